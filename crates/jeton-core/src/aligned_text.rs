@@ -1,16 +1,15 @@
-//! Text with its alignment to the input: split into chunks and rewritten chunk by chunk before it reaches the model.
+//! Text with its alignment to the input, split into chunks and rewritten by the stages before the model.
 //!
-//! Every stage before the model either rewrites chunks (a normalizer) or splits them (a matcher of added tokens, a
-//! pre-tokenizer). Stages work on one [`AlignedText`], in order, and so compose without knowing each other.
+//! Each stage before the model rewrites chunks (normalizers) or splits them (matching of added tokens, pre-tokenizers). All
+//! stages work on one [`AlignedText`], in order, and are independent of each other.
 //!
-//! Invariant: chunks are in order, disjoint and not empty. With tracing on, every byte of the text has the range of the
-//! input that it came from.
+//! Invariant: chunks are ascending, disjoint and not empty. With tracing, each byte of the text has the range of the input
+//! from which it originates.
 //!
-//! Cost: one pass over the text a stage. Tracing takes eight bytes for each byte. Many chunks go through the remaining
-//! stages in batches ([`AlignedText::batches`]), so that they stay in the processor's caches. What stages write is
-//! bounded by the input ([`most_bytes`]): each component of a file can double a text, and a few dozen of them would
-//! fill any memory. Source of the alignment rules, on which offsets depend: huggingface/tokenizers,
-//! tokenizer/normalizer.rs (`transform_range`).
+//! Cost: one pass over the text for each stage; tracing takes eight bytes for each byte. Many chunks go through the
+//! remaining stages in batches ([`AlignedText::batches`]), which fit the CPU caches. The output of stages is bounded by the
+//! input ([`most_bytes`]), because each component of a file can double a text. Source of the alignment rules, which
+//! determine offsets: huggingface/tokenizers, tokenizer/normalizer.rs (`transform_range`).
 
 use std::ops::Range;
 
@@ -150,8 +149,8 @@ impl AlignedText {
         self.chunks.len() > BATCH
     }
 
-    /// Splits the text into batches of chunks. A stage that does with each chunk what it does with it alone makes of
-    /// them what it makes of the whole.
+    /// Splits the text into batches of chunks. Stages that process chunks independently give the same result for
+    /// batches as for the whole text.
     pub fn batches(&self) -> impl Iterator<Item = Self> + '_ {
         let mut start = 0;
         self.chunks.chunks(BATCH).map(move |group| {
@@ -329,7 +328,7 @@ impl AlignedWriter<'_> {
         self.at = self.old.len();
     }
 
-    /// Returns what has been written for this chunk so far.
+    /// Returns the text written for this chunk so far.
     pub fn written(&self) -> &str {
         &self.text[self.start..]
     }

@@ -1,20 +1,18 @@
-//! One batch of texts, many threads, the result of one thread.
+//! Parallel encoding of a batch of texts, with the results of one thread.
 //!
-//! The batch is cut into parts of about equal bytes. Between texts a cut is always right. Inside a long text it is a
-//! guess: the pretokenizer runs a little from an arbitrary character until its boundaries have, almost surely, fallen
-//! into step with the true ones, and the cut is one of those boundaries. For a memoryless pretokenizer (what follows a
-//! boundary does not depend on what precedes it) the guess is *checked* for free: the part before runs on until its
-//! first boundary at or past the cut. If that is the cut, the parts fit, by induction from the start of the text. If
-//! not, the later part is done again from where the earlier one ended. So results never depend on the number of
-//! threads, in any script, for any such pattern. A text that a user's regex splits is not cut: its budget of steps is
-//! one for the whole text.
+//! The batch is split into parts of about equal bytes. A split between texts is always valid. Inside of a long text it is a
+//! guess: the pretokenizer runs from an arbitrary character until its boundaries have, almost certainly, synchronized with
+//! the true ones, and the split is one of these boundaries. If the pretokenizer is memoryless (the text after a boundary
+//! determines the following boundaries), the guess is verified at no cost: the preceding part continues to its first
+//! boundary at or after the split. If that is the split, the parts fit, by induction from the start of the text. If not,
+//! the later part is repeated from the end of the earlier one. Results therefore do not depend on the number of threads. A
+//! text that a user's regex splits is not divided, because its step budget is for the whole text.
 //!
-//! The calling thread works, too. One that only waited for two others would leave both, for some milliseconds, on the
-//! processor where it started them (seen on Linux).
+//! The calling thread is one of the workers. If it only waited for two others, Linux would keep both on one processor for
+//! some milliseconds.
 //!
-//! Cost: no copy of the text; the caller's `watch` is asked whenever the calling thread's part asks whether to go on,
-//! and every 20 ms once that is done. Threads are started for each batch (50 µs each) instead of kept in a pool, so a
-//! forked process has none missing.
+//! Cost: no copy of the text. The caller's `watch` is called at each cancellation check of the calling thread, then every
+//! 20 ms. Threads are started for each batch (50 µs each) instead of pooled, so they also exist in a forked process.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -203,7 +201,7 @@ pub fn run_in_order<'t, R: Send>(
             }
             let part = &parts[job];
             let done = match landing {
-                // Repeated here: that is rare, and other threads continue meanwhile.
+                // Repeated in this thread: that is rare, and other threads continue.
                 Some(start) if start != part.start => {
                     work(&BatchPart { start, end: part.end.max(start), ..*part }, &|| true)
                 }
@@ -323,7 +321,7 @@ impl<R, E: FnMut(usize, Result<R>) -> bool> Joined<R, E> {
         wants_more
     }
 
-    /// After all threads: what has not had its turn, because one before it is lost.
+    /// Passes on the remaining results after all threads have ended: those after a job that failed.
     fn take_what_is_left(self, num_jobs: usize) {
         let Joining { turn, mut early, mut each } = self.joining.into_inner().unwrap_or_else(PoisonError::into_inner);
         for i in turn..num_jobs {

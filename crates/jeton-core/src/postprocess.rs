@@ -1,11 +1,11 @@
 //! Templates around the ids of a text or a pair, and HF's trimming of offsets.
 //!
-//! A template is a list of items: a sequence (A, the text; B, the other of a pair) or fixed ids, each with a type id.
-//! HF's BertProcessing, RobertaProcessing and TemplateProcessing are such lists; without one a pair is A with type id
-//! 0, then B with 1.
+//! A template is a list of items: a sequence (A, the text; B, the other text of a pair) or fixed ids, each with a type id.
+//! HF's BertProcessing, RobertaProcessing and TemplateProcessing are such lists. Without a template, a pair is A with type
+//! id 0, then B with type id 1.
 //!
-//! Invariant: without special tokens the sequences stay, in the template's order and with its type ids.
-//! Cost: linear in what comes out.
+//! Invariant: without special tokens, sequences keep the template's order and type ids.
+//! Cost: linear in the output.
 //! Source: huggingface/tokenizers, processors/template.rs, pre_tokenizers/byte_level.rs (`process_offsets`).
 //! Left out: truncation and padding.
 

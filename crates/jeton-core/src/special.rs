@@ -1,17 +1,16 @@
-//! Added tokens in a text: where they stand, longest first.
+//! Matching of added tokens in a text: leftmost-longest.
 //!
-//! Of two added tokens that begin at the same place the longer wins (`<a>b` over `<a>`), and of two places the earlier.
-//! The caller's permission selects the tokens to match, not the text. Flags change the matches: a
-//! single word has no word character beside it, and a token may take the white space on its left or right along.
+//! Of two added tokens that begin at the same position the longer one matches (`<a>b` over `<a>`), of two positions the
+//! earlier. The caller's permission selects the tokens to match, not the text. Flags change the matches: a single-word
+//! token has no word character next to it, and a token may include the white space on its left or right.
 //!
-//! Invariant: matches are in order, disjoint and not empty. White space between two tokens belongs to the left one,
-//! up to where the right one's own characters begin.
+//! Invariant: matches are ascending, disjoint and not empty. White space between two tokens belongs to the left one, up to
+//! the characters of the right one.
 //!
-//! Cost: O(text), one Aho–Corasick pass; white space is looked at once from each side. Plain version:
+//! Cost: O(text), one Aho–Corasick pass; white space is read once from each side. Plain version:
 //! `reference/step07_special.py`. Source of the flags: huggingface/tokenizers, tokenizer/added_vocabulary.rs
-//! (`find_matches`), as the wheel 0.23.3 behaves. Left out: HF's overlaps, where a token that begins within the white
-//! space another has taken is given that text twice (here the first one ends where the second begins; the ids are
-//! equal).
+//! (`find_matches`), as the wheel 0.23.3 behaves. Left out: HF's overlaps, where white space that two tokens claim is given
+//! to both (here to one; the ids are equal).
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind, Input, MatchKind};
 

@@ -1,4 +1,4 @@
-//! Counting against a plain dictionary: any text, any pattern, any number of threads, any grouping, runs on the way.
+//! Counting compared with a plain dictionary: any text, pattern, number of threads and grouping, with spilled runs.
 
 #![allow(clippy::unwrap_used)]
 

@@ -161,8 +161,8 @@ fn make_words(random: &mut Random) -> Made {
     }
     let unk = contents.len();
     contents.push((Kind::Special, "<unk>".into()));
-    // Few different scores, so that many segmentations are nearly as good as each other; sometimes large ones, whose
-    // sums are begun again.
+    // Few distinct scores, so that many segmentations have nearly equal scores; sometimes large ones, whose sums are
+    // restarted.
     let [step, base] = [[1.0, 0.1, 0.01, 0.001][random.below(4)], [0.0, 0.0, 300.0, 5_000.0][random.below(4)]];
     let distinct = random.below(2) == 0;
     let score = |i: usize, random: &mut Random| match distinct {

@@ -1,4 +1,4 @@
-//! Reported alternatives of models, against what they do.
+//! Reported alternatives of models, compared with their results.
 
 #![allow(clippy::unwrap_used)]
 

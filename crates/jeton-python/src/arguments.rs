@@ -1,4 +1,4 @@
-//! Python arguments as the core takes them.
+//! Conversion of Python arguments for the core.
 
 use std::ops::Range;
 
@@ -91,7 +91,7 @@ const WORTH_A_THREAD: usize = 1 << 22;
 const STEP: usize = 1 << 15;
 
 impl Wide {
-    /// Converts some texts; with several `threads` another one prefaults the memory for it meanwhile.
+    /// Converts texts; with several `threads`, another one prefaults their memory at the same time.
     pub fn of(py: Python<'_>, objects: &[Bound<'_, PyAny>], threads: usize) -> PyResult<Self> {
         let is_ascii = py.get_type::<PyString>().getattr(intern!(py, "isascii"))?;
         let worth = |object| -> PyResult<Option<(&Bound<'_, PyString>, usize)>> {

@@ -1,12 +1,12 @@
-//! Calls from the core into Python, safe while the interpreter is being finalized.
+//! Calls from the core into Python that are safe while the interpreter is being finalized.
 //!
-//! Before Python 3.14, a daemon thread that asks for the GIL during finalization is ended by `pthread_exit`, that is by
-//! forced unwinding. The destructors of our frames and PyO3's would then release references without the GIL, and
-//! unwinding through a frame that is declared not to unwind aborts the process. Python 3.14 blocks such a thread for
-//! ever (https://github.com/python/cpython/issues/87135), and so does PyO3 where it asks for the GIL itself
-//! (`PyEval_RestoreThread`, `PyGILState_Ensure`). What is left are calls that run Python code, for the evaluation loop
-//! releases the GIL and asks for it again. They go through this module: [`call`] and [`index`] block where they would
-//! unwind, before any other destructor runs.
+//! Before Python 3.14, a daemon thread that requests the GIL during finalization is terminated by `pthread_exit`, that is
+//! by forced unwinding. Destructors of our frames and of PyO3's would then release references without the GIL, and
+//! unwinding through a frame that must not unwind aborts the process. Python 3.14 blocks such a thread forever
+//! (https://github.com/python/cpython/issues/87135), and so does PyO3 when it requests the GIL itself
+//! (`PyEval_RestoreThread`, `PyGILState_Ensure`). The remaining case are calls that run Python code, because the evaluation
+//! loop releases the GIL and requests it again. They use this module: instead of unwinding, [`call`] and [`index`] block
+//! before any other destructor runs.
 
 use std::hint::black_box;
 use std::mem::{forget, transmute};

@@ -1,6 +1,6 @@
-//! Integers that NumPy reads and writes where they are.
+//! Columns of integers that NumPy accesses in place.
 //!
-//! Not rust-numpy's arrays: loading its interface runs Python code, and a Ctrl-C that arrives there is a panic.
+//! rust-numpy is not used: loading its interface runs Python code, where a Ctrl-C causes a panic.
 
 use std::ffi::c_int;
 

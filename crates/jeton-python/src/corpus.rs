@@ -1,4 +1,4 @@
-//! Reading a corpus: the loops over rows.
+//! Loops over the rows of a corpus.
 
 use jeton_core::train::jsonl;
 use pyo3::prelude::*;

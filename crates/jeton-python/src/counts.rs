@@ -1,4 +1,4 @@
-//! `Counts`: distinct pretokens; `Counts.learn`: → merges and the vocabulary they make.
+//! `Counts`: distinct pretokens. `Counts.learn`: merges and the vocabulary that they make.
 
 use std::fs::File;
 use std::io::{BufReader, BufWriter, Seek, SeekFrom, Write};

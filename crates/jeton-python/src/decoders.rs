@@ -1,5 +1,4 @@
-//! Decoders and templates by themselves, so that tests can hold each against its peer. `Tokenizer` uses both inside the
-//! core.
+//! Decoders and templates alone, for tests that compare them with their peers. `Tokenizer` uses both inside the core.
 
 use jeton_core::decode::Decoder;
 use jeton_core::postprocess::{self, Template};

@@ -1,4 +1,4 @@
-//! Reading `tokenizer.json`, and what patterns are called in files.
+//! Reader of `tokenizer.json`, and the names of patterns in files.
 
 use jeton_core::format::hf_json;
 use jeton_core::pretokenize;

@@ -1,4 +1,4 @@
-//! The formats beside `tokenizer.json` and rank files: bytes ↔ vocabularies.
+//! Formats other than `tokenizer.json` and rank files: bytes ↔ vocabularies.
 
 use jeton_core::error::Error;
 use jeton_core::format::layout::{self, Layout};

@@ -1,7 +1,7 @@
 //! The binding: `jeton-core` as the Python module `jeton._core`.
 //!
-//! Every function converts, releases the interpreter, calls the core, converts. No policy lives here: what an option
-//! means and which combinations exist is Python's business, and every loop over text is the core's.
+//! Each function converts arguments, releases the GIL, calls the core, and converts the result. Python decides about options and
+//! their combinations; the core has all loops over text.
 
 // pyo3's macros expand to code that Clippy's `expect_used` and the like would report.
 #![allow(missing_docs)]

@@ -1,9 +1,9 @@
 //! Memory-mapped temporary files, to which the core's vectors spill beyond a memory limit.
 //!
-//! A file has no name, or loses it when it is closed, so nothing is left behind however the process ends. Its blocks
-//! are allocated on the disk before they are mapped: a full disk is an error here, and not a signal (SIGBUS) when a
-//! page is written. That holds for file systems that overwrite blocks in place. Copy-on-write file systems allocate
-//! again at each write: Btrfs is told not to for this file; ZFS and bcachefs have no such option, and are refused.
+//! A file has no name, or is deleted when it is closed, so nothing is left behind however the process ends. Its blocks are
+//! allocated on the disk before they are mapped, so a full disk is an error instead of a signal (SIGBUS) at a later write.
+//! This requires a file system that overwrites blocks in place. Copy-on-write file systems allocate at each write: on Btrfs
+//! this is disabled for the file; ZFS and bcachefs have no such option, and are refused.
 
 use std::fs::File;
 use std::io::{Seek, SeekFrom, Write};
@@ -195,7 +195,7 @@ impl Mapped {
 }
 
 // SAFETY: the mapping begins at a page, has at least `bytes` bytes (checked in `new`), and stays until the value is
-// dropped; the system has written zeros where nobody wrote. The file has no name and its descriptor does not leave this
+// dropped; the system fills unwritten bytes with zeros. The file has no name and its descriptor does not leave this
 // module, so only `grown` maps it again. Files only grow, and their blocks are allocated, so no page lacks a block
 // behind it. `release` is advice on a shared mapping of a file, after which the system reads the same content from the
 // file.

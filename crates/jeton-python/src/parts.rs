@@ -1,4 +1,4 @@
-//! Single stages before the model, for the tests that compare them with other libraries.
+//! Single stages before the model, for tests that compare them with other libraries.
 
 use jeton_core::aligned_text::{AlignedText, Chunk};
 use jeton_core::error::Result;

@@ -1,4 +1,4 @@
-//! Training by the rules of the peers: what `training/presets/` asks of the core.
+//! Training by the rules of peer libraries, for `training/presets/`.
 
 use jeton_core::error::Error;
 use jeton_core::normalize::{compile, nfkc_rules};

@@ -1,4 +1,4 @@
-//! `Run`: memory, threads, progress and checkpoints of any learner.
+//! `Run`: memory, threads, progress and checkpoints of a learner.
 
 use std::sync::Mutex;
 use std::time::{Duration, Instant};

@@ -1,4 +1,4 @@
-//! `Vocabulary`: the entries and merges of a tokenizer in the making. Python passes it on and never looks inside.
+//! `Vocabulary`: entries and merges of a tokenizer under construction. Python passes it on as an opaque object.
 
 use std::collections::{HashMap, HashSet};
 

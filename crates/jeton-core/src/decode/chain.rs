@@ -1,4 +1,4 @@
-//! HF's decoders, one after the other, on a list of strings.
+//! HF's decoders, applied in order to a list of strings.
 
 use std::collections::HashMap;
 
@@ -14,11 +14,11 @@ use crate::vocab::{Kind, Vocab};
 #[derive(Debug, Clone)]
 pub(super) struct Chain {
     pub(super) steps: Vec<DecodeStep>,
-    pub(super) spelled: bool, // contents are bytes, and a step wants them in the byte alphabet
-    pub(super) reads: Option<ByteAlphabet>, // contents are bytes, and ByteLevel comes first: it reads only what is spelled, added tokens
+    pub(super) spelled: bool, // contents are bytes, and a step needs them in the byte alphabet
+    pub(super) reads: Option<ByteAlphabet>, // contents are bytes, and ByteLevel is first: it converts spelled contents only, those of added tokens
     pub(super) respelled: HashMap<u32, String>, // id -> decoded bytes, instead of its content
-    pub(super) ends_word: Vec<u8>,          // what HF's string of an entry that ends a word has at its end
-    pub(super) reads_ends: bool, // ByteLevel, where it comes first, can read that; else it leaves the whole string as it is
+    pub(super) ends_word: Vec<u8>,          // suffix of HF's string of an entry that ends a word
+    pub(super) reads_ends: bool, // ByteLevel is first and can convert the suffix; else it leaves the string unchanged
 }
 
 impl Chain {
@@ -72,8 +72,8 @@ impl Chain {
         Ok(pieces)
     }
 
-    /// Returns what `id` adds between two others. Markers take the places of the others: what comes out between them is
-    /// the token and what the second marker has before it; that is taken off.
+    /// Appends the text of `id` between two other tokens. Markers replace the others: the output between them is the
+    /// text of the token and the prefix of the second marker, which is removed.
     pub(super) fn middle(&self, vocab: &Vocab, id: u32, out: &mut Vec<u8>) {
         const MARKS: [&str; 2] = ["\u{f5a5a}\u{f1111}", "\u{f5a5a}\u{f2222}"]; // private use, and more than one character
         let between = |token: Option<u32>| {

@@ -1,8 +1,8 @@
-//! Contents put together, which is all that most vocabularies need: a look at every id, then a copy of every content.
+//! Concatenation of contents: decoding without decoder components, which suffices for most vocabularies.
 //!
-//! The first pass finds ids that there are not, and how long the text is, so it is written once, where it is wanted.
-//! The second copies sixteen bytes whatever the length, for a copy of as many as the content has would branch on it;
-//! the next content overwrites the surplus.
+//! The first pass finds unknown ids and computes the length of the result. The second copies contents into it, sixteen
+//! bytes at a time regardless of their length, because copying the exact length would branch on it; the next content
+//! overwrites the excess.
 
 use super::entries::unknown;
 use crate::error::Result;

@@ -1,15 +1,14 @@
 //! ids → bytes and text.
 //!
-//! Without parts every id adds its content; one that ends a word adds a space as well, save at the very end. With parts
-//! the contents become a list of strings that HF's decoders work on in order, or SentencePiece puts the pieces
-//! together. [`Decoder::decode`] gives bytes and loses none: the bytes of broken-up characters come together again, and
-//! the caller decides about the rest that is not UTF-8. [`Decoder::decode_text`] replaces it as the library does that
-//! the parts come from.
+//! Without components, each id appends its content; one that ends a word also appends a space, except at the end. With
+//! components, the contents are a list of strings, which HF's decoders process in order or SentencePiece's decoder joins.
+//! [`Decoder::decode`] returns bytes without loss: bytes of split characters are joined, and the caller handles invalid
+//! UTF-8. [`Decoder::decode_text`] replaces invalid UTF-8 as the library of the components does.
 //!
-//! Cost: linear in the ids and their contents. Without parts nothing is allocated but the result; with parts the text
-//! is copied once a part. Source: huggingface/tokenizers, tokenizer/mod.rs (`decode`) and decoders/;
-//! google/sentencepiece, sentencepiece_processor.cc (`Decode`). Plain version: `reference/step06_decode.py`. Left out:
-//! `Replace` by a regex other than ` \z`, SentencePiece's denormalizer.
+//! Cost: linear in the ids and their contents. Without components only the result is allocated; with components the text is
+//! copied once for each. Source: huggingface/tokenizers, tokenizer/mod.rs (`decode`) and decoders/; google/sentencepiece,
+//! sentencepiece_processor.cc (`Decode`). Plain version: `reference/step06_decode.py`. Left out: `Replace` with a regex
+//! other than ` \z`, SentencePiece's denormalizer.
 
 mod chain;
 mod contents;
@@ -73,13 +72,13 @@ impl Decoded<'_> {
 }
 
 impl Decoder {
-    /// A decoder of `parts`, a JSON list, or `null` for contents put together. In a `byte_level` vocabulary the
-    /// contents of the model's entries are bytes; else they are spelled as the model matches them. `mark`: what entries
-    /// that end a word end in for the parts; without one, in what they take for it.
+    /// Builds a decoder from `parts`, a JSON list of components, or `null` to concatenate contents. In a `byte_level`
+    /// vocabulary the contents of the model's entries are bytes; else they are spelled as the model matches them.
+    /// `mark`: suffix of entries that end a word, for the components; default: the suffix that they have as an option.
     ///
     /// # Errors
-    /// [`crate::error::Error::config`] for what is not such a list, names a part or a field that does not exist, or
-    /// replaces by a regex.
+    /// [`crate::error::Error::config`] for another JSON value, an unknown component or field, or a replacement of a
+    /// regex.
     pub fn from_json(parts: &str, vocab: &Vocab, byte_level: bool, mark: Option<&str>) -> Result<Self> {
         Ok(Self { plan: Plan::new(parts, vocab, byte_level, mark)? })
     }

@@ -1,6 +1,6 @@
-//! A list of strings in one buffer, which decoders work on.
+//! List of strings in one buffer, which decoders process.
 //!
-//! Invariant: `ends` rises, and its last entry is the end of the closed part of `bytes`.
+//! Invariant: `ends` is ascending, and its last entry is the end of the completed strings in `bytes`.
 
 #[derive(Debug, Clone, Default)]
 pub(super) struct StringList {

@@ -1,11 +1,11 @@
-//! Pieces → text as SentencePiece does it.
+//! SentencePiece's decoder: pieces → text.
 //!
-//! `▁` is a space, byte pieces are their bytes, the unknown token has a surface of its own, control pieces add nothing, and the
-//! space that encoding puts before a text is taken off: at the start each piece loses one leading `▁`, until text is written or,
-//! unless extra whitespace is removed, one was lost. Whether whitespace is a suffix does not matter here.
+//! `▁` becomes a space, byte pieces become their bytes, the unknown token becomes its surface, and control pieces have no text. The
+//! dummy prefix is removed: each of the first pieces loses one leading `▁`, until text is written or, unless extra white space is
+//! removed, one `▁` was removed. `treat_whitespace_as_suffix` has no effect here.
 //!
-//! Invariant: equal to SentencePieceProcessor::Decode of ids where text is asked for: of a run of byte pieces, each byte that
-//! belongs to no character is a U+FFFD. Where bytes are asked for, they are kept.
+//! Invariant: text equals SentencePieceProcessor::Decode of ids: in a run of byte pieces, each byte outside of a character becomes
+//! U+FFFD. Output as bytes keeps these bytes.
 //! Cost: linear. Source: google/sentencepiece, sentencepiece_processor.cc. Left out: the denormalizer.
 
 use crate::vocab::Kind;

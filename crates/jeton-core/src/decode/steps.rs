@@ -1,10 +1,10 @@
-//! HF's decoders as steps over a list of strings.
+//! HF's decoders as operations on a list of strings.
 //!
-//! Invariant: on valid UTF-8 every step gives what HF's gives, string by string; what HF panics on (`Strip` of a string
-//! that both ends claim) gives the empty string. Bytes that are not UTF-8 come from `ByteFallback` and `ByteLevel`
-//! alone, and only where the caller wants bytes; the steps after them search bytes, and UTF-8 makes no false matches.
+//! Invariant: on valid UTF-8 each operation gives the same strings as HF's. Where HF panics (`Strip` with overlapping
+//! ends), the result is the empty string. Invalid UTF-8 comes from `ByteFallback` and `ByteLevel` only, if the caller wants
+//! bytes; later operations search bytes, which has no false matches in UTF-8.
 //!
-//! Cost: linear in the strings for each step, whatever the pattern.
+//! Cost: linear in the strings for each operation, for any pattern.
 //! Source: huggingface/tokenizers, decoders/*.rs, normalizers/replace.rs, pre_tokenizers/{byte_level,metaspace}.rs.
 
 use aho_corasick::AhoCorasick;

@@ -1,9 +1,9 @@
-//! Lookup of some hundreds of pretokens at once, in the token table and the pretoken cache.
+//! Batched lookup of some hundred pretokens in the token table and the pretoken cache.
 //!
 //! Each step runs for all pretokens before the next begins, so that cache misses overlap: compute keys and prefetch
-//! buckets; probe the token table; probe the pretoken cache for what is not there, likewise; write tokens. No loop
-//! branches on a result, which nothing could predict; misses of both are listed for the caller. The price is some sixty
-//! instructions a pretoken with vectors.
+//! buckets; probe the token table; probe the pretoken cache for the misses, likewise; write tokens. No loop branches on the
+//! result of a lookup, which is unpredictable; misses of both are listed for the caller. Cost: about sixty instructions for
+//! each pretoken, with vectors.
 
 use super::pretoken_cache::{self, PretokenCache};
 use super::token_table::{Bucket, ShortKey, TokenTable, NO_ID};
@@ -301,8 +301,8 @@ impl PretokenBatch {
         let (start, mut len) = (ids.as_mut_ptr(), ids.len());
         // Of `count` pretokens those before `from` are written, as at most `MOST` tokens each (`num_tokens` gives no
         // more). So `len` is at most its first value and `MOST * from`; the caller guarantees `from <= at < count`.
-        // Each write begins at most at the end of what it writes, one token for each pretoken up to `at`, or `MOST` for
-        // the one at `at`: behind it `GAP` more are reserved. SAFETY: all calls write at most `GAP` integers from there
+        // Each write begins at most at the end of its output, one token for each pretoken up to `at`, or `MOST` for
+        // the one at `at`: `GAP` more are reserved after it. SAFETY: all calls write at most `GAP` integers from there
         // on, within the capacity.
         let write =
             |len: usize, sixteen: &[u32; GAP]| unsafe { start.add(len).cast::<[u32; GAP]>().write_unaligned(*sixteen) };

@@ -1,4 +1,4 @@
-//! What a cache offers so that it grows within the memory limit of all caches.
+//! Trait of caches that grow within the memory limit of all caches.
 
 /// Bounded cache that can double its capacity.
 pub(super) trait GrowableCache {

@@ -267,7 +267,7 @@ impl Encoder {
         let spent = self.spent.load(Ordering::Relaxed).saturating_add(bytes);
         self.spent.store(spent, Ordering::Relaxed);
         if spent >= self.break_even {
-            // Other threads take the slow path meanwhile. Waiting could deadlock in a child process forked while the
+            // Other threads take the slow path until then. Waiting could deadlock in a child process forked while the
             // lock was held.
             if let Ok(_guard) = self.building.try_lock() {
                 if self.tables.get().is_none() {

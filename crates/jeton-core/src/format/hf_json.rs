@@ -1,10 +1,10 @@
-//! The two big members of `tokenizer.json`, `model.vocab` and `model.merges`, in columns; all the rest as plain JSON.
+//! The large members of `tokenizer.json`, `model.vocab` and `model.merges`, as columns; all other members as plain JSON.
 //!
-//! A file has a few dozen small fields, which Python reads, and two members with one entry a token, which it must never
-//! loop over. [`read`] takes these out while parsing, [`vocab_json`] and [`merges_json`] write them.
+//! Python handles the small fields but must not loop over vocabulary entries. [`read`] extracts the two large members
+//! while parsing; [`vocab_json`] and [`merges_json`] write them.
 //!
-//! Nesting is bounded by serde_json (128 levels), memory by the size of the file. Keys given twice in the vocabulary
-//! are an error. Both spellings of merges are read: `"a b"` and `["a", "b"]`.
+//! Nesting is limited by serde_json (128 levels), memory by the size of the file. Duplicate keys in the vocabulary are an
+//! error. Both forms of merges are read: `"a b"` and `["a", "b"]`.
 
 use std::fmt;
 

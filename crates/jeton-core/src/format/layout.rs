@@ -1,13 +1,12 @@
-//! Ids on top of a SentencePiece model: what fairseq made of the pieces' own order, and Hugging Face's multilingual
-//! models kept.
+//! Id layouts for SentencePiece models: fairseq's numbering, which Hugging Face's multilingual models retain.
 //!
-//! Named special tokens stand first, at ids of their own; each piece has its index plus a shift; language codes follow
-//! the pieces, and the mask comes last. The model's unknown and control pieces have no entry of their own where the
-//! layout names them. This renumbers entries while the vocabulary is built; no later stage knows of it.
+//! Named special tokens have fixed ids; the id of a piece is its index plus an offset; language codes follow the pieces, and
+//! the mask token is last. The model's unknown and control pieces have no separate entry if the layout names them. Entries
+//! are renumbered while the vocabulary is built.
 //!
-//! Cost: one pass over the pieces. Source: facebookresearch/fairseq's dictionaries, as huggingface/transformers
-//! describes them in `tokenization_xlm_roberta.py`, `tokenization_mbart.py`, `tokenization_nllb.py`,
-//! `tokenization_camembert.py` (4.x).
+//! Cost: one pass over the pieces. Source: facebookresearch/fairseq's dictionaries, as described in
+//! huggingface/transformers 4.x, `tokenization_xlm_roberta.py`, `tokenization_mbart.py`, `tokenization_nllb.py`,
+//! `tokenization_camembert.py`.
 
 use std::collections::{BTreeMap, HashMap};
 

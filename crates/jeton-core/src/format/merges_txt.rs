@@ -1,12 +1,11 @@
-//! GPT-2's pair of files: `encoder.json` (spelling → id) and `vocab.bpe` (merges, one a line), also called `vocab.json`
+//! GPT-2's pair of files: `encoder.json` (spelling → id) and `vocab.bpe` (one merge in each line), also called `vocab.json`
 //! and `merges.txt`.
 //!
-//! Lines that begin with `#version` are passed over, wherever they stand; every other line is two tokens with one space
-//! between them. The tokens stay spelled: the caller converts spellings (the byte alphabet, a mark at the end of
-//! words).
+//! Lines that begin with `#version` are skipped anywhere; each other line is two tokens separated by one space. Tokens are
+//! returned as spelled; the caller converts spellings (byte alphabet, end-of-word mark).
 //!
 //! Cost: one pass over each file. Source: openai/gpt-2 `src/encoder.py`; huggingface/tokenizers `models/bpe/model.rs`
-//! (what lines mean).
+//! (meaning of lines).
 
 use hashbrown::HashSet;
 

@@ -1,6 +1,6 @@
-//! The loops over vocabulary entries in files.
+//! Readers and writers of vocabulary entries in files.
 //!
-//! The caller knows the meaning of fields, refuses features and opens files; nothing here knows a path.
+//! The caller interprets fields, refuses features and opens files; this module does not handle paths.
 
 pub mod hf_json;
 pub mod layout;

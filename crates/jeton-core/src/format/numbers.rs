@@ -1,17 +1,16 @@
-//! Scores in `tokenizer.json`, as Hugging Face `tokenizers` reads them.
+//! Scores in `tokenizer.json`, as Hugging Face `tokenizers` parses them.
 //!
-//! HF's parser takes the digits as one integer, rounds that to a double, and divides by a power of ten, which rounds
-//! again: every fourth of T5's scores differs in the last place from the number in the file. Where two
-//! segmentations are equally good, that decides, so [`read`] does the same.
+//! HF's parser reads the digits as one integer, rounds it to a double, and divides by a power of ten, which rounds again:
+//! every fourth of T5's scores differs from the number in the file in the last bit. This decides between equally good
+//! segmentations, so [`read`] does the same.
 //!
-//! [`write`] spells a score that was read like this so that both this and a parser that rounds once read it back to the
-//! bit: with digits that are an integer a double holds, and a power of ten that a double holds, their quotient is
-//! rounded once by either. Some doubles are no such quotient; HF cannot read them from any spelling, and they come back
-//! one unit off.
+//! [`write`] formats such a score so that HF's parser and a correctly rounding one return the same bits: digits and power
+//! of ten are exactly representable as doubles, so their quotient is rounded once by both. Some doubles are not such a
+//! quotient; HF cannot parse them from any text, and they change by one unit in the last place.
 //!
-//! Cost: some twenty divisions for a score whose shortest spelling does not do. Source: serde_json `de.rs` without its
-//! feature `float_roundtrip`. Left out: such a spelling for scores nearer to 0 than 1e-5, which need more digits than
-//! an integer has; no model has them.
+//! Cost: about twenty divisions for a score whose shortest form does not suffice. Source: serde_json `de.rs` without the
+//! feature `float_roundtrip`. Left out: scores closer to 0 than 1e-5, which need more digits than an integer has; no model
+//! has them.
 
 /// The highest power of ten that a double holds exactly.
 const EXACT: u64 = 22;

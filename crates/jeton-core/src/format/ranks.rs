@@ -1,6 +1,6 @@
-//! tiktoken's rank files: one token a line, `base64(bytes) rank`.
+//! tiktoken's rank files: one token in each line, `base64(bytes) rank`.
 //!
-//! Cost: one pass, no copy beside the tokens. Source: openai/tiktoken tiktoken/load.py.
+//! Cost: one pass, without a copy except for the tokens. Source: openai/tiktoken tiktoken/load.py.
 
 use base64::prelude::{Engine, BASE64_STANDARD};
 

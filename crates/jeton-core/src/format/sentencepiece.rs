@@ -1,14 +1,14 @@
-//! SentencePiece's `.model`: one protobuf message of pieces, in the order of their ids, and of what acts at run time.
+//! SentencePiece's `.model`: a protobuf message of pieces in the order of their ids, and of run-time options.
 //!
-//! The outer message is parsed by hand, so that an error names the piece and the byte; the nested ones are `prost`'s,
-//! with our own structs. Read is all that changes an id or decoded text; how the model was trained, its self test and
-//! unknown fields are passed over, and a file that is written again lacks them.
+//! The outer message is parsed by hand, so that errors name the piece and the byte; nested messages are parsed by `prost`.
+//! Everything that affects ids or decoded text is read. The training options, the self test and unknown fields are skipped,
+//! and are not written again.
 //!
-//! Invariant: what [`read`] returns is what SentencePiece would load: exactly one unknown piece, no empty or repeated
-//! one, and the 256 bytes exactly where the model falls back to bytes. Stricter than SentencePiece: pieces are UTF-8,
-//! scores finite, types known.
+//! Invariant: the result of [`read`] is what SentencePiece would load: exactly one unknown piece, no empty or duplicate
+//! pieces, and the 256 byte pieces if and only if the model has byte fallback. Stricter than SentencePiece: pieces are
+//! UTF-8, scores finite, types known.
 //!
-//! Cost: one pass, memory linear in the file. Nesting is bounded by prost (100 groups). Source: google/sentencepiece
+//! Cost: one pass; memory linear in the file. prost limits nesting to 100 groups. Source: google/sentencepiece
 //! `src/sentencepiece_model.proto` (field numbers, defaults), `src/model_interface.cc` (checks).
 
 use std::collections::HashSet;

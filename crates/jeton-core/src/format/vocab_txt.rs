@@ -1,10 +1,9 @@
-//! BERT's vocab.txt: one entry a line, the id is the number of the line.
+//! BERT's vocab.txt: one entry in each line; the id is the line number.
 //!
-//! Lines end in LF or CRLF; blank lines are allowed at the end only, for an empty entry would have an id that no
-//! text reaches.
+//! Lines end in LF or CRLF. Blank lines are allowed at the end only: an empty entry would have an unreachable id.
 //!
-//! Cost: one pass. Source: huggingface/transformers `tokenization_bert.py` (`load_vocab`). Stricter: an entry given
-//! twice is an error there it silently takes the later id.
+//! Cost: one pass. Source: huggingface/transformers `tokenization_bert.py` (`load_vocab`). Stricter: duplicate entries are
+//! an error; there the later id silently replaces the earlier one.
 
 use std::collections::HashMap;
 

@@ -1,8 +1,8 @@
-//! Added tokens that are entries of the model as well: content → id.
+//! Added tokens that are also entries of the model: content → id.
 //!
-//! The table of a vocabulary leaves added tokens out, since a matcher finds them before the model runs. But
-//! SentencePiece's user-defined pieces, and HF's added tokens that are also in `model.vocab`, may come out of the
-//! model, for example after normalization. Special tokens never do.
+//! The vocabulary's table excludes added tokens, since a matcher finds them before the model runs. But the model may
+//! produce SentencePiece's user-defined pieces, and HF's added tokens that are also in `model.vocab`, for example after
+//! normalization. It never produces special tokens.
 
 use hashbrown::HashMap;
 

@@ -1,12 +1,11 @@
-//! Byte-pair encoding of one pretoken: its units, merged as `merging` does it.
+//! Byte-pair encoding of one pretoken: initial symbols, merged by `merging`.
 //!
 //! Ranks come from a merge list (its order) or from a rank file, where the rank of a pair is the rank of its
-//! concatenated bytes. There the table holds the last merge of each token (`reconstruct`).
+//! concatenated bytes. For rank files the pair table has the last merge of each token (`reconstruct`).
 //!
-//! That table takes as long to make as all else at loading, so it is made when something needs it that goes by pairs
-//! (the tables of the fast way, explanations); until then merges are found by bytes (`ContentRanks`), unless a token is
-//! very long. `jeton.load` makes the tables at once, so that is the way of the command line, of `JETON_TABLES=lazy`,
-//! and of models too large for tables.
+//! Building that table takes as long as the rest of loading, so it is built on the first use of pairs (fast-path tables,
+//! explanations). Until then merges are looked up by bytes (`ContentRanks`), unless a token is very long. `jeton.load` builds
+//! the tables at once; lookup by bytes serves the command line, `JETON_TABLES=lazy`, and models too large for tables.
 //!
 //! Left out: caches and vector instructions. Plain version: `reference/step05_encode.py`.
 //! Source: Sennrich et al. 2016, arXiv 1508.07909, section 3.2; tiktoken's use of ranks, openai/tiktoken src/lib.rs.

@@ -1,7 +1,7 @@
-//! BPE with merges left out by chance: other ids for the same text, for training robust models.
+//! BPE-dropout: merges are skipped at random, which gives other ids for the same text.
 //!
-//! The next merge is skipped with probability p; skipped merges are offered again
-//! once another merge went through. p = 1 leaves the initial symbols. The whole pretoken is never looked up.
+//! Each merge is skipped with probability p; skipped merges are candidates again after the next merge. p = 1 leaves the
+//! initial symbols. The pretoken is not looked up as a whole.
 //!
 //! Cost: O(n log n / (1 − p)). Source: Provilkov et al. 2020, arXiv 1910.13267; HF models/bpe/word.rs (`merge_all`).
 

@@ -1,8 +1,8 @@
-//! The merges of one pretoken, one by one, each with what competed. Of the models that do not merge, `why` tells.
+//! Merges of one pretoken, one by one, each with the other candidates. `why` covers models without merges.
 //!
-//! The same list and heap as the encoder's, watched; beside them, the pairs that could merge, in order of rank. It
-//! stores merges, never sequences, so n symbols need O(n) memory and O(n log n) time; the sequence at any moment is the
-//! initial symbols with the merges so far played back.
+//! Uses the list and heap of the encoder and, in addition, an ordered set of the mergeable pairs. It stores merges instead
+//! of sequences, so n symbols need O(n) memory and O(n log n) time; the sequence at any step is the initial symbols with
+//! the previous merges applied.
 //!
 //! Plain version: `reference/step05_encode.py`.
 

@@ -1,16 +1,14 @@
-//! All segmentations of a text by a Unigram model: the n best (A*), and one drawn by chance.
+//! Lattice of all segmentations of a text by a Unigram model: n best (A*) and sampling.
 //!
-//! The lattice holds every piece at every place, in order of its start, shorter first, an unknown character last;
-//! `before` chains the pieces that end at one place in that order. The n best: paths are built from the end; what is
-//! still missing is known exactly from Viterbi, so paths come out best first. Drawing: the sum over all segmentations
-//! up to each place, forward; then piece by piece from the end, each with its share (forward filtering, backward
-//! sampling).
+//! The lattice has all pieces at all positions, ordered by start, then by length, with the unknown character last;
+//! `before` chains the pieces with a common end in that order. n best: A* builds paths from the end; the Viterbi scores are
+//! an exact heuristic, so paths come out best first. Sampling: forward filtering, backward sampling.
 //!
-//! Scores are added as the library in question adds them (32 or 64 bits). Where two paths score the same, the one that
-//! the search met first comes first; SentencePiece leaves the order to its heap.
+//! Scores are added with the library's precision (32 or 64 bits). Paths with equal scores come out in the order in which
+//! the search finds them; in SentencePiece the order depends on its heap.
 //!
-//! Cost: memory O(pieces in the lattice); A* is cut back to the most promising when it holds too many paths, as in both
-//! libraries, so a long text may miss some of its n best. Source: SentencePiece src/unigram_model.cc (Lattice), HF
+//! Cost: memory O(pieces in the lattice). A* prunes its agenda to the best paths when it is full, as both libraries do, so
+//! some of the n best of a long text may be missing. Source: SentencePiece src/unigram_model.cc (Lattice), HF
 //! models/unigram/lattice.rs; Kudo 2018, arXiv 1804.10959, section 3.
 
 use std::cmp::Ordering;

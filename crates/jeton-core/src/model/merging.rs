@@ -1,14 +1,12 @@
-//! Symbols → fewer symbols: again and again the neighbors of lowest rank become one symbol, leftmost first.
+//! The slow path of BPE: repeatedly merges the adjacent symbols of lowest rank, leftmost first.
 //!
-//! Two ways to the same ids. A short sequence is merged in an array: each step scans for the lowest rank, O(n²) with a
-//! tiny constant. A long one uses a linked list and places by rank ([`super::queue`]), O(n log n) whatever the symbols.
-//! Where no merge reaches over the start of a word (`▁` after something else), a long sequence is cut there first, for
-//! the parts cannot touch each other; elsewhere it is merged stretch by stretch, and as a whole only where stretches do
-//! not get on.
+//! Two algorithms give the same ids. A short sequence is merged in an array: each step scans for the lowest rank, O(n²)
+//! with a small constant. A long one uses a linked list and a priority queue of positions (`rank_queue`),
+//! O(n log n) for any symbols. If no merge crosses the start of a word (`▁` after another character), a long sequence is
+//! split there; otherwise it is merged in windows, and as a whole only if their joints fail.
 //!
-//! Invariant: a symbol that merged keeps the place of its first part, so where a symbol begins is where its first part
-//! began. Used by `bpe` (ranks of a merge list or of tokens) and `pieces` (ranks of scores). Plain version:
-//! `reference/step05_encode.py`.
+//! Invariant: a merged symbol keeps the position of its first part. Used by `bpe` (ranks of a merge list or of tokens) and
+//! `pieces` (ranks of scores). Plain version: `reference/step05_encode.py`.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

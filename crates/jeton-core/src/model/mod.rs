@@ -1,12 +1,11 @@
 //! pretoken → ids.
 //!
-//! Each model is one file (`words` has four small ones); `options` makes them from JSON. Their tokens tile the
-//! pretoken: each begins where the one before it ends. An end-of-word mark has no bytes; a character in bytes gives one
-//! byte to each.
+//! Each model has one file (`words` has four small ones); `options` builds them from JSON. Tokens tile the pretoken: each
+//! begins at the end of the previous one. An end-of-word mark has no bytes; a character in byte tokens gives one byte to
+//! each.
 //!
-//! Invariant: a special token's id is the unknown token's, or the caller permits it (`Specials`), or it comes out of no
-//! model. Where a text cannot be encoded without a loss because there is no unknown token, it is refused, also where HF
-//! drops characters.
+//! Invariant: a special token in the output is the unknown token or permitted by the caller (`Specials`). Text that cannot
+//! be encoded without a loss, because there is no unknown token, is an error, even where HF drops characters.
 
 use crate::error::{Error, Result};
 use crate::util::cancel::KeepGoing;

@@ -1,4 +1,4 @@
-//! Where models write ids, and which special tokens may be among them.
+//! Output of models, and the permitted special tokens.
 
 /// A segmentation: its ids and the sum of its scores.
 pub type Segmentation = (Vec<u32>, f64);

@@ -1,6 +1,6 @@
-//! (left, right) → (rank, result): the one table that encoding reads in its inner loop.
+//! (left, right) → (rank, result): the table of merges.
 //!
-//! Open addressing with linear probing, 16 bytes a slot, at most half full. No entry is ever removed.
+//! Open addressing with linear probing, 16 bytes a slot, at most half full. Entries are never removed.
 
 use crate::util::hash::Hash;
 

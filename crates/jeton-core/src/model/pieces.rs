@@ -1,15 +1,15 @@
-//! SentencePiece's BPE: two adjacent symbols merge if their concatenation is a piece; the piece of the best score
-//! first, then the leftmost.
+//! SentencePiece's BPE: two adjacent symbols merge if their concatenation is a piece; the best score first, then the
+//! leftmost position.
 //!
-//! Symbols are characters at first. User-defined pieces are found before all else, the longest that begins at a place,
-//! and never merge. Unused pieces take part; what became one is taken apart again at the end, as the last pair that was
-//! seen to spell it, and one that is a single character is unknown.
+//! Initial symbols are characters. User-defined pieces are matched before merging, the longest at each position, and never
+//! merge. Unused pieces take part in merging and are split again at the end, into the last pair that was seen to form them;
+//! an unused piece of a single character is unknown.
 //!
-//! Where every character of every piece is a piece itself, only pieces merge: the table holds the last merge of each
-//! piece (`reconstruct`), with the rank of its score, and the merging is that of `merging`. Else, and where there are
-//! unused pieces or sampling are involved, the slow path follows the rule literally.
+//! If every character of every piece is a piece, only pieces merge. Then the pair table has the last merge of each piece
+//! (`reconstruct`) with the rank of its score, and `merging` does the rest. Otherwise, and with unused pieces or sampling,
+//! the slow path follows the rule literally.
 //!
-//! Cost: O(n log n); the table has one entry a piece, and is made at its first use. Source: SentencePiece
+//! Cost: O(n log n). The table has one entry for each piece and is built on first use. Source: SentencePiece
 //! src/bpe_model.cc. Plain version: `tests/models.rs`.
 
 use std::cmp::Reverse;

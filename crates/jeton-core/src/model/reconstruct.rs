@@ -1,13 +1,13 @@
-//! Merges of a vocabulary that ranks its tokens: each token's last merge, found by merging its bytes alone.
+//! Merges of a vocabulary that ranks tokens: the last merge of each token, found by merging its bytes alone.
 //!
-//! Neighbors merge when together they are a token, lowest rank first, then leftmost. Before a token is made, nothing crosses its edges, so
-//! what happens inside depends on nothing outside: in any text its last two symbols are those of its bytes alone. One pair for each
-//! token is therefore enough, whether or not ranks grow along merges. A token whose bytes alone leave more than two symbols is made by no
-//! merge.
+//! Adjacent symbols merge if their concatenation is a token; the lowest rank first, then the leftmost. Before a token is formed, no merge
+//! crosses its edges, so the merges inside do not depend on the context: in any text, its last two symbols are those of its bytes alone.
+//! One pair for each token therefore suffices, whether or not ranks increase along merges. A token whose bytes alone end in more than two
+//! symbols is unreachable.
 //!
-//! Shorter tokens come first, for only they can occur inside.
+//! Shorter tokens come first, because only they can occur inside.
 //!
-//! Cost: O(n log n) for n bytes of tokens, however many lengths they have. Interruptible.
+//! Cost: O(n log n) for n bytes of tokens of any lengths. Cancellable.
 
 use super::merging::Merger;
 use super::output::Out;

@@ -1,4 +1,4 @@
-//! Memory that encoding reuses.
+//! Reusable buffers of encoding.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

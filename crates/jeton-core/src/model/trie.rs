@@ -1,10 +1,10 @@
 //! Double-array trie over bytes: the entries that begin at a position.
 //!
-//! The child of slot s by byte b is slot `base(s) ^ b`, if its `check` is s; one step is one memory access. A node's
-//! children lie in one block of 256 slots. Most nodes have one child and take the first free slot there is; a node with
-//! more tries the first few free slots and else opens a new block, so building is linear.
+//! The child of slot s by byte b is slot `base(s) ^ b`, if its `check` is s; a step is one memory access. The children of a
+//! node are in one block of 256 slots. Most nodes have one child, which takes the first free slot. A node with more tries
+//! the first few free slots, then a new block, so construction is linear.
 //!
-//! Cost: 12 bytes a slot; 250,000 pieces are built in under 0.1 s. Matching is one step a byte, up to the longest
+//! Cost: 12 bytes a slot; 250,000 pieces are built in under 0.1 s. Matching takes one step for each byte, up to the longest
 //! entry. Source: Aoe 1989, "An efficient digital search algorithm by using a double-array structure"; xor instead of
 //! plus as in darts-clone (s-yata/darts-clone).
 

@@ -1,30 +1,29 @@
-//! Unigram: the segmentation whose scores add up to most (Viterbi).
+//! Unigram: the segmentation with the highest sum of scores (Viterbi).
 //!
-//! `best[end]` is the best way to cover the text up to `end`: its score, and where its last piece begins. From each
-//! character's start, every piece that begins there offers itself to the place where it ends; the first of equals
-//! stays. A character that is no piece costs 10 more than the worst piece.
+//! `best[end]` is the best segmentation of the text up to `end`: its score, and the start of its last piece. From the
+//! start of each character, all pieces that begin there update the entry of their end; of equal scores the first stays.
+//! A character that is no piece has the lowest score of all pieces minus 10.
 //!
-//! Two arithmetics, for a rounding decides between nearly equal segmentations: SentencePiece adds in 32 bits, and a
-//! user-defined piece scores a tenth of its length less one (here in bytes, for the n best in characters), so that it
-//! nearly always wins. HF adds in 64 bits and knows no user-defined pieces. SentencePiece up to 0.2.1 had another score
-//! for user-defined pieces, the best score times the length, and let sums grow; we follow 0.2.3, by its results.
+//! Rounding decides between nearly equal segmentations, so the arithmetic follows the library. SentencePiece adds in 32
+//! bits; a user-defined piece scores a tenth of its length minus one (here in bytes, for the n best in characters) and
+//! therefore nearly always wins. HF adds in 64 bits and has no user-defined pieces. SentencePiece up to 0.2.1 scored
+//! user-defined pieces by the best score times the length; we follow 0.2.3.
 //!
-//! Where no piece reaches over the start of a word, a text is the sum of its words. HF adds each word from 0.
-//! SentencePiece goes on adding, and what 32 bits round off depends on all that came before; but not where the best way
-//! through a word leads every other by more than the roundings can make up. Most words are of this kind: their pieces
-//! can be remembered (`encode_word`).
+//! If no piece crosses the start of a word, a text is the concatenation of its words. HF starts each word at 0.
+//! SentencePiece continues the sum, so rounding depends on the preceding text, but only if the best segmentation of a word
+//! leads all others by less than the rounding error. The pieces of all other words, which are most, can be cached
+//! (`encode_word`).
 //!
-//! Where no piece reaches over a place either, all that comes before is decided, and a long text goes on from there
-//! with empty memory.
+//! At a position that no piece crosses, the preceding segmentation is final, and a long text continues with empty buffers.
 //!
-//! Cost: O(n · longest piece) time; 16 bytes of memory a byte of text up to the next such place; 256 KiB. Source: Kudo
+//! Cost: O(n · longest piece) time; 16 bytes for each byte of text up to the next such position; 256 KiB. Source: Kudo
 //! 2018, arXiv 1804.10959; SentencePiece src/unigram_model.cc (EncodeOptimized); HF models/unigram/model.rs. Sampling
-//! and the n best: `lattice`.
+//! and n best: `lattice`.
 //!
-//! A special token that has a score is a piece like others where the caller permits it, as it always is to HF.
-//! SentencePiece's control pieces are never spelled.
+//! A special token with a score is an ordinary piece if the caller permits it; in HF it always is. SentencePiece's control
+//! pieces are never matched.
 //!
-//! Left out: HF refuses a text when an unknown character without unknown token was ever considered, we when it is used.
+//! Left out: without an unknown token, HF refuses a text if an unknown character was considered, we if it is used.
 
 use super::best_paths::{Best, BestPaths, NO_ID, UNREACHED};
 use super::bpe::has_inner_word_start;

@@ -1,5 +1,4 @@
-//! Encoding of text that no entry covers: the unknown token, one for each character or one for a run of them, or
-//! bytes.
+//! Encoding of text that no entry covers: as unknown tokens, one for each character or for each run, or as byte tokens.
 //!
 //! Source: SentencePiece's `PopulateSentencePieceText` (src/sentencepiece_processor.cc), HF's models/unigram/model.rs.
 

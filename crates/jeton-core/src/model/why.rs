@@ -1,11 +1,11 @@
 //! Alternatives that models without merges considered: the lattice of Unigram, the attempts of WordPiece.
 //!
-//! The lattice is listed up to a number of pieces and counted beyond, so a pretoken of any length takes bounded memory
-//! for what is told; the best segmentation is the encoder's own. What else scored well is looked for in short pretokens
-//! only, for which the whole lattice is held.
+//! The lattice is listed up to a number of pieces and counted beyond, so memory is bounded for a pretoken of any length.
+//! The best segmentation is the encoder's. Other good segmentations are searched in short pretokens only, since that needs
+//! the whole lattice.
 //!
-//! Scores are those of the n best (`lattice`): a user-defined piece of characters beyond ASCII weighs a little more
-//! where SentencePiece encodes.
+//! Scores are those of the n best (`lattice`): a user-defined piece of characters beyond ASCII has a slightly higher score
+//! in SentencePiece's encoding.
 
 use super::best_paths::NO_ID;
 use super::output::Specials;

@@ -1,10 +1,9 @@
-//! The models without a search: a look-up for each word or character.
+//! Models without a search: a lookup for each word or character.
 //!
-//! `WordLevel` (HF): a pretoken is an entry. `Words` (SentencePiece's word model): a text is cut before each `▁`, and
-//! each part is an entry. `Chars` (SentencePiece's character model): user-defined pieces, longest first, else
-//! characters. Unused pieces are unknown in both. `WordPiece` (HF): the longest entry first, then the longest that
-//! begins with the prefix, until the word is covered; a word that cannot be covered, or that is too long, is unknown as
-//! a whole.
+//! `WordLevel` (HF): a pretoken is an entry. `Words` (SentencePiece's word model): the text is split before each `▁`, and
+//! each word is an entry. `Chars` (SentencePiece's character model): user-defined pieces, longest first, then characters.
+//! Unused pieces are unknown in both. `WordPiece` (HF): the longest entry, then repeatedly the longest entry with the
+//! prefix, until the word is covered; a word that cannot be covered, or is too long, is unknown as a whole.
 //!
 //! Cost: linear; for `WordPiece` times the longest entry. Source: HF models/wordlevel/mod.rs and
 //! models/wordpiece/mod.rs; SentencePiece src/word_model.cc, src/char_model.cc, src/model_interface.cc

@@ -1,10 +1,9 @@
 //! BERT's normalizer: cleaning, spaces around Chinese characters, accents, lower case.
 //!
-//! Two ways that give the same text. Step by step, each step over the whole text, where somebody asks which bytes stand
-//! for which; else in one pass, character by character. That a pass is enough needs one thought: all steps but one look
-//! at single characters, and that one, NFD, beside taking characters apart puts marks in order. But the marks are
-//! dropped, and in what order that happens nobody sees. Only a few are kept; what stands between them goes step by
-//! step.
+//! Two algorithms give the same text. If alignments are requested, each step processes the whole text. Otherwise one pass
+//! processes character by character. One pass suffices because all steps except NFD look at single characters, and NFD,
+//! besides decomposing, only reorders marks, which are then dropped. Few marks are kept; text between these is processed
+//! step by step.
 //!
 //! Source: huggingface/tokenizers, `normalizers/bert.rs`.
 
@@ -88,7 +87,7 @@ impl Bert {
                 self.spell_one(c, bits, properties, text);
                 continue;
             }
-            // What is neither taken apart nor left out before that: marks do not move over it.
+            // Characters that are neither decomposed nor removed before NFD: marks are not reordered across them.
             let moved = |c: char| properties.of(c) & touched & (NFD | CONTROL) != 0;
             let len = old[at..].find(|c| !moved(c)).unwrap_or(old.len() - at);
             copied = at + len;

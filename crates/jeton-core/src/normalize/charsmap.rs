@@ -1,14 +1,14 @@
-//! SentencePiece's rules: a double-array trie from source texts to offsets of their replacements in a blob.
+//! Reader of SentencePiece's character map: a double-array trie from source texts to offsets of their replacements.
 //!
-//! Layout: 4 bytes, the trie's size in bytes; the trie, 4 bytes a unit; the replacements, each ended by a NUL. All
-//! little-endian.
+//! Layout: 4 bytes, the size of the trie in bytes; the trie, 4 bytes a unit; the replacements, each terminated by NUL. All
+//! integers are little-endian.
 //!
-//! Invariant: the file is hostile until [`Charsmap::new`] has walked the whole trie: every unit that can be reached is
-//! inside it, no path is longer than [`MAX_KEY`] bytes (so there is no cycle), every replacement is UTF-8 that ends.
-//! After that a lookup reads a bounded number of units and cannot fail.
+//! Invariant: the map is untrusted until [`Charsmap::new`] has traversed the whole trie: all reachable units are inside of
+//! it, no path is longer than [`MAX_KEY`] bytes (so there is no cycle), and all replacements are terminated UTF-8. A lookup
+//! then reads a bounded number of units and cannot fail.
 //!
-//! Cost: a lookup is one unit a byte of the longest key that fits; the walk is 255 units a distinct node.
-//! Source: google/sentencepiece, `normalizer.cc`; S. Yata, Darts-clone, for the units.
+//! Cost: a lookup reads one unit for each byte of the longest matching key; the traversal reads 255 units for each distinct
+//! node. Source: google/sentencepiece, `normalizer.cc`; S. Yata, Darts-clone, for the units.
 
 use crate::error::{Error, Result};
 

@@ -1,14 +1,13 @@
-//! Rules → SentencePiece's character map: the blob that `charsmap` reads.
+//! Compiler of normalization rules to SentencePiece's character map, which `charsmap` reads.
 //!
-//! Sets of children that are alike are kept once, so the rules of NFKC (225 thousand, most of them the syllables of
-//! Hangul spelled in several ways) take 60 thousand units and not half a million. The blob is another than
-//! SentencePiece's own of the same rules: where a set of children goes is the builder's choice. What it maps is the
-//! same.
+//! Equal sets of children are stored once, so the rules of NFKC (225 thousand, most of them spellings of Hangul syllables)
+//! take 60 thousand units instead of half a million. The result maps like SentencePiece's map of the same rules but has
+//! other bytes, since the builder chooses where a set of children is stored.
 //!
-//! Invariant: a place is the base of one set of children only, for a unit does not say whose child it is. Cost: one
-//! pass over the sorted rules; each set of children is put at the first place that fits among the last blocks. Source:
-//! google/sentencepiece `builder.cc` for the layout of the blob; S. Yata, Darts-clone, for the units. Plain version:
-//! `charsmap.rs` reads it back.
+//! Invariant: a position is the base of one set of children only, because a unit does not name its parent. Cost: one pass
+//! over the sorted rules; each set of children is stored at the first position that fits among the last blocks. Source:
+//! google/sentencepiece `builder.cc` for the layout of the map; S. Yata, Darts-clone, for the units. Inverse:
+//! `charsmap.rs`.
 
 use std::collections::BTreeMap;
 

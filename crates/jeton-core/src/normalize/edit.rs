@@ -1,6 +1,6 @@
-//! Normalizers that look at one character at a time.
+//! Normalizers that process single characters.
 //!
-//! Invariant: a run of characters that a part leaves alone is copied; the others are replaced or left out, one by one.
+//! Invariant: runs of unchanged characters are copied; other characters are replaced or removed, one by one.
 //! Source: huggingface/tokenizers, `normalizers/`; NMT's rules are SentencePiece's.
 
 use super::lower_case::lower;

@@ -1,12 +1,12 @@
-//! NFC, NFD, NFKC, NFKD as HF has them: Unicode 9, with the change that each character is to its trace.
+//! NFC, NFD, NFKC and NFKD as in HF: Unicode 9, with HF's alignments.
 //!
-//! Invariant: a text is cut before characters that can neither change nor move nor merge with what stands before them;
-//! between such cuts the standard's algorithm runs: decompose, order marks by class, compose. The trace is HF's: the
-//! first character of a decomposition takes the old one's place and the others are new, marks keep that when they
-//! change places, and a composition counts what its parts took.
+//! Invariant: a text is split before characters that neither change nor reorder nor compose with preceding ones; each part
+//! goes through the standard algorithm: decompose, order marks by class, compose. Alignments are HF's: the first character
+//! of a decomposition takes the position of the original and the others are insertions, reordered marks keep their status,
+//! and a composition covers its parts.
 //!
-//! Cost: linear; n log n within a run of n marks. Text that stays is copied. Source: Unicode Standard Annex #15;
-//! huggingface/tokenizers and the crate unicode-normalization-alignments for the changes.
+//! Cost: linear; n log n within a run of n marks. Unchanged text is copied. Source: Unicode Standard Annex #15;
+//! huggingface/tokenizers and the crate unicode-normalization-alignments for the alignments.
 
 use unicode_normalization::char::{canonical_combining_class, compose, decompose_canonical, decompose_compatible};
 

@@ -1,12 +1,13 @@
-//! The rules that SentencePiece calls `nfkc` and `nmt_nfkc`, from Unicode's tables.
+//! The normalization rules that SentencePiece calls `nfkc` and `nmt_nfkc`, generated from Unicode's tables.
 //!
-//! SentencePiece replaces by longest match, without ordering marks. So its rules are NFKC of every character, and of
-//! every spelling of a decomposition that composes (a letter and its marks, each perhaps in a variant; Hangul's parts);
-//! rules that shorter ones already give are left out. `nmt_nfkc` makes more characters a space and drops the controls.
+//! SentencePiece replaces the longest match and does not reorder marks. Its rules are therefore NFKC of every character,
+//! and of every spelling of a composable decomposition (a letter and its marks, each possibly a variant; parts of Hangul
+//! syllables), without those that follow from shorter rules. `nmt_nfkc` maps more characters to a space and removes control
+//! characters.
 //!
-//! Invariant: the same rules, one by one, as in the models of sentencepiece 0.2.3, which has Unicode 17. Cost: a
-//! quarter of a million rules, in about a fifth of a second. Source: google/sentencepiece `builder.cc` (the algorithm).
-//! Left out: `nfkc_cf` and `nmt_nfkc_cf`, which fold case.
+//! Invariant: the rules equal those of sentencepiece 0.2.3, which has Unicode 17. Cost: a quarter of a million rules in
+//! about a fifth of a second. Source: google/sentencepiece `builder.cc` (the algorithm). Left out: `nfkc_cf` and
+//! `nmt_nfkc_cf`, which fold case.
 
 use std::collections::{BTreeMap, BTreeSet};
 

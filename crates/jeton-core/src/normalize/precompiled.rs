@@ -1,11 +1,11 @@
-//! SentencePiece's rules as HF runs them: not the longest match at each place, but one lookup a grapheme.
+//! SentencePiece's character map as HF applies it: one lookup for each grapheme instead of the longest match.
 //!
-//! Invariant: text and trace equal HF's. A grapheme of up to five bytes is replaced by the rule for its *shortest*
-//! prefix that has one; without one, and for longer graphemes, the same is done to each of its characters. HF forgets
-//! characters that are left out at the start of a text, so that its trace lags behind from there on; ours does the
-//! same, for offsets come from it.
+//! Invariant: text and alignment equal HF's. A grapheme of up to five bytes is replaced by the rule for its *shortest*
+//! prefix that has one. Without such a rule, and for longer graphemes, the same applies to each of its characters. HF does
+//! not count characters that are removed at the start of a text, so its alignment is shifted from there on; ours is equal,
+//! because offsets depend on it.
 //!
-//! Cost: linear. ASCII that no rule is made of is copied without a look at graphemes.
+//! Cost: linear. ASCII that no rule contains is copied without segmentation into graphemes.
 //! Source: huggingface/tokenizers, `normalizers/precompiled.rs`, and the crate spm_precompiled 0.1.4.
 
 use unicode_segmentation::UnicodeSegmentation;
@@ -68,8 +68,7 @@ fn plain_run(map: &Charsmap, text: &str) -> usize {
     }
 }
 
-/// Characters and their changes on the way to the writer. The last one waits, for what is left out after it is its
-/// change.
+/// Buffer of the last character and its change of length: characters that are removed after it add to the change.
 struct Changes {
     last: Option<(char, isize)>,
     lags: bool, // characters were left out before the first

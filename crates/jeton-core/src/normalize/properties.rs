@@ -1,11 +1,10 @@
-//! Properties of characters that normalizers test, one bit each, for every code point.
+//! Character properties for normalizers, one bit each, for every code point.
 //!
-//! Invariant: a bit is set exactly where the crates that HF builds with say so. Their tables are old and stay so:
-//! normal forms and marks are those of Unicode 9, BERT's controls and nonspacing marks those of Unicode 8. What was
-//! assigned later is inert, and what has been reclassified since is listed here. Unicode promises that no normal form
-//! of an assigned character changes.
+//! Invariant: bits equal the tables of HF's crates, which are pinned to old versions: normal forms and marks are those of
+//! Unicode 9, BERT's controls and nonspacing marks those of Unicode 8. Characters assigned later have no properties, and
+//! reclassified ones are listed here. Unicode guarantees that normal forms of assigned characters do not change.
 //!
-//! Cost: built on first use in a few milliseconds; then two loads a character. Source: black-box comparison of all code
+//! Cost: built on first use in a few milliseconds; then two loads for each character. Source: black-box comparison of all code
 //! points with the wheel 0.23.3; the crates unicode-normalization-alignments 0.1.12 and unicode_categories 0.1.1.
 
 use std::collections::HashMap;
@@ -43,7 +42,7 @@ pub(super) const ORDERED: u16 = 1 << 10;
 
 const FORMS: u16 = NFD | NFC | NFKD | NFKC;
 
-/// Classes of today's tables, cut down to what they were: bit, present class, what it had that it has no more.
+/// Classes of the old Unicode versions, expressed by current tables: (bit, set).
 const CLASSES: [(u16, &str); 5] = [
     (MARK, r"[[[\p{M}&&\p{age=9.0}]--\x{111C9}]\x{1CF2}\x{1CF3}]"),
     (NONSPACING, r"[[[\p{Mn}&&\p{age=8.0}]--[\x{1885}\x{1886}\x{A9BD}\x{111C9}]]\x{1734}\x{1171E}]"),

@@ -1,11 +1,10 @@
-//! SentencePiece's normalizer: its rules by longest match, white space made one, escaped and put at the front of words.
+//! SentencePiece's normalizer: longest-match replacement; white space collapsed, escaped, and moved to the front of words.
 //!
-//! Invariant: the text is SentencePiece's. A byte stands for the input that its rule took; the space that is put before
-//! or after the text stands for nothing, and white space that is left out is not stood for.
+//! Invariant: the text equals SentencePiece's. A byte is aligned to the input of its rule; the dummy prefix or suffix has
+//! an empty range, and no byte is aligned to removed white space.
 //!
-//! Cost: linear: at each place one bounded look-up in the user-defined entries and one in the rules. ASCII that no rule
-//! is made of is copied. Source: google/sentencepiece, `normalizer.cc`. Left out: input that is not UTF-8, which does
-//! not get here.
+//! Cost: linear: at each position one bounded lookup in the user-defined entries and one in the rules. ASCII that no rule
+//! contains is copied. Source: google/sentencepiece, `normalizer.cc`. Left out: invalid UTF-8, which callers exclude.
 
 use aho_corasick::{AhoCorasick, AhoCorasickBuilder, Anchored, Input, MatchKind, StartKind};
 
@@ -164,8 +163,7 @@ impl SentencePiece {
                 taken += 1;
             }
             let is_last = taken < STEP;
-            // What may begin a rule is not simple, and a step ends at a character. Before that stands whatever stood
-            // there.
+            // A byte that may begin a rule is not simple, and a step ends at a character boundary.
             let whole = taken;
             taken -= usize::from(taken > 0 && self.may_go_on(bytes, done + taken));
             while !old.is_char_boundary(done + taken) {

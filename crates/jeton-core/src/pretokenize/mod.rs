@@ -1,16 +1,16 @@
 //! Text → pretokens: the ranges within which merges happen.
 //!
-//! Invariant: the spans are in order, disjoint, not empty, on character boundaries, and tile the text; only
-//! [`Pretokenizer::whitespace`] leaves gaps. Text that no alternative of a pattern matches is a pretoken of its own. A
-//! named pattern takes time linear in the text, whatever the text; any other regex runs under a budget of steps that is
-//! linear in the text and ends in an error that says so.
+//! Invariant: the spans are ascending, disjoint, not empty, on character boundaries, and tile the text; only
+//! [`Pretokenizer::whitespace`] leaves gaps. Text that no alternative of a pattern matches is a separate pretoken. Named
+//! patterns take linear time on any text; other regexes have a step budget that is linear in the text, and raise an error
+//! if it is exhausted.
 //!
 //! ```text
-//! pretokenizer  a compiled pattern, and the pretokens of a text
-//! scanner   the named patterns, written out
-//! starts    the same, 64 bytes a step
-//! patterns  their names and texts, and equivalents in another engine
-//! parts     HF's pre-tokenizers, for tokenizers that came from there
+//! pretokenizer  compiled pattern, and iterator over the pretokens of a text
+//! scanner       hand-written matchers of the named patterns
+//! starts        bit-parallel version of the scanner, 64 bytes at a time
+//! patterns      names and texts of patterns, and equivalents for other engines
+//! parts         HF's pre-tokenizers
 //! ```
 
 mod parts;

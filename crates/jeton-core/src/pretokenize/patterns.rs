@@ -1,7 +1,7 @@
-//! The named patterns: their published texts, the texts Oniguruma needs, and the spellings that mean the same.
+//! Named patterns: published texts, equivalents for Oniguruma, and equivalent spellings.
 //!
-//! A pattern's text is tiktoken's dialect (Rust's `regex` syntax with lookaround, possessive quantifiers and `&&`);
-//! `tokenizer.json` holds Oniguruma's, where `{n,m}+` is not possessive and `$` is the end of a line.
+//! The text of a pattern is in tiktoken's dialect (Rust's `regex` syntax with lookaround, possessive quantifiers and `&&`).
+//! `tokenizer.json` has Oniguruma's, where `{n,m}+` is not possessive and `$` is the end of a line.
 //!
 //! Sources: tiktoken's `openai_public.py` (gpt2 = r50k, cl100k, o200k), minbpe's `regex.py` (gpt4), Meta's and Qwen's
 //! tokenizers (llama3, qwen2), and `tokenizers`' `ByteLevel` (gpt2 as HF writes it).

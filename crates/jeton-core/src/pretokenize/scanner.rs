@@ -1,9 +1,9 @@
-//! The named patterns, written out: "given that a pretoken starts here, where does it end?".
+//! Hand-written matchers of the named patterns: end of the pretoken that starts at a position.
 //!
-//! Invariant: a [`Scanner`] cuts every text exactly as the published regex of its family does under leftmost-first
-//! backtracking; `tests/pretokenize_scanner.rs` compares the two. Time is linear in the text: a character is looked at
-//! a constant number of times, because whatever a failed alternative has read is consumed by the one that succeeds
-//! next. No memory beside the class table.
+//! Invariant: a [`Scanner`] splits every text exactly as the published regex of its family does with leftmost-first
+//! backtracking; `tests/pretokenize_scanner.rs` compares the two. Time is linear in the text: each character is read a
+//! constant number of times, because the next successful alternative consumes the text that a failed one has read. Memory:
+//! the class table.
 //!
 //! The patterns are of one family. With `X` for `[^\s\p{L}\p{N}]`, each is an order of
 //!
@@ -12,10 +12,10 @@
 //!   's 're ..    prefix? letters   \p{N}{1,n}   space? X+ tail    \s++$  \s*[\r\n]  \s+(?!\S)  \s+
 //! ```
 //!
-//! and [`ScanRules`] holds what differs. Every character starts some alternative, so there is no text between pretokens.
+//! and [`ScanRules`] holds the differences. Each character starts some alternative, so there is no text between pretokens.
 //!
-//! Source: the patterns as published (see `patterns.rs`); how their backtracking was resolved is said at each function.
-//! Left out: many bytes per step. This is the plain version that a faster one must equal.
+//! Source: the published patterns (`patterns.rs`); each function explains how it replaces backtracking.
+//! Left out: several bytes at a time. This is the slow path of `starts`.
 
 use crate::util::classes::{
     Classes, ASCII, CASELESS, LETTER, LOWER, MARK, NEWLINE, NUMBER, SPACE, SYMBOL, UPPER, WHITE_SPACE,

@@ -1,7 +1,7 @@
 //! Alternative of a pattern that made a match.
 //!
-//! Alternatives are tried in their order, and nothing follows them, so a match is that of the first alternative that
-//! matches where it starts. Each is compiled by itself, with a budget of its own.
+//! Alternatives are tried in order, and nothing follows them, so a match is that of the first alternative that matches at
+//! its start. Each is compiled separately, with its own budget.
 //!
 //! Left out: alternatives inside groups. A pattern that is one group is one alternative.
 

@@ -1,18 +1,17 @@
-//! Runs a program over a text: backtracking with a stack of its own and a count of its steps.
+//! Backtracking matcher with an explicit stack and a step budget.
 //!
-//! Invariant: every character that is looked at and every instruction costs a step, and a search ends when the budget
-//! is spent. The budget is linear in the text, so no pattern hangs; the alternatives live on a stack that is bounded
-//! too, not on the thread's, so none overflows it. Where both suffice, the match is the one that leftmost-first
-//! backtracking finds.
+//! Invariant: each character that is read and each instruction costs a step, and a search ends when the budget is
+//! exhausted. The budget is linear in the text, so no pattern hangs. Alternatives are on a bounded stack, not on the
+//! thread's, so none overflows it. If both suffice, the match is the one of leftmost-first backtracking.
 //!
-//! A search that turns out to be expensive remembers where it failed, and does not fail there again. `[^\n]*\n` reads
-//! a last line without an end once, not once for each of its characters.
+//! An expensive search memoizes its failures. `[^\n]*\n` therefore reads a last line without an end once, not once for
+//! each of its characters.
 //!
-//! Cost: time up to the budget; memory 24 bytes per open alternative, and up to 64 MiB for remembered failures. A run
-//! of characters is one alternative however long.
+//! Cost: time up to the budget; memory 24 bytes for each pending alternative, and up to 64 MiB for memoized failures. A run
+//! of characters is one alternative of any length.
 //!
 //! Source: James C. Davis, Francisco Servant, Dongyoon Lee, "Using Selective Memoization to Defeat Regular Expression
-//! Denial of Service" (2021), for the remembering.
+//! Denial of Service" (2021), for the memoization.
 
 use super::failure_cache::FailureCache;
 use super::program::{Instruction, Program, Set};
@@ -220,8 +219,8 @@ impl<'t> Matcher<'t> {
                     self.push(Backtrack::Branch { label: after as u32, at })?;
                     Some((label + 1, at))
                 }
-                // What is forgotten may hold earlier values of slots. They belong to loops inside the group, which set
-                // them anew before they read them.
+                // Discarded entries may contain earlier values of slots. These belong to loops inside the group, which
+                // set them again before reading them.
                 Instruction::Commit(slot) => {
                     self.open.truncate(self.slots[slot]);
                     Some((label + 1, at))

@@ -1,16 +1,16 @@
-//! Regexes that users and files bring: parsed, compiled and run by ourselves, under a budget.
+//! Regexes of users and files: parser, compiler, and a matcher with a step budget.
 //!
-//! Why not an existing engine: those with lookaround count backtracking per match, and hand parts such as `(?=.*b)` to
-//! automata that count nothing, so that one text can cost quadratic time without an error. Here every character that is
-//! looked at counts, over the whole text. fancy-regex, which tiktoken runs, is the oracle in the tests.
+//! Existing engines with lookaround limit backtracking for each match only, and delegate parts such as `(?=.*b)` to
+//! automata without a limit, so one text can take quadratic time without an error. Here each character that is read counts,
+//! over the whole text. Tests compare with fancy-regex, which tiktoken uses.
 //!
 //! ```text
-//! syntax        text → tree
-//! program       tree → instructions
-//! matcher       instructions × text → matches
-//! memo          where a search has failed
-//! alternatives  which of a pattern's made a match
-//! oniguruma     tree → the text that HF tokenizers needs
+//! syntax         text → tree
+//! program        tree → instructions
+//! matcher        instructions × text → matches
+//! failure_cache  memoized failures of a search
+//! alternatives   alternative of a pattern that made a match
+//! oniguruma      tree → regex for HF tokenizers
 //! ```
 
 mod alternatives;

@@ -1,22 +1,21 @@
-//! A pattern in tiktoken's dialect → a text that cuts alike in Oniguruma with Ruby's syntax, as HF `tokenizers` runs
-//! it.
+//! Translation of a pattern from tiktoken's dialect to Oniguruma with Ruby's syntax, for HF `tokenizers`.
 //!
-//! Invariant: the text means the same, or the pattern is refused with the name of what does not carry over. The text is
-//! written from the tree, not edited, so that every construct is decided once:
+//! Invariant: the result has the same meaning, or the pattern is refused with the unsupported construct. It is written from
+//! the tree instead of by editing text, so each construct is translated in one place:
 //!
 //! | here | there |
 //! |---|---|
-//! | `x{n,m}+` | `(?>x{n,m})`, for `+` after an interval repeats it |
-//! | `x{n}?` | `x{n}`, for `?` after `{n}` makes it optional |
-//! | `^`, `$` | `\A`, `\z`, for they are always those of lines |
-//! | `(?m)^`, `(?m)$`, `\b` | lookarounds with the same set, for lines end and words are made differently |
-//! | `.`, `(?s).` | `[^\n]`, `[\s\S]`, for the flags have other letters |
-//! | `(?i:x)` | the characters written out: `[Xx]`, for case folds to several characters (`ß` to `ss`) |
+//! | `x{n,m}+` | `(?>x{n,m})`, since `+` after an interval repeats it |
+//! | `x{n}?` | `x{n}`, since `?` after `{n}` makes it optional |
+//! | `^`, `$` | `\A`, `\z`, since they always match at lines |
+//! | `(?m)^`, `(?m)$`, `\b` | lookarounds with the same set, since line ends and words are defined differently |
+//! | `.`, `(?s).` | `[^\n]`, `[\s\S]`, since flags have other letters |
+//! | `(?i:x)` | all cases: `[Xx]`, since case folds to several characters (`ß` to `ss`) |
 //! | `\w`, `[[:alpha:]]`, `[a--b]` | properties, characters, `[a&&[^b]]` |
 //!
-//! Refused: a property that Oniguruma may not know, unless it is few enough ranges to write out; a set that changes
-//! with its case and is too large for that; a lookaround within a lookbehind; a repeat of a place; counts above
-//! Oniguruma's limit; a pattern that matches the empty text, at which HF `tokenizers` cuts and we do not.
+//! Refused: a property that Oniguruma may lack, unless it consists of few ranges; a large set that depends on case; a
+//! lookaround within a lookbehind; repetition of an assertion; counts above Oniguruma's limit; a pattern that matches the
+//! empty text, at which HF `tokenizers` splits and we do not.
 
 use std::fmt::Write;
 

@@ -1,9 +1,8 @@
-//! The tree of a pattern → instructions for the matcher.
+//! Compiler: tree of a pattern → instructions for the matcher.
 //!
-//! Invariant: a program has at most [`MAX_INSTRUCTIONS`] instructions, whatever the pattern: intervals are unrolled,
-//! and a pattern that unrolls too far is refused. Two things make it fast. A repeat of a set of characters is one
-//! instruction, so that a run costs one test per character. A branch knows which characters it can start with, so that
-//! most branches are dismissed without being entered.
+//! Invariant: a program has at most [`MAX_INSTRUCTIONS`] instructions: intervals are unrolled, and a pattern that unrolls
+//! too far is refused. Two optimizations: repetition of a character set is one instruction, so a run costs one test for
+//! each character; and a branch has the set of its first characters, so most branches are skipped without being entered.
 //!
 //! Source: the instructions of Russ Cox, "Regular Expression Matching: the Virtual Machine Approach" (2009), with runs,
 //! guards and marks added.

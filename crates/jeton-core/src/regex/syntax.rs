@@ -1,13 +1,13 @@
-//! The text of a pattern → its tree, in the dialect of tiktoken's engine: Rust's `regex` syntax with lookaround, atomic
+//! Parser: text of a pattern → tree. The dialect is that of tiktoken's engine: Rust's `regex` syntax with lookaround, atomic
 //! groups and possessive quantifiers.
 //!
-//! Invariant: a pattern is understood exactly as that engine (fancy-regex) understands it, or refused with the name of
-//! the construct. The tree is at most [`MAX_DEPTH`] groups deep, so that what walks it may recurse. Sets of characters,
-//! properties and case folding are `regex-syntax`'s; this file finds where a set begins and ends.
+//! Invariant: a pattern has the meaning that it has in that engine (fancy-regex), or is refused with the unsupported
+//! construct. The tree is at most [`MAX_DEPTH`] groups deep, so recursion over it is safe. Character sets, properties and
+//! case folding are `regex-syntax`'s; this module finds the limits of sets.
 //!
 //! Left out, and refused by name: backreferences, subroutine calls, conditionals, absent operators, control verbs,
 //! `\K`, `\G`, `\R`, `\X`, `\Z`, the word starts and ends (`\<`, `\b{start}`), the flags `R` and `U`, `(?-u)`, and a
-//! flag that is set in the middle of a group, whose reach engines do not agree on.
+//! flag that is set in the middle of a group, whose scope differs between engines.
 
 use std::ops::Range;
 

@@ -1,4 +1,4 @@
-//! Why a text has the ids it has: the story of each of its pretokens.
+//! Explanation of the ids of a text, by pretokens.
 
 use std::collections::BTreeSet;
 
@@ -17,7 +17,7 @@ use crate::vocab::Kind;
 
 use super::segments::Segment;
 
-/// Pieces of the lattices of one text that are told, all pretokens together. What a browser draws is far less.
+/// Maximum number of listed lattice pieces of one text, over all pretokens. A browser draws far fewer.
 const MOST_PIECES: usize = 1 << 17;
 
 /// Encoding of one part of a text.
@@ -46,9 +46,9 @@ pub enum Why {
     Merges(Story),
     /// It chose among segmentations.
     Ways(Ways),
-    /// It looked for the longest entries.
+    /// Longest matches.
     Attempts(Attempts),
-    /// It looked the whole up, or its characters; or it is an added token, and no model saw it; or nobody can tell.
+    /// Lookup of the whole pretoken or of its characters; an added token, without a model; or unknown.
     LookUp,
 }
 

@@ -64,8 +64,8 @@ impl Tokenizer {
             if self.template.trim_offsets() {
                 let is_entry = matches!(self.vocab.kind(id), Kind::Token | Kind::EndsWord);
                 let is_bytes = is_entry && self.model.as_bpe().is_some_and(|bpe| bpe.alphabet.level == Level::Byte);
-                // An added token is what was found, with the white space that it takes, and to HF's Unigram unknown
-                // text is itself.
+                // An added token spans its match with the white space it includes; HF's Unigram shows unknown text
+                // unchanged.
                 let (start, end) = encoding.byte_spans[index];
                 let found = if is_entry && !self.model.shows_text_of(id) { None } else { text.get(start..end) };
                 let content = found.unwrap_or(self.vocab.content(id));

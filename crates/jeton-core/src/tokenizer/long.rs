@@ -1,8 +1,7 @@
-//! Texts on the fast way to ids: many at once, long ones cut for threads, and all of it stopped when the caller wants
-//! it.
+//! The fast path from texts to ids: batches, long texts on several threads, cancellation.
 //!
-//! The stages are those of `segments`; only the model's part is `encode`'s. Where something cannot be encoded, the
-//! plain way is asked what to say about it, for it knows the place.
+//! The stages are those of `segments`; `encode` replaces the model. If a text cannot be encoded, the slow path creates the
+//! error, since it knows the position.
 
 use std::cell::RefCell;
 use std::ops::Range;
@@ -24,10 +23,10 @@ use crate::util::simd;
 /// less than 50 ms, and starting threads would cost more than a tenth of the work.
 const LONG_TEXT: usize = 1 << 20;
 
-/// Of texts in languages that vocabularies are made for; room for more is made when it is needed.
+/// Initial capacity of results, for texts in languages of the vocabulary; results grow on demand.
 const USUAL_BYTES_PER_TOKEN: f32 = 4.0;
-/// Of long texts in nearly all languages: what of the room nobody touches is no memory, and to make more copies all.
-/// Not of very long ones, for which a system may refuse so much.
+/// Initial capacity for long texts, in nearly all languages: untouched pages take no memory, and growing copies all. Not
+/// for very long texts, for which the system may refuse the allocation.
 const FEW_BYTES_PER_TOKEN: f32 = 1.5;
 const VERY_LONG: usize = 1 << 28;
 

@@ -1,21 +1,21 @@
-//! The pipeline that owns the stages: match added tokens, normalize, pretokenize, model, postprocess; and decode.
+//! The pipeline of all stages: match added tokens, normalize, pretokenize, model, postprocess; and decode.
 //!
 //! Invariant: same text, same tokenizer, same ids, for any number of threads and any grouping of texts.
-//! Nothing here changes after construction, so a tokenizer can be shared between threads.
+//! A tokenizer is immutable after construction, so threads can share it.
 //!
-//! Text goes to the model in *segments*: added tokens and pretokens. Where nothing rewrites text and one pattern cuts
-//! it, segments are borrowed from the text; else they come from a `Draft` of each stretch between added tokens.
+//! The model's input are *segments*: added tokens and pretokens. If no stage rewrites text and one pattern splits it,
+//! segments borrow from the text; else they come from an `AlignedText` of each range between added tokens.
 //!
 //! ```text
 //! pipeline   the stages of a tokenizer
-//! build      parts → tokenizer
+//! build      options → tokenizer
 //! segments   text → segments
 //! slow_path  segments → ids, one by one; sampling, n best
 //! long       long texts and batches, on threads
-//! spans      where each id comes from
-//! explain    why it is there
-//! frame      the template around ids
-//! permit     which special tokens a text may hold
+//! spans      spans of ids
+//! explain    explanation of ids
+//! frame      templates
+//! permit     permission for special tokens
 //! ```
 
 mod build;

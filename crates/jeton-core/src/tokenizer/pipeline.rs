@@ -1,4 +1,4 @@
-//! The stages that a tokenizer owns, what it knows of its entries, and decoding.
+//! The stages of a tokenizer, properties of its entries, and decoding.
 
 use crate::decode::{Decoded, Decoder};
 use crate::encode::Encoder;

@@ -1,10 +1,10 @@
-//! Text → segments: added tokens and pretokens, in order, as the model sees them.
+//! Text → segments: added tokens and pretokens, in order, as the model's input.
 //!
-//! Invariant: segments are in order and not empty. Bytes that are not UTF-8 form pretokens of their own; the text
-//! between them is cut by itself.
+//! Invariant: segments are ascending and not empty. Invalid UTF-8 forms separate pretokens; the text between is split
+//! independently.
 //!
-//! Cost: one pass for each stage. The plain path borrows from the text; the other copies it once for each part that
-//! rewrites.
+//! Cost: one pass for each stage. If no stage rewrites, segments borrow from the text; else the text is copied once for
+//! each rewriting component.
 
 use super::permit::Permit;
 use super::pipeline::Tokenizer;
@@ -40,7 +40,7 @@ pub enum Origin<'s> {
         /// Of the segment.
         whole: InputRange,
     },
-    /// Nobody asked. They come from the text after this byte.
+    /// Not requested. The bytes originate after this byte of the text.
     After(usize),
 }
 
@@ -199,7 +199,7 @@ impl Tokenizer {
                 }
             }
             None => aligned.cut(|_, text, parts| {
-                parts.push(0, text.len(), None); // HF cuts here, too: what was stripped is no part of a piece
+                parts.push(0, text.len(), None); // HF splits here, too: stripped text is not part of a chunk
                 Ok(())
             })?,
         }
@@ -209,8 +209,8 @@ impl Tokenizer {
         })
     }
 
-    /// Calls `each` with what the splitters from this stage on make of a draft, in some drafts where it has many
-    /// pieces. `written`: what each stage had of the drafts before.
+    /// Calls `each` with the result of the splitters from this stage on; an aligned text of many chunks is passed in
+    /// batches. `written`: bytes that each stage has written for previous ones.
     fn split(
         &self,
         mut aligned: AlignedText,

@@ -1,8 +1,7 @@
 //! Spans of the ids of a text, in bytes and in characters.
 //!
-//! Invariant: byte spans are in order and disjoint, and tile the text where nothing is dropped. A token without bytes
-//! of its own has an empty span at its place; the first token of a character that was expanded owns the character's
-//! bytes.
+//! Invariant: byte spans are ascending and disjoint, and tile the text if nothing is dropped. A token without bytes of its
+//! own has an empty span at its position; the first token of an expanded character has the character's bytes.
 //!
 //! Offsets are HF's: the origins of a token's first and last byte, which may overlap.
 
@@ -213,8 +212,7 @@ struct Placer {
     scratch: Scratch,
 }
 
-/// The range of the text that each byte of a segment stands for: where a run of bytes is the text it comes from, byte
-/// by byte.
+/// Appends the input range of each byte of a segment; where a run of bytes is unchanged text, byte by byte.
 fn own_bytes(segment: &Segment<'_>, text: &[u8], own: &mut Vec<(usize, usize)>) {
     own.clear();
     let (origins, _) = match segment.place {

@@ -1,5 +1,4 @@
-//! A binary heap whose order is handed in with each call, for tie rules that compare strings which the entries do not
-//! hold.
+//! Binary heap whose order is passed to each call, for tie rules that compare strings outside of the entries.
 
 use crate::error::Result;
 use crate::util::alloc;

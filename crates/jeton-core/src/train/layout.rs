@@ -1,6 +1,6 @@
-//! Counts → shards: every distinct pretoken once, as a sequence of what learning begins with, with its count as weight.
+//! Counts → shards: each distinct pretoken once, as a sequence of initial symbols, weighted by its count.
 //!
-//! Pretokens stand in the order of the counts, and a shard has consecutive ones, about as many symbols as the others. A
+//! Pretokens keep the order of the counts. A shard has consecutive ones, with about as many symbols as the other shards. A
 //! pretoken of one symbol has no pairs and is only counted.
 
 use super::count::Counts;

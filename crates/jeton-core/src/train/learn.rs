@@ -1,24 +1,23 @@
-//! Counts → merges: one incremental engine for every tie rule.
+//! Counts → merges: one incremental engine for all tie rules.
 //!
-//! Every distinct pretoken stands once, with its count as weight, in order of first appearance (`layout`), cut
-//! into a shard for each thread (`shard`). For each pair the engine keeps its count (Σ weight × adjacent
-//! places, overlapping) and the cells where it begins, ascending. A merge visits exactly these cells, whatever the
-//! length of the pretokens, so text without pretokens costs no more than text with.
+//! Each distinct pretoken is stored once, weighted by its count, in order of first appearance (`layout`), in one
+//! shard for each thread (`shard`). For each pair the engine keeps its count (Σ weight × adjacent positions,
+//! overlapping) and its posting list: the cells where it begins, ascending. A merge visits exactly these cells, whatever
+//! the length of the pretokens, so text without pretokens costs no more.
 //!
-//! # Why it is exact
-//! A pair comes to be when the younger of its two tokens does, in one merge, and ids are new with each merge. Hence all
-//! occurrences of a pair are born at once, its count never grows after that, and its first occurrence never moves
-//! forward. Every entry of the queue is therefore an upper bound, and a top entry that is still true is the winner.
-//! Cells where a pair no longer stands are recognized by their content: ids never come back to a cell they left.
-//! A rule decides about a pair when it is created.
+//! # Correctness
+//! A pair is created together with the younger of its two tokens, in one merge, and each merge has a new id. Hence all
+//! occurrences of a pair are created at once, its count never increases after that, and its first occurrence never moves
+//! forward. Every entry of the queue is therefore an upper bound, and a top entry that is still valid is the maximum.
+//! Cells where a pair no longer occurs are recognized by their content: ids never return to a cell they left.
+//! A rule is checked when a pair is created.
 //!
 //! A pair under the *floor* is not listed: while some pair reaches the floor, it cannot win. When none does, the floor
-//! is lowered and all pairs are counted again as they then are. So the floor decides what is stored, never what
-//! is learned.
+//! is lowered and all pairs are counted again. The floor therefore affects what is stored, never what is learned.
 //!
 //! # Cost
-//! O(initial symbols + merge events), plus a place in the queue (`ladder`) for each listed pair and each bound
-//! corrected. Memory: 8 bytes a cell, 4 for each place of a listed pair.
+//! O(initial symbols + merge events), plus a queue entry (`bucket_queue`) for each listed pair and each corrected
+//! bound. Memory: 8 bytes for each cell, 4 for each position of a listed pair.
 //!
 //! Left out: batching, Unigram, WordPiece.
 //! Plain version: `reference/step04_train.py`. Source: the incremental method is Sennrich et al. 2016 (subword-nmt

@@ -1,4 +1,4 @@
-//! LearnOptions of learning merges, and what learning begins with.
+//! Options of learning merges, and the initial symbols.
 
 use serde::Deserialize;
 

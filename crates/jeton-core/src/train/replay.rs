@@ -1,8 +1,7 @@
-//! Merges that were learned before, done again on a sequence: where learning goes on from.
+//! Application of given merges to a sequence, to continue training from there.
 //!
-//! The lowest rank goes first, and of equal ones the leftmost. That is what the learner did when it merged each pair
-//! everywhere, one after the other: a pair that was merged never comes back, for its two tokens have lost their places
-//! to younger ones.
+//! Merges apply by rank, then from the left. The result equals that of the learner, which merges one pair everywhere before
+//! the next: a merged pair never recurs, because its two tokens have been replaced by younger ones.
 //!
 //! Cost: O(n log n) for n symbols. Plain version: `reference/step05_encode.py`.
 
@@ -50,7 +49,7 @@ impl<'m> Replay<'m> {
         self.merges.is_empty()
     }
 
-    /// Applies all merges that are possible. `met` gets every pair of neighbors that occurred at any time.
+    /// Applies all possible merges. `met` is called with every pair of neighbors that occurred at any time.
     pub fn apply(&self, ids: &mut Vec<u32>, scratch: &mut ReplayScratch, mut met: impl FnMut((u32, u32))) {
         if self.is_empty() {
             return ids.windows(2).for_each(|pair| met((pair[0], pair[1])));

@@ -1,12 +1,12 @@
-//! Counts of words → what SentencePiece's BPE trainer learns from them.
+//! SentencePiece's BPE trainer: counts of words → pieces, by its rules.
 //!
-//! The words are normalized and cut at white space, with U+001F where a control or user-defined symbol stood. The most
-//! frequent characters that make up `character_coverage` of the text are in the vocabulary; the others, and U+001F, cut
-//! the words. Pieces are merges in the order of `shortest`, of those that may be pieces
-//! ([`super::rules::sentencepiece`]); the characters follow them.
+//! Words are normalized and split at white space, with U+001F in place of control and user-defined symbols. The most
+//! frequent characters that cover `character_coverage` of the text are in the vocabulary; the others, and U+001F, split the
+//! words. Pieces are merges in the order of `shortest` that are valid pieces ([`super::rules::sentencepiece`]); the
+//! characters follow them.
 //!
-//! When no pair is left, SentencePiece goes on with pairs that are gone: strings that were two neighbors once, but that
-//! merges of their parts have taken all occurrences of. So does this.
+//! When no pair is left, SentencePiece continues with former pairs: strings that were two adjacent symbols once, all
+//! occurrences of which were changed by merges of their parts. So does this.
 //!
 //! Invariant: the same pieces in the same order as sentencepiece 0.2.3. Coverage is compared in 32 bits, as there.
 //! Cost: one pass over the counts, and learning. Source: google/sentencepiece `trainer_interface.cc`,

@@ -1,7 +1,7 @@
 //! Counts → sequences of ids with weights, the learner's input.
 //!
-//! At byte level the alphabet is given (all 256 bytes, in the caller's order of ids). At character level it is what the
-//! corpus holds: by falling count, ties by first appearance, or by code point. Plain version:
+//! At byte level the alphabet is given (all 256 bytes, in the caller's order of ids). At character level it consists of the
+//! characters of the corpus: by descending count, ties by first appearance, or by code point. Plain version:
 //! `reference/step09_characters.py`, `reference/step10_words.py`.
 
 use std::collections::hash_map::Entry;

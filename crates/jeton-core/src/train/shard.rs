@@ -1,13 +1,12 @@
-//! Consecutive sequences, with the places of every pair in them: what one thread works on.
+//! Shard of one thread: consecutive sequences, with the posting lists of their pairs.
 //!
-//! A merge goes through a shard in two steps. [`Shard::merge`] visits the places of the pair and notes the neighbors;
-//! then the learner, who sees all shards, decides which of the pairs that came to be are worth listing
-//! ([`Side::listed`]); then [`Shard::list`] writes their places down. Between the steps nothing is shared, so shards
-//! need no locks while they work.
+//! A merge processes a shard in steps. [`Shard::merge`] visits the positions of the pair and records the neighbors. The
+//! learner, which has all shards, then decides which of the new pairs to list ([`Side::listed`]), and [`Shard::list`]
+//! writes their positions. Shards share nothing between the steps, so they need no locks.
 //!
-//! Cost: 4 bytes for each place of a listed pair, kept until the pairs are surveyed again; where there is a limit, in
-//! files beyond it. A place is fetched long before it is visited: the places of a pair are far from each other, and
-//! waiting for memory is nearly all that a merge costs.
+//! Cost: 4 bytes for each position of a listed pair, kept until pairs are counted again; beyond a memory limit, in files.
+//! Positions are prefetched long before they are visited, because they are far apart, and cache misses are nearly the whole
+//! cost of a merge.
 
 use hashbrown::HashTable;
 

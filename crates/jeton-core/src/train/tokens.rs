@@ -1,4 +1,4 @@
-//! Tokens known to training: their lengths, counts and, on request, spellings.
+//! Tokens of training: lengths, counts and, on request, spellings.
 
 use super::options::{Beginning, LearnOptions, TieBreak};
 use crate::error::{Error, Result};

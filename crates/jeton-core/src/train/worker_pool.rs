@@ -1,7 +1,7 @@
-//! Thread pool for merges: one worker for each shard but the first, which the calling thread has.
+//! Thread pool for merges: one worker for each shard except the first, which the calling thread processes.
 //!
-//! A merge of many places repays two hand-overs to the workers; for one of few the calling thread processes all shards.
-//! Between steps workers spin for some microseconds, then park. Results do not depend on which thread computes them.
+//! A merge of many positions repays two synchronizations with the workers; for a merge of few positions the calling thread
+//! processes all shards. Between steps workers spin for some microseconds, then park. Results do not depend on the thread.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 use std::sync::OnceLock;
 
 /// Returns the value of `cell`, initialized on first use. Threads that race all run `make`, and the first value is
-/// kept. `get_or_init` would block on the initializing thread, forever in a child process forked meanwhile.
+/// kept. `get_or_init` would block on the initializing thread, forever in a child process forked during initialization.
 pub fn made_once<T>(cell: &OnceLock<T>, make: impl FnOnce() -> T) -> &T {
     match cell.get() {
         Some(value) => value,
@@ -44,8 +44,8 @@ impl<T: Send> AtomicCell<T> {
     pub fn take(&self) -> Option<Box<T>> {
         let pointer = self.0.swap(ptr::null_mut(), Ordering::Acquire);
         // SAFETY: only `put` stores a pointer that is not null, which it got from a box and gave up. The swap removes
-        // it, so no other call returns it. `Acquire` here and `Release` there order what the other thread did to the
-        // box before this.
+        // it, so no other call returns it. `Acquire` here and `Release` there order the other thread's accesses to the
+        // box before this one.
         (!pointer.is_null()).then(|| unsafe { Box::from_raw(pointer) })
     }
 

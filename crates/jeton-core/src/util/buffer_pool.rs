@@ -1,8 +1,8 @@
-//! Pools of one large buffer each, for results.
+//! Pools of one large result buffer each.
 //!
-//! The first write to fresh memory costs a page fault for every page; on a virtual machine whose host has to allocate
-//! it, too, some microseconds, as long as encoding the text. So the buffer of a large result is reused for the next
-//! one.
+//! The first write to fresh memory costs a page fault for every page. On a virtual machine whose host also has to allocate
+//! it, that takes some microseconds, as long as encoding the text. The buffer of a large result is therefore reused for the
+//! next one.
 //!
 //! Buffers are not in huge pages: one that the host has to allocate costs milliseconds, more than sequential access
 //! saves.

@@ -1,4 +1,4 @@
-//! Cancellation checks for long loops, and the bound of what stages may write.
+//! Cancellation checks for long loops, and the limit of the output of stages.
 
 use crate::error::{ErrorKind, Result};
 

@@ -1,11 +1,11 @@
-//! The Unicode classes that the named patterns ask about, one bit each, for every code point.
+//! Unicode classes of the named patterns, one bit each, for every code point.
 //!
-//! Invariant: every code point has exactly one of the bits, so that a set of classes is a mask and "is it in the set"
-//! is one `and`. The data come from `regex-syntax`, whose tables are those of the regex engine that tiktoken runs;
-//! there is no generated file to keep in step. Built once on first use (about 2 ms), then two loads per character from
-//! 57 KB, of which one language touches a few hundred bytes.
+//! Invariant: every code point has exactly one of the bits, so a set of classes is a mask, and a membership test is one
+//! `and`. The data come from `regex-syntax`, whose tables are those of tiktoken's regex engine; there is no generated file.
+//! Built on first use (about 2 ms), then two loads for each character from 57 KB, of which one language uses a few hundred
+//! bytes.
 //!
-//! Left out: every other property. A user's regex asks `regex-syntax` directly (see `syntax.rs`).
+//! Left out: all other properties. Users' regexes use `regex-syntax` directly (`syntax.rs`).
 
 use std::sync::OnceLock;
 

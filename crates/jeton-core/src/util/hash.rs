@@ -1,8 +1,7 @@
-//! One fast hash for byte strings and for pairs of ids.
+//! Fast hash of byte strings and of pairs of ids.
 //!
-//! Folded 64×64→128-bit multiplication, eight bytes at a time (the idea of wyhash, by Wang Yi). The seed is drawn once
-//! per process, so that no attacker can prepare a text whose pretokens all collide; no result of the crate depends on
-//! it.
+//! Folded 64×64→128-bit multiplication of eight bytes at a time (as in wyhash, by Wang Yi). The seed is random for each
+//! process, so that no text can be prepared whose pretokens collide; no result of the crate depends on it.
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::OnceLock;

@@ -1,4 +1,4 @@
-//! What every stage uses and what knows no tokenizer: memory, concurrency, SIMD, text encoding.
+//! Utilities without knowledge of tokenizers: memory, concurrency, SIMD, text encoding.
 
 pub mod alloc;
 pub(crate) mod atomic_cell;

@@ -40,8 +40,8 @@ const LARGE: usize = 1 << 20;
 /// Alignment of mapped files: every page size divides it or is a multiple of it.
 pub const PAGE: usize = 4096;
 
-/// Interval of the checks in [`MemoryLimit::enforce_during`]. Meanwhile a thread touches some ten
-/// megabytes, for the system maps neighbors of a touched page, too.
+/// Interval of the checks in [`MemoryLimit::enforce_during`]. In this time a thread touches about ten megabytes, because
+/// the system also maps neighbors of a touched page.
 const INTERVAL: Duration = Duration::from_millis(1);
 
 /// Creates mapped files, and reports resident memory.
@@ -116,8 +116,8 @@ impl Shared {
         self.limit / 2
     }
 
-    /// Locks the registry of mapped vectors; `None` in a child process that was forked from the one that made the limit: another thread may
-    /// have held the lock at that moment, and nobody would release it.
+    /// Locks the registry of mapped vectors; `None` in a child process that was forked from the one that created
+    /// the limit: another thread may have held the lock at the fork, and it would never be released.
     fn mappings(&self) -> Option<MutexGuard<'_, Vec<Registered>>> {
         (std::process::id() == self.process).then(|| self.mappings.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -154,8 +154,7 @@ impl Shared {
             pinned -= keep;
             mapping.release(keep);
         }
-        // Where that was not enough, what is mapped beyond the pinned bytes is not ours: libraries that were loaded
-        // meanwhile.
+        // If that did not suffice, pages mapped beyond the pinned bytes are not ours: libraries that were loaded since.
         let still = self.storage.resident().map_or(0, |resident| resident.mapped);
         if still.saturating_sub(before) > allowed {
             self.mapped_before.fetch_max(still - allowed / 4 * 3, Ordering::Relaxed);
@@ -176,7 +175,7 @@ impl MemoryLimit {
         Self { shared: None, in_files: false }
     }
 
-    /// Creates a limit of about `limit` bytes beyond what the process has now.
+    /// Creates a limit of about `limit` bytes in addition to the current memory of the process.
     pub fn new(limit: usize, storage: Box<dyn Storage>) -> Self {
         let Resident { own, mapped } = storage.resident().unwrap_or_default();
         let shared = Shared {

@@ -1,8 +1,8 @@
 //! Code points → UTF-8, four at a time.
 //!
-//! Python keeps a string in one, two or four bytes a character; its own UTF-8 of it costs six cycles a character and
-//! stays in memory beside the string. Here the bytes of each of four are computed side by side, and a shuffle by their
-//! lengths closes the gaps, as simdutf does (Lemire and Clausecker 2022, arXiv 2109.10433).
+//! Python stores a string in one, two or four bytes for each character. Its own conversion to UTF-8 costs six cycles for
+//! each character and is cached in the string. Here the bytes of four characters are computed in parallel, and a shuffle by
+//! their lengths compacts them, as in simdutf (Lemire and Clausecker 2022, arXiv 2109.10433).
 
 use crate::util::buffer_pool;
 use crate::util::simd::{self, Detected};
@@ -34,7 +34,7 @@ pub const fn most_bytes(points: usize) -> usize {
     4 * points + STEP
 }
 
-/// Appends the UTF-8 of `points`; false, and what was there before, where one is no character: half of a pair (U+D800
+/// Appends the UTF-8 of `points`. Returns false and leaves `out` unchanged if one is not a character: a surrogate (U+D800
 /// to U+DFFF) or beyond U+10FFFF.
 pub fn append(points: &[u32], out: &mut Vec<u8>) -> bool {
     let before = out.len();

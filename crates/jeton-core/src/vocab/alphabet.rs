@@ -1,13 +1,13 @@
 //! Initial symbols: the units of a pretoken before the first merge.
 //!
-//! A pretoken is cut into units (bytes or characters), and an end-of-word mark, where there is one, is a symbol of its
-//! own or glued to the last unit. Encoding and training share this file, so they cannot disagree.
+//! A pretoken is split into units (bytes or characters). An end-of-word mark, if any, is a separate symbol or part of the
+//! last unit. Encoding and training share this module, so they agree.
 //!
-//! A character without a symbol becomes its bytes (`<0x0A>`), or the unknown token, alone or as one with its neighbors.
-//! Where only some of the 256 bytes are entries, fused unknown characters come after the bytes that follow them, as in
+//! A character without a symbol becomes byte tokens (`<0x0A>`) or the unknown token, alone or fused with its neighbors.
+//! If only some of the 256 bytes are entries, fused unknown characters come after the bytes that follow them, as in
 //! Hugging Face's tokenizers (models/bpe/model.rs).
 //!
-//! Cost: one table look-up a byte, one hash look-up a character.
+//! Cost: one table lookup for each byte, one hash lookup for each character.
 //! Plain version: `reference/step09_characters.py`, `reference/step10_words.py`.
 
 use hashbrown::HashMap;

@@ -1,13 +1,13 @@
-//! id ↔ bytes, all entries in one arena.
+//! id ↔ bytes, with all entries in one arena.
 //!
-//! An entry is what an id adds to decoded text (its content) and its kind. Ids may have holes. Contents of ordinary
-//! entries are unique, together with the end-of-word flag, so that content → id is a function; added tokens are found
-//! by the matcher instead (a special token may be spelled like an ordinary entry).
+//! An entry has a kind and a content, its bytes in decoded text. Ids may have gaps. The contents of ordinary entries,
+//! together with the end-of-word flag, are unique, so content → id is a function. Added tokens are found by their matcher
+//! instead; a special token may have the content of an ordinary entry.
 //!
-//! Cost: 5 bytes an entry beside its content, 5 more for the look-up table.
+//! Cost: 5 bytes for each entry in addition to its content, and 5 for the lookup table.
 //!
-//! Where an entry's content begins also says whether its kind matters when it is decoded, so decoding needs one look
-//! for most.
+//! The start of an entry's content also tells whether its kind matters for decoding, so decoding needs one lookup for most
+//! ids.
 
 pub mod alphabet;
 pub mod byte_alphabet;
@@ -34,10 +34,10 @@ pub enum Kind {
     Special = 4,
     /// An entry that merges may pass through and that is never the result (SentencePiece).
     Unused = 5,
-    /// An entry for one byte, `<0x0A>`, that no text spells (SentencePiece).
+    /// Byte-fallback entry, `<0x0A>`, which text does not match (SentencePiece).
     Byte = 6,
-    /// An entry at byte level whose spelling holds a character that stands for no byte (HF): no text becomes it, and it
-    /// decodes to its spelling.
+    /// Byte-level entry whose spelling has a character outside of the byte alphabet (HF): unreachable; decodes to its
+    /// spelling.
     Unreachable = 7,
 }
 

@@ -1,12 +1,12 @@
 //! Bytes → initial symbols of merging: whole characters where that yields the same ids.
 //!
-//! A character that is not ASCII may be replaced by what its own bytes merge to, if those merges are done before any
-//! merge can join a part of it to a neighbor. Such a merge makes a token that crosses the character's boundary and ends
-//! or begins inside it; when every such token has a higher rank than the merges inside, those come first, for some of
-//! them can always go on until they are through. And the whole character must not merge with a neighbor at a lower rank
-//! than its own merges have, or it would do so too early; where ranks grow along merges, none does. Which tokens cross
-//! is decided by the bytes on either side, so one table of 256 × 256 has the lowest rank. In cl100k 250 tokens begin or
-//! end inside a character, in o200k 794. Chinese that was not seen before is encoded twice as fast so.
+//! A character that is not ASCII may be replaced by the result of merging its bytes, if those merges precede any merge that
+//! joins a part of it to a neighbor. A merge of the latter kind makes a token that crosses the character's boundary and
+//! begins or ends inside of it. If all such tokens have higher ranks than the merges inside, the latter come first. In
+//! addition, the whole character must not merge with a neighbor at a lower rank than its own merges have; if ranks increase
+//! along merges, this holds. The bytes on both sides determine the crossing tokens, so a table of 256 × 256 has their
+//! lowest rank. In cl100k 250 tokens begin or end inside a character, in o200k 794. New Chinese text is encoded twice as
+//! fast.
 //!
 //! Left out: characters beyond U+FFFF, which start as bytes.
 

@@ -1,10 +1,10 @@
-//! Several short pretokens merged side by side.
+//! Merging of several short pretokens in interleaved lanes.
 //!
-//! A merge is a chain of steps that wait for each other: the lowest rank, two look-ups, the ranks beside it. Pretokens
-//! do not wait for each other, so a few of them take turns and hide each other's waits. The ranks of a pretoken stay in
-//! vector registers: to write one into memory and to read its neighbors back at once would stall.
+//! A merge is a chain of dependent steps: the lowest rank, two lookups, the ranks of the neighbors. Pretokens are
+//! independent, so processing a few of them in turns hides latencies. The ranks of a pretoken are kept in vector registers:
+//! storing one and loading its neighbors right after stalls on store forwarding.
 //!
-//! Invariant: the ids are those of `merging`, the plain version. Time of one pretoken is n², n ≤ [`MOST`].
+//! Invariant: the ids equal those of `merging`, the slow path. Time for one pretoken is n², n ≤ [`MOST`].
 
 use super::ranks::{Ranks, NONE, NO_SYMBOL};
 use super::simd_min::MinArray;

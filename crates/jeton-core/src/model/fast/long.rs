@@ -1,15 +1,15 @@
-//! Long pretokens in linear time: window by window.
+//! Long pretokens in linear time, in windows.
 //!
-//! Tokens t1 … tn are the encoding of their text exactly if each two neighbors are the encoding of theirs. For consider
-//! the first merge over the boundary of two: until then nothing has crossed a boundary, so the two have gone through
-//! the same merges as they do alone, and would merge alone, too. So a window is encoded; its last tokens, which may
-//! depend on what follows, are dropped; the next window begins there, and only the joint of the two is checked. Where
-//! it does not hold, tokens are given back, twice as many each time.
+//! Tokens t1 … tn encode their text if and only if each adjacent pair encodes its text. Proof: consider the first merge
+//! across the boundary of two tokens. Until then no merge has crossed any boundary, so the two went through the same
+//! merges as in isolation, where they would also merge. Therefore a window is encoded; its last tokens, which may depend on
+//! following text, are dropped; the next window starts there, and only the pair at the joint is checked. If the check
+//! fails, tokens are dropped, twice as many each time.
 //!
-//! A run of one character, or of a few, makes the same window and the same joint again and again. Both are remembered.
+//! A run of one or a few characters repeats the same window and joint, so both are cached.
 //!
-//! Left out: a bound for texts whose joints never hold. None is known; after 64 tokens given back the caller's way, a
-//! heap, is O(n log n) for any text. The property of neighbors: H. van Antwerpen and A. Neubeck, github/rust-gems,
+//! Left out: a bound for texts whose joints always fail. None is known; after 64 dropped tokens the caller's slow path, a
+//! heap, takes O(n log n) for any text. The property of adjacent pairs: H. van Antwerpen and A. Neubeck, github/rust-gems,
 //! crates/bpe (2024).
 
 use super::initial_symbols::InitialSymbols;
@@ -166,7 +166,7 @@ impl LongTables<'_> {
     ) -> Result<bool> {
         let from = out.len();
         let (mut at, mut back) = (0, 1);
-        let mut reached = 0; // where all before held once; up to there, giving back goes on doubling, so that it ends
+        let mut reached = 0; // end of the tokens whose joints held; up to there the number of dropped tokens keeps doubling, which ensures progress
         let mut known = LastWindow::default();
         let mut good = None; // the last joint that held
         let mut cancel = CancelCheck::new(keep_going);

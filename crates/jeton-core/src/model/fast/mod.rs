@@ -1,17 +1,18 @@
-//! Merging, fast: many pretokens at once, with tables that fit the caches.
+//! Fast merging of many pretokens, with tables that fit the CPU caches.
 //!
-//! Invariant: the ids are those of `Bpe::encode` without its look-up of whole pretokens, and of `Pieces::encode`;
-//! `merging` is the plain version, and what does not fit here goes that way: unknown characters, those that begin a
-//! user-defined piece, and merges to pieces that have the score of others.
+//! Invariant: the ids equal those of `Bpe::encode` without its lookup of whole pretokens, and of `Pieces::encode`.
+//! `merging` is the slow path. It also handles unsupported cases: unknown characters, characters that begin a user-defined
+//! piece, and merges to pieces with equal scores.
 //!
 //! ```text
-//! units   bytes → first symbols, whole characters where that changes nothing
-//! ranks   (left, right) → rank, a perfect hash
-//! lanes   short pretokens, several side by side, their ranks in registers (`row`)
-//! long    long ones, window by window, in linear time
+//! initial_symbols  bytes → initial symbols, whole characters where that yields the same ids
+//! ranks            (left, right) → rank, a perfect hash table
+//! lanes            short pretokens, interleaved, with ranks in registers (`simd_min`)
+//! long             long pretokens, in windows, in linear time
 //! ```
 //!
-//! Each loop is compiled for the levels of `simd`. Memory beside the model's own: 1.1 MiB, and 10 to 20 bytes a merge.
+//! Each loop is compiled for the levels of `simd`. Memory in addition to the model: 1.1 MiB, and 10 to 20 bytes for each
+//! merge.
 
 mod initial_symbols;
 mod lanes;

@@ -1,13 +1,13 @@
-//! (left, right) → rank, in one look without a branch.
+//! (left, right) → rank, in one lookup without a branch.
 //!
-//! A perfect hash by displacement (Belazzougui, Botelho and Dietzfelbinger 2009, "Hash, displace, and compress"): a
-//! key's bucket says by how much its slot is moved, and the moves are chosen when the table is built so that no two
-//! keys share a slot. Whether two neighbors merge is unpredictable, so a branch on it costs more than the lookup.
+//! A perfect hash by displacement (Belazzougui, Botelho and Dietzfelbinger 2009, "Hash, displace, and compress"): the
+//! displacement of a key's bucket is added to its slot; displacements are chosen so that no two keys share a slot. Whether
+//! two neighbors merge is unpredictable, so a branch on it costs more than the lookup.
 //!
 //! A slot is 8 bytes (left, right, rank), and about three of four are full: 2 MiB for 200,000 merges, where open
-//! addressing needs 8. That the table fits the second cache decides on text that was not seen before.
+//! addressing needs 8. On new text, speed depends on whether the table fits the L2 cache.
 //!
-//! Left out: ids from 2^20 - 1 and ranks from 2^24 - 1 on. `pairs` has them all, and is the plain version.
+//! Left out: ids from 2^20 - 1 and ranks from 2^24 - 1 on, which only `pairs`, the slow path, has.
 
 use crate::model::pairs::Pairs;
 

@@ -1,13 +1,13 @@
-//! The sets of characters that HF's parts ask for, as the wheel 0.23.3 has them.
+//! Character sets of HF's pre-tokenizers, as in the wheel 0.23.3.
 //!
-//! Its crates carry Unicode data of different ages. The sets are made here from `regex-syntax`'s tables (Unicode 16),
-//! cut back to the age that they have there, with the few characters whose properties have changed since. Each was
-//! compared with the wheel's for every code point.
+//! Its crates have Unicode data of different versions. The sets are built from `regex-syntax`'s tables (Unicode 16),
+//! restricted to the age of each crate, with the few characters whose properties have changed since. Each was compared with
+//! the wheel's for every code point.
 //!
-//! | set | Unicode there | from |
+//! | set | Unicode version there | from |
 //! |---|---|---|
-//! | punctuation | 8 | crate `unicode_categories` 0.1, and ASCII's own |
-//! | number | 17 | `char::is_numeric`, pinned: ours follows the compiler that builds us |
+//! | punctuation | 8 | crate `unicode_categories` 0.1, and ASCII's punctuation |
+//! | number | 17 | `char::is_numeric`, pinned, because ours depends on the compiler |
 //! | word | 16 | `\w` of crate `regex` |
 //! | script | 9 | SentencePiece's table, with Hiragana and Katakana counted as Han |
 

@@ -1,8 +1,7 @@
-//! The parts that change the text: ByteLevel spells bytes in GPT-2's byte alphabet, Metaspace writes spaces as a mark.
+//! Rewriting pre-tokenizers: ByteLevel spells bytes in GPT-2's byte alphabet, Metaspace replaces spaces by a mark.
 //!
-//! Invariant: alignments are HF's: a character that is put before another stands for that one's place. Source:
-//! huggingface/tokenizers, pre_tokenizers/byte_level.rs and metaspace.rs, tokenizer/normalizer.rs (`prepend`,
-//! `replace`).
+//! Invariant: alignments equal HF's: a character that is inserted before another has the other's alignment. Source:
+//! huggingface/tokenizers, pre_tokenizers/byte_level.rs and metaspace.rs, tokenizer/normalizer.rs (`prepend`, `replace`).
 
 use serde::Deserialize;
 

@@ -1,24 +1,22 @@
-//! A regex as HF `tokenizers` runs it (Oniguruma with Ruby's syntax) → a pattern in tiktoken's dialect that cuts alike.
+//! Translation of a regex from HF `tokenizers` (Oniguruma with Ruby's syntax) to tiktoken's dialect.
 //!
-//! Invariant: the pattern means the same, or the construct that does not carry over is named. What differs:
+//! Invariant: the result has the same meaning, or the unsupported construct is named. Differences:
 //!
 //! | there | here |
 //! |---|---|
 //! | `x{n,m}+`, `x{n}?` | `(?:x{n,m})+`, `(?:x{n})?` |
-//! | `^`, `$` | lookarounds: they are always those of lines |
+//! | `^`, `$` | lookarounds: they always match at lines |
 //! | `.`, `(?m:.)` | `[^\n]`, `(?s:.)` |
 //! | `\w`, `\b` | properties: Latin-1's `²³¹¼½¾` are word characters outside of brackets, the joiners are not |
 //! | `\h`, `[[:alpha:]]` | `[0-9A-Fa-f]`, properties: those in `[:…:]` are Unicode's |
 //! | `\p{^L}` | `\P{L}` |
 //!
-//! Properties, and `\s` and `\d`, are the same sets there and here: both engines carry Unicode 16 (compared for every
-//! code point).
+//! Properties, `\s` and `\d` are the same sets in both: both engines have Unicode 16 (compared for every code point).
 //!
-//! Left out, and refused by name: all that tiktoken's dialect lacks (backreferences, `\G`, `\K`, `\R`, `\X`, absent
-//! operators, conditionals, lookbehinds of no fixed width); the flag `x`; a flag that is set in the middle of a group,
-//! whose reach differs; where case does not count, all characters beyond ASCII that have case, and `ss`, `ff`, `fi`,
-//! `fl`, `st`, which Oniguruma folds into one character; a quantifier on a quantifier or on a place; ranges of unclear
-//! ends (`[a-\d]`).
+//! Left out, and refused by name: features that tiktoken's dialect lacks (backreferences, `\G`, `\K`, `\R`, `\X`, absent
+//! operators, conditionals, lookbehinds of variable width); the flag `x`; a flag that is set in the middle of a group,
+//! whose scope differs; in case-insensitive patterns, all cased characters beyond ASCII, and `ss`, `ff`, `fi`, `fl`, `st`,
+//! which Oniguruma folds into one character; a quantifier on a quantifier or on an assertion; ambiguous ranges (`[a-\d]`).
 
 use regex_syntax::hir::{Class, HirKind};
 

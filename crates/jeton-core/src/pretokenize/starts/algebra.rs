@@ -1,15 +1,15 @@
-//! The starts of pretokens by Boolean algebra: 64 bytes a step, no branch that depends on plain text.
+//! Pretoken starts by Boolean algebra on bit masks: 64 bytes at a time, without branches on ordinary text.
 //!
-//! Each class of characters is a mask, one bit a byte; "a letter that no letter precedes" is `letters & !(letters <<
-//! 1)`, with the last bit of each mask carried into the next block. An addition floods a run: `(seed + run) ^ run` has
-//! the bits of `run` from `seed` to the run's end.
+//! Each character class is a mask with one bit for each byte. "A letter that no letter precedes" is `letters & !(letters <<
+//! 1)`, with the last bit of each mask carried into the next block. An addition fills a run: `(seed + run) ^ run` has the
+//! bits of `run` from `seed` to the end of the run.
 //!
-//! The algebra is exact on *easy* text. Text that 64 bytes do not decide is marked as *hard* for the caller
-//! to cut again, with the scanner: white space and numbers that are not ASCII, a capital after a letter without case, a
-//! mark after a symbol. White space that reaches the end of the text is the caller's, too.
+//! The algebra is exact on *easy* text. Text that 64 bytes do not determine is marked as *hard*, and the caller splits it
+//! with the scanner: white space and numbers beyond ASCII, a capital after a letter without case, a mark after a symbol.
+//! The caller also handles white space at the end of the text.
 //!
-//! The idea of classifying bytes into masks and deriving boundaries from them is simdjson's (Langdale and Lemire 2019,
-//! arXiv 1902.08318); gigatoken and Hugging Face's tokenizers 1.0 cut text so. The algebra is our own.
+//! Source of the idea, byte classes as masks: simdjson (Langdale and Lemire 2019, arXiv 1902.08318); gigatoken and Hugging
+//! Face's tokenizers 1.0 split text like this. The algebra is our own.
 
 use super::block::Block;
 use super::Starts;
@@ -76,10 +76,10 @@ fn classify<B: Block>(
     masks
 }
 
-/// Adds the characters that are not ASCII.
+/// Adds the characters beyond ASCII.
 ///
-/// Each writes its class to four bytes, from its first on; the next character's go over what is too much, and what is
-/// not that of a character is masked.
+/// Each character writes its class to four bytes, beginning at its first; the next character overwrites the excess, and
+/// bytes that are not part of a character are masked.
 #[inline(always)]
 #[allow(clippy::too_many_arguments)] // all of it lives in registers
 fn classify_wide<B: Block>(

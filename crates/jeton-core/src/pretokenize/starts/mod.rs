@@ -1,15 +1,15 @@
-//! The named patterns, many bytes a step: where the pretokens of a stretch of text start.
+//! Bit-parallel version of the named patterns: starts of the pretokens of a text.
 //!
-//! Invariant: the starts are those of [`scanner`](super::scanner), the plain version, for every text; the tests hold
-//! the two together at each level of vector instructions.
+//! Invariant: the starts equal those of [`scanner`](super::scanner), the slow path, for every text; tests compare them at
+//! each level of vector instructions.
 //!
-//! A text is taken in windows. In each, `algebra` finds the starts of easy text and lists the hard places; around these
-//! the scanner cuts again, from a start that is right until both agree. Agreement is enough, for what follows a start
-//! depends on the text after it alone. The end of a window is a hard place as well, so windows never show: the scanner
-//! reads on beyond it, and the next window begins where its last pretoken ends.
+//! A text is processed in windows. In each, `algebra` finds the starts in easy text and lists hard ranges. Around these the
+//! scanner runs, from a correct start until both agree. Agreement suffices, because the text after a start determines the
+//! following starts. The end of a window is a hard range, so results do not depend on windows: the scanner reads beyond it,
+//! and the next window begins at the end of its last pretoken.
 //!
-//! Time is linear in the text: a hard place is cut again from no earlier than the last one's end. Memory is that of a
-//! window.
+//! Time is linear in the text: a hard range is processed from the end of the previous one at the earliest. Memory is that
+//! of a window.
 
 mod algebra;
 

@@ -1,4 +1,4 @@
-//! Counts less others, weighted, read from a run and written as one.
+//! Arithmetic on counts: subtraction and weighting, from run to run.
 
 use std::io::{Read, Write};
 

@@ -1,9 +1,9 @@
-//! The tables of all threads → one.
+//! Join of the tables of all threads.
 //!
-//! Both tables have their pretokens in the order of their first places. Where a pretoken is in both, the later entry gives its count to the
-//! earlier one; then the two are merged by their places, as sorted lists.
+//! Both tables have their pretokens in the order of first positions. If a pretoken is in both, the later entry adds its count to the
+//! earlier one; then the tables are merged by position, as sorted lists.
 //!
-//! Cost: one look-up for each pretoken of the smaller half, on all threads, and one pass.
+//! Cost: one lookup for each pretoken of the smaller half, on all threads, and one pass.
 
 use super::table::Counts;
 use crate::error::Result;

@@ -1,9 +1,9 @@
-//! Sorted counts from many sources → one, in the order of their bytes.
+//! K-way merge of sorted counts, in the order of bytes.
 //!
-//! Counts add up, and of the places the first stays; so the result does not depend on how a corpus was spread over
+//! Counts are added, and the first position is kept, so the result does not depend on how a corpus is distributed over
 //! sources.
 //!
-//! Cost: a heap of one pretoken a source; memory is linear in the number of sources, not in their sizes.
+//! Cost: a heap with one pretoken for each source; memory is linear in the number of sources, not in their sizes.
 
 use std::cmp::Reverse;
 use std::collections::binary_heap::PeekMut;

@@ -1,28 +1,26 @@
 //! Documents → distinct pretokens with 64-bit counts, in the order of their first appearance.
 //!
 //! ```text
-//! stages    stages before counting
-//! table     distinct pretokens, their counts, and where each appears first
-//! worker    one thread: its part of the text, into its own table
-//! join      the tables of all threads → one
-//! run       sorted counts as bytes, for the disk
-//! merge     sorted counts, of tables and of runs → one
-//! scripts   counts by writing system
-//! arithmetic  counts less others, and weighted
+//! stages      stages before counting
+//! table       distinct pretokens, with counts and first positions
+//! worker      one thread: counts its parts of the text in its own table
+//! join        join of the tables of all threads
+//! run         sorted counts as bytes, for spilling and files
+//! merge       k-way merge of sorted counts, of tables and runs
+//! scripts     counts by script
+//! arithmetic  subtraction and weighting of counts
 //! ```
 //!
-//! Invariant: the result depends on the documents and their order alone, not on threads, nor on how documents are
-//! grouped into calls. Each thread counts into a table of its own through the whole corpus, and every pretoken in it
-//! knows the place in the corpus where it was first met: so tables are joined once, at the end, and "first" is the
-//! smallest place.
+//! Invariant: the result depends on the documents and their order only, not on threads or on the grouping of documents into
+//! calls. Each thread has its own table for the whole corpus, which stores the first position of each pretoken in the
+//! corpus. Tables are joined once, at the end, and the minimum of the positions determines the order.
 //!
-//! Places: a byte of a document is [`Stages::places_a_byte`] places, so that all pretokens that begin in it have their
-//! own.
+//! Positions: each byte of a document has [`Stages::places_a_byte`] positions, so that all pretokens that begin in it have
+//! different ones.
 //!
-//! Cost: one pass over the text; each pretoken is looked up in a table with others at once. Memory follows the distinct
-//! pretokens of each thread, or a bound: the caller sees how much it is ([`Counter::memory`]) and has it written away
-//! ([`Counter::spill`]). Left out: JSONL and the like (the caller reads), and files (the caller opens). Plain version:
-//! `reference/step08_split.py`, a `dict` of counts.
+//! Cost: one pass over the text, with batched lookups of pretokens. Memory is linear in the distinct pretokens of each
+//! thread, or bounded: the caller reads its size ([`Counter::memory`]) and spills it ([`Counter::spill`]). Left out: JSONL
+//! etc. (the caller reads), and files (the caller opens). Plain version: `reference/step08_split.py`, a `dict` of counts.
 
 mod arithmetic;
 mod join;
@@ -191,8 +189,8 @@ impl Counter {
         merge::merge(&mut sources, min_count, keep_going, sink)
     }
 
-    /// The counts, with those of `runs` that were given away before, of all pretokens that occur `min_count` times;
-    /// what else was met; and what was dropped. What was given away before lies in files of `memory`.
+    /// Returns the counts of all pretokens that occur at least `min_count` times, including those of the spilled
+    /// `runs`; totals; and the dropped pretokens. Spilled counts are in files of `memory`.
     ///
     /// # Errors
     /// As [`Counts::add`] and [`Counter::merge_with`].

@@ -1,19 +1,18 @@
 //! Sorted counts as bytes: the format of spilled runs, and of files of counts.
 //!
 //! ```text
-//! an entry   shared | rest | bytes | count | first      pretokens rise by their bytes; each begins with `shared` bytes of the one before
-//! the end    entries: u64 | occurrences: u64 | CRC-32 of all before: u32 | "JTR1"      little-endian
+//! entry      shared | rest | bytes | count | first      pretokens in ascending order, front-coded: `shared` bytes of the previous one
+//! trailer    entries: u64 | occurrences: u64 | CRC-32 of all before: u32 | "JTR1"      little-endian
 //! ```
 //!
-//! All four integers of an entry are LEB128, seven bits a byte, the low ones first. `first` is the place in the corpus
-//! where the pretoken appears first.
+//! The four integers of an entry are LEB128. `first` is the first position of the pretoken in the corpus.
 //!
-//! Invariant: what [`RunReader`] gives was checked up to there, and all of it when it says that there is no more: order,
-//! sums and checksum. A pretoken takes no more memory than the bytes that the file has for it.
+//! Invariant: [`RunReader`] validates each entry before returning it, and order, sums and checksum of all before it reports
+//! the end. A pretoken takes no more memory than its bytes in the file.
 //!
-//! Cost: 10 to 20 bytes an entry; one pass.
-//! Source of the code: front coding as in Witten, Moffat and Bell, Managing Gigabytes, section 4.1.
-//! Left out: compression, and access in the middle.
+//! Cost: 10 to 20 bytes for each entry; one pass.
+//! Source: front coding as in Witten, Moffat and Bell, Managing Gigabytes, section 4.1.
+//! Left out: compression, and random access.
 
 use std::io::{Read, Write};
 
@@ -65,8 +64,8 @@ impl Crc {
     }
 }
 
-/// Bytes at most that an entry takes from the one before. What is read is then at most some ten times as large as what
-/// was written, whoever wrote it.
+/// Maximum prefix that an entry shares with the previous one. It limits the expansion of untrusted files to about ten
+/// times their size.
 const MOST_SHARED: usize = 64;
 
 /// Writes entries, in order.

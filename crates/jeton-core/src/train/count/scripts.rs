@@ -1,8 +1,7 @@
-//! Counts by script: in which writing systems a corpus is.
+//! Counts by script.
 //!
-//! The script of a pretoken is that of its first character which has one; digits, punctuation and white space have
-//! none. Source: Unicode's property Script, as `regex-syntax` has it. Left out: scripts of few texts, which are
-//! together under one name.
+//! The script of a pretoken is that of its first character with a script; digits, punctuation and white space have none.
+//! Source: Unicode's property Script, from `regex-syntax`. Left out: rare scripts, which are counted under one name.
 
 use std::sync::OnceLock;
 

@@ -1,11 +1,11 @@
 //! Stages before counting, the same as before a model.
 //!
-//! Invariant: the pretokens are the segments that a tokenizer with these stages gives its model
-//! ([`crate::tokenizer::Tokenizer::for_each_segment`]), in their order.
+//! Invariant: the pretokens are the segments that a tokenizer with these stages passes to its model
+//! ([`crate::tokenizer::Tokenizer::for_each_segment`]), in order.
 //!
-//! Cost: nothing where one pattern cuts and nothing rewrites; there pretokens are borrowed from the text. Else a draft
-//! of each document, a few times its size. Left out: texts of 4 GiB or more through a draft, which is an error. Plain
-//! version: `tokenizer/segments.rs`.
+//! Cost: none if one pattern splits and no stage rewrites: pretokens then borrow from the text. Otherwise an aligned text
+//! of each document, a few times its size. Left out: aligned texts of 4 GiB or more, which are an error. Plain version:
+//! `tokenizer/segments.rs`.
 
 use serde::Deserialize;
 use serde_json::Value;

@@ -1,19 +1,19 @@
-//! Distinct pretokens with 64-bit counts, in the order of their first appearance.
+//! Hash table of distinct pretokens with 64-bit counts, in the order of their first appearance.
 //!
 //! ```text
-//! slots     a tag and a number, by hash ─► entries    in order: key, count, first place ─► arena    pretokens over 15 bytes
+//! slots     tag and index of an entry, by hash ─► entries    in order: key, count, first position ─► arena    pretokens over 15 bytes
 //! ```
 //!
-//! Invariant: entries are in the order of their first positions, which are different; no two have the same pretoken.
+//! Invariant: entries are in the order of their first positions, which are distinct; no two have the same pretoken.
 //!
-//! A pretoken of up to 15 bytes is its own key, so that to compare is one instruction and nothing else is read. Many
-//! are counted together: keys and hashes of a batch are made first and the lines that they need are fetched, so that
-//! misses of the caches overlap. Slots hold 32 bits of the hash, which say where they go when the table doubles: it
-//! grows in one pass from left to right, without looking at pretokens.
+//! A pretoken of up to 15 bytes is its own key, so comparison is one instruction and needs no other memory. Pretokens are
+//! counted in batches: all keys and hashes are computed first and their cache lines prefetched, so that cache misses
+//! overlap. Slots store 32 bits of the hash, which determine their positions when the table doubles: it grows in one pass
+//! from left to right, without reading pretokens.
 //!
-//! Cost: some 40 instructions a pretoken. Memory: 32 bytes for each that is distinct, 16 to 32 for its slots, and its
-//! bytes if it has more than 15. The seed of the hash differs from process to process, so that nobody can prepare a
-//! text that collides; no result depends on it.
+//! Cost: about 40 instructions for each pretoken. Memory: 32 bytes for each distinct one, 16 to 32 for its slots, and its
+//! bytes if there are more than 15. The seed of the hash is random for each process, so that no text can be prepared whose
+//! pretokens collide; no result depends on it.
 
 use std::sync::Mutex;
 
@@ -486,8 +486,7 @@ impl Counts {
     pub(super) fn sort_by_bytes(&mut self) {
         self.slots = HugeVec::default();
         let arena = &self.arena;
-        // The first 15 bytes and the length, which decide among short ones; what is longer comes after what it begins
-        // with.
+        // The first 15 bytes and the length, which order short pretokens; longer ones come after their prefixes.
         let head = |entry: &CountEntry| match entry.key.is_long() {
             true => {
                 let mut sixteen = [LONG; 16];

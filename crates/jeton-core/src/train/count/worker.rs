@@ -1,8 +1,7 @@
-//! One thread at work: the pretokens of its parts of the text, into its own table.
+//! Counting thread: counts the pretokens of its parts of the text in its own table.
 //!
-//! Named patterns take the fast way: their starts are found many bytes a step, and a window's pretokens are counted
-//! together. Any other pattern is asked for one pretoken after the other. Plain version: [`BatchPart::for_each_span`] with a
-//! `dict`.
+//! Named patterns take the fast path: starts are found bit-parallel, and the pretokens of a window are counted as a batch.
+//! Other patterns yield one pretoken after the other. Plain version: [`BatchPart::for_each_span`] with a `dict`.
 
 use super::stages::Stages;
 use super::table::{Counts, KeyBatch, Mark};

@@ -1,7 +1,8 @@
 //! Hugging Face's `max_token_length`.
 //!
-//! The limit is on the sum of two lengths and is not reached, so a token has one symbol less; two initial symbols may
-//! always merge, for they are never asked. Source: huggingface/tokenizers `models/bpe/word.rs`, and the wheel 0.23.3.
+//! The limit is an exclusive bound of the sum of two lengths, so the maximum is one symbol less. Two initial symbols may
+//! always merge, since their pair is not checked. Source: huggingface/tokenizers `models/bpe/word.rs`, and the wheel
+//! 0.23.3.
 
 use super::Rule;
 use crate::vocab::alphabet::Level;

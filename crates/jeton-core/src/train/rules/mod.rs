@@ -1,8 +1,7 @@
-//! Rules that say which pairs may merge.
+//! Rules that constrain which pairs may merge.
 //!
-//! A rule says of two tokens, by their spellings, whether they may become one. It is applied once, when the pair is
-//! created, and all occurrences of the pair are treated alike. So a token still has one derivation, and the learner
-//! stays exact (`learn.rs`).
+//! A rule decides by the spellings of two tokens whether they may merge. It is checked once, when the pair is created, for
+//! all of its occurrences. A token therefore still has one derivation, and the learner stays exact (`learn.rs`).
 //!
 //! Tie rules compare spellings: the token's bytes, and the end-of-word mark if it ends a word.
 

@@ -1,11 +1,10 @@
-//! Named rules of a user: properties that no token of the vocabulary may have.
+//! Named rules of users: constraints on the tokens of a vocabulary.
 //!
-//! Each is a property of a token's spelling alone, so it can be checked on any vocabulary, and holds for every token
-//! that was merged. At byte level a token may be a part of a character: rules that ask about characters then keep such
-//! parts to themselves.
+//! Each is a property of a token's spelling alone, so it can be checked on any vocabulary, and holds for every merged
+//! token. At byte level a token may be part of a character; rules about characters then keep such parts separate.
 //!
-//! Cost: one pass over the two spellings. Left out: rules about where in the text a token stands, which are a
-//! pattern's.
+//! Cost: one pass over the two spellings. Left out: rules about the position of a token in the text, which belong to a
+//! pattern.
 
 use std::collections::HashSet;
 

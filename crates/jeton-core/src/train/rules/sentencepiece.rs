@@ -1,7 +1,7 @@
-//! SentencePiece's candidates: which strings may be pieces.
+//! SentencePiece's constraints on pieces.
 //!
-//! A piece is not too long, holds `▁` only where a word begins (or ends), and characters of one script: those of
-//! Unicode 9, with Hiragana and Katakana counted as Han. Cost: one pass over the two spellings. Source:
+//! A piece has a maximum length, contains `▁` only at the start (or end) of a word, and has characters of one script: those
+//! of Unicode 9, with Hiragana and Katakana counted as Han. Cost: one pass over the two spellings. Source:
 //! google/sentencepiece `trainer_interface.cc`, `IsValidSentencePiece`.
 
 use serde::Deserialize;

@@ -1,10 +1,9 @@
-//! Best segmentations: how often each piece stands in those of the text, and what takes the place of a piece that is
-//! dropped.
+//! Best segmentations: frequencies of pieces in those of the text, and replacements of dropped pieces.
 //!
-//! Invariant: of equally good ways to a place the one whose last piece is longest wins; so results depend on pieces and
-//! scores alone. The count of a piece in the text is an integer, which no order of adding changes.
+//! Invariant: of equally good segmentations up to a position, the one with the longest last piece wins, so results depend
+//! on pieces and scores only. The frequency of a piece is an integer, so the order of addition does not matter.
 //!
-//! Cost: one look at each piece that stands anywhere in the text, or in a piece.
+//! Cost: one visit of each occurrence of each piece in the text, or in a piece.
 //! Source: google/sentencepiece, `unigram_model_trainer.cc` (`PruneSentencePieces`, `PruneUnreachableSentencePieces`).
 
 use super::expect::{for_each_chunk, UnknownPiece};

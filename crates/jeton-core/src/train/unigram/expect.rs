@@ -1,18 +1,16 @@
-//! The E-step: how often each piece is expected in all segmentations of the text, each as probable as its pieces
-//! together.
+//! E-step of EM (forward–backward): expected frequency of each piece in all segmentations of the text.
 //!
-//! `alpha[place]` is the sum over all segmentations up to the place. Backwards, `rest[place]` is the sum over those
-//! from the place on, over that of the whole; so a piece from s to e is expected alpha[s] · p · rest[e] times. Sums are
-//! of products of probabilities, not of logarithms: a step is one multiplication. Where they get small they are
-//! multiplied by a power of two, which is exact.
+//! `alpha[i]` is the sum over all segmentations up to position i. `rest[i]` is the sum over those from i on, divided by
+//! that of the whole, so the expected frequency of a piece from s to e is alpha[s] · p · rest[e]. Sums are of probabilities
+//! instead of logarithms, so a step is one multiplication. Small sums are scaled by a power of two, which is exact.
 //!
-//! Invariant: the text is cut into chunks that depend on the text alone; a chunk is summed in its order, and chunks in
-//! theirs. So the sums are the same to the last bit for any number of threads, on every machine.
+//! Invariant: the text alone determines its chunks; sums within a chunk and over chunks have a fixed order. Sums are
+//! therefore equal to the last bit for any number of threads, on every machine.
 //!
-//! Cost: two looks at each piece that stands anywhere in the text; 8 bytes a piece and chunk. Source: Kudo 2018, arXiv
+//! Cost: two visits of each occurrence of each piece; 8 bytes for each piece and chunk. Source: Kudo 2018, arXiv
 //! 1804.10959, section 3.2; google/sentencepiece, `unigram_model.cc` (`PopulateMarginal`). Plain version:
-//! `tests/oracle/test_unigram_oracle.py`. There, unknown characters are counted for the piece with id 0, the most
-//! frequent character; so they are here on request.
+//! `tests/oracle/test_unigram_oracle.py`. SentencePiece counts unknown characters for the piece with id 0, the most
+//! frequent character; this is optional here.
 
 use std::ops::Range;
 

@@ -1,26 +1,27 @@
-//! Counts → the pieces of a Unigram model and their scores.
+//! Unigram training: counts → pieces and their scores.
 //!
-//! Text is a sequence of pieces, each drawn with its own probability; training looks for the pieces that make the
-//! corpus likely. It begins with many substrings and takes turns: two rounds of EM, then a quarter of the pieces goes,
-//! those that are missed least, until a tenth more than wanted is left. The last tenth goes by score.
+//! A text is a sequence of independent pieces with probabilities; training maximizes the likelihood of the corpus. It
+//! starts from frequent substrings as seeds, then alternates between two EM iterations and pruning of the quarter of the
+//! pieces with the least loss, until 1.1 times the vocabulary size is left. The final selection is by score.
 //!
 //! ```text
-//! valid     which runs of characters may be a piece
-//! words     counts → distinct segments, the text of all that follows
-//! suffixes  its repeated substrings
-//! pieces    the pieces, and where each stands
-//! expect    E-step: how often each is expected
+//! valid     runs of characters that may be a piece
+//! segments  counts → distinct segments, the text of the other modules
+//! suffixes  repeated substrings of the segments
+//! pieces    the pieces, and their occurrences
+//! expect    E-step: expected frequencies
 //! best      best segmentations
-//! prune     which pieces stay
+//! prune     pruning
 //! numbers   exp, ln, digamma: the same on every machine
 //! ```
 //!
-//! Invariant: the result depends on the counts and the options alone, to the last bit: not on the order of the counts,
-//! on threads, or on the machine. All sums are in 64 bits, in an order that is fixed.
+//! Invariant: the result depends on the counts and the options only, to the last bit: not on the order of the counts, on
+//! threads, or on the machine. All sums are in 64 bits, in a fixed order.
 //!
-//! Cost: about 40 walks over the text of distinct segments. Memory: some 30 bytes a character of these, 8 bytes a piece
-//! for each of 16 chunks. Source: Kudo 2018, arXiv 1804.10959; google/sentencepiece 0.2.3, `unigram_model_trainer.cc`.
-//! Left out: pieces across white space, seeds from a file, pruning by an L1 penalty (`use_sparse_pruning`).
+//! Cost: about 40 passes over the text of distinct segments. Memory: about 30 bytes for each of its characters, 8 bytes for
+//! each piece and each of 16 chunks. Source: Kudo 2018, arXiv 1804.10959; google/sentencepiece 0.2.3,
+//! `unigram_model_trainer.cc`. Left out: pieces across white space, seeds from a file, pruning by an L1 penalty
+//! (`use_sparse_pruning`).
 
 mod best;
 mod expect;

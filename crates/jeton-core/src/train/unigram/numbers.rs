@@ -1,11 +1,11 @@
-//! e to a power, the natural logarithm, and digamma: the same bits on every machine.
+//! Exponential function, natural logarithm and digamma with the same bits on every machine.
 //!
-//! The `exp` and `ln` of platforms differ in the last bit, and EM adds such bits up until a piece is kept here and dropped there.
-//! These use +, −, ×, ÷ and powers of two alone, which IEEE 754 fixes to the last bit.
+//! `exp` and `ln` of platforms differ in the last bit, and EM accumulates such differences until different pieces are pruned. These
+//! functions use +, −, ×, ÷ and powers of two only, which IEEE 754 defines to the last bit.
 //!
-//! Error: below 1e-15 of the result (of 1, where `ln` is small); the tests compare with the platform's. Cost: about 20 operations
-//! each, and up to seven divisions more for digamma.
-//! Left out: arguments that training does not have. `ln` and `digamma` take positive normal numbers, `exp` what is not over 700.
+//! Error: below 1e-15 of the result (of 1, where `ln` is small); tests compare with the platform's. Cost: about 20 operations each, and
+//! up to seven divisions more for digamma.
+//! Left out: arguments that training does not have. `ln` and `digamma` take positive normal numbers, `exp` numbers up to 700.
 //! Source: the series of the two functions; for digamma the asymptotic one, as in Abramowitz and Stegun 1964, 6.3.18 and 6.3.5.
 
 /// ln 2 in two parts; the first has so few bits that small multiples of it are exact (fdlibm, e_exp.c).

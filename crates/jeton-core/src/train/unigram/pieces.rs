@@ -1,13 +1,14 @@
-//! The pieces, and where in the text each stands.
+//! The pieces, and their occurrences in the text.
 //!
-//! All pieces that begin at a place are beginnings of one another. So each piece knows the longest piece that begins it
-//! (its parent), each place the longest piece that stands there, and the chain of parents is all pieces of the place: a
-//! trie that needs no walk, at 4 bytes a character of text. When pieces are dropped, chains are joined over the gaps.
+//! All pieces that begin at a position are prefixes of one another. Each piece refers to its longest proper prefix that is
+//! a piece (its parent), and each position to the longest piece that begins there, so the chain of parents yields all
+//! pieces of the position: a trie without traversal, at 4 bytes for each character of text. When pieces are dropped, chains
+//! skip them.
 //!
-//! Invariant: a parent's id is lower than its children's; ids are in the order of strings within the characters and
-//! within the rest; so they depend on the counts alone.
+//! Invariant: a parent's id is lower than its children's; ids are in the order of strings within the characters and within
+//! the other pieces, so they depend on the counts only.
 //!
-//! Cost: linear in the text to make and to drop pieces; a piece is one look at 16 bytes in a walk.
+//! Cost: linear in the text to build and to drop pieces; visiting a piece reads 16 bytes.
 
 use super::numbers::ln;
 use super::segments::Segments;

@@ -1,10 +1,10 @@
-//! Pruning: keeps the pieces whose loss would reduce the likelihood most, and in the end those with the best scores.
+//! Pruning: drops the pieces with the least loss of likelihood, and at the end those with the lowest scores.
 //!
-//! The loss is estimated: where a piece is dropped, its best alternative takes its place everywhere, and frequencies
-//! move over. A piece whose alternative is better than itself is in no best segmentation and goes at once; so does one
-//! that no best segmentation holds.
+//! The loss is an estimate: if a piece is dropped, its best alternative replaces it everywhere and inherits its frequency.
+//! A piece whose alternative has a better score is in no best segmentation and is dropped at once, as are pieces that occur
+//! in no best segmentation.
 //!
-//! Invariant: equal losses and scores are decided by the pieces' ids, which depend on the counts alone.
+//! Invariant: equal losses and scores are ordered by the pieces' ids, which depend on the counts only.
 //!
 //! Source: Kudo 2018, section 3.2; google/sentencepiece 0.2.3, `unigram_model_trainer.cc` (`PruneSentencePieces`,
 //! `FinalizeSentencePieces`), whose loss weighs a piece by its share of all pieces.

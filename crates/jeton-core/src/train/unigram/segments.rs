@@ -1,16 +1,15 @@
-//! Counts → distinct segments of known characters, the text that EM runs over.
+//! Counts → distinct segments of known characters, the text of EM.
 //!
-//! A segment is a run of characters that some piece could cross everywhere inside: words are cut where the script
-//! changes, before `▁`, and around rare characters. No piece crosses such a cut, so the segmentations of a word are
-//! those of its segments, and equal segments of different words are counted once. Rare characters are in no piece and
-//! are left out; each is one unknown in every segmentation.
+//! A segment is a run of characters inside of which some piece might cross each position: words are split at changes of the
+//! script, before `▁`, and around rare characters. No piece crosses such a split, so the segmentations of a word are those
+//! of its segments, and equal segments of different words are counted once. Rare characters are in no piece and are
+//! left out; each is one unknown in every segmentation.
 //!
-//! Invariant: the result depends on the counts alone, not on their order: segments are in the order of their bytes,
-//! what goes on before what ends.
+//! Invariant: the result depends on the counts only, not on their order: segments are in the order of their bytes, longer
+//! ones before their prefixes.
 //!
-//! Cost: one table look-up a segment; memory 9 bytes a character of the distinct segments, beside their table while it
-//! is made. Source: google/sentencepiece, `trainer_interface.cc` (`LoadSentences`); that words fall apart further is
-//! ours.
+//! Cost: one table lookup for each segment; memory 9 bytes for each character of the distinct segments, and temporarily
+//! their table. Source: google/sentencepiece, `trainer_interface.cc` (`LoadSentences`); splitting words further is ours.
 
 use std::cmp::Reverse;
 use std::collections::HashSet;

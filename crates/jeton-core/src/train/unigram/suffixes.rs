@@ -1,18 +1,18 @@
-//! The suffixes of all segments in order, and which of their beginnings are worth a piece.
+//! Seeds of Unigram training: frequent substrings, from the sorted suffixes of all segments.
 //!
-//! A suffix counts up to one character past the longest piece that may begin there: what lies beyond decides nothing.
-//! Suffixes are put into groups by their first character, and the groups into jobs of about equal size. Within a group
-//! several characters at a time make one number, and equal suffixes are sorted again by the next ones.
+//! Suffixes are compared up to one character beyond the maximum length of a piece that begins there. They are grouped by
+//! their first character, and the groups form jobs of about equal size. Within a group, several characters at a time are
+//! packed into one number for sorting; suffixes with equal numbers are sorted by the next characters.
 //!
-//! A substring is worth a piece if it occurs twice or more and the next character differs between its occurrences, or
-//! is not known: else the longer one says it all. These are the inner nodes of the suffix tree, found from the common
-//! prefixes of neighbors with one stack (Abouelhoda, Kurtz, Ohlebusch 2004); what follows a segment in its word counts,
-//! too.
+//! A substring is a seed if it occurs twice or more and is followed by different characters, or by an unknown one;
+//! otherwise a longer substring represents it. These are the inner nodes of the suffix tree, found from the longest common
+//! prefixes of adjacent suffixes with a stack (Abouelhoda, Kurtz, Ohlebusch 2004). The text after a segment in its word
+//! counts, too.
 //!
-//! Cost: O(n log n) for n characters of distinct segments, times the longest piece / the characters a number holds, in
-//! the worst case (one character repeated). Memory: 4 bytes a character, and the candidates that are kept. Source:
-//! google/sentencepiece, `unigram_model_trainer.cc` (`MakeSeedSentencePieces`). SentencePiece compares the next
-//! *bytes*, and to it a word is always followed by the same; so it is here on request.
+//! Cost: O(n log n) for n characters of distinct segments, times (longest piece / characters in a number) in the worst case
+//! (one repeated character). Memory: 4 bytes for each character, and the candidates. Source: google/sentencepiece,
+//! `unigram_model_trainer.cc` (`MakeSeedSentencePieces`). SentencePiece compares the following *bytes*, and all words are
+//! followed by the same; this is optional here.
 
 use std::cmp::Reverse;
 use std::ops::Range;

@@ -1,11 +1,11 @@
 //! Runs of characters that may be a piece.
 //!
-//! Invariant: what may be a piece is decided from left to right, so whatever begins a piece that may be, may be one
-//! itself; so one length a place says it all.
+//! Invariant: validity is decided from left to right, so every prefix of a valid piece is valid, and one length for each
+//! position suffices.
 //!
-//! Cost: one look a character of each run, up to the longest piece.
+//! Cost: one check for each character of each run, up to the longest piece.
 //! Source: google/sentencepiece, `trainer_interface.cc` (`IsValidSentencePiece`) and its table of scripts.
-//! Left out: white space inside pieces or at their ends.
+//! Left out: white space inside of pieces or at their ends.
 
 use serde::Deserialize;
 

@@ -1,7 +1,7 @@
-//! 64 bytes at once: which of them are this byte, which lie in this range.
+//! Tests of 64 bytes at once: equality with a byte, membership in a range.
 //!
-//! A [`Block`] answers with one bit a byte, lowest first. Everything else is arithmetic on these masks, the same for
-//! every instruction set.
+//! Results of a [`Block`] have one bit for each byte, lowest first. All other computation is arithmetic on these masks, the
+//! same for every instruction set.
 
 /// 64 bytes of a text.
 pub(crate) trait Block: Copy {

@@ -1,12 +1,11 @@
-//! Vector instructions of this processor, detected once.
+//! Vector instructions of the processor, detected once.
 //!
-//! Every loop that uses vectors is written once over a small trait, and compiled for each level. All levels give the
-//! same results; `JETON_SIMD=avx2` or `JETON_SIMD=portable` in the environment takes a lower one, for tests and
+//! Each loop that uses vectors is written once over a small trait and compiled for each level. All levels give the same
+//! results; the environment variable `JETON_SIMD=avx2` or `JETON_SIMD=portable` selects a lower one, for tests and
 //! measurements.
 //!
-//! To run the instructions of a level is undefined behavior on a processor without them. So all code that does requires
-//! a `HasAvx2` or `HasAvx512`, as an argument or inside of `self`: types without data, of which only the detection
-//! here makes values.
+//! Executing instructions that the processor lacks is undefined behavior. All such code therefore requires a `HasAvx2` or
+//! `HasAvx512`, as an argument or a field: types without data, of which only the detection here creates values.
 
 pub(crate) mod block;
 

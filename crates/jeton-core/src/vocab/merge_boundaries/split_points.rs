@@ -1,11 +1,11 @@
-//! Split points inside of pretokens: parts that the model encodes independently.
+//! Split points inside of pretokens, between parts that the model encodes independently.
 //!
-//! SentencePiece's models and their descendants have whole texts for pretokens. A text is split before a `▁` that
-//! follows another character, around each character that is spelled in bytes, at [`MergeBoundaries`] and at
-//! [`LetterBoundaries`]. Where no piece reaches over the start of a word, and nothing merges with the bytes of an
-//! unknown character, the ids of the text are those of the parts in order; and parts repeat, so that caches hit.
+//! For SentencePiece's models and their descendants, whole texts are pretokens. A text is split before a `▁` that follows
+//! another character, around each character that is spelled in bytes, at [`MergeBoundaries`] and at [`LetterBoundaries`].
+//! If no piece crosses the start of a word, and nothing merges with the bytes of an unknown character, the ids of the text
+//! are those of the parts in order. Parts repeat, so caches hit.
 //!
-//! Cost: 8 KiB; 64 bytes a step where all is ASCII and `▁`, elsewhere character by character.
+//! Cost: 8 KiB; 64 bytes at a time for ASCII and `▁`, else character by character.
 
 use super::filters::{pair, LetterBoundaries, MergeBoundaries};
 use crate::util::simd::block::{self, Block};
