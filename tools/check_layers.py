@@ -1,10 +1,9 @@
-"""Keeps the arrows of ARCHITECTURE.md in the Rust core (import-linter keeps those in Python).
+"""Checks the layer rules of ARCHITECTURE.md in the Rust core (import-linter checks those in Python).
 
     python tools/check_layers.py
 
-Each package of `jeton-core` may use only those named here, siblings do not know each other, and no modules import each
-other in a cycle, in the core or in the Python package (`tools/import_graph.py`). The binding is the only crate that
-knows Python.
+Each package of `jeton-core` may import only the packages listed here, and there are no import cycles, neither in the
+core nor in the Python package (`tools/import_graph.py`). Only the binding may use Python.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ import sys
 
 from import_graph import CORE, ROOT, cycles, python_graph, rust_graph
 
-# Package, or module of `util` and `vocab` → what it may use: packages, or modules of these two.
+# Package, or module of `util` and `vocab` → packages or modules that it may import.
 UTIL = {
     f"util::{name}" for name in ("alloc", "atomic_cell", "buffer_pool", "cancel", "hash", "huge_pages", "simd", "spill")
 }
@@ -53,7 +52,7 @@ MAY_USE = {
     "train": BASE | {"util::classes", "aligned_text", "special", "normalize", "pretokenize", "parallel"},
     "format": BASE | {"model"},
 }
-# What the core must never name: Python, files and the network.
+# Names that the core must not contain: Python, files and the network.
 FORBIDDEN = re.compile(r"\b(pyo3|std::fs|std::net|std::path)\b")
 
 
@@ -86,7 +85,7 @@ def problems() -> list[str]:
 
 
 def main() -> int:
-    """Prints what is wrong; 1 if something is."""
+    """Prints violations; returns 1 if there are any."""
     found = problems()
     for line in found:
         print(line)

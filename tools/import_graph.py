@@ -1,4 +1,4 @@
-"""Draws which module imports which, in the Rust core and in the Python package, and finds import cycles.
+"""Draws the import graphs of the Rust core and the Python package, and finds import cycles.
 
     python tools/import_graph.py                     levels of both, and their cycles; 1 if there is a cycle
     python tools/import_graph.py --mermaid core      a Mermaid diagram of the core's packages
@@ -224,7 +224,7 @@ GRAPHS = {"core": (rust_graph, rust_package), "python": (python_graph, python_pa
 
 
 def main() -> int:
-    """Prints what was asked for; 1 if there is a cycle."""
+    """Prints the selected graph; returns 1 if there is a cycle."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--mermaid", choices=GRAPHS, help="a Mermaid diagram of the packages")
     parser.add_argument("--dot", choices=GRAPHS, help="a Graphviz diagram of the packages")

@@ -4,11 +4,10 @@
     python tools/sanitize.py thread
     python tools/sanitize.py loom
 
-``address`` is AddressSanitizer with debug assertions and overflow checks: reads and writes outside of an allocation, or
-after it was freed, and leaks. ``thread`` is ThreadSanitizer: data races. The standard library is not instrumented, so
-``tools/tsan.supp`` names what it can't see there, each entry with its reason. ``loom`` runs the models of
-``crates/jeton-core/src/util/atomic_cell.rs``: every interleaving of their threads that the C11 memory
-model allows, up to a bound.
+``address``: AddressSanitizer with debug assertions and overflow checks (out-of-bounds access, use after free, leaks).
+``thread``: ThreadSanitizer (data races). The standard library is not instrumented, so ``tools/tsan.supp`` suppresses
+its false positives, each with a reason. ``loom``: models of ``crates/jeton-core/src/util/atomic_cell.rs``, in all
+thread interleavings that the C11 memory model permits, up to a bound.
 
 Sanitizers are unstable options of rustc. They work on the stable toolchain with ``RUSTC_BOOTSTRAP=1``, which this
 script sets. Left out: doctests, and the Python binding, whose library would need an instrumented interpreter.
@@ -23,12 +22,12 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-# Given even where it is the host's own: then build scripts and procedural macros are not instrumented.
+# Passed even for the host's target: build scripts and procedural macros are then not instrumented.
 PLATFORM = "x86_64-unknown-linux-gnu"
 
 
 def instrumented(sanitizer: str, *flags: str) -> tuple[list[str], dict[str, str]]:
-    """Options and environment of cargo for code with a sanitizer and further flags of rustc."""
+    """Options and environment of cargo for a build with a sanitizer and additional flags of rustc."""
     coverage = any("sancov" in flag for flag in flags)
     folder = ROOT / "target" / "-".join([sanitizer, *(["coverage"] if coverage else [])])
     options = ["--locked", "--target", PLATFORM, "--target-dir", str(folder)]
@@ -41,7 +40,7 @@ def instrumented(sanitizer: str, *flags: str) -> tuple[list[str], dict[str, str]
 
 
 def tests(options: list[str], names: list[str]) -> list[str]:
-    """The command that runs Rust tests; `names` filters them."""
+    """Command line that runs Rust tests; `names` filters them."""
     return [
         "cargo",
         "test",
@@ -59,9 +58,9 @@ def tests(options: list[str], names: list[str]) -> list[str]:
 
 
 def address(names: list[str]) -> int:
-    """All tests under AddressSanitizer."""
+    """Runs the tests under AddressSanitizer."""
     options, environment = instrumented("address")
-    # Tests ask for allocations that must fail: without the first, AddressSanitizer ends the process. Frames are larger.
+    # allocator_may_return_null: tests request allocations that must fail. RUST_MIN_STACK: frames are larger.
     environment |= {
         "ASAN_OPTIONS": "allocator_may_return_null=1:detect_stack_use_after_return=1",
         "RUST_MIN_STACK": str(16 << 20),
@@ -70,21 +69,21 @@ def address(names: list[str]) -> int:
 
 
 def thread(names: list[str]) -> int:
-    """All tests under ThreadSanitizer."""
-    # rustc refuses to mix this with its own standard library, for some sanitizers change the ABI. This one does not.
+    """Runs the tests under ThreadSanitizer."""
+    # rustc refuses to link its uninstrumented standard library, as some sanitizers change the ABI; this one does not.
     options, environment = instrumented("thread", "-Cunsafe-allow-abi-mismatch=sanitizer")
     environment |= {
         "TSAN_OPTIONS": f"suppressions={ROOT / 'tools' / 'tsan.supp'}:allocator_may_return_null=1",
         "RUST_MIN_STACK": str(16 << 20),
-        "PROPTEST_CASES": "16",  # ThreadSanitizer takes fifty times as long where threads spin
+        "PROPTEST_CASES": "16",  # ThreadSanitizer is fifty times slower where threads spin
     }
     timed = ["--skip", "a_quarter_million_pieces_load_fast", "--skip", "kept_cases_have_their_outcome"]
     return subprocess.run([*tests(options, names), *timed], cwd=ROOT, env=environment, check=False).returncode
 
 
 def loom(names: list[str]) -> int:
-    """The models of `crates/jeton-core/tests/atomic_cell_models.rs`."""
-    # Models are small: to optimize the rest of the crate would take longer than they do.
+    """Runs the models of `crates/jeton-core/tests/atomic_cell_models.rs`."""
+    # Models are small: optimizing the rest of the crate takes longer than running them.
     environment = {
         **os.environ, "RUSTFLAGS": "--cfg loom", "LOOM_MAX_PREEMPTIONS": "3",
         "CARGO_PROFILE_TEST_OPT_LEVEL": "0", "CARGO_PROFILE_TEST_DEBUG": "0",
@@ -107,7 +106,7 @@ def loom(names: list[str]) -> int:
 
 
 def main() -> int:
-    """Runs what was asked for; the exit code of the tests."""
+    """Runs the selected tests; returns their exit code."""
     commands = {"address": address, "thread": thread, "loom": loom}
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("command", choices=commands)
