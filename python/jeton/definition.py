@@ -468,5 +468,6 @@ class Definition:
         for item in (*template.get("single", ()), *(template.get("pair") or ())):
             for id in item.get("ids", ()):
                 if core.content(id) is None:
-                    raise ConfigError(f"template: it adds the id {id}, which is not in the vocabulary")
+                    message = f"template: it adds the id {id}, which is not in the vocabulary"
+                    raise ConfigError(message, stage="template")
         return core

@@ -40,15 +40,22 @@ class ConfigError(JetonError, ValueError):
 
     Attributes:
         option: name of the option (``"vocab_size"``), if a single one is invalid.
+        stage: stage of a pipeline that has the option: ``"normalizer"``, ``"pretokenizer"``, ``"model"``,
+            ``"template"`` or ``"decoder"``.
+        feature: name of the feature, if other libraries have it and Jeton does not.
 
     Examples:
         >>> ConfigError("vocab_size=100 is below the 256 bytes of the alphabet", option="vocab_size").option
         'vocab_size'
     """
 
-    def __init__(self, message: str = "", *, option: str | None = None) -> None:
+    def __init__(
+        self, message: str = "", *, option: str | None = None, stage: str | None = None, feature: str | None = None
+    ) -> None:
         super().__init__(message)
         self.option = option
+        self.stage = stage
+        self.feature = feature
 
 
 class FormatError(JetonError, ValueError):

@@ -177,7 +177,7 @@ def test_a_pattern_that_oniguruma_cannot_say_is_refused(tmp_path: Path) -> None:
     same(jeton.load(path), tok)
 
 
-# ── what is not carried is refused by name ────────────────────────────────────────────────────────────────────────
+# ── what is not supported is refused by name ────────────────────────────────────────────────────────────────────────
 
 
 def edited(**changes: Any) -> bytes:
@@ -203,10 +203,22 @@ def edited(**changes: Any) -> bytes:
         ({"pre_tokenizer": {"type": "Nope"}}, "Nope", "$.pre_tokenizer"),
         ({"post_processor": {"type": "Nope"}}, "Nope", "$.post_processor"),
         ({"decoder": {"type": "Nope"}}, "Nope", "$.decoder"),
+        # refused by the core
+        ({"normalizer": {"type": "Prepend", "prepend": ""}}, "Prepend of the empty text", "$.normalizer"),
+        (
+            {"normalizer": {"type": "Replace", "pattern": {"String": ""}, "content": "x"}},
+            "Replace of the empty text",
+            "$.normalizer",
+        ),
+        (
+            {"decoder": {"type": "Replace", "pattern": {"Regex": "a+"}, "content": "b"}},
+            "Replace of a regex",
+            "$.decoder",
+        ),
     ],
     ids=str,
 )
-def test_a_feature_that_is_not_carried_is_named(changes: dict[str, Any], feature: str, place: str) -> None:
+def test_an_unsupported_feature_is_named(changes: dict[str, Any], feature: str, place: str) -> None:
     with pytest.raises(jeton.UnsupportedFeatureError) as caught:
         jeton.Tokenizer.from_bytes(edited(**changes))
     assert (caught.value.feature, caught.value.place) == (feature, place)
@@ -233,6 +245,7 @@ def test_a_part_that_is_not_what_its_type_needs(changes: dict[str, Any], place: 
     with pytest.raises(jeton.FormatError) as caught:
         jeton.Tokenizer.from_bytes(edited(**changes))
     assert (caught.value.place or "").startswith(place)
+    assert not isinstance(caught.value, jeton.UnsupportedFeatureError)
 
 
 BYTES = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}

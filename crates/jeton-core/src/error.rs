@@ -10,8 +10,15 @@
 #[non_exhaustive]
 pub enum ErrorKind {
     /// An option or a combination of options that cannot work.
-    #[error("{0}")]
-    Config(String),
+    #[error("{message}")]
+    Config {
+        /// The value given, the value expected and what to do.
+        message: String,
+        /// The stage of a pipeline that has the option: "normalizer", "pretokenizer", "model", "template", "decoder".
+        stage: Option<&'static str>,
+        /// The feature, where others have it and Jeton does not.
+        feature: Option<String>,
+    },
     /// A file that is not of the format it claims; `place` says where (line, byte, JSON path).
     #[error("{message} ({place})")]
     Format {
@@ -107,7 +114,23 @@ impl Error {
 
     /// An option that cannot work.
     pub fn config(message: impl Into<String>) -> Self {
-        ErrorKind::Config(clipped(message.into())).into()
+        ErrorKind::Config { message: clipped(message.into()), stage: None, feature: None }.into()
+    }
+
+    /// A feature that Jeton does not support.
+    pub fn unsupported(feature: impl Into<String>, message: impl Into<String>) -> Self {
+        let (message, feature) = (clipped(message.into()), Some(clipped(feature.into())));
+        ErrorKind::Config { message, stage: None, feature }.into()
+    }
+
+    /// Returns the error of an option as one of this stage, whose name its message then begins with.
+    pub fn in_stage(self, stage: &'static str) -> Self {
+        match self.into_kind() {
+            ErrorKind::Config { message, feature, .. } => {
+                ErrorKind::Config { message: format!("{stage}: {message}"), stage: Some(stage), feature }.into()
+            }
+            kind => kind.into(),
+        }
     }
 
     /// A malformed file.

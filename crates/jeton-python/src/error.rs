@@ -41,7 +41,11 @@ pub fn to_python(py: Python<'_>, error: Error, place: impl Fn(usize) -> usize) -
     let message = error.to_string();
     let number = |number| Fact::Number(Some(number));
     match error.into_kind() {
-        ErrorKind::Config(_) => make::<ConfigError>(py, message, &[]),
+        ErrorKind::Config { stage, feature, .. } => {
+            let facts = [("stage", stage.map(str::to_owned)), ("feature", feature)];
+            let facts: Vec<_> = facts.into_iter().filter_map(|(name, fact)| Some((name, Fact::Text(fact?)))).collect();
+            make::<ConfigError>(py, message, &facts)
+        }
         ErrorKind::Format { place, .. } => make::<FormatError>(py, message, &[("place", Fact::Text(place))]),
         ErrorKind::Text { at, .. } => {
             let at = place(at);

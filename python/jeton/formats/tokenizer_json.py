@@ -268,17 +268,20 @@ def read(data: bytes, *, source: str) -> Tokenizer:
         ) from None
     except FormatError as error:
         raise FormatError(f"{source}: {error}", format=FORMAT, place=error.place) from None
-    except JetonError as error:  # contradictory components or entries
-        stage = str(error).partition(":")[0]
-        place = _PLACES.get(stage, "$.model")
-        if any(
-            phrase in str(error) for phrase in ("not carried", "not supported")
-        ):  # an unsupported form of a component
-            raise UnsupportedFeatureError(f"{source}: {error}", format=FORMAT, place=place, feature=stage) from None
+    except ConfigError as error:  # contradictory or unsupported components or entries
+        place = _PLACES.get(error.stage, "$.model")
+        if error.feature is not None:
+            raise UnsupportedFeatureError(
+                f"{source}: {error}", format=FORMAT, place=place, feature=error.feature
+            ) from None
         raise FormatError(f"{source}: {error}", format=FORMAT, place=place) from None
+    except JetonError as error:
+        raise FormatError(f"{source}: {error}", format=FORMAT, place="$.model") from None
 
 
-_PLACES = {  # the core's name of a stage -> its JSON path
+_PLACES = {  # stage → JSON path
+    None: "$.model",
+    "model": "$.model",
     "normalizer": "$.normalizer",
     "pretokenizer": "$.pre_tokenizer",
     "template": "$.post_processor",

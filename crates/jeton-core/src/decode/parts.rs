@@ -195,9 +195,13 @@ fn step(part: DecoderPart) -> Result<DecodeStep> {
             DecodeStep::DropLastSpace
         }
         DecoderPart::Replace { pattern: DecodePattern::Regex(regex), .. } => {
-            return Err(Error::config(format!(
-                "the decoder Replace of the regex {regex:?} is not carried: only strings are replaced, and \" \\\\z\" by nothing"
-            )));
+            return Err(Error::unsupported(
+                "Replace of a regex",
+                format!(
+                    "a decoder's Replace of a regex, {regex:?}, is not supported: only strings are replaced, and \" \\\\z\" by \
+                     nothing"
+                ),
+            ));
         }
         DecoderPart::Strip { content, start, stop } => DecodeStep::Strip { content: content.to_string(), start, stop },
         DecoderPart::WordPiece { prefix, cleanup } => DecodeStep::WordPiece { prefix, cleanup },

@@ -205,9 +205,10 @@ fn is_reached(model: &Bpe, content: &[u8], level: Level) -> Result<bool> {
     }
     if bytes != content {
         let shown = show(content);
-        return Err(Error::config(format!(
-            "the added token {shown:?} is an entry for the bytes {bytes:02x?} as well, which is not carried"
-        )));
+        return Err(Error::unsupported(
+            "an added token that is an entry for other bytes",
+            format!("the added token {shown:?} is an entry for the bytes {bytes:02x?} as well, which is not supported"),
+        ));
     }
     Ok(true)
 }

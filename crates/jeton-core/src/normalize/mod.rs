@@ -110,7 +110,10 @@ impl Normalizer {
                 })
             }
             "Prepend" => match fields.text("prepend")? {
-                "" => return Err(Error::config("a Prepend of an empty text is not carried")),
+                "" => {
+                    let message = "a Prepend of the empty text is not supported";
+                    return Err(Error::unsupported("Prepend of the empty text", message));
+                }
                 text => NormalizerKind::Prepend(text.to_owned()),
             },
             "ByteLevel" => NormalizerKind::ByteLevel,

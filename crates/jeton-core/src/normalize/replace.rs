@@ -33,7 +33,10 @@ impl Replace {
     /// [`Error::config`] for an empty text.
     pub(super) fn text(text: &str, content: &str) -> Result<Self> {
         if text.is_empty() {
-            return Err(Error::config("a Replace of the empty text is not carried"));
+            return Err(Error::unsupported(
+                "Replace of the empty text",
+                "a Replace of the empty text is not supported",
+            ));
         }
         Ok(Self { pattern: ReplacePattern::Text(text.to_owned()), content: content.to_owned() })
     }
@@ -50,7 +53,8 @@ impl Replace {
             Ok(_) => "a construct of Oniguruma".to_owned(),
             Err(what) => what,
         };
-        Err(Error::config(format!("a Replace of the regex {regex:?} is not carried: it holds {what}")))
+        let message = format!("a Replace of the regex {regex:?} is not supported: it holds {what}");
+        Err(Error::unsupported(what, message))
     }
 
     /// Writes one piece.

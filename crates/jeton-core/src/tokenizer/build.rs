@@ -12,7 +12,7 @@ use super::pipeline::{Matchers, Tokenizer};
 use crate::aligned_text::AlignedText;
 use crate::decode::Decoder;
 use crate::encode::Encoder;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::model::Model;
 use crate::normalize::Normalizer;
 use crate::postprocess::Template;
@@ -54,14 +54,6 @@ pub struct Extras {
     pub scores: Vec<f64>,
     /// Flags of added tokens, by id.
     pub flags: Vec<(u32, u8)>,
-}
-
-/// An error that names the stage whose part is wrong.
-fn part(stage: &str, error: Error) -> Error {
-    match error.into_kind() {
-        ErrorKind::Config(message) => Error::config(format!("{stage}: {message}")),
-        kind => kind.into(),
-    }
 }
 
 /// A decoder that begins from what normalizers make of added tokens, as HF's does.
@@ -113,9 +105,9 @@ impl Tokenizer {
             false => Vec::new(),
         };
         let normalizers = options.normalizer.iter().map(|part| Normalizer::from_json(&part.to_string(), &user_defined));
-        let normalizers = normalizers.collect::<Result<Vec<_>>>().map_err(|error| part("normalizer", error))?;
+        let normalizers = normalizers.collect::<Result<Vec<_>>>().map_err(|error| error.in_stage("normalizer"))?;
         let splitters = options.pretokenizer.iter().map(|part| Splitter::from_json(&part.to_string()));
-        let splitters = splitters.collect::<Result<Vec<_>>>().map_err(|error| part("pretokenizer", error))?;
+        let splitters = splitters.collect::<Result<Vec<_>>>().map_err(|error| error.in_stage("pretokenizer"))?;
         let plain = match (&normalizers[..], &splitters[..]) {
             ([], []) => Some(Pretokenizer::none()),
             ([], [only]) => only.as_pattern().cloned(),
@@ -123,7 +115,7 @@ impl Tokenizer {
         };
         let template = match &options.template {
             Value::Null => Template::default(),
-            template => Template::from_json(&template.to_string()).map_err(|error| part("template", error))?,
+            template => Template::from_json(&template.to_string()).map_err(|error| error.in_stage("template"))?,
         };
         let added = vocab.iter().filter(|&(_, kind, _)| matches!(kind, Kind::Added | Kind::Special)).map(|(id, ..)| id);
         let added: Vec<u32> = added.collect();
@@ -133,7 +125,8 @@ impl Tokenizer {
         if let (false, Value::Object(model)) = (listed.is_empty(), &mut options.model) {
             model.insert("added".into(), json!(listed));
         }
-        let model = Model::from_json(&options.model.to_string(), &vocab, extras.merges, &extras.scores)?;
+        let model = Model::from_json(&options.model.to_string(), &vocab, extras.merges, &extras.scores)
+            .map_err(|error| error.in_stage("model"))?;
         let flags = with_entries(flags, model.added_entries());
         let needs_origins = splitters.iter().any(Splitter::needs_origins);
         let encoder = Encoder::new(&vocab, &model);
@@ -159,7 +152,7 @@ impl Tokenizer {
         let suffix = options.suffix.as_deref();
         let decoder = respelled(options.decoder, &tokenizer.spellings, byte_level, suffix);
         tokenizer.decoder = Decoder::from_json(&decoder.to_string(), &tokenizer.vocab, byte_level, suffix)
-            .map_err(|error| part("decoder", error))?;
+            .map_err(|error| error.in_stage("decoder"))?;
         let is_special = |id| tokenizer.vocab.kind(id) == Kind::Special;
         let made = [
             tokenizer.matchers_for(|id| tokenizer.always_matched(id))?,

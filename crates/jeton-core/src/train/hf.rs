@@ -225,7 +225,7 @@ fn spell(symbols: &Symbols, merges: &[LearnedMerge], options: &HfOptions) -> Res
         None => Ok(entries),
         Some((_, _, content)) => Err(Error::training(format!(
             "the token {:?} comes about in two ways, because the prefix is also text of the corpus; Hugging Face gives both one id, \
-             which is not carried: split the text at the prefix's characters, or choose another prefix",
+             which is not supported: split the text at the prefix's characters, or choose another prefix",
             show(content)
         ))),
     }

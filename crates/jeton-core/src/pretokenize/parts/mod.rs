@@ -123,7 +123,10 @@ pub fn read_oniguruma(regex: &str) -> Result<Pretokenizer> {
     if let Some(named) = super::patterns::NAMED.iter().find(|named| named.oniguruma == regex) {
         return Ok(Pretokenizer(PatternKind::Named(named)));
     }
-    let refused = |what: String| Error::config(format!("the regex `{regex}` holds {what}, which is not carried over"));
+    let refused = |what: String| {
+        let message = format!("the regex `{regex}` holds {what}, which is not supported");
+        Error::unsupported(what, message)
+    };
     let same = to_oniguruma(regex).is_ok_and(|text| text == regex); // then it means the same in both
     let text = if same { regex.to_owned() } else { ruby::read(regex).map_err(refused)? };
     let pattern = Pretokenizer::regex(&text)?;

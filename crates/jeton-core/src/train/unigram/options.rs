@@ -50,7 +50,7 @@ impl UnigramOptions {
             serde_json::from_str(options).map_err(|error| Error::config(format!("options of training: {error}")))?;
         if options.limits.max_sentencepiece_length > valid::MOST {
             return Err(Error::config(format!(
-                "max_sentencepiece_length={} is over {}, the most that is carried",
+                "max_sentencepiece_length={} is over {}, the most that is supported",
                 options.limits.max_sentencepiece_length,
                 valid::MOST
             )));
