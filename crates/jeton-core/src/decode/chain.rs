@@ -22,7 +22,7 @@ pub(super) struct Chain {
 }
 
 impl Chain {
-    /// Decodes ids by all steps; `lossy` as [`super::Decoder::decode_text`].
+    /// Decodes ids with all steps; `lossy` as [`super::Decoder::decode_text`].
     ///
     /// # Errors
     /// As [`each`] and [`Chain::steps`].
@@ -39,7 +39,7 @@ impl Chain {
         }
     }
 
-    /// Adds HF's string of an entry.
+    /// Appends HF's string of an entry.
     fn push(&self, content: &[u8], kind: Kind, lossy: bool, pieces: &mut StringList) {
         let is_text = matches!(kind, Kind::Added | Kind::Special | Kind::Unreachable);
         match &self.reads {
@@ -59,7 +59,7 @@ impl Chain {
     }
 
     /// # Errors
-    /// `Config` for a text that grows too long: each step can double it, and a file may have many.
+    /// `Config` for text over the output limit: each step can double the text, and a file may have many steps.
     fn steps(&self, mut pieces: StringList, lossy: bool) -> Result<StringList> {
         let mut spare = StringList::default();
         let most = most_bytes(pieces.open().len() + pieces.len());
@@ -93,7 +93,7 @@ impl Chain {
         }
         match between(None).zip(between(Some(id))) {
             Some((before, token)) => out.extend_from_slice(token.strip_suffix(&before[..]).unwrap_or(&token)),
-            None => vocab.write_decoded(id, out), // a part that does away with the markers, or makes too much of them
+            None => vocab.write_decoded(id, out), // a step that removes or expands the markers
         }
     }
 }

@@ -8,10 +8,10 @@ use super::entries::unknown;
 use crate::error::Result;
 use crate::vocab::{Kind, Vocab};
 
-/// Length of one copy: few contents are longer.
+/// Bytes of one copy: few contents are longer.
 const STEP: usize = Vocab::PADDING;
 
-/// Lazy decoding of `ids`, not written yet.
+/// Lazily decoded `ids`.
 #[derive(Debug, Clone, Copy)]
 pub struct Contents<'a> {
     vocab: &'a Vocab,
@@ -22,7 +22,7 @@ pub struct Contents<'a> {
 
 impl<'a> Contents<'a> {
     /// # Errors
-    /// [`crate::error::ErrorKind::UnknownId`] for an id outside the vocabulary or in a hole of it.
+    /// [`crate::error::ErrorKind::UnknownId`] for an unknown id.
     pub fn new(vocab: &'a Vocab, ids: &'a [u32], skip_special: bool) -> Result<Self> {
         let mut len = 0;
         for (position, &id) in ids.iter().enumerate() {
@@ -37,19 +37,19 @@ impl<'a> Contents<'a> {
                 };
             }
         }
-        // Of an entry that ends a word, as the last one that is not skipped, no space is left.
+        // If the last id that is not skipped ends a word, its space is omitted.
         let is_written = |&&id: &&u32| !(skip_special && vocab.kind(id) == Kind::Special);
         let last = ids.iter().rfind(is_written);
         len -= usize::from(last.is_some_and(|&id| vocab.kind(id) == Kind::EndsWord));
         Ok(Self { vocab, ids, skip_special, len })
     }
 
-    /// In bytes.
+    /// Returns the length in bytes.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Writes it into `room`, which has as many bytes.
+    /// Writes the bytes to `room`, which has that length.
     pub fn write(&self, room: &mut [u8]) {
         let mut at = 0;
         for &id in self.ids {
@@ -71,7 +71,7 @@ impl<'a> Contents<'a> {
         }
     }
 
-    /// As a list.
+    /// Returns the bytes as a vector.
     pub fn into_vec(self) -> Vec<u8> {
         let mut bytes = vec![0; self.len];
         self.write(&mut bytes);

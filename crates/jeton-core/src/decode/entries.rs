@@ -15,7 +15,7 @@ pub(super) fn each(vocab: &Vocab, ids: &[u32], skip_special: bool, mut with: imp
     Ok(())
 }
 
-/// Returns the error for an id outside the vocabulary or in a hole of it.
+/// Returns the error for an unknown id.
 pub(super) fn unknown(vocab: &Vocab, id: u32, position: usize) -> Error {
     let (num_tokens, highest) = (vocab.num_tokens(), vocab.len().saturating_sub(1) as u32);
     ErrorKind::UnknownId { id, position, num_tokens, highest }.into()

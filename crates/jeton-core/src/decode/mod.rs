@@ -25,23 +25,23 @@ use contents::Contents;
 use entries::each;
 use parts::Plan;
 
-/// ids → bytes and text, in the way of one tokenizer.
+/// Decoder of a tokenizer: ids → bytes and text.
 #[derive(Debug, Clone)]
 pub struct Decoder {
     plan: Plan,
 }
 
-/// Decoded ids of known length, to be written into a caller's buffer.
+/// Decoded bytes of known length, which are written to a buffer of the caller.
 #[derive(Debug, Clone)]
 pub enum Decoded<'a> {
-    /// It is put together there.
+    /// Contents, which are concatenated in that buffer.
     Contents(Contents<'a>),
-    /// It had to be made.
+    /// Computed bytes.
     Made(Vec<u8>),
 }
 
 impl Decoded<'_> {
-    /// In bytes.
+    /// Returns the length in bytes.
     pub fn len(&self) -> usize {
         match self {
             Self::Contents(contents) => contents.len(),
@@ -49,12 +49,12 @@ impl Decoded<'_> {
         }
     }
 
-    /// There are none.
+    /// Returns true if there are no bytes.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Writes it into `room`, which has as many bytes.
+    /// Writes the bytes to `room`, which has that length.
     pub fn write(&self, room: &mut [u8]) {
         match self {
             Self::Contents(contents) => contents.write(room),
@@ -62,7 +62,7 @@ impl Decoded<'_> {
         }
     }
 
-    /// As a list.
+    /// Returns the bytes as a vector.
     pub fn into_vec(self) -> Vec<u8> {
         match self {
             Self::Contents(contents) => contents.into_vec(),
@@ -83,10 +83,10 @@ impl Decoder {
         Ok(Self { plan: Plan::new(parts, vocab, byte_level, mark)? })
     }
 
-    /// The bytes of `ids`.
+    /// Decodes `ids` to bytes.
     ///
     /// # Errors
-    /// [`crate::error::ErrorKind::UnknownId`] for an id outside the vocabulary or in a hole of it.
+    /// [`crate::error::ErrorKind::UnknownId`] for an unknown id.
     pub fn decode<'a>(&self, vocab: &'a Vocab, ids: &'a [u32], skip_special: bool) -> Result<Decoded<'a>> {
         Ok(match &self.plan {
             Plan::Contents { .. } => Decoded::Contents(Contents::new(vocab, ids, skip_special)?),
@@ -100,7 +100,7 @@ impl Decoder {
         })
     }
 
-    /// The text of `ids`, with U+FFFD where the bytes are not UTF-8: as many of them as the library would put.
+    /// Decodes `ids` to text. Invalid UTF-8 becomes as many U+FFFD as in the library of the components.
     ///
     /// # Errors
     /// As [`Decoder::decode`].
@@ -122,7 +122,7 @@ impl Decoder {
         Ok(String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
     }
 
-    /// Appends what `id` adds in the middle of a text; nothing for a hole.
+    /// Appends the bytes of `id` in the middle of a text; none for an unknown id.
     pub fn token(&self, vocab: &Vocab, id: u32, out: &mut Vec<u8>) {
         match &self.plan {
             Plan::Contents { .. } => vocab.write_decoded(id, out),

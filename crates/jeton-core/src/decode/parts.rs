@@ -1,8 +1,8 @@
-//! List of decoder parts: from JSON to a plan.
+//! Parser of decoder components: JSON → plan.
 //!
-//! Fields and defaults are HF's, so that a part of `tokenizer.json` is read as it stands; `Join`, `Respell` and
-//! `SentencePiece` are ours. HF decodes an added token that is matched in normalized text to its normalized content:
-//! that is what `Respell` is for.
+//! Names, fields and defaults are HF's, so components of a `tokenizer.json` are read unchanged. `Join`, `Respell` and
+//! `SentencePiece` are ours. `Respell` exists because HF decodes an added token that is matched in normalized text to its
+//! normalized content.
 
 use std::collections::HashMap;
 
@@ -15,10 +15,10 @@ use crate::error::{Error, Result};
 use crate::vocab::byte_alphabet;
 use crate::vocab::{Kind, Vocab};
 
-/// Decoder: ids to bytes.
+/// Algorithm of a decoder.
 #[derive(Debug, Clone)]
 pub(super) enum Plan {
-    /// Contents put together. HF's ByteLevel reads added tokens in the byte alphabet, too, where it can.
+    /// Concatenation of contents. HF's ByteLevel also converts added tokens from the byte alphabet, if possible.
     Contents {
         reads_added: Option<ByteAlphabet>,
     },
@@ -63,7 +63,7 @@ enum DecoderPart {
     Join {
         separator: String,
     },
-    /// First of all parts: what ids decode to instead of their contents.
+    /// Bytes of ids instead of their contents; the first component.
     Respell {
         contents: Vec<(u32, String)>,
     },
@@ -121,7 +121,7 @@ impl Plan {
         if matches!(parts.first(), Some(DecoderPart::Respell { .. })) {
             parts.remove(0);
         }
-        // The strings are put together at the end, so a last Fuse does nothing.
+        // Strings are concatenated at the end, so a final Fuse has no effect.
         while matches!(parts.last(), Some(DecoderPart::Fuse {})) {
             parts.pop();
         }

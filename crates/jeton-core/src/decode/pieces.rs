@@ -13,17 +13,17 @@ impl StringList {
         Self { bytes: Vec::with_capacity(4 * pieces), ends: Vec::with_capacity(pieces) }
     }
 
-    /// The bytes to append to for the piece that is being written.
+    /// Returns the buffer of the open string, to append to.
     pub fn open(&mut self) -> &mut Vec<u8> {
         &mut self.bytes
     }
 
-    /// Ends the piece that is being written.
+    /// Completes the open string.
     pub fn close(&mut self) {
         self.ends.push(self.bytes.len());
     }
 
-    /// Ends it, unless nothing was written.
+    /// Completes the open string unless it is empty.
     pub fn close_unless_empty(&mut self) {
         if self.bytes.len() > self.ends.last().copied().unwrap_or(0) {
             self.close();
@@ -44,13 +44,13 @@ impl StringList {
         self.ends.clear();
     }
 
-    /// One piece of all.
+    /// Joins all strings into one.
     pub fn fuse(&mut self) {
         self.ends.clear();
         self.close();
     }
 
-    /// The pieces in order.
+    /// Returns the strings in order.
     pub fn iter(&self) -> impl Iterator<Item = &[u8]> {
         let starts = std::iter::once(0).chain(self.ends.iter().copied());
         starts.zip(&self.ends).map(|(start, &end)| &self.bytes[start..end])

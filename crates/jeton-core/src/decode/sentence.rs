@@ -12,7 +12,7 @@ use crate::vocab::Kind;
 
 const SPACE: &[u8] = "▁".as_bytes();
 
-/// The options.
+/// Options of the decoder.
 #[derive(Debug, Clone)]
 pub(super) struct Sentence {
     takes_space: bool,
@@ -21,14 +21,14 @@ pub(super) struct Sentence {
     unk_surface: String,
 }
 
-/// A text that is being put together.
+/// State of decoding one text.
 pub(super) struct Writing<'a> {
     options: &'a Sentence,
-    lossy: bool,        // bytes that belong to no character are replaced
-    start: usize,       // where the text starts in the output
-    at_start: bool,     // a leading space is still taken off
-    took_one: bool,     // the piece before lost its leading space
-    run: Option<usize>, // where the byte pieces begin that are being written
+    lossy: bool,        // replace invalid UTF-8
+    start: usize,       // start of the text in the output
+    at_start: bool,     // leading spaces are still removed
+    took_one: bool,     // the leading space of the previous piece was removed
+    run: Option<usize>, // start of the current run of byte pieces
 }
 
 impl Sentence {
@@ -41,19 +41,19 @@ impl Sentence {
         }
     }
 
-    /// A text that starts at byte `start` of the output.
+    /// Starts a text at byte `start` of the output.
     pub fn start(&self, start: usize, lossy: bool) -> Writing<'_> {
         Writing { options: self, lossy, start, at_start: self.takes_space, took_one: false, run: None }
     }
 
-    /// A text in whose middle we are.
+    /// Continues in the middle of a text.
     pub fn middle(&self, start: usize) -> Writing<'_> {
         Writing { at_start: false, ..self.start(start, false) }
     }
 }
 
 impl Writing<'_> {
-    /// Appends one piece.
+    /// Appends the text of a piece.
     pub fn put(&mut self, id: u32, kind: Kind, content: &[u8], out: &mut Vec<u8>) {
         if let (Kind::Byte, Some(byte)) = (kind, byte_of(content)) {
             self.run.get_or_insert(out.len());
@@ -82,7 +82,7 @@ impl Writing<'_> {
         put_spaces(piece, out);
     }
 
-    /// Ends the run of byte pieces: to be called after the last piece, too.
+    /// Completes the run of byte pieces; also called after the last piece.
     pub fn end_run(&mut self, out: &mut Vec<u8>) {
         let Some(start) = self.run.take().filter(|_| self.lossy) else { return };
         if std::str::from_utf8(&out[start..]).is_ok() {

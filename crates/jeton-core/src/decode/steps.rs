@@ -16,13 +16,13 @@ use crate::vocab::byte_alphabet::stand_in;
 /// One decoder.
 #[derive(Debug, Clone)]
 pub(super) enum DecodeStep {
-    /// BPEDecoder: a space for the suffix, nothing in the last string.
+    /// BPEDecoder: replaces the suffix by a space, in the last string by nothing.
     Suffix(Replacer),
     /// `<0x0A>` → its byte.
     ByteFallback,
-    /// The byte alphabet → bytes, all in one string.
+    /// Byte alphabet → bytes, joined into one string.
     ByteLevel(ByteAlphabet),
-    /// All in one string: ByteLevel, if the contents are bytes already.
+    /// Joins into one string: ByteLevel, for contents that are bytes.
     Bytes,
     Ctc {
         pad: Replacer,
@@ -30,7 +30,7 @@ pub(super) enum DecodeStep {
         cleanup: bool,
     },
     Fuse,
-    /// A space for the mark; nothing in the first string if marks are put before a text.
+    /// Replaces the mark by a space; in the first string by nothing if a mark is prepended to texts.
     Metaspace {
         mark: Replacer,
         drops_first: bool,
@@ -39,7 +39,7 @@ pub(super) enum DecodeStep {
         pattern: Replacer,
         content: String,
     },
-    /// Replace of ` \z` by nothing.
+    /// `Replace` of ` \z` by nothing.
     DropLastSpace,
     Strip {
         content: String,
@@ -50,13 +50,13 @@ pub(super) enum DecodeStep {
         prefix: String,
         cleanup: bool,
     },
-    /// No decoder at all: HF puts spaces between.
+    /// Joins with a separator, as HF does without a decoder.
     Join(String),
 }
 
 impl DecodeStep {
-    /// Does it to `pieces`; `spare` is room, whose content is lost. With `lossy`, bytes that are not UTF-8 are
-    /// replaced. It stops soon after it has written `most` bytes, which the caller takes for an error.
+    /// Applies the step to `pieces`; `spare` is a scratch buffer. With `lossy`, invalid UTF-8 is replaced. Stops soon
+    /// after `most` bytes were written, which the caller reports as an error.
     pub fn run(&self, pieces: &mut StringList, spare: &mut StringList, lossy: bool, most: usize) {
         match self {
             Self::Fuse => return pieces.fuse(),
@@ -83,7 +83,7 @@ impl DecodeStep {
         }
     }
 
-    /// One string, for those that look at nothing else.
+    /// Processes one string, for steps without context.
     fn one(&self, piece: &[u8], is_first: bool, is_last: bool, out: &mut Vec<u8>, most: usize) {
         match self {
             Self::Suffix(suffix) => suffix.replace(piece, if is_last { "" } else { " " }, out, most),
@@ -128,7 +128,7 @@ fn fuse_bytes(pieces: &mut StringList, lossy: bool) {
     }
 }
 
-/// Each run of byte pieces becomes its text, or with `lossy` a U+FFFD for each byte of a run that is not UTF-8.
+/// Converts each run of byte pieces to text; with `lossy`, each byte of a run of invalid UTF-8 becomes U+FFFD.
 fn byte_fallback(from: &StringList, into: &mut StringList, lossy: bool) {
     let mut run: Vec<u8> = Vec::new();
     let end_run = |run: &mut Vec<u8>, into: &mut StringList| {
@@ -156,7 +156,7 @@ fn byte_fallback(from: &StringList, into: &mut StringList, lossy: bool) {
     end_run(&mut run, into);
 }
 
-/// Returns the byte that `<0x0A>` spells. Rust's reader of numbers takes `+A`, too, and so does HF.
+/// Returns the byte that `<0x0A>` spells. Rust's number parser also accepts `+A`, and so does HF.
 fn byte_of(piece: &[u8]) -> Option<u8> {
     match piece {
         [b'<', b'0', b'x', digits @ .., b'>'] if digits.len() == 2 => {
@@ -185,7 +185,7 @@ fn ctc(from: &StringList, into: &mut StringList, pad: &Replacer, delimiter: &Rep
     }
 }
 
-/// Takes `content` off, up to `start` times at the start and `stop` times at the end.
+/// Removes `content` up to `start` times at the start and `stop` times at the end.
 fn strip<'a>(piece: &'a [u8], content: &str, start: usize, stop: usize) -> &'a [u8] {
     let content = content.as_bytes();
     let mut kept = piece;
@@ -204,7 +204,7 @@ fn strip<'a>(piece: &'a [u8], content: &str, start: usize, stop: usize) -> &'a [
     kept
 }
 
-/// HF's repairs of English, in its order; all begin with a space.
+/// Replacements of HF's `cleanup` for English, in its order; all begin with a space.
 const REPAIRS: [(&str, &str); 11] = [
     (" .", "."),
     (" ?", "?"),
@@ -219,7 +219,7 @@ const REPAIRS: [(&str, &str); 11] = [
     (" 're", "'re"),
 ];
 
-/// Repairs `text` from `start` on.
+/// Applies the replacements to `text` from `start` on.
 fn clean_up(text: &mut Vec<u8>, start: usize) {
     let begins = |pair: &[u8]| pair[0] == b' ' && matches!(pair[1], b'.' | b'?' | b'!' | b',' | b'\'' | b'n' | b'd');
     if !text[start..].windows(2).any(begins) {
@@ -243,15 +243,15 @@ fn clean_up(text: &mut Vec<u8>, start: usize) {
     }
 }
 
-/// Returns the offset of the short `needle`.
+/// Returns the offset of a short `needle`.
 pub(super) fn find(text: &[u8], needle: &[u8]) -> Option<usize> {
     text.windows(needle.len()).position(|window| window == needle)
 }
 
-/// Replaces all that is spelled in one way, in linear time.
+/// Replaces all occurrences of a string, in linear time.
 #[derive(Debug, Clone)]
 pub(super) struct Replacer {
-    first: Option<u8>, // None: the empty string, which matches at every boundary of characters
+    first: Option<u8>, // None: the empty string, which matches at every character boundary
     len: usize,
     automaton: AhoCorasick,
 }
@@ -295,13 +295,13 @@ impl Replacer {
     }
 }
 
-/// The byte alphabet, from characters to bytes.
+/// Byte alphabet: characters → bytes.
 #[derive(Debug, Clone)]
 pub(super) struct ByteAlphabet(Vec<Option<u8>>);
 
 impl ByteAlphabet {
     pub fn new() -> Self {
-        let mut bytes = vec![None; 0x144]; // the last stand-in is U+0143
+        let mut bytes = vec![None; 0x144]; // the last character of the alphabet is U+0143
         for byte in 0..=255 {
             if let Some(place) = bytes.get_mut(stand_in(byte) as usize) {
                 *place = Some(byte);
@@ -310,7 +310,7 @@ impl ByteAlphabet {
         Self(bytes)
     }
 
-    /// Appends the bytes that `piece` spells, or `piece` itself if one of its characters spells no byte.
+    /// Appends the bytes that `piece` spells, or `piece` itself if a character is outside of the alphabet.
     pub fn read_or_copy(&self, piece: &[u8], out: &mut Vec<u8>) {
         let start = out.len();
         let read = std::str::from_utf8(piece).is_ok_and(|spelling| {

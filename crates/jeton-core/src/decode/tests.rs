@@ -17,7 +17,7 @@ fn decoded(parts: &str, vocab: &Vocab, ids: &[u32]) -> (Vec<u8>, String) {
 }
 
 fn text(parts: &str, contents: &[&str]) -> String {
-    // A vocabulary holds each content once.
+    // Contents of a vocabulary are distinct.
     let mut distinct: Vec<&str> = contents.to_vec();
     distinct.sort_unstable();
     distinct.dedup();
@@ -46,7 +46,7 @@ fn without_parts_contents_are_put_together() {
     assert!(matches!(error.kind(), crate::error::ErrorKind::UnknownId { id: 7, position: 1, .. }));
 }
 
-/// Contents of every length around that of a step, spaces after some, holes between: as one by one.
+/// Contents of all lengths around that of a copy, with spaces and unknown ids, equal decoding one by one.
 #[test]
 fn contents_of_all_lengths_are_put_together() {
     let contents: Vec<Vec<u8>> = (0..41u8).map(|len| (0..len).map(|i| len ^ i << 2).collect()).collect();
@@ -103,7 +103,7 @@ fn a_mark_in_a_byte_level_vocabulary_is_spelled() {
         {"type":"Replace","pattern":{"Regex":" \\z"},"content":""}]"#;
     let decoder = Decoder::from_json(parts, &vocab, true, None).unwrap();
     assert_eq!(decoder.decode_text(&vocab, &[0, 1, 0], false).unwrap(), "the éthe");
-    // HF reads added tokens in the byte alphabet where it can; the bytes of the token are what encoding found.
+    // HF converts added tokens from the byte alphabet if possible; the bytes of the token are those that encoding matched.
     let decoder = Decoder::from_json(r#"[{"type":"ByteLevel"},{"type":"Fuse"}]"#, &vocab, true, None).unwrap();
     assert_eq!(decoder.decode_text(&vocab, &[2], false).unwrap(), "\u{fffd}!");
     assert_eq!(decoder.decode(&vocab, &[2, 1], false).unwrap().into_vec(), "é!é".as_bytes());

@@ -1,8 +1,7 @@
-//! A model's options as JSON, and the model that they, a vocabulary, merges and scores make.
+//! Options of a model as JSON, and construction of the model from options, vocabulary, merges and scores.
 //!
-//! The words are those of `tokenizer.json` where it has them; what an option means stands with the model. Unknown
-//! members are left alone, for they are the business of whoever wrote them (`"end_of_word": "</w>"` and the like are
-//! Python's).
+//! Names are those of `tokenizer.json` where it has them; each model documents its options. Unknown members are ignored,
+//! since Python has some of its own (`"end_of_word": "</w>"`).
 
 use serde::Deserialize;
 

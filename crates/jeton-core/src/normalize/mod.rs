@@ -1,27 +1,27 @@
-//! Normalizers: each rewrites the pieces of a [`AlignedText`] and says what of the old text the new text stands for.
+//! Normalizers: each rewrites the chunks of an [`AlignedText`] and updates the alignment.
 //!
-//! Invariant: texts and trace equal those of the part's peer on every text: huggingface/tokenizers 0.23 for the parts
-//! that have its names, its slips included, and SentencePiece 0.2 for `SentencePiece`. What cannot be carried exactly
-//! is refused by name.
+//! Invariant: text and alignment equal those of the component's library on every text: huggingface/tokenizers 0.23
+//! (including its bugs), and SentencePiece 0.2 for `SentencePiece`. Unsupported features are refused by name.
 //!
-//! Cost: one pass a part (BERT's: up to five where the draft is traced), linear in the text; text that a part leaves
-//! alone is copied in runs. Built once.
+//! Cost: one pass for each component (BERT's: up to five with alignment), linear in the text; unchanged text is copied in
+//! runs. Built once.
 //!
 //! ```text
 //! properties     properties of characters, one bit each
-//! edit           parts that look at one character at a time
+//! edit           components that process single characters
 //! forms          NFC, NFD, NFKC, NFKD
-//! bert           BERT's steps, in one pass if offsets are not requested
-//! charsmap       SentencePiece's rules: a double-array trie and the texts it points to
-//! compile        rules as a text has them → that
-//! nfkc_rules     the rules that SentencePiece has names for
-//! precompiled    the rules as HF runs them
-//! sentencepiece  the rules as SentencePiece runs them, and its white space
-//! replace        a text or a regex by a text
+//! bert           BERT's steps, in one pass if alignments are not requested
+//! charsmap       SentencePiece's character map: a double-array trie and replacements
+//! compile        normalization rules → character map
+//! nfkc_rules     the named rules of SentencePiece
+//! precompiled    character map, as HF applies it
+//! sentencepiece  character map as SentencePiece applies it, and its handling of white space
+//! replace        replacement of a text or a regex
 //! ```
 //!
 //! Source: huggingface/tokenizers, `normalizers/` and `tokenizer/normalizer.rs`; google/sentencepiece, `normalizer.cc`.
-//! Left out: patterns that match the empty text and a `Prepend` of nothing, after which HF's own parts garble the text.
+//! Left out: patterns that match the empty text, and a `Prepend` of nothing, after which HF's own components corrupt the
+//! text.
 
 mod bert;
 mod charsmap;

@@ -1,11 +1,10 @@
-//! `Replace`: every match of a text or a regex by another text.
+//! `Replace`: replaces all matches of a text or a regex.
 //!
-//! Invariant: matches are those of HF, which runs Oniguruma. A regex is taken where it reads the same in Oniguruma's
-//! dialect and in ours and matches no empty text; any other is refused with what differs. Each character of the new
-//! text gets the input range of the last byte of the match, as in HF; the range of a match that is replaced by nothing
-//! is lost.
+//! Invariant: matches equal those of HF, which uses Oniguruma. A regex is accepted if it means the same in Oniguruma's
+//! dialect and in ours and does not match the empty text; any other is refused with the reason. Each character of the
+//! replacement has the input range of the last byte of the match, as in HF; the range of a match that is removed is lost.
 //!
-//! Cost: one search through the text; a regex runs under a budget of steps linear in it.
+//! Cost: one search through the text; a regex has a step budget linear in the text.
 //! Source: huggingface/tokenizers, `normalizers/replace.rs` and `NormalizedString::replace`.
 
 use crate::aligned_text::AlignedWriter;

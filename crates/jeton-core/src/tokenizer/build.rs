@@ -1,7 +1,6 @@
-//! A tokenizer from its options, as JSON, and its vocabulary.
+//! Construction of a tokenizer from its options, as JSON, and its vocabulary.
 //!
-//! The options are what `Definition` holds in Python: a model and the parts around it, in the words of
-//! `tokenizer.json`.
+//! The options are those of `Definition` in Python: a model and the components around it, named as in `tokenizer.json`.
 
 use std::collections::BTreeMap;
 
@@ -25,10 +24,11 @@ const LSTRIP: u8 = 1;
 const RSTRIP: u8 = 2;
 const SINGLE_WORD: u8 = 4;
 const NORMALIZED: u8 = 8;
-/// The model has it as an entry, too, so that text which was not matched can become it. Never of a special token.
+/// Flag of an added token that is also an entry of the model, which can produce it from unmatched text. Never set for a
+/// special token.
 pub const ENTRY: u8 = 16;
 
-/// Settings around a vocabulary.
+/// Options of a tokenizer.
 #[derive(Deserialize)]
 struct TokenizerOptions {
     model: Value,
@@ -40,23 +40,23 @@ struct TokenizerOptions {
     decoder: Value,
     #[serde(default)]
     template: Value,
-    /// Suffix of HF's strings of entries that end a word, where a suffix marks them.
+    /// End-of-word suffix of HF's strings.
     #[serde(default)]
     suffix: Option<String>,
 }
 
-/// Members of a vocabulary beside its entries.
+/// Members of a vocabulary in addition to its entries.
 #[derive(Debug, Clone, Default)]
 pub struct Extras {
     /// (left, right, result) in order of rank.
     pub merges: Vec<(u32, u32, u32)>,
-    /// Scores by id; empty where the model has none.
+    /// Scores by id; empty if the model has none.
     pub scores: Vec<f64>,
     /// Flags of added tokens, by id.
     pub flags: Vec<(u32, u8)>,
 }
 
-/// A decoder that begins from what normalizers make of added tokens, as HF's does.
+/// Prepends a `Respell` of the normalized added tokens to a decoder, as HF decodes them.
 fn respelled(decoder: Value, spellings: &[(u32, Vec<u8>)], byte_level: bool, suffix: Option<&str>) -> Value {
     if spellings.is_empty() {
         return decoder;
@@ -78,7 +78,7 @@ fn respelled(decoder: Value, spellings: &[(u32, Vec<u8>)], byte_level: bool, suf
     Value::Array(parts)
 }
 
-/// The flags, where exactly `entries` have the one that says so: two files with the same ids then have the same flags.
+/// Sets [`ENTRY`] for exactly the ids in `entries`, so that files with equal ids have equal flags.
 fn with_entries(flags: Vec<(u32, u8)>, entries: Vec<u32>) -> Vec<(u32, u8)> {
     let mut flags: BTreeMap<u32, u8> = flags.into_iter().map(|(id, flags)| (id, flags & !ENTRY)).collect();
     entries.into_iter().for_each(|id| *flags.entry(id).or_default() |= ENTRY);
@@ -86,10 +86,10 @@ fn with_entries(flags: Vec<(u32, u8)>, entries: Vec<u32>) -> Vec<(u32, u8)> {
 }
 
 impl Tokenizer {
-    /// Puts a tokenizer together.
+    /// Builds a tokenizer.
     ///
     /// # Errors
-    /// [`Error::config`] for options that are not what their type needs, or that contradict the vocabulary.
+    /// [`Error::config`] for options that are invalid or contradict the vocabulary.
     pub fn from_json(options: &str, vocab: Vocab, extras: Extras) -> Result<Self> {
         let mut options: TokenizerOptions = serde_json::from_str(options)
             .map_err(|error| Error::config(format!("the options of a tokenizer: {error}")))?;
@@ -97,7 +97,7 @@ impl Tokenizer {
         let byte_level = is_type(&options.model, "BPE") && options.model["level"] == "byte";
         let parts = options.normalizer.iter().chain(&options.pretokenizer);
         let byte_alphabet = byte_level && parts.clone().any(|part| is_type(part, "ByteLevel"));
-        // SentencePiece's own matching of user-defined pieces is part of its normalizer and of its models.
+        // SentencePiece's normalizer and models match user-defined pieces themselves.
         let sentencepiece = parts.clone().any(|part| is_type(part, "SentencePiece"))
             || ["Pieces", "Words", "Chars"].iter().any(|name| is_type(&options.model, name));
         let user_defined: Vec<&[u8]> = match sentencepiece {
@@ -162,7 +162,7 @@ impl Tokenizer {
         Ok(tokenizer)
     }
 
-    /// Returns true if an added token is found in any text, and not by the model.
+    /// Returns true if an added token is matched in any text, by the matcher instead of the model.
     pub(super) fn always_matched(&self, id: u32) -> bool {
         self.vocab.kind(id) == Kind::Added && !self.model_finds_added
     }

@@ -20,20 +20,20 @@ use super::segments::Segment;
 /// Maximum number of listed lattice pieces of one text, over all pretokens. A browser draws far fewer.
 const MOST_PIECES: usize = 1 << 17;
 
-/// Encoding of one part of a text.
+/// Encoding of one pretoken or added token.
 #[derive(Debug, Clone)]
 pub struct Explained {
-    /// Its byte range.
+    /// Byte range.
     pub span: Span,
-    /// The text as the model sees it.
+    /// Bytes as passed to the model.
     pub bytes: Vec<u8>,
-    /// It is an added token: there is nothing to explain.
+    /// True for an added token, which needs no explanation.
     pub added: bool,
-    /// It was an entry as a whole, and the model looks there first.
+    /// True if the whole pretoken is an entry, which the model looks up first.
     pub whole: bool,
-    /// The alternative of the pattern that made it, where one pattern is all that happens before the model.
+    /// Regex alternative that matched, if one pattern is the only stage before the model.
     pub alternative: Option<usize>,
-    /// The steps of the model.
+    /// Steps of the model.
     pub why: Why,
     /// The ids.
     pub ids: Vec<u32>,
@@ -42,9 +42,9 @@ pub struct Explained {
 /// Steps of a model for a pretoken.
 #[derive(Debug, Clone)]
 pub enum Why {
-    /// It merged.
+    /// Merges.
     Merges(Story),
-    /// It chose among segmentations.
+    /// Choice among segmentations.
     Ways(Ways),
     /// Longest matches.
     Attempts(Attempts),
@@ -67,11 +67,11 @@ pub struct Explanation {
     pub added: BTreeSet<u32>,
 }
 
-/// Pretokens up to this length are remembered with their numbers of tokens and merges: the same few are most of a text.
+/// Pretokens up to this length are cached with their numbers of tokens and merges, because few distinct ones repeat.
 const LONGEST_COUNTED: usize = 64;
 
 impl Tokenizer {
-    /// Every step of encoding the first `most` pretokens of `text`; the rest is only counted.
+    /// Returns all steps of encoding the first `most` pretokens of `text`; the rest is only counted.
     ///
     /// # Errors
     /// As [`Tokenizer::encode`].
@@ -87,7 +87,7 @@ impl Tokenizer {
         let mut run = PlainStretch::default();
         let mut most_pieces = MOST_PIECES;
         let mut ids = Vec::new();
-        let mut counted: HashMap<Vec<u8>, (usize, usize)> = HashMap::new(); // pretoken -> its tokens, its merges
+        let mut counted: HashMap<Vec<u8>, (usize, usize)> = HashMap::new(); // pretoken -> (number of tokens, number of merges)
         self.for_each_segment(text, permit, true, keep_going, |segment| {
             all.num_parts += 1;
             let is_told = all.parts.len() < most;
@@ -152,7 +152,7 @@ impl Tokenizer {
         }
     }
 
-    /// Returns the steps of the model for a segment, which has these ids, and whether it took it as a whole.
+    /// Returns the steps of the model for a segment with these ids, and whether the whole segment was looked up.
     fn why(
         &self,
         segment: &Segment<'_>,
@@ -169,12 +169,12 @@ impl Tokenizer {
             Model::Bpe(model) => {
                 let whole = model.entry(&self.vocab, segment.bytes).is_some();
                 return match model.explain(&self.vocab, segment.bytes, keep_going) {
-                    // An entry as a whole that no merges reach.
+                    // An entry, found as a whole, that is unreachable by merges.
                     Ok(story) if whole && story.symbols.len() - story.steps.len() != ids.len() => {
                         Ok((Why::LookUp, whole))
                     }
                     Ok(story) => Ok((Why::Merges(story), whole)),
-                    // An entry as a whole, of units that are no entries: there is nothing to merge.
+                    // An entry, found as a whole, whose units are not entries: no merges.
                     Err(error) if model.whole_first() && matches!(error.kind(), ErrorKind::Text { .. }) => {
                         Ok((Why::LookUp, whole))
                     }
@@ -194,7 +194,7 @@ impl Tokenizer {
         Ok((why, false))
     }
 
-    /// Names the alternatives that made the pretokens of a stretch of text, which the pattern saw as one.
+    /// Sets the alternatives that matched the pretokens of a range of text, which the pattern splits as one.
     fn name_alternatives(&self, text: &[u8], run: &mut PlainStretch, parts: &mut [Explained]) {
         let PlainStretch { told, start, end } = std::mem::take(run);
         if told.is_empty() {
@@ -210,17 +210,17 @@ impl Tokenizer {
         }
     }
 
-    /// The alternatives of the pattern, where one pattern is all that happens before the model.
+    /// Returns the alternatives of the pattern, if it is the only stage before the model.
     pub fn alternatives(&self) -> Vec<String> {
         self.plain.as_ref().map_or_else(Vec::new, crate::pretokenize::Pretokenizer::alternatives)
     }
 }
 
-/// The pretokens of the present stretch of plain text.
+/// Pretokens of the current range without added tokens.
 #[derive(Default)]
 struct PlainStretch {
-    told: Vec<(usize, Span)>, // (part, span) of those that are explained
-    start: usize,             // of the stretch
+    told: Vec<(usize, Span)>, // (index of the part, span) of the explained ones
+    start: usize,             // of the range
     end: usize,
 }
 

@@ -6,31 +6,31 @@ use crate::postprocess::{trim_offsets, Sequence};
 use crate::vocab::alphabet::Level;
 use crate::vocab::Kind;
 
-/// Encoded text or pair with its template, one entry a token in each column.
+/// Encoded text or pair with its template, as columns with one row for each token.
 #[derive(Debug, Clone, Default)]
 pub struct Framed {
     /// The ids.
     pub ids: Vec<u32>,
-    /// Bytes of the token's own text; empty for the template's.
+    /// Byte ranges in the token's text; empty for tokens of the template.
     pub byte_spans: Vec<(usize, usize)>,
-    /// Characters of it.
+    /// Character ranges.
     pub char_spans: Vec<(usize, usize)>,
     /// HF's offsets.
     pub offsets: Vec<(usize, usize)>,
-    /// Type id, by the template.
+    /// Type ids of the template.
     pub type_ids: Vec<u32>,
     /// True for tokens of the template.
     pub special_tokens_mask: Vec<bool>,
-    /// Index of its text: 0, 1, or the template.
+    /// Index of the text, 0 or 1; None for tokens of the template.
     pub sequences: Vec<Option<u8>>,
 }
 
 impl Tokenizer {
-    /// Joins one or two encoded texts and the template; without `add` the template only orders them.
+    /// Joins one or two encoded texts and the template; without `add` the template only determines their order.
     pub fn frame_encodings(&self, texts: &[&[u8]], encodings: &[Encoding], add: bool) -> Framed {
         let tokens = |encoding: &Encoding| (0..encoding.ids.len()).map(Some).collect::<Vec<_>>();
         let indices: Vec<Vec<Option<usize>>> = encodings.iter().map(tokens).collect();
-        let own = std::cell::RefCell::new(Vec::new()); // the template's ids, in the order they are asked for
+        let own = std::cell::RefCell::new(Vec::new()); // ids of the template, in the order of access
         let assembled = self.template.apply(
             indices.first().map_or(&[], Vec::as_slice),
             indices.get(1).map(Vec::as_slice),

@@ -19,8 +19,8 @@ use crate::util::buffer_pool;
 use crate::util::cancel::KeepGoing;
 use crate::util::simd;
 
-/// From this size on a text is cut in parts, which can be stopped and can run on several threads. Below it a text takes
-/// less than 50 ms, and starting threads would cost more than a tenth of the work.
+/// Minimum size of texts that are split into parts, which several threads process and which are cancellable. Shorter texts
+/// take less than 50 ms, of which starting threads would be more than a tenth.
 const LONG_TEXT: usize = 1 << 20;
 
 /// Initial capacity of results, for texts in languages of the vocabulary; results grow on demand.
@@ -30,14 +30,13 @@ const USUAL_BYTES_PER_TOKEN: f32 = 4.0;
 const FEW_BYTES_PER_TOKEN: f32 = 1.5;
 const VERY_LONG: usize = 1 << 28;
 
-/// Unit of work for threads, of a long text or of many: about this many bytes, so that their ids are still at
-/// hand when they are joined.
+/// Approximate bytes of a unit of work for threads: its ids are still in the CPU cache when results are joined.
 const PART: usize = 1 << 18;
 
-/// Asked now and then whether to go on.
+/// Cancellation callback: returns whether to continue.
 type KeepGoingMut<'a> = &'a mut dyn FnMut() -> bool;
 
-/// A text: bytes that may or may not be UTF-8, or are known to be.
+/// A text: valid UTF-8, or bytes of unknown validity.
 #[derive(Debug, Clone, Copy)]
 pub struct Input<'t> {
     bytes: &'t [u8],
@@ -59,14 +58,14 @@ where
     }
 }
 
-/// Bytes of which nothing is known.
+/// Bytes of unknown validity.
 pub trait NotText {}
 impl NotText for [u8] {}
 impl NotText for Vec<u8> {}
 impl<const N: usize> NotText for [u8; N] {}
 
 impl<'t> Input<'t> {
-    /// A part of it, if that is UTF-8.
+    /// Returns a range of the text, if it is valid UTF-8.
     fn text(&self, span: Span) -> Option<&'t str> {
         let known = self.text.and_then(|text| text.get(span.start..span.end));
         known.or_else(|| std::str::from_utf8(&self.bytes[span.start..span.end]).ok())
@@ -74,7 +73,7 @@ impl<'t> Input<'t> {
 }
 
 impl Tokenizer {
-    /// Says that texts of so many bytes will be encoded: the tables of the fast way are made where they pay, for
+    /// Announces texts of `bytes` bytes in total: builds the tables of the fast path if that is worthwhile, for
     /// `usize::MAX` at once.
     ///
     /// # Errors
@@ -84,7 +83,7 @@ impl Tokenizer {
         self.encoder.prepare(&self.vocab, &self.model, bytes, &|| (watch.borrow_mut())())
     }
 
-    /// Makes the merges of a model that looks them up by pair from the first text on.
+    /// Builds the pair table of the model, instead of on first use.
     ///
     /// # Errors
     /// `Interrupted` when `watch` returns false while they are made.
@@ -93,7 +92,7 @@ impl Tokenizer {
         self.model.prepare(&self.vocab, &|| (watch.borrow_mut())())
     }
 
-    /// The ids of one text, on up to `threads` threads when it is long.
+    /// Encodes one text, with up to `threads` threads if it is long.
     ///
     /// # Errors
     /// As [`Tokenizer::encode`]; `Interrupted` when `watch` returns false.
@@ -111,7 +110,7 @@ impl Tokenizer {
         Ok(self.in_parts(text, permit, threads, watch, false)?.ids)
     }
 
-    /// The number of ids of a text.
+    /// Counts the ids of a text.
     ///
     /// # Errors
     /// As [`Tokenizer::encode_long`].
@@ -129,7 +128,7 @@ impl Tokenizer {
         Ok(self.in_parts(text, permit, threads, watch, true)?.count)
     }
 
-    /// Encodes a text that is not long.
+    /// Encodes a short text.
     fn whole(
         &self,
         text: Input<'_>,
@@ -170,7 +169,7 @@ impl Tokenizer {
         done.or_else(|error| self.plainly(error, text, permit, watch))
     }
 
-    /// A text that cannot be encoded the fast way: the plain one may, or knows the place where it cannot.
+    /// Encodes a text on the slow path after the fast path failed; if it fails, too, its error has the position.
     #[cold]
     fn plainly(&self, error: Error, text: Input<'_>, permit: &Permit<'_>, watch: KeepGoingMut<'_>) -> Result<Written> {
         if matches!(error.kind(), ErrorKind::Interrupted) {
@@ -184,7 +183,7 @@ impl Tokenizer {
         parallel::jobs(1, 1, watch, plain).pop().unwrap_or(Err(error))
     }
 
-    /// Runs `work`, which writes to `out`, on this thread with all that encoding takes.
+    /// Runs `work`, which writes to `out`, in this thread with pooled buffers.
     fn run(
         &self,
         permit: &Permit<'_>,
@@ -202,7 +201,7 @@ impl Tokenizer {
         Ok(out)
     }
 
-    /// One text.
+    /// Encodes one text.
     fn run_text(&self, text: Input<'_>, permit: &Permit<'_>, run: &mut EncodeCall<'_>) -> Result<()> {
         self.stretches(text.bytes, permit, |span, id| {
             if let Some(id) = id {
@@ -228,7 +227,7 @@ impl Tokenizer {
         })
     }
 
-    /// A long text that one pattern cuts: each stretch between added tokens in parts, and the tokens.
+    /// Encodes a long text that one pattern splits: each range between added tokens in parts.
     fn stretches_in_parts(
         &self,
         text: Input<'_>,
@@ -256,7 +255,7 @@ impl Tokenizer {
             }
             let texts = [text];
             let threads = threads.min(text.len() / BYTES_WORTH_A_THREAD).max(1);
-            // Of one thread's work each part would be copied.
+            // With one thread, parts would only add copies.
             let parts = if threads == 1 { 1 } else { threads.max(text.len() / PART) };
             let parts = parallel::plan(&texts, pretokenizer, parts)?;
             let work = |part: &BatchPart<'_>, keep_going: KeepGoing<'_>| -> Result<(Written, Landing)> {
@@ -273,7 +272,7 @@ impl Tokenizer {
         Ok(all)
     }
 
-    /// The ids of many texts one after the other, and where each text's begin: `offsets[i]..offsets[i + 1]`.
+    /// Encodes many texts; the ids of text i are `offsets[i]..offsets[i + 1]` of the result.
     ///
     /// # Errors
     /// The index of the first text that failed, and its error.
@@ -288,7 +287,7 @@ impl Tokenizer {
         let total: usize = texts.iter().map(|text| text.bytes.len()).sum();
         self.prepare(total, watch).map_err(|error| (0, error))?;
         let threads = if total < LONG_TEXT { 1 } else { threads.min(total / BYTES_WORTH_A_THREAD).max(1) };
-        // One thread writes its ids one after the other, and nothing has to be joined.
+        // One thread appends its ids directly, without joining.
         let groups = groups(&texts, if threads == 1 { usize::MAX } else { PART });
         let lists = Lists::default();
         let small = |group: usize, keep_going: KeepGoing<'_>| {
@@ -312,7 +311,7 @@ impl Tokenizer {
         let mut from = 0;
         while let Some(group) = groups.get(from) {
             if is_long(group) {
-                let ids = self.encode_long(texts[group.start], permit, threads, watch); // cut for all threads
+                let ids = self.encode_long(texts[group.start], permit, threads, watch); // split for all threads
                 let ids = ids.map_err(|error| (group.start, error))?;
                 all.append(Written { count: ids.len(), ends: vec![ids.len()], ids, ..Written::default() });
                 from += 1;
@@ -347,7 +346,7 @@ impl Tokenizer {
         Ok((all.ids, offsets))
     }
 
-    /// Texts of which one cannot be encoded: which, and why.
+    /// Encodes texts one by one to find the one that fails; returns its index and error.
     fn one_by_one(
         &self,
         texts: &[Input<'_>],
@@ -365,7 +364,7 @@ impl Tokenizer {
     }
 }
 
-/// For how many ids of so many bytes there should be room.
+/// Expected number of ids of a text of `bytes` bytes.
 fn expected(bytes: usize) -> usize {
     let is_long = (LONG_TEXT..VERY_LONG).contains(&bytes);
     (bytes as f32 / if is_long { FEW_BYTES_PER_TOKEN } else { USUAL_BYTES_PER_TOKEN }) as usize
@@ -376,7 +375,7 @@ impl Written {
         Self { counts_only, expected, ..Self::default() }
     }
 
-    /// Appends what another wrote; returns its list of ids, which is not needed any more.
+    /// Appends the output of another; returns its buffer of ids for reuse.
     fn append(&mut self, other: Self) -> Vec<u32> {
         let before = self.count;
         self.count += other.count;
@@ -390,12 +389,12 @@ impl Written {
     }
 }
 
-/// Lists that the parts of one call fill, one part after the other.
+/// Buffers of one call, which its parts reuse.
 #[derive(Debug, Default)]
 struct Lists(Mutex<Vec<Vec<u32>>>);
 
 impl Lists {
-    /// Returns a buffer for the ids of so many bytes.
+    /// Returns a buffer for the ids of `bytes` bytes.
     fn out(&self, counts_only: bool, bytes: usize) -> Written {
         let list = self.0.lock().unwrap_or_else(PoisonError::into_inner).pop();
         Written { ids: list.unwrap_or_default(), ..Written::new(counts_only, expected(bytes)) }
@@ -407,7 +406,7 @@ impl Lists {
     }
 }
 
-/// Consecutive texts of about `size` bytes each; a long text is a group of its own.
+/// Consecutive texts of about `size` bytes each; a long text is a separate group.
 fn groups(texts: &[Input<'_>], size: usize) -> Vec<Range<usize>> {
     let mut groups = Vec::new();
     let (mut start, mut bytes) = (0, 0);
@@ -417,7 +416,7 @@ fn groups(texts: &[Input<'_>], size: usize) -> Vec<Range<usize>> {
             groups.push(start..i);
             start = i;
         }
-        bytes += len + 1; // an empty text is some work, too
+        bytes += len + 1; // an empty text takes time, too
         if bytes >= size || len >= LONG_TEXT {
             groups.push(start..i + 1);
             (start, bytes) = (i + 1, 0);

@@ -17,7 +17,7 @@ pub enum Permission {
     None,
     /// All.
     All,
-    /// An error for any that would be found if all were permitted.
+    /// Error for any special token that `All` would match.
     Raise,
     /// Those with these ids.
     Only(Vec<u32>),
@@ -53,13 +53,13 @@ impl Permit<'_> {
 }
 
 impl Tokenizer {
-    /// The permission for none, which is the usual one.
+    /// Returns the default permission: none.
     #[inline]
     pub fn permit_none(&self) -> Permit<'_> {
         Permit { matchers: Cow::Borrowed(&self.matchers[0]), permission: Permission::None }
     }
 
-    /// Makes a permission ready.
+    /// Prepares a permission.
     ///
     /// # Errors
     /// As [`AddedTokenMatcher::new`].
@@ -67,7 +67,7 @@ impl Tokenizer {
         let mut permission = permission.clone();
         let matchers = match &mut permission {
             Permission::None => return Ok(self.permit_none()),
-            // What would be found if all were permitted is an error.
+            // Matches of all special tokens are errors under `Raise`.
             Permission::Raise | Permission::All => Cow::Borrowed(&self.matchers[1]),
             Permission::Only(ids) => {
                 ids.sort_unstable();
@@ -77,8 +77,8 @@ impl Tokenizer {
         Ok(Permit { matchers, permission })
     }
 
-    /// Calls `each` with the added tokens of the raw text and with the stretches between them (id `None`, perhaps
-    /// empty), in order.
+    /// Calls `each` with the added tokens of the raw text and the ranges between them (id `None`, possibly empty), in
+    /// order.
     pub(super) fn stretches(
         &self,
         text: &[u8],
@@ -96,7 +96,7 @@ impl Tokenizer {
     }
 
     /// # Errors
-    /// `Special` for a special token at a byte of the text, where that is refused.
+    /// `Special` for a special token that the permission refuses, with its byte offset.
     pub(super) fn check(&self, id: u32, permit: &Permit<'_>, at: impl FnOnce() -> usize) -> Result<()> {
         if !permit.refuses() || self.vocab.kind(id) != Kind::Special {
             return Ok(());

@@ -15,20 +15,20 @@ use crate::vocab::Vocab;
 pub struct Tokenizer {
     pub(super) vocab: Vocab,
     pub(super) added: Vec<u32>,       // ids of added tokens, special or not
-    pub(super) flags: Vec<(u32, u8)>, // of added tokens that have any, by rising id
-    pub(super) scores: Vec<f64>,      // by id; empty where the model has none
+    pub(super) flags: Vec<(u32, u8)>, // of added tokens that have any, by ascending id
+    pub(super) scores: Vec<f64>,      // by id; empty if the model has none
     pub(super) model: Model,
     pub(super) encoder: Encoder,
     pub(super) decoder: Decoder,
     pub(super) template: Template,
     pub(super) normalizers: Vec<Normalizer>,
     pub(super) splitters: Vec<Splitter>,
-    pub(super) plain: Option<Pretokenizer>, // all that happens before the model, where that is one pattern
-    pub(super) byte_alphabet: bool,         // pieces spell bytes in the byte alphabet
-    pub(super) needs_origins: bool,         // a splitter looks where its pieces come from
-    pub(super) model_finds_added: bool, // SentencePiece: user-defined pieces are its normalizer's and its model's business
-    pub(super) spellings: Vec<(u32, Vec<u8>)>, // what normalized text holds of added tokens that are looked for there
-    pub(super) matchers: [Matchers; 2], // for no special tokens, and for all
+    pub(super) plain: Option<Pretokenizer>, // the only stage before the model, if that is one pattern
+    pub(super) byte_alphabet: bool,         // chunks are spelled in the byte alphabet
+    pub(super) needs_origins: bool,         // a splitter needs the alignment
+    pub(super) model_finds_added: bool,     // SentencePiece: normalizer and model match user-defined pieces
+    pub(super) spellings: Vec<(u32, Vec<u8>)>, // normalized spellings of the added tokens that are matched in normalized text
+    pub(super) matchers: [Matchers; 2],        // without special tokens, and with all
 }
 
 /// Matchers of added tokens in raw and in normalized text.
@@ -39,43 +39,43 @@ pub(super) struct Matchers {
 }
 
 impl Tokenizer {
-    /// The ids of all added tokens, special or not, ascending.
+    /// Returns the ids of all added tokens, special or not, ascending.
     pub fn added(&self) -> &[u32] {
         &self.added
     }
 
-    /// The flags of an added token: 1 strips white space on the left, 2 on the right, 4 matches single words only, 8
-    /// matches normalized text, 16 is an entry of the model, too.
+    /// Returns the flags of an added token: 1 strips white space on the left, 2 on the right, 4 matches single words
+    /// only, 8 matches normalized text, 16 is also an entry of the model.
     pub fn flags(&self, id: u32) -> u8 {
         self.flags.binary_search_by_key(&id, |&(id, _)| id).map_or(0, |at| self.flags[at].1)
     }
 
-    /// All flags that are not 0, by rising id.
+    /// Returns all flags that are not 0, by ascending id.
     pub fn all_flags(&self) -> &[(u32, u8)] {
         &self.flags
     }
 
-    /// The scores by id; empty where the model has none.
+    /// Returns the scores by id; empty if the model has none.
     pub fn scores(&self) -> &[f64] {
         &self.scores
     }
 
-    /// id ↔ bytes.
+    /// Returns the vocabulary.
     pub fn vocab(&self) -> &Vocab {
         &self.vocab
     }
 
-    /// The model.
+    /// Returns the model.
     pub fn model(&self) -> &Model {
         &self.model
     }
 
-    /// Template around a text or a pair.
+    /// Returns the template.
     pub fn template(&self) -> &Template {
         &self.template
     }
 
-    /// The bytes that `ids` decode to.
+    /// Decodes `ids` to bytes.
     ///
     /// # Errors
     /// As [`Decoder::decode`].
@@ -83,7 +83,7 @@ impl Tokenizer {
         self.decoder.decode(&self.vocab, ids, skip_special)
     }
 
-    /// The text that `ids` decode to, with U+FFFD where the bytes are no text.
+    /// Decodes `ids` to text, with U+FFFD for invalid UTF-8.
     ///
     /// # Errors
     /// As [`Decoder::decode_text`].
@@ -91,7 +91,7 @@ impl Tokenizer {
         self.decoder.decode_text(&self.vocab, ids, skip_special)
     }
 
-    /// Appends what an id adds in the middle of a text.
+    /// Appends the bytes of an id in the middle of a text.
     pub fn decode_one(&self, id: u32, out: &mut Vec<u8>) {
         self.decoder.token(&self.vocab, id, out);
     }

@@ -15,29 +15,29 @@ use crate::pretokenize::{Pretokenizer, Span};
 use crate::util::cancel::{CancelCheck, KeepGoing};
 use crate::vocab::byte_alphabet;
 
-/// A part of a text.
+/// Input of the model: an added token or a pretoken.
 #[derive(Debug, Clone, Copy)]
 pub struct Segment<'s> {
-    /// Text as the model sees it; for an added token as it was found.
+    /// Bytes as passed to the model; for an added token as matched.
     pub bytes: &'s [u8],
-    /// They are known to be UTF-8.
+    /// True if the bytes are valid UTF-8.
     pub is_text: bool,
     /// The added token.
     pub added: Option<u32>,
-    /// Its range of the input.
+    /// Range of the input.
     pub place: Origin<'s>,
 }
 
 /// Origin of the bytes of a segment.
 #[derive(Debug, Clone, Copy)]
 pub enum Origin<'s> {
-    /// They are the text's own, from this byte on.
+    /// Unchanged text, from this byte on.
     At(usize),
-    /// Each has an origin in the text, and all were cut from `whole`.
+    /// Each byte has an origin in the text; `whole` is the range of the segment.
     Traced {
         /// One for each byte.
         origins: &'s [InputRange],
-        /// Of the segment.
+        /// Range of the segment.
         whole: InputRange,
     },
     /// Not requested. The bytes originate after this byte of the text.
@@ -45,7 +45,7 @@ pub enum Origin<'s> {
 }
 
 impl Segment<'_> {
-    /// An error about the segment's bytes as one about the text.
+    /// Converts positions of an error from the segment's bytes to the text.
     pub(super) fn located(&self, error: Error) -> Error {
         let start = match self.place {
             Origin::At(start) => return error.shifted(start),
@@ -67,11 +67,11 @@ impl Segment<'_> {
 }
 
 impl Tokenizer {
-    /// Calls `each` with the segments of `text`, in order. `traced`: segments know where their bytes come from.
+    /// Calls `each` with the segments of `text`, in order. `traced`: segments have the origins of their bytes.
     ///
     /// # Errors
-    /// `Special` under [`super::Permission::Raise`]; `Interrupted` when `keep_going` returns false; what `each` and the
-    /// stages return.
+    /// `Special` under [`super::Permission::Raise`]; `Interrupted` if `keep_going` returns false; errors of
+    /// `each` and of the stages.
     pub fn for_each_segment(
         &self,
         text: &[u8],
@@ -89,7 +89,7 @@ impl Tokenizer {
         })
     }
 
-    /// Calls `each` with the segments of a stretch of raw text without added tokens.
+    /// Calls `each` with the segments of raw text without added tokens.
     pub(super) fn pretokens(
         &self,
         text: &[u8],
@@ -111,7 +111,7 @@ impl Tokenizer {
             return self.pretokens_of_text(valid, stretch.start, permit, traced, keep_going, each);
         }
         let mut at = stretch.start;
-        let mut broken_from = at; // start of the present run of bytes that are not UTF-8
+        let mut broken_from = at; // start of the current run of invalid UTF-8
         for chunk in text[stretch.start..stretch.end].utf8_chunks() {
             let valid = chunk.valid();
             if !valid.is_empty() {
@@ -125,7 +125,7 @@ impl Tokenizer {
         broken(broken_from, at, each)
     }
 
-    /// Segments UTF-8 that begins at byte `at` of the raw text.
+    /// Segments valid UTF-8, which begins at byte `at` of the raw text.
     pub(super) fn pretokens_of_text(
         &self,
         text: &str,
@@ -142,7 +142,7 @@ impl Tokenizer {
         }
     }
 
-    /// The plain path: pretokens of the text itself.
+    /// Pretokens that borrow from the text.
     fn plain_pretokens(
         &self,
         text: &str,
@@ -175,7 +175,7 @@ impl Tokenizer {
         split(start, text.len(), each)
     }
 
-    /// The other path: pieces of a draft.
+    /// Pretokens from an aligned text.
     fn drafted(
         &self,
         text: &str,
@@ -230,7 +230,7 @@ impl Tokenizer {
         self.split(aligned, stage + 1, written, at, keep_going, each)
     }
 
-    /// Calls `each` with the pieces of a draft.
+    /// Calls `each` with the chunks of an aligned text.
     fn drafted_segments(
         &self,
         aligned: &AlignedText,

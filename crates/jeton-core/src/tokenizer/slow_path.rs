@@ -8,8 +8,8 @@ use crate::model::{Out, Sampler, Scratch};
 use crate::util::cancel::KeepGoing;
 
 impl Tokenizer {
-    /// Appends the ids of `text` to `out`, one pretoken after the other: the slow path, which the fast path of
-    /// [`Tokenizer::encode_long`] equals.
+    /// Appends the ids of `text` to `out`, one pretoken after the other. [`Tokenizer::encode_long`], the fast path, gives
+    /// the same ids.
     ///
     /// # Errors
     /// As [`Tokenizer::for_each_segment`] and `Model::encode`.
@@ -21,13 +21,13 @@ impl Tokenizer {
         scratch: &mut Scratch,
         out: &mut Vec<u32>,
     ) -> Result<()> {
-        // Traced where an error tells the place.
+        // Traced if errors need the position.
         self.for_each_segment(text, permit, permit.refuses(), keep_going, |segment| {
             self.encode_segment(&segment, keep_going, scratch, &mut Out { special: permit.specials(), ..Out::ids(out) })
         })
     }
 
-    /// Encodes with random sampling: merges left out, or segmentations drawn.
+    /// Encodes with BPE-dropout or subword regularization.
     ///
     /// # Errors
     /// As [`Tokenizer::encode`].
@@ -53,7 +53,7 @@ impl Tokenizer {
         Ok(ids)
     }
 
-    /// The n best segmentations of a text, best first, with their scores.
+    /// Returns the n best segmentations of a text with their scores, in descending order.
     ///
     /// # Errors
     /// As `Model::nbest`.
@@ -64,8 +64,8 @@ impl Tokenizer {
         n: usize,
         keep_going: KeepGoing<'_>,
     ) -> Result<Vec<(Vec<u32>, f64)>> {
-        let mut segments = Vec::new(); // of each its own best, and which of the best so far each of the best goes on from
-        let mut best = vec![(0.0, 0, 0)]; // score, which of the best so far, which of the segment's own
+        let mut segments = Vec::new(); // for each segment: its best segmentations, and back pointers into the best of the previous segments
+        let mut best = vec![(0.0, 0, 0)]; // (score, index in the best so far, index in the segment's best)
         self.for_each_segment(text, permit, permit.refuses(), keep_going, |segment| {
             let own = match segment.added {
                 Some(id) => vec![(vec![id], 0.0)],
@@ -74,7 +74,7 @@ impl Tokenizer {
                     best.map_err(|error| segment.located(error))?
                 }
             };
-            // Of both lists the best come first, so the i-th with the j-th has (i + 1)(j + 1) - 1 others before it.
+            // Both lists are sorted, so the i-th with the j-th has at least (i + 1)(j + 1) - 1 better combinations.
             let joined = |(i, so_far): (usize, &(f64, usize, usize))| {
                 let so_far = so_far.0;
                 own.iter().take(n / (i + 1)).enumerate().map(move |(j, own)| (so_far + own.1, i, j))

@@ -15,18 +15,18 @@ use crate::postprocess::Item;
 use crate::util::cancel::KeepGoing;
 use crate::vocab::Vocab;
 
-/// Tokens of a chunk: their Python objects take some megabytes.
+/// Tokens in a chunk: their Python objects take some megabytes.
 const CHUNK: usize = 1 << 14;
 
-/// A text's ids and where each comes from.
+/// Ids of a text with their spans.
 #[derive(Debug, Clone, Default)]
 pub struct Encoding {
     /// The ids.
     pub ids: Vec<u32>,
     /// Half-open byte range of each.
     pub byte_spans: Vec<(usize, usize)>,
-    /// The smallest range of characters that covers it. A run of bytes that is no UTF-8 counts as Python's
-    /// `errors="replace"` does.
+    /// Smallest range of characters that covers each byte range. Invalid UTF-8 counts as in Python's
+    /// `errors="replace"`.
     pub char_spans: Vec<(usize, usize)>,
     /// HF's offsets, in characters.
     pub offsets: Vec<(usize, usize)>,
@@ -36,20 +36,19 @@ pub struct Encoding {
     pub dropped: Vec<(usize, usize)>,
 }
 
-/// Tokens of a text that were encoded one after the other, or tokens of the template.
+/// Chunk of consecutive tokens of a text, or of the template.
 #[derive(Debug, Clone, Copy)]
 pub struct SpanChunk<'c> {
     /// The ids.
     pub ids: &'c [u32],
-    /// Half-open byte range of each in the text; of the template's tokens, the empty range at the edge of the text they
-    /// frame.
+    /// Half-open byte range of each in the text; for tokens of the template, the empty range at its start or end.
     pub byte_spans: &'c [(usize, usize)],
-    /// The text has these tokens; else the template.
+    /// True for tokens of the text, false for those of the template.
     pub from_text: bool,
 }
 
 impl Tokenizer {
-    /// The ids of `text` with the place of each.
+    /// Encodes `text` with the spans of its ids.
     ///
     /// # Errors
     /// As [`Tokenizer::encode`].
@@ -57,8 +56,8 @@ impl Tokenizer {
         self.encode_head_with_spans(text, permit, usize::MAX, keep_going)
     }
 
-    /// Returns the spans of the first tokens alone: those of the first pretokens that have `most` tokens together. The
-    /// model does not see the rest of the text, so that its errors there are not raised.
+    /// Encodes only the first pretokens, until they have `most` tokens. The model does not process the rest of the text,
+    /// so errors there are not raised.
     ///
     /// # Errors
     /// As [`Tokenizer::encode`].
@@ -108,7 +107,7 @@ impl Tokenizer {
         let items = self.template.single();
         let is_text = |item: &Item| matches!(item, Item::Sequence { .. });
         let mut left = items.iter().filter(|item| is_text(item)).count();
-        let mut at = 0; // where the template's next tokens stand
+        let mut at = 0; // position of the next tokens of the template
         for item in items {
             match item {
                 Item::Ids { ids, .. } if template => {
@@ -157,7 +156,7 @@ impl Tokenizer {
         Ok(placer.cursor)
     }
 
-    /// Encodes a segment and appends where its tokens come from.
+    /// Encodes a segment and appends the spans of its tokens.
     fn place(
         &self,
         segment: &Segment<'_>,
@@ -201,12 +200,12 @@ impl Tokenizer {
     }
 }
 
-/// Tokens placed so far, and buffers of the segment at hand.
+/// Spans so far, and buffers of the current segment.
 #[derive(Default)]
 struct Placer {
     encoding: Encoding,
     offsets: Vec<(usize, usize)>, // HF's, in bytes
-    cursor: usize,                // every byte before it is covered or dropped
+    cursor: usize,                // all bytes before it are covered or dropped
     ends: Vec<usize>,
     own: Vec<(usize, usize)>,
     scratch: Scratch,
@@ -233,7 +232,7 @@ fn own_bytes(segment: &Segment<'_>, text: &[u8], own: &mut Vec<(usize, usize)>) 
     }
 }
 
-/// The origins of the first and the last of these bytes.
+/// Returns the origins of the first and the last of these bytes.
 fn hf_offsets(segment: &Segment<'_>, start: usize, end: usize) -> (usize, usize) {
     match segment.place {
         Origin::At(at) => (at + start, at + end),
@@ -247,8 +246,8 @@ fn hf_offsets(segment: &Segment<'_>, start: usize, end: usize) -> (usize, usize)
     }
 }
 
-/// Gives every byte of unknown text the offsets of its whole run, as HF's Unigram does. A byte's entry, `<0x0A>`,
-/// covers one byte and is longer itself.
+/// Sets the offsets of each byte of unknown text to those of its whole run, as HF's Unigram does. A byte-fallback entry,
+/// `<0x0A>`, covers one byte, and its spelling is longer.
 fn place_bytes(vocab: &Vocab, segment: &Segment<'_>, ids: &[u32], ends: &[usize], offsets: &mut [(usize, usize)]) {
     let start = |i: usize| if i == 0 { 0 } else { ends[i - 1] };
     let is_byte = |i: usize| ends[i] - start(i) == 1 && vocab.content(ids[i]).len() > 1;
@@ -265,8 +264,7 @@ fn place_bytes(vocab: &Vocab, segment: &Segment<'_>, ids: &[u32], ends: &[usize]
     }
 }
 
-/// The byte where each character starts. A run of bytes that is no UTF-8 is one character, as in Python's
-/// `errors="replace"`.
+/// Returns the start of each character. An invalid sequence is one character, as in Python's `errors="replace"`.
 fn char_starts(text: &[u8]) -> Vec<usize> {
     let mut starts = Vec::new();
     let mut at = 0;
@@ -281,7 +279,7 @@ fn char_starts(text: &[u8]) -> Vec<usize> {
     starts
 }
 
-/// The smallest range of characters that covers a range of bytes.
+/// Returns the smallest range of characters that covers a byte range.
 fn char_range(starts: &[usize], (start, end): (usize, usize)) -> (usize, usize) {
     if start == end {
         let at = starts.partition_point(|&byte| byte < start);
@@ -290,9 +288,9 @@ fn char_range(starts: &[usize], (start, end): (usize, usize)) -> (usize, usize) 
     (starts.partition_point(|&byte| byte <= start).saturating_sub(1), starts.partition_point(|&byte| byte < end))
 }
 
-/// Converts ranges that do not go backwards, in one pass.
+/// Converts ascending byte ranges, in one pass.
 fn char_ranges(starts: &[usize], byte_spans: &[(usize, usize)]) -> Vec<(usize, usize)> {
-    let mut first = 0; // characters that start at or before the present byte, less one
+    let mut first = 0; // number of characters that start at or before the current byte, minus one
     let place = |&(start, end): &(usize, usize)| {
         while first + 1 < starts.len() && starts[first + 1] <= start {
             first += 1;

@@ -1,12 +1,13 @@
-//! Counts → what Hugging Face's `BpeTrainer` learns from them.
+//! Input of Hugging Face's `BpeTrainer`: counts → symbols, by its rules.
 //!
-//! The alphabet is the characters of the corpus and those that are asked for, cut to the most frequent, in the order of
-//! code points; then come the symbols with a prefix or a suffix that occur. A character outside the alphabet is left
-//! out of its word, and its neighbors become neighbors. What a token spells is `left` and `right` without its prefix.
+//! The alphabet consists of the characters of the corpus and the required ones, limited to the most frequent, in the order
+//! of code points, followed by the symbols with a prefix or suffix that occur. A character outside of the alphabet is
+//! removed from its word, so its neighbors become adjacent. The spelling of a token is `left` and `right` without its
+//! prefix.
 //!
-//! Two orders are those of a hash map there, and differ from one process to the next; here they are defined. Of
-//! characters that are equally frequent at the alphabet's cut the lower code point stays, and symbols with a prefix or
-//! a suffix are sorted by their string.
+//! Two orders there are those of a hash map and differ between processes; here they are defined. Among equally frequent
+//! characters at the limit of the alphabet the lower code point is kept, and symbols with a prefix or suffix are sorted by
+//! their string.
 //!
 //! Cost: two passes over the counts. Source: huggingface/tokenizers `models/bpe/trainer.rs`.
 //! Left out: two tokens with one spelling share an id there, which is an error here.

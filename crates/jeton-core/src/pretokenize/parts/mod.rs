@@ -1,17 +1,16 @@
-//! HF's pre-tokenizers: the parts of a `tokenizer.json`, each of which cuts the pieces of a [`AlignedText`] further.
+//! HF's pre-tokenizers: components of a `tokenizer.json`, each of which splits the chunks of an [`AlignedText`].
 //!
-//! Invariant: the same pieces as HF `tokenizers` makes, with the same alignments: pieces are cut from left to right and
-//! keep their order; what a part drops is in none of them. A regex means here what it means there, or is refused by
-//! name.
+//! Invariant: chunks and alignments equal those of HF `tokenizers`. Chunks stay in order; dropped text is in none. Regexes
+//! have the same meaning as there, or are refused by name.
 //!
-//! Cost: one pass over the text a part; a part that rewrites (ByteLevel, Metaspace) copies the text.
+//! Cost: one pass over the text for each component; rewriting ones (ByteLevel, Metaspace) copy the text.
 //! Source: huggingface/tokenizers, pre_tokenizers/, as the wheel 0.23.3 behaves.
-//! Left out: regexes that match the empty text, at which HF cuts.
+//! Left out: regexes that match the empty text, at which HF splits.
 //!
 //! ```text
-//! behavior    what becomes of matches
-//! characters  the sets of characters that HF asks for
-//! rewrite     ByteLevel and Metaspace, which change the text
+//! behavior    handling of matches
+//! characters  character sets
+//! rewrite     ByteLevel and Metaspace, which rewrite the text
 //! ruby        a regex in HF's dialect → ours
 //! ```
 

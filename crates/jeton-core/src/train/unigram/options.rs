@@ -1,4 +1,4 @@
-//! UnigramOptions of training a Unigram model.
+//! Options of training a Unigram model.
 
 use serde::Deserialize;
 
