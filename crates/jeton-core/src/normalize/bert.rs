@@ -17,7 +17,7 @@ use crate::aligned_text::AlignedText;
 use crate::error::Result;
 use crate::util::cancel::CancelCheck;
 
-/// Steps that are switched on.
+/// Enabled steps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Bert {
     pub(super) clean: bool,
@@ -58,7 +58,7 @@ impl Bert {
         Ok(())
     }
 
-    /// The characters that a step touches have one of these bits.
+    /// Returns the property bits of characters that any enabled step changes.
     fn touched(self) -> u16 {
         let steps = [
             (self.clean, CONTROL | SPACE),
@@ -69,7 +69,7 @@ impl Bert {
         steps.into_iter().filter(|step| step.0).map(|step| step.1).sum()
     }
 
-    /// Appends to `text` what becomes of `old`, in one pass.
+    /// Appends the normalized `old` to `text`, in one pass.
     fn spell(self, old: &str, text: &mut String, cancel: &mut CancelCheck<'_>) -> Result<()> {
         let (properties, touched) = (Properties::get(), self.touched());
         let mut copied = 0;

@@ -12,24 +12,24 @@
 
 use crate::error::{Error, Result};
 
-/// Far above any rule: those of NFKC take 9 bytes.
+/// Maximum length of a key in bytes; the rules of NFKC have up to 9.
 const MAX_KEY: u8 = 250;
 
-/// Most bytes that a rule writes: U+FDFA takes 33 bytes.
+/// Maximum length of a replacement in bytes; that of U+FDFA has 33.
 const MAX_REPLACEMENT: usize = 4096;
 
-/// The rules.
+/// A character map.
 #[derive(Debug)]
 pub(super) struct Charsmap {
     units: Vec<u32>,
     texts: String,
-    /// Bytes that a key can begin with.
+    /// First bytes of keys.
     pub(super) begins: Box<[bool; 256]>,
-    /// Bytes that are a key, or begin one whose second byte is ASCII.
+    /// Bytes that are a key, or the first byte of one whose second byte is ASCII.
     pub(super) begins_in_ascii: Box<[bool; 256]>,
 }
 
-/// The part of a unit that says by which byte it is reached; bit 31 marks a value, which no byte reaches.
+/// Label of a unit: the byte that leads to it. Bit 31 marks a value, to which no byte leads.
 fn label(unit: u32) -> u32 {
     unit & 0x8000_00FF
 }
@@ -38,7 +38,7 @@ fn has_value(unit: u32) -> bool {
     unit & 0x100 != 0
 }
 
-/// Offset from a node to its children, to be combined by exclusive or.
+/// Offset from a node to its children, combined by exclusive or.
 fn offset(unit: u32) -> u32 {
     (unit >> 10) << ((unit & 0x200) >> 6)
 }
@@ -52,10 +52,10 @@ fn broken(what: impl Into<String>) -> Error {
 }
 
 impl Charsmap {
-    /// Reads and checks a map.
+    /// Reads and validates a map.
     ///
     /// # Errors
-    /// [`Error::format`] for a map that is not well formed.
+    /// [`Error::format`] for an invalid map.
     pub(super) fn new(data: &[u8]) -> Result<Self> {
         let (size, rest) = data.split_first_chunk().ok_or_else(|| broken("it has no size"))?;
         let size = u32::from_le_bytes(*size) as usize;
@@ -65,7 +65,7 @@ impl Charsmap {
         let (trie, texts) =
             rest.split_at_checked(size).ok_or_else(|| broken(format!("a trie of {size} bytes in {}", rest.len())))?;
         let mut units: Vec<u32> = trie.as_chunks().0.iter().map(|unit: &[u8; 4]| u32::from_le_bytes(*unit)).collect();
-        units.resize(units.len().next_multiple_of(256), 0); // blocks are whole; no byte reaches a unit of 0
+        units.resize(units.len().next_multiple_of(256), 0); // pads the last block; no byte leads to a unit of 0
         let texts = std::str::from_utf8(texts).map_err(|error| broken(format!("its texts are not UTF-8: {error}")))?;
         let mut map = Self {
             units,
@@ -103,11 +103,11 @@ impl Charsmap {
         true
     }
 
-    /// Walks every path once. Nodes may share their children, so the heights of sets of children are kept.
+    /// Traverses the trie. Nodes may share children, so the heights of sets of children are memoized.
     fn check(&self) -> Result<()> {
         const OPEN: u8 = u8::MAX;
-        let mut heights = vec![0u8; self.units.len()]; // of the set of children at this place, from 1
-        let mut path: Vec<(u32, u32, u8)> = Vec::new(); // children, the next byte to look at, height so far
+        let mut heights = vec![0u8; self.units.len()]; // height of the set of children at each position, from 1
+        let mut path: Vec<(u32, u32, u8)> = Vec::new(); // (children, next byte, height so far)
         let root = self.children(0, self.units[0])?;
         heights[root as usize] = OPEN;
         path.push((root, 1, 1));
@@ -152,7 +152,7 @@ impl Charsmap {
         Ok(())
     }
 
-    /// Index of the children of a unit: one for each byte, in one block of 256 units.
+    /// Index of the children of a unit, which are in one block of 256 units, one for each byte.
     fn children(&self, place: u32, unit: u32) -> Result<u32> {
         let base = place ^ offset(unit);
         match (base | 0xFF) < self.units.len() as u32 {
@@ -170,7 +170,7 @@ impl Charsmap {
         }
     }
 
-    /// The rules for prefixes of `text`: how long the prefix is, and what takes its place; the shortest first.
+    /// Yields the rules for prefixes of `text` as (length of the prefix, replacement), the shortest first.
     pub(super) fn prefixes<'m>(&'m self, text: &'m str) -> impl Iterator<Item = (usize, &'m str)> + 'm {
         let mut base = offset(self.units[0]);
         let mut bytes = text.bytes().enumerate();

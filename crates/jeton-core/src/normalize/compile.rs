@@ -18,11 +18,11 @@ use crate::error::{Error, Result};
 /// Rules: source -> replacement.
 pub type Rules = BTreeMap<String, String>;
 
-/// Units a block: no set of children reaches over the end of one.
+/// Units in a block: a set of children is inside of one block.
 const BLOCK: usize = 256;
-/// Blocks that are searched for free places; Darts-clone searches as many.
+/// Number of last blocks that are searched for free positions, as in Darts-clone.
 const OPEN_BLOCKS: usize = 16;
-/// A unit says how far away its children are in 21 bits.
+/// Maximum number of units: offsets to children have 21 bits.
 const MAX_UNITS: usize = 1 << 21;
 
 /// Children of a node: (byte, child); the byte 0 leads to the value.
@@ -34,10 +34,10 @@ enum Child {
     Node { children: u32, has_value: bool },
 }
 
-/// The blob.
+/// Compiles rules to a character map.
 ///
 /// # Errors
-/// [`Error::config`] for a rule that is empty or holds a NUL, and for too many rules.
+/// [`Error::config`] for a rule that is empty or contains NUL, and for too many rules.
 pub fn compile(rules: &Rules) -> Result<Vec<u8>> {
     if let Some(key) = rules.iter().find(|(key, text)| key.is_empty() || key.contains('\0') || text.contains('\0')) {
         return Err(Error::config(format!("a rule for {:?} is empty or holds U+0000", key.0)));
@@ -62,7 +62,7 @@ pub fn compile(rules: &Rules) -> Result<Vec<u8>> {
     Ok(blob)
 }
 
-/// All different sets of children.
+/// Distinct sets of children.
 #[derive(Debug, Default)]
 struct Sets {
     all: Vec<Children>,
@@ -70,7 +70,7 @@ struct Sets {
 }
 
 impl Sets {
-    /// The number of the set of children of all `entries`, which are sorted and alike in their first `depth` bytes.
+    /// Returns the number of the set of children for `entries`, which are sorted and share their first `depth` bytes.
     fn build(&mut self, entries: &[(&[u8], u32)], depth: usize) -> u32 {
         let mut children = Children::new();
         let mut rest = entries;
@@ -94,7 +94,7 @@ impl Sets {
     }
 }
 
-/// Trie under construction, with the units that are taken.
+/// Trie under construction, with the occupied units.
 #[derive(Debug, Default)]
 struct TrieLayout {
     units: Vec<u32>,
@@ -106,9 +106,9 @@ struct TrieLayout {
 impl TrieLayout {
     fn place(mut self, sets: &[Children], root: u32) -> Result<Vec<u32>> {
         self.grow();
-        self.is_taken[0] = true; // the unit that leads to the root's children
+        self.is_taken[0] = true; // the root
         self.is_base[0] = true;
-        let mut todo = vec![(0, root, 0)]; // (unit, the set it leads to, its lower bits)
+        let mut todo = vec![(0, root, 0)]; // (unit, set of its children, its lower bits)
         while let Some((unit, set, low)) = todo.pop() {
             let known = self.bases.get(&set).copied();
             let base = known.unwrap_or_else(|| self.find_base(&sets[set as usize]));
@@ -141,7 +141,7 @@ impl TrieLayout {
         self.is_base.resize(len, false);
     }
 
-    /// A base at which all children of a set fit.
+    /// Finds a base at which all children of a set fit.
     fn find_base(&mut self, set: &Children) -> usize {
         let first = set.first().map_or(0, |child| usize::from(child.0));
         loop {

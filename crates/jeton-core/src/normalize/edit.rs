@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::util::cancel::CancelCheck;
 use crate::vocab::byte_alphabet::stand_in;
 
-/// Copies what `touches` does not want and hands the rest to `edit`, which uses up exactly one character.
+/// Copies text that `touches` excludes, and calls `edit` for other characters, of which it consumes exactly one.
 fn each(
     aligned: &mut AlignedText,
     cancel: &mut CancelCheck<'_>,
@@ -36,13 +36,13 @@ fn leave_out(c: char, writer: &mut AlignedWriter<'_>) {
     writer.replace(c.len_utf8(), "");
 }
 
-/// Leaves out the characters that have the bit.
+/// Removes the characters with a property.
 pub(super) fn drop_with(bit: u16, aligned: &mut AlignedText, cancel: &mut CancelCheck<'_>) -> Result<()> {
     let properties = Properties::get();
     each(aligned, cancel, |c| properties.of(c) & bit != 0, leave_out)
 }
 
-/// Lowercases character by character, without a look at the context.
+/// Lowercases character by character, without context.
 pub(super) fn lowercase(aligned: &mut AlignedText, cancel: &mut CancelCheck<'_>) -> Result<()> {
     let properties = Properties::get();
     let touches = |c: char| if c.is_ascii() { c.is_ascii_uppercase() } else { properties.of(c) & UPPER != 0 };
@@ -53,7 +53,7 @@ pub(super) fn lowercase(aligned: &mut AlignedText, cancel: &mut CancelCheck<'_>)
     })
 }
 
-/// Leaves out white space at the ends.
+/// Strips white space at the ends.
 pub(super) fn strip(aligned: &mut AlignedText, left: bool, right: bool) -> Result<()> {
     aligned.rewrite(|old, writer| {
         let rest = if left { old.trim_start() } else { old };
@@ -63,7 +63,7 @@ pub(super) fn strip(aligned: &mut AlignedText, left: bool, right: bool) -> Resul
     })
 }
 
-/// Leaves out controls and makes spaces of invisible characters.
+/// Removes control characters and replaces invisible characters by spaces.
 pub(super) fn nmt(aligned: &mut AlignedText, cancel: &mut CancelCheck<'_>) -> Result<()> {
     let rule = |c: char| match c as u32 {
         0x01..=0x08 | 0x0B | 0x0E..=0x1F | 0x7F | 0x8F | 0x9F => Some(None),
@@ -83,7 +83,7 @@ pub(super) fn nmt(aligned: &mut AlignedText, cancel: &mut CancelCheck<'_>) -> Re
     )
 }
 
-/// BERT's cleaning.
+/// Cleans text as BERT does.
 pub(super) fn clean(aligned: &mut AlignedText, cancel: &mut CancelCheck<'_>) -> Result<()> {
     let properties = Properties::get();
     each(
@@ -97,7 +97,7 @@ pub(super) fn clean(aligned: &mut AlignedText, cancel: &mut CancelCheck<'_>) -> 
     )
 }
 
-/// Spaces around Chinese characters.
+/// Adds spaces around Chinese characters.
 pub(super) fn space_chinese(aligned: &mut AlignedText, cancel: &mut CancelCheck<'_>) -> Result<()> {
     let properties = Properties::get();
     let is_chinese = |c| properties.of(c) & CHINESE != 0;
@@ -108,7 +108,7 @@ pub(super) fn space_chinese(aligned: &mut AlignedText, cancel: &mut CancelCheck<
     })
 }
 
-/// All that BERT does to ASCII, in one pass.
+/// Applies all of BERT's steps to ASCII, in one pass.
 pub(super) fn bert_ascii(
     aligned: &mut AlignedText,
     cleans: bool,
@@ -136,7 +136,7 @@ pub(super) fn prepend(aligned: &mut AlignedText, text: &str) -> Result<()> {
     })
 }
 
-/// Spells the bytes in GPT-2's alphabet.
+/// Spells bytes in GPT-2's byte alphabet.
 pub(super) fn byte_level(aligned: &mut AlignedText, cancel: &mut CancelCheck<'_>) -> Result<()> {
     each(
         aligned,

@@ -38,7 +38,7 @@ impl Form {
         }
     }
 
-    /// Characters to decompose.
+    /// Property bit of the characters to decompose.
     fn decomposed(self) -> u16 {
         match self {
             Self::Nfc | Self::Nfd => NFD,
@@ -46,7 +46,7 @@ impl Form {
         }
     }
 
-    /// Writes the form of one piece.
+    /// Writes the normal form of a chunk.
     pub(super) fn write(self, old: &str, writer: &mut AlignedWriter<'_>, cancel: &mut CancelCheck<'_>) -> Result<()> {
         let properties = Properties::get();
         let mut run =
@@ -76,10 +76,10 @@ impl Form {
 struct CombiningRun {
     form: Form,
     properties: &'static Properties,
-    pending: Vec<(u8, char, isize)>, // class, character and change, not in order yet; only the first can be of class 0
-    base: Option<(char, isize)>,     // what marks may merge with
-    after: Vec<(char, isize)>,       // what follows it and did not merge
-    class: Option<u8>,               // of the last of them
+    pending: Vec<(u8, char, isize)>, // (class, character, change), not ordered yet; only the first can have class 0
+    base: Option<(char, isize)>,     // character with which marks may compose
+    after: Vec<(char, isize)>,       // following characters that did not compose
+    class: Option<u8>,               // of the last one
 }
 
 impl CombiningRun {
@@ -129,7 +129,7 @@ impl CombiningRun {
             return;
         };
         if self.class.is_none_or(|last| last < class) {
-            // Only what Unicode 9 had: it can be taken apart again.
+            // Only compositions of Unicode 9, which have a decomposition there.
             if let Some(merged) = compose(base, c).filter(|c| self.properties.of(*c) & NFD != 0) {
                 self.base = Some((merged, base_change + change - 1));
                 return;

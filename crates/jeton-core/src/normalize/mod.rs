@@ -48,7 +48,7 @@ use forms::Form;
 use replace::Replace;
 use sentencepiece::{CharsmapOptions, SentencePiece};
 
-/// One part of a tokenizer's normalizer, ready to run.
+/// One component of a normalizer.
 #[derive(Debug)]
 pub struct Normalizer(NormalizerKind);
 
@@ -78,7 +78,7 @@ impl Normalizer {
         Self::from_value(&parse(part)?, user_defined)
     }
 
-    /// Reads normalizers from a JSON list of parts.
+    /// Reads normalizers from a JSON list of components.
     ///
     /// # Errors
     /// As [`Normalizer::from_json`].
@@ -124,10 +124,10 @@ impl Normalizer {
         }))
     }
 
-    /// Rewrites the pieces of a draft.
+    /// Rewrites the chunks of a text.
     ///
     /// # Errors
-    /// [`Error::text`] where a regex spends its budget, and `Interrupted`.
+    /// [`Error::text`] for a regex that exceeds its budget; `Interrupted`.
     pub fn apply(&self, aligned: &mut AlignedText, keep_going: KeepGoing<'_>) -> Result<()> {
         let mut cancel = CancelCheck::new(keep_going);
         let cancel = &mut cancel;
@@ -153,7 +153,7 @@ fn parse(json: &str) -> Result<Value> {
     serde_json::from_str(json).map_err(|error| Error::format(format!("no JSON: {error}"), "$.normalizer"))
 }
 
-/// The fields of one part, with errors that name them.
+/// Fields of a component; errors name them.
 struct Fields<'a> {
     part: &'a Value,
     kind: &'a str,

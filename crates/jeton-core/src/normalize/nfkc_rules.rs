@@ -16,7 +16,7 @@ use unicode_normalization::UnicodeNormalization;
 
 use super::compile::Rules;
 
-/// Decompositions that Unicode 18 has and Unicode 17 did not have.
+/// Decompositions that are new in Unicode 18.
 const LATER: [(char, char); 8] = [
     ('\u{558}', '\u{558}'),
     ('\u{58B}', '\u{58C}'),
@@ -28,13 +28,13 @@ const LATER: [(char, char); 8] = [
     ('\u{1DFCD}', '\u{1DFFF}'),
 ];
 
-/// `nmt_nfkc`: these become a space.
+/// `nmt_nfkc`: characters that become a space.
 const SPACES: &str =
     "\t\n\u{C}\r\u{61C}\u{1680}\u{200B}\u{200C}\u{200E}\u{200F}\u{2028}\u{2029}\u{2581}\u{FEFF}\u{FFFD}";
-/// `nmt_nfkc`: a tilde that Japanese tells from the narrow one stays.
+/// `nmt_nfkc`: fullwidth tilde, which is kept for Japanese.
 const KEPT: &str = "\u{FF5E}";
 
-/// The rules with this name, if there are any.
+/// Returns the rules with a name, if any.
 pub fn named(name: &str) -> Option<Rules> {
     match name {
         "nfkc" => Some(nfkc()),
@@ -47,11 +47,11 @@ fn nfkc() -> Rules {
     let is_later = |c: char| LATER.iter().any(|&(first, last)| (first..=last).contains(&c));
     let mut rules = Vec::new();
     let mut spelled = BTreeSet::new(); // decompositions of more than one character
-    let mut variants: HashMap<char, Vec<char>> = HashMap::new(); // character -> what else decomposes to it alone
+    let mut variants: HashMap<char, Vec<char>> = HashMap::new(); // character -> characters that decompose to it alone
     for c in ('\u{1}'..=char::MAX).filter(|&c| !is_noncharacter(c) && !is_later(c)) {
         let mut parts = c.nfkd();
         match (parts.next(), parts.next()) {
-            (Some(only), None) if only == c => continue, // most are; then it composes to itself, too
+            (Some(only), None) if only == c => continue, // most characters; these also compose to themselves
             (Some(only), None) => variants.entry(only).or_default().push(c),
             _ => {
                 spelled.insert(c.nfkd().collect::<String>());
@@ -88,7 +88,7 @@ fn is_alone(text: &str, c: char) -> bool {
     text.starts_with(c) && text.len() == c.len_utf8()
 }
 
-/// Every text whose characters decompose, one by one, to those of `parts`.
+/// All texts whose characters decompose, one by one, to those of `parts`.
 fn spellings(parts: &str, variants: &HashMap<char, Vec<char>>) -> Vec<String> {
     let mut all = vec![String::new()];
     for part in parts.chars() {
@@ -105,7 +105,7 @@ fn spellings(parts: &str, variants: &HashMap<char, Vec<char>>) -> Vec<String> {
     all
 }
 
-/// The rules that shorter ones do not give.
+/// Removes the rules that follow from shorter ones.
 fn without_redundant(mut rules: Rules) -> Rules {
     let mut by_length: BTreeMap<usize, Vec<(usize, &str, &str)>> = BTreeMap::new();
     for (place, (key, text)) in rules.iter().enumerate() {
@@ -125,7 +125,7 @@ fn without_redundant(mut rules: Rules) -> Rules {
     rules
 }
 
-/// Returns true if the rules for up to `longest` characters turn a text into `wanted`.
+/// Returns true if the rules for up to `longest` characters map a text to `wanted`.
 fn give(rules: &HashMap<&str, &str>, text: &str, longest: usize, wanted: &str) -> bool {
     let (mut rest, mut wanted) = (text, wanted);
     while let Some(first) = rest.chars().next() {

@@ -15,10 +15,10 @@ use crate::aligned_text::AlignedWriter;
 use crate::error::Result;
 use crate::util::cancel::CancelCheck;
 
-/// Graphemes of this many bytes and more are looked up by character only.
+/// Minimum length in bytes of graphemes that are looked up by character only.
 const LONG: usize = 6;
 
-/// Writes one piece.
+/// Writes a chunk.
 pub(super) fn write(
     map: &Charsmap,
     old: &str,
@@ -56,14 +56,13 @@ pub(super) fn write(
     Ok(())
 }
 
-/// Returns the number of leading bytes that are ASCII, not part of any rule, and graphemes of their own, whatever
-/// follows.
+/// Returns the number of leading ASCII bytes that are not part of any rule and are separate graphemes in any context.
 fn plain_run(map: &Charsmap, text: &str) -> usize {
     let bytes = text.as_bytes();
     let is_plain = |byte: u8| byte.is_ascii() && byte != b'\r' && !map.begins_in_ascii[usize::from(byte)];
     let run = bytes.iter().take_while(|byte| is_plain(**byte)).count();
     match bytes.get(run) {
-        Some(next) if !next.is_ascii() => run.saturating_sub(1), // what follows may belong to the last
+        Some(next) if !next.is_ascii() => run.saturating_sub(1), // the next character may belong to the last grapheme
         _ => run,
     }
 }
@@ -71,7 +70,7 @@ fn plain_run(map: &Charsmap, text: &str) -> usize {
 /// Buffer of the last character and its change of length: characters that are removed after it add to the change.
 struct Changes {
     last: Option<(char, isize)>,
-    lags: bool, // characters were left out before the first
+    lags: bool, // characters were removed before the first
 }
 
 impl Changes {

@@ -17,27 +17,27 @@ use unicode_normalization::{is_nfc_quick, is_nfd_quick, is_nfkc_quick, is_nfkd_q
 use super::lower_case::lower;
 use crate::util::atomic_cell::made_once;
 
-/// May not stay as it is, or where it is, under NFD.
+/// May change or be reordered under NFD.
 pub(super) const NFD: u16 = 1;
-/// Changes under NFC, where it may also merge with the preceding character.
+/// Changes under NFC, or may compose with the preceding character.
 pub(super) const NFC: u16 = 1 << 1;
 /// Changes under NFKD.
 pub(super) const NFKD: u16 = 1 << 2;
 /// Changes under NFKC.
 pub(super) const NFKC: u16 = 1 << 3;
-/// A mark, as `StripAccents` has it.
+/// Mark, as defined by `StripAccents`.
 pub(super) const MARK: u16 = 1 << 4;
-/// A nonspacing mark, as `BertNormalizer` has it.
+/// Nonspacing mark, as defined by `BertNormalizer`.
 pub(super) const NONSPACING: u16 = 1 << 5;
-/// Left out by `BertNormalizer`.
+/// Removed by `BertNormalizer`.
 pub(super) const CONTROL: u16 = 1 << 6;
-/// A space for `BertNormalizer`, other than the space.
+/// White space of `BertNormalizer`, except the space.
 pub(super) const SPACE: u16 = 1 << 7;
-/// Gets spaces around it from `BertNormalizer`.
+/// `BertNormalizer` adds spaces around it.
 pub(super) const CHINESE: u16 = 1 << 8;
-/// Is not its own lower case.
+/// Differs from its lower case.
 pub(super) const UPPER: u16 = 1 << 9;
-/// Under NFD becomes, or is, a mark that is not nonspacing and whose place depends on others.
+/// Is, or decomposes under NFD to, a mark that is reordered and not nonspacing.
 pub(super) const ORDERED: u16 = 1 << 10;
 
 const FORMS: u16 = NFD | NFC | NFKD | NFKC;
@@ -48,32 +48,32 @@ const CLASSES: [(u16, &str); 5] = [
     (NONSPACING, r"[[[\p{Mn}&&\p{age=8.0}]--[\x{1885}\x{1886}\x{A9BD}\x{111C9}]]\x{1734}\x{1171E}]"),
     (CONTROL, r"[[[\p{Cc}[\p{Cf}&&\p{age=8.0}]\p{Co}]--[\t\n\r]]\x{FFFD}]"),
     (SPACE, r"[[\s&&[^\p{Cc}\x20]]\t\n\r]"),
-    // BERT's list of blocks, which ends where the blocks did in Unicode 8.
+    // BERT's list of blocks, as they were in Unicode 8.
     (
         CHINESE,
         r"[\x{3400}-\x{4DBF}\x{4E00}-\x{9FFF}\x{F900}-\x{FAFF}\x{20000}-\x{2A6DF}\x{2A700}-\x{2B73F}\x{2B740}-\x{2B81F}\x{2B920}-\x{2CEAF}\x{2F800}-\x{2FA1F}]",
     ),
 ];
 
-/// The characters whose normal form may differ from themselves: all that have decompositions, classes or merge. The big
-/// blocks that have none are left out, so that building takes no time.
+/// Characters whose normal form may differ: those with a decomposition or combining class, or that compose. Large blocks
+/// without such characters are excluded to save time.
 const FORMED: &str = r"[[\p{age=9.0}&&[^\p{Cc}\p{Co}]]--[\x00-\x7F\x{3400}-\x{4DB5}\x{4E00}-\x{9FFF}\x{17000}-\x{18AFF}\x{20000}-\x{2CEAF}]]";
 
-/// The characters that may have another lower case. The big blocks that have none are left out, as above.
+/// Characters that may have another lower case, without large blocks that have none.
 const CASED: &str = r"[\x00-\x{2FFF}\x{A640}-\x{ABFF}\x{FB00}-\x{1EFFF}]";
 
-/// Code points a block.
+/// Code points in a block.
 const BLOCK: usize = 256;
 
-/// The two-stage table.
+/// Two-stage table.
 #[derive(Debug)]
 pub(super) struct Properties {
-    blocks: Vec<u16>, // number of each run of BLOCK code points
-    bits: Vec<u16>,   // the distinct blocks, one after the other
+    blocks: Vec<u16>, // number of the block for each run of BLOCK code points
+    bits: Vec<u16>,   // distinct blocks, concatenated
 }
 
 impl Properties {
-    /// The table, built on the first call.
+    /// Returns the table, built on the first call.
     pub(super) fn get() -> &'static Self {
         static PROPERTIES: OnceLock<Properties> = OnceLock::new();
         made_once(&PROPERTIES, Self::build)
@@ -110,7 +110,7 @@ impl Properties {
         Self { blocks: blocks.collect(), bits }
     }
 
-    /// The bits of a character.
+    /// Returns the bits of a character.
     #[inline]
     pub(super) fn of(&self, c: char) -> u16 {
         let code = c as usize;
@@ -149,7 +149,7 @@ fn forms(c: char) -> u16 {
     quick.into_iter().filter(|(_, is)| *is != IsNormalized::Yes).map(|(bit, _)| bit).sum()
 }
 
-/// The ranges of a class. The texts above are constants that parse; any other is empty.
+/// Ranges of a class; empty for an invalid one. The constants above are valid.
 fn ranges(class: &str) -> Vec<std::ops::RangeInclusive<char>> {
     match regex_syntax::parse(class).map(regex_syntax::hir::Hir::into_kind) {
         Ok(HirKind::Class(Class::Unicode(set))) => set.iter().map(|range| range.start()..=range.end()).collect(),

@@ -26,7 +26,7 @@ enum ReplacePattern {
 }
 
 impl Replace {
-    /// Of a text.
+    /// Replaces a text.
     ///
     /// # Errors
     /// [`Error::config`] for an empty text.
@@ -40,7 +40,7 @@ impl Replace {
         Ok(Self { pattern: ReplacePattern::Text(text.to_owned()), content: content.to_owned() })
     }
 
-    /// Of a regex.
+    /// Replaces a regex.
     ///
     /// # Errors
     /// [`Error::config`] for a regex that does not mean the same in both dialects.
@@ -56,7 +56,7 @@ impl Replace {
         Err(Error::unsupported(what, message))
     }
 
-    /// Writes one piece.
+    /// Writes a chunk.
     pub(super) fn write(&self, old: &str, writer: &mut AlignedWriter<'_>, cancel: &mut CancelCheck<'_>) -> Result<()> {
         match &self.pattern {
             ReplacePattern::Text(text) => {
@@ -82,7 +82,7 @@ impl Replace {
         Ok(())
     }
 
-    /// The text that is replaced, where it is one character of ASCII.
+    /// Returns the replaced text, if it is one ASCII character.
     fn ascii(&self) -> Option<u8> {
         match &self.pattern {
             ReplacePattern::Text(text) => text.bytes().next().filter(|byte| text.len() == 1 && byte.is_ascii()),
@@ -90,7 +90,7 @@ impl Replace {
         }
     }
 
-    /// Replacement, if it has at most four bytes.
+    /// Returns the replacement, if it has at most four bytes.
     fn short_content(&self) -> Option<&str> {
         (self.content.len() <= 4).then_some(&self.content)
     }
@@ -112,21 +112,20 @@ impl Replace {
     }
 }
 
-/// Appends `old` to `new` with another text, of at most four bytes, for each `byte`, which is ASCII; without a branch
-/// for each.
+/// Appends `old` to `new`, with each `byte` (ASCII) replaced by `content` of at most four bytes; branchless.
 ///
-/// Where it is stopped, nothing is appended.
+/// If cancelled, nothing is appended.
 fn replace_byte(old: &str, byte: u8, content: &str, new: &mut String, cancel: &mut CancelCheck<'_>) -> Result<()> {
     assert!(byte.is_ascii() && content.len() <= 4);
-    // In the meantime `new` is empty: a panic in here would leave half a character in it.
+    // `new` is empty during the loop: a panic would otherwise leave part of a character in it.
     let mut bytes = std::mem::take(new).into_bytes();
     let before = bytes.len();
     let done = append_replaced(old, byte, content, &mut bytes, cancel);
     if done.is_err() {
         bytes.truncate(before);
     }
-    // SAFETY: the bytes before were a String. What follows is nothing, or all of `old` with `content` for each `byte`:
-    // a byte of ASCII is a whole character of `old`, and both texts are UTF-8.
+    // SAFETY: the previous bytes were a String. Appended was nothing, or `old` with `content` for each `byte`: an ASCII
+    // byte is a whole character of `old`, and both texts are UTF-8.
     *new = unsafe { String::from_utf8_unchecked(bytes) };
     done
 }

@@ -16,7 +16,7 @@ use crate::util::cancel::CancelCheck;
 /// Substitute for a space in pieces.
 const MARK: &str = "\u{2581}";
 
-/// Options of a model's file for white space, under the file's names.
+/// Options for white space, named as in the model's file.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct CharsmapOptions {
     pub(super) add_dummy_prefix: bool,
@@ -25,26 +25,26 @@ pub(super) struct CharsmapOptions {
     pub(super) treat_whitespace_as_suffix: bool,
 }
 
-/// A model's normalizer.
+/// Normalizer of a model.
 #[derive(Debug)]
 pub(super) struct SentencePiece {
     map: Option<Charsmap>,
     options: CharsmapOptions,
     user_defined: Option<AhoCorasick>,
-    plain: [bool; 256],         // bytes that are copied as they are, where ASCII follows or nothing
-    simple: [bool; 256],        // these, and the space, if that is only ever a space
-    stays: Box<[u64; 1 << 10]>, // a bit for each character from U+0080 to U+FFFF with which nothing begins that is replaced or left alone
+    plain: [bool; 256],         // bytes that are copied unchanged before ASCII or the end
+    simple: [bool; 256],        // these, and the space, if no rule contains it
+    stays: Box<[u64; 1 << 10]>, // bit set of the characters from U+0080 to U+FFFF with which no rule or user-defined entry begins
 }
 
 impl SentencePiece {
-    /// From its rules, its options and the contents that are left alone.
+    /// Builds a normalizer from rules, options and the contents of user-defined entries, which are not changed.
     ///
     /// # Errors
-    /// [`Error::config`] for contents that are not UTF-8 or too much for one automaton.
+    /// [`Error::config`] for contents that are not UTF-8 or too large for an automaton.
     pub(super) fn new(map: Option<Charsmap>, options: CharsmapOptions, user_defined: &[&[u8]]) -> Result<Self> {
         let mut plain = [false; 256];
         for (byte, plain) in (0..=255u8).zip(&mut plain) {
-            // Without rules every other character is, too: its bytes are those of no other character's start.
+            // Without rules, bytes of characters beyond ASCII are plain, too.
             *plain = (byte < 128 || map.is_none())
                 && byte != b' '
                 && map.as_ref().is_none_or(|map| !map.begins_in_ascii[usize::from(byte)]);
@@ -80,7 +80,7 @@ impl SentencePiece {
         Ok(Self { map, options, user_defined, plain, simple, stays })
     }
 
-    /// Length of the text that the next step takes, and its replacement.
+    /// Returns the length of the text that the next step consumes, and its replacement.
     fn prefix<'a>(&'a self, text: &'a str) -> Result<(usize, &'a str)> {
         if let Some(automaton) = &self.user_defined {
             let found = automaton.try_find(Input::new(text).anchored(Anchored::Yes));
@@ -102,7 +102,7 @@ impl SentencePiece {
         run - usize::from(self.may_go_on(text, run))
     }
 
-    /// Returns the number of bytes of characters beyond ASCII that are copied unchanged, whatever follows.
+    /// Returns the number of bytes of characters beyond ASCII that are copied unchanged in any context.
     #[inline]
     fn staying_run(&self, text: &[u8]) -> usize {
         let mut at = 0;
@@ -121,7 +121,7 @@ impl SentencePiece {
         }
     }
 
-    /// Returns true if the last of `run` plain bytes may begin a rule with what follows.
+    /// Returns true if the last of `run` plain bytes may begin a rule together with the next bytes.
     fn may_go_on(&self, text: &[u8], run: usize) -> bool {
         let begins_rule = |byte: u8| self.map.as_ref().is_some_and(|map| map.begins[usize::from(byte)]);
         match (text[..run].last(), text.get(run)) {
@@ -130,8 +130,8 @@ impl SentencePiece {
         }
     }
 
-    /// Writes plain bytes and the marks of spaces, without a branch for each; returns how many bytes that took. Where
-    /// origins are not requested.
+    /// Writes plain bytes and the marks of spaces, branchless; returns the number of consumed bytes. Only without
+    /// alignment.
     fn write_simple(&self, old: &str, after_space: &mut bool, writer: &mut AlignedWriter<'_>) -> usize {
         const STEP: usize = 64;
         let bytes = old.as_bytes();
@@ -139,7 +139,7 @@ impl SentencePiece {
         let mut done = 0;
         let spaces_alone = self.simple == [true; 256];
         loop {
-            // A step without a space is copied, where nothing else is changed.
+            // A step without a space is copied, if spaces are the only changes.
             let step = bytes[done..].first_chunk::<STEP>().filter(|_| spaces_alone);
             if step.is_some_and(|step| !step.iter().fold(false, |any, &byte| any | (byte == b' '))) {
                 let end = (done..=done + STEP).rev().find(|&end| old.is_char_boundary(end)).unwrap_or(done);
@@ -180,10 +180,10 @@ impl SentencePiece {
             debug_assert!(std::str::from_utf8(&new[..len]).is_ok());
             // SAFETY: the first `taken` bytes from `done` on are whole characters of `old`: `done` is a boundary, and
             // `taken` was lowered to one. The loop wrote for each byte the byte itself or, for a space, all of `MARK`
-            // or nothing; at most 3 · STEP bytes, so that the four that it writes at once always fit. What `len` was
-            // lowered by are bytes that were copied, one for each: none is a space, for `may_go_on` is true only after
-            // a byte with which a rule begins, and a space with which one does is not `simple`; and the others are
-            // those of a character beyond ASCII. So these bytes are whole characters and whole marks.
+            // or nothing; at most 3 · STEP bytes, so the four bytes of each write fit. `len` was lowered by bytes that
+            // were copied one to one: none is a space, since `may_go_on` is true only after a byte that begins a rule,
+            // and a space that begins one is not `simple`; the others are those of a character beyond ASCII. The
+            // remaining bytes are therefore whole characters and whole marks.
             writer.replace(taken, unsafe { std::str::from_utf8_unchecked(&new[..len]) });
             (done, *after_space) = (done + taken, space);
             if is_last || taken == 0 {
@@ -192,7 +192,7 @@ impl SentencePiece {
         }
     }
 
-    /// Writes one piece.
+    /// Writes a chunk.
     pub(super) fn write(&self, old: &str, writer: &mut AlignedWriter<'_>, cancel: &mut CancelCheck<'_>) -> Result<()> {
         let options = self.options;
         let space = if options.escape_whitespaces { MARK } else { " " };

@@ -13,8 +13,8 @@ impl Counts {
     /// Subtracts the counts of `other`; pretokens without a count are removed. The order stays.
     ///
     /// # Errors
-    /// [`Error::config`] for a pretoken that occurs more often in `other`, with both counts; `Interrupted`, and then it
-    /// is of no use.
+    /// [`Error::config`] for a pretoken that occurs more often in `other`, with both counts; `Interrupted`. After an
+    /// error the counts are invalid.
     pub fn subtract(&mut self, other: &Self, keep_going: KeepGoing<'_>) -> Result<()> {
         let mut cancel = CancelCheck::new(keep_going);
         for (pretoken, count) in other.iter().filter(|&(_, count)| count > 0) {
@@ -29,7 +29,7 @@ impl Counts {
         self.retain(keep_going, |_, count| *count > 0)
     }
 
-    /// A number that tells these counts from others: the CRC-32 of all pretokens with their counts, in order.
+    /// Returns a checksum: the CRC-32 of all pretokens with their counts, in order.
     pub fn checksum(&self) -> u32 {
         let mut crc = Crc::NEW;
         for (pretoken, count) in self.iter() {
@@ -40,12 +40,12 @@ impl Counts {
         crc.value()
     }
 
-    /// Multiplies every count by `numerator` / `denominator`, rounded half to even; pretokens without
-    /// nothing is gone.
+    /// Multiplies every count by `numerator` / `denominator`, rounded half to even; pretokens without a count are
+    /// removed.
     ///
     /// # Errors
-    /// [`Error::config`] for a denominator of 0, [`Error::training`] for a count of 2⁶⁴; `Interrupted`, and then it is
-    /// of no use.
+    /// [`Error::config`] for a denominator of 0, [`Error::training`] for a count of 2⁶⁴; `Interrupted`. After an
+    /// error the counts are invalid.
     pub fn scale(&mut self, numerator: u64, denominator: u64, keep_going: KeepGoing<'_>) -> Result<()> {
         let by = u128::from(denominator);
         if by == 0 {
@@ -67,20 +67,20 @@ impl Counts {
         Ok(())
     }
 
-    /// Drops what occurs less than `min_count` times, and returns what that was.
+    /// Drops pretokens with a count below `min_count`; returns their totals.
     ///
     /// # Errors
-    /// `Interrupted`, and then it is of no use.
+    /// `Interrupted`, after which the counts are invalid.
     pub fn drop_rare(&mut self, min_count: u64, keep_going: KeepGoing<'_>) -> Result<Dropped> {
         let mut dropped = Dropped::default();
         self.retain(keep_going, |pretoken, count| dropped.keeps(pretoken, *count, min_count))?;
         Ok(dropped)
     }
 
-    /// Reads what [`Counts::write`] wrote, `len` bytes of `input`, which should buffer. All places are before `end`.
+    /// Reads the output of [`Counts::write`], `len` bytes of `input`, which should be buffered. Positions are below `end`.
     ///
     /// # Errors
-    /// Of the system; [`Error::format`] for anything else than such counts; `Interrupted`.
+    /// I/O errors; [`Error::format`] for invalid data; `Interrupted`.
     pub fn read(input: impl Read, len: u64, end: u64, memory: &MemoryLimit, keep_going: KeepGoing<'_>) -> Result<Self> {
         let (mut counts, mut pretoken) = (Self::within(memory), Vec::new());
         let mut cancel = CancelCheck::new(keep_going);
@@ -97,10 +97,10 @@ impl Counts {
         Ok(counts)
     }
 
-    /// Writes the entries by the bytes of their pretokens. To sort them takes a copy within a limit of memory.
+    /// Writes the entries sorted by the bytes of their pretokens. Sorting needs a copy, within a memory limit.
     ///
     /// # Errors
-    /// Of the system; as [`Counts::copy`].
+    /// I/O errors; as [`Counts::copy`].
     pub fn write(&self, out: impl Write, memory: &MemoryLimit, keep_going: KeepGoing<'_>) -> Result<()> {
         let mut sorted = self.copy(memory, keep_going)?;
         sorted.sort_by_bytes();

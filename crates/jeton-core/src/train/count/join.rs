@@ -8,10 +8,10 @@
 use super::table::Counts;
 use crate::error::Result;
 
-/// Pretokens that are looked for by one thread at a time.
+/// Pretokens in one lookup job of a thread.
 const JOB: usize = 1 << 16;
 
-/// All tables as one.
+/// Joins all tables.
 ///
 /// # Errors
 /// As [`Counts::add`].
@@ -31,7 +31,7 @@ pub(super) fn all(mut tables: Vec<Counts>) -> Result<Counts> {
     Ok(tables.pop().unwrap_or_default())
 }
 
-/// Two tables as one.
+/// Joins two tables.
 fn two(left: Counts, right: Counts, threads: usize) -> Result<Counts> {
     let (mut left, right) = if left.len() < right.len() { (right, left) } else { (left, right) };
     let same = left.numbers_of(&right, JOB, threads)?;

@@ -16,10 +16,10 @@ use crate::util::cancel::{CancelCheck, KeepGoing};
 
 /// Destination of merged pretokens.
 pub trait Sink {
-    /// One more, which comes after all others by its bytes.
+    /// Accepts the next pretoken in the order of bytes.
     ///
     /// # Errors
-    /// Its own.
+    /// Errors of the destination.
     fn take(&mut self, pretoken: &[u8], count: u64, first: u64) -> Result<()>;
 }
 
@@ -35,19 +35,19 @@ impl Sink for Counts {
     }
 }
 
-/// Statistics of rare pretokens left out.
+/// Totals of dropped rare pretokens.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Dropped {
     /// Distinct pretokens.
     pub distinct: u64,
-    /// Their counts together.
+    /// Sum of their counts.
     pub occurrences: u64,
-    /// The bytes of these occurrences.
+    /// Bytes of these occurrences.
     pub bytes: u64,
 }
 
 impl Dropped {
-    /// Returns true if a pretoken is kept; else counts it here.
+    /// Returns true if a pretoken is kept; else adds it to the totals.
     pub(super) fn keeps(&mut self, pretoken: &[u8], count: u64, min_count: u64) -> bool {
         if count >= min_count {
             return true;
@@ -59,7 +59,7 @@ impl Dropped {
     }
 }
 
-/// The present pretoken of a source. Compared by it alone.
+/// Current pretoken of a source; compared by the pretoken only.
 struct Head {
     pretoken: Vec<u8>,
     count: u64,
@@ -87,10 +87,10 @@ impl PartialEq for Head {
 
 impl Eq for Head {}
 
-/// Writes the pretokens of all sources that occur `min_count` times to `sink`; returns statistics of the others.
+/// Writes the pretokens of all sources with a total count of at least `min_count` to `sink`; returns totals of the others.
 ///
 /// # Errors
-/// What sources and sink return; [`Error::training`] for a count of 2⁶⁴; `Interrupted`.
+/// Errors of sources and sink; [`Error::training`] for a count of 2⁶⁴; `Interrupted`.
 pub fn merge(
     sources: &mut [Box<dyn Source + Send + '_>],
     min_count: u64,

@@ -46,17 +46,17 @@ pub use stages::{Stages, END_OF_TEXT};
 pub use table::Counts;
 use worker::{CountWorker, DocumentSegment};
 
-/// Bytes of text that a thread counts before all meet again.
+/// Bytes of text that a thread counts in one round.
 const ROUND: usize = 32 << 20;
 
-/// Statistics of counting besides pretokens.
+/// Totals of the documents.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Totals {
-    /// Documents.
+    /// Number of documents.
     pub documents: u64,
-    /// Their bytes.
+    /// Bytes of the documents.
     pub bytes: u64,
-    /// Special tokens in these, each a boundary.
+    /// Special tokens in them, each a boundary.
     pub special_tokens: u64,
 }
 
@@ -70,19 +70,19 @@ pub struct Counter {
 }
 
 impl Counter {
-    /// A counter that cuts documents at `special` tokens, then into pretokens.
+    /// Creates a counter that splits documents at `special` tokens, then into pretokens.
     pub fn new(stages: Stages, special: Option<AddedTokenMatcher>) -> Self {
         Self { stages, special, workers: Vec::new(), totals: Totals::default() }
     }
 
-    /// Statistics so far.
+    /// Returns the totals so far.
     pub fn totals(&self) -> Totals {
         self.totals
     }
 
-    /// Counts `documents`, in order, on up to `threads` threads. `watch` is called now and then on the calling thread;
-    /// when it returns false, counting stops with [`crate::error::ErrorKind::Interrupted`]. After an error the counter
-    /// is of no use.
+    /// Counts `documents`, in order, on up to `threads` threads. `watch` is called regularly in the calling thread;
+    /// if it returns false, counting stops with [`crate::error::ErrorKind::Interrupted`]. After an error the counter is
+    /// invalid.
     ///
     /// # Errors
     /// [`Error::text`] for a regex that needs too many steps, with the index of the document and the byte in it; as
@@ -127,7 +127,7 @@ impl Counter {
         let texts: Vec<&str> = segments.iter().map(|segment| segment.text).collect();
         let bytes: usize = texts.iter().map(|text| text.len()).sum();
         let threads = threads.min(bytes / parallel::BYTES_WORTH_A_THREAD).max(1);
-        // Through a draft a text is one piece of work, so that only the ends of texts are cuts.
+        // With other stages a text is one unit of work, so parts end only at the ends of texts.
         let whole = Pretokenizer::none();
         let cutter = if let Stages::Pattern(pattern) = &self.stages { pattern } else { &whole };
         let parts = parallel::plan(&texts, cutter, bytes.div_ceil(ROUND).next_multiple_of(threads))?;
@@ -149,24 +149,23 @@ impl Counter {
         self.totals = totals;
     }
 
-    /// Bytes of memory that the tables take.
+    /// Returns the memory of the tables in bytes.
     pub fn memory(&self) -> usize {
         self.workers.iter().map(|worker| worker.counts().memory()).sum()
     }
 
-    /// Gives all that was counted away, by the bytes of the pretokens, and the tables' memory back.
+    /// Writes all counts to `sink`, sorted by bytes, and frees the tables.
     ///
     /// # Errors
-    /// What `sink` returns, and `Interrupted`; then the counter is of no use.
+    /// Errors of `sink`; `Interrupted`. After an error the counter is invalid.
     pub fn spill(&mut self, keep_going: KeepGoing<'_>, sink: &mut impl Sink) -> Result<()> {
         self.merge_with(Vec::new(), 0, keep_going, sink).map(drop)
     }
 
-    /// Merges the counts with those spilled before, where pretokens that occur less than `min_count` times are
-    /// dropped.
+    /// Merges the counts with spilled ones, and drops pretokens with a count below `min_count`.
     ///
     /// # Errors
-    /// As [`Counter::spill`], and what `runs` return.
+    /// As [`Counter::spill`]; errors of `runs`.
     pub fn merge_with(
         &mut self,
         runs: Vec<Box<dyn Source + Send + '_>>,
@@ -224,8 +223,7 @@ impl Counter {
     }
 }
 
-/// Counts consecutive parts, each with a worker of its own. `landing` is where the pretoken ends that reaches into the
-/// first.
+/// Counts consecutive parts, each with its own worker. `landing` is the end of the pretoken that extends into the first.
 fn round<'t>(
     workers: &mut [CountWorker],
     group: &[BatchPart<'t>],
@@ -234,7 +232,7 @@ fn round<'t>(
     count: impl Fn(&mut CountWorker, &BatchPart<'t>, &dyn Fn() -> bool) -> Result<Landing> + Sync,
 ) -> Result<Option<Landing>> {
     let parts: Vec<BatchPart<'t>> = group.iter().enumerate().map(|(i, part)| part.renumbered(i, landing)).collect();
-    // Collects the counts of each worker of this round: a part that began at a wrong boundary is undone.
+    // State of each worker in this round: the counts of a part that began at a wrong boundary are undone.
     let seats: Vec<_> = workers.iter_mut().map(|worker| Mutex::new((worker, None))).collect();
     let landings = parallel::run(&parts, watch, |part, keep_going| {
         let lost = || Error::from(ErrorKind::Internal("a worker was lost".into()));
@@ -250,7 +248,7 @@ fn round<'t>(
     Ok(landings.last().copied().or(landing))
 }
 
-/// The document of an error that names a byte of all segments together, and the error with the byte in that document.
+/// Converts an error with a byte offset in all segments to (document, error with the offset in that document).
 fn locate(error: Error, segments: &[DocumentSegment<'_>]) -> (usize, Error) {
     let ErrorKind::Text { message, at } = error.kind() else { return (0, error) };
     let mut before = 0;

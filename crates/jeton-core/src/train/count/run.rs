@@ -20,20 +20,20 @@ use crate::error::{Error, Result};
 
 const MAGIC: &[u8; 4] = b"JTR1";
 
-/// Bytes of what stands behind the entries.
+/// Length of the trailer in bytes.
 pub const END: u64 = 24;
 
-/// Pretokens that rise by their bytes.
+/// Iterator over pretokens in the order of bytes.
 pub trait Source {
-    /// The next pretoken takes the place of the last one, which is still in `pretoken`; its count, and the place where
-    /// it appears first. None where there is no more.
+    /// Replaces `pretoken`, which still has the previous one, by the next; returns its count and first position, or None
+    /// at the end.
     ///
     /// # Errors
-    /// Of the system; [`Error::format`] for data that no [`RunWriter`] wrote.
+    /// I/O errors; [`Error::format`] for invalid data.
     fn next(&mut self, pretoken: &mut Vec<u8>) -> Result<Option<(u64, u64)>>;
 }
 
-/// CRC-32 as zlib has it, a byte a step.
+/// CRC-32 of zlib, byte by byte.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Crc(u32);
 
@@ -68,7 +68,7 @@ impl Crc {
 /// times their size.
 const MOST_SHARED: usize = 64;
 
-/// Writes entries, in order.
+/// Writer of entries, in order.
 #[derive(Debug)]
 pub struct RunWriter<W> {
     out: W,
@@ -80,15 +80,15 @@ pub struct RunWriter<W> {
 }
 
 impl<W: Write> RunWriter<W> {
-    /// Into `out`, which should buffer.
+    /// Creates a writer to `out`, which should be buffered.
     pub fn new(out: W) -> Self {
         Self { out, crc: Crc::NEW, last: Vec::new(), entries: 0, occurrences: 0, bytes: Vec::new() }
     }
 
-    /// One entry, whose pretoken comes after all others by its bytes.
+    /// Writes the next entry in the order of bytes.
     ///
     /// # Errors
-    /// Of the system.
+    /// I/O errors.
     pub fn push(&mut self, pretoken: &[u8], count: u64, first: u64) -> Result<()> {
         let shared = self.last.iter().zip(pretoken).take(MOST_SHARED).take_while(|(last, own)| last == own).count();
         let rest = &pretoken[shared..];
@@ -107,10 +107,10 @@ impl<W: Write> RunWriter<W> {
         Ok(())
     }
 
-    /// Writes the end, and gives back where it was written.
+    /// Writes the trailer, and returns the destination.
     ///
     /// # Errors
-    /// Of the system.
+    /// I/O errors.
     pub fn finish(mut self) -> Result<W> {
         let mut end = [self.entries.to_le_bytes(), self.occurrences.to_le_bytes()].concat();
         self.crc.add(&end);
@@ -129,7 +129,7 @@ fn push_integer(out: &mut Vec<u8>, mut value: u64) {
     out.push(value as u8);
 }
 
-/// Reads entries.
+/// Reader of entries.
 #[derive(Debug)]
 pub struct RunReader<R> {
     input: R,
@@ -141,10 +141,10 @@ pub struct RunReader<R> {
 }
 
 impl<R: Read> RunReader<R> {
-    /// From `input`, which should buffer, and of which `len` bytes are entries and their end.
+    /// Creates a reader of `input`, which should be buffered, and of which `len` bytes are entries and trailer.
     ///
     /// # Errors
-    /// [`Error::format`] where that is too short.
+    /// [`Error::format`] if `len` is too short.
     pub fn new(input: R, len: u64) -> Result<Self> {
         let left = len.checked_sub(END).ok_or_else(|| Error::format("counts that end too early", "byte 0"))?;
         Ok(Self { input, left, at: 0, crc: Crc::NEW, entries: 0, occurrences: 0 })
@@ -190,7 +190,7 @@ impl<R: Read> RunReader<R> {
         Err(self.wrong("an integer of more than 64 bits"))
     }
 
-    /// Trailer after the entries.
+    /// Reads and validates the trailer.
     fn end(&mut self) -> Result<()> {
         let mut end = [0; END as usize];
         let (sums, rest) = end.split_at_mut(16);
@@ -215,13 +215,14 @@ impl<R: Read> Source for RunReader<R> {
             return Err(self.wrong("a pretoken of a length that cannot be"));
         }
         let shared = shared as usize;
-        // Up to there both are equal, and the next byte decides; where no more may be shared, all that follow do.
+        // Both pretokens are equal up to there, so the next byte decides the order; if the maximum is shared, all
+        // following bytes do.
         let decide = if shared == MOST_SHARED { usize::MAX } else { 1 };
         let rest_of_last: Vec<u8> = pretoken[shared..].iter().copied().take(decide).collect();
         pretoken.truncate(shared);
         let mut rest = rest as usize;
         while rest > 0 {
-            let (before, step) = (pretoken.len(), rest.min(1 << 16)); // the file may be shorter than the length says
+            let (before, step) = (pretoken.len(), rest.min(1 << 16)); // the file may be shorter than the length
             pretoken.resize(before + step, 0);
             self.fill(&mut pretoken[before..])?;
             rest -= step;

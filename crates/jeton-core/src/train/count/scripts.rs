@@ -11,7 +11,7 @@ use super::table::Counts;
 
 use crate::util::atomic_cell::made_once;
 
-/// The scripts that are told apart; characters of others are `Other`, those without a script `None`.
+/// Names of counted scripts; characters of others are `Other`, those without a script `None`.
 const NAMES: [&str; 40] = [
     "Latin",
     "Cyrillic",
@@ -58,23 +58,23 @@ const NAMES: [&str; 40] = [
 /// Counts of the pretokens in one script.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Share {
-    /// Its Unicode name; `Other`; `None` without a script.
+    /// Unicode name of the script; `Other`; `None` without a script.
     pub script: &'static str,
     /// Distinct pretokens.
     pub distinct: u64,
-    /// Their counts together.
+    /// Sum of their counts.
     pub occurrences: u64,
-    /// The bytes of these occurrences.
+    /// Bytes of these occurrences.
     pub bytes: u64,
 }
 
-/// Ranges of characters in order, with the number of their script.
+/// Ranges of characters in order, with the index of their script.
 fn ranges() -> &'static [(char, char, usize)] {
     static RANGES: OnceLock<Vec<(char, char, usize)>> = OnceLock::new();
     made_once::<Vec<_>>(&RANGES, || {
         let mut table = Vec::new();
         let mut add = |class: &str, script: usize| {
-            // The classes are constants that parse; a test looks.
+            // The constants are valid classes, which a test checks.
             if let Ok(HirKind::Class(Class::Unicode(set))) =
                 regex_syntax::parse(class).map(regex_syntax::hir::Hir::into_kind)
             {
@@ -90,7 +90,7 @@ fn ranges() -> &'static [(char, char, usize)] {
     })
 }
 
-/// The number of a character's script: behind those with names are all others, and none.
+/// Index of a character's script; after the named ones come `Other` and `None`.
 fn script(c: char) -> usize {
     if c.is_ascii() {
         return if c.is_ascii_alphabetic() { 0 } else { NAMES.len() + 1 };

@@ -21,13 +21,13 @@ use crate::vocab::byte_alphabet;
 /// Preparation of a text before it is counted.
 #[derive(Debug)]
 pub enum Stages {
-    /// One pattern cuts it.
+    /// One pattern.
     Pattern(Pretokenizer),
-    /// All else.
+    /// Any other stages.
     Parts(Parts),
 }
 
-/// Stages that rewrite the text, or cut it in more than one way.
+/// Stages that rewrite the text, or split it in several steps.
 #[derive(Debug)]
 pub struct Parts {
     normalizers: Vec<Normalizer>,
@@ -35,8 +35,8 @@ pub struct Parts {
     cuts: Option<AddedTokenMatcher>, // in normalized text
     skips: Skips,
     marks_ends: bool,
-    byte_alphabet: bool, // pieces spell bytes in the byte alphabet
-    is_traced: bool,     // a splitter looks where its pieces come from
+    byte_alphabet: bool, // chunks are spelled in the byte alphabet
+    is_traced: bool,     // a splitter needs the alignment
 }
 
 /// Texts that are not counted.
@@ -53,10 +53,10 @@ impl Skips {
     }
 }
 
-/// Counted in place of a boundary; its id in the matcher.
+/// Id of boundaries in the matcher, and the pretoken that is counted for each.
 const BOUNDARY: (u32, &[u8]) = (1, b"\x1F");
 
-/// Counted behind the last pretoken of a text, where ends are marked; a line holds none.
+/// Mark that is counted after the last pretoken of a text, if ends are marked; lines do not contain it.
 pub const END_OF_TEXT: u8 = b'\n';
 
 #[derive(Deserialize)]
@@ -80,14 +80,18 @@ struct StagesJson {
 }
 
 impl Stages {
-    /// From JSON: `normalizer` and `pretokenizer` are lists of parts as a tokenizer has them; `user_defined` tokens are
-    /// left alone by SentencePiece's normalizer, cut the normalized text and are not counted; `boundaries` cut it, too,
-    /// and each is counted as one U+001F; `mark_ends` counts what ends a text with a U+000A behind it; texts over
-    /// `skip_over_bytes`, or with `skip_with` in them, are left out; `byte_level` says that a `ByteLevel` part hands on
-    /// bytes, not characters of the byte alphabet.
+    /// Reads stages from JSON:
+    ///
+    /// - `normalizer` and `pretokenizer`: lists of components;
+    /// - `user_defined`: tokens that SentencePiece's normalizer does not change, which split the normalized text and are
+    ///   not counted;
+    /// - `boundaries`: texts that split it, too, and are counted as one U+001F each;
+    /// - `mark_ends`: the last pretoken of a text is counted with U+000A after it;
+    /// - `skip_over_bytes`, `skip_with`: longer texts, and texts with this content, are skipped;
+    /// - `byte_level`: `ByteLevel` yields bytes instead of characters of the byte alphabet.
     ///
     /// # Errors
-    /// [`Error::config`] for parts that there are not, as [`Normalizer::from_json`] and [`Splitter::from_json`].
+    /// [`Error::config`] for unknown components, as [`Normalizer::from_json`] and [`Splitter::from_json`].
     pub fn from_json(stages: &str) -> Result<Self> {
         let spelled: StagesJson = serde_json::from_str(stages)
             .map_err(|error| Error::config(format!("the stages before counting: {error}")))?;
@@ -117,11 +121,11 @@ impl Stages {
     }
 }
 
-/// Pretokens that parts may make of one byte, in the mean of a text.
+/// Maximum average number of pretokens for each byte of a text.
 const MOST_PRETOKENS_A_BYTE: u64 = 128;
 
 impl Stages {
-    /// Positions for each byte of a document: one for each pretoken that may begin there.
+    /// Returns the number of positions for each byte of a document: one for each pretoken that may begin there.
     pub fn places_a_byte(&self) -> u64 {
         match self {
             Self::Pattern(_) => 1,
@@ -134,7 +138,7 @@ impl Parts {
     /// Calls `each` with the pretokens of a text, in order.
     ///
     /// # Errors
-    /// Errors of the parts, with an offset in the text as they see it; errors of `each`; `Interrupted`.
+    /// Errors of the components, with an offset in their input; errors of `each`; `Interrupted`.
     pub fn for_each(
         &self,
         text: &str,

@@ -26,25 +26,25 @@ use crate::util::huge_pages::HugeVec;
 use crate::util::spill::{MemoryLimit, SpillVec};
 use crate::{parallel, util::simd};
 
-/// Bytes of a pretoken that is its own key, at most.
+/// Maximum bytes of a pretoken that is its own key.
 const MOST: usize = 15;
 
-/// Pretokens whose keys are made, and whose lines are fetched, before the first is counted.
+/// Pretokens in a batch, whose keys are computed and cache lines prefetched before the first is counted.
 pub(super) const BATCH: usize = 128;
 
-/// In the last byte of a key: the pretoken is in the arena.
+/// Last byte of the key of a pretoken in the arena.
 const LONG: u8 = u8::MAX;
 
-/// Slots of the smallest table.
+/// Minimum number of slots.
 const FEWEST_SLOTS: usize = 1 << 10;
 
-/// Up to 15 bytes, zeros, and in the last byte how many; of a longer pretoken its place in the arena, its length and
-/// [`LONG`]. This is their layout in memory, on every machine.
+/// Key of a pretoken: up to 15 bytes, zero padding, and the length in the last byte; of a longer pretoken its offset in
+/// the arena, its length and [`LONG`]. The layout in memory is the same on every machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Key(u128);
 
-/// By the length of a pretoken: which of sixteen bytes are its own, and the last byte of its key. A longer one is not
-/// made a key here.
+/// By the length of a pretoken: mask of its bytes among sixteen, and last byte of its key. Keys of longer pretokens are
+/// built elsewhere.
 const MASKS: [[u128; 2]; 17] = {
     let mut masks = [[0; 2]; 17];
     let mut len = 1;
@@ -57,10 +57,10 @@ const MASKS: [[u128; 2]; 17] = {
 };
 
 impl Key {
-    /// Of a longer pretoken, before it has a place.
+    /// Key of a longer pretoken without an offset.
     const SOME_LONG: Self = Self(MASKS[16][1]);
 
-    /// Of `len` bytes that begin `sixteen`.
+    /// Key of the first `len` bytes of `sixteen`.
     #[inline(always)]
     fn new(sixteen: [u8; 16], len: usize) -> Self {
         let [own, length] = MASKS[len.min(16)];
@@ -84,7 +84,7 @@ impl Key {
         self.0.to_le() >> 120 == u128::from(LONG)
     }
 
-    /// The place in the arena of a long one.
+    /// Offset of a long pretoken in the arena.
     #[inline(always)]
     fn place(self) -> std::ops::Range<usize> {
         let place = self.0.to_le();
@@ -92,16 +92,15 @@ impl Key {
         start..start + (place >> 64) as u32 as usize
     }
 
-    /// The bytes of a short one.
+    /// Bytes of a short pretoken.
     #[inline(always)]
     fn bytes(&self) -> &[u8] {
-        // SAFETY: an integer of 16 bytes, all initialized, read for as long as `self` is borrowed; bytes need no
-        // alignment.
+        // SAFETY: an integer of 16 initialized bytes, borrowed as long as `self`; bytes need no alignment.
         let sixteen = unsafe { &*std::ptr::from_ref(&self.0).cast::<[u8; 16]>() };
         &sixteen[..usize::from(sixteen[MOST]).min(MOST)]
     }
 
-    /// Of a short one.
+    /// Length of a short pretoken.
     #[inline(always)]
     fn tag(self, hash: Hash) -> u32 {
         (hash.two(self.0 as u64, (self.0 >> 64) as u64) >> 32) as u32
@@ -127,17 +126,17 @@ struct CountEntry {
 pub struct Counts {
     entries: SpillVec<CountEntry>,
     arena: SpillVec<u8>,
-    slots: HugeVec<u64>, // tag << 32 | number of the entry + 1, or 0; empty until the first lookup
-    end: u64,            // the place after the last
+    slots: HugeVec<u64>, // tag << 32 | index of the entry + 1, or 0; empty until the first lookup
+    end: u64,            // position after the last
     hash: Hash,
 }
 
-/// Keys and tags of a batch, while the lines are fetched that they need.
+/// Keys and tags of a batch, whose cache lines are being prefetched.
 #[derive(Debug)]
 pub(super) struct KeyBatch {
     keys: [Key; BATCH],
     tags: [u32; BATCH],
-    long: [u8; BATCH], // which of them are long
+    long: [u8; BATCH], // indices of the long ones
 }
 
 impl Default for KeyBatch {
@@ -162,15 +161,15 @@ fn too_often() -> Error {
 }
 
 impl Counts {
-    /// Nothing yet; what does not fit into the limit will lie in files.
+    /// Creates an empty table, which spills beyond the memory limit.
     pub fn within(memory: &MemoryLimit) -> Self {
         Self { entries: SpillVec::new(memory), arena: SpillVec::new(memory), ..Self::default() }
     }
 
-    /// A copy within a limit of memory.
+    /// Copies the table within a memory limit.
     ///
     /// # Errors
-    /// [`crate::error::ErrorKind::Memory`]; of the system, where it is in a file; `Interrupted`.
+    /// [`crate::error::ErrorKind::Memory`]; I/O errors of spill files; `Interrupted`.
     pub fn copy(&self, memory: &MemoryLimit, keep_going: KeepGoing<'_>) -> Result<Self> {
         CancelCheck::new(keep_going).check_now()?;
         let entries = self.entries.copy(memory)?;
@@ -179,32 +178,32 @@ impl Counts {
         Ok(Self { entries, arena, slots: HugeVec::default(), end: self.end, hash: self.hash })
     }
 
-    /// Distinct pretokens.
+    /// Returns the number of distinct pretokens.
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Nothing was counted.
+    /// Returns true if the table is empty.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    /// All pretokens, with repetition.
+    /// Returns the number of pretokens, with repetition.
     pub fn total(&self) -> u64 {
         self.entries.iter().fold(0, |sum, entry| sum.saturating_add(entry.count))
     }
 
-    /// Pretokens with their counts, in the order of first appearance.
+    /// Iterates over pretokens and counts, in the order of first appearance.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (&[u8], u64)> {
         self.entries.iter().map(|entry| (self.bytes(entry), entry.count))
     }
 
-    /// Pretokens with their counts and the places where they appear first, which rise.
+    /// Iterates over pretokens, counts and first positions, which are ascending.
     pub fn places(&self) -> impl ExactSizeIterator<Item = (&[u8], u64, u64)> {
         self.entries.iter().map(|entry| (self.bytes(entry), entry.count, entry.first))
     }
 
-    /// The `n` most frequent, most frequent first; ties in the order of first appearance.
+    /// Returns the `n` most frequent pretokens in descending order; ties by first appearance.
     pub fn most_common(&self, n: usize) -> Vec<(&[u8], u64)> {
         let mut order: Vec<usize> = (0..self.entries.len()).collect();
         let rank = |&number: &usize| (std::cmp::Reverse(self.entries[number].count), number);
@@ -221,12 +220,12 @@ impl Counts {
         self.entries.partition_point(|entry| entry.first < place)
     }
 
-    /// The place after the last.
+    /// Returns the position after the last.
     pub fn end(&self) -> u64 {
         self.end
     }
 
-    /// Bytes of memory that it takes.
+    /// Returns the memory in bytes.
     pub fn memory(&self) -> usize {
         self.entries.bytes() + self.arena.bytes() + self.slots.len() * size_of::<u64>()
     }
@@ -240,10 +239,10 @@ impl Counts {
         }
     }
 
-    /// Adds `count` occurrences of `pretoken`; if it is new, it comes after all others.
+    /// Adds `count` occurrences of `pretoken`; a new one comes after all others.
     ///
     /// # Errors
-    /// [`Error::training`] past 2³¹ distinct pretokens, a pretoken of 4 GiB, or a count of 2⁶⁴.
+    /// [`Error::training`] for more than 2³¹ distinct pretokens, a pretoken of 4 GiB, or a count of 2⁶⁴.
     #[inline]
     pub fn add(&mut self, pretoken: &[u8], count: u64) -> Result<()> {
         let place = self.end;
@@ -251,12 +250,12 @@ impl Counts {
         self.add_at(pretoken, count, place)
     }
 
-    /// Says that the place after the last is `end`.
+    /// Sets the position after the last.
     pub(super) fn ends_at(&mut self, end: u64) {
         self.end = end;
     }
 
-    /// Adds `count` occurrences, the first at `place`, which is after the places of all that are here.
+    /// Adds `count` occurrences, the first at `place`, which is after all positions in the table.
     ///
     /// # Errors
     /// As [`Counts::add`].
@@ -273,7 +272,7 @@ impl Counts {
         }
     }
 
-    /// Adds an entry whose pretoken is new, wherever its place: [`Counts::sort_by_place`] puts all in order.
+    /// Adds an entry with a new pretoken and any position; [`Counts::sort_by_place`] restores the order.
     ///
     /// # Errors
     /// As [`Counts::add`].
@@ -289,8 +288,7 @@ impl Counts {
         (key, tag)
     }
 
-    /// Adds one occurrence of each part of `text` between neighboring `bounds`; `place` is that of the text's first
-    /// byte.
+    /// Adds one occurrence of each part of `text` between adjacent `bounds`; `place` is the position of its first byte.
     ///
     /// # Errors
     /// As [`Counts::add`].
@@ -322,7 +320,7 @@ impl Counts {
         Ok(())
     }
 
-    /// The number of a pretoken's entry, or the slot where it belongs.
+    /// Returns the index of a pretoken's entry, or the slot for a new one.
     #[inline(always)]
     fn find(&self, key: Key, tag: u32, pretoken: &[u8]) -> std::result::Result<usize, usize> {
         let mask = self.slots.len() - 1;
@@ -353,7 +351,7 @@ impl Counts {
         Ok(())
     }
 
-    /// The key, with the place of a long pretoken, which goes into the arena.
+    /// Returns the final key; a long pretoken is copied to the arena.
     #[inline]
     fn stored(&mut self, key: Key, pretoken: &[u8]) -> Result<Key> {
         if !key.is_long() {
@@ -365,13 +363,13 @@ impl Counts {
         Ok(key)
     }
 
-    /// By how much a tag is shifted to say a slot.
+    /// Shift from a tag to the index of its slot.
     #[inline(always)]
     fn shift(&self) -> u32 {
         32 - self.slots.len().trailing_zeros()
     }
 
-    /// Makes room for `more` entries: at most half of the slots are used.
+    /// Reserves `more` entries: at most half of the slots are used.
     #[inline]
     fn reserve(&mut self, more: usize) -> Result<()> {
         let needed = (2 * (self.entries.len() + more)).max(1);
@@ -422,7 +420,7 @@ impl Counts {
     /// Adds the counts of `other`; new pretokens are appended, in `other`'s order.
     ///
     /// # Errors
-    /// As [`Counts::add`]; `Interrupted`, and then it is of no use.
+    /// As [`Counts::add`]; `Interrupted`. After an error the table is invalid.
     pub fn merge(&mut self, other: &Self, keep_going: KeepGoing<'_>) -> Result<()> {
         let before = self.end;
         let all = before.checked_add(other.end).ok_or_else(|| Error::training("counts of more than 2^64 places"))?;
@@ -435,15 +433,15 @@ impl Counts {
         Ok(())
     }
 
-    /// Returns its fill level.
+    /// Returns the fill level.
     pub(super) fn mark(&self) -> Mark {
         Mark { entries: self.entries.len(), arena: self.arena.len() }
     }
 
-    /// Takes occurrences of a pretoken back; if there are not so many, says how many there are.
+    /// Subtracts occurrences of a pretoken.
     ///
     /// # Errors
-    /// How often it is here.
+    /// Its count, if that is lower.
     pub(super) fn take_away(&mut self, pretoken: &[u8], count: u64) -> std::result::Result<(), u64> {
         self.reserve(0).map_err(|_| 0u64)?;
         let (key, tag) = self.key_and_tag(pretoken);
@@ -453,7 +451,7 @@ impl Counts {
         Ok(())
     }
 
-    /// Forgets the entries that are new since `mark`, whose occurrences were all taken back.
+    /// Removes the entries added since `mark`, whose counts have become 0.
     pub(super) fn forget_since(&mut self, mark: Mark) {
         self.entries.truncate(mark.entries);
         self.arena.truncate(mark.arena);
@@ -464,7 +462,7 @@ impl Counts {
     }
 }
 
-/// Entries by the bytes of their pretokens.
+/// Entries in the order of bytes.
 #[derive(Debug)]
 pub(super) struct Sorted<'c> {
     counts: &'c Counts,
@@ -482,7 +480,7 @@ impl Source for Sorted<'_> {
 }
 
 impl Counts {
-    /// Sorts the entries by their bytes, against the invariant: for who gives them away next.
+    /// Sorts the entries by bytes, which breaks the invariant: only before spilling or writing.
     pub(super) fn sort_by_bytes(&mut self) {
         self.slots = HugeVec::default();
         let arena = &self.arena;
@@ -503,15 +501,15 @@ impl Counts {
         });
     }
 
-    /// The entries as [`Counts::sort_by_bytes`] left them.
+    /// Returns the entries after [`Counts::sort_by_bytes`].
     pub(super) fn sorted(&self) -> Sorted<'_> {
         Sorted { counts: self, next: 0 }
     }
 
-    /// Sorts the entries by their first places, after [`Counts::push`] in another order.
+    /// Sorts the entries by first position, after [`Counts::push`] in another order.
     ///
     /// # Errors
-    /// [`Error::format`] where two have the same.
+    /// [`Error::format`] for equal positions.
     pub(super) fn sort_by_place(&mut self) -> Result<()> {
         self.entries.sort_unstable_by_key(|entry| entry.first);
         if self.entries.windows(2).any(|pair| pair[0].first == pair[1].first) {
@@ -523,10 +521,10 @@ impl Counts {
         Ok(())
     }
 
-    /// Drops the entries for which `keep` returns false; it gets their pretokens and their counts, which it may change.
+    /// Drops the entries for which `keep` returns false; it is called with pretoken and count, which it may change.
     ///
     /// # Errors
-    /// `Interrupted`, and then it is of no use.
+    /// `Interrupted`, after which the table is invalid.
     pub(super) fn retain(
         &mut self,
         keep_going: KeepGoing<'_>,
@@ -550,12 +548,12 @@ impl Counts {
     }
 }
 
-/// For a pretoken that is in one table only.
+/// Index for a pretoken that is in one table only.
 const NOWHERE: u32 = u32::MAX;
 
 impl Counts {
-    /// For each entry of `other` the number of the same pretoken here, or [`NOWHERE`]; `job` of them are looked for by
-    /// one thread.
+    /// Returns for each entry of `other` the index of the same pretoken here, or [`NOWHERE`]. Threads look up `job`
+    /// entries at a time.
     ///
     /// # Errors
     /// As [`Counts::add`].
@@ -601,7 +599,7 @@ impl Counts {
         }
     }
 
-    /// Both tables, by place; `same` as [`Counts::numbers_of`] gave it.
+    /// Merges both tables by position; `same` is the result of [`Counts::numbers_of`].
     ///
     /// # Errors
     /// As [`Counts::add`].
@@ -638,16 +636,15 @@ impl Counts {
     }
 }
 
-/// The first place of an entry that was joined with another.
+/// First position of an entry that was joined with another.
 const GONE: u64 = u64::MAX;
 
 impl KeyBatch {
-    /// Makes the keys and tags of the parts of `text` between neighboring `bounds`, of which there are at most
-    /// [`BATCH`].
+    /// Computes keys and tags of the parts of `text` between adjacent `bounds`, at most [`BATCH`] of them.
     #[inline(always)]
     fn load(&mut self, text: &[u8], bounds: &[u32], hash: Hash) {
         let count = (bounds.len() - 1).min(BATCH);
-        // Those of which sixteen bytes can be read where they stand.
+        // Parts at which sixteen bytes can be loaded.
         let inside = bounds[..count].partition_point(|&start| start as usize + 16 <= text.len());
         let mut num_long = 0;
         for at in 0..count {

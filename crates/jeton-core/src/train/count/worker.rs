@@ -10,16 +10,16 @@ use crate::parallel::{BatchPart, Landing};
 use crate::pretokenize::{Pretokenizer, StartFinder, Starts};
 use crate::util::cancel::{CancelCheck, KeepGoing};
 
-/// A stretch of a document without special tokens.
+/// Range of a document without special tokens.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct DocumentSegment<'t> {
     pub(super) text: &'t str,
     pub(super) document: usize,
-    pub(super) at: usize,  // its first byte in the document
-    pub(super) place: u64, // of that byte in the corpus
+    pub(super) at: usize,  // offset of its first byte in the document
+    pub(super) place: u64, // position of that byte in the corpus
 }
 
-/// A thread's table, and its inputs.
+/// Table and buffers of a thread.
 #[derive(Debug, Default)]
 pub(super) struct CountWorker {
     counts: Counts,
@@ -32,7 +32,7 @@ impl CountWorker {
     /// Counts the pretokens that start in `part`.
     ///
     /// # Errors
-    /// Errors of the stages, with the byte counted from the start of all segments; as [`Counts::add`]; `Interrupted`.
+    /// Errors of the stages, with a byte offset from the start of all segments; as [`Counts::add`]; `Interrupted`.
     pub(super) fn count(
         &mut self,
         part: &BatchPart<'_>,
@@ -68,7 +68,7 @@ impl CountWorker {
         })
     }
 
-    /// The fast way.
+    /// Fast path: counts by windows.
     fn windows(
         &mut self,
         finder: StartFinder,
@@ -101,7 +101,7 @@ impl CountWorker {
         Ok(from)
     }
 
-    /// The way of other patterns.
+    /// Slow path: counts one pretoken after the other.
     fn spans(
         &mut self,
         pattern: &Pretokenizer,
@@ -131,15 +131,15 @@ impl CountWorker {
         self.counts.add_at(pretoken, 1, place)
     }
 
-    /// Returns the fill level of its table.
+    /// Returns the fill level of the table.
     pub(super) fn mark(&self) -> Mark {
         self.counts.mark()
     }
 
-    /// Takes back what `again` counts, which was counted since `mark`.
+    /// Undoes the counts since `mark`; `again` repeats the counting.
     ///
     /// # Errors
-    /// What `again` returns.
+    /// Errors of `again`.
     pub(super) fn undo(&mut self, mark: Mark, again: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
         self.takes_back = true;
         let done = again(self);
@@ -148,18 +148,18 @@ impl CountWorker {
         done
     }
 
-    /// Its table, to look at.
+    /// Returns the table.
     pub(super) fn counts(&self) -> &Counts {
         &self.counts
     }
 
-    /// Its table.
+    /// Returns the table by value.
     pub(super) fn into_counts(self) -> Counts {
         self.counts
     }
 }
 
-/// Takes back one occurrence, which was counted before.
+/// Subtracts one occurrence that was counted before.
 fn take_back(counts: &mut Counts, pretoken: &[u8]) {
     let taken = counts.take_away(pretoken, 1);
     debug_assert!(taken.is_ok());
