@@ -19,7 +19,7 @@ from jeton import _core
 from jeton.definition import Pattern
 from jeton.errors import ConfigError
 from jeton.training import Dropped, Stages
-from jeton.training.memory_limit import make_memory
+from jeton.training.limits import make_memory
 
 TEXTS = [
     "To be, or not to be: that is the question.",

@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer as HfTokenizer
 
 import jeton
-from jeton.training.rules import NAMES
-from jeton.training.superwords import ACROSS_WORDS
+from jeton.training.rules import ACROSS_WORDS, NAMES
 
 from .material import CORPUS
 

@@ -25,9 +25,10 @@ import jeton
 from jeton import _core, machine
 from jeton.corpus import Document
 from jeton.errors import ConfigError, FormatError
-from jeton.training import checkpoint, memory_limit, spilling
-from jeton.training import counts as counting
-from jeton.training.spilling import Position, Spill
+from jeton.training import checkpoint, limits
+from jeton.training import count as counting
+from jeton.training import spill as spilling
+from jeton.training.spill import Position, Spill
 from jeton.training.stages import Stages
 
 
@@ -117,7 +118,7 @@ def test_containers_are_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     (tmp_path / "memory.max").write_text("123000000\n")
     monkeypatch.setattr(machine, "CGROUP", tmp_path)
     assert machine.available() == 123_000_000
-    assert memory_limit.parse_bytes(None) == 30_750_000
+    assert limits.parse_bytes(None) == 30_750_000
     (tmp_path / "memory.max").write_text("max\n")
     assert machine.available() > 123_000_000
 
@@ -206,7 +207,7 @@ def program(folder: Path, then: str) -> str:
         import sys, os, signal
         sys.path.insert(0, {os.fspath(Path(__file__).parent)!r})
         from test_spilling import words, counted
-        from jeton.training import counts as counting
+        from jeton.training import count as counting
         counting.CHECKPOINT_EVERY = 0.0
         texts = [words(seed, 60_000) for seed in range(24)]
         {then}
@@ -249,7 +250,7 @@ def test_kill_9_at_any_time(plain: jeton.Counts, tmp_path: Path) -> None:
 STEPS = {
     "before the rename": "real = os.replace; os.replace = lambda a, b: die() if 'run-000003' in str(b) else real(a, b)",
     "before the state": "real = os.replace; os.replace = lambda a, b: (die() if seen(b) > 3 else real(a, b))",
-    "in the middle of a run": "from jeton import _core; from jeton.training.spilling import Spill; put = Spill.put; "
+    "in the middle of a run": "from jeton import _core; from jeton.training.spill import Spill; put = Spill.put; "
     "Spill.put = lambda self, counter, position: die() if len(self._runs) == 2 else put(self, counter, position)",
 }
 

@@ -14,7 +14,7 @@ import click
 from ..compression import decompressed, split_suffix
 from ..corpus import Corpus, CorpusLike, Source, files_of, open_corpus, open_path
 from ..corpus.paths import file_name
-from ..corpus.reader import ROW_SUFFIXES
+from ..corpus.source_reader import ROW_SUFFIXES
 from ..drawing import wants_color
 from ..errors import InvalidTextError, JetonError
 from .options import CommonOptions, TextOptions

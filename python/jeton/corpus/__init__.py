@@ -4,9 +4,14 @@ The type of the argument selects the kind of source, never its content: a `str` 
 documents (`str`, `bytes`), rows (mappings) or paths (`Path`), an object with ``read`` is a stream, a `Source` is any of
 these with a weight. Every document is returned as validated UTF-8 bytes.
 
-`source` and `paths` interpret the argument, `streams`, `jsonl` and `parquet` read documents from files, `error_policy`
-handles invalid ones, `sample` and `held_out` select, `batches` groups, `prefetch` reads in a background thread,
-`reader` dispatches on the kind of source, and `reading` combines all of these in `Corpus`.
+```text
+source           what the argument means: `Source`; paths expands paths, globs, folders and URLs
+source_reader    one source → chunks of documents: streams reads text, rows JSON Lines, Parquet and mappings
+error_policy     invalid text and unreadable records
+selection        samples and held-out documents
+batches          documents in transit: chunks, prefetched by a thread, and batches
+document_reader  all sources → documents, in order, with statistics
+```
 
 Left out: counts of pretokens, which ``training`` takes instead of a corpus.
 """
@@ -15,9 +20,9 @@ from __future__ import annotations
 
 from ..compression import MAX_EXPANSION
 from .batches import Batch, Document
+from .document_reader import Corpus, open_corpus
 from .error_policy import Skipped
 from .paths import files_of, open_path
-from .reading import Corpus, open_corpus
 from .source import CorpusLike, Source, check_corpus
 
 __all__ = [

@@ -1,25 +1,27 @@
 """corpus → counts → tokenizer.
 
-Counting: `counts` reads and counts a corpus, `stages` prepares documents, `spilling` and `memory_limit` bound memory,
-`interrupted` handles Ctrl-C. `counted` holds the result, `counts_file` saves it, `counts_report` describes it.
-
-Learning: `learn` turns counts into a tokenizer, `options` fills in defaults, `merging` calls the core, `rules` and
-`superwords` constrain merges, `checkpoint` resumes. `presets` are the rules of peer libraries, which `by_preset` runs.
-`facts` and `log` record a run, `replay` replays small ones, `trace` prints them.
+```text
+count          corpus → counts: stages prepares documents, limits and spill bound the memory
+counts         `Counts`, the distinct pretokens; counts_file saves, counts_report describes them
+train          counts → tokenizer; options fills in defaults
+learn          counts → merges, under the constraints of rules
+checkpoint     saves merges, to resume from
+presets/       the rules of peer libraries
+facts          facts, log and trace of a run; replay shows a small one step by step
+```
 """
 
 from __future__ import annotations
 
-from .counted import Counts, Dropped
-from .counts import count_pretokens
+from .count import count_pretokens
+from .counts import Counts, Dropped
 from .counts_report import CountsReport
-from .learn import train
-from .log import TrainingLog
+from .facts import TrainingLog
 from .presets import PRESETS
 from .replay import Replay, replay
-from .rules import Rules
+from .rules import Rules, Superwords
 from .stages import Stages
-from .superwords import Superwords
+from .train import train
 
 __all__ = [
     "PRESETS",

@@ -19,8 +19,8 @@ from typing import Any
 from .. import _core
 from ..atomic import write_atomically
 from ..errors import ConfigError, FormatError
-from .counted import Counts
-from .counts import Limits
+from .counts import Counts
+from .limits import Limits
 
 __all__ = ["checkpointed_run"]
 

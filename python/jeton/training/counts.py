@@ -1,339 +1,345 @@
-"""corpus → counts of its distinct pretokens.
+"""`Counts`: the distinct pretokens of a corpus with their counts, the input of learning.
 
-This module reads documents in batches. The core counts each batch on all cores with the GIL released. Counts over the
-memory limit, and those of a checkpoint, are written to disk as sorted runs (`spilling`). A result over the limit is
-memory-mapped, too (`Limits.memory`).
+Counts can be saved and loaded (`counts_file`), added, subtracted, weighted, and described (`counts_report`). They
+record the stages and special tokens that they were made with.
 """
 
 from __future__ import annotations
 
-import logging
 import os
-import time
-from collections.abc import Iterator, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, replace
-from itertools import groupby
-from pathlib import Path
-from typing import Literal
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
 
 from .. import _core
-from ..arguments import file_path, integer, strings
-from ..corpus import MAX_EXPANSION, Batch, Corpus, CorpusLike, Document, open_corpus
-from ..definition import Component
+from ..arguments import file_path, instance, integer
+from ..definition import Pattern
 from ..errors import ConfigError, InvalidTextError
-from ..progress import Progress, ProgressEvent, Reporter, make_reporter
-from ..special import spell
-from ..threads import num_threads
-from .counted import MAX_COUNT, Counts, Dropped
-from .interrupted import log_kept_counts
-from .memory_limit import MemoryOptions, make_memory, parse_bytes
-from .spilling import STATE, Position, Spill
+from .limits import MAX_COUNT, MemoryOptions, make_memory
 from .stages import Stages
 
-__all__ = ["Counts", "Limits", "count", "count_pretokens"]
+if TYPE_CHECKING:
+    from .counts_report import CountsReport
 
-_log = logging.getLogger("jeton")
-
-# Size of a batch: large enough that the cost of starting threads is negligible, small enough that a batch fits into
-# memory with its counts. With a checkpoint, a batch must end soon after Ctrl-C.
-BATCH_BYTES = 64 << 20
-CHECKPOINT_BATCH_BYTES = 16 << 20
-
-# Seconds that a batch may take to finish after Ctrl-C, so that its counts are kept.
-PATIENCE = 0.6
-
-# Seconds between checkpoints; writing one takes some tenths of a second.
-CHECKPOINT_EVERY = 30.0
-
-# Share of the memory limit that hash tables may fill before they are spilled: a growing table holds its old and new
-# slots at once, and texts need memory, too.
-TABLES_SHARE = 0.3
+__all__ = ["Counts", "Dropped"]
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
-    """Limits of memory and disk for counting and learning. Only `min_count` changes the result.
+class Dropped:
+    """Rare pretokens that were dropped from counts.
+
+    Error bound: the count of a pair of symbols is too low by at most `occurrences` times its occurrences in one dropped
+    pretoken. A dropped pretoken has a count of at most `min_count` - 1.
 
     Attributes:
-        memory_limit: memory limit above which counts are spilled to disk, as in `count_pretokens`.
-        spill_folder: parent of the temporary folder for spilled counts.
-        checkpoint: folder from which the same call resumes; it is kept.
-        min_count: pretokens with a lower count are dropped at the end.
-    """
-
-    memory_limit: int | str | None = None
-    spill_folder: str | os.PathLike[str] | None = None
-    checkpoint: str | os.PathLike[str] | None = None
-    min_count: int = 1
-
-    def __post_init__(self) -> None:
-        """Checks the values before a corpus is opened."""
-        parse_bytes(self.memory_limit)
-        integer(self.min_count, "min_count", 0, MAX_COUNT)
-        for option in ("spill_folder", "checkpoint"):
-            if getattr(self, option) is not None:
-                file_path(getattr(self, option), option)
-
-    @property
-    def batch_bytes(self) -> int:
-        """Size of a batch of documents, in bytes."""
-        size = BATCH_BYTES if self.checkpoint is None else CHECKPOINT_BATCH_BYTES
-        return max(min(size, parse_bytes(self.memory_limit) // 16), 1 << 20)  # up to three are in memory
-
-    @property
-    def memory_options(self) -> MemoryOptions:
-        """The memory limit, and the folder for spilled data."""
-        return self.memory_limit, self.spill_folder or self.checkpoint
-
-    def memory(self) -> _core.Memory:
-        """The memory limit of the core for everything after counting."""
-        return make_memory(*self.memory_options)
-
-    def of_stage(self, name: str) -> Limits:
-        """Limits for counting the same corpus a second time: a separate checkpoint, and no dropped pretokens."""
-        checkpoint = None if self.checkpoint is None else Path(self.checkpoint, name)
-        return replace(self, checkpoint=checkpoint, min_count=1)
-
-    def of_source(self, part: int) -> Limits:
-        """Limits for one of several sources, counted separately: a separate checkpoint, and no dropped pretokens."""
-        checkpoint = None if self.checkpoint is None else Path(self.checkpoint, f"source-{part:04}")
-        return replace(self, checkpoint=checkpoint, min_count=1)
-
-    def open(self, stages: Stages, special_tokens: Sequence[str]) -> Spill:
-        """Opens the folder for spilled counts."""
-        options = {"stages": stages.to_json(), "special_tokens": sorted(special_tokens)}
-        folder = self.checkpoint if self.checkpoint is not None else self.spill_folder
-        return Spill.open(folder, checkpoint=self.checkpoint is not None, options=options)
-
-
-def count_pretokens(
-    corpus: CorpusLike,
-    *,
-    pattern: str | None = "o200k",
-    normalizer: Sequence[Component] = (),
-    pretokenizer: Sequence[Component] | None = None,
-    special_tokens: Sequence[str] = (),
-    documents: Literal["file", "line"] = "file",
-    field: str = "text",
-    errors: Literal["strict", "replace", "skip"] = "strict",
-    encoding: str = "utf-8",
-    max_expansion: int | None = MAX_EXPANSION,
-    sample_bytes: int | None = None,
-    seed: int = 0,
-    threads: int | None = None,
-    progress: Progress = None,
-    memory_limit: int | str | None = None,
-    spill_folder: str | os.PathLike[str] | None = None,
-    checkpoint: str | os.PathLike[str] | None = None,
-    min_count: int = 1,
-) -> Counts:
-    """Counts the pretokens of a corpus.
-
-    Args:
-        corpus: a path, glob, folder or URL; an iterable of documents (`str`, `bytes`), rows or `Path`s; a list of
-            `Source`s, whose weights multiply their counts.
-        pattern: pre-tokenization pattern: a name or a regex. None does not split.
-        normalizer: components that rewrite each document first, as in `Definition`: ``[{"type": "NFC"}]``.
-        pretokenizer: components that split it, instead of `pattern`: ``tok.definition.pretokenizer``.
-        special_tokens: split the documents and are not counted.
-        documents: ``"file"``: a text file is one document; ``"line"``: each line is one.
-        field: field of a row (JSONL, Parquet, mapping) that holds the text.
-        errors: policy for invalid text: ``"strict"`` raises; ``"replace"`` replaces it by U+FFFD; ``"skip"`` skips
-            unreadable records. Replacements and skipped records are logged.
-        encoding: encoding of text files, streams and `bytes`: ``"gb18030"``, or another name that Python knows.
-        max_expansion: maximum ratio of decompressed to compressed size, beyond the first 4 MiB; more is refused as a
-            decompression bomb. None: no limit.
-        sample_bytes: count a sample of about this many bytes, in whole documents from all over the corpus.
-        seed: seed of the sample.
-        threads: number of threads; None: RAYON_NUM_THREADS, or all cores.
-        progress: None draws a bar in a terminal; True, False, or a function that is called with each event.
-        memory_limit: bytes, or a string such as ``"500MB"``; hash tables over the limit are spilled to disk. Default: a
-            quarter of the memory of the machine or container.
-        spill_folder: parent of the temporary folder for spilled counts. Default: the system's temporary folder.
-        checkpoint: folder in which counts are saved every 30 seconds and at Ctrl-C. The same call with the same folder
-            resumes, also after the process was killed. It is not removed.
-        min_count: pretokens with a lower count are dropped; `Counts.dropped` describes them.
-
-    Returns:
-        64-bit counts in order of first appearance. Threads, memory limit and interruptions do not change them.
-
-    Raises:
-        FileNotFoundError: a missing path; the message says how to pass text instead.
-        InvalidTextError: invalid UTF-8; names the file and the byte.
-        FormatError: a corrupt compressed file or JSONL row; a file that expands too much; a document that is too large
-            for memory; a corrupt checkpoint.
-        ConfigError: invalid options, or a checkpoint of another corpus or of other options.
-        OSError: the disk is full. A checkpoint stays as last saved.
+        min_count: pretokens with a lower count were dropped.
+        distinct: number of dropped pretokens.
+        occurrences: sum of their counts.
+        bytes: total bytes of these occurrences.
 
     Examples:
         >>> import jeton
-        >>> jeton.count_pretokens(["to be or not to be"], pattern="gpt2").most_common(1)
-        [(b' be', 2)]
-        >>> jeton.count_pretokens(["To be"], pattern="gpt2", normalizer=[{"type": "Lowercase"}]).items()
-        [(b'to', 1), (b' be', 1)]
+        >>> jeton.count_pretokens(["to be or not to be"], pattern="gpt2", min_count=2, progress=False).dropped
+        Dropped(min_count=2, distinct=4, occurrences=4, bytes=12)
     """
-    limits = Limits(memory_limit, spill_folder, checkpoint, min_count)
-    stages = Stages.make(pattern, normalizer, pretokenizer)
-    for token in strings(special_tokens, "special_tokens"):
-        spell(token)
-    opened = open_corpus(
-        corpus, documents=documents, field=field, errors=errors, sample_bytes=sample_bytes, seed=seed,
-        encoding=encoding, max_expansion=max_expansion,
-    )  # fmt: skip
-    with make_reporter(progress) as report:
-        return count(opened, stages, list(special_tokens), num_threads(threads), report, limits=limits)
+
+    min_count: int
+    distinct: int
+    occurrences: int
+    bytes: int
 
 
-def count(
-    corpus: Corpus,
-    stages: Stages,
-    special_tokens: list[str],
-    threads: int,
-    report: Reporter,
-    kept: list[bytes] | None = None,
-    limits: Limits | None = None,
-) -> Counts:
-    """Counts an opened corpus, each source with its weight. Appends the documents to `kept`, if given."""
-    limits = limits or Limits()
-    batches = _batches(corpus, limits.batch_bytes, report, kept)
-    counts: Counts | None = None
-    alone = True
-    with log_kept_counts(limits.checkpoint, STATE):
-        for (group, weight), source in groupby(batches, key=lambda batch: (batch.weight_group, batch.weight)):
-            alone = corpus.num_weight_groups == 1 and weight == 1
-            own = limits if alone else limits.of_source(group)
-            counted = _count_source(source, stages, special_tokens, threads, own)
-            weighed = counted if weight == 1 else counted.scaled(weight)
-            counts = weighed if counts is None else counts + weighed
-    if counts is None:
-        counts = _count_source(iter(()), stages, special_tokens, threads, limits)
-    elif not alone and limits.min_count > 1:
-        counts = counts.without_rare(limits.min_count)
-    counts.skipped = {kind: skipped.count for kind, skipped in corpus.skipped.items()}
-    for complaint in corpus.complaints():
-        _log.warning(complaint, extra={"skipped": corpus.num_skipped})
-    if counts.dropped is not None:
-        _log.warning(
-            "dropped %d pretokens that occur less than %d times, %d occurrences of %d: the count of a pair is too low "
-            "by at most its occurrences in these",
-            *(counts.dropped.distinct, limits.min_count, counts.dropped.occurrences),
-            counts.total + counts.dropped.occurrences,
-        )
-    return counts
+class Counts:
+    """Distinct pretokens of a corpus with their counts, in order of first appearance.
 
+    Attributes:
+        stages: stages that each document passed through; None for counts from a mapping.
+        documents: number of documents.
+        corpus_bytes: total bytes of the documents.
+        special_tokens: special tokens that split the documents.
+        special_tokens_found: number of their occurrences.
+        dropped: dropped rare pretokens; None if none were to be dropped.
+        skipped: kind of error -> number of skipped records (``errors="skip"``).
 
-def _count_source(
-    batches: Iterator[Batch], stages: Stages, special_tokens: list[str], threads: int, limits: Limits
-) -> Counts:
-    """Counts the batches of one source."""
-    spill = limits.open(stages, special_tokens)
-    try:
-        counter = _core.Counter(stages.core_json(), special_tokens=special_tokens, totals=spill.totals)
-        _CountingRun(batches, counter, spill, parse_bytes(limits.memory_limit), threads).count()
-        documents, corpus_bytes, found = counter.totals()
-        core, dropped = counter.finish(spill.runs(), limits.min_count, limits.memory())
-    finally:
-        spill.close()
-    return Counts(
-        core,
-        stages=stages,
-        documents=documents,
-        corpus_bytes=corpus_bytes,
-        special_tokens=special_tokens,
-        special_tokens_found=found,
-        dropped=Dropped(limits.min_count, *dropped) if limits.min_count > 1 else None,
-        memory_options=(limits.memory_limit, limits.spill_folder),
-    )
-
-
-def _batches(corpus: Corpus, size: int, report: Reporter, kept: list[bytes] | None) -> Iterator[Batch]:
-    """Yields the batches of a corpus and reports progress."""
-    report(ProgressEvent("count", 0, corpus.total_bytes, "B"))
-    for batch in corpus.batches(size, lambda done: report(ProgressEvent("sample", done, corpus.total_bytes, "B"))):
-        if kept is not None:
-            kept += batch.texts
-        yield batch
-        report(ProgressEvent("count", batch.bytes_read, corpus.total_bytes, "B"))
-    total = corpus.total_bytes if corpus.total_bytes is not None else corpus.bytes_read
-    report(ProgressEvent("count", corpus.bytes_read, total, "B"))
-
-
-class _CountingRun:
-    """Counting of one weight group of a corpus."""
+    Examples:
+        >>> import jeton
+        >>> counts = jeton.count_pretokens(["low low lower"], pattern="gpt2")
+        >>> counts.items()
+        [(b'low', 1), (b' low', 1), (b' lower', 1)]
+        >>> (counts + counts).total
+        6
+    """
 
     def __init__(
-        self, batches: Iterator[Batch], counter: _core.Counter, spill: Spill, limit: int, threads: int
+        self,
+        core: _core.Counts,
+        *,
+        stages: Stages | None,
+        documents: int,
+        corpus_bytes: int,
+        special_tokens: Sequence[str] = (),
+        special_tokens_found: int = 0,
+        dropped: Dropped | None = None,
+        skipped: Mapping[str, int] | None = None,
+        memory_options: MemoryOptions = (None, None),
     ) -> None:
-        self._batches, self._counter, self._spill, self._threads = batches, counter, spill, threads
-        self._most = int(limit * TABLES_SHARE)
-        self._began = spill.position
-        # Positions before and after the current batch: after a signal, the counter's total selects the valid one.
-        self._positions = {self._began.documents: self._began}
-        self._saved = time.monotonic()
+        self._core = core
+        self.stages = stages
+        self.documents = documents
+        self.corpus_bytes = corpus_bytes
+        self.special_tokens = tuple(special_tokens)
+        self.special_tokens_found = special_tokens_found
+        self.dropped = dropped
+        self.skipped = dict(skipped or {})
+        self._memory_options = memory_options
 
-    def count(self) -> None:
-        """Counts all documents after the checkpoint."""
-        try:
-            for batch, start in self._rest():
-                self._add(batch, start)
-                if self._counter.memory()[0] > self._most or self._is_time():
-                    self._put()
-        except KeyboardInterrupt:
-            if self._spill.is_checkpoint:
-                with suppress(RuntimeError):  # the counter stopped in the middle of a batch: keep the last state
-                    self._put()
-            raise
-        if self._spill.is_checkpoint or self._spill.has_runs:
-            self._put()  # only one source may be in memory when all are merged
-
-    def _add(self, batch: Batch, start: int) -> None:
-        """Counts the documents of a batch from index `start` on."""
-        texts = batch.texts[start:] if start else batch.texts
-        before = after = self._positions[max(self._positions)]
-        if self._spill.is_checkpoint:
-            for text in texts:
-                after = after.after(Document(text, ""))
-        self._positions = {before.documents: before, after.documents: after}
-        patience = PATIENCE if self._spill.is_checkpoint else 0.0
-        try:
-            self._counter.add(texts, threads=self._threads, patience=patience)
-        except InvalidTextError as error:  # a regex that exceeds its budget of steps
-            source = batch.source(start + getattr(error, "document", 0))
-            raise InvalidTextError(f"{source}: {error}", position=error.position, source=source) from None
-
-    def _is_time(self) -> bool:
-        return self._spill.is_checkpoint and time.monotonic() - self._saved > CHECKPOINT_EVERY
-
-    def _put(self) -> None:
-        documents = self._counter.totals()[0]
-        self._spill.put(self._counter, self._positions.get(documents, Position(documents)))
-        self._saved = time.monotonic()
-
-    def _rest(self) -> Iterator[tuple[Batch, int]]:
-        """Yields the batches after the checkpoint's position, each with the index of its first uncounted document."""
-        passed = Position()
-        for batch in self._batches:
-            start = 0
-            while start < len(batch.texts) and passed.documents < self._began.documents:
-                passed = passed.after(Document(batch.texts[start], ""))
-                self._check(passed)
-                start += 1
-            if start < len(batch.texts):
-                yield batch, start
-        self._check(passed, at_end=True)
-
-    def _check(self, passed: Position, *, at_end: bool = False) -> None:
-        """Checks that the documents passed over are those that the checkpoint has counted.
+    @classmethod
+    def from_mapping(cls, counts: Mapping[str, int] | Mapping[bytes, int]) -> Counts:
+        """Counts from a mapping pretoken -> count. The empty pretoken is ignored.
 
         Raises:
-            ConfigError: other documents.
+            ConfigError: a count that is not an integer from 0 to 2⁶⁴ - 1.
+
+        Examples:
+            >>> Counts.from_mapping({"low": 5, "lower": 2}).total
+            7
         """
-        began = self._began
-        is_other = passed.documents == began.documents and passed != began
-        if is_other or (at_end and passed.documents < began.documents):
-            message = (
-                f"the checkpoint {self._spill.folder} is of another corpus: its {began.documents} documents are not "
-                f"the first of this one, of which {passed.documents} were read; pass the same corpus, or another folder"
+        items = []
+        for pretoken, count in instance(counts, "counts", Mapping, "a mapping from pretoken to count").items():
+            if not isinstance(pretoken, str | bytes):
+                raise ConfigError(f"counts: the pretoken {pretoken!r} is not str or bytes", option="counts")
+            if isinstance(count, bool) or not isinstance(count, int) or not 0 <= count < 1 << 64:
+                message = f"counts: the count of {pretoken!r} is {count!r}, not an integer from 0 to 2^64 - 1"
+                raise ConfigError(message, option="counts")
+            if pretoken:
+                items.append((_bytes(pretoken), count))
+        corpus_bytes = sum(len(pretoken) * count for pretoken, count in items)
+        return cls(_core.Counts.from_items(items), stages=None, documents=0, corpus_bytes=corpus_bytes)
+
+    @property
+    def pattern(self) -> Pattern | None:
+        """The pattern, if the stages consist of one pattern only; else None.
+
+        Examples:
+            >>> import jeton
+            >>> jeton.count_pretokens(["low lower"], pattern="gpt2").pattern.text
+            'gpt2'
+        """
+        return self.stages.pattern if self.stages is not None else None
+
+    def __len__(self) -> int:
+        """Number of distinct pretokens."""
+        return len(self._core)
+
+    @property
+    def total(self) -> int:
+        """Number of pretokens, with repetition."""
+        return self._core.total
+
+    def items(self) -> list[tuple[bytes, int]]:
+        """(pretoken, count) in order of first appearance.
+
+        Examples:
+            >>> Counts.from_mapping({"low": 5, "lower": 2}).items()
+            [(b'low', 5), (b'lower', 2)]
+        """
+        return self._core.items()
+
+    def most_common(self, n: int | None = None) -> list[tuple[bytes, int]]:
+        """The n pretokens with the highest counts, in descending order; ties by first appearance.
+
+        Examples:
+            >>> Counts.from_mapping({"low": 2, "new": 6, "wide": 2}).most_common(2)
+            [(b'new', 6), (b'low', 2)]
+        """
+        return self._core.most_common(len(self) if n is None else min(integer(n, "n", 0), len(self)))
+
+    def __add__(self, other: Counts) -> Counts:
+        """Counts of the concatenation of both corpora, this one first.
+
+        Raises:
+            ConfigError: different stages or special tokens.
+        """
+        if not isinstance(other, Counts):
+            return NotImplemented
+        self._check_kin(other, "added")
+        dropped = self.dropped or other.dropped
+        if self.dropped and other.dropped:
+            dropped = Dropped(
+                max(self.dropped.min_count, other.dropped.min_count),
+                self.dropped.distinct + other.dropped.distinct,
+                self.dropped.occurrences + other.dropped.occurrences,
+                self.dropped.bytes + other.dropped.bytes,
             )
-            raise ConfigError(message, option="checkpoint")
+        return self._with(
+            self._core.merged(other._core, make_memory(*self._memory_options)),
+            documents=self.documents + other.documents,
+            corpus_bytes=self.corpus_bytes + other.corpus_bytes,
+            special_tokens_found=self.special_tokens_found + other.special_tokens_found,
+            dropped=dropped,
+            skipped={
+                kind: self.skipped.get(kind, 0) + other.skipped.get(kind, 0) for kind in self.skipped | other.skipped
+            },
+        )
+
+    def __sub__(self, other: Counts) -> Counts:
+        """Counts of this corpus without the documents of `other`, which must be part of it. Keeps the order.
+
+        Raises:
+            ConfigError: `other` has a higher count of a pretoken; or as for a sum.
+
+        Examples:
+            >>> import jeton
+            >>> one, two = (jeton.count_pretokens([text], pattern="gpt2") for text in ("to be", "not to be"))
+            >>> (one + two - one).items() == two.items()
+            False
+            >>> sorted((one + two - one).items()) == sorted(two.items())
+            True
+        """
+        if not isinstance(other, Counts):
+            return NotImplemented
+        self._check_kin(other, "subtracted")
+        return self._with(
+            self._core.less(other._core, make_memory(*self._memory_options)),
+            documents=max(self.documents - other.documents, 0),
+            corpus_bytes=max(self.corpus_bytes - other.corpus_bytes, 0),
+            special_tokens_found=max(self.special_tokens_found - other.special_tokens_found, 0),
+        )
+
+    def scaled(self, weight: int | float | Fraction) -> Counts:
+        """Multiplies every count by a weight, exactly, and rounds to the nearest integer, halves to even.
+
+        Pretokens whose count becomes 0 are removed. `corpus_bytes` is weighted, too; `documents` is not.
+
+        Args:
+            weight: at least 0; a float has its exact binary value, `Fraction(1, 3)` is a third.
+
+        Raises:
+            ConfigError: a weight that is negative, not a number, or whose numerator or denominator exceeds 64 bits.
+            TrainingError: a count of 2⁶⁴ or more.
+
+        Examples:
+            >>> from fractions import Fraction
+            >>> Counts.from_mapping({"a": 1, "b": 3, "c": 9}).scaled(Fraction(1, 2)).items()
+            [(b'b', 2), (b'c', 4)]
+        """
+        try:
+            exact = Fraction(weight)
+        except (TypeError, ValueError, OverflowError):
+            exact = Fraction(-1)
+        if exact < 0 or max(exact.numerator, exact.denominator) >= 1 << 64:
+            message = (
+                f"weight={weight!r} is not a number from 0 on whose numerator and denominator fit into 64 bits; "
+                "pass a Fraction"
+            )
+            raise ConfigError(message, option="weight")
+        core = self._core.scaled(exact.numerator, exact.denominator, make_memory(*self._memory_options))
+        return self._with(core, corpus_bytes=round(self.corpus_bytes * exact))
+
+    def without_rare(self, min_count: int) -> Counts:
+        """Drops the pretokens with a count below `min_count`; `dropped` describes them.
+
+        Examples:
+            >>> counts = Counts.from_mapping({"low": 5, "newer": 1}).without_rare(2)
+            >>> counts.items(), counts.dropped.bytes
+            ([(b'low', 5)], 5)
+        """
+        integer(min_count, "min_count", 0, MAX_COUNT)
+        core, dropped = self._core.without_rare(min_count, make_memory(*self._memory_options))
+        before = self.dropped or Dropped(0, 0, 0, 0)
+        sums = (before.distinct + dropped[0], before.occurrences + dropped[1], before.bytes + dropped[2])
+        return self._with(core, dropped=Dropped(max(min_count, before.min_count), *sums))
+
+    def report(self, top: int = 20) -> CountsReport:
+        """Report on the pretokens: totals, most frequent ones, scripts, and growth of the vocabulary (Heaps' law).
+
+        Args:
+            top: number of most frequent pretokens to list.
+
+        Examples:
+            >>> import jeton
+            >>> report = jeton.count_pretokens(["to be or not to be"], pattern="gpt2").report()
+            >>> report.distinct, report.total, report.top[0]
+            (5, 6, (b' be', 2))
+        """
+        from .counts_report import report
+
+        integer(top, "top", 0)
+        return report(self, top)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the counts to a file, atomically; ``.jtc`` is the usual suffix.
+
+        Raises:
+            OSError: the file cannot be written; an existing one is unchanged.
+
+        Examples:
+            >>> import os, tempfile
+            >>> path = os.path.join(tempfile.mkdtemp(), "words.jtc")
+            >>> Counts.from_mapping({"low": 5, "lower": 2}).save(path)
+            >>> Counts.load(path).items()
+            [(b'low', 5), (b'lower', 2)]
+        """
+        from .counts_file import save
+
+        save(self, file_path(path, "path"))
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Counts:
+        """Reads a file written by `save`.
+
+        Raises:
+            FormatError: not a file of counts, or corrupt.
+
+        Examples:
+            >>> import pathlib, tempfile
+            >>> path = pathlib.Path(tempfile.mkdtemp(), "words.jtc")
+            >>> Counts.from_mapping({"low": 5}).save(path)
+            >>> Counts.load(path).total
+            5
+        """
+        from .counts_file import load
+
+        return load(file_path(path, "path"))
+
+    def __eq__(self, other: object) -> bool:
+        """True for equal pretokens, counts, order and facts."""
+        if not isinstance(other, Counts):
+            return NotImplemented
+        mine, others = ({**counts._facts(), "items": counts.items()} for counts in (self, other))
+        return mine == others
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def _with(self, core: _core.Counts, **facts: Any) -> Counts:
+        """A copy with other counts and facts."""
+        return Counts(core, memory_options=self._memory_options, **{**self._facts(), **facts})
+
+    def _facts(self) -> dict[str, Any]:
+        """All fields except the pretokens and the memory options."""
+        return {name: value for name, value in vars(self).items() if name not in ("_core", "_memory_options")}
+
+    def _check_kin(self, other: Counts, done: str) -> None:
+        """Refuses to combine counts that were made with different stages or special tokens.
+
+        Raises:
+            ConfigError: they differ.
+        """
+        mine, others = self.stages, other.stages
+        if (mine is None) != (others is None) or (mine and others and not mine.is_same(others)):
+            names = [stages.describe() if stages else "a mapping" for stages in (mine, others)]
+            raise ConfigError(f"counts made with {names[0]} and with {names[1]} cannot be {done}")
+        if set(self.special_tokens) != set(other.special_tokens):
+            tokens = [list(counts.special_tokens) for counts in (self, other)]
+            raise ConfigError(f"counts split at the special tokens {tokens[0]} and at {tokens[1]} cannot be {done}")
+
+    def __repr__(self) -> str:
+        return f"Counts({len(self)} distinct pretokens, {self.total} in all)"
+
+
+def _bytes(pretoken: str | bytes) -> bytes:
+    try:
+        return pretoken.encode() if isinstance(pretoken, str) else pretoken
+    except UnicodeEncodeError as error:
+        raise InvalidTextError(f"the pretoken {pretoken!r} holds a lone surrogate", position=error.start) from None

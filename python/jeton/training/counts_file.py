@@ -25,8 +25,8 @@ from .. import _core
 from ..atomic import write_atomically
 from ..corpus import Source
 from ..errors import ConfigError, FormatError
-from .counted import Counts, Dropped
-from .memory_limit import make_memory
+from .counts import Counts, Dropped
+from .limits import make_memory
 from .stages import Stages
 
 __all__ = ["SUFFIX", "counts_of", "load", "save"]

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from ..drawing import quoted
 from ..errors import MissingDependencyError
-from .counted import Counts, Dropped
+from .counts import Counts, Dropped
 
 __all__ = ["CountsReport", "ScriptShare", "report"]
 

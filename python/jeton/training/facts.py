@@ -1,16 +1,27 @@
-"""Facts of a training run, attached to the trained tokenizer."""
+"""Facts of a training run: attached to the tokenizer, written as a log, or printed as a trace.
+
+`TrainingLog` has every merge, with the state of the corpus after it. `trace_training` prints a run on small input, as a
+`Replay`.
+"""
 
 from __future__ import annotations
 
 import logging
+import os
 import time
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, overload
 
-from ..definition import TrainingFacts
+from ..atomic import write_atomically
+from ..definition import TrainingFacts, TrainingStep
+from ..drawing import quoted
+from ..errors import ConfigError, TrainingError
+from ..spelling import Spelling
 from ..tokenizer import Tokenizer
-from .counted import Counts
+from .counts import Counts
+from .replay import replay_texts
 
-__all__ = ["why_stopped", "with_facts"]
+__all__ = ["TrainingLog", "trace_training", "why_stopped", "with_facts", "write_log"]
 
 _log = logging.getLogger("jeton")
 
@@ -52,3 +63,90 @@ def with_facts(tok: Tokenizer, counts: Counts, *, began: float, stopped: str | N
         **facts,
     )
     return tok._with_facts(training=counted)
+
+
+class TrainingLog(Sequence[TrainingStep]):
+    """Merges in the order of learning, stored in columns. Only available in the process that trained."""
+
+    def __init__(
+        self,
+        tok: Tokenizer,
+        columns: tuple[list[int], list[int], list[int]],
+        corpus_bytes: int,
+        merges: Sequence[tuple[int, int, int]] | None = None,
+    ) -> None:
+        """Builds the log from the core's columns: pair counts, corpus tokens, tokens in use.
+
+        `merges` is needed if the tokenizer's model stores none.
+        """
+        self._tok = tok
+        self._merges = merges
+        self._columns = columns
+        self._corpus_bytes = corpus_bytes
+
+    def __len__(self) -> int:
+        return len(self._columns[0])
+
+    @overload
+    def __getitem__(self, index: int) -> TrainingStep: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[TrainingStep]: ...
+    def __getitem__(self, index: int | slice) -> TrainingStep | list[TrainingStep]:
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(len(self)))]
+        rank = range(len(self))[index]
+        pair_count, corpus_tokens, tokens_in_use = (column[rank] for column in self._columns)
+        merges = self._tok.merges if self._merges is None else self._merges
+        left, right, id = merges[rank]
+        token = Spelling(self._tok)(id)
+        bytes_per_token = self._corpus_bytes / corpus_tokens
+        return TrainingStep(rank, id, left, right, token, pair_count, corpus_tokens, tokens_in_use, bytes_per_token)
+
+
+def write_log(facts: TrainingFacts, path: str | os.PathLike[str]) -> None:
+    """Writes the log atomically as tab-separated text, with a header and one merge per line."""
+    if not isinstance(facts.log, TrainingLog):
+        raise TrainingError("the training log is only available in the process that trained")
+    spelling = Spelling(facts.log._tok)
+    with write_atomically(path) as file:
+        file.write(("\t".join([*TrainingStep._fields[:4], "pair", *TrainingStep._fields[4:]]) + "\n").encode())
+        for step in facts.log:
+            pair = "+".join(quoted(spelling(id)) for id in (step.left, step.right))
+            row = [*step[:4], pair, quoted(step.token), *step[5:8], f"{step.bytes_per_token:.4f}"]
+            file.write(("\t".join(map(str, row)) + "\n").encode())
+
+
+def trace_training(
+    tok: Tokenizer,
+    texts: Sequence[bytes],
+    counts: Sequence[int] | None,
+    *,
+    split: bool,
+    write: Callable[[str], None],
+) -> None:
+    """Replays a training run and writes one line per merge.
+
+    Args:
+        tok: the trained tokenizer.
+        texts: the documents, or (split=False) the pretokens, that it was trained on.
+        counts: count of each text; None: 1.
+        split: True if the texts are documents.
+        write: called with each line.
+
+    Raises:
+        ConfigError: too much text.
+
+    Examples:
+        >>> import jeton
+        >>> _ = jeton.train(["abcababcaabc"], 258, pattern="none", tie_break="first", trace=True, progress=False)
+        ['a', 'b', 'c', 'a', 'b', 'a', 'b', 'c', 'a', 'a', 'b', 'c']
+        (97, 98) -> 256 'ab' ×4  ['ab', 'c', 'ab', 'ab', 'c', 'a', 'ab', 'c']
+        (256, 99) -> 257 'abc' ×3  ['abc', 'ab', 'abc', 'a', 'abc']
+    """
+    try:
+        run = replay_texts(tok, texts, counts, split=split, top=0)
+    except ConfigError as error:
+        error.option = "trace"
+        raise
+    for line in run.lines():
+        write(line)

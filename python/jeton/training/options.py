@@ -10,8 +10,7 @@ from ..definition import EndOfWordStyle, Pattern, SymbolLevel, TieBreak
 from ..errors import ConfigError
 from ..special import spell
 from ..vocab_view import MAX_ID
-from .rules import Rules
-from .superwords import Superwords
+from .rules import Rules, Superwords
 
 __all__ = ["Plan"]
 

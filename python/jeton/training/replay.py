@@ -23,7 +23,7 @@ from ..drawing import quoted
 from ..errors import ConfigError, TrainingError
 from ..spelling import Spelling
 from ..tokenizer import Tokenizer
-from .counted import Counts
+from .counts import Counts
 from .rules import Rules
 
 __all__ = ["PairCount", "Replay", "ReplayedSequence", "ReplayedStep", "replay", "replay_texts"]

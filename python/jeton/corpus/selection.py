@@ -1,12 +1,16 @@
-"""Pseudorandom sample of whole documents of a corpus.
+"""Selection of documents: a pseudorandom sample of a corpus, and its held-out part.
 
-The index of a document and the seed are hashed to one of 2^20 bins. The sample consists of the documents of the lowest
-bins, with as many bins as needed to reach the requested size. It exceeds that size by less than one bin: about one
-document, or in a very large corpus a millionth of it. The distribution of documents over files has no influence.
+Sample: the index of a document and the seed are hashed to one of 2^20 bins. The sample consists of the documents of the
+lowest bins, with as many bins as needed to reach the requested size. It exceeds that size by less than one bin: about
+one document, or in a very large corpus a millionth of it. The distribution of documents over files has no influence.
 Different seeds give independent samples; a larger sample with the same seed contains the smaller one.
 
-Cost: a corpus that can be reread is read twice, first for the sizes, in 8 MB of memory. For a generator or a stream,
-the documents that may still be in the sample are kept: about as much memory as the sample has bytes.
+Held-out split: the index and the seed decide the side of a document, independently of a sample. A document over 64 KiB
+is first split into blocks of about that size at line ends, so that the held-out share of a few large files comes from
+all over them.
+
+Cost: a corpus that can be reread is sampled in two passes, the first for the sizes, in 8 MB of memory. For a generator
+or a stream, the documents that may still be in the sample are kept: about as much memory as the sample has bytes.
 
 Source: bottom-k sampling by hash (Cohen & Kaplan 2007); the mixing function is SplitMix64's (Steele, Lea & Flood 2014).
 """
@@ -18,13 +22,14 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from ..arguments import integer
+from ..errors import ConfigError
 from .batches import DocumentChunk
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["BIN_BITS", "Sample", "bins_of", "splitmix64"]
+__all__ = ["HeldOutSplit", "Sample"]
 
 BIN_BITS = 20
 GOLDEN = 0x9E3779B97F4A7C15
@@ -125,3 +130,64 @@ def splitmix64(seed: int) -> int:
     x = ((x ^ (x >> 30)) * 0xBF58476D1CE4E5B9) & MASK
     x = ((x ^ (x >> 27)) * 0x94D049BB133111EB) & MASK
     return x ^ (x >> 31)
+
+
+BLOCK_BYTES = 1 << 16
+# Makes the split independent of a sample with the same seed.
+SALT = 0x5EED
+
+
+class HeldOutSplit:
+    """Assignment of documents and blocks to the two sides.
+
+    Examples:
+        >>> chunk = DocumentChunk([b"%d" % i for i in range(1000)], "corpus", range(1000), 0, 0, 0)
+        >>> split = HeldOutSplit(0.1, seed=0)
+        >>> [len(p.texts) for held_out in (True, False) for p in split.side([chunk], held_out)]
+        [103, 897]
+    """
+
+    def __init__(self, share: float, seed: int) -> None:
+        if isinstance(share, bool) or not isinstance(share, int | float) or not 0 < share < 1:
+            raise ConfigError(f"held_out={share!r} is not a share between 0 and 1", option="held_out")
+        self._end = max(1, round(share * (1 << BIN_BITS)))
+        self._start = splitmix64(seed ^ SALT)
+
+    def side(
+        self, chunks: Iterable[DocumentChunk], held_out: bool, aside: list[DocumentChunk] | None = None
+    ) -> Iterator[DocumentChunk]:
+        """Yields one of the two sides; appends the other side to `aside`, if given."""
+        import numpy as np
+
+        index = 0
+        for chunk in map(_in_blocks, chunks):
+            numbers = np.arange(index, index + len(chunk.texts), dtype=np.uint64)
+            index += len(chunk.texts)
+            mine = (bins_of(numbers, self._start) < self._end) == held_out
+            if aside is not None and not mine.all():
+                aside.append(chunk.select((~mine).nonzero()[0].tolist()))
+            if mine.any():
+                yield chunk.select(mine.nonzero()[0].tolist())
+
+
+def _in_blocks(chunk: DocumentChunk) -> DocumentChunk:
+    """The chunk with its long documents split into blocks."""
+    if all(len(text) <= BLOCK_BYTES for text in chunk.texts):
+        return chunk
+    blocks = [list(_blocks(text)) for text in chunk.texts]
+    numbers = chunk.numbers
+    if numbers is not None:
+        numbers = [number for number, cut in zip(numbers, blocks, strict=True) for _ in cut]
+    return chunk._replace(texts=[block for cut in blocks for block in cut], numbers=numbers)
+
+
+def _blocks(text: bytes) -> Iterator[bytes]:
+    start = 0
+    while len(text) - start > BLOCK_BYTES:
+        end = text.find(b"\n", start + BLOCK_BYTES) + 1
+        if not end:
+            break
+        yield text[start:end]
+        start = end
+    if start < len(text) or not text:
+        yield text[start:]

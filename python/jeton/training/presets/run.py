@@ -9,17 +9,18 @@ import time
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from ..corpus import CorpusLike, open_corpus
-from ..definition import Bpe, Definition
-from ..errors import ConfigError, TrainingError
-from ..progress import Progress, ProgressEvent, make_reporter
-from ..threads import num_threads
-from ..tokenizer import Tokenizer
-from .checkpoint import checkpointed_run
-from .counts import Counts, Limits, count
-from .facts import why_stopped, with_facts
-from .log import TrainingLog
-from .presets import Preset, Recipe, TrainingRequest
+from ...corpus import CorpusLike, open_corpus
+from ...definition import Bpe, Definition
+from ...errors import ConfigError, TrainingError
+from ...progress import Progress, ProgressEvent, make_reporter
+from ...threads import num_threads
+from ...tokenizer import Tokenizer
+from ..checkpoint import checkpointed_run
+from ..count import count
+from ..counts import Counts
+from ..facts import TrainingLog, why_stopped, with_facts
+from ..limits import Limits
+from . import Preset, Recipe, TrainingRequest
 
 __all__ = ["train_with_preset"]
 

@@ -12,13 +12,11 @@ from typing import Literal, TypeAlias
 
 from ..arguments import integer, string
 from ..compression import MAX_EXPANSION
-from .batches import Batch, Document, DocumentChunk, batched
+from .batches import Batch, Document, DocumentChunk, PrefetchQueue, batched, prefetch
 from .error_policy import ErrorHandler, ErrorPolicy, Skipped
-from .held_out import HeldOutSplit
-from .prefetch import PrefetchQueue, prefetch
-from .reader import GROUP_BYTES, Reader, ReadStats, ResolvedSource, check_documents, check_expansion
-from .sample import MASK, Sample
+from .selection import MASK, HeldOutSplit, Sample
 from .source import CorpusLike, sources_of
+from .source_reader import GROUP_BYTES, ReadStats, ResolvedSource, SourceReader, check_documents, check_expansion
 
 __all__ = ["Corpus", "open_corpus"]
 
@@ -249,7 +247,7 @@ class Corpus:
     def _chunks(self, *, group_bytes: int = GROUP_BYTES, queue: PrefetchQueue | None = None) -> Iterator[DocumentChunk]:
         self._handler.reset()
         self._stats = ReadStats()
-        reader = Reader(self._stats, self._handler, group_bytes, queue)
+        reader = SourceReader(self._stats, self._handler, group_bytes, queue)
         for resolved in self._sources:
             for chunk in reader.read(resolved):
                 self._stats.num_documents += len(chunk.texts)

@@ -1,10 +1,11 @@
-"""Spilling of counts to disk while a corpus is counted: over the memory limit, and for checkpoints.
+"""Counts on disk while a corpus is counted: spilled over the memory limit, and saved in checkpoints.
 
     runs        ``run-000001.jtr`` and so on: sorted counts, each of a contiguous range of the corpus
     state.json  for a checkpoint only: position, options, and names of the runs
 
 A run is written to a temporary file, flushed to disk and renamed; then the state is replaced atomically. Invariant: the
-state names complete runs only, whenever the process ends. Runs that it does not name are stale and are removed.
+state names complete runs only, whenever the process ends. Runs that it does not name are stale and are removed. Ctrl-C
+is deferred until a save is complete; the log then reports the state of the checkpoint.
 
 Left out: concurrent counting into one folder by two processes.
 """
@@ -13,25 +14,28 @@ from __future__ import annotations
 
 import errno
 import json
+import logging
 import os
 import re
 import shutil
+import signal
 import tempfile
+import threading
 import zlib
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 from .. import _core
 from ..atomic import write_atomically
 from ..corpus import Document
 from ..errors import ConfigError, FormatError
-from .interrupted import defer_interrupt
 
-__all__ = ["Position", "Spill"]
+__all__ = ["Position", "Spill", "defer_interrupt", "log_kept_counts"]
 
 # Exclusive limit of the numbers in a state: a position in the corpus has 64 bits, with up to 128 positions per byte.
 MOST = 1 << 56
@@ -229,3 +233,73 @@ class Spill:
         for name in os.listdir(self._home()):
             if RUN.fullmatch(name) and name not in self._runs:
                 os.unlink(self._path(name))
+
+
+_log = logging.getLogger("jeton")
+
+
+@contextmanager
+def defer_interrupt() -> Iterator[None]:
+    """Defers the first SIGINT until the block has ended; a second one interrupts the block.
+
+    Python runs signal handlers in the main thread only, so in other threads this does nothing.
+
+    Examples:
+        >>> done = []
+        >>> try:
+        ...     with defer_interrupt():
+        ...         signal.raise_signal(signal.SIGINT)
+        ...         done.append("whole")
+        ... except KeyboardInterrupt:
+        ...     print(done)
+        ['whole']
+    """
+    before = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(before):
+        yield
+        return
+    held: list[FrameType | None] = []
+
+    def hold(number: int, frame: FrameType | None) -> None:
+        held.append(frame)
+        if len(held) > 1:
+            before(number, frame)
+
+    signal.signal(signal.SIGINT, hold)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if held:
+        before(signal.SIGINT, held[0])
+
+
+@contextmanager
+def log_kept_counts(checkpoint: str | os.PathLike[str] | None) -> Iterator[None]:
+    """Logs the number of documents in the checkpoint if the block is interrupted.
+
+    Args:
+        checkpoint: the folder; None: no checkpoint, no message.
+    """
+    try:
+        yield
+    except KeyboardInterrupt:
+        if checkpoint is not None:
+            documents = sum(map(_documents, [Path(checkpoint, STATE), *Path(checkpoint).glob(f"*/{STATE}")]))
+            if documents:
+                _log.warning(
+                    "interrupted: the checkpoint %s holds the counts of %d documents; the same call resumes after them",
+                    os.fspath(checkpoint),
+                    documents,
+                )
+            else:
+                _log.warning("interrupted: nothing is kept in the checkpoint %s yet", os.fspath(checkpoint))
+        raise
+
+
+def _documents(path: Path) -> int:
+    try:
+        documents = json.loads(path.read_bytes())["documents"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return 0
+    return documents if isinstance(documents, int) else 0

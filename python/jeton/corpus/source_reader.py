@@ -17,12 +17,10 @@ from typing import Any, BinaryIO, Literal, cast
 
 from ..compression import MAX_EXPANSION, decompressed, position, split_suffix
 from ..errors import ConfigError, FormatError
-from .batches import DocumentChunk
+from .batches import DocumentChunk, PrefetchQueue
 from .error_policy import ErrorHandler
-from .jsonl import field_text, jsonl_texts
-from .parquet import column_texts
 from .paths import file_name, files_of, open_path, size_of
-from .prefetch import PrefetchQueue
+from .rows import column_texts, field_text, jsonl_texts
 from .source import CorpusLike, Source
 from .streams import (
     check_encoding,
@@ -35,7 +33,7 @@ from .streams import (
     transcoded,
 )
 
-__all__ = ["GROUP_BYTES", "ReadStats", "Reader", "ResolvedSource", "check_documents", "check_expansion"]
+__all__ = ["GROUP_BYTES", "ReadStats", "ResolvedSource", "SourceReader", "check_documents", "check_expansion"]
 
 ROW_SUFFIXES = (".jsonl", ".ndjson")
 MAX_PATH = 4096  # longest path on Linux, longer than on other systems; a longer document cannot be a file name
@@ -117,7 +115,7 @@ class ResolvedSource:
         return not hasattr(place, "read") and not isinstance(place, Iterator)
 
 
-class Reader:
+class SourceReader:
     """Reads sources into chunks and updates `stats` and `handler`."""
 
     def __init__(self, stats: ReadStats, handler: ErrorHandler, group_bytes: int, queue: PrefetchQueue | None) -> None:

@@ -1,0 +1,183 @@
+"""Rows → text of one field: JSON Lines, Parquet, and mappings (rows of `datasets`, or any `dict`).
+
+The core parses blocks of JSON lines. Lines that it cannot parse take the slow path, `json.loads`, which has the final
+decision and supplies the error message.
+
+Parquet is read row group by row group, some rows at a time, in the memory of the pages of one column and of one batch.
+pyarrow decodes without its threads, because counting runs at the same time and uses all cores.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from .._core import find_invalid_text, read_rows
+from ..errors import FormatError, JetonError, MissingDependencyError, UnsupportedFeatureError
+from .error_policy import ErrorHandler
+from .streams import LineBlock
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["column_texts", "field_text", "jsonl_texts"]
+
+
+class _BadRowError(Exception):
+    """A row without a text, with the kind of the error."""
+
+    def __init__(self, kind: str, words: str) -> None:
+        super().__init__(words)
+        self.kind = kind
+
+
+def jsonl_texts(
+    lines: LineBlock, field: str, name: str, handler: ErrorHandler
+) -> tuple[list[bytes], range | list[int]]:
+    """The texts of JSON lines, with their line numbers. Blank lines are ignored."""
+    texts = read_rows(lines.data, field)
+    numbers = range(lines.first, lines.first + len(texts))
+    if None not in texts:
+        return [text for text in texts if text is not None], numbers
+    kept, kept_numbers, offset = [], [], lines.offset
+    for number, text, line in zip(numbers, texts, lines.data.split(b"\n"), strict=False):
+        looked_at = _look_again(line, number, field, name, handler, offset) if text is None else text
+        offset += len(line) + 1
+        if looked_at is not None:
+            kept.append(looked_at)
+            kept_numbers.append(number)
+    return kept, kept_numbers
+
+
+def field_text(row: Mapping[str, object], field: str, source: str, handler: ErrorHandler) -> bytes | None:
+    """The text of a row that is a mapping, or None if it is skipped."""
+    try:
+        text = _text(row, field)
+    except _BadRowError as bad:
+        handler.skip(bad.kind, source, FormatError(f"{source}: {bad}", format="rows", place=source))
+        return None
+    return handler.encode(text, source, file="corpus")
+
+
+def _look_again(line: bytes, number: int, field: str, name: str, handler: ErrorHandler, offset: int) -> bytes | None:
+    """Slow path for a line that the core did not parse: blank, valid for Python only, or invalid."""
+    source = f"{name}:{number}"
+    checked = handler.check(line, source, file=name, offset=offset)
+    if checked is None or not checked.strip():
+        return None
+    text = checked.decode()
+    try:
+        row = _parse(text.removeprefix("\ufeff") if number == 1 else text)
+        found = _text(row, field)
+    except _BadRowError as bad:
+        error: JetonError = FormatError(f"{source}: {bad}", format="jsonl", place=f"line {number}")
+        handler.skip(bad.kind, source, error)
+        return None
+    return handler.encode(found, source, file=name)
+
+
+def _parse(text: str) -> object:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise _BadRowError("not a JSON row", f"not a JSON row ({error})") from None
+
+
+def _text(row: object, field: str) -> str:
+    if not isinstance(row, Mapping):
+        raise _BadRowError("not an object", f"the row is a {_json_type(row)}, expected an object")
+    value = row.get(field)
+    if isinstance(value, str):
+        return value
+    if field in row:
+        words = f"the field {field!r} is a {_json_type(value)}, expected a string"
+        raise _BadRowError(f"without a string in {field!r}", words)
+    fields = ", ".join(map(repr, list(row)[:8])) or "none"
+    words = f"the row has no field {field!r} (it has: {fields}); name the right one with field="
+    raise _BadRowError(f"without the field {field!r}", words)
+
+
+def _json_type(value: object) -> str:
+    """Name of a Python value's type in JSON."""
+    names = {dict: "object", list: "list", str: "string", bool: "truth value", type(None): "null"}
+    return names.get(type(value), "number" if isinstance(value, int | float) else type(value).__name__)
+
+
+ROWS_AT_A_TIME = 2048
+BUFFER_BYTES = 1 << 20
+
+
+def column_texts(
+    raw: BinaryIO, field: str, name: str, handler: ErrorHandler
+) -> Iterator[tuple[list[bytes], range | list[int], float]]:
+    """Yields texts, their row numbers (from 1), and the share of the file read so far.
+
+    Raises:
+        FormatError: corrupt Parquet, a missing column, or a column without text.
+        MissingDependencyError: pyarrow is not installed.
+    """
+    try:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+    except ImportError:
+        message = "reading .parquet needs the package pyarrow: pip install 'jeton[data]'"
+        raise MissingDependencyError(message, extra="data") from None
+    try:
+        with pq.ParquetFile(raw, buffer_size=BUFFER_BYTES) as file:
+            _check_column(pa, file.schema_arrow, field, name)
+            total, done = max(1, file.metadata.num_rows), 0
+            for batch in file.iter_batches(ROWS_AT_A_TIME, columns=[field], use_threads=False):
+                texts = _bytes(pa, batch.column(field))
+                numbers = range(done + 1, done + 1 + len(texts))
+                done += len(texts)
+                yield *_valid_texts(texts, numbers, field, name, handler), done / total
+    except pa.ArrowNotImplementedError as error:
+        raise UnsupportedFeatureError(f"{name}: {error}", format="parquet", feature=str(error)) from None
+    except (pa.ArrowException, OSError) as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise  # an I/O error: for corrupt data pyarrow raises OSError without errno
+        raise FormatError(f"{name}: corrupt Parquet data ({error})", format="parquet") from None
+
+
+def _check_column(pa: Any, schema: pa.Schema, field: str, name: str) -> None:
+    if schema.names.count(field) != 1:
+        found = ", ".join(map(repr, schema.names[:8])) or "none"
+        message = f"{name}: no column {field!r} (there are: {found}); name the right one with field="
+        raise FormatError(message, format="parquet", place="schema")
+    kind = schema.field(field).type
+    inner = kind.value_type if pa.types.is_dictionary(kind) else kind
+    looks = (pa.types.is_string, pa.types.is_large_string, pa.types.is_binary, pa.types.is_large_binary)
+    if not any(is_text(inner) for is_text in looks):
+        message = f"{name}: the column {field!r} is of type {kind}, expected a string"
+        raise FormatError(message, format="parquet", place="schema")
+
+
+def _bytes(pa: Any, column: Any) -> list[bytes | None]:
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    texts: list[bytes | None] = column.cast(pa.large_binary()).to_pylist()
+    return texts
+
+
+def _valid_texts(
+    texts: list[bytes | None], numbers: range, field: str, name: str, handler: ErrorHandler
+) -> tuple[list[bytes], range | list[int]]:
+    """The texts that are neither null nor invalid UTF-8, with their row numbers."""
+    whole = [text for text in texts if text is not None]
+    if len(whole) == len(texts) and find_invalid_text(whole) is None:
+        return whole, numbers
+    kept, kept_numbers = [], []
+    for number, text in zip(numbers, texts, strict=True):
+        source = f"{name}:{number}"
+        if text is None:
+            error = FormatError(
+                f"{source}: the field {field!r} is a null, expected a string", format="parquet", place=f"row {number}"
+            )
+            handler.skip(f"without a string in {field!r}", source, error)
+            continue
+        checked = handler.check(text, source, file=name)
+        if checked is not None:
+            kept.append(checked)
+            kept_numbers.append(number)
+    return kept, kept_numbers

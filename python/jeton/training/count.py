@@ -1,0 +1,277 @@
+"""corpus → counts of its distinct pretokens.
+
+This module reads documents in batches. The core counts each batch on all cores with the GIL released. Counts over the
+memory limit, and those of a checkpoint, are written to disk as sorted runs (`spilling`). A result over the limit is
+memory-mapped, too (`Limits.memory`).
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from itertools import groupby
+from typing import Literal
+
+from .. import _core
+from ..arguments import strings
+from ..corpus import MAX_EXPANSION, Batch, Corpus, CorpusLike, Document, open_corpus
+from ..definition import Component
+from ..errors import ConfigError, InvalidTextError
+from ..progress import Progress, ProgressEvent, Reporter, make_reporter
+from ..special import spell
+from ..threads import num_threads
+from .counts import Counts, Dropped
+from .limits import Limits, parse_bytes
+from .spill import Position, Spill, log_kept_counts
+from .stages import Stages
+
+__all__ = ["count", "count_pretokens"]
+
+_log = logging.getLogger("jeton")
+
+# Seconds that a batch may take to finish after Ctrl-C, so that its counts are kept.
+PATIENCE = 0.6
+
+# Seconds between checkpoints; writing one takes some tenths of a second.
+CHECKPOINT_EVERY = 30.0
+
+# Share of the memory limit that hash tables may fill before they are spilled: a growing table holds its old and new
+# slots at once, and texts need memory, too.
+TABLES_SHARE = 0.3
+
+
+def count_pretokens(
+    corpus: CorpusLike,
+    *,
+    pattern: str | None = "o200k",
+    normalizer: Sequence[Component] = (),
+    pretokenizer: Sequence[Component] | None = None,
+    special_tokens: Sequence[str] = (),
+    documents: Literal["file", "line"] = "file",
+    field: str = "text",
+    errors: Literal["strict", "replace", "skip"] = "strict",
+    encoding: str = "utf-8",
+    max_expansion: int | None = MAX_EXPANSION,
+    sample_bytes: int | None = None,
+    seed: int = 0,
+    threads: int | None = None,
+    progress: Progress = None,
+    memory_limit: int | str | None = None,
+    spill_folder: str | os.PathLike[str] | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    min_count: int = 1,
+) -> Counts:
+    """Counts the pretokens of a corpus.
+
+    Args:
+        corpus: a path, glob, folder or URL; an iterable of documents (`str`, `bytes`), rows or `Path`s; a list of
+            `Source`s, whose weights multiply their counts.
+        pattern: pre-tokenization pattern: a name or a regex. None does not split.
+        normalizer: components that rewrite each document first, as in `Definition`: ``[{"type": "NFC"}]``.
+        pretokenizer: components that split it, instead of `pattern`: ``tok.definition.pretokenizer``.
+        special_tokens: split the documents and are not counted.
+        documents: ``"file"``: a text file is one document; ``"line"``: each line is one.
+        field: field of a row (JSONL, Parquet, mapping) that holds the text.
+        errors: policy for invalid text: ``"strict"`` raises; ``"replace"`` replaces it by U+FFFD; ``"skip"`` skips
+            unreadable records. Replacements and skipped records are logged.
+        encoding: encoding of text files, streams and `bytes`: ``"gb18030"``, or another name that Python knows.
+        max_expansion: maximum ratio of decompressed to compressed size, beyond the first 4 MiB; more is refused as a
+            decompression bomb. None: no limit.
+        sample_bytes: count a sample of about this many bytes, in whole documents from all over the corpus.
+        seed: seed of the sample.
+        threads: number of threads; None: RAYON_NUM_THREADS, or all cores.
+        progress: None draws a bar in a terminal; True, False, or a function that is called with each event.
+        memory_limit: bytes, or a string such as ``"500MB"``; hash tables over the limit are spilled to disk. Default: a
+            quarter of the memory of the machine or container.
+        spill_folder: parent of the temporary folder for spilled counts. Default: the system's temporary folder.
+        checkpoint: folder in which counts are saved every 30 seconds and at Ctrl-C. The same call with the same folder
+            resumes, also after the process was killed. It is not removed.
+        min_count: pretokens with a lower count are dropped; `Counts.dropped` describes them.
+
+    Returns:
+        64-bit counts in order of first appearance. Threads, memory limit and interruptions do not change them.
+
+    Raises:
+        FileNotFoundError: a missing path; the message says how to pass text instead.
+        InvalidTextError: invalid UTF-8; names the file and the byte.
+        FormatError: a corrupt compressed file or JSONL row; a file that expands too much; a document that is too large
+            for memory; a corrupt checkpoint.
+        ConfigError: invalid options, or a checkpoint of another corpus or of other options.
+        OSError: the disk is full. A checkpoint stays as last saved.
+
+    Examples:
+        >>> import jeton
+        >>> jeton.count_pretokens(["to be or not to be"], pattern="gpt2").most_common(1)
+        [(b' be', 2)]
+        >>> jeton.count_pretokens(["To be"], pattern="gpt2", normalizer=[{"type": "Lowercase"}]).items()
+        [(b'to', 1), (b' be', 1)]
+    """
+    limits = Limits(memory_limit, spill_folder, checkpoint, min_count)
+    stages = Stages.make(pattern, normalizer, pretokenizer)
+    for token in strings(special_tokens, "special_tokens"):
+        spell(token)
+    opened = open_corpus(
+        corpus, documents=documents, field=field, errors=errors, sample_bytes=sample_bytes, seed=seed,
+        encoding=encoding, max_expansion=max_expansion,
+    )  # fmt: skip
+    with make_reporter(progress) as report:
+        return count(opened, stages, list(special_tokens), num_threads(threads), report, limits=limits)
+
+
+def count(
+    corpus: Corpus,
+    stages: Stages,
+    special_tokens: list[str],
+    threads: int,
+    report: Reporter,
+    kept: list[bytes] | None = None,
+    limits: Limits | None = None,
+) -> Counts:
+    """Counts an opened corpus, each source with its weight. Appends the documents to `kept`, if given."""
+    limits = limits or Limits()
+    batches = _batches(corpus, limits.batch_bytes, report, kept)
+    counts: Counts | None = None
+    alone = True
+    with log_kept_counts(limits.checkpoint):
+        for (group, weight), source in groupby(batches, key=lambda batch: (batch.weight_group, batch.weight)):
+            alone = corpus.num_weight_groups == 1 and weight == 1
+            own = limits if alone else limits.of_source(group)
+            counted = _count_source(source, stages, special_tokens, threads, own)
+            weighed = counted if weight == 1 else counted.scaled(weight)
+            counts = weighed if counts is None else counts + weighed
+    if counts is None:
+        counts = _count_source(iter(()), stages, special_tokens, threads, limits)
+    elif not alone and limits.min_count > 1:
+        counts = counts.without_rare(limits.min_count)
+    counts.skipped = {kind: skipped.count for kind, skipped in corpus.skipped.items()}
+    for complaint in corpus.complaints():
+        _log.warning(complaint, extra={"skipped": corpus.num_skipped})
+    if counts.dropped is not None:
+        _log.warning(
+            "dropped %d pretokens that occur less than %d times, %d occurrences of %d: the count of a pair is too low "
+            "by at most its occurrences in these",
+            *(counts.dropped.distinct, limits.min_count, counts.dropped.occurrences),
+            counts.total + counts.dropped.occurrences,
+        )
+    return counts
+
+
+def _count_source(
+    batches: Iterator[Batch], stages: Stages, special_tokens: list[str], threads: int, limits: Limits
+) -> Counts:
+    """Counts the batches of one source."""
+    options = {"stages": stages.to_json(), "special_tokens": sorted(special_tokens)}
+    folder = limits.checkpoint if limits.checkpoint is not None else limits.spill_folder
+    spill = Spill.open(folder, checkpoint=limits.checkpoint is not None, options=options)
+    try:
+        counter = _core.Counter(stages.core_json(), special_tokens=special_tokens, totals=spill.totals)
+        _CountingRun(batches, counter, spill, parse_bytes(limits.memory_limit), threads).count()
+        documents, corpus_bytes, found = counter.totals()
+        core, dropped = counter.finish(spill.runs(), limits.min_count, limits.memory())
+    finally:
+        spill.close()
+    return Counts(
+        core,
+        stages=stages,
+        documents=documents,
+        corpus_bytes=corpus_bytes,
+        special_tokens=special_tokens,
+        special_tokens_found=found,
+        dropped=Dropped(limits.min_count, *dropped) if limits.min_count > 1 else None,
+        memory_options=(limits.memory_limit, limits.spill_folder),
+    )
+
+
+def _batches(corpus: Corpus, size: int, report: Reporter, kept: list[bytes] | None) -> Iterator[Batch]:
+    """Yields the batches of a corpus and reports progress."""
+    report(ProgressEvent("count", 0, corpus.total_bytes, "B"))
+    for batch in corpus.batches(size, lambda done: report(ProgressEvent("sample", done, corpus.total_bytes, "B"))):
+        if kept is not None:
+            kept += batch.texts
+        yield batch
+        report(ProgressEvent("count", batch.bytes_read, corpus.total_bytes, "B"))
+    total = corpus.total_bytes if corpus.total_bytes is not None else corpus.bytes_read
+    report(ProgressEvent("count", corpus.bytes_read, total, "B"))
+
+
+class _CountingRun:
+    """Counting of one weight group of a corpus."""
+
+    def __init__(
+        self, batches: Iterator[Batch], counter: _core.Counter, spill: Spill, limit: int, threads: int
+    ) -> None:
+        self._batches, self._counter, self._spill, self._threads = batches, counter, spill, threads
+        self._most = int(limit * TABLES_SHARE)
+        self._began = spill.position
+        # Positions before and after the current batch: after a signal, the counter's total selects the valid one.
+        self._positions = {self._began.documents: self._began}
+        self._saved = time.monotonic()
+
+    def count(self) -> None:
+        """Counts all documents after the checkpoint."""
+        try:
+            for batch, start in self._rest():
+                self._add(batch, start)
+                if self._counter.memory()[0] > self._most or self._is_time():
+                    self._put()
+        except KeyboardInterrupt:
+            if self._spill.is_checkpoint:
+                with suppress(RuntimeError):  # the counter stopped in the middle of a batch: keep the last state
+                    self._put()
+            raise
+        if self._spill.is_checkpoint or self._spill.has_runs:
+            self._put()  # only one source may be in memory when all are merged
+
+    def _add(self, batch: Batch, start: int) -> None:
+        """Counts the documents of a batch from index `start` on."""
+        texts = batch.texts[start:] if start else batch.texts
+        before = after = self._positions[max(self._positions)]
+        if self._spill.is_checkpoint:
+            for text in texts:
+                after = after.after(Document(text, ""))
+        self._positions = {before.documents: before, after.documents: after}
+        patience = PATIENCE if self._spill.is_checkpoint else 0.0
+        try:
+            self._counter.add(texts, threads=self._threads, patience=patience)
+        except InvalidTextError as error:  # a regex that exceeds its budget of steps
+            source = batch.source(start + getattr(error, "document", 0))
+            raise InvalidTextError(f"{source}: {error}", position=error.position, source=source) from None
+
+    def _is_time(self) -> bool:
+        return self._spill.is_checkpoint and time.monotonic() - self._saved > CHECKPOINT_EVERY
+
+    def _put(self) -> None:
+        documents = self._counter.totals()[0]
+        self._spill.put(self._counter, self._positions.get(documents, Position(documents)))
+        self._saved = time.monotonic()
+
+    def _rest(self) -> Iterator[tuple[Batch, int]]:
+        """Yields the batches after the checkpoint's position, each with the index of its first uncounted document."""
+        passed = Position()
+        for batch in self._batches:
+            start = 0
+            while start < len(batch.texts) and passed.documents < self._began.documents:
+                passed = passed.after(Document(batch.texts[start], ""))
+                self._check(passed)
+                start += 1
+            if start < len(batch.texts):
+                yield batch, start
+        self._check(passed, at_end=True)
+
+    def _check(self, passed: Position, *, at_end: bool = False) -> None:
+        """Checks that the documents passed over are those that the checkpoint has counted.
+
+        Raises:
+            ConfigError: other documents.
+        """
+        began = self._began
+        is_other = passed.documents == began.documents and passed != began
+        if is_other or (at_end and passed.documents < began.documents):
+            message = (
+                f"the checkpoint {self._spill.folder} is of another corpus: its {began.documents} documents are not "
+                f"the first of this one, of which {passed.documents} were read; pass the same corpus, or another folder"
+            )
+            raise ConfigError(message, option="checkpoint")

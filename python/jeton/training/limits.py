@@ -1,0 +1,122 @@
+"""Limits of memory and disk for counting and learning.
+
+The memory limit is that of the caller, or a quarter of the available memory.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from pathlib import Path
+from typing import TypeAlias
+
+from .. import _core
+from ..arguments import file_path, integer
+from ..errors import ConfigError
+from ..machine import available
+
+__all__ = ["MAX_COUNT", "Limits", "MemoryOptions", "make_memory", "parse_bytes"]
+
+# (limit as for `parse_bytes`, folder for spilled data)
+MemoryOptions: TypeAlias = "tuple[int | str | None, str | os.PathLike[str] | None]"
+
+UNITS = {
+    "": 1,
+    "k": 10**3,
+    "m": 10**6,
+    "g": 10**9,
+    "t": 10**12,
+    "ki": 1 << 10,
+    "mi": 1 << 20,
+    "gi": 1 << 30,
+    "ti": 1 << 40,
+}
+MIN_BYTES = 1 << 20
+MAX_COUNT = (1 << 64) - 1
+
+# Size of a batch: large enough that the cost of starting threads is negligible, small enough that a batch fits into
+# memory with its counts. With a checkpoint, a batch must end soon after Ctrl-C.
+BATCH_BYTES = 64 << 20
+CHECKPOINT_BATCH_BYTES = 16 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Limits of memory and disk for counting and learning. Only `min_count` changes the result.
+
+    Attributes:
+        memory_limit: memory limit above which counts are spilled to disk, as in `count_pretokens`.
+        spill_folder: parent of the temporary folder for spilled counts.
+        checkpoint: folder from which the same call resumes; it is kept.
+        min_count: pretokens with a lower count are dropped at the end.
+    """
+
+    memory_limit: int | str | None = None
+    spill_folder: str | os.PathLike[str] | None = None
+    checkpoint: str | os.PathLike[str] | None = None
+    min_count: int = 1
+
+    def __post_init__(self) -> None:
+        """Checks the values before a corpus is opened."""
+        parse_bytes(self.memory_limit)
+        integer(self.min_count, "min_count", 0, MAX_COUNT)
+        for option in ("spill_folder", "checkpoint"):
+            if getattr(self, option) is not None:
+                file_path(getattr(self, option), option)
+
+    @property
+    def batch_bytes(self) -> int:
+        """Size of a batch of documents, in bytes."""
+        size = BATCH_BYTES if self.checkpoint is None else CHECKPOINT_BATCH_BYTES
+        return max(min(size, parse_bytes(self.memory_limit) // 16), 1 << 20)  # up to three are in memory
+
+    @property
+    def memory_options(self) -> MemoryOptions:
+        """The memory limit, and the folder for spilled data."""
+        return self.memory_limit, self.spill_folder or self.checkpoint
+
+    def memory(self) -> _core.Memory:
+        """The memory limit of the core for everything after counting."""
+        return make_memory(*self.memory_options)
+
+    def of_stage(self, name: str) -> Limits:
+        """Limits for counting the same corpus a second time: a separate checkpoint, and no dropped pretokens."""
+        checkpoint = None if self.checkpoint is None else Path(self.checkpoint, name)
+        return replace(self, checkpoint=checkpoint, min_count=1)
+
+    def of_source(self, part: int) -> Limits:
+        """Limits for one of several sources, counted separately: a separate checkpoint, and no dropped pretokens."""
+        checkpoint = None if self.checkpoint is None else Path(self.checkpoint, f"source-{part:04}")
+        return replace(self, checkpoint=checkpoint, min_count=1)
+
+
+def parse_bytes(limit: int | str | None) -> int:
+    """Parses a limit in bytes: an integer, or a string such as ``"500MB"`` or ``"2GiB"``; None: `available` / 4.
+
+    Raises:
+        ConfigError: another type or syntax, or below 1 MiB.
+
+    Examples:
+        >>> parse_bytes("500MB"), parse_bytes("1.5GiB"), parse_bytes(1 << 30)
+        (500000000, 1610612736, 1073741824)
+    """
+    if limit is None:
+        return max(available() // 4, MIN_BYTES)
+    if isinstance(limit, str):
+        match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]i?)?b?\s*", limit, re.IGNORECASE)
+        value = int(Fraction(match[1]) * UNITS[(match[2] or "").lower()]) if match else None
+    else:
+        value = limit if isinstance(limit, int) and not isinstance(limit, bool) else None
+    if value is None or not MIN_BYTES <= value < 1 << 62:
+        example = 'expected at least 1 MiB, such as 500_000_000, "500MB" or "2GiB"'
+        message = f"memory_limit={limit!r} is not a valid amount of memory: {example}"
+        raise ConfigError(message, option="memory_limit")
+    return value
+
+
+def make_memory(limit: int | str | None = None, folder: str | os.PathLike[str] | None = None) -> _core.Memory:
+    """Builds the core's memory limit, with the folder for memory-mapped files beyond it."""
+    return _core.Memory(parse_bytes(limit), os.fspath(folder or tempfile.gettempdir()))
