@@ -4,11 +4,10 @@ use std::cell::RefCell;
 
 use jeton_core::error::{Error, Result};
 use jeton_core::model::{Out, Scratch};
-use jeton_core::train::learn;
-use jeton_core::train::merge::LearnedMerge;
 use jeton_core::train::options::{KnownTokens, LearnOptions};
 use jeton_core::train::rules::{named::NamedRule, Rule};
-use jeton_core::vocab::{Kind, Vocab, MAX_BYTES};
+use jeton_core::train::{assemble, learn};
+use jeton_core::vocab::Vocab;
 use pyo3::prelude::*;
 
 use crate::counts::{read_tie_break, Counts};
@@ -100,29 +99,12 @@ pub fn learn_more(
     let next_id = vocabulary.entries.next_id();
     let known = TokenizerTokens { tokenizer: &tokenizer.0, by_character, next_id };
     let merges = run.learn(py, |watch| learn::learn_more(&counts.0, &known, &options, watch))?;
-    let mut vocabulary = Vocabulary { entries: vocabulary.entries.clone(), extras: vocabulary.extras.clone() };
-    py.detach(|| extend(&mut vocabulary, &merges)).map_err(|failed| error::plain(py, failed))?;
+    let entries = py.detach(|| assemble::with_merges(vocabulary.entries.clone(), &merges));
+    let mut extras = vocabulary.extras.clone();
+    extras.merges.extend(assemble::triples(&merges));
+    let vocabulary = Vocabulary { entries: entries.map_err(|failed| error::plain(py, failed))?, extras };
     let pair_counts = merges.iter().map(|merge| merge.count).collect();
     let corpus_tokens = merges.iter().map(|merge| merge.corpus_tokens).collect();
     let tokens_in_use = merges.iter().map(|merge| merge.tokens_in_use).collect();
     Ok((vocabulary, pair_counts, corpus_tokens, tokens_in_use))
-}
-
-fn extend(vocabulary: &mut Vocabulary, merges: &[LearnedMerge]) -> Result<()> {
-    let mut contents: std::collections::HashMap<u32, Vec<u8>> =
-        vocabulary.entries.iter().map(|(id, _, content)| (id, content.to_vec())).collect();
-    let mut spelled = 0;
-    for merge in merges {
-        let content = [merge.left, merge.right].map(|id| contents.get(&id).map_or(&[][..], Vec::as_slice)).concat();
-        spelled += content.len();
-        if spelled > MAX_BYTES {
-            return Err(Error::training(
-                "the learned tokens spell more than 1 GiB: raise min_frequency or use a pattern",
-            ));
-        }
-        vocabulary.entries.push(merge.result, Kind::Token, &content);
-        vocabulary.extras.merges.push((merge.left, merge.right, merge.result));
-        contents.insert(merge.result, content);
-    }
-    Ok(())
 }

@@ -6,13 +6,13 @@ use std::path::PathBuf;
 use std::sync::Mutex;
 
 use jeton_core::error::Error;
-use jeton_core::train::merge::{LearnedMerge, OnMerge};
+use jeton_core::tokenizer::Extras;
+use jeton_core::train::merge::OnMerge;
 use jeton_core::train::options::{LearnOptions, TieBreak};
 use jeton_core::train::rules::Rule;
-use jeton_core::train::{count, learn, sequences};
+use jeton_core::train::{assemble, count, learn, sequences};
 use jeton_core::util::cancel::KeepGoing;
 use jeton_core::vocab::alphabet::{EndOfWord, Level};
-use jeton_core::vocab::Kind;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -214,7 +214,11 @@ impl Counts {
                 "the vocabulary size leaves room for {vocab_size} entries beside the special tokens, but the alphabet alone has {num_symbols}"
             )));
         };
-        let vocabulary = py.detach(|| spell(&symbols, level, &merges)).map_err(|failed| error::plain(py, failed))?;
+        let entries = py.detach(|| assemble::from_merges(&symbols, level, &merges));
+        let vocabulary = Vocabulary {
+            entries: entries.map_err(|failed| error::plain(py, failed))?,
+            extras: Extras { merges: assemble::triples(&merges), ..Extras::default() },
+        };
         let pair_counts = merges.iter().map(|merge| merge.count).collect();
         let corpus_tokens = merges.iter().map(|merge| merge.corpus_tokens).collect();
         let tokens_in_use = merges.iter().map(|merge| merge.tokens_in_use).collect();
@@ -243,33 +247,6 @@ impl Counts {
 /// The vocabulary, the size of the alphabet, and the columns of the training log: pair counts, corpus tokens, tokens in
 /// use.
 type Learned = (Vocabulary, usize, Vec<u64>, Vec<u64>, Vec<u32>);
-
-/// The entries that symbols and merges make.
-fn spell(symbols: &sequences::Symbols, level: Level, merges: &[LearnedMerge]) -> Result<Vocabulary, Error> {
-    let mut vocabulary = Vocabulary::default();
-    let mut content = Vec::new();
-    for (id, symbol) in (symbols.first_id..).zip(&symbols.symbols) {
-        content.clear();
-        symbol.content(level, &mut content);
-        let kind = if symbol.ends_word { Kind::EndsWord } else { Kind::Token };
-        vocabulary.entries.push(id, kind, &content);
-    }
-    let mut spelled = 0;
-    for merge in merges {
-        let entry = |id: u32| vocabulary.entries.at((id - symbols.first_id) as usize);
-        let ((_, _, left), (_, kind, right)) = (entry(merge.left), entry(merge.right));
-        let content = [left, right].concat();
-        spelled += content.len();
-        if spelled > jeton_core::vocab::MAX_BYTES {
-            return Err(Error::training(
-                "the learned tokens spell more than 1 GiB: raise min_frequency or use a pattern",
-            ));
-        }
-        vocabulary.entries.push(merge.result, kind, &content);
-        vocabulary.extras.merges.push((merge.left, merge.right, merge.result));
-    }
-    Ok(vocabulary)
-}
 
 /// The name of a tie rule.
 pub fn read_tie_break(name: &str) -> PyResult<TieBreak> {

@@ -5,11 +5,21 @@ use std::collections::{HashMap, HashSet};
 use jeton_core::error::Error;
 use jeton_core::format::{hf_json, ranks};
 use jeton_core::tokenizer::Extras;
+use jeton_core::train::assemble::NumberedPieces;
 use jeton_core::vocab::{Kind, List};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::error;
+
+/// (id, kind, content) of an entry that is not learned.
+pub type ReservedEntry = (u32, u8, String);
+
+/// Entries that are not learned; without a known kind they are special tokens.
+pub fn reserved_entries(reserved: Vec<ReservedEntry>) -> List {
+    let kind = |kind| Kind::from_u8(kind).unwrap_or(Kind::Special);
+    reserved.into_iter().map(|(id, number, content)| (id, kind(number), content.into_bytes())).collect()
+}
 
 /// Entries and merges.
 #[pyclass(frozen, module = "jeton._core")]
@@ -17,6 +27,13 @@ use crate::error;
 pub struct Vocabulary {
     pub entries: List,
     pub extras: Extras,
+}
+
+impl Vocabulary {
+    /// From learned pieces, with their scores.
+    pub fn from_pieces(pieces: NumberedPieces) -> Self {
+        Self { entries: pieces.entries, extras: Extras { scores: pieces.scores, ..Extras::default() } }
+    }
 }
 
 #[pymethods]

@@ -3,6 +3,7 @@
 //! [`count`] turns documents into distinct pretokens with their counts; [`sequences`] gives them ids; [`learn`] finds
 //! the merges, or [`unigram`] the pieces. Nothing here reads files or knows about Python.
 
+pub mod assemble;
 mod bucket_queue;
 pub mod count;
 mod heap;
