@@ -12,17 +12,17 @@ use crate::util::simd::SimdLevel;
 
 /// One named pattern.
 pub(super) struct NamedPattern {
-    /// Name in the public interface.
+    /// Public name.
     pub(super) name: &'static str,
-    /// Its text in tiktoken's dialect, as published.
+    /// Published regex in tiktoken's dialect.
     pub(super) text: &'static str,
-    /// A text that means the same in Oniguruma.
+    /// Equivalent regex for Oniguruma.
     pub(super) oniguruma: &'static str,
-    /// Other published texts that cut every text alike.
+    /// Other published, equivalent regexes.
     spellings: &'static [&'static str],
     /// Scanner: one pretoken after the other.
     pub(super) scanner: Scanner,
-    /// Finder: many bytes a step.
+    /// Bit-parallel finder.
     pub(super) finder: fn(SimdLevel) -> StartFinder,
 }
 
@@ -35,7 +35,7 @@ const O200K: &str = concat!(
     r"\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+",
 );
 
-/// The patterns, oldest first.
+/// Named patterns, oldest first.
 pub(super) static NAMED: [NamedPattern; 6] = [
     NamedPattern {
         name: "gpt2",
@@ -90,34 +90,33 @@ pub(super) static NAMED: [NamedPattern; 6] = [
     },
 ];
 
-/// The pattern of that name; `r50k` is tiktoken's name for `gpt2`.
+/// Returns the pattern of a name; `r50k` is tiktoken's name for `gpt2`.
 pub(super) fn by_name(name: &str) -> Option<&'static NamedPattern> {
     let name = if name == "r50k" { "gpt2" } else { name };
     NAMED.iter().find(|named| named.name == name)
 }
 
-/// The pattern that has this text, in any of its published spellings.
+/// Returns the pattern with this regex, in any of its published spellings.
 pub(super) fn by_text(text: &str) -> Option<&'static NamedPattern> {
     NAMED.iter().find(|named| named.text == text || named.spellings.contains(&text))
 }
 
-/// Every name that [`Pretokenizer::named`](super::Pretokenizer::named) knows.
+/// Names accepted by [`Pretokenizer::named`](super::Pretokenizer::named).
 pub fn names() -> &'static [&'static str] {
     &["none", "whitespace", "gpt2", "gpt4", "cl100k", "llama3", "qwen2", "o200k"]
 }
 
-/// The text of a named pattern in tiktoken's dialect; `none` and `whitespace` have no regex.
+/// Returns the regex of a named pattern in tiktoken's dialect; `none` and `whitespace` have no regex.
 pub fn published(name: &str) -> Option<&'static str> {
     by_name(name).map(|named| named.text)
 }
 
-/// A text that cuts alike in Oniguruma with Ruby's syntax, as HF `tokenizers` runs it; its usual text where there is
-/// one.
+/// Returns an equivalent regex for Oniguruma with Ruby's syntax, as in HF `tokenizers`; the customary one if there is one.
 pub fn oniguruma(name: &str) -> Option<String> {
     by_name(name).map(|named| named.oniguruma.to_owned())
 }
 
-/// The text for Oniguruma of any pattern in tiktoken's dialect; for a named one the text it has there.
+/// Translates a pattern in tiktoken's dialect to Oniguruma; a named one to its customary regex.
 ///
 /// # Errors
 /// Returns the name of the unsupported construct, or the error of the pattern.

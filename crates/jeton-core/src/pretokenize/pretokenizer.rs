@@ -15,13 +15,13 @@ use crate::util::simd;
 /// A half-open byte range of the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Span {
-    /// Byte offset of its start.
+    /// Byte offset of the start.
     pub start: usize,
-    /// Byte offset of its end, at least one byte later.
+    /// Byte offset of the end, at least one byte later.
     pub end: usize,
 }
 
-/// The compiled pre-tokenisation. Cloning it is cheap, and threads may share it.
+/// A compiled pattern. Cloning is cheap, and threads may share it.
 #[derive(Clone)]
 pub struct Pretokenizer(pub(super) PatternKind);
 
@@ -39,12 +39,12 @@ impl Pretokenizer {
         Self(PatternKind::None)
     }
 
-    /// Words: maximal runs of characters that are not White_Space. The white space is dropped.
+    /// Words: maximal runs of characters without the property White_Space. White space is dropped.
     pub fn whitespace() -> Self {
         Self(PatternKind::Whitespace)
     }
 
-    /// One of [`patterns::names`].
+    /// Returns the pattern of a name in [`patterns::names`].
     pub fn named(name: &str) -> Option<Self> {
         match name {
             "none" => Some(Self::none()),
@@ -53,7 +53,7 @@ impl Pretokenizer {
         }
     }
 
-    /// A pattern in tiktoken's dialect. The published text of a named pattern runs as fast as its name.
+    /// Compiles a pattern in tiktoken's dialect. The published text of a named pattern is as fast as its name.
     ///
     /// # Errors
     /// `Config` if the pattern does not compile, with position and reason.
@@ -64,7 +64,7 @@ impl Pretokenizer {
         }
     }
 
-    /// The name, unless it is a regex without one.
+    /// Returns the name, unless it is a regex without one.
     pub fn name(&self) -> Option<&'static str> {
         match &self.0 {
             PatternKind::None => Some("none"),
@@ -74,8 +74,8 @@ impl Pretokenizer {
         }
     }
 
-    /// The regex in tiktoken's dialect, where there is one. A named pattern gives the text that [`patterns::published`] has for
-    /// its name, whichever spelling it was made from.
+    /// Returns the regex in tiktoken's dialect, if any; for a named pattern that of [`patterns::published`], whichever
+    /// spelling it was built from.
     pub fn pattern(&self) -> Option<&str> {
         match &self.0 {
             PatternKind::None | PatternKind::Whitespace => None,
@@ -84,14 +84,14 @@ impl Pretokenizer {
         }
     }
 
-    /// The alternatives of the regex, from left to right; none where there is no regex.
+    /// Returns the alternatives of the regex, from left to right; none without a regex.
     pub fn alternatives(&self) -> Vec<String> {
         let alternatives = self.pattern().map(Alternatives::of);
         alternatives.iter().flat_map(|alternatives| alternatives.texts().map(str::to_owned)).collect()
     }
 
-    /// For each pretoken of a text, the alternative of the regex that made it; None for what none matches, and where
-    /// there is no regex.
+    /// Returns for each pretoken of a text the alternative of the regex that matched; None for unmatched text, and without
+    /// a regex.
     pub fn alternatives_of(&self, text: &str, pretokens: &[Span]) -> Vec<Option<usize>> {
         let Some(pattern) = self.pattern() else { return vec![None; pretokens.len()] };
         let alternatives = Alternatives::of(pattern);
@@ -99,8 +99,8 @@ impl Pretokenizer {
         pretokens.iter().map(|span| finder.find(span.start, span.end)).collect()
     }
 
-    /// Returns true if what follows a boundary is split independently of what precedes it. Then a text may be cut at
-    /// any boundary and the parts be split apart. A pattern that can look back (`(?<=`, `^`, `\b`, ...) is not
+    /// Returns true if the text after a boundary is split independently of the text before it. Then a text may be divided
+    /// at any boundary and its parts split separately. A pattern that can look back (`(?<=`, `^`, `\b`, ...) is not
     /// memoryless.
     pub fn is_memoryless(&self) -> bool {
         match &self.0 {
@@ -109,12 +109,12 @@ impl Pretokenizer {
         }
     }
 
-    /// Returns true if it drops white space, so that its pretokens do not tile the text.
+    /// Returns true if white space is dropped, so that pretokens do not tile the text.
     pub(crate) fn leaves_gaps(&self) -> bool {
         matches!(self.0, PatternKind::Whitespace)
     }
 
-    /// Returns the finder of the pretokens of a text, many bytes a step, for the named patterns.
+    /// Returns the bit-parallel finder of pretoken starts, for named patterns.
     pub(crate) fn finder(&self) -> Option<StartFinder> {
         match &self.0 {
             PatternKind::Named(named) => Some((named.finder)(simd::level())),
@@ -122,8 +122,8 @@ impl Pretokenizer {
         }
     }
 
-    /// Returns the starts of pretokens, found many bytes a step with the given vector instructions or less: for tests,
-    /// which compare all levels with [`Pretokenizer::spans`]. None where there is no fast way.
+    /// Returns the starts of pretokens from the bit-parallel finder, at most at the given level of vector instructions:
+    /// for tests, which compare all levels with [`Pretokenizer::spans`]. None without a finder.
     pub fn starts_at_level(&self, text: &str, level: simd::SimdLevel) -> Option<Vec<usize>> {
         let PatternKind::Named(named) = &self.0 else { return None };
         let (finder, mut starts) = ((named.finder)(level.min(simd::level())), Starts::default());
@@ -137,13 +137,13 @@ impl Pretokenizer {
         Some(found)
     }
 
-    /// The pretokens of a text.
+    /// Iterates over the pretokens of a text.
     pub fn spans<'t>(&'t self, text: &'t str) -> Spans<'t> {
         self.spans_from(text, 0)
     }
 
-    /// The pretokens of `text[start..]`; a pattern that looks back sees the text before `start`. An offset past the end
-    /// is the end; one inside a character is the end of that character.
+    /// Iterates over the pretokens of `text[start..]`; lookbehinds see the text before `start`. An offset past the end means
+    /// the end; one inside a character, the end of that character.
     pub fn spans_from<'t>(&'t self, text: &'t str, start: usize) -> Spans<'t> {
         let start = (start..text.len()).find(|&at| text.is_char_boundary(at)).unwrap_or(text.len());
         let cutter = match &self.0 {
@@ -165,7 +165,7 @@ impl fmt::Debug for Pretokenizer {
     }
 }
 
-/// The pretokens of a text in order, until the end or the first error.
+/// Iterator over the pretokens of a text, until the end or the first error.
 #[derive(Debug)]
 pub struct Spans<'t> {
     text: &'t str,
@@ -183,7 +183,7 @@ enum SpanCutter<'t> {
     Regex {
         regex: &'t Regex,
         matcher: Matcher<'t>,
-        /// The match that comes after a gap which has just been returned.
+        /// Match after the gap that was just returned.
         found: Option<Span>,
     },
 }

@@ -27,9 +27,9 @@ pub(super) type Scanner = fn(&Classes, &[u8], usize) -> usize;
 /// Position of contractions (`'s 't 're 've 'm 'll 'd`).
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Contraction {
-    /// Pretokens of their own, lower case only.
+    /// Separate pretokens, lower case only.
     OwnLower,
-    /// Pretokens of their own, in any case.
+    /// Separate pretokens, in any case.
     Own,
     /// The end of a word, in any case.
     Suffix,
@@ -38,22 +38,22 @@ pub(super) enum Contraction {
 /// Differences between the families.
 pub(super) struct ScanRules {
     pub(super) contraction: Contraction,
-    /// The one character that may precede a word's letters: any `[^\r\n\p{L}\p{N}]` (true) or a space only, which then
-    /// may precede digits too (false).
+    /// Optional character before the letters of a word: any `[^\r\n\p{L}\p{N}]` (true), or only a space, which may then
+    /// also precede digits (false).
     pub(super) any_prefix: bool,
-    /// Words are cut by case, and marks are letters of both cases.
+    /// Words are split by case, and marks are letters of both cases.
     pub(super) cased: bool,
-    /// The longest run of digits.
+    /// Maximum number of digits in a pretoken.
     pub(super) digits: usize,
-    /// Line ends end a run of white space and belong to the symbols before them.
+    /// Line ends end a run of white space and belong to preceding symbols.
     pub(super) newlines: bool,
-    /// ... and slashes among those line ends too.
+    /// Slashes among these line ends belong to them, too.
     pub(super) slashes: bool,
     /// White space at the end of the text is one pretoken, even with a line end in it (`\s++$` comes first).
     pub(super) whole_end: bool,
 }
 
-/// A family as a type, so that each gets its own machine code with the rules folded in.
+/// A family as a type: code is monomorphized for its rules.
 pub(super) trait Family {
     const RULES: ScanRules;
 }
@@ -89,8 +89,8 @@ families! {
     Qwen2, qwen2: ScanRules { digits: 1, ..LLAMA3 };
 }
 
-/// The whole pattern: the first alternative that matches at `start`, with the order of the alternatives resolved by the
-/// class of the first character.
+/// Matches the whole pattern: the first alternative that matches at `start`, selected by the class of the first
+/// character.
 #[inline(always)]
 pub(super) fn end_of_pretoken<F: Family>(classes: &Classes, text: &[u8], start: usize) -> usize {
     let (first, length) = classes.at(text, start);
@@ -126,16 +126,16 @@ pub(super) fn end_of_pretoken<F: Family>(classes: &Classes, text: &[u8], start: 
     white_space::<F>(classes, text, start)
 }
 
-/// End of the word whose letters start at `at`, if there is one. `first` is the class of the pretoken's first
+/// Returns the end of the word whose letters start at `at`, if any. `first` is the class of the pretoken's first
 /// character: a letter when `at` is the start of the pretoken, else the prefix.
 #[inline(always)]
 fn word<F: Family>(classes: &Classes, text: &[u8], at: usize, first: u8) -> Option<usize> {
     let end = if F::RULES.cased {
         match lower_word(classes, text, at) {
             Ok(end) => end,
-            // A mark may be the prefix or a letter. As a prefix the first alternative has just failed; as a letter it
-            // matches the mark alone, for what follows is capitals without a lower-case end. It comes before the
-            // second.
+            // A mark may be the prefix or a letter. As a prefix, the first alternative has just failed; as a letter, the
+            // first alternative matches the mark alone, since capitals without a lower-case end follow. It precedes the
+            // second alternative.
             Err(_) if first & MARK != 0 => at,
             Err(end) => end,
         }
@@ -154,11 +154,11 @@ fn word<F: Family>(classes: &Classes, text: &[u8], at: usize, first: u8) -> Opti
     Some(end)
 }
 
-/// `[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+`: `Ok(end)`, or `Err(end)` of the capitals there are
-/// instead.
+/// `[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+`: `Ok(end)`, or `Err(end)` of the capitals if it
+/// does not match.
 ///
-/// The first loop reads until a lower-case letter, where the second goes on. Without one it gives back characters until
-/// the second finds one it takes, which is the last caseless one; the second cannot go beyond it, for capitals follow.
+/// The first loop reads up to a lower-case letter, where the second continues. Without one it backtracks to the last
+/// caseless character, which the second loop matches; that cannot continue, since capitals follow.
 #[inline(always)]
 fn lower_word(classes: &Classes, text: &[u8], mut at: usize) -> Result<usize, usize> {
     let mut caseless_end = None;
@@ -177,7 +177,7 @@ fn lower_word(classes: &Classes, text: &[u8], mut at: usize) -> Result<usize, us
     }
 }
 
-/// Bytes of the contraction's letters at `at`, 0 if there is none. U+017F (ſ) is an `s` where case does not count.
+/// Returns the bytes of the letters of a contraction at `at`, or 0. U+017F (ſ) is an `s` in case-insensitive patterns.
 #[inline(always)]
 pub(super) fn contraction<F: Family>(text: &[u8], at: usize) -> usize {
     let letter = |i: usize| match text.get(at + i) {
@@ -222,8 +222,8 @@ fn symbols<F: Family>(classes: &Classes, text: &[u8], at: usize) -> usize {
     end
 }
 
-/// `\s++$|\s*[\r\n]|\s+(?!\S)|\s+`, at white space: all of it at the end of the text, else to its last line end, else
-/// all but its last character, which may be the prefix of what follows.
+/// `\s++$|\s*[\r\n]|\s+(?!\S)|\s+`, at white space: all of it at the end of the text, else up to its last line end,
+/// else all except the last character, which may be the prefix of the next pretoken.
 #[inline(always)]
 fn white_space<F: Family>(classes: &Classes, text: &[u8], start: usize) -> usize {
     let (mut at, mut last, mut line_end) = (start, start, None);
@@ -246,12 +246,12 @@ fn white_space<F: Family>(classes: &Classes, text: &[u8], start: usize) -> usize
     }
 }
 
-/// End of the maximal run of characters that are not white space.
+/// Returns the end of the maximal run of characters other than white space.
 pub(super) fn end_of_word(classes: &Classes, text: &[u8], at: usize) -> usize {
     classes.run(text, at, !WHITE_SPACE)
 }
 
-/// End of the maximal run of white space.
+/// Returns the end of the maximal run of white space.
 pub(super) fn end_of_white_space(classes: &Classes, text: &[u8], at: usize) -> usize {
     classes.run(text, at, SPACE | NEWLINE)
 }

@@ -9,12 +9,12 @@ use super::matcher::Matcher;
 use super::program::{compile, Program};
 use super::syntax::parse_branches;
 
-/// The alternatives of a pattern, from left to right.
+/// Alternatives of a pattern, from left to right.
 #[derive(Debug)]
 pub(crate) struct Alternatives(Vec<(String, Program)>);
 
 impl Alternatives {
-    /// Those of a pattern that compiles as a whole; none where one of them is too large by itself.
+    /// Compiles the alternatives of a valid pattern; none if one of them alone is too large.
     pub(crate) fn of(pattern: &str) -> Self {
         let compiled = parse_branches(pattern).and_then(|branches| {
             branches.into_iter().map(|(node, at)| Ok((pattern[at].to_owned(), compile(&node)?))).collect()
@@ -22,12 +22,12 @@ impl Alternatives {
         Self(compiled.unwrap_or_default())
     }
 
-    /// Their texts.
+    /// Returns their texts.
     pub(crate) fn texts(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(|(text, _)| text.as_str())
     }
 
-    /// Finder of the alternatives of the matches of one text.
+    /// Creates a finder for the matches of one text.
     pub(crate) fn finder<'t>(&'t self, text: &'t str) -> AlternativeFinder<'t> {
         AlternativeFinder(self.0.iter().map(|(_, program)| Matcher::new(program, text, text.len())).collect())
     }
@@ -37,7 +37,7 @@ impl Alternatives {
 pub(crate) struct AlternativeFinder<'t>(Vec<Matcher<'t>>);
 
 impl AlternativeFinder<'_> {
-    /// The alternative that matches from `start` to `end`; None where no match is that, and where its budget is spent.
+    /// Returns the alternative that matches from `start` to `end`; None if there is none or its budget is exhausted.
     pub(crate) fn find(&mut self, start: usize, end: usize) -> Option<usize> {
         for (number, matcher) in self.0.iter_mut().enumerate() {
             if let Some(found) = matcher.matches(start).ok()? {

@@ -11,7 +11,7 @@
 //! match. Source: memoized backtracking as in packrat parsers and in Davis, Servant, Lee 2021, "Using selective
 //! memoization to defeat regular expression denial of service".
 
-/// Largest table: 64 MiB.
+/// Maximum number of entries: 64 MiB.
 const MAX_ENTRIES: usize = 1 << 24;
 
 pub(super) struct FailureCache {

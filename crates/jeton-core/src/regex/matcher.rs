@@ -17,28 +17,28 @@ use super::failure_cache::FailureCache;
 use super::program::{Instruction, Program, Set};
 use super::syntax::{Assertion, Greed};
 
-/// Open alternatives that a match may have: 100 MB of them. Only a group that repeats millions of times gets there.
+/// Maximum number of pending alternatives: 100 MB. Only a group that repeats millions of times reaches it.
 const MAX_OPEN: usize = 1 << 22;
 
-/// Why a search ended without an answer.
+/// Exhausted resource of a search without a result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Exhausted {
-    /// The budget of steps is spent.
+    /// The step budget.
     Steps,
-    /// More than [`MAX_OPEN`] alternatives.
+    /// The stack of [`MAX_OPEN`] alternatives.
     Alternatives,
 }
 
-/// The steps that a text of so many bytes may take.
+/// Step budget for a text of `bytes` bytes.
 ///
-/// The published patterns take fewer than ten per byte. The rest is for a user's lookaheads, which may each read a
-/// line or a paragraph again; a pattern that reads a whole document for each of its characters is stopped after about
-/// three seconds per MB.
+/// Published patterns take fewer than ten steps for each byte. The rest is for users' lookaheads, which may read a line or
+/// a paragraph repeatedly; a pattern that reads a whole document for each character is stopped after about three seconds
+/// for each MB.
 pub(super) fn budget(bytes: usize) -> u64 {
     1_000_000 + 1_000 * bytes as u64
 }
 
-/// The steps after which a search remembers its failures: more than any published pattern takes.
+/// Number of steps after which a search memoizes failures: more than any published pattern takes.
 fn free(bytes: usize) -> u64 {
     4_096 + 16 * bytes as u64
 }
@@ -47,17 +47,17 @@ fn free(bytes: usize) -> u64 {
 enum Backtrack {
     /// Another branch.
     Branch { label: u32, at: usize },
-    /// The second branch of a split whose failure is to be remembered.
+    /// The second branch of a split whose failure is memoized.
     Choice { label: u32, at: usize },
-    /// A greedy run that can give back characters, down to `low`.
+    /// A greedy run that can release characters, down to `low`.
     Shrink { label: u32, low: usize, at: usize },
-    /// A lazy run that can take another character.
+    /// A lazy run that can consume another character.
     Grow { label: u32, taken: u32, at: usize },
-    /// A possessive run, which cannot be another.
+    /// A possessive run, which has no alternatives.
     Keep { label: u32, taken: u32, at: usize },
-    /// A slot's earlier value.
+    /// Previous value of a slot.
     Slot { slot: u32, value: usize },
-    /// A choice whose alternatives have all failed by now.
+    /// A choice whose alternatives have all failed.
     Failed { key: usize },
 }
 
@@ -67,35 +67,35 @@ pub(crate) struct Matcher<'t> {
     text: &'t [u8],
     open: Vec<Backtrack>,
     slots: Vec<usize>,
-    /// Budget for now, and budget once failures are cached.
+    /// Current budget, and budget after memoization starts.
     steps: u64,
     reserve: u64,
     failures: Option<FailureCache>,
 }
 
 impl<'t> Matcher<'t> {
-    /// A matcher for the last so many bytes of the text.
+    /// Creates a matcher with a budget for `bytes` bytes.
     pub(super) fn new(program: &'t Program, text: &'t str, bytes: usize) -> Self {
         Self::with_steps(program, text, free(bytes), budget(bytes))
     }
 
-    /// A matcher that remembers its failures after `free` of its `steps`.
+    /// Creates a matcher that memoizes failures after `free` of its `steps`.
     fn with_steps(program: &'t Program, text: &'t str, free: u64, steps: u64) -> Self {
         let (text, slots, free) = (text.as_bytes(), vec![0; program.num_slots], free.min(steps));
         Self { program, text, open: Vec::new(), slots, steps: free, reserve: steps - free, failures: None }
     }
 
-    /// The first match that is not empty and starts at `start` or later: its start and end.
+    /// Returns start and end of the first match that is not empty, from `start` on.
     pub(super) fn find(&mut self, start: usize) -> Result<Option<(usize, usize)>, Exhausted> {
         self.remembering(|matcher| matcher.search::<false>(start), |matcher| matcher.search::<true>(start))
     }
 
-    /// The end of the match that starts here.
+    /// Returns the end of the match that starts at `start`.
     pub(super) fn matches(&mut self, start: usize) -> Result<Option<usize>, Exhausted> {
         self.remembering(|matcher| matcher.match_at::<false>(start), |matcher| matcher.match_at::<true>(start))
     }
 
-    /// The first way while the steps for it last, then the second, which remembers.
+    /// Runs without memoization until its steps are exhausted, then with it.
     #[inline]
     fn remembering<T>(
         &mut self,
@@ -114,7 +114,7 @@ impl<'t> Matcher<'t> {
         mindful(self)
     }
 
-    /// Two copies of what follows: most searches never remember and do not pay for it.
+    /// Compiled twice: most searches never memoize, and avoid its cost.
     #[inline(never)]
     fn search<const REMEMBERS: bool>(&mut self, start: usize) -> Result<Option<(usize, usize)>, Exhausted> {
         let mut from = start;
@@ -132,8 +132,8 @@ impl<'t> Matcher<'t> {
         Ok(())
     }
 
-    /// The key of a choice, where what follows depends on nothing but the choice and the place: not where a loop could
-    /// still end because it has not moved.
+    /// Returns the key of a choice, if its outcome depends on choice and position only: not in a loop that could still end
+    /// because it has not advanced.
     fn key(&self, label: usize, at: usize) -> Option<usize> {
         let choice = self.program.choices[label].as_ref()?;
         let has_moved = choice.mark.is_none_or(|slot| self.slots[slot] < at);
@@ -151,7 +151,7 @@ impl<'t> Matcher<'t> {
         }
     }
 
-    /// Every place of a run, back to where it had enough characters.
+    /// Memoizes all positions of a run, back to its minimum length.
     fn remember_run(&mut self, label: usize, taken: u32, mut at: usize) {
         let Instruction::Run { min, max: u32::MAX, .. } = self.program.instructions[label] else { return };
         self.remember(label, at);
@@ -176,7 +176,7 @@ impl<'t> Matcher<'t> {
         Ok(())
     }
 
-    /// End of the match that starts at `start`.
+    /// Returns the end of the match that starts at `start`.
     #[inline(always)]
     fn match_at<const REMEMBERS: bool>(&mut self, start: usize) -> Result<Option<usize>, Exhausted> {
         self.open.clear();
@@ -255,7 +255,7 @@ impl<'t> Matcher<'t> {
         self.slots[slot + 1] = at;
     }
 
-    /// Takes characters of the set; the end, if there are enough of them.
+    /// Consumes characters of the set; returns the end, if there are enough.
     #[inline(always)]
     fn run<const REMEMBERS: bool>(
         &mut self,
@@ -291,7 +291,7 @@ impl<'t> Matcher<'t> {
         Ok((!failed).then_some(at))
     }
 
-    /// Goes back to the last open alternative: where to go on.
+    /// Backtracks to the last pending alternative; returns where to continue.
     #[inline(always)]
     fn reopen<const REMEMBERS: bool>(&mut self) -> Result<Option<(usize, usize)>, Exhausted> {
         while let Some(open) = self.open.pop() {
@@ -360,7 +360,7 @@ fn is_boundary(byte: u8) -> bool {
     byte & 0xC0 != 0x80
 }
 
-/// Start of the character that ends at `at`, which is not 0.
+/// Returns the start of the character that ends at `at`, which is not 0.
 fn previous(text: &[u8], mut at: usize) -> usize {
     at -= 1;
     while !is_boundary(text[at]) {
@@ -369,7 +369,7 @@ fn previous(text: &[u8], mut at: usize) -> usize {
     at
 }
 
-/// End of the character that starts at `at`, which is not the end.
+/// Returns the end of the character that starts at `at`, which is not the end of the text.
 fn next(text: &[u8], mut at: usize) -> usize {
     at += 1;
     while text.get(at).is_some_and(|&byte| !is_boundary(byte)) {
@@ -378,7 +378,7 @@ fn next(text: &[u8], mut at: usize) -> usize {
     at
 }
 
-/// Moves back by a number of characters before `at`, if there are as many.
+/// Moves back from `at` by a number of characters, if there are as many.
 fn back(text: &[u8], mut at: usize, characters: usize) -> Option<usize> {
     for _ in 0..characters {
         if at == 0 {
@@ -389,7 +389,7 @@ fn back(text: &[u8], mut at: usize, characters: usize) -> Option<usize> {
     Some(at)
 }
 
-/// Steps per byte that a pattern takes on a text; for the tests of those who have patterns.
+/// Steps for each byte that a pattern takes on a text; for tests of other modules.
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 pub(crate) fn cost(pattern: &str, text: &str) -> f64 {

@@ -26,16 +26,16 @@ use super::program::first;
 use super::syntax::{parse, parse_set, Assertion, Class, Greed, SyntaxNode};
 use crate::util::classes::{Classes, LETTER};
 
-/// Ranges that are written out instead of a name: a line of text, and no more of the Unicode version than that.
+/// Maximum number of ranges that are written out instead of a name; limits length and dependence on the Unicode version.
 const MAX_RANGES: usize = 12;
 
 /// `ONIG_MAX_REPEAT_NUM`.
 const MAX_REPEAT: u32 = 100_000;
 
-/// `\w` as tiktoken's engine has it; Oniguruma's own lacks the joiners.
+/// `\w` of tiktoken's engine; Oniguruma's lacks the joiners.
 const WORD: &str = r"\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\x{200C}\x{200D}";
 
-/// Properties of the same name and meaning in both engines, as Unicode's short and long names in lower case.
+/// Properties with the same name and meaning in both engines: Unicode's short and long names in lower case.
 const PROPERTIES: &str = "
     l lu ll lt lm lo m mn mc me n nd nl no p pc pd ps pe pi pf po s sm sc sk so z zs zl zp c cc cf cn co
     letter uppercase_letter lowercase_letter titlecase_letter modifier_letter other_letter
@@ -46,7 +46,7 @@ const PROPERTIES: &str = "
     hiragana inherited kannada katakana khmer lao latin malayalam mongolian myanmar oriya sinhala syriac tamil telugu thaana
     thai tibetan yi";
 
-/// The text for Oniguruma.
+/// Translates a pattern to Oniguruma.
 ///
 /// # Errors
 /// Name of the unsupported construct, or the error of the pattern.
@@ -141,7 +141,7 @@ fn write_repeat(node: &SyntaxNode, (min, max): (u32, u32), greed: Greed, out: &m
 fn holds_look(node: &SyntaxNode) -> bool {
     match node {
         SyntaxNode::Empty | SyntaxNode::Class(_) => false,
-        // Those of words and lines are written as lookarounds.
+        // Assertions of words and lines are written as lookarounds.
         SyntaxNode::Assert(assertion) => !matches!(assertion, Assertion::StartText | Assertion::EndText),
         SyntaxNode::Look { .. } => true,
         SyntaxNode::Concat(nodes) | SyntaxNode::Alternate(nodes) => nodes.iter().any(holds_look),
@@ -159,8 +159,8 @@ fn is_place(node: &SyntaxNode) -> bool {
     }
 }
 
-/// A set: as it was written if case does not change it, else its characters, else what case adds to it and takes from
-/// it (`(?i)\p{L}` gains U+0345, the mark that is the capital's iota).
+/// Writes a set: its text if it does not depend on case, else its characters, else its text with the characters that
+/// case folding adds and removes (`(?i)\p{L}` gains U+0345, the combining iota).
 fn write_class(class: &Class, out: &mut String) -> Result<(), String> {
     let ast = ast::parse::Parser::new().parse(&class.text).map_err(|error| error.kind().to_string())?;
     let plain = parse_set(&class.text, false)?;
@@ -215,7 +215,7 @@ fn write_members(set: &ast::ClassSet, out: &mut String) -> Result<(), String> {
                 ast::ClassSetBinaryOpKind::Difference => ("&&[^", "]"),
                 ast::ClassSetBinaryOpKind::SymmetricDifference => return Err("the symmetric difference ~~".to_owned()),
             };
-            // `a--b&&c` groups from the left in one engine; brackets say so to the other.
+            // `a--b&&c` is left-associative in one engine; the other needs brackets.
             out.push('[');
             write_members(&operation.lhs, out)?;
             out.push(']');
@@ -241,7 +241,7 @@ fn write_item(item: &ast::ClassSetItem, out: &mut String) -> Result<(), String> 
         ast::ClassSetItem::Bracketed(class) => write_bracketed(class, out)?,
         ast::ClassSetItem::Union(union) => union.items.iter().try_for_each(|item| write_item(item, out))?,
         ast::ClassSetItem::Ascii(class) => {
-            // Only ASCII here, all of Unicode there.
+            // ASCII here, Unicode there.
             let mut pattern = Ast::class_bracketed(ast::ClassBracketed {
                 span: class.span,
                 negated: false,
@@ -285,7 +285,7 @@ fn write_property(class: &ast::ClassUnicode, out: &mut String) -> Result<(), Str
     write_ranges(&parse_set(&text, false)?, true, out).map_err(|_| text)
 }
 
-/// The ranges themselves, in brackets unless they are one character outside of brackets; an error if they are too many.
+/// Writes ranges, in brackets unless they are one character outside of brackets; an error if there are too many.
 fn write_ranges(set: &ClassUnicode, within: bool, out: &mut String) -> Result<(), ()> {
     let ranges = set.ranges();
     if ranges.is_empty() || ranges.len() > MAX_RANGES {
@@ -309,7 +309,7 @@ fn write_ranges(set: &ClassUnicode, within: bool, out: &mut String) -> Result<()
     Ok(())
 }
 
-/// A character as itself: escaped if it could mean something, by number if it cannot be seen.
+/// Writes a character: escaped if it is a metacharacter, by number if it is invisible.
 fn push_char(c: char, out: &mut String) {
     match c {
         '\n' => out.push_str(r"\n"),
@@ -324,7 +324,7 @@ fn push_char(c: char, out: &mut String) {
         }
         c if c.is_ascii_graphic() || is_letter(c) => out.push(c),
         c => {
-            let _ = write!(out, "\\x{{{:X}}}", u32::from(c)); // a String takes every write
+            let _ = write!(out, "\\x{{{:X}}}", u32::from(c)); // writing to a String never fails
         }
     }
 }

@@ -14,50 +14,50 @@ use regex_syntax::hir::ClassUnicode;
 use super::syntax::{parse_set, Assertion, Greed, Refusal, SyntaxNode};
 use crate::util::classes::decode;
 
-/// Enough for thousands of literals, and small enough to compile in milliseconds.
+/// Maximum number of instructions: thousands of literals, compiled in milliseconds.
 const MAX_INSTRUCTIONS: usize = 50_000;
 
 /// Index of an instruction.
 pub(super) type Label = usize;
 
-/// One instruction. Those that do not say where to go on go on with the next.
+/// One instruction. Execution continues with the next one unless a target is given.
 #[derive(Debug)]
 pub(super) enum Instruction {
     /// One character of the set.
     One(usize),
     /// `min` to `max` characters of the set.
     Run { set: usize, min: u32, max: u32, greed: Greed },
-    /// Go on there.
+    /// Continue at the label.
     Jump(Label),
-    /// Go on at `first`, or if that fails at `second`. `guard` holds every character that `first` can start with.
+    /// Continue at `first`, or if that fails at `second`. `guard`: all characters with which `first` can start.
     Split { first: Label, second: Label, guard: Option<usize> },
-    /// Note the place in a slot.
+    /// Store the position in a slot.
     Mark(usize),
-    /// Leave the loop if nothing was matched since the mark.
+    /// Exit the loop if it has not advanced since the mark.
     Moved { slot: usize, exit: Label },
-    /// Note the place and how many alternatives are open, in two slots.
+    /// Store the position and the number of pending alternatives in two slots.
     Begin(usize),
-    /// Forget the alternatives that were opened since.
+    /// Discard the alternatives added since `Begin`.
     Commit(usize),
-    /// As `Commit`, and goes back to the position.
+    /// As `Commit`, and return to the stored position.
     Return(usize),
-    /// As `Begin`, with one alternative: go on there if what follows fails.
+    /// As `Begin`, with one alternative: continue at `after` if the body fails.
     BeginNot { slot: usize, after: Label },
-    /// Fails: the body of a `BeginNot` has matched.
+    /// Fail: the body of a `BeginNot` has matched.
     Fail(usize),
-    /// Moves back by a number of characters.
+    /// Move back by a number of characters.
     Back(usize),
-    /// A place.
+    /// Check an assertion.
     Assert(Assertion),
-    /// The end.
+    /// End of the pattern.
     Match,
 }
 
-/// A set of characters, made for asking.
+/// A set of characters with a fast membership test.
 #[derive(Debug)]
 pub(super) struct Set {
     ascii: [bool; 128],
-    /// The other characters: ranges in order, first and last.
+    /// Other characters: ranges in order, inclusive.
     wide: Vec<(u32, u32)>,
 }
 
@@ -77,7 +77,7 @@ impl Set {
         Self { ascii, wide }
     }
 
-    /// End of the character that starts at `at`, if there is one and it is in the set.
+    /// Returns the end of the character that starts at `at`, if it is in the set.
     #[inline(always)]
     pub(super) fn accepts(&self, text: &[u8], at: usize) -> Option<usize> {
         let byte = *text.get(at)?;
@@ -99,22 +99,22 @@ impl Set {
 pub(super) struct Program {
     pub(super) instructions: Vec<Instruction>,
     pub(super) sets: Vec<Set>,
-    /// Returns the number of slots that the instructions use.
+    /// Number of slots.
     pub(super) num_slots: usize,
-    /// For each instruction, the choice that it is, if its failures can be remembered.
+    /// For each instruction, its choice, if its failures can be memoized.
     pub(super) choices: Vec<Option<Choice>>,
     pub(super) num_choices: usize,
-    /// The set of `\w`, where a word boundary asks for it.
+    /// The set of `\w`, if a word boundary needs it.
     pub(super) word: Option<usize>,
-    /// Returns true if an instruction looks at what precedes the match.
+    /// True if an instruction reads text before the match.
     pub(super) looks_back: bool,
 }
 
-/// A split, or a run of any length: what every loop passes through.
+/// A split, or a run of variable length: each loop contains one.
 #[derive(Debug)]
 pub(super) struct Choice {
     pub(super) number: usize,
-    /// The slot of the innermost loop around it that has a mark, within the same lookaround or atomic group.
+    /// Slot of the innermost enclosing loop with a mark, within the same lookaround or atomic group.
     pub(super) mark: Option<usize>,
 }
 
@@ -142,7 +142,7 @@ struct Compiler {
     program: Program,
     /// ranges of a set -> its index
     set_of: HashMap<Vec<(char, char)>, usize>,
-    /// Returns [`Choice::mark`] of the code compiled now.
+    /// [`Choice::mark`] of the code that is being compiled.
     mark: Option<usize>,
 }
 
@@ -188,7 +188,7 @@ impl Compiler {
         })
     }
 
-    /// The characters that a match of `node` can start with, unless it can be empty.
+    /// Returns the characters with which a match of `node` can start, unless it can be empty.
     fn guard(&mut self, node: &SyntaxNode) -> Option<usize> {
         let mut class = ClassUnicode::empty();
         let can_be_empty = first(node, &mut class);
@@ -237,8 +237,8 @@ impl Compiler {
         Ok(())
     }
 
-    /// The branches of `node`, of what lies ahead or of a lookbehind, whose branches begin further back and cannot be
-    /// guarded by what comes next. A node that is no alternation is one branch.
+    /// Compiles the branches of `node`. Those of a lookbehind (`ahead` false) begin further back, so the next character
+    /// cannot guard them. A node that is not an alternation is one branch.
     fn alternate(&mut self, node: &SyntaxNode, ahead: bool) -> Result<(), Refusal> {
         let branch = if ahead { Self::node } else { Self::behind };
         let branches =
@@ -260,11 +260,11 @@ impl Compiler {
         Ok(())
     }
 
-    /// `min` copies, then either a loop or optional copies within each other.
+    /// Compiles `min` copies, then either a loop or nested optional copies.
     fn repeat(&mut self, node: &SyntaxNode, min: u32, max: u32, lazy: bool) -> Result<(), Refusal> {
         let guard = self.guard(node).filter(|_| !lazy);
         let before = self.here();
-        // A loop needs a copy of its own only where it may be skipped: `x+` is one copy that repeats itself.
+        // A loop needs a separate copy only if it may be skipped: `x+` is one copy that repeats.
         for _ in 0..if max == u32::MAX { min.saturating_sub(1) } else { min } {
             self.node(node)?;
             if self.here() == before {
@@ -304,7 +304,7 @@ impl Compiler {
         Ok(())
     }
 
-    /// A choice between what follows and a place not known yet.
+    /// Emits a choice between the next instruction and a target that is set later.
     fn split(&mut self, lazy: bool, guard: Option<usize>) -> Result<Label, Refusal> {
         let next = self.here() + 1;
         let (first, second) = if lazy { (UNKNOWN, next) } else { (next, UNKNOWN) };
@@ -340,7 +340,7 @@ impl Compiler {
         Ok(())
     }
 
-    /// One branch of a lookbehind: as many characters back as it is wide, then the branch, which ends where it began.
+    /// Compiles one branch of a lookbehind: moves back by its width, then matches it.
     fn behind(&mut self, node: &SyntaxNode) -> Result<(), Refusal> {
         let Some(width) = width(node) else { return refuse("a lookbehind of no fixed width") };
         self.emit(Instruction::Back(width))?;
@@ -348,14 +348,14 @@ impl Compiler {
     }
 }
 
-/// A target that is not known yet.
+/// Placeholder of a target that is set later.
 const UNKNOWN: Label = usize::MAX;
 
 fn refuse<T>(what: impl Into<String>) -> Result<T, Refusal> {
     Err(Refusal { what: what.into(), at: 0 })
 }
 
-/// The set, if `node` always matches exactly one character and which way does not matter.
+/// Returns the set, if `node` always matches exactly one character.
 fn as_class(node: &SyntaxNode) -> Option<ClassUnicode> {
     match node {
         SyntaxNode::Class(class) => Some(class.set.clone()),
@@ -367,7 +367,7 @@ fn as_class(node: &SyntaxNode) -> Option<ClassUnicode> {
     }
 }
 
-/// Adds the characters that a match of `node` can start with; true if it can be empty.
+/// Adds the characters with which a match of `node` can start; returns true if it can be empty.
 pub(super) fn first(node: &SyntaxNode, class: &mut ClassUnicode) -> bool {
     match node {
         SyntaxNode::Empty | SyntaxNode::Look { .. } | SyntaxNode::Assert(_) => true,
@@ -382,7 +382,7 @@ pub(super) fn first(node: &SyntaxNode, class: &mut ClassUnicode) -> bool {
     }
 }
 
-/// The number of characters that every match of `node` has, if it is the same.
+/// Returns the number of characters of all matches of `node`, if it is constant.
 fn width(node: &SyntaxNode) -> Option<usize> {
     match node {
         SyntaxNode::Empty | SyntaxNode::Look { .. } | SyntaxNode::Assert(_) => Some(0),

@@ -13,48 +13,48 @@ use std::ops::Range;
 
 use regex_syntax::hir::{Class as HirClass, ClassUnicode, ClassUnicodeRange, HirKind};
 
-/// A part of a pattern.
+/// Node of the syntax tree.
 #[derive(Debug, Clone)]
 pub(super) enum SyntaxNode {
     /// The empty text.
     Empty,
     /// One character.
     Class(Class),
-    /// One after the other.
+    /// Concatenation.
     Concat(Vec<SyntaxNode>),
-    /// The first that leads to a match.
+    /// Alternation, leftmost first.
     Alternate(Vec<SyntaxNode>),
-    /// `min` to `max` times; `max` is `u32::MAX` for no limit.
+    /// Repetition, `min` to `max` times; `max` is `u32::MAX` for no limit.
     Repeat { node: Box<SyntaxNode>, min: u32, max: u32, greed: Greed },
-    /// The first way the body matches, and no other.
+    /// Atomic group: only the first match of the body.
     Atomic(Box<SyntaxNode>),
-    /// Lookaround: the body matches what follows (or precedes), or does not.
+    /// Lookahead or lookbehind, possibly negated.
     Look { node: Box<SyntaxNode>, ahead: bool, negated: bool },
-    /// A place.
+    /// Assertion about a position.
     Assert(Assertion),
 }
 
 /// A set of characters.
 #[derive(Debug, Clone)]
 pub(super) struct Class {
-    /// The characters, with case folding done.
+    /// Characters after case folding.
     pub(super) set: ClassUnicode,
-    /// The class as `regex-syntax` made it, before case folding.
+    /// Class before case folding, in the notation of `regex-syntax`.
     pub(super) text: String,
 }
 
-/// Number of repeats that is tried first, and whether the others are tried.
+/// Order in which numbers of repetitions are tried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Greed {
-    /// Most first.
+    /// Maximum first.
     Greedy,
-    /// Fewest first.
+    /// Minimum first.
     Lazy,
-    /// Most only.
+    /// Maximum only.
     Possessive,
 }
 
-/// A place between two characters.
+/// Assertion about the position between two characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Assertion {
     /// `\A`, and `^` without the flag `m`.
@@ -71,25 +71,25 @@ pub(super) enum Assertion {
     NotWordBoundary,
 }
 
-/// Why a pattern is not taken.
+/// Reason for refusing a pattern.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Refusal {
     /// Unsupported construct, or error.
     pub(super) what: String,
-    /// Byte of the pattern.
+    /// Byte offset in the pattern.
     pub(super) at: usize,
 }
 
 type Parsed<T> = Result<T, Refusal>;
 
-/// Groups within groups: the limit of tiktoken's engine.
+/// Maximum nesting of groups, that of tiktoken's engine.
 const MAX_DEPTH: usize = 64;
 
-/// Bytes of a pattern. The longest that is published has some four hundred; each class in it takes up to a tenth of a
+/// Maximum bytes of a pattern. The longest published one has about four hundred; each class takes up to a tenth of a
 /// millisecond.
 const MAX_BYTES: usize = 1 << 15;
 
-/// The tree of a pattern.
+/// Parses a pattern.
 pub(super) fn parse(pattern: &str) -> Parsed<SyntaxNode> {
     let mut branches = parse_branches(pattern)?;
     Ok(match branches.len() {
@@ -98,7 +98,7 @@ pub(super) fn parse(pattern: &str) -> Parsed<SyntaxNode> {
     })
 }
 
-/// The alternatives of a pattern: for each its tree, and its bytes in the pattern.
+/// Parses the alternatives of a pattern: tree and byte range of each.
 pub(super) fn parse_branches(pattern: &str) -> Parsed<Vec<(SyntaxNode, Range<usize>)>> {
     let mut parser = Parser { pattern, at: 0, depth: 0, flags: Flags::default() };
     if pattern.len() > MAX_BYTES {
@@ -118,7 +118,7 @@ pub(super) fn parse_branches(pattern: &str) -> Parsed<Vec<(SyntaxNode, Range<usi
     Ok(branches)
 }
 
-/// Returns the set of a class text. `text` is one class, property, escape or literal in `regex-syntax`'s notation.
+/// Returns the set of one class. `text` is one class, property, escape or literal in `regex-syntax`'s notation.
 pub(super) fn parse_set(text: &str, ignore_case: bool) -> Result<ClassUnicode, String> {
     let mut builder = regex_syntax::ParserBuilder::new();
     let hir = builder.case_insensitive(ignore_case).build().parse(text).map_err(|error| match error {
@@ -169,7 +169,7 @@ impl Parser<'_> {
         self.rest().chars().next()
     }
 
-    /// Takes `text` if it comes next.
+    /// Consumes `text` if it is next.
     fn eat(&mut self, text: &str) -> bool {
         let found = self.rest().starts_with(text);
         if found {
@@ -178,7 +178,7 @@ impl Parser<'_> {
         found
     }
 
-    /// Takes the characters up to `end`, and `end`.
+    /// Consumes the characters up to and including `end`.
     fn until(&mut self, end: char, what: &str) -> Parsed<String> {
         let Some(length) = self.rest().find(end) else { return self.refuse(format!("{what} without its `{end}`")) };
         let text = self.rest()[..length].to_owned();
@@ -186,7 +186,7 @@ impl Parser<'_> {
         Ok(text)
     }
 
-    /// Skips comments, and white space where the flag `x` says so.
+    /// Skips comments, and white space under the flag `x`.
     fn skip(&mut self) -> Parsed<()> {
         loop {
             if self.eat("(?#") {
@@ -235,7 +235,7 @@ impl Parser<'_> {
         })
     }
 
-    /// An atom and its quantifier.
+    /// Parses an atom and its quantifier.
     fn piece(&mut self) -> Parsed<SyntaxNode> {
         let atom = self.atom()?;
         self.skip()?;
@@ -246,7 +246,7 @@ impl Parser<'_> {
             Some('{') => {
                 let start = self.at;
                 match self.interval()? {
-                    // The last character of the interval is taken below, like that of the others.
+                    // The last character of the interval is consumed below, like those of other quantifiers.
                     Some(bounds) => {
                         self.at -= 1;
                         bounds
@@ -278,7 +278,7 @@ impl Parser<'_> {
         Ok(if lazy && possessive { SyntaxNode::Atomic(Box::new(repeat)) } else { repeat })
     }
 
-    /// `{n}`, `{n,}`, `{,m}` or `{n,m}`; anything else that begins with a brace is text.
+    /// `{n}`, `{n,}`, `{,m}` or `{n,m}`; any other brace is text.
     fn interval(&mut self) -> Parsed<Option<(u32, u32)>> {
         self.at += 1;
         self.skip()?;
@@ -382,7 +382,7 @@ impl Parser<'_> {
         })
     }
 
-    /// The flags after `(?`; true when they end in `)` and hold for what follows, false when a body follows.
+    /// Parses flags after `(?`; returns true if they end in `)` and apply to the rest, false if a body follows.
     fn flags(&mut self) -> Parsed<bool> {
         let start = self.at;
         let mut on = true;
@@ -410,7 +410,7 @@ impl Parser<'_> {
         }
     }
 
-    /// An escape outside of brackets.
+    /// Parses an escape outside of brackets.
     fn escape(&mut self) -> Parsed<SyntaxNode> {
         let assertion = match self.rest().chars().nth(1) {
             Some('A') => Some(Assertion::StartText),
@@ -433,7 +433,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Reads an escape of characters, inside or outside of brackets.
+    /// Parses an escape of characters, inside or outside of brackets.
     fn escaped_class(&mut self) -> Parsed<Escape> {
         let start = self.at;
         self.at += 1;
@@ -476,7 +476,7 @@ impl Parser<'_> {
         Ok(Escape::Literal(c))
     }
 
-    /// `digits` hexadecimal digits, or any number of them in braces.
+    /// Parses `digits` hexadecimal digits, or any number in braces.
     fn hex(&mut self, digits: usize) -> Parsed<char> {
         let is_hex = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_hexdigit());
         let text = if self.eat("{") {
@@ -490,7 +490,7 @@ impl Parser<'_> {
         code.and_then(char::from_u32).map_or_else(|| self.refuse(format!("the code point {text:?}")), Ok)
     }
 
-    /// A set in brackets, rewritten for `regex-syntax`, which knows fewer escapes.
+    /// Parses a set in brackets, translated for `regex-syntax`, which has fewer escapes.
     fn bracketed(&mut self) -> Parsed<SyntaxNode> {
         let mut text = String::new();
         let mut open = 0;
@@ -526,7 +526,7 @@ impl Parser<'_> {
     }
 }
 
-/// Parses an escape.
+/// A parsed escape.
 enum Escape {
     Literal(char),
     Class(String),

@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use crate::aligned_text::ChunkSink;
 
-/// A part of a piece: a match, or what lies between two matches. A match may be empty; what lies between may not.
+/// Range of a chunk: a match, which may be empty, or the text between two matches, which is not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Stretch {
     pub(super) start: usize,
@@ -17,24 +17,24 @@ pub(super) struct Stretch {
 /// Handling of matches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 pub(super) enum Behavior {
-    /// Away.
+    /// Matches are removed.
     Removed,
-    /// Each is a part of its own.
+    /// Each match is a separate chunk.
     Isolated,
-    /// The first of a row joins the text before it.
+    /// The first of adjacent matches joins the preceding text.
     MergedWithPrevious,
-    /// The last of a row joins the text after it.
+    /// The last of adjacent matches joins the following text.
     MergedWithNext,
-    /// Those in a row are one part.
+    /// Adjacent matches are one chunk.
     Contiguous,
 }
 
-/// The parts that stay of one piece, from stretches that tile it.
+/// Builds the chunks of one chunk from the ranges that tile it.
 #[derive(Debug)]
 pub(super) struct Cutter<'p, 'd> {
     parts: &'p mut ChunkSink<'d>,
     behavior: Behavior,
-    open: Option<Stretch>, // a part that what follows may still join, and what its last stretch is
+    open: Option<Stretch>, // chunk that the next range may still join, with its last range
 }
 
 impl<'p, 'd> Cutter<'p, 'd> {
@@ -42,7 +42,7 @@ impl<'p, 'd> Cutter<'p, 'd> {
         Self { parts, behavior, open: None }
     }
 
-    /// The next stretch.
+    /// Adds the next range.
     #[inline]
     pub(super) fn push(&mut self, next: Stretch) {
         let joins = |open: Stretch| match self.behavior {
@@ -63,7 +63,7 @@ impl<'p, 'd> Cutter<'p, 'd> {
         }
     }
 
-    /// No stretch follows.
+    /// Completes the last chunk.
     #[inline]
     pub(super) fn finish(&mut self) {
         if let Some(Stretch { start, end, .. }) = self.open.take() {

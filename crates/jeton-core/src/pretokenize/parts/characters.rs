@@ -20,8 +20,8 @@ use crate::util::atomic_cell::made_once;
 /// A set of characters.
 #[derive(Debug)]
 pub(super) struct Characters {
-    low: Box<[u64; 1 << 10]>,  // a bit for each up to U+FFFF
-    ranges: Vec<(char, char)>, // in order, first and last
+    low: Box<[u64; 1 << 10]>,  // bit set of characters up to U+FFFF
+    ranges: Vec<(char, char)>, // in order, inclusive
 }
 
 impl Characters {
@@ -47,7 +47,7 @@ impl Characters {
     }
 }
 
-/// Punctuation, and the symbols of ASCII.
+/// Punctuation, and ASCII symbols.
 pub(super) fn punctuation() -> &'static Characters {
     static SET: OnceLock<Characters> = OnceLock::new();
     made_once(&SET, || Characters::new(r"[!-/:-@\[-`{-~\x{166D}\x{111C9}[\p{P}&&\p{age=8.0}]]"))
@@ -59,25 +59,25 @@ pub(super) fn number() -> &'static Characters {
     made_once(&SET, || Characters::new(NUMBER))
 }
 
-/// Unicode 17 has 13 numbers more.
+/// Numbers of Unicode 17: 13 more than in 16.
 const NUMBER: &str = r"[\p{N}\x{11DE0}-\x{11DE9}\x{16FF4}-\x{16FF6}]";
 
-/// The characters of words.
+/// Word characters.
 pub(super) fn word() -> &'static Characters {
     static SET: OnceLock<Characters> = OnceLock::new();
     made_once(&SET, || Characters::new(r"\w"))
 }
 
-/// A script, as a number; 0 goes with every script.
+/// Number of a script; 0 joins any script.
 pub type Script = u8;
 
-/// The script of each character.
+/// Table of the scripts of characters.
 #[derive(Debug)]
 pub struct Scripts {
     ranges: Vec<(char, char, Script)>, // in order
 }
 
-/// Unicode's short names. Han comes first, for others are counted as Han.
+/// Unicode's short names. Han is first, because other scripts are counted as Han.
 const SCRIPTS: &str = "
     Hani Hira Kana Adlm Aghb Ahom Arab Armi Armn Avst Bali Bamu Bass Batk Beng Bhks Bopo Brah Brai Bugi Buhd Cakm Cans Cari Cham Cher
     Copt Cprt Cyrl Deva Dsrt Dupl Egyp Elba Ethi Geor Glag Goth Gran Grek Gujr Guru Hang Hano Hatr Hebr Hluw Hmng Hung Ital Java Kali
@@ -94,12 +94,12 @@ pub const INHERITED: Script = 136;
 /// `Zyyy`: no script of its own.
 pub const COMMON: Script = 137;
 
-/// Characters with another script there than in `regex-syntax`'s tables.
+/// Characters with another script in SentencePiece's table than in `regex-syntax`'s.
 const EXCEPTIONS: [(char, char, &str); 3] =
     [('\u{589}', '\u{589}', "Zyyy"), ('\u{61C}', '\u{61C}', "Zyyy"), ('\u{953}', '\u{954}', "Deva")];
 
 impl Scripts {
-    /// The table, built on the first call.
+    /// Returns the table, built on the first call.
     pub fn get() -> &'static Self {
         static SCRIPTS: OnceLock<Scripts> = OnceLock::new();
         made_once(&SCRIPTS, Self::build)
@@ -121,14 +121,14 @@ impl Scripts {
         Self { ranges: table }
     }
 
-    /// The script of `c`; 0 for a space and for what Unicode 9 does not have.
+    /// Returns the script of `c`; 0 for a space and for characters that Unicode 9 lacks.
     pub fn of(&self, c: char) -> Script {
         let index = self.ranges.partition_point(|&(_, last, _)| last < c);
         self.ranges.get(index).filter(|&&(first, ..)| first <= c).map_or(0, |&(.., script)| script)
     }
 }
 
-/// The ranges of a class as `regex-syntax` knows it. The classes here are constants that parse (a test says so).
+/// Ranges of a class of `regex-syntax`. The classes here are valid constants, which a test checks.
 fn ranges(class: &str) -> Vec<(char, char)> {
     match regex_syntax::parse(class).map(regex_syntax::hir::Hir::into_kind) {
         Ok(HirKind::Class(Class::Unicode(set))) => set.iter().map(|range| (range.start(), range.end())).collect(),

@@ -30,7 +30,7 @@ use behavior::{Behavior, Cutter, Stretch};
 use characters::Scripts;
 use rewrite::Metaspace;
 
-/// One pre-tokenizer of HF's, or a pattern of ours.
+/// A pre-tokenizer of HF, or a pattern of ours.
 #[derive(Debug, Clone)]
 pub struct Splitter(SplitterKind);
 
@@ -57,7 +57,7 @@ enum SplitPattern {
     Regex(Pretokenizer),
 }
 
-/// A part as `tokenizer.json` spells it.
+/// A component of `tokenizer.json`.
 #[derive(Deserialize)]
 #[serde(tag = "type")]
 enum SplitterJson {
@@ -114,10 +114,10 @@ fn isolated() -> Behavior {
     Behavior::Isolated
 }
 
-/// A regex in the dialect that HF `tokenizers` runs (Oniguruma, Ruby's syntax), as a pattern of ours that cuts alike.
+/// Translates a regex of HF `tokenizers` (Oniguruma, Ruby's syntax) to an equivalent pattern of ours.
 ///
 /// # Errors
-/// `Config` with the construct whose meaning cannot be kept.
+/// `Config` with the unsupported construct.
 pub fn read_oniguruma(regex: &str) -> Result<Pretokenizer> {
     if let Some(named) = super::patterns::NAMED.iter().find(|named| named.oniguruma == regex) {
         return Ok(Pretokenizer(PatternKind::Named(named)));
@@ -126,7 +126,7 @@ pub fn read_oniguruma(regex: &str) -> Result<Pretokenizer> {
         let message = format!("the regex `{regex}` holds {what}, which is not supported");
         Error::unsupported(what, message)
     };
-    let same = to_oniguruma(regex).is_ok_and(|text| text == regex); // then it means the same in both
+    let same = to_oniguruma(regex).is_ok_and(|text| text == regex); // then its meaning is the same in both
     let text = if same { regex.to_owned() } else { ruby::read(regex).map_err(refused)? };
     let pattern = Pretokenizer::regex(&text)?;
     match &pattern.0 {
@@ -136,11 +136,11 @@ pub fn read_oniguruma(regex: &str) -> Result<Pretokenizer> {
 }
 
 impl Splitter {
-    /// Reads one part of a pre-tokenizer: HF's JSON for it (no Sequence), or `{"type":"Pattern","name":…}` or
+    /// Reads one component of a pre-tokenizer: HF's JSON (not a Sequence), or `{"type":"Pattern","name":…}` or
     /// `{"type":"Pattern","regex":…}` for a pattern of ours.
     ///
     /// # Errors
-    /// `Config` for a part that there is not, options that do not fit, and a regex that cannot be carried over.
+    /// `Config` for an unknown component, invalid options, and an unsupported regex.
     pub fn from_json(part: &str) -> Result<Self> {
         let wrong = |why: &dyn std::fmt::Display| Error::config(format!("the pre-tokenizer {part}: {why}"));
         let spelled: SplitterJson = serde_json::from_str(part).map_err(|error| wrong(&error))?;
@@ -178,7 +178,7 @@ impl Splitter {
         }))
     }
 
-    /// Reads a list of parts.
+    /// Reads a list of components.
     ///
     /// # Errors
     /// As [`Splitter::from_json`].
@@ -188,8 +188,7 @@ impl Splitter {
         parts.iter().map(|part| Self::from_json(&part.to_string())).collect()
     }
 
-    /// The pattern whose pretokens are the pieces, where the part does no more than that: a Pattern, or a Split at
-    /// isolated matches.
+    /// Returns the pattern, if the component only splits by one: a Pattern, or a Split at isolated matches.
     pub fn as_pattern(&self) -> Option<&Pretokenizer> {
         match &self.0 {
             SplitterKind::Pattern(pattern) => Some(pattern),
@@ -200,12 +199,12 @@ impl Splitter {
         }
     }
 
-    /// Returns true if it must know which chunk starts the input, so that tracing must be on.
+    /// Returns true if the component needs to know which chunk starts the input, which requires tracing.
     pub fn needs_origins(&self) -> bool {
         matches!(&self.0, SplitterKind::Metaspace(metaspace) if metaspace.needs_origins())
     }
 
-    /// Cuts every free piece of a draft, and rewrites it where the part does so.
+    /// Splits all chunks of a text except added tokens, and rewrites them if the component does.
     ///
     /// # Errors
     /// `Text` for a regex that needs too many steps; `Interrupted` when `keep_going` returns false.
@@ -270,8 +269,7 @@ impl Splitter {
     }
 }
 
-/// Cuts at the matches that `find` names; it gets the place of a piece and its text. What lies between them is filled
-/// in here.
+/// Splits at the matches that `find` yields for the position and text of a chunk. The ranges between them are added here.
 #[inline]
 fn at_stretches(
     aligned: &mut AlignedText,
@@ -301,14 +299,14 @@ fn at_stretches(
     })
 }
 
-/// Then there is nothing to cut. After some parts most pieces are.
+/// Returns true if there is nothing to split. After some components, this holds for most chunks.
 #[inline]
 fn is_one_character(text: &str) -> bool {
     let mut chars = text.chars();
     chars.next().is_some() && chars.as_str().is_empty()
 }
 
-/// Cuts at every character that `is_match` names.
+/// Splits at each character for which `is_match` returns true.
 fn at_characters(
     aligned: &mut AlignedText,
     behavior: Behavior,
@@ -354,7 +352,7 @@ fn at_text(
     cancel: &mut CancelCheck<'_>,
 ) -> Result<()> {
     at_stretches(aligned, behavior, invert, |_, text, found| {
-        // The empty text is found before, between and after all characters, there as here.
+        // The empty text matches before, between and after all characters, as in HF.
         for (at, matched) in text.match_indices(wanted) {
             cancel.check()?;
             found(at, at + matched.len());
@@ -363,12 +361,12 @@ fn at_text(
     })
 }
 
-/// `\w+|[^\w\s]+`: runs of word characters and runs of others; white space goes.
+/// `\w+|[^\w\s]+`: runs of word characters and runs of others; white space is dropped.
 fn words_and_symbols(aligned: &mut AlignedText, cancel: &mut CancelCheck<'_>) -> Result<()> {
     let word = characters::word();
     aligned.cut(|_, text, parts| {
         let mut start = 0;
-        let mut was = None; // whether the part so far is a word; none for white space
+        let mut was = None; // whether the current chunk is a word; None for white space
         for (at, c) in text.char_indices() {
             cancel.check()?;
             let is = if c.is_whitespace() { None } else { Some(word.has(c)) };
@@ -386,7 +384,7 @@ fn words_and_symbols(aligned: &mut AlignedText, cancel: &mut CancelCheck<'_>) ->
     })
 }
 
-/// Cuts where the script changes. What comes before the first character that has a script is dropped, as HF drops it.
+/// Splits at changes of the script. Text before the first character with a script is dropped, as in HF.
 fn at_scripts(aligned: &mut AlignedText, cancel: &mut CancelCheck<'_>) -> Result<()> {
     let scripts = Scripts::get();
     aligned.cut(|_, text, parts| {
@@ -404,7 +402,7 @@ fn at_scripts(aligned: &mut AlignedText, cancel: &mut CancelCheck<'_>) -> Result
     })
 }
 
-/// Cuts after every `length` characters.
+/// Splits after every `length` characters.
 fn every(length: usize, aligned: &mut AlignedText, cancel: &mut CancelCheck<'_>) -> Result<()> {
     aligned.cut(|_, text, parts| {
         let mut starts = text.char_indices().map(|(at, _)| at).step_by(length).peekable();

@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::util::cancel::CancelCheck;
 use crate::vocab::byte_alphabet::{self, stand_in};
 
-/// Puts `mark` before the next character: it takes the place of that one, which is put anew.
+/// Inserts `mark` before the next character: replaces the character by the mark, then inserts the character.
 fn prepend(mark: char, writer: &mut AlignedWriter<'_>) {
     if let Some(next) = writer.rest().chars().next() {
         writer.put(mark, 0);
@@ -18,7 +18,7 @@ fn prepend(mark: char, writer: &mut AlignedWriter<'_>) {
     }
 }
 
-/// Puts a space before every piece that does not begin with one.
+/// Inserts a space before each chunk that does not begin with one.
 pub(super) fn add_prefix_space(aligned: &mut AlignedText) -> Result<()> {
     aligned.rewrite(|text, writer| {
         if !text.starts_with(' ') {
@@ -29,7 +29,7 @@ pub(super) fn add_prefix_space(aligned: &mut AlignedText) -> Result<()> {
     })
 }
 
-/// Spells every byte of every piece as its stand-in.
+/// Spells all bytes of all chunks in the byte alphabet.
 pub(super) fn to_byte_alphabet(aligned: &mut AlignedText, cancel: &mut CancelCheck<'_>) -> Result<()> {
     aligned.rewrite(|text, writer| {
         if !writer.is_traced() {
@@ -49,17 +49,17 @@ pub(super) fn to_byte_alphabet(aligned: &mut AlignedText, cancel: &mut CancelChe
     })
 }
 
-/// Before which pieces the mark is put.
+/// Chunks before which the mark is inserted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum PrependScheme {
-    /// The piece that starts the input.
+    /// The chunk at the start of the input.
     First,
     Never,
     Always,
 }
 
-/// Metaspace's options, as files have them: old ones say `add_prefix_space` and `str_rep`.
+/// Metaspace's options in files; old ones have `add_prefix_space` and `str_rep`.
 #[derive(Deserialize)]
 pub(super) struct MetaspaceJson {
     replacement: char,
@@ -68,7 +68,7 @@ pub(super) struct MetaspaceJson {
     split: Option<bool>,
 }
 
-/// Spaces become a mark, pieces begin with one and are cut before each.
+/// Metaspace: spaces become a mark, chunks begin with one and are split before each.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Metaspace {
     mark: char,
@@ -80,14 +80,14 @@ impl Metaspace {
     pub(super) fn new(spelled: MetaspaceJson) -> std::result::Result<Self, &'static str> {
         let scheme = match (spelled.add_prefix_space, spelled.prepend_scheme) {
             (Some(false), Some(PrependScheme::Never)) => PrependScheme::Never,
-            // HF takes a missing scheme for "always", which `add_prefix_space` contradicts then, too.
+            // HF's default scheme is "always", which `add_prefix_space` then contradicts, too.
             (Some(false), _) => return Err("add_prefix_space does not fit prepend_scheme"),
             (_, scheme) => scheme.unwrap_or(PrependScheme::Always),
         };
         Ok(Self { mark: spelled.replacement, scheme, split: spelled.split.unwrap_or(true) })
     }
 
-    /// The mark, if pieces are cut before it.
+    /// Returns the mark, if chunks are split before it.
     pub(super) fn split(&self) -> Option<char> {
         self.split.then_some(self.mark)
     }

@@ -23,7 +23,7 @@ use regex_syntax::hir::{Class, HirKind};
 /// Translates the pattern to tiktoken's dialect.
 ///
 /// # Errors
-/// The name of the construct whose meaning cannot be kept.
+/// Name of the unsupported construct.
 pub(super) fn read(pattern: &str) -> Result<String, String> {
     let mut reader = PatternReader { pattern, at: 0, out: String::new(), flags: RubyFlags::default(), last: None };
     reader.alternation(0)?;
@@ -35,22 +35,22 @@ pub(super) fn read(pattern: &str) -> Result<String, String> {
 
 /// `\w` within brackets.
 const WORD: &str = r"\p{Alphabetic}\p{M}\p{Nd}\p{Pc}";
-/// Characters that `\w` matches besides outside of brackets.
+/// Additional characters of `\w` outside of brackets.
 const MORE_WORD: &str = r"\x{B2}\x{B3}\x{B9}\x{BC}-\x{BE}";
 const HEX: &str = "0-9A-Fa-f";
 
-/// Characters beyond ASCII that fold.
+/// Characters beyond ASCII with case folding.
 const WITH_CASE: &str = r"[[\p{Cased}\p{Changes_When_Casemapped}\p{Changes_When_Casefolded}]&&[^\x00-\x7F]]";
-/// Those that fold, alone or as a part of several.
+/// Characters that case folding changes, alone or in a sequence.
 const FOLDING: &str = r"[[\p{Cased}\p{Changes_When_Casemapped}\p{Changes_When_Casefolded}\p{M}\p{Lm}]&&[^\x00-\x7F]]";
 
-/// ASCII letters in a row that are the fold of one character (`ß`, `ﬁ`, `ﬆ`).
+/// Sequences of ASCII letters that are the case folding of one character (`ß`, `ﬁ`, `ﬆ`).
 const FOLDED: [&str; 5] = ["ss", "ff", "fi", "fl", "st"];
 
-/// Groups within groups.
+/// Maximum nesting of groups.
 const MAX_DEPTH: usize = 64;
 
-/// Properties of the same name and meaning in both engines, as Oniguruma compares them: without case, spaces, `-` and
+/// Properties with the same name and meaning in both engines, normalized as in Oniguruma: without case, spaces, `-` and
 /// `_`.
 const PROPERTIES: &str = "
     any assigned c cc cf cn co control format unassigned privateuse other
@@ -79,16 +79,16 @@ struct PatternReader<'p> {
     at: usize,
     out: String,
     flags: RubyFlags,
-    /// The literal before, where case does not count.
+    /// Preceding literal, in case-insensitive mode.
     last: Option<char>,
 }
 
 /// Kind of the item just read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Atom {
-    /// Something that takes characters.
+    /// Consumes characters.
     Text,
-    /// Something that takes none.
+    /// Consumes none.
     Place,
 }
 
@@ -119,7 +119,7 @@ impl PatternReader<'_> {
         found
     }
 
-    /// Takes the characters up to `end`, and `end`.
+    /// Consumes the characters up to and including `end`.
     fn until(&mut self, end: &str, what: &str) -> Result<String, String> {
         let length = self.rest().find(end).ok_or_else(|| format!("{what} without its `{end}`"))?;
         let text = self.rest()[..length].to_owned();
@@ -152,7 +152,7 @@ impl PatternReader<'_> {
         Ok(())
     }
 
-    /// One atom; none where it was a flag.
+    /// Translates one atom; None if it was a flag.
     fn atom(&mut self, depth: usize, first: bool) -> Result<Option<Atom>, String> {
         let Some(c) = self.next() else { return Ok(None) };
         let literal = std::mem::take(&mut self.last);
@@ -164,7 +164,7 @@ impl PatternReader<'_> {
             '[' => {
                 let set = self.bracketed(0)?;
                 match class(&set)?.ranges() {
-                    // Oniguruma makes a literal of it, which may fold with its neighbors.
+                    // A literal in Oniguruma, which may fold with its neighbors.
                     [only] if self.flags.ignore_case && only.start() == only.end() => {
                         self.literal(only.start(), literal)?;
                     }
@@ -228,7 +228,7 @@ impl PatternReader<'_> {
         }
     }
 
-    /// Reads a quantifier without its suffix; true for an interval.
+    /// Reads a quantifier without its suffix; the flag is true for an interval.
     fn bounds(&mut self) -> Result<Option<(String, bool)>, String> {
         match self.peek() {
             Some(c @ ('?' | '*' | '+')) => {
@@ -258,7 +258,7 @@ impl PatternReader<'_> {
         Ok(Some((text, true)))
     }
 
-    /// A group, of which the `(` is read; none where it only set a flag.
+    /// Translates a group after its `(`; None if it only set a flag.
     fn group(&mut self, depth: usize, first: bool) -> Result<Option<Atom>, String> {
         if depth == MAX_DEPTH {
             return Err(format!("groups more than {MAX_DEPTH} deep"));
@@ -309,7 +309,7 @@ impl PatternReader<'_> {
         Ok(Some(atom))
     }
 
-    /// The flags after `(?`; true when they end in `)` and hold for what follows.
+    /// Reads flags after `(?`; returns true if they end in `)` and apply to the rest.
     fn set_flags(&mut self) -> Result<bool, String> {
         let (start, mut on) = (self.at, true);
         loop {
@@ -325,7 +325,7 @@ impl PatternReader<'_> {
         }
     }
 
-    /// An escape outside of brackets, of which the backslash is read.
+    /// Translates an escape outside of brackets, after its backslash.
     fn escape(&mut self, before: Option<char>) -> Result<Atom, String> {
         let place = match self.peek() {
             Some('A') => r"\A".to_owned(),
@@ -386,14 +386,14 @@ impl PatternReader<'_> {
         }))
     }
 
-    /// A code point of so many hexadecimal digits.
+    /// Reads a code point of `digits` hexadecimal digits.
     fn code(&mut self, digits: usize) -> Result<char, String> {
         let text = self.rest().get(..digits).unwrap_or_default().to_owned();
         self.at += text.len();
         code(&text).filter(|_| text.len() == digits).ok_or_else(|| format!("the code point {text:?}"))
     }
 
-    /// A property, of which `\p` is read.
+    /// Translates a property, after `\p`.
     fn property(&mut self, negated: bool) -> Result<String, String> {
         if !self.eat("{") {
             return Err(r"\p without braces".to_owned());
@@ -412,7 +412,7 @@ impl PatternReader<'_> {
         }
     }
 
-    /// A set in brackets, of which the `[` is read, in the notation of `regex-syntax`.
+    /// Translates a set in brackets, after its `[`, to the notation of `regex-syntax`.
     fn bracketed(&mut self, depth: usize) -> Result<String, String> {
         if depth == MAX_DEPTH {
             return Err(format!("sets more than {MAX_DEPTH} deep"));
@@ -486,7 +486,7 @@ impl PatternReader<'_> {
         Ok(set)
     }
 
-    /// Writes a set, if case can be left out of account in both engines alike.
+    /// Writes a set, if case folding has the same effect in both engines.
     fn push_set(&mut self, set: &str, folds: bool) -> Result<(), String> {
         let members = class(set)?;
         if self.flags.ignore_case {
@@ -506,7 +506,7 @@ impl PatternReader<'_> {
     }
 }
 
-/// The members of `[:name:]`.
+/// Returns the members of `[:name:]`.
 fn posix(name: &str) -> Option<String> {
     Some(match name {
         "alpha" => r"\p{Alphabetic}".to_owned(),
@@ -527,7 +527,7 @@ fn posix(name: &str) -> Option<String> {
     })
 }
 
-/// `\b`, or with the signs the other way around `\B`.
+/// Returns `\b`, or with exchanged arguments `\B`.
 fn boundary(differs: &str, same: &str) -> String {
     let word = format!("[{WORD}{MORE_WORD}]");
     format!("(?:(?<={word})(?{differs}{word})|(?<!{word})(?{same}{word}))")
@@ -542,7 +542,7 @@ fn push_member(c: char, set: &mut String) {
     push_literal(c, r"\[]^-&~", set);
 }
 
-/// A character, with a backslash before it if it is one of `special`; by number if it cannot be seen.
+/// Writes a character, escaped if it is one of `special`, by number if it is invisible.
 fn push_literal(c: char, special: &str, out: &mut String) {
     match c {
         '\n' => out.push_str(r"\n"),
@@ -554,7 +554,7 @@ fn push_literal(c: char, special: &str, out: &mut String) {
     }
 }
 
-/// The characters of a set in the notation of `regex-syntax`.
+/// Parses a set in the notation of `regex-syntax`.
 fn class(set: &str) -> Result<regex_syntax::hir::ClassUnicode, String> {
     match regex_syntax::parse(set).map(regex_syntax::hir::Hir::into_kind) {
         Ok(HirKind::Class(Class::Unicode(members))) => Ok(members),

@@ -16,10 +16,10 @@ use super::Starts;
 use crate::pretokenize::scanner::{contraction, Contraction, Family};
 use crate::util::classes::{Classes, CASELESS, LETTER, LOWER, MARK, NEWLINE, NUMBER, OTHER, SPACE, UPPER};
 
-/// One mask a class, in the order of the classes' bits.
+/// One mask for each class, in the order of the classes' bits.
 type Masks = [u64; 8];
 
-/// True, as the lowest bit, if the last byte of the block before was one of these.
+/// State carried to the next block: properties of the last byte, as the lowest bit.
 #[derive(Default)]
 struct Before {
     letters: u64,
@@ -30,26 +30,26 @@ struct Before {
     blank: u64, // the space character
     absorbed: u64,
     first_symbol: u64,
-    withdrawn: u64, // in spaces whose start goes if they end in a newline
+    withdrawn: u64, // in spaces whose start is removed if they end in a newline
     capitals: u64,
     lower: u64,
     groups: u64, // starts of digit groups among the last three bytes
 }
 
-/// The classes of the first bytes of a block, which may belong to a character that began in the one before.
+/// Classes of the first bytes of a block, which may belong to a character of the previous block.
 type Spill = [u8; 4];
 
 const fn index(class: u8) -> usize {
     class.trailing_zeros() as usize
 }
 
-/// The bits of `run` from each bit of `seed` to the end of the run around it.
+/// Returns the bits of `run` from each bit of `seed` to the end of its run.
 #[inline(always)]
 fn flood(seed: u64, run: u64) -> u64 {
     ((seed & run).wrapping_add(run) ^ run | seed) & run
 }
 
-/// The masks of 64 bytes at `at`.
+/// Returns the masks of 64 bytes at `at`.
 #[inline(always)]
 fn classify<B: Block>(
     proof: B::Proof,
@@ -92,8 +92,8 @@ fn classify_wide<B: Block>(
     spill: &mut Spill,
     masks: &mut Masks,
 ) {
-    // Letters without case by their first byte alone: Han from U+5000 on and most of U+4E00 to U+4FFF, Hangul from
-    // U+B000 to U+CFFF.
+    // Caseless letters by their first byte: Han from U+5000 on and most of U+4E00 to U+4FFF, Hangul from U+B000 to
+    // U+CFFF.
     let caseless =
         block.within(0xE5, 0xE9) | block.within(0xEB, 0xEC) | block.equal(0xE4) & block.within(0xB8, 0xBF) >> 1;
     let mut kinds = [0; 64 + 4];
@@ -118,7 +118,7 @@ fn classify_wide<B: Block>(
     }
 }
 
-/// Four bytes of a text, or what there is and zeros.
+/// Loads four bytes of a text, padded with zeros.
 #[inline(always)]
 fn four(text: &[u8], at: usize) -> [u8; 4] {
     let rest = &text[at..];
@@ -126,8 +126,8 @@ fn four(text: &[u8], at: usize) -> [u8; 4] {
 }
 
 impl Starts {
-    /// Finds the starts in the first `len` bytes of `text`, which begins with a pretoken. `len` is the text's, or
-    /// divisible by 64.
+    /// Finds the starts in the first `len` bytes of `text`, which begins with a pretoken. `len` is the length
+    /// of the text, or divisible by 64.
     #[inline(always)]
     pub(super) fn algebra<F: Family, B: Block>(&mut self, proof: B::Proof, classes: &Classes, text: &[u8], len: usize) {
         let mut before = Before::default();
@@ -135,7 +135,7 @@ impl Starts {
         let mut contraction_end = 0;
         let mut at = 0;
         while at < len {
-            let mut copy = [0; 64]; // zeros are symbols, and are cut off below
+            let mut copy = [0; 64]; // zeros are symbols, which are masked below
             let bytes = match text.get(at..).and_then(|rest| rest.first_chunk()) {
                 Some(bytes) => bytes,
                 None => {
@@ -146,13 +146,13 @@ impl Starts {
             let valid = if len - at < 64 { (1 << (len - at)) - 1 } else { u64::MAX };
             let block = B::load(proof, bytes);
             let masks = classify(proof, block, classes, text, at, &mut spill).map(|mask| mask & valid);
-            let later = block.within(0x80, 0xBF); // bytes within a character
+            let later = block.within(0x80, 0xBF); // continuation bytes
             self.step::<F, B>(block, &masks, later, valid, text, at, &mut before, &mut contraction_end);
             at += 64;
         }
     }
 
-    /// One block.
+    /// Processes one block.
     #[inline(always)]
     #[allow(clippy::too_many_arguments)] // all of it lives in registers
     fn step<F: Family, B: Block>(
@@ -181,7 +181,7 @@ impl Starts {
         let after_newline = newlines << 1 | before.newlines;
         let after_blank = blank << 1 | before.blank;
 
-        // Line ends, and slashes with them, that belong to the symbols before them.
+        // Line ends, and slashes among them, that belong to preceding symbols.
         let mut absorbed = 0;
         if rules.newlines {
             let tail = if rules.slashes { newlines | block.equal(b'/') & valid } else { newlines };
@@ -189,7 +189,7 @@ impl Starts {
             absorbed = flood(seed, tail);
         }
         let symbols_left = symbols & !absorbed;
-        // Symbols with nothing glued to their front, and the byte after the first of them: it prefixes a word there.
+        // Symbols without a prefix, and the byte after the first of them: it prefixes a word there.
         let after_symbol = symbols_left << 1 | before.symbols & !before.absorbed;
         let free = symbols_left & !later & !after_symbol & !after_blank;
         let first_symbols = free | flood((free << 1 | before.first_symbol) & later, later);
@@ -227,7 +227,7 @@ impl Starts {
             }
         }
 
-        // White space: its first character starts a pretoken, and so does its last before anything else.
+        // White space: its first character starts a pretoken, and so does its last one before other characters.
         starts |= spaces & !after_space;
         let solid_after_space = valid & !(spaces | newlines) & after_space;
         starts |= solid_after_space >> 1;
@@ -236,8 +236,7 @@ impl Starts {
         }
         if rules.newlines {
             starts |= newlines & !absorbed & !after_space & !after_newline;
-            // All white space up to its last newline is one: spaces after a newline that reach another one start
-            // nothing.
+            // White space up to its last newline is one pretoken: spaces between two newlines start none.
             let after_absorbed = absorbed << 1 | before.absorbed;
             let seed = spaces & !after_space & after_newline & !after_absorbed | spaces & before.withdrawn;
             let ends_at_once = newlines & before.withdrawn;
@@ -261,7 +260,7 @@ impl Starts {
         }
         self.bits[at / 64] |= starts;
 
-        // Contractions. One may have begun in the block before.
+        // Contractions. One may have begun in the previous block.
         if *contraction_end > at {
             self.clear(at, *contraction_end);
         }
@@ -281,7 +280,7 @@ impl Starts {
             self.set(*contraction_end);
         }
 
-        let foreign = block.wide() & !later; // first bytes of characters that are not ASCII
+        let foreign = block.wide() & !later; // first bytes of characters beyond ASCII
         hard |= foreign & (spaces | if rules.digits == usize::MAX { 0 } else { numbers });
         if rules.cased {
             hard |= marks & !later & (others << 1 | before.symbols);
@@ -304,5 +303,5 @@ impl Starts {
     }
 }
 
-/// The bits that the classes' masks rely on.
+/// Bits that the masks of classes assume.
 const _: () = assert!(UPPER | LOWER | CASELESS | MARK | NUMBER | SPACE | NEWLINE | OTHER == 0xFF && LETTER == 7);

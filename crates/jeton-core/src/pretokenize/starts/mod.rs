@@ -21,19 +21,19 @@ use crate::util::simd::{self, Detected, SimdLevel};
 use crate::util::simd::{HasAvx2, HasAvx512};
 use crate::vocab::merge_boundaries::{self, MergeBoundaries};
 
-/// Bytes in a window: text, starts and positions fit the first cache (48 KiB).
+/// Bytes in a window: text, starts and positions fit the L1 cache (48 KiB).
 const WINDOW: usize = 1 << 14;
 
-/// Memory for the starts of one window.
+/// Buffers for the starts of one window.
 #[derive(Debug, Default)]
 pub(crate) struct Starts {
     bits: Vec<u64>,
     hard: Vec<u32>,      // ascending
-    positions: Vec<u32>, // as long as was ever needed
+    positions: Vec<u32>, // grows to the maximum needed
     count: usize,
 }
 
-/// Finds the starts of a text, window by window.
+/// Bit-parallel finder of pretoken starts, window by window.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct StartFinder {
     instructions: Detected,
@@ -41,8 +41,8 @@ pub(crate) struct StartFinder {
 }
 
 impl StartFinder {
-    /// The starts of the first window of a text that begins with a pretoken and is not empty; and its seams, where
-    /// pretokens are to be cut further.
+    /// Finds the starts in the first window of a text, which begins with a pretoken and is not empty; and its merge
+    /// boundaries, at which pretokens are split further.
     #[inline]
     pub(crate) fn window(self, starts: &mut Starts, text: &str, boundaries: Option<&MergeBoundaries>) {
         debug_assert!(!text.is_empty());
@@ -51,8 +51,8 @@ impl StartFinder {
 }
 
 impl Starts {
-    /// Starts of the pretokens of the last window, relative to the first, and the end of the last one: there the next
-    /// window begins.
+    /// Returns the starts of the pretokens of the last window, relative to its first, and the end of the last one, where
+    /// the next window begins.
     #[inline]
     pub(crate) fn bounds(&self) -> &[u32] {
         &self.positions[..=self.count]
@@ -68,7 +68,7 @@ impl Starts {
     ) {
         let len = text.len().min(WINDOW);
         self.bits.clear();
-        self.bits.resize(len / 64 + 2, 0); // a contraction may end in the block after the last one
+        self.bits.resize(len / 64 + 2, 0); // a contraction may end in the block after the last
         self.hard.clear();
         self.algebra::<F, B>(proof, classes, text, len);
         self.bits[0] |= 1;
@@ -80,10 +80,10 @@ impl Starts {
         self.positions[self.count] = end as u32;
     }
 
-    /// Cuts again at all hard places; returns where the last pretoken of the window ends.
+    /// Repeats all hard ranges with the scanner; returns the end of the last pretoken of the window.
     #[inline(always)]
     fn recut_hard<F: Family>(&mut self, classes: &Classes, text: &[u8], len: usize) -> usize {
-        let mut done = 0; // up to here all is as the scanner has it
+        let mut done = 0; // up to here the starts equal those of the scanner
         if !self.hard.is_empty() {
             let hard = std::mem::take(&mut self.hard);
             for &place in &hard {
@@ -100,7 +100,7 @@ impl Starts {
         done.max(len)
     }
 
-    /// Cuts again around `place`, from a start that is right until the bits agree beyond it; returns where that is.
+    /// Runs the scanner around `place`, from a correct start until the bits agree after it; returns that position.
     #[cold]
     fn recut<F: Family>(&mut self, classes: &Classes, text: &[u8], len: usize, done: usize, place: usize) -> usize {
         let mut start = self.start_before(place);
@@ -123,7 +123,7 @@ impl Starts {
         }
     }
 
-    /// The last start before `at`, which is not 0.
+    /// Returns the last start before `at`, which is not 0.
     fn start_before(&self, at: usize) -> usize {
         let last = at.saturating_sub(1);
         let mut word = last / 64;
@@ -157,10 +157,10 @@ impl Starts {
         self.bits[last] &= !high;
     }
 
-    /// Adds the seams.
+    /// Adds the merge boundaries.
     #[inline(always)]
     fn cut<B: Block>(&mut self, proof: B::Proof, text: &[u8], len: usize, boundaries: &MergeBoundaries) {
-        let mut before = 0; // first bytes of characters of three, as their last three bits
+        let mut before = 0; // first bytes of three-byte characters, as the last three bits
         for (block, at) in (0..len).step_by(64).enumerate() {
             let rest = &text[at..];
             let mut copy = [0; 64];
@@ -182,7 +182,7 @@ impl Starts {
         }
     }
 
-    /// Bits → positions, up to `len`.
+    /// Converts bits up to `len` to positions.
     #[inline(always)]
     fn list<B: Block>(&mut self, proof: B::Proof, len: usize) {
         let Self { bits, positions, count, .. } = self;
@@ -203,7 +203,7 @@ impl Starts {
     }
 }
 
-/// Returns true if a start is within white space, or within the letters of a word: what follows may decide about it.
+/// Returns true if a start is within white space or within the letters of a word: following text may remove it.
 fn splits_a_run<F: Family>(classes: &Classes, text: &[u8], start: usize) -> bool {
     let letters = if F::RULES.cased { LETTER | MARK } else { LETTER };
     let mut before = start - 1;
@@ -214,7 +214,7 @@ fn splits_a_run<F: Family>(classes: &Classes, text: &[u8], start: usize) -> bool
     [letters, WHITE_SPACE].iter().any(|class| before & class != 0 && after & class != 0)
 }
 
-/// The finder of a family at a level, or at the processor's if that is lower.
+/// Returns the finder of a family at a level, or at the processor's if that is lower.
 pub(super) fn finder<F: Family>(level: SimdLevel) -> StartFinder {
     StartFinder { instructions: simd::detected().at_most(level), find: find::<F> }
 }

@@ -12,14 +12,14 @@ use super::segments::Segments;
 use crate::error::Result;
 use crate::util::cancel::CancelCheck;
 
-/// The best ways through one text, and room for the next.
+/// Viterbi search over one text, with reusable buffers.
 struct BestWays {
-    best: Vec<(f64, u32, u32)>, // place -> score of the best way there; where its last piece begins, and its id
+    best: Vec<(f64, u32, u32)>, // position -> (best score up to it, start of the last piece, id of the last piece)
 }
 
 impl BestWays {
-    /// Fills `best` for the text over which `longest` says which pieces stand where; the piece `without` is not used
-    /// from the start.
+    /// Fills `best` for a text, whose pieces at each position are given by `longest`; the piece `without` is excluded at
+    /// the start.
     fn find(
         &mut self,
         longest: &[u32],
@@ -53,7 +53,7 @@ impl BestWays {
         Ok(())
     }
 
-    /// The pieces of the best way, the last one first.
+    /// Yields the pieces of the best segmentation, the last one first.
     fn pieces(&self) -> impl Iterator<Item = u32> + '_ {
         let mut end = self.best.len() - 1;
         std::iter::from_fn(move || {
@@ -98,16 +98,16 @@ pub(super) fn frequencies(
     Ok(sums)
 }
 
-/// The best way to spell a piece by others.
+/// Best segmentation of a piece into other pieces.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Alternative {
-    /// The sum of their scores.
+    /// Sum of their scores.
     pub score: f64,
-    /// Their ids; for an unknown character that of the piece for which it is counted, or [`NONE`].
+    /// Ids of the pieces; for an unknown character the piece for which it is counted, or [`NONE`].
     pub pieces: Vec<u32>,
 }
 
-/// The alternative of each piece; None for a single character, which has none.
+/// Returns the alternative of each piece; None for a single character.
 ///
 /// # Errors
 /// `Interrupted`.

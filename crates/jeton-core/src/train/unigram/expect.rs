@@ -21,20 +21,19 @@ use crate::error::Result;
 use crate::parallel;
 use crate::util::cancel::{CancelCheck, KeepGoing};
 
-/// Chunks of the text, where there is work for so many.
+/// Maximum number of chunks of the text.
 const CHUNKS: usize = 16;
 
-/// Characters worth a chunk.
+/// Minimum characters in a chunk.
 const CHARACTERS_WORTH_A_CHUNK: usize = 1 << 15;
 
-/// Sums below this are multiplied by its inverse. Between it and the smallest number there is room for what one piece
-/// can make of it.
+/// Sums below this are scaled by its inverse. Its distance to the smallest number exceeds the factor of one piece.
 const SMALL: f64 = f64::from_bits((1023 - 256) << 52);
 
-/// A place with a smaller sum, beside places that have more than [`SMALL`], is in no segmentation worth counting.
+/// A position with a smaller sum, while others exceed [`SMALL`], is in no segmentation with a relevant probability.
 const NOTHING: f64 = f64::from_bits((1023 - 900) << 52);
 
-/// Consecutive segments with about equally many characters; they depend on the text alone.
+/// Splits the segments into chunks of about equally many characters, which depend on the text only.
 pub(super) fn chunks(words: &Segments) -> Vec<Range<usize>> {
     let total = words.symbols.len();
     let num = (total / CHARACTERS_WORTH_A_CHUNK).clamp(1, CHUNKS);
@@ -56,13 +55,13 @@ pub(super) fn for_each_chunk<R: Send>(
     parallel::jobs(chunks.len(), threads, watch, job).into_iter().collect()
 }
 
-/// A character that is no piece, in a segmentation.
+/// A character that is not a piece, in a segmentation.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct UnknownPiece {
     pub score: f64,
-    /// The piece for which it is counted; [`NONE`]: it is not.
+    /// Piece for which it is counted; [`NONE`]: not counted.
     pub id: u32,
-    /// Number of unknowns outside of the segments.
+    /// Number of unknown characters outside of the segments.
     pub num_rare: u64,
 }
 
@@ -96,7 +95,7 @@ pub(super) fn expected(
     Ok(sums)
 }
 
-/// A piece in the segment at hand.
+/// Occurrence of a piece in the current segment.
 struct PieceEdge {
     id: u32, // NONE: not counted
     end: u32,
@@ -107,12 +106,12 @@ struct Sums<'a> {
     nodes: &'a [TrieNode],
     unknown: f64,
     unknown_id: u32,
-    expected: Vec<f64>, // piece -> how often
-    alpha: Vec<f64>,    // place -> sum over the segmentations up to it, times SMALL^-power
+    expected: Vec<f64>, // piece -> expected count
+    alpha: Vec<f64>,    // position -> sum over the segmentations up to it, times SMALL^-power
     powers: Vec<i32>,
-    rest: Vec<f64>, // place -> sum over those after it, over the whole, times SMALL^power
+    rest: Vec<f64>, // position -> sum over those after it, divided by the whole, times SMALL^power
     edges: Vec<PieceEdge>,
-    ends: Vec<usize>, // place -> where its edges end
+    ends: Vec<usize>, // position -> end of its edges
 }
 
 impl<'a> Sums<'a> {

@@ -49,30 +49,30 @@ pub use valid::PieceLimits;
 /// Result of training.
 #[derive(Debug, Clone, PartialEq)]
 pub struct UnigramResult {
-    /// Pieces and scores, best first.
+    /// Pieces and scores, in descending order.
     pub pieces: Vec<Scored>,
-    /// Number of them that are required, because they are characters.
+    /// Number of required pieces, which are characters.
     pub num_characters: usize,
-    /// Pieces that training began with.
+    /// Number of seeds.
     pub num_seeds: usize,
-    /// Prunings until few enough were left.
+    /// Number of prunings.
     pub num_rounds: usize,
 }
 
-/// Pieces expected less often than this are dropped.
+/// Pieces with a lower expected count are dropped.
 const LEAST_EXPECTED: f64 = 0.5;
 
-/// A character that is no piece is by this less probable than the worst piece; a difference of scores.
+/// Score of a character that is not a piece, below the worst piece.
 const UNKNOWN_PENALTY: f64 = 10.0;
 
-/// Surplus of pieces with which EM ends.
+/// EM ends with this multiple of the vocabulary size.
 const MORE: f64 = 1.1;
 
-/// Learns pieces; `watch` is called now and then with the pieces that are left, and stops the work by returning false.
+/// Learns pieces. `watch` is called regularly with the number of remaining pieces, and cancels by returning false.
 ///
 /// # Errors
-/// `Interrupted`; [`Error::config`] where the characters alone are more than the vocabulary holds; [`Error::training`]
-/// for a corpus without characters or with too many.
+/// `Interrupted`; [`Error::config`] if the characters alone exceed the vocabulary size; [`Error::training`] for a corpus
+/// without characters or with too many.
 pub fn learn(
     counts: &Counts,
     options: &UnigramOptions,
@@ -105,7 +105,7 @@ pub fn learn(
     Ok(UnigramResult { pieces, num_characters, num_seeds, num_rounds })
 }
 
-/// The result of the only job.
+/// Returns the result of the only job.
 fn one<R>(mut done: Vec<Result<R>>) -> Result<R> {
     done.pop().unwrap_or_else(|| Err(Error::training("a worker thread stopped unexpectedly")))
 }
@@ -118,7 +118,7 @@ struct UnigramLearner<'a> {
 }
 
 impl UnigramLearner<'_> {
-    /// EM and pruning in turns. Returns how many turns it took.
+    /// Alternates between EM and pruning. Returns the number of prunings.
     fn run(&mut self, watch: &mut dyn FnMut(usize) -> bool) -> Result<usize> {
         let wanted = (self.options.vocab_size as f64 * MORE) as usize;
         let mut rounds = 0;
@@ -129,7 +129,7 @@ impl UnigramLearner<'_> {
             let before = self.pieces.len();
             self.prune(wanted, watch)?;
             rounds += 1;
-            // A piece without an alternative always stays; if only such pieces remain, no pruning makes them fewer.
+            // A piece without an alternative is never pruned; if only such pieces remain, pruning ends.
             if self.pieces.len() <= wanted || self.pieces.len() == before {
                 break;
             }
@@ -138,7 +138,7 @@ impl UnigramLearner<'_> {
         Ok(rounds)
     }
 
-    /// Characters that are no piece.
+    /// Returns the handling of characters that are not pieces.
     fn unknown(&self) -> UnknownPiece {
         let Segments { characters, symbols, num_rare, .. } = self.words;
         let most_frequent =
@@ -151,8 +151,8 @@ impl UnigramLearner<'_> {
         UnknownPiece { score: worst - UNKNOWN_PENALTY, id: id.map_or(NONE, |id| id as u32), num_rare: *num_rare }
     }
 
-    /// One round of EM: scores from how often pieces are expected under those before. Digamma in the place of the
-    /// logarithm takes from rare pieces more than their share (variational Bayes with a sparse prior).
+    /// One iteration of EM: new scores from the expected counts under the previous ones. Digamma instead of the logarithm
+    /// reduces rare pieces more than proportionally (variational Bayes with a sparse prior).
     fn maximize(&mut self, watch: &mut dyn FnMut(usize) -> bool) -> Result<()> {
         let num = self.pieces.len();
         let mut expected =
@@ -182,7 +182,7 @@ impl UnigramLearner<'_> {
         Ok(())
     }
 
-    /// Drops pieces that no best segmentation can hold, because others spell them better.
+    /// Drops pieces that occur in no best segmentation, because their alternatives score higher.
     fn drop_shadowed(&mut self, watch: &mut dyn FnMut(usize) -> bool) -> Result<()> {
         let alternatives = self.alternatives(watch)?;
         let is_best =

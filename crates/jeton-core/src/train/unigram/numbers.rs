@@ -11,7 +11,7 @@
 /// ln 2 in two parts; the first has so few bits that small multiples of it are exact (fdlibm, e_exp.c).
 const LN2: (f64, f64) = (6.931_471_803_691_238e-1, 1.908_214_929_270_587_7e-10);
 
-/// Below this the result of [`exp`] is 0.
+/// [`exp`] returns 0 below this.
 const LEAST: f64 = -708.0;
 
 /// e to the `x`.
@@ -23,7 +23,7 @@ pub fn exp(x: f64) -> f64 {
     let rest = (x - power * LN2.0) - power * LN2.1; // at most half of ln 2
     let mut sum = 1.0;
     for i in (1..=14).rev() {
-        sum = 1.0 + rest * INVERSE[i] * sum; // Taylor's series, from its end: 0.35^15/15! is under 1e-18
+        sum = 1.0 + rest * INVERSE[i] * sum; // Taylor series in Horner form: 0.35^15/15! is under 1e-18
     }
     sum * f64::from_bits(((1023 + power as i64) as u64) << 52)
 }

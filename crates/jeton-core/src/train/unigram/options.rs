@@ -5,46 +5,45 @@ use serde::Deserialize;
 use super::valid::{self, PieceLimits};
 use crate::error::{Error, Result};
 
-/// UnigramOptions, by the names of SentencePiece's where it has them.
+/// Options of Unigram training, named as in SentencePiece.
 #[derive(Debug, Clone, Deserialize)]
 pub struct UnigramOptions {
-    /// Entries of the vocabulary, those of `num_reserved` among them.
+    /// Total number of entries, including `num_reserved`.
     pub vocab_size: usize,
-    /// Entries that are not learned: special tokens and bytes.
+    /// Number of entries that are not learned: special tokens and bytes.
     pub num_reserved: usize,
-    /// The share of all characters in the corpus that must be pieces.
+    /// Share of the characters of the corpus that must be pieces.
     pub character_coverage: f32,
-    /// Characters that must be pieces in any case.
+    /// Characters that are always pieces.
     pub required_chars: String,
-    /// Substrings to begin with, beside the characters; 0: eight times the vocabulary, at least 100,000.
+    /// Number of seeds in addition to the characters; 0: eight times the vocabulary, at least 100,000.
     pub seed_sentencepiece_size: usize,
-    /// Rounds of EM between two prunings.
+    /// EM iterations between two prunings.
     pub num_sub_iterations: usize,
-    /// The share of the pieces that a pruning keeps.
+    /// Share of the pieces that a pruning keeps.
     pub shrinking_factor: f64,
-    /// Follows SentencePiece's bugs. What follows a substring is compared by its first byte, and what
-    /// follows a word is always the same, so that some whole words are not among the seeds; and unknown characters are
-    /// counted for the most frequent one.
+    /// Reproduces SentencePiece's bugs. Followers of a substring are compared by their first byte, and all words have the
+    /// same follower, so some whole words are not seeds; and unknown characters are counted for the most frequent one.
     pub bug_compatible: bool,
-    /// True if words that end a line were counted with a mark ([`crate::train::count::END_OF_TEXT`]). Behind the others stands
-    /// a space.
+    /// True if words at the end of a line were counted with a mark ([`crate::train::count::END_OF_TEXT`]). Other words are
+    /// followed by a space.
     #[serde(default)]
     pub marked_ends: bool,
-    /// True if all lines begin with a space, so that every end of a line is followed by the same.
+    /// True if all lines begin with a space, so that all line ends have the same follower.
     #[serde(default)]
     pub starts_alike: bool,
-    /// Rounds scores to 32 bits in the end, as a `.model` holds them.
+    /// Rounds scores to 32 bits at the end, as in a `.model`.
     pub single_precision: bool,
-    /// UnigramOptions for valid pieces.
+    /// Options of valid pieces.
     #[serde(flatten)]
     pub limits: PieceLimits,
 }
 
 impl UnigramOptions {
-    /// From JSON, by these names.
+    /// Reads options from JSON.
     ///
     /// # Errors
-    /// [`Error::config`] for what does not fit them.
+    /// [`Error::config`] for invalid JSON.
     pub fn from_json(options: &str) -> Result<Self> {
         let options: Self =
             serde_json::from_str(options).map_err(|error| Error::config(format!("options of training: {error}")))?;
@@ -58,7 +57,7 @@ impl UnigramOptions {
         Ok(options)
     }
 
-    /// Returns the number of substrings that training begins with.
+    /// Returns the number of seeds.
     pub(super) fn num_seeds(&self) -> usize {
         match self.seed_sentencepiece_size {
             0 => self.vocab_size.saturating_mul(8).max(100_000),

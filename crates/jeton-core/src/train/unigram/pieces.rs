@@ -17,38 +17,38 @@ use super::suffixes::Suffixes;
 /// No piece.
 pub(super) const NONE: u32 = u32::MAX;
 
-/// Properties of a piece for a walk along the text.
+/// Properties of a piece for a pass over the text.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct TrieNode {
-    /// Its probability, or its score: the terms that the walk adds.
+    /// Probability or score, which the pass adds up.
     pub value: f64,
-    /// The longest piece that begins it.
+    /// Longest proper prefix that is a piece.
     pub parent: u32,
-    /// Its characters.
+    /// Length in characters.
     pub length: u32,
 }
 
 /// All pieces.
 #[derive(Debug, Clone)]
 pub(super) struct PieceTable {
-    /// place in `Segments::symbols` -> the longest piece there
+    /// position in `Segments::symbols` -> longest piece there
     pub longest: Vec<u32>,
-    /// piece -> the logarithm of its probability
+    /// piece -> logarithm of its probability
     pub scores: Vec<f64>,
-    /// piece -> a place where it stands, and its characters
+    /// piece -> (position of an occurrence, length in characters)
     pub spans: Vec<(u32, u32)>,
     parents: Vec<u32>,
 }
 
 impl PieceTable {
-    /// All characters and the candidates, each as probable as it is frequent and long.
+    /// Builds the table of all characters and candidates, with probabilities proportional to count times length.
     pub fn new(words: &Segments, suffixes: &Suffixes) -> Self {
         let num = words.characters.len() + suffixes.candidates.len();
         let mut weights: Vec<f64> = words.characters.iter().map(|&(_, count)| count as f64).collect();
         weights.extend(suffixes.candidates.iter().map(|candidate| candidate.score as f64));
         let sum = ln(weights.iter().sum());
         let mut pieces = Self {
-            longest: words.symbols.clone(), // the id of a character is its symbol
+            longest: words.symbols.clone(), // ids of characters equal their symbols
             scores: weights.iter().map(|&weight| ln(weight) - sum).collect(),
             spans: vec![(0, 1); num],
             parents: vec![NONE; num],
@@ -58,7 +58,7 @@ impl PieceTable {
         }
         let mut next = suffixes.candidates.iter().zip(words.characters.len() as u32..).peekable();
         for (job, sorted) in (0..).zip(&suffixes.sorted) {
-            let mut open: Vec<(u32, u32)> = Vec::new(); // candidates that hold the suffix: id, their last suffix
+            let mut open: Vec<(u32, u32)> = Vec::new(); // candidates that are prefixes of the suffix: (id, their last suffix)
             for (rank, &at) in (0..).zip(sorted) {
                 while open.pop_if(|top| top.1 < rank).is_some() {}
                 while let Some((candidate, id)) = next.next_if(|(it, _)| (it.job, it.first) == (job, rank)) {
@@ -74,20 +74,20 @@ impl PieceTable {
         pieces
     }
 
-    /// Pieces.
+    /// Returns the number of pieces.
     pub fn len(&self) -> usize {
         self.spans.len()
     }
 
-    /// For walks that add up `values`, one for each piece.
+    /// Returns the pieces with `values`, for a pass over the text.
     pub fn nodes(&self, values: impl Iterator<Item = f64>) -> Vec<TrieNode> {
         let shapes = self.parents.iter().zip(&self.spans);
         values.zip(shapes).map(|(value, (&parent, &(_, length)))| TrieNode { value, parent, length }).collect()
     }
 
-    /// Drops all pieces but those for which `keep` says so.
+    /// Drops the pieces for which `keep` returns false.
     pub fn retain(&mut self, keep: impl Fn(usize) -> bool) {
-        let mut moved = vec![NONE; self.len()]; // old id -> its new one, or that of the longest kept piece that begins it
+        let mut moved = vec![NONE; self.len()]; // old id -> new id, or that of its longest prefix that is kept
         let mut kept = 0;
         for old in 0..self.len() {
             let parent = match self.parents[old] {
@@ -110,7 +110,7 @@ impl PieceTable {
         longest.for_each(|id| *id = moved[*id as usize]);
     }
 
-    /// The characters of a piece.
+    /// Returns the spelling of a piece.
     pub fn spell(&self, words: &Segments, id: usize) -> String {
         let (at, length) = self.spans[id];
         let symbols = &words.symbols[at as usize..(at + length) as usize];

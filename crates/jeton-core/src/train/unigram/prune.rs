@@ -14,7 +14,7 @@ use super::numbers::ln;
 use super::pieces::{PieceTable, NONE};
 use super::segments::Segments;
 
-/// Drops pieces until `most` are left, or more where more have no alternative.
+/// Drops pieces until `most` are left, or more if these have no alternative.
 pub(super) fn prune(pieces: &mut PieceTable, frequencies: &[u64], alternatives: &[Option<Alternative>], most: usize) {
     let total: f64 = frequencies.iter().map(|&frequency| frequency as f64).sum();
     let mut keep = vec![false; pieces.len()];
@@ -48,12 +48,11 @@ fn loss(frequencies: &[u64], total: f64, id: usize, alternative: &[u32]) -> f64 
 /// A piece and its score.
 pub type Scored = (String, f64);
 
-/// Score above the worst one for a character that must be a piece, and is none any more; each one more than the one
-/// before.
+/// Score above the worst one for a required character that is no longer a piece; increases with each.
 const STEP: f64 = 0.0001;
 
-/// The pieces of the vocabulary, best score first: all characters, and of the others the best, `size` in all. `single`:
-/// scores are rounded to 32 bits.
+/// Returns the `size` pieces of the vocabulary in descending order of scores: all characters, and the best others.
+/// `single`: scores are rounded to 32 bits.
 pub(super) fn finish(words: &Segments, pieces: &PieceTable, size: usize, single: bool) -> Vec<Scored> {
     let round = |score: f64| if single { f64::from(score as f32) } else { score };
     let scores = &pieces.scores;

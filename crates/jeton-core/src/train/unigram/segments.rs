@@ -23,17 +23,17 @@ use crate::util::cancel::{CancelCheck, KeepGoing};
 /// A character of the text, by its index in [`Segments::characters`].
 pub(super) type CharIndex = u32;
 
-/// Different characters follow, or a word ends and what follows is not known.
+/// Follower: different characters, or unknown after the end of a word.
 pub(super) const MANY: u32 = u32::MAX;
 
-/// Stands between a segment and what follows it; in no text in UTF-8.
+/// Separates a segment from its follower; does not occur in UTF-8.
 const THEN: u8 = 0xFF;
 
 /// Substitute for a control or user-defined symbol.
 const BOUNDARY: char = '\u{1F}';
-/// Counted behind the last word of a line.
+/// Mark that is counted after the last word of a line.
 const END: char = END_OF_TEXT as char;
-/// First character of every word but the first of a line.
+/// First character of all words except the first of a line.
 const SPACE: char = '\u{2581}';
 /// SentencePiece's substitute for rare characters.
 const RARE: char = '\u{2585}';
@@ -43,23 +43,23 @@ const RARE: char = '\u{2585}';
 pub(super) struct Segments {
     /// Characters that must be pieces, in order, with their counts in the corpus.
     pub characters: Vec<(char, u64)>,
-    /// All segments, one after the other.
+    /// All segments, concatenated.
     pub symbols: Vec<CharIndex>,
-    /// Start of each segment in `symbols`; one more at the end.
+    /// Start of each segment in `symbols`, and the end.
     pub starts: Vec<u32>,
     /// Count of each segment in the corpus.
     pub weights: Vec<u64>,
-    /// Follower of each segment in its word, as [`Segments::follower`] has it; [`MANY`] if it differs.
+    /// Follower of each segment in its word, as returned by [`Segments::follower`]; [`MANY`] if it differs.
     pub followers: Vec<u32>,
     bug_compatible: bool,
-    /// Occurrences of all other characters.
+    /// Total count of all other characters.
     pub num_rare: u64,
-    /// place in `symbols` -> characters of the longest piece that may begin there.
+    /// position in `symbols` -> maximum characters of a piece that begins there
     pub longest: Vec<u8>,
 }
 
 impl Segments {
-    /// Cuts the words of `counts`.
+    /// Splits the words of `counts` into segments.
     ///
     /// # Errors
     /// `Text` for a pretoken that is not UTF-8; [`Error::training`] for distinct segments of 2³² characters or more;
@@ -95,7 +95,7 @@ impl Segments {
                 (segment == before, words.weights.last_mut(), words.followers.last_mut())
             {
                 *sum = sum.checked_add(weight).ok_or_else(|| Error::training("a count passes 2^64"))?;
-                *known = if *known == follower { follower } else { MANY }; // equal segments stand side by side
+                *known = if *known == follower { follower } else { MANY }; // equal segments are adjacent
                 continue;
             }
             before = segment;
@@ -115,12 +115,12 @@ impl Segments {
         Ok(words)
     }
 
-    /// A character as what follows something else.
+    /// Returns a character as a follower.
     pub fn follower(&self, symbol: CharIndex) -> u32 {
         follower_of(self.characters[symbol as usize].0, self.bug_compatible)
     }
 
-    /// Segments.
+    /// Returns the number of segments.
     pub fn len(&self) -> usize {
         self.weights.len()
     }
@@ -131,14 +131,14 @@ impl Segments {
     }
 }
 
-/// code point -> symbol and class; a table, for it is asked for every character of every word.
+/// code point -> symbol and class; a table, since it is read for every character of every word.
 struct SymbolTable {
     of: Vec<(CharIndex, CharClass)>,
 }
 
 const CODE_POINTS: usize = char::MAX as usize + 1;
 
-/// The character, or the first of its bytes, which is what SentencePiece compares.
+/// Returns the character, or its first byte, which SentencePiece compares.
 fn follower_of(c: char, bug_compatible: bool) -> u32 {
     if bug_compatible {
         u32::from(c.encode_utf8(&mut [0; 4]).as_bytes()[0])
@@ -152,8 +152,8 @@ fn text(pretoken: &[u8]) -> Result<&str> {
     std::str::from_utf8(pretoken).map_err(at)
 }
 
-/// A word, and what stands behind it: nothing at the end of a line, and where words were counted without their ends. A
-/// symbol counts as a rare character, and that begins with the same byte as a space.
+/// Returns a word and its follower: None at the end of a line, and if words were counted without end marks. A symbol
+/// counts as a rare character, whose first byte equals that of a space.
 fn word_of(pretoken: &str, marked_ends: bool) -> (&str, Option<char>) {
     match pretoken.strip_suffix(END).filter(|word| marked_ends && !word.is_empty()) {
         Some(word) => (word, None),
@@ -161,8 +161,8 @@ fn word_of(pretoken: &str, marked_ends: bool) -> (&str, Option<char>) {
     }
 }
 
-/// The required characters, and the most frequent ones until all make up `character_coverage` of the text; of equally
-/// frequent ones the lower code point first. In order; and the occurrences of all others.
+/// Returns the required characters and the most frequent ones that together cover `character_coverage` of the text, in
+/// order of code points, with lower ones preferred among equally frequent ones; and the total count of all others.
 fn characters(
     counts: &Counts,
     options: &UnigramOptions,
@@ -183,7 +183,7 @@ fn characters(
     characters.sort_unstable_by_key(|&(c, count)| (!is_required.contains(&c), Reverse(count), c));
     let total = characters.iter().fold(0u64, |sum, &(_, count)| sum.saturating_add(count));
     let (mut covered, mut kept) = (0u64, 0);
-    // Compared in 32 bits, as there.
+    // Compared in 32 bits, as in SentencePiece.
     while kept < characters.len() && ((covered as f64 / total as f64) as f32) < options.character_coverage {
         covered = covered.saturating_add(characters[kept].1);
         kept += 1;
@@ -195,7 +195,7 @@ fn characters(
     Ok((characters, total - known))
 }
 
-/// The segments of all words, each with what follows it.
+/// Returns the segments of all words, each with its follower.
 fn segments(
     counts: &Counts,
     known: &SymbolTable,
@@ -216,7 +216,7 @@ fn segments(
         let mut at = 0;
         while at < classes.len() {
             cancel.check()?;
-            // Up to where no piece reaches that begins before.
+            // Up to the first position that no piece crosses.
             let (from, mut reach) = (at, at + 1);
             while at < reach {
                 cancel.check()?;

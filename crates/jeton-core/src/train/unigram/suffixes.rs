@@ -22,16 +22,16 @@ use crate::error::Result;
 use crate::parallel;
 use crate::util::cancel::{CancelCheck, KeepGoing};
 
-/// Jobs that the suffixes are spread over, where there is work for so many.
+/// Maximum number of jobs.
 const JOBS: usize = 16;
 
-/// Suffixes worth a job.
+/// Minimum suffixes in a job.
 const SUFFIXES_WORTH_A_JOB: usize = 1 << 15;
 
-/// A substring: the suffixes `first..=last` of a group of jobs begin with its `length` characters.
+/// A substring: the common prefix, of `length` characters, of the suffixes `first..=last` of a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct SeedCandidate {
-    /// Occurrences times length.
+    /// Number of occurrences times length.
     pub score: u64,
     pub length: u32,
     pub job: u32,
@@ -40,13 +40,13 @@ pub(super) struct SeedCandidate {
 }
 
 impl SeedCandidate {
-    /// The best first: the score, then the longer, then the one that comes first in the order of strings.
+    /// Sort key: descending score, then descending length, then string.
     fn order(&self) -> impl Ord {
         (Reverse(self.score), Reverse(self.length), self.job, self.first)
     }
 }
 
-/// Suffixes in order, by job, and the best candidates.
+/// Sorted suffixes, by job, and the best candidates.
 pub(super) struct Suffixes {
     /// Start of each suffix in `Segments::symbols`.
     pub sorted: Vec<Vec<u32>>,
@@ -55,13 +55,13 @@ pub(super) struct Suffixes {
 }
 
 impl Suffixes {
-    /// Sorts, and keeps the `most` best candidates.
+    /// Sorts the suffixes, and selects the `most` best candidates.
     ///
     /// # Errors
     /// `Interrupted`.
     pub fn new(words: &Segments, most: usize, threads: usize, watch: &mut dyn FnMut() -> bool) -> Result<Self> {
         let text = SuffixText::new(words);
-        let mut sizes = vec![0; words.characters.len()]; // symbol -> suffixes that begin with it
+        let mut sizes = vec![0; words.characters.len()]; // symbol -> number of suffixes that begin with it
         words.symbols.iter().for_each(|&symbol| sizes[symbol as usize] += 1);
         let groups = groups(&sizes, words.symbols.len());
         let work = |job: usize, keep_going: KeepGoing<'_>| {
@@ -82,7 +82,7 @@ impl Suffixes {
     }
 }
 
-/// Runs of symbols with about equally many suffixes.
+/// Splits symbols into groups with about equally many suffixes.
 fn groups(sizes: &[usize], total: usize) -> Vec<Range<usize>> {
     let share = (total / JOBS).max(SUFFIXES_WORTH_A_JOB);
     let (mut groups, mut start, mut size) = (Vec::new(), 0, 0);
@@ -96,12 +96,12 @@ fn groups(sizes: &[usize], total: usize) -> Vec<Range<usize>> {
     groups
 }
 
-/// The text, and what suffixes ask about a place in it.
+/// The text, with properties of positions.
 struct SuffixText<'a> {
     words: &'a Segments,
     left: Vec<u8>,     // characters left in the segment, up to 255
-    segment: Vec<u32>, // the segment's number
-    bits: u32,         // of a symbol, if several make a number; 0 after the end
+    segment: Vec<u32>, // index of the segment
+    bits: u32,         // bits of a symbol in a number; 0 after the end
 }
 
 impl<'a> SuffixText<'a> {
@@ -133,7 +133,7 @@ impl<'a> SuffixText<'a> {
         self.words.symbols[at as usize + depth]
     }
 
-    /// The characters of the suffix at `at` from `depth` on, as one number.
+    /// Packs characters of the suffix at `at` from `depth` on into one number.
     fn number(&self, at: u32, depth: usize) -> u64 {
         let reach = self.reach(at);
         let mut number = 0;
@@ -144,9 +144,9 @@ impl<'a> SuffixText<'a> {
         number
     }
 
-    /// The suffixes whose first characters are in `group`, in order.
+    /// Returns the sorted suffixes whose first characters are in `group`.
     fn sorted(&self, group: &Range<usize>, sizes: &[usize], cancel: &mut CancelCheck<'_>) -> Result<Vec<u32>> {
-        let mut next = Vec::with_capacity(group.len()); // where the next suffix of each character goes
+        let mut next = Vec::with_capacity(group.len()); // index for the next suffix of each character
         let mut total = 0;
         for &size in &sizes[group.clone()] {
             next.push(total);
@@ -182,7 +182,7 @@ impl<'a> SuffixText<'a> {
             part.iter_mut().zip(&keys).for_each(|(to, &(_, at))| *to = at);
             let mut start = 0;
             for equal in keys.chunk_by(|a, b| a.0 == b.0) {
-                let has_more = equal[0].0 & ((1 << self.bits) - 1) != 0; // the last one has not ended
+                let has_more = equal[0].0 & ((1 << self.bits) - 1) != 0; // the last character is not the end
                 if equal.len() > 1 && has_more {
                     let from = range.start + start;
                     tasks.push((from..from + equal.len(), depth + self.in_a_number()));
@@ -206,13 +206,13 @@ impl<'a> SuffixText<'a> {
         self.words.follower(self.symbol(at, length))
     }
 
-    /// A node, and one in it that has come to its end with the suffix `at`.
+    /// Joins a node with a completed child, whose last suffix is `at`.
     fn joined(&self, node: OpenNode, ended: &OpenNode, at: u32) -> OpenNode {
         let next = if self.next(at, ended, node.length) == node.next { node.next } else { MANY };
         OpenNode { count: node.count.saturating_add(ended.count), next, ..node }
     }
 
-    /// The best substrings that begin these suffixes.
+    /// Returns the best substrings that are prefixes of these suffixes.
     fn candidates(
         &self,
         sorted: &[u32],
@@ -257,13 +257,13 @@ impl<'a> SuffixText<'a> {
     }
 }
 
-/// A node of the suffix tree whose suffixes are not all seen yet.
+/// A node of the suffix tree that is not completed.
 #[derive(Debug, Clone, Copy)]
 struct OpenNode {
     length: usize,
     first: usize,
     count: u64,
-    next: u32, // what follows all of its occurrences, or MANY
+    next: u32, // follower of all occurrences, or MANY
 }
 
 fn keep_best(candidates: &mut Vec<SeedCandidate>, most: usize) {

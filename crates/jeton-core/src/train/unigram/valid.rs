@@ -12,35 +12,35 @@ use serde::Deserialize;
 use crate::pretokenize::characters::{Script, Scripts, COMMON, INHERITED};
 use crate::vocab::alphabet::WORD_START;
 
-/// The most characters of a piece that are carried: lengths have 8 bits.
+/// Maximum supported length of a piece in characters: lengths have 8 bits.
 pub const MOST: usize = 254;
 
-/// Options for valid pieces.
+/// Options of valid pieces.
 #[derive(Debug, Clone, Copy, Deserialize)]
 pub struct PieceLimits {
-    /// Characters of the longest piece, at most `MOST`.
+    /// Maximum length of a piece in characters, at most `MOST`.
     pub max_sentencepiece_length: usize,
-    /// No piece holds characters of two scripts.
+    /// A piece has characters of one script.
     pub split_by_unicode_script: bool,
-    /// Digits have a script of their own, with signs and punctuation; else they go with any.
+    /// Digits have a separate script, with signs and punctuation; else they join any script.
     pub split_by_number: bool,
-    /// A digit is a piece of its own.
+    /// Every digit is a separate piece.
     pub split_digits: bool,
 }
 
 /// Class of a character: a script, or one of these.
 pub(super) type CharClass = Script;
-/// Goes with every script.
+/// Joins any script.
 const ANY: CharClass = 255;
 /// Begins a word.
 const START: CharClass = 254;
-/// Is alone.
+/// Always separate.
 const ALONE: CharClass = 253;
-/// Is in no piece.
+/// In no piece.
 pub(super) const UNKNOWN: CharClass = 252;
 
 impl PieceLimits {
-    /// The class of a character.
+    /// Returns the class of a character.
     pub(super) fn class(&self, c: char) -> CharClass {
         let is_digit = matches!(c, '0'..='9' | '\u{FF10}'..='\u{FF19}');
         if c == WORD_START {
@@ -57,7 +57,7 @@ impl PieceLimits {
         }
     }
 
-    /// Returns the most characters of a piece that begins where `classes` does; 0 before an unknown one.
+    /// Returns the maximum characters of a piece at the start of `classes`; 0 before an unknown character.
     pub(super) fn longest(&self, classes: &[CharClass]) -> usize {
         let mut script = ANY;
         for (length, &class) in classes.iter().take(self.max_sentencepiece_length).enumerate() {
