@@ -7,9 +7,7 @@
 
 use super::pretoken_cache::{self, PretokenCache};
 use super::token_table::{Bucket, ShortKey, TokenTable, NO_ID};
-use crate::util::simd::{self, Detected};
-#[cfg(target_arch = "x86_64")]
-use crate::util::simd::{HasAvx2, HasAvx512};
+use crate::util::simd::{self, Portable};
 
 /// Pretokens whose keys are computed and whose buckets are prefetched before the first probe.
 pub(super) const BATCH: usize = 256;
@@ -67,10 +65,7 @@ trait Probe: Copy {
     fn no_ids(self, found: &[u32; 64]) -> u64;
 }
 
-#[derive(Clone, Copy)]
-struct PortableProbe;
-
-impl Probe for PortableProbe {
+impl Probe for Portable {
     #[inline(always)]
     fn probe(self, bucket: &Bucket, key: &ShortKey) -> u32 {
         bucket.get(*key)
@@ -171,44 +166,32 @@ impl PretokenBatch {
         bounds: &[u32],
         ids: &mut Vec<u32>,
     ) -> &[CacheMiss] {
-        let left = match simd::detected() {
-            #[cfg(target_arch = "x86_64")]
-            // SAFETY: `proof` proves that the processor has the instructions for which the function is compiled.
-            Detected::Avx512(proof) => unsafe { self.find_avx512(proof, table, cache, text, bounds, ids) },
-            #[cfg(target_arch = "x86_64")]
-            // SAFETY: `proof` proves that the processor has the instructions for which the function is compiled.
-            Detected::Avx2(proof) => unsafe { self.find_avx2(proof, table, cache, text, bounds, ids) },
-            Detected::Portable => self.find_at(PortableProbe, table, cache, text, bounds, ids),
-        };
+        let left = self.find_with(simd::detected(), table, cache, text, bounds, ids);
         &self.left[..left]
     }
 
-    #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
-    fn find_avx2(
+    /// [`PretokenBatch::find`] with the instructions of a level. Returns the number of misses.
+    fn find_with(
         &mut self,
-        proof: HasAvx2,
+        instructions: simd::Detected,
         table: &TokenTable,
         cache: &PretokenCache,
         text: &[u8],
         bounds: &[u32],
         ids: &mut Vec<u32>,
     ) -> usize {
-        self.find_at(proof, table, cache, text, bounds, ids)
-    }
-
-    #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,avx512f,avx512bw,avx512vl")]
-    fn find_avx512(
-        &mut self,
-        proof: HasAvx512,
-        table: &TokenTable,
-        cache: &PretokenCache,
-        text: &[u8],
-        bounds: &[u32],
-        ids: &mut Vec<u32>,
-    ) -> usize {
-        self.find_at(proof, table, cache, text, bounds, ids)
+        simd::dispatch!(
+            instructions,
+            (
+                this: &mut PretokenBatch = self,
+                table: &TokenTable = table,
+                cache: &PretokenCache = cache,
+                text: &[u8] = text,
+                bounds: &[u32] = bounds,
+                ids: &mut Vec<u32> = ids,
+            ) -> usize,
+            |level: L| this.find_at::<L>(level, table, cache, text, bounds, ids)
+        )
     }
 
     #[inline(always)]
@@ -384,18 +367,9 @@ mod tests {
                 let those: Vec<_> = batch.left[..num_left].iter().map(|l| (l.at, l.before, l.found)).collect();
                 assert_eq!((&found, &those), (&ids, &left));
             };
-            check(&|batch, ids| batch.find_at(PortableProbe, &table, &cache, &text, &bounds, ids));
-            #[cfg(target_arch = "x86_64")]
-            {
-                if let Detected::Avx2(proof) = simd::detected().at_most(simd::SimdLevel::Avx2) {
-                    // SAFETY: `proof` proves that the processor has the instructions for which the function is
-                    // compiled.
-                    check(&|batch, ids| unsafe { batch.find_avx2(proof, &table, &cache, &text, &bounds, ids) });
-                }
-                if let Detected::Avx512(proof) = simd::detected() {
-                    // SAFETY: likewise.
-                    check(&|batch, ids| unsafe { batch.find_avx512(proof, &table, &cache, &text, &bounds, ids) });
-                }
+            for level in [simd::SimdLevel::Portable, simd::SimdLevel::Avx2, simd::SimdLevel::Avx512] {
+                let level = simd::detected().at_most(level);
+                check(&|batch, ids| batch.find_with(level, &table, &cache, &text, &bounds, ids));
             }
         }
         assert!(kinds.iter().all(|&kind| kind > 1_000), "{kinds:?}");

@@ -7,7 +7,7 @@
 //! Invariant: the ids equal those of `merging`, the slow path. Time for one pretoken is n², n ≤ [`MOST`].
 
 use super::ranks::{Ranks, NONE, NO_SYMBOL};
-use super::simd_min::MinArray;
+use crate::util::simd::min::MinArray;
 
 /// Bytes of a pretoken that is short: there are 64 places, of which the first and the last hold no symbol, and a
 /// character needs room for four.

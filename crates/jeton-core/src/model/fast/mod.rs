@@ -7,7 +7,7 @@
 //! ```text
 //! initial_symbols  bytes → initial symbols, whole characters where that yields the same ids
 //! ranks            (left, right) → rank, a perfect hash table
-//! lanes            short pretokens, interleaved, with ranks in registers (`simd_min`)
+//! lanes            short pretokens, interleaved, with ranks in registers (`util/simd/min`)
 //! long             long pretokens, in windows, in linear time
 //! ```
 //!
@@ -18,7 +18,6 @@ mod initial_symbols;
 mod lanes;
 mod long;
 mod ranks;
-mod simd_min;
 
 use std::collections::HashSet;
 
@@ -26,7 +25,6 @@ use self::initial_symbols::InitialSymbols;
 use self::lanes::{Rank, Work};
 use self::long::{LongTables, Window};
 use self::ranks::{Ranks, NO_SYMBOL};
-use self::simd_min::{MinArray, PortableMin};
 use super::bpe::{self, Bpe};
 use super::pairs::Pairs;
 use super::trie::Trie;
@@ -34,9 +32,8 @@ use super::words::added_trie;
 use super::Model;
 use crate::error::Result;
 use crate::util::cancel::KeepGoing;
-use crate::util::simd::{self, Detected};
-#[cfg(target_arch = "x86_64")]
-use crate::util::simd::{HasAvx2, HasAvx512};
+use crate::util::simd::min::MinArray;
+use crate::util::simd::{self, Instructions};
 use crate::vocab::alphabet::{EndOfWord, Level, Symbol};
 use crate::vocab::merge_boundaries::MergeBoundaries;
 use crate::vocab::Vocab;
@@ -226,65 +223,22 @@ impl Fast {
         tokens: &mut Vec<u32>,
         found: &mut [TokenRange],
     ) -> Result<()> {
-        match simd::detected() {
-            #[cfg(target_arch = "x86_64")]
-            // SAFETY: `proof` proves that the processor has the instructions for which the function is compiled.
-            Detected::Avx512(proof) => unsafe {
-                self.merge_avx512(proof, vocab, text, jobs, keep_going, bench, tokens, found)
-            },
-            #[cfg(target_arch = "x86_64")]
-            // SAFETY: `proof` proves that the processor has the instructions for which the function is compiled.
-            Detected::Avx2(proof) => unsafe {
-                self.merge_avx2(proof, vocab, text, jobs, keep_going, bench, tokens, found)
-            },
-            Detected::Portable => self.merge_at::<PortableMin<16>, PortableMin<32>, PortableMin<64>>(
-                (),
-                vocab,
-                text,
-                jobs,
-                keep_going,
-                bench,
-                tokens,
-                found,
-            ),
-        }
-    }
-
-    #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
-    #[allow(clippy::too_many_arguments)]
-    fn merge_avx2(
-        &self,
-        proof: HasAvx2,
-        vocab: &Vocab,
-        text: &[u8],
-        jobs: &[Job],
-        keep_going: KeepGoing<'_>,
-        bench: &mut Bench,
-        tokens: &mut Vec<u32>,
-        found: &mut [TokenRange],
-    ) -> Result<()> {
-        use simd_min::Avx2Min;
-        self.merge_at::<Avx2Min<2>, Avx2Min<4>, Avx2Min<8>>(proof, vocab, text, jobs, keep_going, bench, tokens, found)
-    }
-
-    #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,avx512f,avx512bw,avx512vl")]
-    #[allow(clippy::too_many_arguments)]
-    fn merge_avx512(
-        &self,
-        proof: HasAvx512,
-        vocab: &Vocab,
-        text: &[u8],
-        jobs: &[Job],
-        keep_going: KeepGoing<'_>,
-        bench: &mut Bench,
-        tokens: &mut Vec<u32>,
-        found: &mut [TokenRange],
-    ) -> Result<()> {
-        use simd_min::Avx512Min;
-        self.merge_at::<Avx512Min<1>, Avx512Min<2>, Avx512Min<4>>(
-            proof, vocab, text, jobs, keep_going, bench, tokens, found,
+        simd::dispatch!(
+            simd::detected(),
+            (
+                this: &Fast = self,
+                vocab: &Vocab = vocab,
+                text: &[u8] = text,
+                jobs: &[Job] = jobs,
+                keep_going: KeepGoing<'_> = keep_going,
+                bench: &mut Bench = bench,
+                tokens: &mut Vec<u32> = tokens,
+                found: &mut [TokenRange] = found,
+            ) -> Result<()>,
+            |level: L| this
+                .merge_at::<<L as Instructions>::Min16, <L as Instructions>::Min32, <L as Instructions>::Min64>(
+                    level, vocab, text, jobs, keep_going, bench, tokens, found,
+                )
         )
     }
 

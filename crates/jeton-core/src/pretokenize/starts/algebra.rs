@@ -11,10 +11,10 @@
 //! Source of the idea, byte classes as masks: simdjson (Langdale and Lemire 2019, arXiv 1902.08318); gigatoken and Hugging
 //! Face's tokenizers 1.0 split text like this. The algebra is our own.
 
-use super::block::Block;
 use super::Starts;
 use crate::pretokenize::scanner::{contraction, Contraction, Family};
 use crate::util::classes::{Classes, CASELESS, LETTER, LOWER, MARK, NEWLINE, NUMBER, OTHER, SPACE, UPPER};
+use crate::util::simd::block::Block;
 
 /// One mask for each class, in the order of the classes' bits.
 type Masks = [u64; 8];

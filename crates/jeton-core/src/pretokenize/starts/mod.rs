@@ -15,10 +15,8 @@ mod algebra;
 
 use super::scanner::{end_of_pretoken, Family};
 use crate::util::classes::{Classes, LETTER, MARK, WHITE_SPACE};
-use crate::util::simd::block::{self, Block, PortableBlock};
-use crate::util::simd::{self, Detected, SimdLevel};
-#[cfg(target_arch = "x86_64")]
-use crate::util::simd::{HasAvx2, HasAvx512};
+use crate::util::simd::block::Block;
+use crate::util::simd::{self, Detected, Instructions, SimdLevel};
 use crate::vocab::merge_boundaries::{self, MergeBoundaries};
 
 /// Bytes in a window: text, starts and positions fit the L1 cache (48 KiB).
@@ -226,37 +224,15 @@ fn find<F: Family>(
     text: &[u8],
     boundaries: Option<&MergeBoundaries>,
 ) {
-    match instructions {
-        #[cfg(target_arch = "x86_64")]
-        // SAFETY: `proof` proves that the processor has the instructions for which the function is compiled.
-        Detected::Avx512(proof) => unsafe { find_avx512::<F>(proof, starts, classes, text, boundaries) },
-        #[cfg(target_arch = "x86_64")]
-        // SAFETY: `proof` proves that the processor has the instructions for which the function is compiled.
-        Detected::Avx2(proof) => unsafe { find_avx2::<F>(proof, starts, classes, text, boundaries) },
-        Detected::Portable => starts.find::<F, PortableBlock>((), classes, text, boundaries),
-    }
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
-fn find_avx2<F: Family>(
-    proof: HasAvx2,
-    starts: &mut Starts,
-    classes: &Classes,
-    text: &[u8],
-    boundaries: Option<&MergeBoundaries>,
-) {
-    starts.find::<F, block::Avx2Block>(proof, classes, text, boundaries)
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2,bmi1,bmi2,popcnt,avx512f,avx512bw,avx512vl")]
-fn find_avx512<F: Family>(
-    proof: HasAvx512,
-    starts: &mut Starts,
-    classes: &Classes,
-    text: &[u8],
-    boundaries: Option<&MergeBoundaries>,
-) {
-    starts.find::<F, block::Avx512Block>(proof, classes, text, boundaries)
+    simd::dispatch!(
+        instructions,
+        for <F: Family>
+        (
+            starts: &mut Starts = starts,
+            classes: &Classes = classes,
+            text: &[u8] = text,
+            boundaries: Option<&MergeBoundaries> = boundaries,
+        ),
+        |level: L| starts.find::<F, <L as Instructions>::Block>(level, classes, text, boundaries)
+    );
 }

@@ -3,6 +3,8 @@
 //! Results of a [`Block`] have one bit for each byte, lowest first. All other computation is arithmetic on these masks, the
 //! same for every instruction set.
 
+use super::detection::Portable;
+
 /// 64 bytes of a text.
 pub(crate) trait Block: Copy {
     /// Proof that the processor has the instructions that the methods run.
@@ -62,10 +64,10 @@ impl PortableBlock {
 }
 
 impl Block for PortableBlock {
-    type Proof = ();
+    type Proof = Portable;
 
     #[inline(always)]
-    fn load((): (), bytes: &[u8; 64]) -> Self {
+    fn load(_: Portable, bytes: &[u8; 64]) -> Self {
         let mut words = [0; 8];
         for (word, bytes) in words.iter_mut().zip(bytes.chunks_exact(8)) {
             let mut eight = [0; 8];
@@ -113,7 +115,7 @@ mod x86 {
     use std::arch::x86_64::*;
 
     use super::Block;
-    use crate::util::simd::{HasAvx2, HasAvx512};
+    use crate::util::simd::detection::{HasAvx2, HasAvx512};
 
     /// Two vectors. Only `load` makes one, which requires a [`HasAvx2`]: so `self` is a proof, too.
     #[derive(Clone, Copy)]
@@ -277,7 +279,7 @@ mod tests {
 
     #[test]
     fn places_are_those_of_the_bits() {
-        check_places::<PortableBlock>(());
+        check_places::<PortableBlock>(Portable);
         #[cfg(target_arch = "x86_64")]
         {
             if let Detected::Avx2(proof) = simd::detected().at_most(SimdLevel::Avx2) {
@@ -291,7 +293,7 @@ mod tests {
 
     #[test]
     fn masks_say_what_the_bytes_are() {
-        check::<PortableBlock>(());
+        check::<PortableBlock>(Portable);
         #[cfg(target_arch = "x86_64")]
         {
             if let Detected::Avx2(proof) = simd::detected().at_most(SimdLevel::Avx2) {

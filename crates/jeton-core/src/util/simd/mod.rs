@@ -8,103 +8,94 @@
 //! `HasAvx512`, as an argument or a field: types without data, of which only the detection here creates values.
 
 pub(crate) mod block;
+mod detection;
+pub(crate) mod min;
 
-use std::sync::OnceLock;
+use self::block::{Block, PortableBlock};
+pub(crate) use self::detection::{detected, Detected, Portable};
+pub use self::detection::{level, SimdLevel};
+#[cfg(target_arch = "x86_64")]
+pub(crate) use self::detection::{HasAvx2, HasAvx512};
+use self::min::{MinArray, PortableMin};
 
-use crate::util::atomic_cell::made_once;
-
-/// Instruction sets, weakest first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum SimdLevel {
-    /// Integers of 64 bits, on any machine.
-    Portable,
-    /// x86-64 with AVX2, BMI1, BMI2 and POPCNT (Haswell, 2013; Zen, 2017).
-    Avx2,
-    /// x86-64 with AVX-512 F, BW and VL as well (Skylake-SP, 2017; Zen 4, 2022).
-    Avx512,
+/// Instructions of one level. A value is the proof that the processor has them.
+pub(crate) trait Instructions: Copy {
+    /// 64 bytes.
+    type Block: Block<Proof = Self>;
+    /// 16 priorities.
+    type Min16: MinArray<Proof = Self>;
+    /// 32 priorities.
+    type Min32: MinArray<Proof = Self>;
+    /// 64 priorities.
+    type Min64: MinArray<Proof = Self>;
 }
 
-/// Proof that the processor has the instructions of [`SimdLevel::Avx2`].
-#[cfg(target_arch = "x86_64")]
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct HasAvx2(());
-
-/// Proof that the processor has the instructions of [`SimdLevel::Avx512`], which include those of [`SimdLevel::Avx2`].
-#[cfg(target_arch = "x86_64")]
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct HasAvx512(HasAvx2);
-
-/// A level, with the proof that the processor has it.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Detected {
-    Portable,
-    #[cfg(target_arch = "x86_64")]
-    Avx2(HasAvx2),
-    #[cfg(target_arch = "x86_64")]
-    Avx512(HasAvx512),
+impl Instructions for Portable {
+    type Block = PortableBlock;
+    type Min16 = PortableMin<16>;
+    type Min32 = PortableMin<32>;
+    type Min64 = PortableMin<64>;
 }
 
-impl Detected {
-    fn level(self) -> SimdLevel {
-        match self {
-            Self::Portable => SimdLevel::Portable,
-            #[cfg(target_arch = "x86_64")]
-            Self::Avx2(_) => SimdLevel::Avx2,
-            #[cfg(target_arch = "x86_64")]
-            Self::Avx512(_) => SimdLevel::Avx512,
+#[cfg(target_arch = "x86_64")]
+impl Instructions for HasAvx2 {
+    type Block = block::Avx2Block;
+    type Min16 = min::Avx2Min<2>;
+    type Min32 = min::Avx2Min<4>;
+    type Min64 = min::Avx2Min<8>;
+}
+
+#[cfg(target_arch = "x86_64")]
+impl Instructions for HasAvx512 {
+    type Block = block::Avx512Block;
+    type Min16 = min::Avx512Min<1>;
+    type Min32 = min::Avx512Min<2>;
+    type Min64 = min::Avx512Min<4>;
+}
+
+/// Compiles `$call` for each level, and runs it for the level that was detected. In it, `$level` is the proof, of type
+/// `$L`, which implements [`Instructions`]. A function does not see variables around it, so all that `$call` uses is
+/// listed as arguments.
+///
+/// ```text
+/// dispatch!(detected(), (text: &[u8] = text) -> usize, |level: L| count::<<L as Instructions>::Block>(level, text))
+/// ```
+macro_rules! dispatch {
+    (
+        $detected:expr, $(for <$F:ident: $Bound:path>)? ($($arg:ident: $type:ty = $value:expr),* $(,)?) $(-> $ret:ty)?,
+        |$level:ident: $L:ident| $call:expr
+    ) => {{
+        #[cfg(target_arch = "x86_64")]
+        #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
+        #[allow(clippy::too_many_arguments)]
+        fn avx2$(<$F: $Bound>)?($level: $crate::util::simd::HasAvx2, $($arg: $type),*) $(-> $ret)? {
+            type $L = $crate::util::simd::HasAvx2;
+            $call
         }
-    }
-
-    /// This level, or `most` if that is lower.
-    pub(crate) fn at_most(self, most: SimdLevel) -> Self {
-        match (self, most) {
-            (_, SimdLevel::Portable) => Self::Portable,
-            #[cfg(target_arch = "x86_64")]
-            (Self::Avx512(HasAvx512(proof)), SimdLevel::Avx2) => Self::Avx2(proof),
-            _ => self,
+        #[cfg(target_arch = "x86_64")]
+        #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,avx512f,avx512bw,avx512vl")]
+        #[allow(clippy::too_many_arguments)]
+        fn avx512$(<$F: $Bound>)?($level: $crate::util::simd::HasAvx512, $($arg: $type),*) $(-> $ret)? {
+            type $L = $crate::util::simd::HasAvx512;
+            $call
         }
-    }
+        #[allow(clippy::too_many_arguments)]
+        fn portable$(<$F: $Bound>)?($level: $crate::util::simd::Portable, $($arg: $type),*) $(-> $ret)? {
+            type $L = $crate::util::simd::Portable;
+            $call
+        }
+        match $detected {
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: `proof` proves that the processor has the instructions for which the function is compiled.
+            $crate::util::simd::Detected::Avx512(proof) => unsafe { avx512$(::<$F>)?(proof, $($value),*) },
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: `proof` proves that the processor has the instructions for which the function is compiled.
+            $crate::util::simd::Detected::Avx2(proof) => unsafe { avx2$(::<$F>)?(proof, $($value),*) },
+            $crate::util::simd::Detected::Portable => portable$(::<$F>)?($crate::util::simd::Portable, $($value),*),
+        }
+    }};
 }
-
-/// The best level that the processor has and the environment allows.
-#[inline]
-pub fn level() -> SimdLevel {
-    detected().level()
-}
-
-/// [`level`], with its proof.
-#[inline]
-pub(crate) fn detected() -> Detected {
-    static DETECTED: OnceLock<Detected> = OnceLock::new();
-    *made_once(&DETECTED, || {
-        available().at_most(match std::env::var("JETON_SIMD").as_deref() {
-            Ok("portable") => SimdLevel::Portable,
-            Ok("avx2") => SimdLevel::Avx2,
-            _ => SimdLevel::Avx512,
-        })
-    })
-}
-
-#[cfg(target_arch = "x86_64")]
-fn available() -> Detected {
-    let avx2 = is_x86_feature_detected!("avx2")
-        && is_x86_feature_detected!("bmi1")
-        && is_x86_feature_detected!("bmi2")
-        && is_x86_feature_detected!("popcnt");
-    let avx512 = is_x86_feature_detected!("avx512f")
-        && is_x86_feature_detected!("avx512bw")
-        && is_x86_feature_detected!("avx512vl");
-    match (avx2, avx512) {
-        (true, true) => Detected::Avx512(HasAvx512(HasAvx2(()))),
-        (true, false) => Detected::Avx2(HasAvx2(())),
-        _ => Detected::Portable,
-    }
-}
-
-#[cfg(not(target_arch = "x86_64"))]
-fn available() -> Detected {
-    Detected::Portable
-}
+pub(crate) use dispatch;
 
 /// Asks for a line of memory that will be read soon.
 #[inline(always)]

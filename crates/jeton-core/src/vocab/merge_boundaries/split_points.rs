@@ -8,10 +8,8 @@
 //! Cost: 8 KiB; 64 bytes at a time for ASCII and `▁`, else character by character.
 
 use super::filters::{pair, LetterBoundaries, MergeBoundaries};
-use crate::util::simd::block::{self, Block};
-use crate::util::simd::{self, Detected};
-#[cfg(target_arch = "x86_64")]
-use crate::util::simd::{HasAvx2, HasAvx512};
+use crate::util::simd::block::Block;
+use crate::util::simd::{self, Instructions};
 use crate::util::utf8::char_len;
 use crate::vocab::alphabet::WORD_START;
 use crate::vocab::Vocab;
@@ -67,27 +65,11 @@ impl SplitPoints {
     /// The bounds of the parts of a text: 0, where each but the first starts, and where the last one ends. For a text
     /// of more than `most` bytes those of some first parts.
     pub fn bounds(&self, text: &[u8], most: usize, bounds: &mut Vec<u32>) {
-        match simd::detected() {
-            #[cfg(target_arch = "x86_64")]
-            // SAFETY: `proof` proves that the processor has the instructions for which the function is compiled.
-            Detected::Avx512(proof) => unsafe { self.bounds_avx512(proof, text, most, bounds) },
-            #[cfg(target_arch = "x86_64")]
-            // SAFETY: `proof` proves that the processor has the instructions for which the function is compiled.
-            Detected::Avx2(proof) => unsafe { self.bounds_avx2(proof, text, most, bounds) },
-            Detected::Portable => self.bounds_at::<block::PortableBlock>((), text, most, bounds),
-        }
-    }
-
-    #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
-    fn bounds_avx2(&self, proof: HasAvx2, text: &[u8], most: usize, bounds: &mut Vec<u32>) {
-        self.bounds_at::<block::Avx2Block>(proof, text, most, bounds);
-    }
-
-    #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,avx512f,avx512bw,avx512vl")]
-    fn bounds_avx512(&self, proof: HasAvx512, text: &[u8], most: usize, bounds: &mut Vec<u32>) {
-        self.bounds_at::<block::Avx512Block>(proof, text, most, bounds);
+        simd::dispatch!(
+            simd::detected(),
+            (this: &SplitPoints = self, text: &[u8] = text, most: usize = most, bounds: &mut Vec<u32> = bounds),
+            |level: L| this.bounds_at::<<L as Instructions>::Block>(level, text, most, bounds)
+        );
     }
 
     #[inline(always)]
@@ -200,7 +182,12 @@ mod tests {
         let mut bounds = Vec::new();
         for level in 0..3 {
             match level {
-                0 => points.bounds_at::<block::PortableBlock>((), text.as_bytes(), usize::MAX, &mut bounds),
+                0 => points.bounds_at::<simd::block::PortableBlock>(
+                    simd::Portable,
+                    text.as_bytes(),
+                    usize::MAX,
+                    &mut bounds,
+                ),
                 1 => points.bounds(text.as_bytes(), usize::MAX, &mut bounds),
                 _ => points.bounds(text.as_bytes(), 1, &mut bounds),
             }

@@ -1,7 +1,9 @@
 //! Minimum of up to 64 priorities, kept in vector registers while single ones are replaced.
 
+use super::detection::Portable;
+
 /// Array of priorities in registers.
-pub(super) trait MinArray: Copy {
+pub(crate) trait MinArray: Copy {
     /// Proof that the processor has the instructions that the methods run.
     type Proof: Copy;
 
@@ -15,18 +17,18 @@ pub(super) trait MinArray: Copy {
 
 /// Portable version.
 #[derive(Clone, Copy)]
-pub(super) struct PortableMin<const N: usize>([u32; N]);
+pub(crate) struct PortableMin<const N: usize>([u32; N]);
 
 impl<const N: usize> MinArray for PortableMin<N> {
-    type Proof = ();
+    type Proof = Portable;
 
     #[inline(always)]
-    fn empty((): ()) -> Self {
+    fn empty(_: Portable) -> Self {
         Self([u32::MAX; N])
     }
 
     #[inline(always)]
-    fn load((): (), priorities: &[u32; 64]) -> Self {
+    fn load(_: Portable, priorities: &[u32; 64]) -> Self {
         let mut row = [0; N];
         row.copy_from_slice(&priorities[..N]);
         Self(row)
@@ -45,18 +47,18 @@ impl<const N: usize> MinArray for PortableMin<N> {
 }
 
 #[cfg(target_arch = "x86_64")]
-pub(super) use x86::{Avx2Min, Avx512Min};
+pub(crate) use x86::{Avx2Min, Avx512Min};
 
 #[cfg(target_arch = "x86_64")]
 mod x86 {
     use std::arch::x86_64::*;
 
     use super::MinArray;
-    use crate::util::simd::{HasAvx2, HasAvx512};
+    use crate::util::simd::detection::{HasAvx2, HasAvx512};
 
     /// N vectors of eight. Only `empty` and `load` make one, which require a [`HasAvx2`]: so `self` is a proof, too.
     #[derive(Clone, Copy)]
-    pub(in super::super) struct Avx2Min<const N: usize>([__m256i; N]);
+    pub(crate) struct Avx2Min<const N: usize>([__m256i; N]);
 
     impl<const N: usize> MinArray for Avx2Min<N> {
         type Proof = HasAvx2;
@@ -109,7 +111,7 @@ mod x86 {
     /// N vectors of sixteen. Only `empty` and `load` make one, which require a [`HasAvx512`]: so `self` is a proof,
     /// too.
     #[derive(Clone, Copy)]
-    pub(in super::super) struct Avx512Min<const N: usize>([__m512i; N]);
+    pub(crate) struct Avx512Min<const N: usize>([__m512i; N]);
 
     impl<const N: usize> MinArray for Avx512Min<N> {
         type Proof = HasAvx512;
@@ -177,8 +179,8 @@ mod tests {
 
     #[test]
     fn rows_are_arrays() {
-        check::<PortableMin<16>>((), 16);
-        check::<PortableMin<64>>((), 64);
+        check::<PortableMin<16>>(Portable, 16);
+        check::<PortableMin<64>>(Portable, 64);
         #[cfg(target_arch = "x86_64")]
         {
             if let Detected::Avx2(proof) = simd::detected().at_most(SimdLevel::Avx2) {
