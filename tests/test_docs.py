@@ -223,6 +223,7 @@ def test_the_training_benchmark_runs(tmp_path: Path) -> None:
     assert all(row["merges"] == "44" for row in rows)
 
 
+@pytest.mark.slow(reason="test_the_training_benchmark_runs; no other code depends on benchmarks")
 def test_the_encoding_benchmark_runs(tmp_path: Path, data: Path) -> None:
     """On Jeton alone: environments of others would be installed."""
     record = tmp_path / "record.csv"

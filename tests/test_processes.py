@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ import pytest
 import jeton
 
 from .material import CORPUS, tokenizer
+from .selection import amount, rest_is_slow
 
 # ── threads ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -114,7 +116,7 @@ begun.wait()
 time.sleep(float(sys.argv[2]))
 """
 # Some runs crash where there is such a defect, not all: more runs by hand with JETON_EXIT_RUNS=50.
-EXIT_RUNS = int(os.environ.get("JETON_EXIT_RUNS", "2"))
+EXIT_RUNS = int(os.environ.get("JETON_EXIT_RUNS") or amount(2, default=1))
 
 
 @pytest.mark.parametrize(
@@ -238,6 +240,7 @@ print("equal")
 """
 
 
+@pytest.mark.slow(reason="other forks: test_processes_give_equal_ids, test_a_forked_child_trains_with_threads")
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
 def test_a_fork_while_a_limit_of_memory_is_kept() -> None:
     """A thread that keeps mapped lists within their limit holds a lock most of the time: no child may wait for it."""
@@ -317,9 +320,14 @@ def interrupted(tmp_path: Path) -> Iterator[list[subprocess.Popen[str]]]:
 
 
 @pytest.mark.skipif(os.name != "posix", reason="sends a POSIX signal")
-@pytest.mark.parametrize("delay", [0.05, 0.7])
-@pytest.mark.parametrize("threads", [1, 2])
-@pytest.mark.parametrize("work", INTERRUPTED)
+@pytest.mark.parametrize(
+    ("work", "threads", "delay"),
+    rest_is_slow(
+        product(INTERRUPTED, [1, 2], [0.05, 0.7]),
+        lambda case: case[1:] == (2, 0.7) or case == ("encoding", 1, 0.05),
+        "each work once",
+    ),
+)
 def test_ctrl_c_stops_within_a_second(
     tmp_path: Path, interrupted: list[subprocess.Popen[str]], work: str, threads: int, delay: float
 ) -> None:

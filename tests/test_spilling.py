@@ -13,6 +13,7 @@ import time
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from itertools import accumulate, product
 from itertools import count as numbers
 from pathlib import Path
 from typing import Any
@@ -31,17 +32,28 @@ from jeton.training import spill as spilling
 from jeton.training.spill import Position, Spill
 from jeton.training.stages import Stages
 
+from .selection import amount, rest_is_slow
+
 
 def words(seed: int, num: int) -> str:
     """A text whose distinct words go on growing."""
     rng = random.Random(seed)
-    lengths = (1, 1, 1, 2, 2, 3, 5, 8, 20)
-    return " ".join("".join(rng.choices("abcdefgh", k=rng.choice(lengths))) for _ in range(num))
+    lengths = rng.choices((1, 1, 1, 2, 2, 3, 5, 8, 20), k=num)
+    letters = "".join(rng.choices("abcdefgh", k=sum(lengths)))
+    return " ".join(letters[end - length : end] for length, end in zip(lengths, accumulate(lengths), strict=True))
 
 
 @pytest.fixture(scope="module")
 def texts() -> list[str]:
     return [words(seed, 60_000) for seed in range(24)]
+
+
+@pytest.fixture(scope="module")
+def corpus(texts: list[str], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The texts in a file, for processes."""
+    path = tmp_path_factory.mktemp("corpus") / "texts.json"
+    path.write_text(json.dumps(texts))
+    return path
 
 
 @pytest.fixture(scope="module")
@@ -53,8 +65,14 @@ def counted(texts: object, **options: object) -> jeton.Counts:
     return jeton.count_pretokens(texts, pattern="gpt2", progress=False, **options)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("threads", [1, 2, 5])
-@pytest.mark.parametrize("limit", [1 << 20, "3MB", "64MiB"])
+@pytest.mark.parametrize(
+    ("limit", "threads"),
+    rest_is_slow(
+        product([1 << 20, "3MB", "64MiB"], [1, 2, 5]),
+        lambda case: case in ((1 << 20, 5), ("3MB", 2), ("64MiB", 1)),
+        "each limit, and each number of threads",
+    ),
+)
 def test_a_limit_of_memory_changes_nothing(
     texts: list[str],
     plain: jeton.Counts,
@@ -139,7 +157,7 @@ class Stopping:
             yield text
 
 
-@pytest.mark.parametrize("after", [0, 1, 7, 23])
+@pytest.mark.parametrize("after", rest_is_slow([0, 1, 7, 23], lambda after: after in (0, 7), "the beginning and later"))
 def test_ctrl_c_keeps_what_was_counted(texts: list[str], plain: jeton.Counts, after: int, tmp_path: Path) -> None:
     limit = {"memory_limit": "8MiB"}  # batches of a megabyte
     with pytest.raises(KeyboardInterrupt):
@@ -202,33 +220,28 @@ def test_positions_tell_documents_apart() -> None:
     assert len({*one, *two}) == len(one) + len(two)
 
 
-def program(folder: Path, then: str) -> str:
-    return textwrap.dedent(f"""
-        import sys, os, signal
-        sys.path.insert(0, {os.fspath(Path(__file__).parent)!r})
-        from test_spilling import words, counted
+def start(corpus: Path, folder: Path, then: str = "") -> subprocess.Popen[bytes]:
+    script = textwrap.dedent(f"""
+        import json, sys, os, signal
+        import jeton
         from jeton.training import count as counting
         counting.CHECKPOINT_EVERY = 0.0
-        texts = [words(seed, 60_000) for seed in range(24)]
+        texts = json.load(open({os.fspath(corpus)!r}))
+        options = dict(pattern="gpt2", progress=False, checkpoint={os.fspath(folder)!r}, memory_limit="8MiB")
         {then}
         print("ready", flush=True)
-        counted(texts, checkpoint={os.fspath(folder)!r}, memory_limit="8MiB").save({os.fspath(folder / "out.jtc")!r})
+        jeton.count_pretokens(texts, **options).save({os.fspath(folder / "out.jtc")!r})
     """)
+    return subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
 
-def start(folder: Path, then: str = "") -> subprocess.Popen[bytes]:
-    return subprocess.Popen(
-        [sys.executable, "-c", program(folder, then)], stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    )
-
-
-def test_kill_9_at_any_time(plain: jeton.Counts, tmp_path: Path) -> None:
+def test_kill_9_at_any_time(corpus: Path, plain: jeton.Counts, tmp_path: Path) -> None:
     """Killed again and again, at another time each time, until it gets to its end."""
     rng = random.Random(5)
     plain.save(tmp_path / "plain.jtc")
     killed = 0
     for attempt in numbers():
-        process = start(tmp_path)
+        process = start(corpus, tmp_path)
         deadline = time.monotonic() + 60
         runs = len(list(tmp_path.glob("run-*")))
         while process.poll() is None and time.monotonic() < deadline and attempt < 4:
@@ -255,36 +268,39 @@ STEPS = {
 }
 
 
-@pytest.mark.parametrize("step", STEPS.values(), ids=STEPS)
-def test_a_process_that_ends_at_a_chosen_step(step: str, plain: jeton.Counts, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "step", rest_is_slow(STEPS, lambda step: step == "in the middle of a run", "one step; test_kill_9_at_any_time")
+)
+def test_a_process_that_ends_at_a_chosen_step(step: str, corpus: Path, plain: jeton.Counts, tmp_path: Path) -> None:
     helpers = "die = lambda: os.kill(os.getpid(), signal.SIGKILL); n = []; seen = lambda b: n.append(b) or len(n); "
-    process = start(tmp_path, helpers + step)
+    process = start(corpus, tmp_path, helpers + STEPS[step])
     _, said = process.communicate(timeout=120)
     assert process.returncode == -signal.SIGKILL, said.decode()
-    process = start(tmp_path)
+    process = start(corpus, tmp_path)
     _, said = process.communicate(timeout=120)
     assert process.returncode == 0, said.decode()
     assert jeton.Counts.load(tmp_path / "out.jtc") == plain
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="limits on files are POSIX's")
-def test_a_full_disk_is_a_clear_error_and_loses_nothing(plain: jeton.Counts, tmp_path: Path) -> None:
+def test_a_full_disk_is_a_clear_error_and_loses_nothing(corpus: Path, plain: jeton.Counts, tmp_path: Path) -> None:
     full = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, 300_000))"
-    process = start(tmp_path, full)
+    process = start(corpus, tmp_path, full)
     _, said = process.communicate(timeout=120)
     assert process.returncode == 1
     assert "OSError" in said.decode()
     assert "the checkpoint is still valid" in said.decode()
     assert not list(tmp_path.glob("*.tmp")), "no half of a run"
-    process = start(tmp_path)
+    process = start(corpus, tmp_path)
     _, said = process.communicate(timeout=120)
     assert process.returncode == 0, said.decode()
     assert jeton.Counts.load(tmp_path / "out.jtc") == plain
 
 
-def test_a_signal_while_the_core_counts(texts: list[str], plain: jeton.Counts, tmp_path: Path) -> None:
+@pytest.mark.slow(reason="test_processes.py interrupts counting, test_ctrl_c_keeps_what_was_counted resumes it")
+def test_a_signal_while_the_core_counts(corpus: Path, texts: list[str], plain: jeton.Counts, tmp_path: Path) -> None:
     """Ctrl-C from outside: the process ends within a second, and the next one goes on."""
-    process = start(tmp_path, "counting.CHECKPOINT_EVERY = 1e9; texts = texts * 60")
+    process = start(corpus, tmp_path, "counting.CHECKPOINT_EVERY = 1e9; texts = texts * 60")
     assert process.stdout is not None
     assert process.stdout.readline() == b"ready\n"
     time.sleep(0.3)
@@ -395,7 +411,8 @@ def columns(tok: jeton.Tokenizer) -> object:
 
 @pytest.mark.parametrize("tie_break", ["lowest_ids", "first", "highest_pair", "shortest"])
 def test_learning_within_a_limit_of_memory_changes_nothing(texts: list[str], tie_break: str, tmp_path: Path) -> None:
-    """Cells and places take some forty megabytes: most of them lie in files, and are made compact on the way."""
+    """Cells and places take more than the limit: most of them lie in files, and are made compact on the way."""
+    texts = texts[: amount(24, default=6)]
     free = trained(texts, tie_break=tie_break, memory_limit="1GiB")
     limited = trained(texts, tie_break=tie_break, memory_limit="4MiB", spill_folder=tmp_path / "here", threads=2)
     assert limited.fingerprint == free.fingerprint
@@ -461,16 +478,20 @@ def test_arithmetic_of_counts_keeps_to_the_limit(texts: list[str], plain: jeton.
 
 @pytest.mark.parametrize(
     "options",
-    [
-        {"tie_break": "first"},
-        {"tie_break": "shortest", "level": "char"},
-        {"end_of_word": "</w>", "tie_break": "highest_pair", "pattern": None},
-        {"preset": "hf", "pattern": None},
-        {"preset": "sentencepiece", "pattern": None},
-        {"preset": "subword-nmt", "pattern": None},
-        {"superwords": True},
-        {"rules": ["lone_punctuation"], "min_frequency": 3},
-    ],
+    rest_is_slow(
+        [
+            {"tie_break": "first"},
+            {"tie_break": "shortest", "level": "char"},
+            {"end_of_word": "</w>", "tie_break": "highest_pair", "pattern": None},
+            {"preset": "hf", "pattern": None},
+            {"preset": "sentencepiece", "pattern": None},
+            {"preset": "subword-nmt", "pattern": None},
+            {"superwords": True},
+            {"rules": ["lone_punctuation"], "min_frequency": 3},
+        ],
+        lambda options: "superwords" in options or options.get("tie_break") == "first" or options.get("preset") == "hf",
+        "our rules, a preset, superwords",
+    ),
     ids=lambda options: "-".join(map(str, options.values())),
 )
 def test_learning_goes_on_from_its_merges(
@@ -548,26 +569,26 @@ def test_merges_that_no_learner_made(texts: list[str], tmp_path: Path, monkeypat
             trained(counts, 400, checkpoint=tmp_path)
 
 
-def learner(folder: Path, then: str = "") -> subprocess.Popen[bytes]:
+def learner(corpus: Path, folder: Path, then: str = "") -> subprocess.Popen[bytes]:
     script = textwrap.dedent(f"""
-        import sys, os
-        sys.path.insert(0, {os.fspath(Path(__file__).parent)!r})
-        from test_spilling import words, trained
+        import json
+        import jeton
         from jeton.training import checkpoint
         checkpoint.SAVE_EVERY_S = 0.02
-        texts = [words(seed, 60_000) for seed in range(24)]
+        texts = json.load(open({os.fspath(corpus)!r}))
+        options = dict(pattern="gpt2", progress=False, checkpoint={os.fspath(folder)!r})
         {then}
-        trained(texts, 6000, checkpoint={os.fspath(folder)!r}).save({os.fspath(folder / "out.json")!r})
+        jeton.train(texts, 6000, **options).save({os.fspath(folder / "out.json")!r})
     """)
     return subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
 
-def test_kill_9_while_learning(texts: list[str], tmp_path: Path) -> None:
+def test_kill_9_while_learning(corpus: Path, texts: list[str], tmp_path: Path) -> None:
     """Killed again and again when it has saved more merges, until it gets to its end."""
     trained(texts, 6000).save(tmp_path / "plain.json")
     path, killed = tmp_path / checkpoint.FILE_NAME, 0
     for attempt in numbers():
-        process = learner(tmp_path)
+        process = learner(corpus, tmp_path)
         before = path.stat().st_size if path.exists() else 0
         deadline = time.monotonic() + 60
         while process.poll() is None and time.monotonic() < deadline and attempt < 3:
@@ -589,17 +610,14 @@ def test_kill_9_while_learning(texts: list[str], tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="limits on files are POSIX's")
-def test_a_full_disk_while_learning(texts: list[str], tmp_path: Path) -> None:
+def test_a_full_disk_while_learning(corpus: Path, texts: list[str], tmp_path: Path) -> None:
     full = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (900_000, 900_000))"
-    script = f"{full}; jeton_limit = '4MiB'"
-    process = learner(
-        tmp_path, script + "; import functools; trained = functools.partial(trained, memory_limit=jeton_limit)"
-    )
+    process = learner(corpus, tmp_path, f"{full}; options['memory_limit'] = '4MiB'")
     _, said = process.communicate(timeout=120)
     assert process.returncode == 1
     assert "OSError" in said.decode()
     assert "spill_folder=" in said.decode() or "the checkpoint" in said.decode()
-    process = learner(tmp_path)
+    process = learner(corpus, tmp_path)
     _, said = process.communicate(timeout=120)
     assert process.returncode == 0, said.decode()
     assert jeton.load(tmp_path / "out.json").fingerprint == trained(texts, 6000).fingerprint
