@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections import defaultdict
+from collections import Counter, defaultdict
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from .conftest import COLLECTED
 ROOT = Path(__file__).parent.parent
 LEFT_OUT = ("slow", "exhaustive")
 # Each function here has a case in the default selection.
-COMPLETE = ("tests/formats/", "tests/oracle/", "tests/playground/", "tests/test_hostile.py", "tests/test_fuzz_cases.py")
+COMPLETE = ("tests/formats/", "tests/oracle/", "tests/test_hostile.py", "tests/test_fuzz_cases.py")
 
 
 def is_default(item: pytest.Item) -> bool:
@@ -52,14 +53,15 @@ def test_every_test_of_formats_oracles_and_hostile_files_has_a_default_case(
 
 
 def test_every_value_in_a_grid_has_a_default_case(functions: dict[str, list[pytest.Item]]) -> None:
-    """Of tests with several parameters: each source and each target of a conversion, for example."""
+    """Values that several cases share: each source and each target of a conversion, for example."""
     for name, items in functions.items():
         parameters = [getattr(item, "callspec", None) for item in items]
         if any(spec is None or len(spec.params) < 2 for spec in parameters) or not any(map(is_default, items)):
             continue
         values = [_values(spec) for spec in parameters]
+        shared = {value for value, num in Counter(chain(*values)).items() if num > 1}
         default = set().union(*(each for each, item in zip(values, items, strict=True) if is_default(item)))
-        assert set().union(*values) - default == set(), name
+        assert shared - default == set(), name
 
 
 def _values(spec: Any) -> set[tuple[str, str]]:

@@ -43,6 +43,7 @@ from .material import (
     texts,
     tokenizer,
 )
+from .selection import rest_is_slow
 
 CASES: dict[str, list[dict[str, Any]]] = tomllib.loads((TESTDATA / "cases" / "worked_examples.toml").read_text("utf-8"))
 VOCABULARIES = {case["name"]: case for case in CASES["vocabulary"]}
@@ -161,8 +162,14 @@ LONG = {
 }
 
 
-@pytest.mark.parametrize("kind", ["byte gpt2", "byte cl100k", "byte o200k", "byte regex", "words suffix"])
-@pytest.mark.parametrize("name", LONG)
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    rest_is_slow(
+        product(["byte gpt2", "byte cl100k", "byte o200k", "byte regex", "words suffix"], LONG),
+        lambda case: case[0] == "byte o200k" or case[1] == "english",
+        "each kind, and each text",
+    ),
+)
 def test_a_long_text_is_cut_for_threads_without_a_trace(kind: str, name: str) -> None:
     tok, text = tokenizer(kind), LONG[name]
     if "gpt2" not in kind and name == "letters without an end":
@@ -245,7 +252,14 @@ def test_a_tokenizer_that_keeps_its_own_method_is_collected() -> None:
     assert gone() is None
 
 
-@pytest.mark.parametrize("pattern", ["cl100k", "o200k", "qwen2", "whitespace", "none", r"\w+|\W"])
+@pytest.mark.parametrize(
+    "pattern",
+    rest_is_slow(
+        ["cl100k", "o200k", "qwen2", "whitespace", "none", r"\w+|\W"],
+        lambda pattern: pattern in ("cl100k", "whitespace", r"\w+|\W"),
+        "a scanner, words, a regex",
+    ),
+)
 def test_a_long_string_has_the_ids_of_its_bytes(pattern: str) -> None:
     """Strings that are not ASCII are converted, and cut for threads; bytes are not converted."""
     tok = jeton.train([CORPUS], 300, pattern=pattern, progress=False)

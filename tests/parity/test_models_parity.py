@@ -20,6 +20,7 @@ from tokenizers import models
 
 from jeton._core import BareModel, Vocabulary
 from jeton.errors import ConfigError, InvalidTextError
+from tests.selection import amount
 
 TOKEN, ENDS_WORD, ADDED, SPECIAL, UNUSED, BYTE = 1, 2, 3, 4, 5, 6
 BYTES = [f"<0x{byte:02X}>" for byte in range(256)]
@@ -132,7 +133,7 @@ def test_bpe_refuses_what_hf_drops() -> None:
         ours.encode(b"axa")
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(amount(60, default=20)))
 def test_unigram_like_hf(seed: int) -> None:
     rng = random.Random(seed)
     scores = [-1.0, -1.5, -2.0, -3.25] if seed % 2 else [-rng.random() * 10 for _ in range(9)]
@@ -272,7 +273,7 @@ def random_pieces(rng: random.Random, *, byte_fallback: bool, special_kinds: boo
     return pieces
 
 
-@pytest.mark.parametrize("seed", range(25))
+@pytest.mark.parametrize("seed", range(amount(25, default=8)))
 @pytest.mark.parametrize("byte_fallback", [False, True])
 @pytest.mark.parametrize("special_kinds", [False, True])
 @pytest.mark.parametrize(("name", "model_type"), [("Unigram", 1), ("Pieces", 2), ("Words", 3), ("Chars", 4)])
@@ -305,7 +306,7 @@ def test_long_texts_like_sentencepiece(seed: int) -> None:
     assert ours.encode_ids(text.encode()) == peer.encode(text)
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(amount(40, default=12)))
 def test_nbest_like_sentencepiece(seed: int) -> None:
     """The same scores but for their last bits, and the same segmentations; ties come as the heap has them."""
     rng = random.Random(seed)
@@ -383,14 +384,14 @@ def test_real_models_like_sentencepiece(file: str, name: str, data: Path) -> Non
     byte_fallback = any(kind == BYTE_PIECE for _, _, kind in pieces)
     ours = ours_of(pieces, name, byte_fallback)
     texts = compared = 0
-    for path in sorted((data / "udhr").glob("*.txt")):
+    for path in sorted((data / "udhr").glob("*.txt"))[:: amount(1, default=8)]:
         lines = path.read_text(encoding="utf-8")
         for text in (lines, *(lines.splitlines()[:10])):
             normal = peer.normalize(text)
             assert ours.encode_ids(normal.encode()) == peer.encode(text), (path.name, text)
             texts, compared = texts + 1, compared + len(normal)
     print(f"{file}: {texts} texts, {compared} code points equal")
-    assert texts > 1000
+    assert texts > amount(1_000, default=200)
 
 
 def test_hf_files_like_hf(data: Path) -> None:
@@ -403,6 +404,6 @@ def test_hf_files_like_hf(data: Path) -> None:
     entries = [(id, SPECIAL if token in special else TOKEN, token) for token, id in vocab.items()]
     options = {"type": "BPE", "level": "char", "unk": vocab["<unk>"], "fuse_unk": True, "byte_fallback": True}
     ours = bare(entries, options, [(vocab[a], vocab[b], vocab[a + b]) for a, b in merges])
-    for path in sorted((data / "udhr").glob("*.txt")):
+    for path in sorted((data / "udhr").glob("*.txt"))[:: amount(1, default=8)]:
         text = "▁" + unicodedata.normalize("NFC", path.read_text(encoding="utf-8")).replace(" ", "▁")
         assert ours.encode_ids(text.encode()) == [token.id for token in hf.tokenize(text)], path.name

@@ -14,6 +14,7 @@ import pytest
 import jeton
 
 from ..material import TESTDATA, tokenizer
+from ..selection import rest_is_slow
 from .conftest import Problems, axe_violations
 
 Open = Callable[..., Any]
@@ -107,14 +108,18 @@ class TestDrop:
 
     @pytest.mark.parametrize(
         ("name", "content"),
-        [
-            ("<img src=x onerror=alert(1)>.json", b"{"),
-            ("empty.json", b""),
-            ("bytes.bin", bytes(range(256)) * 10),
-            ("deep.json", b"[" * 300_000),
-            ("not-utf8.json", b'{"model": "\xff\xfe"}'),
-            ("truncated_in_string.json", (TESTDATA / "hostile" / "truncated_in_string.json").read_bytes()),
-        ],
+        rest_is_slow(
+            [
+                ("<img src=x onerror=alert(1)>.json", b"{"),
+                ("empty.json", b""),
+                ("bytes.bin", bytes(range(256)) * 10),
+                ("deep.json", b"[" * 300_000),
+                ("not-utf8.json", b'{"model": "\xff\xfe"}'),
+                ("truncated_in_string.json", (TESTDATA / "hostile" / "truncated_in_string.json").read_bytes()),
+            ],
+            lambda case: case[0].startswith(("<img", "truncated")),
+            "a name that is markup, a truncated file; test_hostile.py has all",
+        ),
     )
     def test_a_broken_one_gets_a_readable_error(self, open_page: Open, name: str, content: bytes) -> None:
         page = open_page(tokenizer="bytes", text="a")
@@ -198,6 +203,7 @@ class TestAddress:
         assert page.get_by_label("Text", exact=True).input_value() == text
         assert not [url for url in asked if "?" in url or "line" in url]
 
+    @pytest.mark.slow(reason="TestLongTexts.test_a_link_without_it_says_so")
     def test_one_too_long_for_an_address_is_left_out_and_said(self, open_page: Open) -> None:
         page = open_page(tokenizer="bytes")
         page.context.grant_permissions(["clipboard-read", "clipboard-write"])
@@ -230,7 +236,11 @@ class TestAddress:
 
     @pytest.mark.parametrize(
         "fragment",
-        ["z=%%%", "z=AAAA", "z=", "text:={", "view=nowhere", "%", "text:=3&tokenizer:=[]", "__proto__=1", "=&=&&"],
+        rest_is_slow(
+            ["z=%%%", "z=AAAA", "z=", "text:={", "view=nowhere", "%", "text:=3&tokenizer:=[]", "__proto__=1", "=&=&&"],
+            lambda fragment: fragment in ("z=AAAA", "text:={", "__proto__=1"),
+            "three of the fragments",
+        ),
     )
     def test_one_that_is_broken_opens_the_page_all_the_same(self, page: Any, fragment: str) -> None:
         page.goto("/#" + fragment)
@@ -298,6 +308,7 @@ class TestLongTexts:
         page.get_by_label("Text", exact=True).fill(page.evaluate(NOISE))
         page.get_by_text("it will be lost when the page is reloaded").wait_for()
 
+    @pytest.mark.slow(reason="test_a_reload_and_the_back_button_keep_it, of a text")
     def test_long_messages_of_a_chat_are_kept_with_their_view(self, open_page: Open) -> None:
         page = open_page(view="chat", tokenizer="lessons")
         noise = page.evaluate(NOISE)
@@ -441,7 +452,14 @@ def test_a_server_that_is_gone_is_said(page: Any, problems: Problems) -> None:
     problems.forgive("ERR_INTERNET_DISCONNECTED")
 
 
-@pytest.mark.parametrize("view", ["tokens", "why", "train", "compare", "chat", "vocabulary", "classics"])
+@pytest.mark.parametrize(
+    "view",
+    rest_is_slow(
+        ["tokens", "why", "train", "compare", "chat", "vocabulary", "classics"],
+        lambda view: view in ("tokens", "chat"),
+        "two of the views",
+    ),
+)
 def test_the_page_goes_on_when_the_server_is_back(page: Any, problems: Problems, view: str) -> None:
     """Every view waits with its question, and gets the answer without being touched again."""
     page.goto(f"/#view={'classics' if view == 'tokens' else 'tokens'}&tokenizer=lessons&text=the+old+tale")

@@ -13,6 +13,7 @@ import jeton
 from jeton.playground.catalog import Catalog
 from jeton.playground.data import read
 
+from ...selection import rest_is_slow
 from ..conftest import axe_violations, running
 
 Open = Callable[..., Any]
@@ -107,7 +108,14 @@ def test_lessons_name_addresses_in_both_languages() -> None:
     }
 
 
-@pytest.mark.parametrize(("name", "fragment"), [entry for entry in addresses() if entry[0].endswith(".py")])
+@pytest.mark.parametrize(
+    ("name", "fragment"),
+    rest_is_slow(
+        [entry for entry in addresses() if entry[0].endswith(".py")],
+        lambda entry: "pattern" in entry[1] or "classic" in entry[1],
+        "addresses of two views",
+    ),
+)
 def test_the_addresses_of_the_lessons_show_something(page: Any, address: str, name: str, fragment: str) -> None:
     page.goto(f"{address}/#{fragment}")
     view = re.search(r"view=(\w+)", fragment)

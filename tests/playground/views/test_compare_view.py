@@ -13,6 +13,7 @@ import jeton
 from jeton.playground.catalog import Catalog
 from jeton.playground.data import read
 
+from ...selection import rest_is_slow
 from ..conftest import Problems, axe_violations, running
 
 Open = Callable[..., Any]
@@ -143,11 +144,15 @@ def test_a_tokenizer_that_is_not_here_is_named(open_page: Open, problems: Proble
 
 @pytest.mark.parametrize(
     ("missing", "why"),
-    [
-        ("o999k", "there is no tokenizer 'o999k'"),
-        ("torn", "torn.json"),
-        ("english.json", "character 'c' (U+0063) is not in the vocabulary"),
-    ],
+    rest_is_slow(
+        [
+            ("o999k", "there is no tokenizer 'o999k'"),
+            ("torn", "torn.json"),
+            ("english.json", "character 'c' (U+0063) is not in the vocabulary"),
+        ],
+        lambda case: case[0] == "torn",
+        "a file that is not readable",
+    ),
 )
 def test_one_that_fails_leaves_the_others_compared(page: Any, vocabs: Path, missing: str, why: str) -> None:
     """Not on this machine, a broken file, or a text with a character that it cannot encode."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import pytest
+
 from jeton.playground.catalog import Catalog
 
 from ...material import CORPUS
@@ -31,6 +33,7 @@ WATCH = """() => {
 }"""
 
 
+@pytest.mark.slow(reason="test_what_cannot_be_is_said in test_train_view.py, and the other test here")
 def test_train_says_what_it_takes(open_page: Open, problems: Problems) -> None:
     page = open_page(view="train")
     page.evaluate(WATCH)

@@ -8,6 +8,7 @@ import json
 import re
 import time
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from jeton.drawing import draw
 from jeton.playground.catalog import Catalog
 
 from ...material import CORPUS, TRICKY, tokenizer
+from ...selection import rest_is_slow
 from ..conftest import Problems, axe_violations, running
 
 Open = Callable[..., Any]
@@ -327,8 +329,14 @@ class TestPointing:
         view.get_by_text("Hover over a token").wait_for()
         assert current(view) == [-1, -1]
 
-    @pytest.mark.parametrize("at", [0, 2])
-    @pytest.mark.parametrize("before", ["nothing", "caret", "tab", "press"])
+    @pytest.mark.parametrize(
+        ("before", "at"),
+        rest_is_slow(
+            product(["nothing", "caret", "tab", "press"], [0, 2]),
+            lambda case: case[1] == 0 or case[0] == "press",
+            "each way, and each token",
+        ),
+    )
     def test_a_press_shows_it_whatever_came_before(self, open_page: Open, at: int, before: str) -> None:
         """Each of these may have pinned the token already, and a press must not let it go."""
         page = open_page(tokenizer="bytes", text="abc")
@@ -466,7 +474,9 @@ class TestTouch:
             tap(page, ".column .t", at)
             assert page.locator(".column .one-line").inner_text().startswith(f"id {97 + at} ")
 
-    @pytest.mark.parametrize("view", ["tokens", "chat", "vocabulary"])
+    @pytest.mark.parametrize(
+        "view", rest_is_slow(["tokens", "chat", "vocabulary"], lambda view: view == "tokens", "one view")
+    )
     def test_the_card_is_closed(self, open_page: Open, view: str) -> None:
         token = {"tokens": PANE, "chat": ".turn .t", "vocabulary": ".entries tbody button"}[view]
         page = open_page(view=view, tokenizer="lessons", text="abc def")
@@ -483,8 +493,14 @@ class TestTouch:
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
-@pytest.mark.parametrize("view", ["tokens", "chat", "vocabulary"])
-@pytest.mark.parametrize("focus", ["token", "card", "nowhere"])
+@pytest.mark.parametrize(
+    ("focus", "view"),
+    rest_is_slow(
+        product(["token", "card", "nowhere"], ["tokens", "chat", "vocabulary"]),
+        lambda case: case[1] == "tokens" or case[0] == "token",
+        "each focus, and each view",
+    ),
+)
 def test_escape_closes_the_card(open_page: Open, view: str, focus: str) -> None:
     token = {"tokens": PANE, "chat": ".turn .t", "vocabulary": ".entries tbody button"}[view]
     page = open_page(view=view, tokenizer="lessons", text="abc def")
@@ -571,7 +587,12 @@ class TestKeys:
 
 class TestCopying:
     @pytest.mark.parametrize(
-        "text", [TEXT, *(text for text in TRICKY if text and "\x00" not in text and "\r" not in text)]
+        "text",
+        rest_is_slow(
+            [TEXT, *(text for text in TRICKY if text and "\x00" not in text and "\r" not in text)],
+            lambda text: text == TEXT or "\u3000" in text or "😉" in text or "\n" in text,
+            "white space of all kinds, line ends, emoji",
+        ),
     )
     def test_what_is_copied_is_the_text(self, open_page: Open, text: str) -> None:
         page = open_page(tokenizer="small", text=text)
@@ -640,8 +661,14 @@ HOSTILE = {
 
 
 class TestHostileText:
-    @pytest.mark.parametrize("tokenizer_", ["bytes", "small", "characters"])
-    @pytest.mark.parametrize("name", HOSTILE)
+    @pytest.mark.parametrize(
+        ("name", "tokenizer_"),
+        rest_is_slow(
+            product(HOSTILE, ["bytes", "small", "characters"]),
+            lambda case: case[1] == "bytes" or case[0] == next(iter(HOSTILE)),
+            "each text in bytes, each tokenizer with one text",
+        ),
+    )
     def test_it_is_shown_and_does_nothing(self, open_page: Open, name: str, tokenizer_: str) -> None:
         text = HOSTILE[name]
         page = open_page(tokenizer=tokenizer_, text=text)
@@ -706,7 +733,10 @@ PAINT = """async ([text, limit, key]) => {
 }"""
 
 
-@pytest.mark.parametrize(("num_tokens", "limit_ms"), [(10_000, 100), (100_000, 500)])
+@pytest.mark.parametrize(
+    ("num_tokens", "limit_ms"),
+    rest_is_slow([(10_000, 100), (100_000, 500)], lambda case: case[0] == 10_000, "10,000 tokens"),
+)
 def test_paint_times(
     open_page: Open, num_tokens: int, limit_ms: int, record_property: Callable[[str, object], None]
 ) -> None:
@@ -737,6 +767,7 @@ GAPS = """() => {
 class TestTenMegabytes:
     TEXT = (CORPUS * (10_000_000 // len(CORPUS.encode()) + 1)).encode()[:10_000_000].decode("utf-8", "ignore")
 
+    @pytest.mark.slow(reason="test_one_word_of_a_megabyte, and ten megabytes in test_long_texts.py")
     def test_a_paste_does_not_freeze_the_page(self, open_page: Open) -> None:
         page = open_page(tokenizer="small", text="a")
         page.context.grant_permissions(["clipboard-read", "clipboard-write"])
