@@ -49,14 +49,14 @@ pub struct Bpe {
 }
 
 impl Bpe {
-    /// A model from a merge list in order of rank.
+    /// Builds a model from a merge list in order of rank.
     ///
-    /// `whole_first`: a pretoken that is an entry is that entry, whatever the merges say (`ignore_merges` in HF).
+    /// `whole_first`: whole pretokens are looked up before merging (`ignore_merges` in HF).
     ///
     /// # Errors
-    /// [`Error::config`] for a merge whose parts or result are no entries (special tokens are none, and their merges
-    /// are left out; added tokens that are not special are),  whose result is not the parts joined, that merges past
-    /// the end of a word, or that is listed twice.
+    /// [`Error::config`] for a merge whose parts or result are not entries (merges of special tokens are ignored; other
+    /// added tokens are entries), whose result is not the concatenation, that crosses the end of a word, or that is a
+    /// duplicate.
     pub fn from_merges(
         vocab: &Vocab,
         alphabet: Alphabet,
@@ -86,7 +86,7 @@ impl Bpe {
         Ok(model)
     }
 
-    /// Puts a merge of the list into the table.
+    /// Adds a merge of the list to the table.
     fn add_merge(&mut self, vocab: &Vocab, rank: u32, joined: &mut Vec<u8>, pairs: &mut Pairs) -> Result<()> {
         let (left, right, result) = self.merges[rank as usize];
         let wrong = |why: &str| Error::config(format!("merge {rank}, ({left}, {right}) -> {result}: {why}"));
@@ -95,7 +95,7 @@ impl Bpe {
             return Err(wrong(&format!("{} is not an entry of the vocabulary", [left, right, result][at])));
         }
         if kinds.contains(&Kind::Unreachable) {
-            return Ok(()); // no symbol of any text
+            return Ok(()); // not a symbol of any text
         }
         if ends(left) || ends(right) != ends(result) {
             return Err(wrong("it does not keep the end of the word"));
@@ -103,7 +103,7 @@ impl Bpe {
         if vocab.content(left).is_empty() || vocab.content(right).is_empty() && !ends(right) {
             return Err(wrong("a part is empty"));
         }
-        // As in HF: the prefix's length is cut off the right part, whatever its content.
+        // As in HF: the length of the prefix is removed from the right part, whatever its content.
         let Some(rest) = vocab.content(right).get(self.alphabet.prefix().len()..) else {
             return Err(wrong("the right part is shorter than continuing_subword_prefix"));
         };
@@ -119,20 +119,20 @@ impl Bpe {
                 self.add_entry(vocab, id);
             }
         }
-        // No text may become a special token. The list itself stays as it is, for files.
+        // Text never becomes a special token. The list is kept unchanged for files.
         if !kinds.contains(&Kind::Special) && pairs.insert(left, right, Merge { rank, result }).is_some() {
             return Err(wrong("the pair is listed twice"));
         }
         Ok(())
     }
 
-    /// Makes an added token that is not special an entry of the model, too.
+    /// Makes an added token that is not special also an entry of the model.
     pub(super) fn add_entry(&mut self, vocab: &Vocab, id: u32) {
         self.added.insert(vocab, id);
         self.alphabet.insert_entry(id, vocab.content(id));
     }
 
-    /// The symbol `▁`, if no merge joins it to something else on its left.
+    /// Returns the symbol `▁`, if no merge joins it to another symbol on its left.
     fn find_word_start(&self, vocab: &Vocab) -> Option<u32> {
         let Alphabet { level: Level::Char, end: EndOfWord::None, .. } = self.alphabet else { return None };
         if !self.alphabet.prefix().is_empty() {
@@ -143,7 +143,7 @@ impl Bpe {
         (!self.merges.iter().any(starts_inside)).then_some(symbol)
     }
 
-    /// A model from a byte-level vocabulary whose ids are ranks.
+    /// Builds a model from a byte-level vocabulary whose ids are ranks.
     pub fn from_ranks(vocab: &Vocab, alphabet: Alphabet) -> Self {
         let longest = vocab.iter().map(|(_, _, content)| content.len()).max().unwrap_or(0);
         let is_plain = alphabet.end == EndOfWord::None && alphabet.prefix().is_empty() && alphabet.bytes().is_some();
@@ -159,21 +159,21 @@ impl Bpe {
         }
     }
 
-    /// Returns true if merges are looked up by pair from the first text on.
+    /// Returns true if the first text needs the pair table.
     pub(super) fn needs_pairs(&self) -> bool {
         self.longest == 0
     }
 
-    /// The table of pairs. Where ranks are those of tokens it is made at the first call: it takes as long as all else
-    /// at loading.
+    /// Returns the pair table. For ranks of tokens it is built on the first call, which takes as long as the rest of
+    /// loading.
     ///
     /// # Errors
-    /// `Interrupted` while it is made.
+    /// `Interrupted` during construction.
     pub(super) fn pairs(&self, vocab: &Vocab, keep_going: KeepGoing<'_>) -> Result<&Pairs> {
         if let Some(pairs) = self.pairs.get() {
             return Ok(pairs);
         }
-        // Two threads that come at once both make it, and neither waits: in a forked process it would be forever.
+        // Concurrent threads all build it and none waits, because waiting in a forked process could be forever.
         let tokens = vocab.iter().filter(|&(_, kind, _)| kind == Kind::Token);
         let symbols = |content: &[u8], symbols: &mut Vec<u32>| self.alphabet.symbols(content, symbols, None).is_ok();
         let made = merges_of_tokens(vocab, tokens.map(|(id, _, content)| (id, content)), symbols, |id| id, keep_going)?;
@@ -186,17 +186,17 @@ impl Bpe {
         Ok(Merger { merges: self.pairs(vocab, keep_going)?, word_start: self.word_start })
     }
 
-    /// A pretoken that is an entry is that entry, whatever the merges say.
+    /// Returns true if whole pretokens are looked up before merging.
     pub fn whole_first(&self) -> bool {
         self.whole_first
     }
 
-    /// Returns the split points inside of pretokens, if there are any.
+    /// Returns the split points inside of pretokens, if any.
     pub(super) fn split_points(&self, vocab: &Vocab) -> Option<SplitPoints> {
         if self.word_start.is_none() || self.whole_first {
             return None;
         }
-        // Bytes of an unknown character are symbols, too, and might merge.
+        // Bytes of an unknown character are also symbols, which may merge.
         let spells = self.alphabet.spells_unknown();
         let merges = |id| vocab.content(id).starts_with(b"<0x");
         let is_free = spells && !self.merges.iter().any(|&(left, right, _)| merges(left) || merges(right));
@@ -206,8 +206,8 @@ impl Bpe {
         Some(SplitPoints::new(|c| is_free && !is_known(c), boundaries))
     }
 
-    /// The merges in order of rank: the list the model was made from. For ranks of tokens, the merge that makes each
-    /// token out of its bytes; a token that no merges reach is only ever found as a whole and has none.
+    /// Returns the merges in order of rank: the original list or, for ranks of tokens, the last merge of each token. A
+    /// token that is unreachable by merges has none and is only matched as a whole pretoken.
     ///
     /// # Errors
     /// As `Bpe::pairs`.
@@ -245,7 +245,7 @@ impl Bpe {
         self.merger(vocab, keep_going)?.run(pretoken.len(), keep_going, scratch, out)
     }
 
-    /// The entry that a pretoken is, whatever the merges say.
+    /// Returns the entry of a whole pretoken.
     #[inline]
     pub fn entry(&self, vocab: &Vocab, pretoken: &[u8]) -> Option<u32> {
         if self.whole_first {
@@ -255,12 +255,12 @@ impl Bpe {
         }
     }
 
-    /// The added tokens that are entries of the model, too, in no order.
+    /// Iterates over the added tokens that are also entries of the model, in arbitrary order.
     pub fn added_entries(&self) -> impl Iterator<Item = u32> + '_ {
         self.added.ids()
     }
 
-    /// The initial symbols, and their offsets on request.
+    /// Computes the initial symbols, and their offsets if requested.
     pub(super) fn symbols(&self, pretoken: &[u8], scratch: &mut Scratch, out: &Out<'_>) -> Result<()> {
         scratch.symbols.clear();
         scratch.starts.clear();
@@ -269,14 +269,14 @@ impl Bpe {
     }
 }
 
-/// Ranks of tokens found as tiktoken does: neighbors merge if together they are a token.
+/// Lookup of ranks by content, as in tiktoken: neighbors merge if their concatenation is a token.
 struct ContentRanks<'a> {
     vocab: &'a Vocab,
     longest: usize,
 }
 
 impl ContentRanks<'_> {
-    /// Bytes of the longest token for which this is done: to put contents together takes as long as they are.
+    /// Maximum length of tokens for this lookup, because concatenation takes time linear in it.
     const MOST: usize = 256;
 }
 

@@ -23,13 +23,13 @@ use crate::util::cancel::{CancelCheck, KeepGoing};
 use crate::vocab::alphabet::EndOfWord;
 use crate::vocab::{Kind, Vocab};
 
-/// Number of competing pairs that a step names. Three fit a line of a terminal.
+/// Number of listed candidates in a step. Three fit a line of a terminal.
 const RIVALS: usize = 3;
 
 /// A pair that could merge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Candidate {
-    /// Its rank.
+    /// Rank.
     pub rank: u32,
     /// Left id.
     pub left: u32,
@@ -42,13 +42,13 @@ pub struct Candidate {
 pub struct Step {
     /// Byte offset of the left symbol in the pretoken.
     pub at: usize,
-    /// The pair that was merged.
+    /// The merged pair.
     pub merged: Candidate,
     /// Id of the result.
     pub result: u32,
-    /// The next best different pairs that could have merged at that moment, best first.
+    /// Next distinct candidates at that step, in order of rank.
     pub rivals: Vec<Candidate>,
-    /// Places where some merge was possible at that moment, this one included.
+    /// Positions with a possible merge at that step, including this one.
     pub num_candidates: usize,
 }
 
@@ -61,26 +61,26 @@ pub struct Story {
     pub starts: Vec<usize>,
     /// The merges, in order.
     pub steps: Vec<Step>,
-    /// Unused pieces that were taken apart again after the last merge, in order.
+    /// Unused pieces that were split again after the last merge, in order.
     pub splits: Vec<Split>,
 }
 
-/// An unused piece that was taken apart again.
+/// An unused piece that was split again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Split {
     /// Byte offset in the pretoken.
     pub at: usize,
-    /// Byte offset of its right part.
+    /// Byte offset of the right part.
     pub middle: usize,
     /// The piece.
     pub id: u32,
-    /// Its left part.
+    /// Left part.
     pub left: u32,
-    /// Its right part.
+    /// Right part.
     pub right: u32,
 }
 
-/// The pairs that could merge at one moment, best first, and in how many places each.
+/// Candidates at one step, in order of rank, with their numbers of positions.
 #[derive(Default)]
 struct Candidates {
     places: BTreeMap<Candidate, usize>,
@@ -112,8 +112,8 @@ impl Candidates {
 }
 
 impl Bpe {
-    /// The story of one pretoken by its merges. A model that takes whole pretokens first skips it; the caller asks
-    /// [`Bpe::whole_first`] to say so.
+    /// Returns the merges of one pretoken. A model that looks up whole pretokens first skips them, which the caller
+    /// checks ([`Bpe::whole_first`]).
     ///
     /// # Errors
     /// As [`Bpe::encode`].
@@ -125,8 +125,8 @@ impl Bpe {
 }
 
 impl Pieces {
-    /// The story of a pretoken by its merges; unknown characters are the unknown token until the end. None where merges
-    /// do not tell: where some piece has a character that is no piece.
+    /// Returns the merges of a pretoken, with unknown characters as the unknown token. None if merges do not describe the
+    /// model: if some piece has a character that is no piece.
     ///
     /// # Errors
     /// As [`Pieces::encode`].
@@ -147,7 +147,7 @@ impl Pieces {
         let mut cancel = CancelCheck::new(keep_going);
         let ends = last.iter().skip(1).map(|symbol| symbol.1).chain([text.len()]);
         let mut stack: Vec<_> = last.iter().zip(ends).map(|(&(id, start), end)| (id, start, end)).collect();
-        stack.reverse(); // what comes first on top
+        stack.reverse(); // the first on top
         while let Some((id, start, end)) = stack.pop() {
             cancel.check()?;
             let Some(&len) = halves.get(&id) else { continue };
@@ -164,8 +164,8 @@ impl Pieces {
 }
 
 impl Model {
-    /// Returns the merges that turn the content of an entry into tokens. None where the model does not merge, and where
-    /// it would see more than the content (an end-of-word mark) or less (a prefix), or refuses it.
+    /// Returns the merges of the content of an entry. None if the model does not merge, if its input is not just the
+    /// content (because of an end-of-word mark or prefix), or if it refuses it.
     ///
     /// # Errors
     /// `Interrupted`.
@@ -185,8 +185,8 @@ impl Model {
     }
 }
 
-/// The story, and the symbols after the last merge with their starts. `seen`: called with each pair when it becomes
-/// neighbors that could merge, as (result, bytes of the left one).
+/// Returns the merges, and the final symbols with their starts. `seen` is called with each new pair that could merge, as
+/// (result, bytes of the left symbol).
 fn story(
     merger: &Merger<'_, Pairs>,
     symbols: Vec<u32>,
@@ -243,7 +243,7 @@ fn result(merger: &Merger<'_, Pairs>, nodes: &[SymbolNode], place: u32) -> Optio
     Some((merge.result, node.next))
 }
 
-/// The pair that starts at this place, if it can merge.
+/// Returns the pair at this position, if it can merge.
 fn candidate(merger: &Merger<'_, Pairs>, nodes: &[SymbolNode], place: u32) -> Option<Candidate> {
     let node = nodes.get(place as usize)?;
     let (left, right) = (node.id, nodes.get(node.next as usize)?.id);

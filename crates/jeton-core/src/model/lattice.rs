@@ -24,10 +24,10 @@ use super::unknown::{char_len, utf8};
 use crate::error::{Error, Result};
 use crate::util::cancel::{CancelCheck, KeepGoing};
 
-/// The most segmentations one may ask for (SentencePiece's limit).
+/// Maximum n of the n best (SentencePiece's limit).
 pub const MOST: usize = 1024;
 
-/// A piece at a place.
+/// A piece at a position.
 #[derive(Debug, Clone, Copy)]
 struct Edge {
     start: u32,
@@ -35,14 +35,14 @@ struct Edge {
     id: u32,   // NO_ID: unknown
     next: u32, // the next edge with the same end; NONE: the last
     score: f64,
-    best: f64, // the best score of a path that ends with it
+    best: f64, // best score of a path that ends with it
 }
 
 const NONE: u32 = u32::MAX;
 
 struct Lattice {
     edges: Vec<Edge>,
-    ending: Vec<(u32, u32)>, // place -> first and last edge that ends there
+    ending: Vec<(u32, u32)>, // position -> first and last edge that ends there
 }
 
 impl Lattice {
@@ -86,15 +86,15 @@ impl Lattice {
         Ok(())
     }
 
-    /// The edges that end at a place.
+    /// Iterates over the edges that end at a position.
     fn ending(&self, place: usize) -> impl Iterator<Item = u32> + '_ {
         let first = Some(self.ending[place].0).filter(|&edge| edge != NONE);
         std::iter::successors(first, |&edge| Some(self.edges[edge as usize].next).filter(|&next| next != NONE))
     }
 
-    /// Fills in `best`. Edges are in order of their starts, so those that end where one starts come before it.
+    /// Computes `best`. Edges are ordered by start, so those that end at the start of another precede it.
     fn find_best(&mut self, model: &Unigram, cancel: &mut CancelCheck<'_>) -> Result<()> {
-        let mut at = (NONE, 0.0); // start of the edge before, and the best score up to there
+        let mut at = (NONE, 0.0); // start of the previous edge, and best score up to it
         for i in 0..self.edges.len() {
             cancel.check()?;
             let Edge { start, score, .. } = self.edges[i];
@@ -112,11 +112,11 @@ impl Lattice {
 #[derive(Debug, Clone, Copy)]
 struct Path {
     edge: u32,
-    then: u32,  // the path that goes on; NONE: the end of the text
+    then: u32,  // rest of the path; NONE: the end of the text
     score: f64, // of its edges
 }
 
-/// A path in the agenda: first the best it can become, then the older one.
+/// A path in the agenda, ordered by its best possible score, then by age.
 struct OpenPath {
     promise: f64,
     age: u64,
@@ -153,7 +153,7 @@ struct Search<'l> {
 }
 
 impl Search<'_> {
-    /// Puts the paths that go from some edge that ends at `place` along `then` on the agenda.
+    /// Pushes the paths from each edge that ends at `place` along `then` onto the agenda.
     fn expand(&mut self, place: usize, then: u32) {
         let so_far = self.paths.get(then as usize).map_or(0.0, |path| path.score);
         let lattice = self.lattice;
@@ -191,7 +191,7 @@ impl Search<'_> {
 }
 
 impl Unigram {
-    /// The `n` best segmentations, best first: ids, and the sum of the scores.
+    /// Returns the `n` best segmentations in descending order: ids and sum of scores.
     ///
     /// # Errors
     /// `Config` for `n` of 0 or over [`MOST`]; as [`Unigram::encode`].
@@ -230,7 +230,7 @@ impl Unigram {
         let mut cancel = CancelCheck::new(keep_going);
         let mut lattice = Lattice::new(self, text, special, &mut cancel)?;
         lattice.find_best(self, &mut cancel)?;
-        // SentencePiece and HF cut back at these sizes, to this many.
+        // SentencePiece and HF prune at these sizes, to this number.
         let (most, keep) = (if self.single { 10_000 } else { 100_001 }, (n * 10).min(512));
         let (paths, agenda) = (Vec::new(), BinaryHeap::new());
         let mut search = Search { lattice: &lattice, model: self, paths, agenda, age: 0 };
@@ -257,7 +257,7 @@ impl Unigram {
         Ok(found)
     }
 
-    /// Appends a segmentation drawn by chance.
+    /// Appends a sampled segmentation.
     ///
     /// # Errors
     /// As [`Unigram::nbest`].
@@ -283,7 +283,7 @@ impl Unigram {
         check_len(text)?;
         let mut cancel = CancelCheck::new(keep_going);
         let lattice = Lattice::new(self, text, out.special, &mut cancel)?;
-        let mut sums = vec![Scaled::ZERO; text.len() + 1]; // over all segmentations up to a place
+        let mut sums = vec![Scaled::ZERO; text.len() + 1]; // position -> sum over all segmentations up to it
         sums[0] = Scaled::ONE;
         let mut weights = Vec::with_capacity(lattice.edges.len());
         for edge in &lattice.edges {

@@ -19,20 +19,20 @@ use super::scratch::Scratch;
 use crate::error::{Error, Result};
 use crate::util::cancel::{CancelCheck, KeepGoing};
 
-/// Sequences up to this many symbols are merged in an array. Measured on English, Chinese and code: at 64 both ways
-/// cost the same within noise, and almost no pretoken is longer.
+/// Sequences up to this many symbols are merged in an array. Measured on English, Chinese and code: at 64 both
+/// algorithms take the same time within noise, and almost no pretoken is longer.
 const SHORT: usize = 64;
 
-/// Symbols of a long sequence that are merged together: their list and their places fit the caches.
-/// Short ones for tests, so that texts of a few hundred symbols have many.
+/// Symbols in a window of a long sequence: its list and queue fit the CPU caches. Small in tests, so that texts of a few
+/// hundred symbols have many windows.
 const STRETCH: usize = if cfg!(test) { 70 } else { 1 << 12 };
 
-/// Tokens that a stretch may give back.
+/// Maximum number of dropped tokens of a window.
 const MOST_BACK: usize = 64;
 
 /// Lookup of merges.
 pub(super) trait Look {
-    /// The merge of two neighbors, if they have one.
+    /// Returns the merge of two neighbors, if any.
     fn get(&self, left: u32, right: u32) -> Option<Merge>;
 }
 
@@ -46,7 +46,7 @@ impl Look for Pairs {
 /// Slow path of BPE: merges the symbols of one pretoken.
 pub(super) struct Merger<'a, L> {
     pub(super) merges: &'a L,
-    /// The symbol `▁`, where nothing but itself ever merges with it from the left.
+    /// The symbol `▁`, if only itself merges with it from the left.
     pub(super) word_start: Option<u32>,
 }
 
@@ -62,7 +62,7 @@ impl<L: Look> Merger<'_, L> {
         self.get(left, right).map_or(NONE, |merge| merge.rank)
     }
 
-    /// Merges `scratch.symbols`, which begin at `scratch.starts` where ends are wanted, into `out`. `len`: bytes of the
+    /// Merges `scratch.symbols` into `out`; `scratch.starts` are their offsets, if ends are requested. `len`: bytes of the
     /// pretoken.
     pub(super) fn run(
         &self,
@@ -157,7 +157,7 @@ impl<L: Look> Merger<'_, L> {
         }
     }
 
-    /// Merges many symbols, straight into `out`.
+    /// Merges a long sequence into `out`.
     fn long(&self, end: usize, keep_going: KeepGoing<'_>, scratch: &mut Scratch, out: &mut Out<'_>) -> Result<()> {
         if scratch.symbols.len() > 2 * STRETCH {
             let symbols = std::mem::take(&mut scratch.symbols);
@@ -175,9 +175,9 @@ impl<L: Look> Merger<'_, L> {
 
     /// Merges window by window; returns false, with nothing written, if that does not advance.
     ///
-    /// Tokens are right exactly if each two neighbors are what their symbols become alone (`fast::long` says why, and
-    /// gives tokens back in the same way). So the last tokens of a stretch are dropped, the next one begins with them,
-    /// and only its first token is checked beside the one before. In a run a stretch comes again, and is known.
+    /// Tokens are correct if and only if each adjacent pair is (`fast::long` has the proof, and drops tokens likewise). The
+    /// last tokens of a window are dropped, the next window begins with their symbols, and only the pair at the joint is
+    /// checked. In runs, windows repeat and are cached.
     fn by_stretches(
         &self,
         symbols: &[u32],
@@ -188,11 +188,11 @@ impl<L: Look> Merger<'_, L> {
     ) -> Result<bool> {
         let Scratch { nodes, queue, starts, joint, .. } = scratch;
         let from = out.len();
-        let mut kept: Vec<u32> = Vec::new(); // where the last tokens in `out` begin
+        let mut kept: Vec<u32> = Vec::new(); // starts of the last tokens in `out`
         let (mut at, mut back) = (0, 1);
-        let mut reached = 0; // where all before held once
+        let mut reached = 0; // end of the tokens whose joints held
         let mut known = 0..0;
-        let mut good = None; // the last two that stayed beside each other
+        let mut good = None; // the last pair that held
         let mut cancel = CancelCheck::new(keep_going);
         while at < symbols.len() {
             cancel.check()?;
@@ -240,7 +240,7 @@ impl<L: Look> Merger<'_, L> {
         Ok(true)
     }
 
-    /// Merges all of `symbols`, in a list.
+    /// Merges `symbols` as a whole, in a linked list.
     fn merge(
         &self,
         symbols: &[u32],
@@ -296,14 +296,14 @@ impl<L: Look> Merger<'_, L> {
         self.get(node.id, nodes[node.next as usize].id).filter(|merge| merge.rank == rank)
     }
 
-    /// Puts the pair that starts at `at` on the heap, if there is one and it has a merge.
+    /// Pushes the pair that starts at `at` onto the heap, if it has a merge.
     pub(super) fn offer(&self, nodes: &[SymbolNode], heap: &mut BinaryHeap<Reverse<u64>>, at: u32) {
         if let Some(rank) = self.rank_at(nodes, at) {
             heap.push(Reverse(u64::from(rank) << 32 | u64::from(at)));
         }
     }
 
-    /// The rank of the pair that starts at `at`, if there is one and it has a merge.
+    /// Returns the rank of the pair that starts at `at`, if it has a merge.
     fn rank_at(&self, nodes: &[SymbolNode], at: u32) -> Option<u32> {
         let node = nodes.get(at as usize)?;
         let next = nodes.get(node.next as usize)?;
@@ -311,10 +311,10 @@ impl<L: Look> Merger<'_, L> {
     }
 }
 
-/// Makes a list of symbols.
+/// Builds a linked list of symbols.
 ///
 /// # Errors
-/// [`Error::text`] where places, of which twice as many may wait at once, would not fit 32 bits.
+/// [`Error::text`] if positions, of which twice as many may be queued, exceed 32 bits.
 pub(super) fn link(symbols: &[u32], nodes: &mut Vec<SymbolNode>) -> Result<()> {
     if symbols.len() >= NONE as usize / 2 {
         return Err(Error::text("a pretoken of 2^31 symbols cannot be encoded: use a pattern that cuts the text", 0));
@@ -326,7 +326,7 @@ pub(super) fn link(symbols: &[u32], nodes: &mut Vec<SymbolNode>) -> Result<()> {
     Ok(())
 }
 
-/// Makes the node at `at` and the one after it one; returns the place before.
+/// Joins the node at `at` with the next one; returns the previous position.
 pub(super) fn join(nodes: &mut [SymbolNode], at: u32, result: u32) -> u32 {
     let gone = nodes[at as usize].next;
     let SymbolNode { next: after, .. } = nodes[gone as usize];

@@ -45,13 +45,13 @@ pub use unknown::Unknown;
 
 /// A model.
 #[derive(Debug, Clone)]
-#[allow(clippy::large_enum_variant)] // one model a tokenizer: a box would cost the byte-level path a load, and save nothing
+#[allow(clippy::large_enum_variant)] // one model for each tokenizer: a box would only cost the byte-level path a load
 pub enum Model {
-    /// Byte-pair encoding by a list of merges or by ranks.
+    /// Byte-pair encoding by a merge list or by ranks.
     Bpe(bpe::Bpe),
     /// SentencePiece's BPE.
     Pieces(pieces::Pieces),
-    /// The best sum of scores.
+    /// Unigram: highest sum of scores.
     Unigram(unigram::Unigram),
     /// HF's WordPiece.
     WordPiece(words::WordPiece),
@@ -89,10 +89,10 @@ impl Model {
         }
     }
 
-    /// Encodes with random sampling: dropout for the two kinds of BPE, a segmentation by its probability for Unigram.
+    /// Encodes with random sampling: BPE-dropout for both kinds of BPE, subword regularization for Unigram.
     ///
     /// # Errors
-    /// As [`Model::encode`]; `Config` for a model that knows one way only, and for noise that is no probability.
+    /// As [`Model::encode`]; `Config` for models without sampling, and for invalid probabilities.
     pub fn sample(
         &self,
         vocab: &Vocab,
@@ -116,7 +116,7 @@ impl Model {
         }
     }
 
-    /// The `n` best segmentations of a pretoken, best first (Unigram).
+    /// Returns the `n` best segmentations of a pretoken, in descending order (Unigram).
     ///
     /// # Errors
     /// As [`Model::encode`]; `Config` for another model, or `n` out of range.
@@ -153,13 +153,13 @@ impl Model {
         }
     }
 
-    /// Returns true if special tokens are pieces like others where the caller permits them.
+    /// Returns true if permitted special tokens are ordinary pieces.
     pub fn has_special_pieces(&self) -> bool {
         matches!(self, Self::Unigram(model) if model.has_special_pieces())
     }
 
-    /// The added tokens that are entries of the model as well, in no order: of HF's models that keep a list of them.
-    /// SentencePiece's have all, and Unigram those with a score.
+    /// Returns the added tokens that are also entries of the model, in arbitrary order: for HF's models with a list of
+    /// them. In SentencePiece's models all are entries, in Unigram those with a score.
     pub fn added_entries(&self) -> Vec<u32> {
         match self {
             Self::Bpe(model) => model.added_entries().collect(),
@@ -169,7 +169,7 @@ impl Model {
         }
     }
 
-    /// The model, if it is Unigram and its words are added up.
+    /// Returns the model, if it is Unigram and encodes words independently.
     pub fn as_sum_of_words(&self) -> Option<&unigram::Unigram> {
         match self {
             Self::Unigram(model) if model.is_sum_of_words() => Some(model),
@@ -189,7 +189,7 @@ impl Model {
         }
     }
 
-    /// The BPE model by merges or ranks, if it is one.
+    /// Returns the model, if it is BPE by merges or ranks.
     pub fn as_bpe(&self) -> Option<&bpe::Bpe> {
         match self {
             Self::Bpe(model) => Some(model),

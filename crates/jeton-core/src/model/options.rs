@@ -126,14 +126,13 @@ fn hundred() -> usize {
 }
 
 impl Model {
-    /// A model from its options, the vocabulary, merges (left, right, result) and scores (by id; empty when there are
-    /// none).
+    /// Builds a model from its options, the vocabulary, merges (left, right, result) and scores (by id; empty for none).
     ///
-    /// `"added"` in the options of HF's models lists added tokens, not special, that are entries of the model as well.
-    /// For BPE those that merges name need no mention, and for Unigram those that have a score.
+    /// `"added"` in the options of HF's models lists added tokens, not special, that are also entries of the model. Those
+    /// in merges of BPE, and those with a score in Unigram, need not be listed.
     ///
     /// # Errors
-    /// [`Error::config`] for options that are not of this form or cannot work, and as the models' constructors.
+    /// [`Error::config`] for invalid options, and as the models' constructors.
     pub fn from_json(options: &str, vocab: &Vocab, merges: Vec<(u32, u32, u32)>, scores: &[f64]) -> Result<Self> {
         let options: ModelOptions = serde_json::from_str(options)
             .map_err(|error| Error::config(format!("the options of the model: {error}")))?;
@@ -188,11 +187,10 @@ fn bpe(options: BpeOptions, vocab: &Vocab, merges: Vec<(u32, u32, u32)>) -> Resu
     Ok(model)
 }
 
-/// Returns true if an added token that is an entry as well comes out of the model without merges: as a whole pretoken
-/// or as a unit.
+/// Returns true if the model can produce an added token without merges: as a whole pretoken or as a unit.
 ///
 /// # Errors
-/// `Config` at byte level where the entry spells other bytes than the token.
+/// `Config` at byte level if the entry spells other bytes than the token.
 fn is_reached(model: &Bpe, content: &[u8], level: Level) -> Result<bool> {
     if level == Level::Char {
         return Ok(model.whole_first() || model.alphabet.is_unit(content));

@@ -1,9 +1,9 @@
 //! Output of models, and the permitted special tokens.
 
-/// A segmentation: its ids and the sum of its scores.
+/// A segmentation: ids and sum of scores.
 pub type Segmentation = (Vec<u32>, f64);
 
-/// The special tokens that text may become.
+/// Permitted special tokens.
 #[derive(Debug, Clone, Copy, Default)]
 pub enum Specials<'a> {
     /// None.
@@ -11,14 +11,14 @@ pub enum Specials<'a> {
     None,
     /// All.
     All,
-    /// Those with these ids, ascending.
+    /// Those with these ids, in ascending order.
     Only(&'a [u32]),
-    /// Any is an error.
+    /// Any special token is an error.
     Refused,
 }
 
 impl Specials<'_> {
-    /// True if one is requested.
+    /// Returns true if a special token may be produced.
     pub fn has(self, id: u32) -> bool {
         match self {
             Self::None => false,
@@ -28,24 +28,24 @@ impl Specials<'_> {
     }
 }
 
-/// Buffer for the ids.
+/// Output buffers of a model.
 #[derive(Debug)]
 pub struct Out<'a> {
     /// The ids, appended.
     pub ids: &'a mut Vec<u32>,
-    /// For each id the end of its part of the pretoken, in bytes from the start of the pretoken; None if not requested.
+    /// For each id the end of its bytes, from the start of the pretoken; None if not requested.
     pub ends: Option<&'a mut Vec<usize>>,
-    /// Special tokens that may be among them.
+    /// Permitted special tokens.
     pub special: Specials<'a>,
 }
 
 impl<'a> Out<'a> {
-    /// Ids alone.
+    /// Collects ids only.
     pub fn ids(ids: &'a mut Vec<u32>) -> Self {
         Self { ids, ends: None, special: Specials::None }
     }
 
-    /// Ids and ends.
+    /// Collects ids and ends.
     pub fn with_ends(ids: &'a mut Vec<u32>, ends: &'a mut Vec<usize>) -> Self {
         Self { ids, ends: Some(ends), special: Specials::None }
     }

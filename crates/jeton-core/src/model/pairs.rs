@@ -4,12 +4,12 @@
 
 use crate::util::hash::Hash;
 
-/// A merge as the encoder sees it.
+/// A merge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Merge {
     /// Priority; lower first.
     pub rank: u32,
-    /// The id the pair becomes.
+    /// Id of the result.
     pub result: u32,
 }
 
@@ -35,21 +35,21 @@ fn key(left: u32, right: u32) -> u64 {
 }
 
 impl Pairs {
-    /// A table for `capacity` pairs.
+    /// Creates a table for `capacity` pairs.
     pub fn with_capacity(capacity: usize) -> Self {
         let bits = (capacity.max(4) * 2).next_power_of_two().trailing_zeros();
         let slots = vec![PairSlot { key: EMPTY, merge: Merge { rank: 0, result: 0 } }; 1 << bits].into();
         Self { slots, shift: 64 - bits, len: 0, hash: Hash::default() }
     }
 
-    /// The merge of `left` and `right`.
+    /// Returns the merge of `left` and `right`.
     #[inline]
     pub fn get(&self, left: u32, right: u32) -> Option<Merge> {
         let slot = self.slots[self.slot(key(left, right))];
         (slot.key != EMPTY).then_some(slot.merge)
     }
 
-    /// Adds a pair. Returns the merge it had, which stays.
+    /// Adds a pair. If it exists, returns and keeps its merge.
     pub fn insert(&mut self, left: u32, right: u32, merge: Merge) -> Option<Merge> {
         if (self.len + 1) * 2 > self.slots.len() {
             self.grow();
@@ -68,18 +68,18 @@ impl Pairs {
         self.len
     }
 
-    /// There are none.
+    /// Returns true if there are none.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// Every pair with its merge, in no order.
+    /// Iterates over pairs and merges, in arbitrary order.
     pub fn iter(&self) -> impl Iterator<Item = (u32, u32, Merge)> + '_ {
         let full = self.slots.iter().filter(|slot| slot.key != EMPTY);
         full.map(|slot| ((slot.key >> 32) as u32, slot.key as u32, slot.merge))
     }
 
-    /// The slot that holds `key`, or the empty one where it belongs.
+    /// Returns the slot of `key`, or the empty slot for it.
     #[inline]
     fn slot(&self, key: u64) -> usize {
         let mut at = (self.hash.int(key) >> self.shift) as usize;

@@ -34,31 +34,31 @@ use crate::vocab::alphabet::WORD_START;
 use crate::vocab::merge_boundaries::SplitPoints;
 use crate::vocab::{Kind, Vocab};
 
-/// A symbol that is no piece. Both marks are beyond any id, so that no pair with them is in the table.
+/// Symbol of a character that is no piece. Both marks are above all ids, so no pair with them is in the table.
 const UNKNOWN: u32 = 1 << 30;
-/// A symbol that never merges: the bit beside its id.
+/// Flag of a symbol that never merges.
 const FROZEN: u32 = 1 << 31;
 
 /// A SentencePiece BPE model.
 #[derive(Debug, Clone)]
 pub struct Pieces {
-    pairs: OnceLock<Pairs>, // where every character of a piece is one
+    pairs: OnceLock<Pairs>, // if all characters of pieces are pieces
     word_start: Option<u32>,
     ranks: Vec<u32>, // id -> rank of its score
     user_defined: Trie,
-    ascii: [u32; 128], // the pieces that are one ASCII character
+    ascii: [u32; 128], // pieces of one ASCII character
     unknown: Unknown,
     has_unused: bool,
-    cuts_words: bool, // no piece reaches over the start of a word, and `▁` is one
-    has_odd: bool,    // some piece holds a character that is no piece
+    cuts_words: bool, // no piece crosses the start of a word, and `▁` is a piece
+    has_odd: bool,    // some piece has a character that is no piece
     longest: usize,   // bytes of the longest piece
 }
 
 impl Pieces {
-    /// A model from the scores of the pieces, by id.
+    /// Builds a model from the scores of the pieces, by id.
     ///
     /// # Errors
-    /// [`Error::config`] for a piece without a score, or with one that is no number; as [`Unknown::new`].
+    /// [`Error::config`] for a piece without a score, or with NaN; as [`Unknown::new`].
     pub fn new(vocab: &Vocab, scores: &[f64], unknown: Unknown) -> Result<Self> {
         let is_piece = |kind: Kind| matches!(kind, Kind::Token | Kind::Unused);
         let ids = || vocab.iter().filter(|entry| is_piece(entry.1)).map(|(id, _, content)| (id, content));
@@ -94,8 +94,8 @@ impl Pieces {
         Ok(Self { pairs, word_start, ranks, user_defined, ascii, unknown, has_unused, cuts_words, has_odd, longest })
     }
 
-    /// Returns the split points inside of pretokens, if there are any. Unused pieces are taken apart as they were last
-    /// seen, anywhere in the text.
+    /// Returns the split points inside of pretokens, if any; none with unused pieces, whose split depends on the
+    /// whole text.
     pub(super) fn split_points(&self, vocab: &Vocab) -> Option<SplitPoints> {
         if !self.cuts_words || self.has_unused {
             return None;
@@ -109,7 +109,7 @@ impl Pieces {
         Some(SplitPoints::new(|c| spells && !inside.contains(&c) && !is_known(c), boundaries))
     }
 
-    /// Returns true if nothing else happens: no unused pieces, and every character of a piece is one.
+    /// Returns true if the model only merges: no unused pieces, and all characters of pieces are pieces.
     pub(super) fn only_merges(&self) -> bool {
         !self.has_odd && !self.has_unused
     }
@@ -119,15 +119,15 @@ impl Pieces {
         self.has_odd
     }
 
-    /// The symbol that a text is; of one that is no piece, the mark for that.
+    /// Returns the symbol of a text, or [`UNKNOWN`] if it is no piece.
     pub(super) fn symbol_of(&self, vocab: &Vocab, text: &[u8]) -> u32 {
         vocab.find(text, false).unwrap_or(UNKNOWN)
     }
 
-    /// The table of pairs, where every character of a piece is a piece.
+    /// Returns the pair table, for models in which all characters of pieces are pieces.
     ///
     /// # Errors
-    /// `Interrupted` while it is made.
+    /// `Interrupted` during construction.
     pub(super) fn pairs(&self, vocab: &Vocab, keep_going: KeepGoing<'_>) -> Result<&Pairs> {
         if let Some(pairs) = self.pairs.get() {
             return Ok(pairs);
@@ -154,7 +154,7 @@ impl Pieces {
         Ok(Merger { merges: self.pairs(vocab, keep_going)?, word_start: self.word_start })
     }
 
-    /// The id of a symbol; of one that is no piece, the unknown token's.
+    /// Returns the id of a symbol; the unknown token for one that is no piece.
     pub(super) fn id_of(&self, symbol: u32) -> u32 {
         match symbol {
             UNKNOWN => self.unknown.unk().unwrap_or(UNKNOWN),
@@ -202,7 +202,7 @@ impl Pieces {
         Ok(())
     }
 
-    /// Encodes with dropout: each merge is left out, for good, with the probability `sampler.dropout`.
+    /// Encodes with dropout: each merge is skipped permanently with probability `sampler.dropout`.
     ///
     /// # Errors
     /// As [`Pieces::encode`].
@@ -219,14 +219,14 @@ impl Pieces {
         self.by_the_rule(vocab, text, Some(sampler), keep_going, scratch, out)
     }
 
-    /// The initial symbols and their starts; whether all of them are pieces that may merge.
+    /// Computes the initial symbols and their starts; returns true if all are pieces that may merge.
     pub(super) fn symbols(&self, vocab: &Vocab, text: &[u8], scratch: &mut Scratch) -> Result<bool> {
         utf8(text)?;
         let Scratch { symbols, starts, .. } = scratch;
         symbols.clear();
         starts.clear();
         let (mut at, mut is_plain) = (0, true);
-        let mut last: (&[u8], u32) = (&[], UNKNOWN); // a character that was looked up: in runs it comes again
+        let mut last: (&[u8], u32) = (&[], UNKNOWN); // last lookup, for runs of a character
         while at < text.len() {
             starts.push(at);
             if let Some((end, id)) = self.user_defined.longest(text, at) {
@@ -251,7 +251,7 @@ impl Pieces {
         Ok(is_plain)
     }
 
-    /// The rule word for word.
+    /// Slow path: follows the rule literally.
     #[cold]
     fn by_the_rule(
         &self,
@@ -300,7 +300,7 @@ impl Pieces {
             offer(nodes, agenda, left);
         }
         let mut writer = UnknownWriter::new(&self.unknown, text, out);
-        let mut stack = Vec::new(); // (id, start, end), what comes first on top
+        let mut stack = Vec::new(); // (id, start, end), the first on top
         let mut at = if nodes.is_empty() { NONE } else { 0 };
         while at != NONE {
             let SymbolNode { id, next, .. } = nodes[at as usize];
@@ -322,13 +322,12 @@ impl Pieces {
         writer.finish()
     }
 
-    /// An unused character is as unknown as one that is no piece (since SentencePiece 0.2.2; before, its id came out).
+    /// Returns false for unknown characters and unused ones (since SentencePiece 0.2.2, which before returned their id).
     fn is_known(&self, vocab: &Vocab, symbol: u32) -> bool {
         symbol & FROZEN != 0 || vocab.kind(symbol) == Kind::Token
     }
 
-    /// The merge of two symbols that spell `together`, where other symbols than those of `pairs` can stand side by
-    /// side.
+    /// Returns the merge of two symbols with the concatenation `together`, including symbols that `pairs` lacks.
     fn merge_spelled(&self, vocab: &Vocab, symbols: [u32; 2], together: &[u8]) -> Option<Merge> {
         if together.len() > self.longest || symbols.iter().any(|&id| id & FROZEN != 0) {
             return None;

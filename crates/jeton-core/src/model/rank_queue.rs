@@ -22,11 +22,11 @@ pub struct RankQueue {
     lists: HashMap<u32, LinkedList>,
     ranks: BinaryHeap<Reverse<u32>>, // of `lists`
     nodes: Vec<QueueNode>,
-    free: Option<u32>,                     // the first free node
+    free: Option<u32>,                     // head of the list of free nodes
     rank: Option<u32>,                     // of `positions`
     positions: Vec<u32>,                   // of the lowest rank, ascending
     next: usize,                           // in `positions`
-    late: BinaryHeap<Reverse<(u32, u32)>>, // (rank, position) pushed with a rank up to the current one
+    late: BinaryHeap<Reverse<(u32, u32)>>, // (rank, position) pushed with a rank not above the current one
 }
 
 /// Positions of one rank, in a linked list of nodes.

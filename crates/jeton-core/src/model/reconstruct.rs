@@ -17,10 +17,11 @@ use crate::error::Result;
 use crate::util::cancel::{CancelCheck, KeepGoing};
 use crate::vocab::Vocab;
 
-/// Tokens from this length on ask whether to go on, each.
+/// Minimum length of tokens with a cancellation check each.
 const LONG: usize = 64;
 
-/// The merges of `tokens`. `symbols` appends the initial symbols of a content, and returns false where it has none; `rank`: that of an id.
+/// Returns the last merges of `tokens`. `symbols` appends the initial symbols of a content, and returns false if it has none; `rank` returns
+/// the rank of an id.
 ///
 /// # Errors
 /// `Interrupted`.
@@ -49,7 +50,7 @@ pub(super) fn merges_of_tokens<'v>(
         let merger = Merger { merges: &pairs, word_start: None };
         merger.run(content.len(), keep_going, &mut scratch, &mut Out::ids(&mut ids))?;
         if let &[left, right] = &ids[..] {
-            // The unknown token spells something else.
+            // The content of the unknown token may differ from the text.
             let rest = content.strip_prefix(vocab.content(left));
             if rest.is_some_and(|rest| rest == vocab.content(right)) {
                 pairs.insert(left, right, Merge { rank: rank(result), result });

@@ -18,7 +18,7 @@ pub struct Sampler {
 }
 
 impl Sampler {
-    /// Noise from a seed; equal seeds give equal ids.
+    /// Creates a sampler from a seed; equal seeds give equal ids.
     pub fn new(seed: u64) -> Self {
         Self { dropout: 0.0, alpha: 1.0, nbest: None, state: seed }
     }
@@ -37,7 +37,7 @@ impl Sampler {
         (self.bits() >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// Returns true if the next merge is skipped. Draws no number where the answer is certain.
+    /// Returns true if the next merge is skipped. Does not use the generator for probabilities 0 and 1.
     pub fn drops_merge(&mut self) -> bool {
         self.dropout > 0.0 && (self.dropout >= 1.0 || self.unit() < self.dropout)
     }
@@ -68,7 +68,7 @@ pub struct Scaled {
 /// ln 2 in two parts; the first has so few bits that small multiples of it are exact (fdlibm, e_exp.c).
 const LN2: (f64, f64) = (6.931_471_803_691_238e-1, 1.908_214_929_270_587_7e-10);
 
-/// Exponents beyond this are probability 0 or certainty to any precision.
+/// Larger exponents are probability 0 or 1 at any precision.
 const LARGEST: f64 = 1e15;
 
 impl Scaled {
@@ -77,14 +77,14 @@ impl Scaled {
     /// 1.
     pub const ONE: Self = Self { factor: 1.0, power: 0 };
 
-    /// e to the `x`, to about 15 digits (fewer where x is in the millions); `x` is no NaN.
+    /// e to the `x`, to about 15 digits (fewer for x in the millions); `x` is not NaN.
     pub fn exp(x: f64) -> Self {
         let x = x.clamp(-LARGEST, LARGEST);
         let power = (x / (LN2.0 + LN2.1)).floor();
-        let rest = (x - power * LN2.0) - power * LN2.1; // in [0, ln 2), give or take rounding
+        let rest = (x - power * LN2.0) - power * LN2.1; // in [0, ln 2), up to rounding
         let mut sum = 1.0;
         for i in (1..=20).rev() {
-            sum = 1.0 + rest / f64::from(i) * sum; // Taylor's series, from its end: 0.7^21/21! is under 1e-22
+            sum = 1.0 + rest / f64::from(i) * sum; // Taylor series in Horner form: 0.7^21/21! is under 1e-22
         }
         Self { factor: sum, power: power as i64 }.normal()
     }
@@ -113,7 +113,7 @@ impl Scaled {
             .normal()
     }
 
-    /// The quotient of something not larger, as a plain number.
+    /// Returns the quotient by a number that is not smaller.
     pub fn over(self, whole: Self) -> f64 {
         if self.factor == 0.0 || whole.factor == 0.0 {
             return 0.0;
@@ -130,7 +130,7 @@ impl Scaled {
     }
 }
 
-/// 2 to the -`power`; 0 where that leaves no trace in a sum.
+/// 2 to the -`power`; 0 if that is negligible in a sum.
 fn half_to(power: i64) -> f64 {
     match power {
         0..=1022 => f64::from_bits(((1023 - power) as u64) << 52),

@@ -7,10 +7,10 @@ use super::best_paths::BestPaths;
 use super::linked_symbols::SymbolNode;
 use super::rank_queue::RankQueue;
 
-/// (rank << 32 | place, bytes of the pair), the lowest on top.
+/// (rank << 32 | position, bytes of the pair), lowest on top.
 pub(super) type Agenda = BinaryHeap<Reverse<(u64, usize)>>;
 
-/// Memory that encoding reuses from pretoken to pretoken.
+/// Buffers of encoding, reused between pretokens.
 #[derive(Debug, Default)]
 pub struct Scratch {
     pub(super) symbols: Vec<u32>,
@@ -18,8 +18,8 @@ pub struct Scratch {
     pub(super) starts: Vec<usize>,
     pub(super) nodes: Vec<SymbolNode>,
     pub(super) queue: RankQueue,
-    pub(super) joint: (Vec<SymbolNode>, RankQueue), // of two tokens
-    pub(super) heap: BinaryHeap<Reverse<u64>>,      // rank << 32 | place, where chance plays a part
+    pub(super) joint: (Vec<SymbolNode>, RankQueue), // for the joint of two tokens
+    pub(super) heap: BinaryHeap<Reverse<u64>>,      // rank << 32 | position, for sampling
     pub(super) agenda: Agenda,
     pub(super) best_paths: BestPaths,
     pub(super) ids: Vec<u32>,
@@ -27,9 +27,9 @@ pub struct Scratch {
 }
 
 impl Scratch {
-    /// Shrinks buffers that a long pretoken has grown, so that pooled memory has a bound.
+    /// Shrinks buffers after a long pretoken, so that pooled memory is bounded.
     pub fn forget_large(&mut self) {
-        const MOST: usize = 1 << 16; // elements of each list
+        const MOST: usize = 1 << 16; // elements of each buffer
         let Self { symbols, ranks, starts, nodes, queue, joint, heap, agenda, best_paths, ids, ends } = self;
         let sizes = [symbols.capacity(), ranks.capacity(), starts.capacity(), nodes.capacity(), heap.capacity()];
         let more = [

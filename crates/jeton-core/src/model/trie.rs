@@ -12,10 +12,10 @@ const NONE: u32 = u32::MAX;
 const NO_PARENT: u32 = u32::MAX - 1; // of the root
 const BLOCK: usize = 256;
 
-/// Free slots that are tried for a node with several children before a new block is opened for it.
+/// Free slots that are tried for a node with several children before a new block is added.
 const TRIES: usize = 64;
 
-/// The node of the empty beginning.
+/// The root.
 pub(super) const ROOT: u32 = 0;
 
 #[derive(Debug, Clone, Copy)]
@@ -25,13 +25,13 @@ struct TrieSlot {
     value: u32, // the entry that ends here; NONE: none
 }
 
-/// Entries by their beginnings.
+/// Trie of entries.
 #[derive(Debug, Clone, Default)]
 pub struct Trie {
     slots: Vec<TrieSlot>,
 }
 
-/// A node that is still to get children: its slot, and its entries' range in the sorted list from a depth on.
+/// A node without children yet: its slot, and the range of its entries in the sorted list, from a depth on.
 struct Task {
     slot: usize,
     entries: std::ops::Range<usize>,
@@ -39,7 +39,7 @@ struct Task {
 }
 
 impl Trie {
-    /// A trie of `(content, id)`, in any order; of equal contents the last counts.
+    /// Builds a trie of `(content, id)`, in any order; of equal contents the last one is kept.
     pub fn new(mut entries: Vec<(&[u8], u32)>) -> Self {
         entries.sort_by_key(|entry| entry.0);
         let mut slots = Free::new();
@@ -73,14 +73,13 @@ impl Trie {
         Self { slots: slots.slots }
     }
 
-    /// The entries that begin at `at`, shortest first: where each ends, and its id.
+    /// Iterates over the entries at `at` of a text, shortest first, as (end, id).
     #[inline]
     pub fn matches<'a>(&'a self, text: &'a [u8], at: usize) -> impl Iterator<Item = (usize, u32)> + 'a {
         self.matches_after(ROOT, text, at)
     }
 
-    /// Iterates over the entries that begin with the path to `node`, and go on at `at`; such an entry itself is the
-    /// first.
+    /// Iterates over the entries that begin with the path to `node` and continue at `at`, including that of `node`.
     #[inline]
     pub fn matches_after<'a>(
         &'a self,
@@ -105,7 +104,7 @@ impl Trie {
         }))
     }
 
-    /// The node that a beginning leads to; None where no entry begins with it.
+    /// Returns the node of a prefix; None if no entry begins with it.
     pub fn node(&self, beginning: &[u8]) -> Option<u32> {
         beginning.iter().try_fold(ROOT, |node, &byte| self.child(node, byte))
     }
@@ -115,7 +114,7 @@ impl Trie {
         self.slots.get(child as usize).filter(|slot| slot.check == node).map(|_| child)
     }
 
-    /// The longest entry that begins at `at`: where it ends, and its id.
+    /// Returns the longest entry at `at` of a text, as (end, id).
     pub fn longest(&self, text: &[u8], at: usize) -> Option<(usize, u32)> {
         self.matches(text, at).last()
     }
@@ -125,13 +124,13 @@ impl Trie {
         self.node(text).is_some()
     }
 
-    /// The entry with this content.
+    /// Returns the entry with this content.
     pub fn find(&self, content: &[u8]) -> Option<u32> {
         self.longest(content, 0).filter(|&(end, _)| end == content.len()).map(|(_, id)| id)
     }
 }
 
-/// The slots, and the free ones among them as a ring.
+/// The slots, with a ring of the free ones.
 struct Free {
     slots: Vec<TrieSlot>,
     ring: Vec<(u32, u32)>, // slot -> (free slot before, free slot after)
@@ -165,7 +164,7 @@ impl Free {
         start
     }
 
-    /// A base at which all children find their slots free.
+    /// Finds a base at which the slots of all children are free.
     fn place(&mut self, children: &[(u8, usize)]) -> usize {
         let first = usize::from(children.first().map_or(0, |child| child.0));
         let mut at = self.first;

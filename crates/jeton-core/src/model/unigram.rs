@@ -39,44 +39,42 @@ use crate::vocab::{Kind, Vocab};
 /// Penalty of an unknown character below the worst piece.
 const PENALTY: f64 = 10.0;
 
-/// Below this sum SentencePiece takes the sum so far off all sums, so that 32 bits still tell the segmentations of a
-/// long text apart.
+/// Below this sum SentencePiece subtracts the current sum from all sums, so that 32 bits suffice for long texts.
 const REBASE: f64 = -100_000.0;
 
-/// Sums as large as this are not followed word by word: they come near [`REBASE`].
+/// Maximum sum for encoding word by word: larger ones approach [`REBASE`].
 const MOST_SUM: f64 = 90_000.0;
 
-/// Bytes after which a place over which no piece reaches is looked for; few in tests, so that short texts have many
-/// windows.
+/// Bytes after which a position that no piece crosses is searched; few in tests, so that short texts have many windows.
 const WINDOW: usize = if cfg!(test) { 8 } else { 1 << 10 };
 
 /// A Unigram model.
 #[derive(Debug, Clone)]
 pub struct Unigram {
     trie: Trie,
-    first: Box<[u32]>, // character up to U+FFFF -> its node in the trie; ROOT: no piece begins with it
+    first: Box<[u32]>, // character up to U+FFFF -> its trie node; ROOT: no piece begins with it
     entries: Vec<PieceEntry>,
     pub(super) unk_score: f64,
     pub(super) single: bool,
     pub(super) unknown: Unknown,
-    cuts_words: bool, // no piece reaches over the start of a word, and `▁` is one
-    largest: f64,     // no character adds or takes more than this
+    cuts_words: bool, // no piece crosses the start of a word, and `▁` is a piece
+    largest: f64,     // maximum absolute score of a character
 }
 
 /// Properties of an entry.
 #[derive(Debug, Clone, Copy)]
 struct PieceEntry {
-    score: f64, // with `single`, what fits f32
+    score: f64, // with `single`, rounded to f32
     is_user_defined: bool,
     is_special: bool,
 }
 
 impl Unigram {
-    /// A model. `single`: SentencePiece's arithmetic, else HF's. Entries with an id past the end of `scores` are not of
-    /// the model.
+    /// Builds a model. `single`: SentencePiece's arithmetic, else HF's. Entries with ids past the end of `scores` are not
+    /// part of the model.
     ///
     /// # Errors
-    /// `Config` for an entry without a score, a score that is no number, and as [`Unknown::new`].
+    /// `Config` for an entry without a score, a score that is NaN, and as [`Unknown::new`].
     pub fn new(vocab: &Vocab, scores: &[f64], unknown: Unknown, single: bool) -> Result<Self> {
         if let Some(id) = scores.iter().position(|score| !score.is_finite()) {
             return Err(Error::config(format!("the score of id {id} is not a finite number")));
@@ -122,12 +120,12 @@ impl Unigram {
         Ok(Self { trie, first, entries, unk_score, single, unknown, cuts_words, largest })
     }
 
-    /// Returns true if some special token is a piece, so that the result depends on the permission.
+    /// Returns true if a special token is a piece, so that results depend on the permission.
     pub(super) fn has_special_pieces(&self) -> bool {
         !self.single && self.entries.iter().any(|entry| entry.is_special)
     }
 
-    /// The pieces that begin at `start`, shortest first: where each ends, and its id.
+    /// Iterates over the pieces at `start`, shortest first, as (end, id).
     #[inline]
     pub(super) fn pieces<'a>(
         &'a self,
@@ -139,7 +137,7 @@ impl Unigram {
         self.trie.matches(text, start).filter(may_be)
     }
 
-    /// The score of a piece of `len` bytes (for the n best: characters), as SentencePiece and HF would give it.
+    /// Returns the score of a piece of `len` bytes (for the n best: characters), as in SentencePiece or HF.
     #[inline]
     pub(super) fn score(&self, id: u32, len: usize) -> f64 {
         match self.entries[id as usize] {
@@ -157,8 +155,7 @@ impl Unigram {
         }
     }
 
-    /// The best segmentation as it is found, before anything is made of unknown characters: (id, end) from the start
-    /// on.
+    /// Returns the best segmentation before unknown characters are handled: (id, end), in order.
     ///
     /// # Errors
     /// As [`Unigram::encode`].
@@ -186,7 +183,7 @@ impl Unigram {
     /// Appends the ids of a text.
     ///
     /// # Errors
-    /// `Text` if it is not UTF-8, and for a character that is no piece, without a substitute; `Interrupted`.
+    /// `Text` if it is not UTF-8, and for an unknown character without a substitute; `Interrupted`.
     pub fn encode(
         &self,
         text: &[u8],
@@ -203,15 +200,15 @@ impl Unigram {
         writer.finish()
     }
 
-    /// Returns true if words, from one `▁` that follows something else to the next, can be encoded by
+    /// Returns true if words, which begin with a `▁` after another character, can be encoded by
     /// [`Unigram::encode_word`].
     pub(super) fn is_sum_of_words(&self) -> bool {
         self.cuts_words
     }
 
-    /// Appends the ids of a word, which is known to be UTF-8 where `is_text`. `sum`: of all scores before it, and then
-    /// with its own. Where the caller `asks`, returns whether these ids are the word's after any sum for which
-    /// [`Unigram::sum_after`] is known; else false.
+    /// Appends the ids of a word, which is UTF-8 if `is_text`. `sum`: sum of the preceding scores, to which its own are
+    /// added. If the caller `asks`, returns whether these ids are valid after any sum for which [`Unigram::sum_after`] is
+    /// known; else false.
     ///
     /// # Errors
     /// As [`Unigram::encode`].
@@ -235,7 +232,7 @@ impl Unigram {
             writer.finish()?;
             return Ok(false);
         }
-        // A sum of at most 2^17 is rounded by at most 2^-8, and by 2^-24 of its current value.
+        // Rounding error of a sum of at most 2^17: at most 2^-8, and 2^-24 of its current value.
         let chars = word.iter().filter(|&&byte| byte & 0xC0 != 0x80).count() as f64;
         let rounded = 2.0f64.powi(-8) + (sum.abs() + self.largest * chars) * 2.0f64.powi(-24);
         let mut lasts = true;
@@ -247,7 +244,7 @@ impl Unigram {
         Ok(lasts)
     }
 
-    /// The sum after a word of `len` bytes whose ids were remembered; None where they have to be found again.
+    /// Returns the sum after a word of `len` bytes with cached ids; None if they have to be computed again.
     #[inline]
     pub fn sum_after(&self, sum: f64, ids: &[u32], len: usize) -> Option<f64> {
         if sum.abs() + self.largest * (len as f64 + 1.0) >= MOST_SUM {
@@ -256,8 +253,8 @@ impl Unigram {
         Some(ids.iter().fold(sum, |sum, &id| self.round(self.entries[id as usize].score + sum)))
     }
 
-    /// Calls `each` with the pieces and the runs of unknown characters of the best way after some sum, in order: id,
-    /// end, and with `LEADS` by how much the best way to this end leads the second best.
+    /// Calls `each` with the pieces and runs of unknown characters of the best segmentation after a given sum, in order:
+    /// id, end, and with `LEADS` the lead of the best segmentation up to this end over the second best.
     fn search<const LEADS: bool>(
         &self,
         text: &[u8],
@@ -288,8 +285,8 @@ impl Unigram {
         Ok(())
     }
 
-    /// Finds the best ways from a place on, up to the end of the text or a place over which no piece reaches; returns
-    /// it.
+    /// Finds the best segmentations from a position up to the end of the text or a position that no piece crosses; returns
+    /// that position.
     fn window<const LEADS: bool>(
         &self,
         text: &[u8],
@@ -307,7 +304,7 @@ impl Unigram {
             leads.clear();
             leads.push(f64::INFINITY);
         }
-        // As far as `reached`, and a bit more, there are places in `best`.
+        // `best` extends slightly beyond `reached`.
         let grow = |best: &mut Vec<Best>, leads: &mut Vec<f64>, end: usize| {
             let len = (end + WINDOW / 4).min(text.len()) + 1;
             best.resize(len, UNREACHED);
@@ -366,7 +363,7 @@ impl Unigram {
         Ok(from + start)
     }
 
-    /// The trie's node for the character at a place, ROOT where no piece begins with it; and where the character ends.
+    /// Returns the trie node of the character at a position, ROOT if no piece begins with it, and the end of the character.
     #[inline(always)]
     fn character(&self, text: &[u8], at: usize) -> (u32, usize) {
         let (code, len) = match text[at..] {
@@ -383,7 +380,7 @@ impl Unigram {
         (self.first[code as usize & 0xFFFF], at + len)
     }
 
-    /// The piece that a run of unknown characters, which begins at `at`, is: HF looks the text of each token up again.
+    /// Returns the piece that equals a run of unknown characters at `at`, because HF looks up the text of each token again.
     fn spelled(&self, run: &[u8], at: usize, special: Specials<'_>) -> Result<Option<u32>> {
         let found = self.pieces(run, 0, special).last().filter(|_| !self.single);
         let id = found.filter(|&(end, _)| end == run.len()).map(|(_, id)| id);
@@ -393,7 +390,7 @@ impl Unigram {
         }
     }
 
-    /// Returns true if a piece is a special token, and the caller wants an error for any.
+    /// Returns true if a piece is a special token and the caller refuses these.
     #[inline]
     fn refuses(&self, id: u32, special: Specials<'_>) -> bool {
         matches!(special, Specials::Refused) && self.entries[id as usize].is_special
@@ -405,7 +402,7 @@ impl Unigram {
         match id {
             NO_ID => writer.unknown_characters(end),
             _ if self.refuses(id, writer.special()) => Err(refusal(writer.text_to(end), writer.at())),
-            // To HF the piece of the unknown token is unknown text as well, one with its neighbors.
+            // In HF the piece of the unknown token is also unknown text, fused with its neighbors.
             _ if !self.single && Some(id) == self.unknown.unk() => writer.unknown(end),
             _ => writer.known(id, end),
         }
@@ -421,14 +418,14 @@ impl Unigram {
     }
 }
 
-/// The error for the text of a special token, at a byte.
+/// Creates the error for a special token at a byte.
 #[cold]
 fn refusal(text: &[u8], at: usize) -> Error {
     ErrorKind::Special { token: String::from_utf8_lossy(text).into_owned(), at }.into()
 }
 
 /// # Errors
-/// `Text` where places would not fit 32 bits.
+/// `Text` if positions exceed 32 bits.
 pub(super) fn check_len(text: &[u8]) -> Result<()> {
     match text.len() {
         0..0xFFFF_FFFF => Ok(()),

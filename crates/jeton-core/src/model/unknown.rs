@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::vocab::alphabet::{byte_entries, spell_in_bytes, NO_ID};
 use crate::vocab::{Kind, Vocab};
 
-/// The piece that a run of unknown characters, which begins at this byte, is, if any.
+/// Returns the piece, if any, that equals a run of unknown characters, which begins at this byte.
 type SpellUnknown<'a> = &'a dyn Fn(&[u8], usize) -> Result<Option<u32>>;
 
 /// Substitute for unknown text.
@@ -19,7 +19,7 @@ pub struct Unknown {
 }
 
 impl Unknown {
-    /// `bytes`: unknown text becomes the entries `<0x0A>` of its bytes, where all of them are entries.
+    /// `bytes`: unknown text becomes byte-fallback entries, `<0x0A>`, if all of its bytes have one.
     ///
     /// # Errors
     /// [`Error::config`] if `unk` is no entry.
@@ -29,12 +29,12 @@ impl Unknown {
         Ok(Self { unk, fused, bytes })
     }
 
-    /// Returns true if every unknown character becomes its bytes.
+    /// Returns true if all unknown characters become bytes.
     pub fn is_spelled(&self) -> bool {
         self.bytes.as_ref().is_some_and(|ids| !ids.contains(&NO_ID))
     }
 
-    /// The unknown token.
+    /// Returns the unknown token.
     pub fn unk(&self) -> Option<u32> {
         self.unk
     }
@@ -74,7 +74,7 @@ pub fn check_unk(vocab: &Vocab, unk: Option<u32>) -> Result<()> {
     }
 }
 
-/// Makes the error for text without a substitute.
+/// Creates the error for text without a substitute.
 #[cold]
 pub fn unknown(text: &[u8], at: usize) -> Error {
     let first = text.utf8_chunks().next().and_then(|chunk| chunk.valid().chars().next());
@@ -83,54 +83,54 @@ pub fn unknown(text: &[u8], at: usize) -> Error {
 }
 
 /// # Errors
-/// [`Error::text`] where `pretoken` is not UTF-8.
+/// [`Error::text`] if `pretoken` is not UTF-8.
 pub fn utf8(pretoken: &[u8]) -> Result<&str> {
     std::str::from_utf8(pretoken).map_err(|e| Error::text("a character-level tokenizer needs UTF-8", e.valid_up_to()))
 }
 
-/// The bytes of the character that begins at `at` of UTF-8 text.
+/// Returns the bytes of the character that begins at `at` of UTF-8 text.
 #[inline]
 pub fn char_len(text: &[u8], at: usize) -> usize {
     crate::util::utf8::char_len(text[at]).min(text.len() - at)
 }
 
-/// Puts known and unknown parts of a text in a row.
+/// Writer of known and unknown parts of a text, in order.
 pub struct UnknownWriter<'w, 'o> {
     unknown: &'w Unknown,
     text: &'w [u8],
     out: &'w mut Out<'o>,
     at: usize,
-    run: Option<usize>, // where the present run of unknown characters begins
+    run: Option<usize>, // start of the current run of unknown characters
     spelled: Option<SpellUnknown<'w>>,
 }
 
 impl<'w, 'o> UnknownWriter<'w, 'o> {
-    /// A writer at the start of `text`.
+    /// Creates a writer at the start of `text`.
     pub fn new(unknown: &'w Unknown, text: &'w [u8], out: &'w mut Out<'o>) -> Self {
         Self { unknown, text, out, at: 0, run: None, spelled: None }
     }
 
-    /// It looks runs of unknown characters up first.
+    /// Makes the writer look up runs of unknown characters first.
     pub fn looking_up(self, spelled: SpellUnknown<'w>) -> Self {
         Self { spelled: Some(spelled), ..self }
     }
 
-    /// The special tokens that may be written.
+    /// Returns the permitted special tokens.
     pub fn special(&self) -> Specials<'o> {
         self.out.special
     }
 
-    /// Start of the pending text.
+    /// Returns the start of the pending text.
     pub fn at(&self) -> usize {
         self.at
     }
 
-    /// The text from there on.
+    /// Returns the pending text up to `end`.
     pub fn text_to(&self, end: usize) -> &'w [u8] {
         &self.text[self.at..end]
     }
 
-    /// An entry up to `end`.
+    /// Writes an entry up to `end`.
     ///
     /// # Errors
     /// As [`UnknownWriter::finish`].
@@ -143,7 +143,7 @@ impl<'w, 'o> UnknownWriter<'w, 'o> {
         Ok(())
     }
 
-    /// Unknown text up to `end`.
+    /// Writes unknown text up to `end`.
     ///
     /// # Errors
     /// As [`UnknownWriter::finish`].
@@ -157,7 +157,7 @@ impl<'w, 'o> UnknownWriter<'w, 'o> {
         }
     }
 
-    /// Unknown characters up to `end`.
+    /// Writes unknown characters up to `end`.
     ///
     /// # Errors
     /// As [`UnknownWriter::finish`].
@@ -171,7 +171,7 @@ impl<'w, 'o> UnknownWriter<'w, 'o> {
         Ok(())
     }
 
-    /// The end of the text.
+    /// Ends the text.
     ///
     /// # Errors
     /// [`Error::text`] for unknown text without a substitute.

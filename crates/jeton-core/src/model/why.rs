@@ -15,61 +15,60 @@ use super::words::WordPiece;
 use crate::error::Result;
 use crate::util::cancel::{CancelCheck, KeepGoing};
 
-/// Bytes of a pretoken up to which other segmentations are looked for: its lattice takes a few MB.
+/// Maximum bytes of a pretoken whose other segmentations are searched: its lattice takes a few MB.
 const SHORT: usize = 1 << 14;
 
-/// Number of segmentations that are listed beside the best.
+/// Number of listed segmentations in addition to the best.
 const OTHERS: usize = 3;
 
-/// A piece at a place.
+/// A piece at a position.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PieceMatch {
-    /// Byte offset of its start.
+    /// Byte offset of the start.
     pub start: usize,
-    /// Byte offset of its end.
+    /// Byte offset of the end.
     pub end: usize,
-    /// Its id; None for an unknown character.
+    /// Id; None for an unknown character.
     pub id: Option<u32>,
-    /// Its score.
+    /// Score.
     pub score: f64,
 }
 
 /// A segmentation and the sum of its scores.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Way {
-    /// Its pieces, in order.
+    /// Pieces in order.
     pub pieces: Vec<PieceMatch>,
-    /// The sum.
+    /// Sum of their scores.
     pub score: f64,
 }
 
 /// The segmentations of a pretoken.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ways {
-    /// All pieces at all places, by their start, shorter first; the first so many.
+    /// Pieces of the lattice, ordered by start, then by length; limited in number.
     pub pieces: Vec<PieceMatch>,
     /// Total number.
     pub num_pieces: usize,
-    /// The one that was taken.
+    /// The chosen segmentation.
     pub best: Way,
-    /// The next best ones, best first; empty for a long pretoken.
+    /// The next best ones, in descending order; empty for a long pretoken.
     pub others: Vec<Way>,
 }
 
 /// Matches of WordPiece in a pretoken.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Attempts {
-    /// The longest entry at each place: (start, end, id). All longer ones up to the end of the pretoken were tried
-    /// before.
+    /// The longest entry at each position: (start, end, id). All longer candidates were tried before.
     pub found: Vec<(usize, usize, u32)>,
-    /// Byte offset at which no entry begins, so that all of the pretoken is unknown.
+    /// Byte offset without a match, which makes the whole pretoken unknown.
     pub stuck_at: Option<usize>,
-    /// It has more characters than the model looks at.
+    /// True if the pretoken has more characters than the model accepts.
     pub is_too_long: bool,
 }
 
 impl Unigram {
-    /// The segmentations of a pretoken, with at most `most` pieces of its lattice.
+    /// Returns the segmentations of a pretoken, with at most `most` pieces of its lattice.
     ///
     /// # Errors
     /// As [`Unigram::encode`].
@@ -120,7 +119,7 @@ impl Unigram {
 }
 
 impl WordPiece {
-    /// Matches in a pretoken, up to the offset at which the model gave up.
+    /// Returns the matches in a pretoken, up to the offset without a match.
     ///
     /// # Errors
     /// As [`WordPiece::encode`].

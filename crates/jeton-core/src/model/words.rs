@@ -18,7 +18,7 @@ use crate::util::cancel::{CancelCheck, KeepGoing};
 use crate::vocab::alphabet::WORD_START;
 use crate::vocab::{Kind, Vocab};
 
-/// A pretoken is an entry, or unknown.
+/// WordLevel: a pretoken is an entry, or unknown.
 #[derive(Debug, Clone)]
 pub struct WordLevel {
     pub(super) added: AddedEntries,
@@ -36,7 +36,7 @@ impl WordLevel {
     /// Appends the id of a pretoken.
     ///
     /// # Errors
-    /// `Text` for a pretoken that is no entry, if there is no unknown token.
+    /// `Text` for an unknown pretoken without an unknown token.
     pub fn encode(&self, vocab: &Vocab, pretoken: &[u8], out: &mut Out<'_>) -> Result<()> {
         let id = self.added.find(vocab, pretoken).or(self.unk).ok_or_else(|| unknown(pretoken, 0))?;
         out.push(id, pretoken.len());
@@ -121,7 +121,7 @@ impl Chars {
     }
 }
 
-/// The user-defined pieces.
+/// Builds a trie of the user-defined pieces.
 pub(super) fn added_trie(vocab: &Vocab) -> Trie {
     let added = vocab.iter().filter(|entry| entry.1 == Kind::Added);
     Trie::new(added.map(|(id, _, content)| (content, id)).collect())
@@ -154,7 +154,7 @@ impl WordPiece {
         Ok(pretoken.len() > self.max_chars && utf8(pretoken)?.chars().count() > self.max_chars)
     }
 
-    /// The longest entry at a place: where it ends, and its id.
+    /// Returns the longest entry at a position: end and id.
     #[inline]
     pub(super) fn longest(&self, pretoken: &[u8], at: usize) -> Option<(usize, u32)> {
         let trie = if at == 0 { &self.first } else { &self.next };

@@ -14,12 +14,12 @@ use super::heap::Heap;
 use crate::error::Result;
 use crate::util::alloc;
 
-/// Counts from here on are in the heap: few pairs are as frequent.
+/// Higher counts, which few pairs have, are in the heap.
 const NUM_BUCKETS: u64 = 1 << 16;
 
 /// Entries with a count, the first criterion of the order.
 pub trait HasCount {
-    /// The count.
+    /// Returns the count.
     fn count(&self) -> u64;
 }
 
@@ -91,7 +91,7 @@ impl<T: HasCount> BucketQueue<T> {
         }
     }
 
-    /// Returns the entry of the current bucket that is popped after so many others, unless better ones are pushed.
+    /// Returns the entry of the current bucket that is popped after `after` others, unless better ones are pushed.
     pub fn upcoming(&self, after: usize) -> Option<&T> {
         self.current.len().checked_sub(after + 1).map(|at| &self.current[at])
     }

@@ -3,7 +3,7 @@
 use crate::error::Result;
 use crate::util::alloc;
 
-/// A heap; the entry that beats all others is on top.
+/// A binary heap with the best entry on top.
 #[derive(Debug)]
 pub struct Heap<T> {
     entries: Vec<T>,
@@ -31,12 +31,12 @@ impl<T> Heap<T> {
         Ok(())
     }
 
-    /// The best entry.
+    /// Returns the best entry.
     pub fn top(&self) -> Option<&T> {
         self.entries.first()
     }
 
-    /// The best entry has become worse.
+    /// Replaces the best entry by one that is not better.
     pub fn replace_top(&mut self, entry: T, beats: impl Fn(&T, &T) -> bool) {
         if let Some(top) = self.entries.first_mut() {
             *top = entry;
@@ -44,7 +44,7 @@ impl<T> Heap<T> {
         }
     }
 
-    /// Takes the best entry out.
+    /// Pops the best entry.
     pub fn pop(&mut self, beats: impl Fn(&T, &T) -> bool) -> Option<T> {
         if self.entries.is_empty() {
             return None;

@@ -29,28 +29,28 @@ use crate::vocab::alphabet::{for_each_symbol, EndOfWord, Level, Symbol};
 use crate::vocab::byte_alphabet;
 use crate::vocab::{show, Kind, MAX_BYTES};
 
-/// The options of the trainer.
+/// Options of the trainer.
 #[derive(Debug, Clone, Deserialize)]
 pub struct HfOptions {
     /// True for symbols that are bytes, in the order of the byte alphabet; false for characters.
     pub byte_level: bool,
     /// The tie rule; theirs is `lowest_ids`.
     pub tie_break: TieBreak,
-    /// Entries in all, beside the special tokens.
+    /// Total number of entries, without special tokens.
     pub vocab_size: usize,
-    /// The id of the first of them.
+    /// Id of the first entry.
     pub first_id: u32,
-    /// Pairs less frequent than this are not merged.
+    /// Pairs with a lower count are not merged.
     pub min_frequency: u64,
-    /// The most symbols without prefix and suffix.
+    /// Maximum number of symbols without prefix and suffix.
     pub limit_alphabet: Option<usize>,
-    /// Units that are in the alphabet though the corpus may lack them.
+    /// Units that are in the alphabet even if the corpus lacks them.
     pub initial_alphabet: Vec<u32>,
     /// Prefix of symbols inside a word.
     pub prefix: Option<String>,
     /// Suffix of the last symbol of a word.
     pub suffix: Option<String>,
-    /// Tokens of more than two symbols are shorter than this.
+    /// Exclusive maximum length of tokens of more than two symbols.
     pub max_token_length: Option<usize>,
 }
 
@@ -60,19 +60,19 @@ pub type LearnedEntry = (u32, Kind, Vec<u8>);
 /// Result of training.
 #[derive(Debug)]
 pub struct HfResult {
-    /// The alphabet, then what merges made.
+    /// The alphabet, then the results of merges.
     pub entries: Vec<LearnedEntry>,
-    /// Number of them that are initial symbols.
+    /// Number of initial symbols.
     pub num_symbols: usize,
     /// The merges in order.
     pub merges: Vec<LearnedMerge>,
 }
 
 impl HfOptions {
-    /// From JSON, by these names.
+    /// Reads options from JSON.
     ///
     /// # Errors
-    /// [`Error::config`] for what does not fit them, and for bytes with a prefix.
+    /// [`Error::config`] for invalid JSON, and for bytes with a prefix.
     pub fn from_json(options: &str) -> Result<Self> {
         let options: Self =
             serde_json::from_str(options).map_err(|error| Error::config(format!("options of training: {error}")))?;
@@ -98,7 +98,7 @@ impl HfOptions {
         }
     }
 
-    /// Sort key of the alphabet: the code point, or that of a byte's character.
+    /// Sort key of the alphabet: the code point, for bytes in the byte alphabet.
     fn key(&self, unit: u32) -> u32 {
         match self.level() {
             Level::Byte => byte_alphabet::stand_in(unit as u8).into(),
@@ -120,8 +120,8 @@ impl HfOptions {
 /// Learns merges, and the vocabulary that they make; `watch` as for [`learn::learn`].
 ///
 /// # Errors
-/// [`Error::config`] where the alphabet alone passes the size; [`Error::training`] where two tokens are spelled alike;
-/// as [`learn::learn`].
+/// [`Error::config`] if the alphabet alone exceeds the size; [`Error::training`] for two tokens with one spelling; as
+/// [`learn::learn`].
 pub fn learn(
     counts: &Counts,
     options: &HfOptions,
@@ -142,7 +142,7 @@ pub fn learn(
         num_merges,
         min_frequency: options.min_frequency,
         level: options.level(),
-        end: options.end(), // its spelling is left empty: lengths are without it
+        end: options.end(), // without a spelling, because lengths exclude it
         rule: rule.as_ref().map(|rule| rule as &dyn Rule),
         ..*run
     };
@@ -151,7 +151,7 @@ pub fn learn(
     Ok(HfResult { entries, num_symbols, merges })
 }
 
-/// The initial symbols.
+/// Returns the initial symbols.
 fn symbols(counts: &Counts, options: &HfOptions) -> Result<Symbols> {
     let mut seen: HashMap<u32, u64> = options.initial_alphabet.iter().map(|&unit| (unit, u64::MAX)).collect();
     for (pretoken, count) in counts.iter() {
@@ -174,7 +174,7 @@ fn symbols(counts: &Counts, options: &HfOptions) -> Result<Symbols> {
     Ok(Symbols { symbols, first_id: options.first_id, drops_others: true })
 }
 
-/// The symbols with a prefix or a suffix that occur, by their string.
+/// Returns the symbols with a prefix or suffix that occur, sorted by their string.
 fn marked(counts: &Counts, options: &HfOptions, units: &HashSet<u32>) -> Result<Vec<Symbol>> {
     if options.prefix.is_none() && options.suffix.is_none() {
         return Ok(Vec::new());

@@ -40,7 +40,7 @@ impl FieldTexts {
     }
 }
 
-/// Reads `field` of each line; the last line may lack its end. Lines that are not UTF-8 are left to the caller.
+/// Reads `field` of each line; the last line may lack its end. Lines of invalid UTF-8 are left to the caller.
 ///
 /// # Errors
 /// [`crate::error::ErrorKind::Memory`].
@@ -57,7 +57,7 @@ pub fn read(lines: &[u8], field: &str) -> Result<FieldTexts> {
     Ok(texts)
 }
 
-/// One row: an object, whose field goes into the arena. True if it was there.
+/// One row: an object, whose field is appended to the arena. True if the field is present.
 struct FieldOfRow<'a> {
     field: &'a str,
     arena: &'a mut Vec<u8>,
@@ -117,7 +117,7 @@ impl Visitor<'_> for IsField<'_> {
     }
 }
 
-/// A string, which is added to the arena.
+/// Appends a string to the arena.
 struct AppendText<'a>(&'a mut Vec<u8>);
 
 impl<'de> DeserializeSeed<'de> for AppendText<'_> {

@@ -16,7 +16,7 @@ use crate::util::cancel::{CancelCheck, KeepGoing};
 use crate::util::spill::MemoryLimit;
 use crate::vocab::alphabet::{Alphabet, EndOfWord, Level};
 
-/// A cell, and its place in the list of a pair.
+/// Bytes for each symbol: a cell, and its position in a posting list.
 pub const BYTES_PER_SYMBOL: usize = 12;
 
 /// The sequences of one shard.
@@ -25,8 +25,8 @@ struct Sequences {
     uses: Vec<u64>, // by id
 }
 
-/// Lays the pretokens out, on up to `options.threads` threads. Returns the shards, the tokens with their uses, and the
-/// tokens of the whole corpus.
+/// Builds the shards, on up to `options.threads` threads. Returns the shards, the tokens with their counts, and the number
+/// of tokens of the whole corpus.
 ///
 /// # Errors
 /// As [`super::learn::learn`].
@@ -62,10 +62,9 @@ pub fn lay_out(
     if total > i64::MAX as u128 {
         return Err(too_many());
     }
-    let num_ids = tokens.len() + (options.num_merges - options.done.len()).min(cells); // a merge takes a cell at least
-                                                                                       // Of cells and places, places
-                                                                                       // are those that are read in
-                                                                                       // order.
+    // Each merge removes a cell at least.
+    let num_ids = tokens.len() + (options.num_merges - options.done.len()).min(cells);
+    // If cells and posting lists exceed the limit, posting lists spill, because they are read in order.
     let tight = options.memory.is_tight(cells * BYTES_PER_SYMBOL);
     let memory = if tight { options.memory.in_files() } else { options.memory.clone() };
     let shards = laid.into_iter().map(|sequences| Shard::new(sequences.cells, num_ids, &memory));
@@ -86,7 +85,7 @@ fn check_cells(cells: usize) -> Result<()> {
     Ok(())
 }
 
-/// Cuts the pretokens into ranges of about equal bytes.
+/// Splits the pretokens into ranges of about equal bytes.
 fn ranges(counts: &Counts, bytes: usize, options: &LearnOptions<'_>) -> Vec<std::ops::Range<usize>> {
     let shards = options.threads.min(bytes / options.tuning.shard_bytes.max(1)).max(1);
     let mut ranges = Vec::with_capacity(shards);
@@ -142,7 +141,7 @@ fn lay_out_range(
 
 /// Source of the ids.
 enum SequenceSource<'a> {
-    Bytes(Box<[u32; 256]>), // at byte level without a mark: all that is asked
+    Bytes(Box<[u32; 256]>), // at byte level without a mark
     Alphabet(Box<Alphabet>),
     Tokens(&'a dyn KnownTokens),
 }

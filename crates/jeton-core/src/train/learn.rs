@@ -44,12 +44,12 @@ use crate::util::cancel::KeepGoing;
 use crate::util::hash::Hash;
 use crate::util::simd;
 
-/// Learns merges from counts. `watch` is called before each merge, and while the pairs are surveyed.
+/// Learns merges from counts. `watch` is called before each merge, and while pairs are counted.
 ///
 /// # Errors
-/// `Interrupted`; [`crate::error::Error::training`] for a corpus too large: 2³¹ symbols in the distinct pretokens of
-/// one thread, 2⁶³ in all, tokens that spell more than 1 GiB; [`crate::error::Error::text`] for a pretoken that is not
-/// UTF-8 at character level.
+/// `Interrupted`; [`crate::error::Error::training`] for a corpus that is too large: 2³¹ symbols in the distinct
+/// pretokens of one thread, 2⁶³ in total, spellings of more than 1 GiB; [`crate::error::Error::text`] for a pretoken that
+/// is not UTF-8 at character level.
 pub fn learn(
     counts: &Counts,
     symbols: &Symbols,
@@ -59,10 +59,10 @@ pub fn learn(
     learn_from(counts, Beginning::Alphabet(symbols), options, watch)
 }
 
-/// Learns more merges, from the tokens that earlier ones make.
+/// Continues training from the tokens of earlier merges.
 ///
 /// # Errors
-/// As [`learn`], and what `known` returns.
+/// As [`learn`]; errors of `known`.
 pub fn learn_more(
     counts: &Counts,
     known: &dyn KnownTokens,
@@ -91,7 +91,7 @@ struct CountedPair {
     count: u64,
 }
 
-/// An upper bound for a pair: it was this frequent, with this tie key, when the entry was written.
+/// Queue entry: count and tie key of a pair when it was pushed, which are upper bounds.
 #[derive(Debug, Clone, Copy)]
 struct Bound {
     count: u64,
@@ -105,20 +105,20 @@ impl HasCount for Bound {
     }
 }
 
-/// Effect of one merge on the pairs with one neighbor, in all shards together.
+/// Total effect of one merge, over all shards, on the pairs with one neighbor.
 #[derive(Debug, Clone, Copy)]
 struct Change {
     weight: u64,
     listed: u32,
 }
 
-const UNCHANGED: Change = Change { weight: u64::MAX, listed: UNLISTED }; // no weight is as large
+const UNCHANGED: Change = Change { weight: u64::MAX, listed: UNLISTED }; // larger than any weight
 
 struct MergeLearner<'a> {
     tie_break: TieBreak,
     min_frequency: u64,
     shared_places: usize,
-    floor: u64, // pairs less frequent than this are not listed
+    floor: u64, // pairs with a lower count are not listed
     rule: Option<&'a dyn Rule>,
     shared: &'a SharedShards,
     pool: &'a WorkerPool<'a>,
@@ -129,7 +129,7 @@ struct MergeLearner<'a> {
     hash: Hash,
     queue: BucketQueue<Bound>,
     changes: Vec<Change>, // by neighbor; all UNCHANGED between uses
-    changed: Vec<u32>,    // neighbors that are not
+    changed: Vec<u32>,    // neighbors that are not UNCHANGED
 }
 
 /// Returns true if `a` precedes `b`.
@@ -201,7 +201,7 @@ impl<'a> MergeLearner<'a> {
         Ok(merges)
     }
 
-    /// Counts all pairs as they stand, and lists those that reach the floor.
+    /// Counts all current pairs, and lists those that reach the floor.
     fn survey(&mut self, watch: &mut dyn FnMut() -> bool) -> Result<()> {
         let num_ids = self.tokens.len();
         let num_shards = self.shared.shards().len();
@@ -236,7 +236,7 @@ impl<'a> MergeLearner<'a> {
         self.shared.shards().map(|shard| shard.cells.len()).sum()
     }
 
-    /// Gives the memory back of cells that hold nothing any more, and of pairs that are too rare by now.
+    /// Frees the memory of empty cells, and of pairs below the floor.
     fn compact(&mut self, watch: &mut dyn FnMut() -> bool) -> Result<()> {
         let pairs = std::mem::take(&mut self.pairs);
         self.index = HashTable::new();
@@ -260,7 +260,7 @@ impl<'a> MergeLearner<'a> {
         Ok(())
     }
 
-    /// The index of a pair, which is made if it is new.
+    /// Returns the index of a pair, and adds a new one.
     ///
     /// # Errors
     /// [`ErrorKind::MemoryLimit`].
@@ -292,7 +292,7 @@ impl<'a> MergeLearner<'a> {
         Merging { pair, left, right, result, left_length, length: left_length + right_length }
     }
 
-    /// The present bound of a pair.
+    /// Returns the current bound of a pair.
     fn bound(&self, pair: u32) -> Bound {
         let CountedPair { left, right, count } = self.pairs[pair as usize];
         let length = |id: u32| u64::from(self.tokens.num_symbols(id));
@@ -305,7 +305,7 @@ impl<'a> MergeLearner<'a> {
         Bound { count, key, pair }
     }
 
-    /// Returns the first position of the pair, as a number that grows with it.
+    /// Returns a number that orders pairs by first position.
     fn first_place(&self, pair: u32) -> u64 {
         let merging = self.merging(pair, 0);
         let place = |(i, mut shard): (u64, MutexGuard<'_, Shard>)| {
@@ -314,7 +314,7 @@ impl<'a> MergeLearner<'a> {
         (0..).zip(self.shared.shards()).find_map(place).unwrap_or(u64::MAX)
     }
 
-    /// The pair to merge next.
+    /// Returns the pair to merge next.
     fn best(&mut self, watch: &mut dyn FnMut() -> bool) -> Result<Option<u32>> {
         loop {
             let beats = |a: &Bound, b: &Bound| beats(a, b, self.tie_break, &self.pairs, &self.tokens);
@@ -325,7 +325,7 @@ impl<'a> MergeLearner<'a> {
                 self.lower_floor(watch)?;
                 continue;
             };
-            let still_listed = self.pairs[pair as usize].count >= self.floor; // counts never grow
+            let still_listed = self.pairs[pair as usize].count >= self.floor; // counts never increase
             let now = still_listed.then(|| self.bound(pair));
             match now {
                 Some(now) if (now.count, now.key) == (count, key) => {
@@ -338,14 +338,14 @@ impl<'a> MergeLearner<'a> {
         }
     }
 
-    /// No pair reaches the floor: those below it may come now.
+    /// Lowers the floor, when no pair reaches it.
     fn lower_floor(&mut self, watch: &mut dyn FnMut() -> bool) -> Result<()> {
         self.floor = (self.floor / 8).max(self.min_frequency);
         self.survey(watch)
     }
 
-    /// Prefetches data of the next merges. A pair leads to its places and these to cells, each far from the others, so
-    /// each is fetched some merges after what leads to it.
+    /// Prefetches data of the next merges. A pair refers to its posting list, which refers to cells, all far apart, so each
+    /// level is prefetched some merges after the previous one.
     fn fetch_ahead(&self) {
         for shard in self.shared.shards() {
             if let Some(bound) = self.queue.upcoming(9) {
@@ -361,7 +361,7 @@ impl<'a> MergeLearner<'a> {
         }
     }
 
-    /// Merges a pair everywhere.
+    /// Merges all occurrences of a pair.
     fn merge(&mut self, pair: u32) -> Result<LearnedMerge> {
         self.fetch_ahead();
         let CountedPair { left, right, count } = self.pairs[pair as usize];
@@ -385,15 +385,14 @@ impl<'a> MergeLearner<'a> {
         Ok(LearnedMerge { left, right, result, count, corpus_tokens, tokens_in_use })
     }
 
-    /// Brings the counts of all pairs up to date after the places of a pair became its result, and makes the pairs that
-    /// are created.
+    /// Updates the counts of all pairs after a merge, and adds the new pairs.
     fn settle(&mut self, merging: &Merging) -> Result<()> {
         let Merging { left, right, result, .. } = *merging;
         let more = self.tokens.len() - self.changes.len();
         alloc::reserve(&mut self.changes, more)?;
         self.changes.resize(self.tokens.len(), UNCHANGED);
-        // Pairs that lost occurrences: (x, left) and (right, y). What `after` took back for (result, left) was never
-        // lost.
+        // Pairs that lost occurrences: (x, left) and (right, y). The weight that `after` subtracted for (result, left)
+        // was not lost.
         let regained: u64 = self.shared.shards().map(|shard| shard.before.weight(result)).sum();
         self.settle_side(
             |shard| &mut shard.before,
@@ -413,8 +412,8 @@ impl<'a> MergeLearner<'a> {
         )
     }
 
-    /// Sums the effects of all shards on one side, calls `settle` for the new pair of each neighbor, and tells the
-    /// shards.
+    /// Sums the effects of all shards on one side, calls `settle` for the new pair of each neighbor, and passes the
+    /// listed pairs to the shards.
     fn settle_side(
         &mut self,
         side: impl Fn(&mut Shard) -> &mut Side,
@@ -447,11 +446,11 @@ impl<'a> MergeLearner<'a> {
     fn lose(&mut self, left: u32, right: u32, weight: u64) {
         if let Some(index) = self.known_pair(left, right) {
             let pair = &mut self.pairs[index as usize];
-            pair.count = pair.count.saturating_sub(weight); // the merged pair itself is already at 0
+            pair.count = pair.count.saturating_sub(weight); // the count of the merged pair itself is already 0
         }
     }
 
-    /// Makes a pair, if it is worth listing.
+    /// Adds a pair, if it reaches the floor.
     ///
     /// # Errors
     /// As [`MergeLearner::pair`].
@@ -464,7 +463,7 @@ impl<'a> MergeLearner<'a> {
         Ok(pair)
     }
 
-    /// Returns true if the rule, if there is one, permits the pair to merge.
+    /// Returns true if the rule, if any, permits the pair to merge.
     fn allows(&self, left: u32, right: u32) -> bool {
         match (self.rule, self.tokens.strings()) {
             (Some(rule), Some(strings)) => rule.allows(strings.of(left), strings.of(right)),

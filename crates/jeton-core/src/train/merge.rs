@@ -7,15 +7,15 @@ pub struct LearnedMerge {
     pub left: u32,
     /// Right id.
     pub right: u32,
-    /// The new id.
+    /// Id of the new token.
     pub result: u32,
     /// Count of the pair in the corpus.
     pub count: u64,
-    /// Tokens that the whole corpus takes after the merge.
+    /// Tokens of the whole corpus after the merge.
     pub corpus_tokens: u64,
-    /// Different tokens that occur in it after the merge.
+    /// Distinct tokens that occur in it after the merge.
     pub tokens_in_use: u32,
 }
 
-/// Callback that gets the merges so far, and returns false to cancel.
+/// Callback with the merges so far; returns false to cancel.
 pub type OnMerge<'w> = dyn FnMut(&[LearnedMerge]) -> bool + 'w;

@@ -9,40 +9,40 @@ use crate::error::Result;
 use crate::util::spill::MemoryLimit;
 use crate::vocab::alphabet::{EndOfWord, Level};
 
-/// Order of pairs that are equally frequent.
+/// Order of pairs with equal counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TieBreak {
-    /// The one whose first occurrence in the current sequences comes first.
+    /// First occurrence in the current sequences.
     First,
-    /// The lowest (left id, right id).
+    /// Lowest (left id, right id).
     LowestIds,
-    /// The larger (left, right) as strings, left first.
+    /// Highest (left, right) as strings, left first.
     HighestPair,
-    /// The one whose result has fewer initial symbols, then the smaller string.
+    /// Fewest initial symbols of the result, then lowest string.
     Shortest,
 }
 
-/// LearnOptions of learning.
+/// Options of learning merges.
 #[derive(Clone, Copy)]
 pub struct LearnOptions<'a> {
     /// The tie rule.
     pub tie_break: TieBreak,
-    /// At most this many merges, those that are done among them.
+    /// Maximum number of merges, including `done`.
     pub num_merges: usize,
-    /// Merges that were learned before, by the same options from the same counts: learning goes on behind them.
+    /// Merges that were learned before, with the same options from the same counts; learning continues after them.
     pub done: &'a [LearnedMerge],
-    /// Pairs less frequent than this are not merged; 0 means 1.
+    /// Pairs with a lower count are not merged; 0 means 1.
     pub min_frequency: u64,
     /// The unit of a symbol.
     pub level: Level,
     /// Marking of the end of a word.
     pub end: EndOfWord,
-    /// The spelling of the mark, where tie rules compare strings.
+    /// Spelling of the mark, for tie rules that compare strings.
     pub end_of_word: &'a str,
-    /// Rule that says which pairs may merge; `None` permits all.
+    /// Constraint on pairs; `None` permits all.
     pub rule: Option<&'a dyn Rule>,
-    /// Most threads; their number does not change the result.
+    /// Maximum number of threads; does not change the result.
     pub threads: usize,
     /// Memory limit of sequences and posting lists.
     pub memory: &'a MemoryLimit,
@@ -73,38 +73,38 @@ impl Default for LearnOptions<'_> {
 /// Initial sequences, before the first merge.
 #[derive(Clone, Copy)]
 pub(super) enum Beginning<'a> {
-    /// The symbols of an alphabet.
+    /// Symbols of an alphabet.
     Alphabet(&'a Symbols),
-    /// The tokens that earlier merges make.
+    /// Tokens of earlier merges.
     Tokens(&'a dyn KnownTokens),
 }
 
-/// Tokens that are known before learning begins.
+/// Tokens that exist before learning.
 pub trait KnownTokens: Sync {
-    /// The id that the first merge gets.
+    /// Returns the id of the first merge.
     fn next_id(&self) -> u32;
-    /// The spelling of a token; empty where an id has none.
+    /// Returns the spelling of a token; empty for an unknown id.
     fn spelling(&self, id: u32) -> &[u8];
     /// Returns the number of initial symbols of a token.
     fn num_symbols(&self, id: u32) -> u32;
     /// Encodes a pretoken with the tokens.
     ///
     /// # Errors
-    /// Where they can make nothing of it.
+    /// Pretokens that cannot be encoded.
     fn encode(&self, pretoken: &[u8], ids: &mut Vec<u32>) -> Result<()>;
 }
 
-/// Thresholds. They change how long learning takes, never the result.
+/// Thresholds, which affect time, but not the result.
 #[derive(Debug, Clone, Copy)]
 pub struct Tuning {
-    /// Bytes of distinct pretokens for each thread: with fewer, most merges have too few places to be shared.
+    /// Minimum bytes of distinct pretokens for each thread: with fewer, most merges have too few positions to share.
     pub shard_bytes: usize,
-    /// Places of a pair from which on its merge is shared: visiting so many takes some hundred microseconds, handing
-    /// over ten.
+    /// Minimum positions of a pair whose merge is shared between threads: visiting them takes some hundred microseconds,
+    /// synchronization ten.
     pub shared_places: usize,
-    /// Pairs less frequent than (symbols of the corpus / merges / this) are not listed until those that are have been
-    /// merged. On the corpora that were measured, the last of 32,000 and of 128,000 merges was two to four times as
-    /// frequent; unlisted, the rare pairs (nine of ten) cost nothing.
+    /// Pairs with a count below (symbols of the corpus / merges / this) are not listed until all listed ones are merged.
+    /// On the measured corpora, the last of 32,000 and of 128,000 merges was two to four times as frequent; rare pairs
+    /// (nine of ten) then cost nothing.
     pub floor_divisor: u64,
 }
 

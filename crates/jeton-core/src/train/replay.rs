@@ -20,19 +20,19 @@ pub struct Replay<'m> {
     ranks: HashMap<(u32, u32), u32>,
 }
 
-/// Buffers for one sequence; kept from one to the next.
+/// Reusable buffers for one sequence.
 #[derive(Debug, Default)]
 pub struct ReplayScratch {
     next: Vec<u32>,
     before: Vec<u32>,
-    todo: BinaryHeap<Reverse<(u32, u32)>>, // (rank, place of the left one), the lowest first
+    todo: BinaryHeap<Reverse<(u32, u32)>>, // (rank, position of the left symbol), lowest first
 }
 
 impl<'m> Replay<'m> {
-    /// Of merges that made the ids from `first` on.
+    /// Creates a replay of merges whose results are the ids from `first` on.
     ///
     /// # Errors
-    /// [`Error::format`] for merges that no learner made in this order.
+    /// [`Error::format`] for merges that cannot have been learned in this order.
     pub fn new(merges: &'m [LearnedMerge], first: u32) -> Result<Self> {
         let mut ranks = HashMap::with_capacity(merges.len());
         for (rank, merge) in (0u32..).zip(merges) {

@@ -32,25 +32,25 @@ const BOUNDARY: char = '\u{1F}';
 /// SentencePiece's substitute for rare characters.
 const RARE: char = '\u{2585}';
 
-/// The options of the trainer.
+/// Options of the trainer.
 #[derive(Debug, Clone, Deserialize)]
 pub struct SentencePieceOptions {
-    /// Pieces in all, characters included, and control symbols and the like not.
+    /// Total number of pieces, including characters, excluding control symbols etc.
     pub vocab_size: usize,
     /// Share of the text that the characters of the vocabulary cover.
     pub character_coverage: f32,
-    /// Characters that are in the vocabulary in any case.
+    /// Characters that are always in the vocabulary.
     pub required_chars: String,
-    /// SentencePieceOptions for valid pieces.
+    /// Options of valid pieces.
     #[serde(flatten)]
     pub candidates: PieceRules,
 }
 
 impl SentencePieceOptions {
-    /// From JSON, by these names.
+    /// Reads options from JSON.
     ///
     /// # Errors
-    /// [`Error::config`] for what does not fit them.
+    /// [`Error::config`] for invalid JSON.
     pub fn from_json(options: &str) -> Result<Self> {
         serde_json::from_str(options).map_err(|error| Error::config(format!("options of training: {error}")))
     }
@@ -59,19 +59,19 @@ impl SentencePieceOptions {
 /// Result of training.
 #[derive(Debug)]
 pub struct SentencePieceResult {
-    /// All pieces, the best first.
+    /// All pieces, in descending order of scores.
     pub pieces: Vec<String>,
-    /// Number of them that are single characters, the last ones.
+    /// Number of single characters, which are the last pieces.
     pub num_chars: usize,
-    /// The merges that made pieces, in order; their ids are places in `pieces`.
+    /// Merges in order; their ids are indices in `pieces`.
     pub merges: Vec<LearnedMerge>,
 }
 
 /// Learns pieces; `watch` as for [`learn::learn`].
 ///
 /// # Errors
-/// [`Error::config`] where the characters alone pass the size; [`Error::training`] for words with U+2585, or without a
-/// character that counts; as [`learn::learn`].
+/// [`Error::config`] if the characters alone exceed the size; [`Error::training`] for words with U+2585, or without any
+/// counted character; as [`learn::learn`].
 pub fn learn(
     counts: &Counts,
     options: &SentencePieceOptions,
@@ -106,7 +106,7 @@ pub fn learn(
     Ok(strings.assemble(chars.len(), merges))
 }
 
-/// The characters of the vocabulary, most frequent first.
+/// Returns the characters of the vocabulary, in descending order of counts.
 fn required_chars(counts: &Counts, options: &SentencePieceOptions) -> Result<Vec<char>> {
     let asked = options.required_chars.chars().filter(|&c| c != '\0');
     let mut seen: HashMap<char, (bool, u64)> = asked.map(|c| (c, (true, 0))).collect();
@@ -136,7 +136,7 @@ fn required_chars(counts: &Counts, options: &SentencePieceOptions) -> Result<Vec
             chars.push((c, count));
         }
     }
-    chars.sort_by_key(|&(c, count)| (std::cmp::Reverse(count), c)); // those that were asked for go where they belong
+    chars.sort_by_key(|&(c, count)| (std::cmp::Reverse(count), c)); // sorts required characters, too
     Ok(chars.into_iter().map(|(c, _)| c).collect())
 }
 
@@ -144,7 +144,7 @@ fn text(word: &[u8]) -> Result<&str> {
     std::str::from_utf8(word).map_err(|error| Error::text("a word is not UTF-8", error.valid_up_to()))
 }
 
-/// The words, cut at all other characters.
+/// Splits the words at all other characters.
 fn cut(counts: &Counts, chars: &[char]) -> Result<Counts> {
     let known: HashSet<char> = chars.iter().copied().collect();
     let mut segments = Counts::default();
@@ -156,8 +156,8 @@ fn cut(counts: &Counts, chars: &[char]) -> Result<Counts> {
     Ok(segments)
 }
 
-/// All pairs that were ever neighbors and that no merge merged, as SentencePiece notes them: also those that stand
-/// between two merges of one pair (`abab`: `ab`, then `a`, before the second `ab`).
+/// Returns all pairs that were neighbors at some time and were not merged, as recorded by SentencePiece: also those
+/// between two merges of one pair (in `abab`: `ab` and `a`, before the second `ab` is merged).
 fn gone(
     segments: &Counts,
     symbols: &Symbols,
@@ -195,7 +195,7 @@ impl PieceStrings {
         Self(all)
     }
 
-    /// Adds what pairs spell that are gone, the shortest first, up to `num_pieces`.
+    /// Adds the strings of former pairs, the shortest first, up to `num_pieces`.
     fn add_gone(&mut self, gone: HashSet<(u32, u32)>, candidates: &PieceRules, num_pieces: usize) {
         let known: HashSet<&str> = self.0.iter().map(String::as_str).collect();
         let num_chars = known.iter().filter(|string| string.chars().nth(1).is_none()).count();
@@ -210,7 +210,7 @@ impl PieceStrings {
         self.0.extend(strings.into_iter().map(|(_, string)| string).take(room));
     }
 
-    /// Pieces in their order: the characters come last.
+    /// Returns the pieces in order, with the characters last.
     fn assemble(mut self, num_chars: usize, mut merges: Vec<LearnedMerge>) -> SentencePieceResult {
         let num_others = self.0.len() - num_chars;
         self.0.rotate_left(num_chars);

@@ -14,10 +14,9 @@ use crate::vocab::alphabet::{for_each_symbol, Alphabet, EndOfWord, Level, Symbol
 /// Assignment of ids to the initial symbols.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Order {
-    /// Bytes as themselves; at character level by falling count, ties by first appearance.
+    /// Bytes by value; at character level by descending count, ties by first appearance.
     Natural,
-    /// By the code point of the symbol's spelling; a byte is spelled by its stand-in in GPT-2's byte alphabet. HF's
-    /// order.
+    /// By the code point of the symbol's spelling, for bytes in GPT-2's byte alphabet. HF's order.
     CodePoint,
 }
 
@@ -26,13 +25,13 @@ pub enum Order {
 pub struct Symbols {
     /// `symbols[i]` has id `first_id + i`.
     pub symbols: Vec<Symbol>,
-    /// The id of the first.
+    /// Id of the first symbol.
     pub first_id: u32,
-    /// True to leave other characters out of their pretoken; else they are an error.
+    /// True to remove other characters from their pretokens; else they are an error.
     pub drops_others: bool,
 }
 
-/// The alphabet of a corpus.
+/// Returns the alphabet of a corpus.
 ///
 /// # Errors
 /// A pretoken that is not UTF-8 at character level.
@@ -74,7 +73,7 @@ pub fn symbols(counts: &Counts, level: Level, end: EndOfWord, order: Order, firs
 }
 
 impl Symbols {
-    /// The look-up from symbol to id.
+    /// Returns the lookup table from symbol to id.
     pub fn alphabet(&self, level: Level, end: EndOfWord, unk: Option<u32>) -> Alphabet {
         let mut alphabet = Alphabet::new(level, end, unk).dropping_unknown(self.drops_others);
         for (id, &symbol) in (self.first_id..).zip(&self.symbols) {

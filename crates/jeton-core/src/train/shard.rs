@@ -21,34 +21,34 @@ use crate::util::spill::{MemoryLimit, SpillVec, PAGE};
 /// Prefetch distance, in positions.
 const AHEAD: usize = 24;
 
-/// Places after which a shard looks whether mapped memory passes the limit. With each page that is touched the system
-/// maps up to fifteen neighbors, so these are 16 MiB at most.
+/// Positions between two checks of the memory limit. With each accessed page the system maps up to fifteen neighbors, so
+/// these are at most 16 MiB.
 const LOOK: usize = 1 << 8;
 
-/// Alphabets up to this size have their pairs counted in a square.
+/// Maximum size of alphabets whose pairs are counted in a matrix.
 const SQUARE: usize = 768;
 
 /// `Side::listed` of a neighbor whose pair is not listed.
 pub const UNLISTED: u32 = u32::MAX;
 
-/// Facts about the pair of a merge.
+/// Description of a merge.
 #[derive(Debug, Clone, Copy)]
 pub struct Merging {
-    /// The pair, by its index.
+    /// Index of the pair.
     pub pair: u32,
     /// Left id.
     pub left: u32,
     /// Right id.
     pub right: u32,
-    /// The new id.
+    /// Id of the new token.
     pub result: u32,
-    /// Initial symbols that the left token covers.
+    /// Initial symbols of the left token.
     pub left_length: u32,
-    /// Initial symbols that the new token covers.
+    /// Initial symbols of the new token.
     pub length: u32,
 }
 
-/// The places of one pair: a range of one block of `Shard::postings`.
+/// Posting list of a pair: a range in one block of `Shard::postings`.
 #[derive(Debug, Clone, Copy, Default)]
 struct Places {
     block: u32,
@@ -56,8 +56,8 @@ struct Places {
     len: u32,
 }
 
-/// Places in a block of postings, unless one merge needs more: 4 MiB, and an eighth of all where that is more. Blocks
-/// are not copied as a list is that grows.
+/// Positions in a block of postings, unless one merge needs more: 4 MiB, or an eighth of all if that is more. Unlike a
+/// growing vector, blocks are not copied.
 const BLOCK: usize = 1 << 20;
 
 /// Effect of one merge on the pairs with one neighbor.
@@ -65,10 +65,10 @@ const BLOCK: usize = 1 << 20;
 struct Neighbor {
     weight: u64,
     num_places: u32,
-    listed: u32, // the pair it now makes with the new token, or UNLISTED
+    listed: u32, // its pair with the new token, or UNLISTED
 }
 
-/// The neighbors on one side of the merged places.
+/// Neighbors on one side of the merged positions.
 #[derive(Debug, Default)]
 pub struct Side {
     of: Vec<Neighbor>,       // by id
@@ -88,17 +88,17 @@ impl Side {
         self.places.push((id, place));
     }
 
-    /// Neighbors, and the weight of the places where they stood.
+    /// Iterates over neighbors with the weight of their positions.
     pub fn iter(&self) -> impl Iterator<Item = (u32, u64)> + '_ {
         self.ids.iter().map(|&id| (id, self.of[id as usize].weight))
     }
 
-    /// The weight of the places where `id` stood.
+    /// Returns the weight of the positions of the neighbor `id`.
     pub fn weight(&self, id: u32) -> u64 {
         self.of[id as usize].weight
     }
 
-    /// Says which pair each neighbor now makes with the new token.
+    /// Sets the pair of each neighbor with the new token.
     pub fn set_listed(&mut self, pair: impl Fn(u32) -> u32) {
         for &id in &self.ids {
             self.of[id as usize].listed = pair(id);
@@ -106,10 +106,10 @@ impl Side {
     }
 }
 
-/// (left, right), weight, places.
+/// ((left, right), weight, number of positions).
 pub type Surveyed = ((u32, u32), u64, u32);
 
-/// The pairs of a shard, counted.
+/// Counted pairs of a shard.
 #[derive(Debug, Default)]
 pub struct Survey {
     index: Index,
@@ -117,7 +117,7 @@ pub struct Survey {
     pub pairs: Vec<Surveyed>,
 }
 
-/// Pair → its position in a survey.
+/// Pair → its index in a survey.
 #[derive(Debug)]
 enum Index {
     Square { side: u32, at: Vec<u32> },
@@ -182,27 +182,27 @@ impl Visits {
     }
 }
 
-/// Consecutive sequences and the places of pairs in them.
+/// Consecutive sequences, with the posting lists of pairs.
 #[derive(Debug)]
 pub struct Shard {
     /// The sequences.
     pub cells: SymbolArray,
     postings: Vec<SpillVec<u32>>, // cells where a pair begins or once began
-    places: Vec<Places>,          // by pair; each ascending
+    places: Vec<Places>,          // by pair; positions are ascending
     memory: MemoryLimit,          // for postings
     visits: Visits,
-    /// The tokens before the places of the present merge.
+    /// Tokens before the positions of the current merge.
     pub before: Side,
-    /// The tokens after them.
+    /// Tokens after them.
     pub after: Side,
-    /// The weight of the places that the present merge merged.
+    /// Weight of the merged positions.
     pub merged: u64,
-    /// The pairs, between [`Shard::survey`] and [`Shard::list_survey`].
+    /// Counted pairs, between [`Shard::survey`] and [`Shard::list_survey`].
     pub survey: Survey,
 }
 
 impl Shard {
-    /// For sequences of which merges will make ids under `num_ids`.
+    /// Creates a shard for ids under `num_ids`.
     ///
     /// # Errors
     /// [`ErrorKind::MemoryLimit`].
@@ -216,7 +216,7 @@ impl Shard {
         Ok(Self { cells, postings, places, memory, visits: Visits(0), before, after, merged: 0, survey })
     }
 
-    /// Counts all pairs as they stand; ids are under `num_ids`.
+    /// Counts all current pairs; ids are under `num_ids`.
     ///
     /// # Errors
     /// `Interrupted`.
@@ -234,8 +234,7 @@ impl Shard {
         Ok(())
     }
 
-    /// Writes down the places of the pairs that `listed` names, by their position in the survey. Pairs are numbered
-    /// anew.
+    /// Builds the posting lists of the pairs in `listed`, given by their index in the survey. Pairs are renumbered.
     ///
     /// # Errors
     /// `Interrupted`.
@@ -259,8 +258,8 @@ impl Shard {
         fill_postings(found, places, postings, total as usize, memory, visits, &mut cancel)
     }
 
-    /// Gives each token one cell, and writes the places of the pairs down again that `listed` names. Pairs are numbered
-    /// anew.
+    /// Compacts to one cell for each token, and rebuilds the posting lists of the pairs in `listed`. Pairs are
+    /// renumbered.
     ///
     /// # Errors
     /// `Interrupted`; as [`SpillVec::reserve`].
@@ -289,7 +288,7 @@ impl Shard {
         fill_postings(found, places, postings, total as usize, memory, visits, &mut cancel)
     }
 
-    /// There are now so many pairs in all.
+    /// Extends the posting lists to `num_pairs` pairs.
     fn know(&mut self, num_pairs: usize) -> Result<()> {
         let more = num_pairs.saturating_sub(self.places.len());
         alloc::reserve(&mut self.places, more)?;
@@ -302,7 +301,7 @@ impl Shard {
         self.places[pair as usize].len as usize
     }
 
-    /// The first cell where the pair stands. Forgets the places before it, where it once stood.
+    /// Returns the first cell of the pair. Removes previous positions, which are stale.
     pub fn first_place(&mut self, merging: &Merging) -> Option<u32> {
         let places = &mut self.places[merging.pair as usize];
         while places.len > 0 {
@@ -316,12 +315,12 @@ impl Shard {
         None
     }
 
-    /// Fetches where the places of a pair are written down.
+    /// Prefetches the location of the posting list of a pair.
     pub fn fetch(&self, pair: u32) {
         simd::prefetch(&self.places[pair as usize]);
     }
 
-    /// Fetches the first places.
+    /// Prefetches the first positions.
     pub fn fetch_places(&self, pair: u32) {
         let Places { block, start, len } = self.places[pair as usize];
         if len > 0 {
@@ -329,7 +328,7 @@ impl Shard {
         }
     }
 
-    /// Fetches the first cells.
+    /// Prefetches the first cells.
     pub fn fetch_cells(&self, pair: u32) {
         let Places { block, start, len } = self.places[pair as usize];
         if len > 0 {
@@ -339,7 +338,7 @@ impl Shard {
         }
     }
 
-    /// Merges a pair everywhere; notes its neighbors, and the weight of the places.
+    /// Merges all occurrences of a pair; records their neighbors and weight.
     ///
     /// # Errors
     /// [`ErrorKind::MemoryLimit`], before anything is merged.
@@ -349,7 +348,7 @@ impl Shard {
         let places = if len > 0 { &postings[block as usize][start as usize..(start + len) as usize] } else { &[] };
         self.merged = 0;
         for side in [&mut *before, &mut *after] {
-            alloc::reserve(&mut side.places, places.len())?; // a place adds at most one to each
+            alloc::reserve(&mut side.places, places.len())?; // each position adds at most one to each side
         }
         for (i, &at) in places.iter().enumerate() {
             if let Some(&later) = places.get(i + AHEAD) {
@@ -364,8 +363,7 @@ impl Shard {
         Ok(())
     }
 
-    /// Writes down the places of the pairs that the merge made, of which `num_pairs` are known now, and leaves the
-    /// sides empty.
+    /// Writes the posting lists of the new pairs (`num_pairs` in total now), and clears the sides.
     ///
     /// # Errors
     /// As [`SpillVec::reserve`].
@@ -398,7 +396,7 @@ impl Shard {
     }
 }
 
-/// Merges one occurrence and notes its neighbors. Returns its weight.
+/// Merges one occurrence and records its neighbors. Returns its weight.
 #[inline]
 fn merge_at(cells: &mut SymbolArray, before: &mut Side, after: &mut Side, merging: &Merging, at: u32) -> u64 {
     let weight = cells.weight(at);
@@ -406,7 +404,7 @@ fn merge_at(cells: &mut SymbolArray, before: &mut Side, after: &mut Side, mergin
         let token = cells.token(place);
         before.add(token, weight, place);
         if token == merging.result {
-            // The occurrence just before saw our left half as its right neighbor; that pair is gone again.
+            // The previous occurrence had our left half as its right neighbor; that pair no longer exists.
             after.of[merging.left as usize].weight -= weight;
         }
     }
@@ -418,10 +416,10 @@ fn merge_at(cells: &mut SymbolArray, before: &mut Side, after: &mut Side, mergin
 }
 
 /// Fills the posting lists of all pairs by a counting sort. `found` gives (pair, cell), ascending by cell; `places`
-/// holds the range of each pair, `total` places together.
+/// has the range of each pair, `total` positions in sum.
 ///
 /// Postings in a file are sorted in two passes, as a radix sort does: first into partitions of consecutive pairs, then
-/// within each partition. One pass would write to all pages in no order, with a page fault for each place; two passes
+/// within each partition. One pass would write to pages in random order, with a page fault for each position; two passes
 /// have √(number of pages) pages in use at a time.
 ///
 /// # Errors
@@ -482,8 +480,8 @@ fn fill_postings(
     Ok(())
 }
 
-/// Room for `more` places at the end of the last block, or in a new one: the block's number, the block, where the room
-/// starts.
+/// Reserves `more` positions at the end of the last block, or in a new one; returns index of the block, the block, and
+/// start of the reserved range.
 fn room<'p>(
     postings: &'p mut Vec<SpillVec<u32>>,
     more: usize,

@@ -26,7 +26,7 @@ const INSIDE: u32 = u32::MAX - 1; // neither first nor last cell of its symbol
 const TAIL: u32 = 1 << 31; // or-ed to the length in the last cell of a symbol; ids are smaller
 const HEAVY: u32 = u32::MAX; // the weight exceeds 32 bits: see `heavy`
 
-/// Most cells: positions and lengths have 31 bits.
+/// Maximum number of cells: positions and lengths have 31 bits.
 pub const MAX_SYMBOLS: usize = TAIL as usize - 2;
 
 /// Weighted sequences of symbols.
@@ -38,7 +38,7 @@ pub struct SymbolArray {
 }
 
 impl SymbolArray {
-    /// Creates an array without sequences, with capacity for so many cells.
+    /// Creates an empty array with capacity for `room` cells.
     ///
     /// # Errors
     /// As [`SpillVec::reserve`].
@@ -68,7 +68,7 @@ impl SymbolArray {
         let mut cancel = CancelCheck::new(keep_going);
         let heavy = std::mem::take(&mut self.heavy);
         let mut heavy = heavy.into_iter().peekable();
-        let (mut start, mut end) = (1, 1); // of the sequence, where it will be
+        let (mut start, mut end) = (1, 1); // of the sequence, after compaction
         for at in 1..self.cells.len() {
             cancel.check()?;
             let cell = self.cells[at];
@@ -140,9 +140,9 @@ impl SymbolArray {
     pub fn touch(&mut self, at: u32) {
         if self.cells.is_in_file() {
             let token: *mut u32 = &raw mut self.cells[at as usize].token;
-            // SAFETY: the pointer is that of a field that is borrowed mutably: aligned, valid, and not shared.
+            // SAFETY: the pointer is that of a mutably borrowed field: aligned, valid, and not shared.
             let token = unsafe { AtomicU32::from_ptr(token) };
-            token.fetch_or(std::hint::black_box(0), Ordering::Relaxed); // of a constant 0 the compiler would make a read
+            token.fetch_or(std::hint::black_box(0), Ordering::Relaxed); // the compiler would turn a constant 0 into a read
         }
     }
 

@@ -14,7 +14,7 @@ pub struct Tokens {
     strings: Option<Spellings>,
 }
 
-/// Spellings, one after the other.
+/// Spellings, concatenated.
 #[derive(Debug, Default)]
 pub struct Spellings {
     arena: Vec<u8>,
@@ -45,13 +45,13 @@ impl Spellings {
         Ok(strings)
     }
 
-    /// The spelling of a token.
+    /// Returns the spelling of a token.
     pub fn of(&self, id: u32) -> &[u8] {
         let (start, end) = self.spans[id as usize];
         &self.arena[start as usize..end as usize]
     }
 
-    /// The bytes of two tokens joined.
+    /// Returns the concatenated spelling of two tokens.
     pub fn joined(&self, left: u32, right: u32) -> impl Iterator<Item = &u8> {
         self.of(left).iter().chain(self.of(right))
     }
@@ -70,10 +70,10 @@ impl Spellings {
 }
 
 impl Tokens {
-    /// Those that there are before the first merge.
+    /// Creates the tokens before the first merge.
     ///
     /// # Errors
-    /// Spellings over 1 GiB in all.
+    /// Spellings of more than 1 GiB in total.
     pub fn new(beginning: Beginning<'_>, options: &LearnOptions<'_>) -> Result<Self> {
         let symbols = match beginning {
             Beginning::Alphabet(symbols) => vec![1; symbols.first_id as usize + symbols.symbols.len()],
@@ -87,12 +87,12 @@ impl Tokens {
         Ok(tokens)
     }
 
-    /// The highest id plus one.
+    /// Returns the highest id plus one.
     pub fn len(&self) -> usize {
         self.lengths.len()
     }
 
-    /// Returns the number of cells that a token covers: one, if learning began with it.
+    /// Returns the number of cells of a token: one for initial tokens.
     #[inline]
     pub fn length(&self, id: u32) -> u32 {
         self.lengths[id as usize]
@@ -103,7 +103,7 @@ impl Tokens {
         self.symbols[id as usize]
     }
 
-    /// Different tokens that occur.
+    /// Returns the number of distinct tokens that occur.
     pub fn in_use(&self) -> u32 {
         self.in_use
     }
@@ -113,14 +113,14 @@ impl Tokens {
         self.strings.as_ref()
     }
 
-    /// An initial symbol occurs `weight` times more.
+    /// Adds `weight` occurrences of an initial symbol.
     pub fn occurs(&mut self, id: u32, weight: u64) {
         let uses = &mut self.uses[id as usize];
         self.in_use += u32::from(*uses == 0 && weight > 0);
         *uses += weight;
     }
 
-    /// Adds the token that two others make; returns its id.
+    /// Adds the token of a merge; returns its id.
     ///
     /// # Errors
     /// As [`Tokens::new`].
@@ -140,7 +140,7 @@ impl Tokens {
         Ok(id)
     }
 
-    /// Adds a token that takes one cell: it was merged before learning began.
+    /// Adds a token of an earlier merge, which takes one cell.
     ///
     /// # Errors
     /// As [`Tokens::new`].
@@ -150,12 +150,12 @@ impl Tokens {
         Ok(id)
     }
 
-    /// Makes every token take one cell.
+    /// Sets the length of every token to one cell.
     pub fn compact(&mut self) {
         self.lengths.fill(1);
     }
 
-    /// The pair became `result` in `merged` places.
+    /// Updates the counts after `merged` occurrences of the pair became `result`.
     pub fn merged(&mut self, left: u32, right: u32, result: u32, merged: u64) {
         self.uses[result as usize] = merged;
         self.uses[left as usize] -= merged;

@@ -18,7 +18,7 @@ const SPINS: usize = 4096;
 pub enum ShardTask {
     /// Merge a pair everywhere.
     Merge(Merging),
-    /// Fill the posting lists of the new pairs; there are now so many pairs.
+    /// Fill the posting lists of the new pairs, with the total number of pairs.
     FillPostings(usize),
 }
 
@@ -131,8 +131,8 @@ fn worker_failed() -> Error {
     ErrorKind::Internal("a thread that merged stopped unexpectedly".into()).into()
 }
 
-/// Runs `main` on the calling thread, with a worker for each shard but the first; fewer if the
-/// system refuses threads.
+/// Runs `main` in the calling thread, with a worker for each shard except the first, or fewer if the system refuses
+/// threads.
 ///
 /// # Errors
 /// Errors of `main`; an internal error if a worker panicked.
@@ -153,7 +153,7 @@ pub fn with_pool<R>(shared: &SharedShards, main: impl FnOnce(&WorkerPool<'_>) ->
 }
 
 impl WorkerPool<'_> {
-    /// Runs a step on every shard: on all threads if `together`, else on this one.
+    /// Runs a step on every shard: in all threads if `together`, else in this one.
     ///
     /// # Errors
     /// Errors of the step; an internal error if a worker panicked.
@@ -177,7 +177,7 @@ impl WorkerPool<'_> {
             if spins < SPINS {
                 std::hint::spin_loop();
             } else {
-                std::thread::yield_now(); // another process may have the processor of a worker
+                std::thread::yield_now(); // another process may occupy the processor of a worker
             }
         }
         if failed.load(Ordering::Relaxed) {

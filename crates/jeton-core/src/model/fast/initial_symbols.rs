@@ -23,14 +23,14 @@ const MASK: u64 = (1 << BITS) - 1;
 pub(super) struct InitialSymbols {
     bytes: Box<[u32; 256]>,
     ascii_pairs: Box<[u32]>, // left << 7 | right -> rank
-    characters: Box<[u64]>,  // code point -> up to three symbols, and above them how many
-    tops: Box<[u32]>,        // code point -> highest rank inside; empty where that is the highest symbol
+    characters: Box<[u64]>,  // code point -> up to three symbols, with their number in the high bits
+    tops: Box<[u32]>,        // code point -> highest rank inside; empty if that is the highest symbol
     crossing: Box<[u32]>,    // byte before << 8 | byte after -> lowest rank
     is_complete: bool,       // every byte has a symbol
-    is_chars: bool,          // only whole characters have one
+    is_chars: bool,          // only whole characters have a symbol
 }
 
-/// Numbers of symbols and of bytes they cover, and the pairs that cannot merge, as a bitmap by the left symbol.
+/// Number of symbols, number of bytes, and the pairs that cannot merge, as a bitmap by the left symbol.
 pub(super) struct Segmented {
     pub(super) symbols: usize,
     pub(super) bytes: usize,
@@ -39,7 +39,7 @@ pub(super) struct Segmented {
 }
 
 impl InitialSymbols {
-    /// Builds the tables where characters are the symbols, one each. Those beyond U+FFFF have none here.
+    /// Builds the tables for models whose symbols are characters, without those beyond U+FFFF.
     pub(super) fn of_characters(symbol: impl Fn(char) -> Option<u32>, ranks: &Ranks) -> Self {
         let symbol = |code| char::from_u32(code).and_then(&symbol).unwrap_or(NO_SYMBOL);
         let mut bytes = Box::new([NO_SYMBOL; 256]);
@@ -62,13 +62,13 @@ impl InitialSymbols {
         }
     }
 
-    /// Builds the tables where bytes are the symbols.
+    /// Builds the tables for models whose symbols are bytes.
     pub(super) fn of_bytes(vocab: &Vocab, model: &Bpe, pairs: &Pairs, ranks: &Ranks, results: &[u32]) -> Self {
         let mut bytes = Box::new([NO_SYMBOL; 256]);
         for byte in 0..=255u8 {
             let mut symbols = Vec::new();
             if model.alphabet.symbols(&[byte], &mut symbols, None).is_ok() {
-                // The unknown token is no symbol of a byte: it may take several.
+                // The unknown token is not the symbol of one byte, since it may cover several.
                 match symbols[..] {
                     [id] if vocab.content(id) == [byte] => bytes[usize::from(byte)] = id,
                     _ => continue,
@@ -134,20 +134,20 @@ impl InitialSymbols {
         }
     }
 
-    /// Notes a token that begins or ends inside a character and crosses that character's boundary.
+    /// Records a token that begins or ends inside a character and crosses its boundary.
     fn add_crossing(&mut self, token: &[u8], rank: u32) {
         let is_later = |byte: u8| byte & 0xC0 == 0x80;
         let mut note = |at: usize| {
             let entry = &mut self.crossing[usize::from(token[at - 1]) << 8 | usize::from(token[at])];
             *entry = rank.min(*entry);
         };
-        // Begins inside a character: its end is the first place where another one starts.
+        // Begins inside a character, which ends at the first start of another one.
         if token.first().is_some_and(|&byte| is_later(byte)) {
             if let Some(at) = token.iter().position(|&byte| !is_later(byte)) {
                 note(at);
             }
         }
-        // Ends inside one: the last place where one starts.
+        // Ends inside a character, which starts at the last start of one.
         let Some(at) = token.iter().rposition(|&byte| !is_later(byte)) else { return };
         let length = match token[at] {
             0..0x80 => 1,
@@ -170,7 +170,7 @@ impl InitialSymbols {
         self.is_complete
     }
 
-    /// Symbols beyond those of a text that [`InitialSymbols::spell`] wants room for.
+    /// Returns the additional capacity that [`InitialSymbols::spell`] requires.
     pub(super) fn room(&self) -> usize {
         if self.is_chars {
             4
@@ -191,17 +191,17 @@ impl InitialSymbols {
         text.len()
     }
 
-    /// The rank of two bytes that are ASCII.
+    /// Returns the rank of two ASCII bytes.
     #[inline(always)]
     pub(super) fn ascii_pair(&self, left: u8, right: u8) -> u32 {
         self.ascii_pairs[usize::from(left & 0x7F) << 7 | usize::from(right & 0x7F)]
     }
 
-    /// Writes the first symbols of `text`, as many as have room; `text` is UTF-8.
+    /// Writes the first symbols of `text`, which is UTF-8, as many as fit.
     #[inline(always)]
     pub(super) fn write(&self, text: &[u8], symbols: &mut [u32]) -> Segmented {
         let (mut rest, mut count, mut inner) = (text, 0, 0u64);
-        let mut before = NONE; // lowest rank across the boundary where `rest` begins
+        let mut before = NONE; // lowest rank across the start of `rest`
         let mut is_ascii = true;
         while let (&[byte, ..], Some(room)) = (rest, symbols[count..].first_chunk_mut::<4>()) {
             if byte < 0x80 {
@@ -246,15 +246,15 @@ impl InitialSymbols {
         Segmented { symbols: count, bytes: text.len() - rest.len(), inner, is_ascii }
     }
 
-    /// Segments text that is not UTF-8: nothing, where characters are the symbols.
+    /// Segments text that is not UTF-8; none if symbols are characters.
     #[inline(always)]
     pub(super) fn write_bytes(&self, text: &[u8], symbols: &mut [u32]) -> Segmented {
         let len = if self.is_chars { 0 } else { self.spell(text, symbols) };
         Segmented { symbols: len, bytes: len, inner: 0, is_ascii: false }
     }
 
-    /// The lowest rank of a token that crosses the boundary of a character between these bytes, and begins or ends
-    /// inside one.
+    /// Returns the lowest rank of a token that crosses a character boundary between these bytes, and begins or ends inside
+    /// a character.
     #[inline(always)]
     fn lowest_crossing(&self, left: u8, right: u8) -> u32 {
         self.crossing[usize::from(left) << 8 | usize::from(right)]

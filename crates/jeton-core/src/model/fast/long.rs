@@ -18,20 +18,20 @@ use crate::error::Result;
 use crate::util::cancel::{CancelCheck, KeepGoing};
 use crate::vocab::Vocab;
 
-/// Symbols in a window: their places fit the low byte of a priority. Windows of 250 and 500 take the same time.
+/// Symbols in a window: positions fit the low byte of a priority. Windows of 250 and 500 take the same time.
 const WINDOW: usize = 256;
 
-/// Priorities whose minima are kept.
+/// Priorities in a group, whose minimum is cached.
 const GROUP: usize = 16;
 
-/// Tokens given back at most.
+/// Maximum number of dropped tokens.
 const MOST_BACK: usize = 64;
 
-/// A sequence of symbols that is being merged: a linked list in arrays.
+/// Window being merged: a linked list in arrays.
 #[derive(Debug)]
 pub(super) struct Window {
     symbols: [u32; WINDOW],
-    priorities: [u32; WINDOW], // rank << 8 | place
+    priorities: [u32; WINDOW], // rank << 8 | position
     lowest: [u32; WINDOW / GROUP],
     next: [u16; WINDOW],
     previous: [u16; WINDOW],
@@ -59,7 +59,7 @@ fn priority(rank: u32, place: usize) -> u32 {
 }
 
 impl Window {
-    /// Merges the first `count` symbols; returns how many are left, or 0 where that cannot be done here.
+    /// Merges the first `count` symbols; returns the number of tokens, or 0 if that is not supported here.
     #[inline(always)]
     fn merge(&mut self, ranks: &Ranks, results: &[u32], count: usize) -> usize {
         let Self { symbols, priorities, lowest, next, previous } = self;
@@ -120,7 +120,7 @@ impl Window {
         left
     }
 
-    /// Returns true if two tokens stay unmerged side by side; None where they are too long for a window.
+    /// Returns true if the joint of two tokens holds; None if they are too long for a window.
     #[inline(always)]
     pub(super) fn joint(&mut self, tables: &LongTables<'_>, left: u32, right: u32) -> Option<bool> {
         let (first, second) = (tables.vocab.content(left), tables.vocab.content(right));
@@ -145,7 +145,7 @@ pub(super) struct LongTables<'t> {
     pub(super) results: &'t [u32],
 }
 
-/// A window that has been encoded.
+/// Cached result of the last window.
 #[derive(Default)]
 struct LastWindow {
     start: usize,
@@ -173,7 +173,7 @@ impl LongTables<'_> {
         loop {
             cancel.check()?;
             let rest = &text[at..];
-            // The same bytes, and one more, which the last character's symbols may have depended on.
+            // The same bytes, and one more, on which the symbols of the last character may depend.
             let is_known = known.bytes > 0
                 && rest
                     .get(..=known.bytes)

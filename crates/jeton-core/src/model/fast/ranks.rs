@@ -14,7 +14,7 @@ use crate::model::pairs::Pairs;
 /// No rank.
 pub(super) const NONE: u32 = u32::MAX;
 
-/// Ids lie below; it is no symbol, and merges with nothing.
+/// Not a symbol, above all ids; merges with nothing.
 pub(super) const NO_SYMBOL: u32 = (1 << ID_BITS) - 1;
 
 const ID_BITS: u32 = 20;
@@ -42,7 +42,7 @@ fn slot(hash: u64, moved: u8, mask: usize) -> usize {
 }
 
 impl Ranks {
-    /// All pairs of a table; None where one does not fit.
+    /// Builds the table of all pairs; None if one does not fit.
     pub(super) fn new(pairs: &Pairs) -> Option<Self> {
         let mut entries = Vec::with_capacity(pairs.len());
         for (left, right, merge) in pairs.iter() {
@@ -51,12 +51,12 @@ impl Ranks {
             }
             entries.push(key(left, right) << RANK_BITS | u64::from(merge.rank));
         }
-        // Odd numbers with many bits: the first one nearly always does.
+        // Odd numbers with many bits; the first one nearly always succeeds.
         let seeds = (1..50u64).map(|i| i.wrapping_mul(0xD6E8_FEB8_6659_FD93) | 1);
         seeds.into_iter().find_map(|seed| Self::with_seed(&entries, seed))
     }
 
-    /// None where no move is found for some bucket.
+    /// Returns None if no displacement is found for some bucket.
     fn with_seed(entries: &[u64], seed: u64) -> Option<Self> {
         let num_slots = (entries.len() * 6 / 5).max(64).next_power_of_two();
         let num_buckets = num_slots / 4;
@@ -88,7 +88,7 @@ impl Ranks {
             sorted[*at as usize] = entry;
             *at += 1;
         }
-        // The fullest buckets first, while there is room.
+        // The fullest buckets first, while most slots are free.
         for &bucket in of_size[1..].iter().rev().flatten() {
             let keys = &sorted[ends[bucket] as usize..ends[bucket + 1] as usize];
             table.moves[bucket] = table.place(keys)?;
@@ -96,7 +96,7 @@ impl Ranks {
         Some(table)
     }
 
-    /// Puts the entries of a bucket into free slots; the move that does it.
+    /// Stores the entries of a bucket in free slots; returns the displacement.
     fn place(&mut self, entries: &[u64]) -> Option<u8> {
         let mask = self.slots.len() - 1;
         let mut taken = [0; 64];
@@ -120,7 +120,7 @@ impl Ranks {
         None
     }
 
-    /// Looks up a pair as [`Ranks::get`] does, also if one of the two is no symbol.
+    /// Looks up a pair as [`Ranks::get`] does, also if one of the two is not a symbol.
     pub(super) fn of(&self, left: u32, right: u32) -> u32 {
         if left.max(right) < NO_SYMBOL {
             self.get(left, right)
@@ -129,14 +129,14 @@ impl Ranks {
         }
     }
 
-    /// The rank of two neighbors, or [`NONE`]. At least one of them is a symbol: two that are none look like an empty
+    /// Returns the rank of two neighbors, or [`NONE`]. At least one of them is a symbol: two [`NO_SYMBOL`] equal an empty
     /// slot.
     #[inline(always)]
     pub(super) fn get(&self, left: u32, right: u32) -> u32 {
         let key = key(left, right);
         let hash = key.wrapping_mul(self.seed);
         let moved = self.moves[(hash >> self.bucket_shift) as usize];
-        // A power of two, so the mask keeps within it; the compiler sees that, too.
+        // The length is a power of two, so the mask keeps the index in bounds, which the compiler proves, too.
         let entry = self.slots[slot(hash, moved, self.slots.len() - 1)];
         let none = u32::from(entry >> RANK_BITS == key).wrapping_sub(1);
         (entry & NO_RANK) as u32 | none

@@ -7,7 +7,7 @@
 use super::Rule;
 use crate::vocab::alphabet::Level;
 
-/// Tokens of more than two symbols have fewer than `limit`.
+/// Tokens of more than two symbols have fewer than `limit` symbols.
 #[derive(Debug, Clone, Copy)]
 pub struct ShorterThan {
     /// Exclusive upper bound of the length.

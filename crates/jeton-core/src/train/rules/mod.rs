@@ -9,7 +9,7 @@ pub mod hf;
 pub mod named;
 pub mod sentencepiece;
 
-/// Says which pairs may merge.
+/// Constraint on pairs.
 pub trait Rule: Sync {
     /// Returns true if `left` and `right` may become one token.
     fn allows(&self, left: &[u8], right: &[u8]) -> bool;

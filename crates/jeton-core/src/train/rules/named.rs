@@ -15,39 +15,39 @@ use crate::error::{Error, Result};
 use crate::pretokenize::characters::{Scripts, COMMON, INHERITED};
 use crate::util::classes::{Classes, LETTER, MARK, NUMBER, OTHER, WHITE_SPACE};
 
-/// Tokens that are excluded.
+/// Excluded tokens.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
 #[allow(clippy::struct_excessive_bools, reason = "each is a rule of its own")]
 pub struct NamedRule {
-    /// A part of a character beside anything else.
+    /// Tokens with part of a character and anything else.
     pub whole_characters: bool,
-    /// Of two classes: letters with their marks, numbers, white space, others. One space may precede any.
+    /// Tokens of two classes: letters with their marks, numbers, white space, others. One space may precede any.
     pub one_class: bool,
-    /// Of two scripts. Characters common to many scripts go with each; Han, Hiragana and Katakana are one.
+    /// Tokens with letters of two scripts. Common characters join any; Han, Hiragana and Katakana count as one.
     pub one_script: bool,
-    /// A punctuation mark or symbol beside anything else.
+    /// Tokens with a punctuation mark or symbol and anything else.
     pub lone_punctuation: bool,
-    /// Longer than this: bytes at byte level, else characters.
+    /// Longer tokens: in bytes at byte level, else in characters.
     pub max_token_length: Option<usize>,
-    /// One of these.
+    /// These tokens.
     pub blocked: HashSet<Vec<u8>>,
-    /// At most so many words: runs of white space after the first character of the token begin a new one.
+    /// Tokens of more words: runs of white space after the first character begin a new word.
     pub max_words: Option<usize>,
     /// The unit of a symbol.
     pub by_character: bool,
 }
 
 impl NamedRule {
-    /// From JSON, under the names of the fields.
+    /// Reads rules from JSON.
     ///
     /// # Errors
-    /// [`Error::config`] for JSON that says something else.
+    /// [`Error::config`] for invalid JSON.
     pub fn from_json(rules: &str) -> Result<Self> {
         serde_json::from_str(rules).map_err(|error| Error::config(format!("rules of training: {error}")))
     }
 
-    /// Returns true if a token may be spelled so.
+    /// Returns true if a token may have this spelling.
     pub fn holds(&self, spelling: &[u8]) -> bool {
         let length = || if self.by_character { characters(spelling).count() } else { spelling.len() };
         if self.max_token_length.is_some_and(|most| length() > most) || self.blocked.contains(spelling) {
@@ -74,18 +74,18 @@ fn characters(spelling: &[u8]) -> impl Iterator<Item = char> + Clone + '_ {
     spelling.utf8_chunks().flat_map(|chunk| chunk.valid().chars())
 }
 
-/// Returns true for characters only, or a part of one character only.
+/// Returns true for whole characters, or for part of one character.
 fn is_whole(spelling: &[u8]) -> bool {
     let is_part = |byte: &u8| byte & 0xC0 == 0x80;
     match std::str::from_utf8(spelling) {
         Ok(_) => true,
-        // The beginning of a character, or bytes from inside of one.
+        // Bytes from the start of a character, or from inside of one.
         Err(error) if error.valid_up_to() > 0 => false,
         Err(error) => error.error_len().is_none() || (spelling.len() < 4 && spelling.iter().all(is_part)),
     }
 }
 
-/// One bit for each class that a token may be of.
+/// Returns the class of a character as a bit.
 fn class(c: char) -> u8 {
     let class = Classes::get().at(c.encode_utf8(&mut [0; 4]).as_bytes(), 0).0;
     [LETTER | MARK, NUMBER, WHITE_SPACE].into_iter().find(|kind| kind & class != 0).unwrap_or(OTHER)

@@ -10,21 +10,21 @@ use super::Rule;
 use crate::pretokenize::characters::{Script, Scripts, COMMON, INHERITED};
 use crate::vocab::alphabet::WORD_START;
 
-/// Options for valid pieces, under SentencePiece's own names.
+/// Options of valid pieces, named as in SentencePiece.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[allow(clippy::struct_excessive_bools, reason = "these are the flags that there are")]
 pub struct PieceRules {
-    /// In characters.
+    /// Maximum length in characters.
     pub max_sentencepiece_length: usize,
-    /// A piece is of one script.
+    /// A piece has one script.
     pub split_by_unicode_script: bool,
-    /// Digits are of a script of their own (they are common); else they go with any.
+    /// Digits have a separate script (Common); else they join any.
     pub split_by_number: bool,
-    /// A piece does not reach over white space.
+    /// A piece does not cross white space.
     pub split_by_whitespace: bool,
-    /// A digit is a piece of its own.
+    /// Every digit is a separate piece.
     pub split_digits: bool,
-    /// White space belongs to the word before it.
+    /// White space belongs to the preceding word.
     pub treat_whitespace_as_suffix: bool,
     /// Runs of white space may be pieces.
     pub allow_whitespace_only_pieces: bool,
@@ -54,7 +54,7 @@ impl PieceRules {
         }
         let only_space = self.allow_whitespace_only_pieces && chars.clone().all(|c| c == WORD_START);
         let scripts = Scripts::get();
-        let mut before: Option<Script> = None; // none goes with every script
+        let mut before: Option<Script> = None; // None joins any script
         for (at, c) in chars.enumerate() {
             if c == WORD_START {
                 if !only_space && !self.allows_space(at, length) {
@@ -68,7 +68,7 @@ impl PieceRules {
             let script = match scripts.of(c) {
                 _ if !self.split_by_number && is_digit(c) => None,
                 INHERITED => before,
-                0 => Some(COMMON), // of none that Unicode 9 has
+                0 => Some(COMMON), // unknown to Unicode 9
                 script => Some(script),
             };
             if self.split_by_unicode_script && script.is_some() && before.is_some() && script != before {

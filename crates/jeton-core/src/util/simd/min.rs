@@ -8,7 +8,7 @@ pub(crate) trait MinArray: Copy {
     type Proof: Copy;
 
     fn empty(proof: Self::Proof) -> Self;
-    /// Loads the first priorities, as many as it holds.
+    /// Loads the first priorities, as many as fit.
     fn load(proof: Self::Proof, priorities: &[u32; 64]) -> Self;
     fn min(self) -> u32;
     /// Replaces the priority at an index.
@@ -56,7 +56,7 @@ mod x86 {
     use super::MinArray;
     use crate::util::simd::detection::{HasAvx2, HasAvx512};
 
-    /// N vectors of eight. Only `empty` and `load` make one, which require a [`HasAvx2`]: so `self` is a proof, too.
+    /// N vectors of eight. Only `empty` and `load` create one, which require a [`HasAvx2`], so `self` is a proof, too.
     #[derive(Clone, Copy)]
     pub(crate) struct Avx2Min<const N: usize>([__m256i; N]);
 
@@ -108,7 +108,7 @@ mod x86 {
         }
     }
 
-    /// N vectors of sixteen. Only `empty` and `load` make one, which require a [`HasAvx512`]: so `self` is a proof,
+    /// N vectors of sixteen. Only `empty` and `load` create one, which require a [`HasAvx512`], so `self` is a proof,
     /// too.
     #[derive(Clone, Copy)]
     pub(crate) struct Avx512Min<const N: usize>([__m512i; N]);
