@@ -9,8 +9,8 @@
 use super::ranks::{Ranks, NONE, NO_SYMBOL};
 use crate::util::simd::min::MinArray;
 
-/// Bytes of a pretoken that is short: there are 64 places, of which the first and the last hold no symbol, and a
-/// character needs room for four.
+/// Maximum bytes of a short pretoken: there are 64 positions, of which the first and the last are sentinels, and writing a
+/// character needs space for four symbols.
 pub(super) const MOST: usize = 59;
 
 /// Pretokens that are prepared before the first is merged.
@@ -19,18 +19,18 @@ pub(super) const GROUP: usize = 32;
 /// Number of lanes.
 const LANES: usize = 4;
 
-/// Priorities from here on have no rank.
+/// Minimum priority without a rank.
 const NO_PRIORITY: u32 = NONE << 8;
 
-/// rank << 8 | place of the left symbol: the lowest is the next merge, leftmost first.
+/// Priority: rank << 8 | position of the left symbol; the lowest is the next merge, leftmost first.
 #[inline(always)]
 fn priority(rank: u32, place: usize) -> u32 {
     rank << 8 | place as u32
 }
 
-/// The first rank of each pair. A trait, for closures are not always compiled into what calls them.
+/// Initial rank of each pair. A trait, because closures are not always inlined.
 pub(super) trait Rank {
-    /// Of the symbols at `place` and after it.
+    /// Returns the rank of the symbols at `place` and after it.
     fn of(&self, symbols: &[u32; 64], place: usize) -> u32;
 }
 
@@ -58,13 +58,13 @@ impl Work {
         self.len == GROUP
     }
 
-    /// Room for one more: its symbols, to be written from place 1 on.
+    /// Returns the buffer for the symbols of the next pretoken, to be written from position 1 on.
     pub(super) fn room(&mut self) -> &mut [u32; 64] {
         &mut self.symbols[self.len]
     }
 
-    /// Takes the `count` symbols that were written as one pretoken. `rank` gives that of the pair at a place; the pairs
-    /// in `inner`, one bit for each place, are known to have none.
+    /// Adds the `count` symbols that were written as one pretoken. `rank` returns the rank of the pair at a position; pairs
+    /// in the bitmap `inner` are known to have none.
     #[inline(always)]
     pub(super) fn push(&mut self, count: usize, inner: u64, rank: impl Rank) {
         let symbols = &mut self.symbols[self.len];
@@ -82,8 +82,8 @@ impl Work {
         self.len += 1;
     }
 
-    /// Merges all; calls `each(index, symbols, places)` for each pretoken, in no order, with a bit for every place that
-    /// holds one of its tokens, and none where it cannot be merged here.
+    /// Merges all pretokens. Calls `each(index, symbols, places)` for each, in arbitrary order, with a bit for each position
+    /// of a token; no bits if it is not supported here.
     #[inline(always)]
     pub(super) fn merge<
         Small: MinArray,
@@ -152,7 +152,7 @@ impl Work {
                 let rank = lowest >> 8;
                 let id = if results.is_empty() { rank } else { results[rank as usize] };
                 if id == NO_SYMBOL {
-                    // Not for here: no token, and the lane is free at its next turn.
+                    // Not supported: no tokens, and the lane is free at its next turn.
                     rows[lane] = R::empty(proof);
                     alive[lane] = 0;
                     continue;
@@ -172,13 +172,13 @@ impl Work {
     }
 }
 
-/// The row that holds `count` symbols and one place on either side: 0 for 16 places, 1 for 32, 2 for 64.
+/// Returns the size class for `count` symbols and two sentinels: 0 for 16 positions, 1 for 32, 2 for 64.
 #[inline(always)]
 fn size(count: usize) -> usize {
     usize::from(count > 14) + usize::from(count > 30)
 }
 
-/// Places 0 to n + 1.
+/// Positions 0 to n + 1.
 #[inline(always)]
 fn places(count: u8) -> u64 {
     u64::MAX >> (62 - u32::from(count))

@@ -38,16 +38,16 @@ use crate::vocab::alphabet::{EndOfWord, Level, Symbol};
 use crate::vocab::merge_boundaries::MergeBoundaries;
 use crate::vocab::Vocab;
 
-/// The tables of a model.
+/// Tables of a model.
 #[derive(Debug, Clone)]
 pub struct Fast {
     ranks: Ranks,
-    results: Vec<u32>, // rank -> id, NO_SYMBOL where there are several; empty where rank and id are the same
+    results: Vec<u32>, // rank -> id, NO_SYMBOL if there are several; empty if rank and id are equal
     initial: InitialSymbols,
     apart: Apart,
 }
 
-/// Contents of tokens that never merge. A text that has one takes the slow path.
+/// Contents of tokens that never merge. A text with one takes the slow path.
 #[derive(Debug, Clone, Default)]
 struct Apart {
     contents: Trie,
@@ -67,29 +67,29 @@ impl Apart {
     }
 }
 
-/// A pretoken: where its bytes are, and where its result goes.
+/// A pretoken to merge.
 #[derive(Debug, Clone, Copy)]
 pub struct Job {
-    /// First byte in the caller's buffer.
+    /// Offset in the caller's buffer.
     pub start: u32,
-    /// Bytes.
+    /// Length in bytes.
     pub len: u32,
-    /// Index of its result.
+    /// Index of the result.
     pub slot: u32,
-    /// True for UTF-8. Other text is merged byte by byte if it is short, and else not here.
+    /// True for UTF-8. Other text is merged byte by byte if it is short; else it takes the slow path.
     pub is_text: bool,
 }
 
 /// Range of the tokens of a job.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct TokenRange {
-    /// First token in the caller's list.
+    /// Index of the first token in the caller's buffer.
     pub start: u32,
     /// Number of tokens; 0 for the slow path.
     pub len: u32,
 }
 
-/// Memory that is reused.
+/// Reusable buffers.
 #[derive(Debug, Default)]
 pub struct Bench {
     work: Box<Work>,
@@ -120,8 +120,7 @@ impl Rank for AnyPairs<'_> {
 }
 
 impl Fast {
-    /// The tables of a model; None where it does not merge, has marks at the ends of words or prefixes inside them, or
-    /// is too large.
+    /// Builds the tables of a model; None if it does not merge, has end-of-word marks or prefixes, or is too large.
     ///
     /// # Errors
     /// `Interrupted` when `keep_going` returns false.
@@ -162,7 +161,7 @@ impl Fast {
         }
     }
 
-    /// The ids of those `(content, id)` whose content merges to the one id.
+    /// Returns the ids of the `(content, id)` whose content merges to that id.
     ///
     /// # Errors
     /// As [`Fast::merge`].
@@ -189,12 +188,12 @@ impl Fast {
         Ok(ids.into_iter().zip(found).filter(is_own).map(|(id, _)| id).collect())
     }
 
-    /// Returns true if it merges bytes, and each has a symbol.
+    /// Returns true if symbols are bytes, and each byte has one.
     pub fn merges_bytes(&self) -> bool {
         self.initial.merges_bytes()
     }
 
-    /// The boundaries over which no token reaches.
+    /// Returns the merge boundaries.
     ///
     /// # Errors
     /// As [`Fast::merge`].
@@ -207,8 +206,8 @@ impl Fast {
         Ok(MergeBoundaries::new(vocab.iter().map(|entry| entry.2), wholes))
     }
 
-    /// Merges the pretokens of `jobs`, which lie in `text`: appends their tokens to `tokens`, and says in `found`
-    /// where.
+    /// Merges the pretokens of `jobs`, ranges of `text`: appends their tokens to `tokens`, and stores their ranges in
+    /// `found`.
     ///
     /// # Errors
     /// `Interrupted` when `keep_going` returns false.
@@ -285,7 +284,7 @@ impl Fast {
         Ok(())
     }
 
-    /// Puts a short pretoken among those to merge; false where it has a byte without symbol.
+    /// Adds a short pretoken to the group; returns false if it has a byte without a symbol.
     #[inline(always)]
     fn prepare(&self, pretoken: &[u8], is_text: bool, work: &mut Work) -> bool {
         let Self { initial, ranks, .. } = self;
@@ -327,7 +326,7 @@ impl Fast {
     }
 }
 
-/// rank → result, [`NO_SYMBOL`] where a rank has several; None where one does not fit.
+/// rank → result, [`NO_SYMBOL`] for a rank with several; None if one does not fit.
 fn results(pairs: &Pairs) -> Option<Vec<u32>> {
     const NONE_YET: u32 = u32::MAX;
     let mut results = Vec::new();
