@@ -17,7 +17,7 @@ use crate::error::{Error, Result};
 use crate::util::alloc;
 use crate::util::cancel::most_bytes;
 
-/// Chunks of a batch; few in tests, so that short texts have many batches.
+/// Chunks in a batch; few in tests, so that short texts have many batches.
 const BATCH: usize = if cfg!(test) { 3 } else { 1 << 10 };
 
 /// Half-open byte range of the input.
@@ -36,14 +36,14 @@ pub struct Chunk {
     pub start: u32,
     /// One past the last.
     pub end: u32,
-    /// The input that it came from; only with tracing.
+    /// Range of the input; only with tracing.
     pub origin: InputRange,
     /// Id of an added token, which later stages skip.
     pub id: Option<u32>,
 }
 
 impl Chunk {
-    /// Returns its byte range in the text.
+    /// Returns the byte range in the text.
     pub fn range(&self) -> Range<usize> {
         self.start as usize..self.end as usize
     }
@@ -58,8 +58,8 @@ pub struct ChunkSink<'d> {
 }
 
 impl ChunkSink<'_> {
-    /// Appends a part: a byte range of the piece's text, after those before it, and the added token it is. An empty one
-    /// is left out.
+    /// Appends a part: a byte range of the chunk's text, after the previous ones, with its added token, if any. Empty
+    /// ones are ignored.
     #[inline]
     pub fn push(&mut self, start: usize, end: usize, id: Option<u32>) {
         if start < end {
@@ -69,7 +69,7 @@ impl ChunkSink<'_> {
     }
 }
 
-/// Returns the range of the input from the first byte's start to the last byte's end.
+/// Returns the range of the input from the start of the first byte to the end of the last.
 fn origin(origins: &[InputRange], bytes: Range<usize>) -> Option<InputRange> {
     let origins = origins.get(bytes)?;
     Some(InputRange { start: origins.first()?.start, end: origins.last()?.end })
@@ -81,12 +81,12 @@ pub struct AlignedText {
     text: String,
     origins: Option<Vec<InputRange>>, // one for each byte of text
     chunks: Vec<Chunk>,
-    before: usize, // bytes of the text in groups before this one
-    most: usize,   // bytes that the text may have, with those
+    before: usize, // bytes of the text in previous batches
+    most: usize,   // maximum bytes of the text, including those
 }
 
 impl AlignedText {
-    /// The input as one piece. A traced draft remembers where each byte comes from.
+    /// Creates the text of an input, as one chunk. With tracing, each byte has its range of the input.
     ///
     /// # Errors
     /// [`Error::text`] for an input of 4 GiB or more.
@@ -119,12 +119,12 @@ impl AlignedText {
         Ok(Self { text, origins, chunks, before: 0, most })
     }
 
-    /// The text as it stands now.
+    /// Returns the current text.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// Its pieces, in order.
+    /// Returns the chunks, in order.
     pub fn chunks(&self) -> &[Chunk] {
         &self.chunks
     }
@@ -139,7 +139,7 @@ impl AlignedText {
         self.origins.as_deref().unwrap_or_default()
     }
 
-    /// Returns the input range of a range of the text, from its first byte's start to its last byte's end.
+    /// Returns the input range of a range of the text, from the start of its first byte to the end of its last.
     pub fn origin(&self, start: usize, end: usize) -> Option<InputRange> {
         origin(self.origins(), start..end)
     }
@@ -155,7 +155,7 @@ impl AlignedText {
         let mut start = 0;
         self.chunks.chunks(BATCH).map(move |group| {
             let end = group.last().map_or(start, |last| last.end);
-            let text = start as usize..end as usize; // with what lies before the first
+            let text = start as usize..end as usize; // including gaps between chunks
             let moved = |chunk: &Chunk| Chunk { start: chunk.start - start, end: chunk.end - start, ..*chunk };
             let chunks = group.iter().map(moved).collect();
             start = end;
@@ -164,16 +164,16 @@ impl AlignedText {
         })
     }
 
-    /// Says how many bytes the groups before this one have at this stage: for places, and for the bound.
+    /// Sets the bytes of previous batches at this stage, for positions and for the output limit.
     pub fn comes_after(&mut self, bytes: usize) {
         self.before = bytes;
     }
 
-    /// Rewrites every piece that is no added token: `write` gets its text and says what takes its place. A piece that
-    /// is left empty disappears.
+    /// Rewrites all chunks except added tokens: `write` writes the replacement of a chunk. Chunks that become empty are
+    /// removed.
     ///
     /// # Errors
-    /// What `write` returns, and [`Error::text`] for a text that grows too long.
+    /// Errors of `write`; [`Error::text`] for text over the output limit.
     pub fn rewrite(&mut self, mut write: impl FnMut(&str, &mut AlignedWriter<'_>) -> Result<()>) -> Result<()> {
         let mut text = alloc::string(self.text.len() + self.text.len() / 8 + 16)?;
         let mut origins = match &self.origins {
@@ -202,11 +202,11 @@ impl AlignedText {
         Ok(())
     }
 
-    /// Cuts every piece that is no added token: `cut` gets the place of its text and the text, and says which parts
-    /// stay, in order.
+    /// Splits all chunks except added tokens: `cut` is called with position and text of a chunk, and appends the parts to
+    /// keep, in order.
     ///
     /// # Errors
-    /// What `cut` returns.
+    /// Errors of `cut`.
     pub fn cut(&mut self, mut cut: impl FnMut(usize, &str, &mut ChunkSink<'_>) -> Result<()>) -> Result<()> {
         let mut chunks = alloc::with_capacity(self.chunks.len())?;
         for chunk in &self.chunks {
@@ -223,22 +223,22 @@ impl AlignedText {
     }
 }
 
-/// Writes what takes a piece's place, from its start to its end, and keeps the trace.
+/// Writer of the replacement of a chunk, from start to end, with its alignment.
 #[derive(Debug)]
 pub struct AlignedWriter<'d> {
     old: &'d str,
     old_origins: Option<&'d [InputRange]>,
     from: InputRange, // of the chunk
-    at: usize,        // bytes of `old` that are done
+    at: usize,        // consumed bytes of `old`
     start: usize,     // of the chunk, in `text`
     text: &'d mut String,
     origins: Option<&'d mut Vec<InputRange>>,
-    before: usize, // bytes that groups before have written
-    most: usize,   // bytes that `text` may have, with those
+    before: usize, // bytes written for previous batches
+    most: usize,   // maximum bytes of `text`, including those
 }
 
 impl AlignedWriter<'_> {
-    /// Bytes of the old text that are done.
+    /// Returns the number of consumed bytes of the old text.
     pub fn at(&self) -> usize {
         self.at
     }
@@ -248,11 +248,10 @@ impl AlignedWriter<'_> {
         &self.old[self.at..]
     }
 
-    /// Checks that the text is still short enough. For writers that emit more for a character than any table of
-    /// Unicode does.
+    /// Checks the output limit, for writers that emit more for a character than any Unicode mapping.
     ///
     /// # Errors
-    /// [`Error::text`] where it is not.
+    /// [`Error::text`] for text over the limit.
     pub fn check(&self) -> Result<()> {
         match self.before + self.text.len() <= self.most {
             true => Ok(()),
@@ -262,15 +261,15 @@ impl AlignedWriter<'_> {
         }
     }
 
-    /// Leaves out the next `chars` characters of the old text.
+    /// Removes the next `chars` characters of the old text.
     pub fn skip(&mut self, chars: usize) {
         self.at += self.rest().chars().take(chars).map(char::len_utf8).sum::<usize>();
     }
 
     /// Writes one character.
     ///
-    /// `change` > 0: it is new and gets the input range of the byte before. 0: it replaces the next old
-    /// character. −n: the same, and the n old characters after that are left out.
+    /// `change` > 0: an insertion, with the input range of the previous byte. 0: replaces the next old character. −n: the
+    /// same, and the n old characters after it are removed.
     pub fn put(&mut self, c: char, change: isize) {
         let start = self.from.start;
         if let (Some(origins), Some(old)) = (&mut self.origins, self.old_origins) {
@@ -287,7 +286,7 @@ impl AlignedWriter<'_> {
         }
     }
 
-    /// Copies the next `bytes` bytes of the old text, which end at a character.
+    /// Copies the next `bytes` bytes of the old text, which end at a character boundary.
     pub fn copy(&mut self, bytes: usize) {
         let end = self.at + bytes;
         self.text.push_str(&self.old[self.at..end]);
@@ -321,7 +320,7 @@ impl AlignedWriter<'_> {
         self.at = end;
     }
 
-    /// Puts what `spell` makes of the rest of the old text in its place, in a draft that is not traced.
+    /// Replaces the rest of the old text by the output of `spell`; only without tracing.
     pub fn replace_all(&mut self, spell: impl FnOnce(&str, &mut String)) {
         debug_assert!(self.origins.is_none());
         spell(&self.old[self.at..], self.text);
@@ -333,7 +332,7 @@ impl AlignedWriter<'_> {
         &self.text[self.start..]
     }
 
-    /// Takes back the last `bytes` bytes that were written, which begin at a character. The old text stays done.
+    /// Removes the last `bytes` written bytes, which begin at a character boundary. The old text stays consumed.
     pub fn take_back(&mut self, bytes: usize) {
         self.text.truncate(self.text.len() - bytes);
         if let Some(origins) = &mut self.origins {
@@ -341,8 +340,7 @@ impl AlignedWriter<'_> {
         }
     }
 
-    /// Writes `new`, with the empty input range after the last one written: after the old text that it
-    /// for.
+    /// Writes `new`, with the empty input range after the last written one.
     pub fn append(&mut self, new: &str) {
         if let Some(origins) = &mut self.origins {
             let here = origins[self.start..].last().map_or(self.from.start, |last| last.end);

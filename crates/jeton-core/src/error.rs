@@ -9,17 +9,17 @@
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// An option or a combination of options that cannot work.
+    /// Invalid option or combination of options.
     #[error("{message}")]
     Config {
         /// The value given, the value expected and what to do.
         message: String,
-        /// The stage of a pipeline that has the option: "normalizer", "pretokenizer", "model", "template", "decoder".
+        /// Pipeline stage of the option: "normalizer", "pretokenizer", "model", "template", "decoder".
         stage: Option<&'static str>,
-        /// The feature, where others have it and Jeton does not.
+        /// Unsupported feature, if that is the reason.
         feature: Option<String>,
     },
-    /// A file that is not of the format it claims; `place` says where (line, byte, JSON path).
+    /// Invalid file; `place` is the location (line, byte, JSON path).
     #[error("{message} ({place})")]
     Format {
         /// The value given and the value expected.
@@ -27,27 +27,27 @@ pub enum ErrorKind {
         /// Line, byte offset or JSON path.
         place: String,
     },
-    /// A text the tokenizer cannot take, with the byte where the trouble starts.
+    /// Text that cannot be encoded, with the offset of the first problem.
     #[error("{message}")]
     Text {
         /// The value given and what to do.
         message: String,
-        /// Byte offset in the text handed in.
+        /// Byte offset in the text.
         at: usize,
     },
-    /// An id that is outside the vocabulary, or falls in one of its holes.
+    /// Unknown id.
     #[error("id {id} at position {position} is not in the vocabulary ({num_tokens} tokens, highest id {highest})")]
     UnknownId {
         /// The id.
         id: u32,
-        /// Its index in the list of ids handed in.
+        /// Index in the list of ids.
         position: usize,
-        /// Entries in the vocabulary.
+        /// Number of entries of the vocabulary.
         num_tokens: usize,
-        /// The highest id in the vocabulary.
+        /// Highest id of the vocabulary.
         highest: u32,
     },
-    /// The text has the spelling of a special token, and the caller asked for an error.
+    /// The text contains a special token, which the caller refuses.
     #[error("the text holds the special token {token:?} at byte {at}")]
     Special {
         /// The special token.
@@ -55,18 +55,18 @@ pub enum ErrorKind {
         /// Byte offset in the text handed in.
         at: usize,
     },
-    /// Training could not go on.
+    /// Training failed.
     #[error("{0}")]
     Training(String),
-    /// Error of the system: a full disk, an unreadable file.
+    /// Operating system error: a full disk, an unreadable file.
     #[error("{message}")]
     System {
-        /// In the system's words.
+        /// Message of the system.
         message: String,
-        /// Its number for the error, where there is one.
+        /// Error code of the system, if any.
         code: Option<i32>,
     },
-    /// Memory that the system does not give.
+    /// Failed allocation.
     #[error("{bytes} bytes of memory cannot be allocated")]
     Memory {
         /// Bytes requested.
@@ -75,12 +75,12 @@ pub enum ErrorKind {
     /// A defect of Jeton itself.
     #[error("internal error, please report it: {0}")]
     Internal(String),
-    /// The caller asked for a stop (Ctrl-C).
+    /// Cancelled by the caller (Ctrl-C).
     #[error("interrupted")]
     Interrupted,
 }
 
-/// An error of the core: an opaque box around its [`ErrorKind`].
+/// An error of the core: an opaque box of an [`ErrorKind`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(transparent)]
 pub struct Error(Box<ErrorKind>);
@@ -88,10 +88,10 @@ pub struct Error(Box<ErrorKind>);
 /// Result of every fallible function of the core.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// Bytes that a message keeps of its start and of its end: it may quote the input, which may be of any length.
+/// Characters at the start and at the end of a message that are kept: it may quote input of any length.
 const MOST_CHARACTERS: usize = 400;
 
-/// A message without its middle, where that is long.
+/// Removes the middle of a long message.
 fn clipped(message: String) -> String {
     let mut chars = message.char_indices();
     let Some((start, _)) = chars.nth(MOST_CHARACTERS) else { return message };
@@ -107,23 +107,23 @@ impl Error {
         &self.0
     }
 
-    /// Takes the kind out of its box.
+    /// Converts to the kind.
     pub fn into_kind(self) -> ErrorKind {
         *self.0
     }
 
-    /// An option that cannot work.
+    /// Creates an error for an invalid option.
     pub fn config(message: impl Into<String>) -> Self {
         ErrorKind::Config { message: clipped(message.into()), stage: None, feature: None }.into()
     }
 
-    /// A feature that Jeton does not support.
+    /// Creates an error for an unsupported feature.
     pub fn unsupported(feature: impl Into<String>, message: impl Into<String>) -> Self {
         let (message, feature) = (clipped(message.into()), Some(clipped(feature.into())));
         ErrorKind::Config { message, stage: None, feature }.into()
     }
 
-    /// Returns the error of an option as one of this stage, whose name its message then begins with.
+    /// Adds the stage to the error of an option, also at the start of its message.
     pub fn in_stage(self, stage: &'static str) -> Self {
         match self.into_kind() {
             ErrorKind::Config { message, feature, .. } => {
@@ -133,27 +133,27 @@ impl Error {
         }
     }
 
-    /// A malformed file.
+    /// Creates an error for an invalid file.
     pub fn format(message: impl Into<String>, place: impl Into<String>) -> Self {
         ErrorKind::Format { message: clipped(message.into()), place: clipped(place.into()) }.into()
     }
 
-    /// A text that cannot be taken.
+    /// Creates an error for text that cannot be encoded.
     pub fn text(message: impl Into<String>, at: usize) -> Self {
         ErrorKind::Text { message: clipped(message.into()), at }.into()
     }
 
-    /// Training that cannot go on.
+    /// Creates a training error.
     pub fn training(message: impl Into<String>) -> Self {
         ErrorKind::Training(message.into()).into()
     }
 
-    /// Memory that the system does not give.
+    /// Creates an error for a failed allocation.
     pub fn memory(bytes: usize) -> Self {
         ErrorKind::Memory { bytes }.into()
     }
 
-    /// Returns the error with `by` added to its byte offset: for a caller that passed on a part of its text.
+    /// Adds `by` to the byte offset, for callers that passed part of a text.
     pub fn shifted(self, by: usize) -> Self {
         match self.into_kind() {
             ErrorKind::Text { message, at } => ErrorKind::Text { message, at: at + by }.into(),

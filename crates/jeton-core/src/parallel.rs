@@ -25,41 +25,41 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::pretokenize::{Pretokenizer, Span};
 use crate::util::cancel::{CancelCheck, KeepGoing};
 
-/// Pretokens to run past a guessed position before the cut is made. Boundaries usually agree within three; measured on
-/// Chinese, code and mixed text, 32 leaves nothing to redo.
+/// Pretokens after a guessed position before the split. Boundaries usually synchronize within three; on Chinese, code and
+/// mixed text, no guess was wrong with 32.
 const SYNC_PRETOKENS: usize = 32;
 
-/// Interval at which the calling thread, while it waits for others, checks for cancellation.
+/// Interval of cancellation checks while the calling thread waits for others.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
-/// A place in a batch: which text, and the byte in it.
+/// Position in a batch: index of the text, and byte offset in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct BatchPosition {
     text: usize,
     byte: usize,
 }
 
-/// End of a part's last pretoken: the first boundary at or past the part's end.
+/// End of the last pretoken of a part: the first boundary at or after the part's end.
 pub type Landing = BatchPosition;
 
-/// Consecutive texts, or pieces of them.
+/// Consecutive texts, or ranges of texts.
 #[derive(Debug, Clone, Copy)]
 pub struct BatchPart<'t> {
     texts: &'t [&'t str],
-    /// Its position among the parts.
+    /// Index among the parts.
     pub index: usize,
     start: BatchPosition,
     end: BatchPosition,
 }
 
 impl BatchPart<'_> {
-    /// Returns the part with another number, and with `start` for its start where that is known.
+    /// Returns the part with another index, and with `start` as its start, if given.
     pub fn renumbered(&self, index: usize, start: Option<Landing>) -> Self {
         let start = start.filter(|_| index == 0).unwrap_or(self.start);
         Self { index, start, end: self.end.max(start), ..*self }
     }
 
-    /// The texts it touches, by their index in the batch.
+    /// Returns the indices of its texts in the batch.
     pub fn texts(&self) -> std::ops::Range<usize> {
         self.start.text..if self.end.byte == 0 { self.end.text } else { self.end.text + 1 }
     }
@@ -68,11 +68,11 @@ impl BatchPart<'_> {
         self.texts[..index].iter().map(|text| text.len()).sum()
     }
 
-    /// Calls `each` with the ranges of texts that this part has: `each(text, from, until)` does all pretokens that
-    /// start from `from` on and before `until`, which may lie beyond the text, and returns where the next one starts.
+    /// Calls `each` with the ranges of texts of this part: `each(text, from, until)` processes all pretokens that start in
+    /// `from..until`, where `until` may be beyond the text, and returns the start of the next one.
     ///
     /// # Errors
-    /// What `each` returns.
+    /// Errors of `each`.
     pub fn for_each_range(&self, mut each: impl FnMut(&str, usize, usize) -> Result<usize>) -> Result<Landing> {
         let mut landing = self.end;
         for index in self.texts() {
@@ -89,11 +89,11 @@ impl BatchPart<'_> {
         Ok(landing.max(self.end))
     }
 
-    /// Calls `each` with every pretoken that starts in this part.
+    /// Calls `each` with all pretokens that start in this part.
     ///
     /// # Errors
-    /// What `each` or the pretokenizer returns, the latter with its byte counted from the start of the batch;
-    /// `Interrupted` when `keep_going` says no.
+    /// Errors of `each`; those of the pretokenizer, with the byte offset from the start of the batch; `Interrupted` if
+    /// `keep_going` returns false.
     pub fn for_each_span(
         &self,
         pretokenizer: &Pretokenizer,
@@ -118,14 +118,14 @@ impl BatchPart<'_> {
     }
 }
 
-/// Cuts `texts` into at most `parts` parts of about equal bytes.
+/// Splits `texts` into at most `parts` parts of about equal bytes.
 ///
 /// # Errors
 /// Errors of the pretokenizer.
 pub fn plan<'t>(texts: &'t [&'t str], pretokenizer: &Pretokenizer, parts: usize) -> Result<Vec<BatchPart<'t>>> {
     let total: usize = texts.iter().map(|text| text.len()).sum();
     let mut cuts = vec![BatchPosition { text: 0, byte: 0 }];
-    let (mut index, mut before) = (0, 0); // text index, bytes in the texts before it
+    let (mut index, mut before) = (0, 0); // (index of the text, bytes of the previous texts)
     for k in 1..parts {
         let target = total / parts * k;
         while index < texts.len() && before + texts[index].len() <= target {
@@ -134,8 +134,8 @@ pub fn plan<'t>(texts: &'t [&'t str], pretokenizer: &Pretokenizer, parts: usize)
         }
         let Some(text) = texts.get(index) else { break };
         let mut place = BatchPosition { text: index, byte: 0 };
-        // A regex without a name is not cut: its budget of steps is one for the whole text, so cuts could change where
-        // it ends.
+        // Texts with an unnamed regex are not split: the step budget is for the whole text, so splits could change where
+        // it is exhausted.
         if pretokenizer.is_memoryless() && pretokenizer.name().is_some() {
             place = match boundary_near(text, target - before, pretokenizer)? {
                 Some(byte) => BatchPosition { text: index, byte },
@@ -151,7 +151,7 @@ pub fn plan<'t>(texts: &'t [&'t str], pretokenizer: &Pretokenizer, parts: usize)
     Ok(cuts.iter().zip(ends).enumerate().map(|(index, (&start, end))| BatchPart { texts, index, start, end }).collect())
 }
 
-/// A probable boundary a little past `byte`; `None` when the text ends before.
+/// Returns a probable boundary shortly after `byte`; `None` if the text ends before.
 fn boundary_near(text: &str, byte: usize, pretokenizer: &Pretokenizer) -> Result<Option<usize>> {
     let mut start = byte;
     while !text.is_char_boundary(start) {
@@ -160,11 +160,11 @@ fn boundary_near(text: &str, byte: usize, pretokenizer: &Pretokenizer) -> Result
     pretokenizer.spans_from(text, start).nth(SYNC_PRETOKENS).map(|span| span.map(|span| span.start)).transpose()
 }
 
-/// Below this many bytes work stays on the calling thread: starting a thread costs about 50 µs.
+/// Minimum bytes for each thread: starting a thread costs about 50 µs.
 pub const BYTES_WORTH_A_THREAD: usize = 1 << 17;
 
-/// Runs `work` on every part, each on a thread of its own, and returns the results in order. `watch` runs on the
-/// calling thread now and then; when it returns false every `keep_going` does, too.
+/// Runs `work` on all parts, each in its own thread, and returns the results in order. `watch` is called regularly in the
+/// calling thread; if it returns false, all `keep_going` callbacks do, too.
 ///
 /// # Errors
 /// The error of the earliest part that failed.
@@ -178,7 +178,7 @@ pub fn run<'t, R: Send>(
     Ok(results)
 }
 
-/// Runs jobs on so many threads: `each` gets the results in order, while others run.
+/// Runs parts on up to `threads` threads; `each` is called with the results in order, while other parts run.
 ///
 /// # Errors
 /// As [`run`].
@@ -220,8 +220,7 @@ pub fn run_in_order<'t, R: Send>(
     failed.map_or(Ok(()), Err)
 }
 
-/// Runs jobs 0, 1, … on up to `threads` threads, the calling one among them, each taking the next job that is left, and
-/// returns the results in order.
+/// Runs jobs 0, 1, … on up to `threads` threads, including the calling one, and returns the results in order.
 pub fn jobs<R: Send>(
     num_jobs: usize,
     threads: usize,
@@ -236,8 +235,8 @@ pub fn jobs<R: Send>(
     results
 }
 
-/// Runs jobs; `each` gets the results, in order and while others run, on whatever thread finished one; when it returns
-/// false no job is begun any more, and those that are left are interrupted or not there.
+/// Runs jobs; `each` is called with the results in order, while other jobs run, in the thread that finished one. If it
+/// returns false, no more jobs are started, and the remaining ones are cancelled.
 pub fn jobs_in_order<R: Send>(
     num_jobs: usize,
     threads: usize,
@@ -245,7 +244,7 @@ pub fn jobs_in_order<R: Send>(
     job: impl Fn(usize, KeepGoing<'_>) -> Result<R> + Sync,
     each: impl FnMut(usize, Result<R>) -> bool + Send,
 ) {
-    // Asked before all else, so that many short calls in a row end, too.
+    // Called first, so that a series of short calls can be cancelled, too.
     let (next, stop) = (AtomicUsize::new(0), AtomicBool::new(!watch()));
     let joined =
         Joined { arrived: Mutex::default(), joining: Mutex::new(Joining { turn: 0, early: BTreeMap::new(), each }) };
@@ -261,7 +260,7 @@ pub fn jobs_in_order<R: Send>(
     };
     std::thread::scope(|scope| {
         let (at_work, all_done) = mpsc::channel::<()>();
-        // Where the system has no thread left to give, fewer do the work.
+        // If the system refuses threads, fewer run.
         let start = |_| {
             let (at_work, work, stop) = (at_work.clone(), &work, &stop);
             let all = move || {
@@ -287,9 +286,9 @@ pub fn jobs_in_order<R: Send>(
     joined.take_what_is_left(num_jobs);
 }
 
-/// Results on their way to `each`, which wants them in order.
+/// In-order reducer: buffers results until `each` can be called in order.
 ///
-/// Without blocking: a thread that arrives while another runs `each` leaves its result to that one.
+/// Non-blocking: a thread that finishes while another runs `each` leaves its result to that thread.
 struct Joined<R, E> {
     arrived: Mutex<Vec<(usize, Result<R>)>>,
     joining: Mutex<Joining<R, E>>,
@@ -297,12 +296,12 @@ struct Joined<R, E> {
 
 struct Joining<R, E> {
     turn: usize,
-    early: BTreeMap<usize, Result<R>>, // before their turn
+    early: BTreeMap<usize, Result<R>>, // results that are not next in order
     each: E,
 }
 
 impl<R, E: FnMut(usize, Result<R>) -> bool> Joined<R, E> {
-    /// Takes a result; false when `each` wants no more.
+    /// Adds a result; returns false after `each` returned false.
     fn take(&self, i: usize, result: Result<R>) -> bool {
         self.arrived().push((i, result));
         let mut wants_more = true;
@@ -310,7 +309,7 @@ impl<R, E: FnMut(usize, Result<R>) -> bool> Joined<R, E> {
             let mut joining = match self.joining.try_lock() {
                 Ok(joining) => joining,
                 Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
-                Err(TryLockError::WouldBlock) => break, // that one looks again when it is done
+                Err(TryLockError::WouldBlock) => break, // that thread checks again afterwards
             };
             let arrived = std::mem::take(&mut *self.arrived());
             joining.early.extend(arrived);
@@ -335,7 +334,7 @@ impl<R, E: FnMut(usize, Result<R>) -> bool> Joined<R, E> {
 }
 
 impl<R, E> Joining<R, E> {
-    /// The result whose turn it is.
+    /// Returns the next result in order, if present.
     fn next(&mut self) -> Option<(usize, Result<R>)> {
         let result = self.early.remove(&self.turn)?;
         self.turn += 1;

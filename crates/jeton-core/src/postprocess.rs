@@ -13,20 +13,20 @@ use serde::Deserialize;
 
 use crate::error::{Error, Result};
 
-/// Most occurrences of a sequence in one template. HF has no limit; a file of a few kilobytes must not multiply a text
-/// by thousands.
+/// Maximum occurrences of sequences in a template. HF has no limit, but a file of a few kilobytes must not repeat a text
+/// thousands of times.
 const MOST_SEQUENCES: usize = 16;
 
-/// One of the two texts.
+/// Index of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 pub enum Sequence {
     /// The text.
     A,
-    /// The other of a pair.
+    /// The other text of a pair.
     B,
 }
 
-/// A part of a template.
+/// An item of a template.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(untagged, deny_unknown_fields)]
 pub enum Item {
@@ -34,14 +34,14 @@ pub enum Item {
     Sequence {
         /// Index of the sequence.
         sequence: Sequence,
-        /// Of all its tokens.
+        /// Type id of its tokens.
         type_id: u32,
     },
     /// Tokens of the template.
     Ids {
-        /// In order.
+        /// Ids in order.
         ids: Vec<u32>,
-        /// Of all of them.
+        /// Type id of these tokens.
         type_id: u32,
     },
 }
@@ -71,14 +71,14 @@ fn or_both<'de, D: serde::Deserializer<'de>>(deserializer: D) -> std::result::Re
     Ok(Option::deserialize(deserializer)?.unwrap_or_else(both))
 }
 
-/// Nothing is added: A, or A and B.
+/// The default adds nothing: A, or A and B.
 impl Default for Template {
     fn default() -> Self {
         Self { single: vec![item(Sequence::A, 0)], pair: both(), trim_offsets: false, add_prefix_space: false }
     }
 }
 
-/// Origin of a token that comes out of a template.
+/// Origin of a token in the output of a template.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TokenSource {
     /// Index of the text.
@@ -87,7 +87,7 @@ pub struct TokenSource {
     pub index: usize,
 }
 
-/// The columns of what comes out, of one length.
+/// Output of a template, as columns of equal length.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Assembled<T> {
     /// The tokens.
@@ -96,17 +96,16 @@ pub struct Assembled<T> {
     pub type_ids: Vec<u32>,
     /// True for tokens of the template.
     pub special_tokens_mask: Vec<bool>,
-    /// Origin of each token; `None` for the template's own.
+    /// Origin of each token; `None` for tokens of the template.
     pub sources: Vec<Option<TokenSource>>,
 }
 
 impl Template {
-    /// From `{"single": [item…], "pair": [item…] | null, "trim_offsets": …, "add_prefix_space": …}`, where an item is
+    /// Reads `{"single": [item…], "pair": [item…] | null, "trim_offsets": …, "add_prefix_space": …}`, where an item is
     /// `{"sequence": "A" | "B", "type_id": …}` or `{"ids": [id…], "type_id": …}`. Without `pair`, a pair is A and B.
     ///
     /// # Errors
-    /// [`Error::config`] for anything else, for a `single` that names B, and for a list that names sequences more than
-    /// 16 times.
+    /// [`Error::config`] for invalid JSON, for a `single` with B, and for a list with more than 16 sequences.
     pub fn from_json(json: &str) -> Result<Self> {
         let template: Self = serde_json::from_str(json)
             .map_err(|error| Error::config(format!("the template cannot be read: {error}")))?;
@@ -122,22 +121,22 @@ impl Template {
         Ok(template)
     }
 
-    /// The items for one text.
+    /// Returns the items for one text.
     pub fn single(&self) -> &[Item] {
         &self.single
     }
 
-    /// The items for a pair.
+    /// Returns the items for a pair.
     pub fn pair(&self) -> &[Item] {
         &self.pair
     }
 
-    /// True if offsets lose the white space at the ends of tokens: see [`trim_offsets`].
+    /// Returns true if offsets exclude white space at the ends of tokens: see [`trim_offsets`].
     pub fn trim_offsets(&self) -> bool {
         self.trim_offsets
     }
 
-    /// True if [`trim_offsets`] leaves one space at the start of a text alone.
+    /// Returns true if [`trim_offsets`] keeps one space at the start of a text.
     pub fn add_prefix_space(&self) -> bool {
         self.add_prefix_space
     }
@@ -151,14 +150,13 @@ impl Template {
         self.items(is_pair, true).map(added).sum()
     }
 
-    /// The items that count: all, or with `add_special_tokens = false` the sequences.
+    /// Returns all items, or only the sequences with `add_special_tokens = false`.
     pub fn items(&self, is_pair: bool, add_special_tokens: bool) -> impl Iterator<Item = &Item> {
         let items = if is_pair { &self.pair } else { &self.single };
         items.iter().filter(move |item| add_special_tokens || matches!(item, Item::Sequence { .. }))
     }
 
-    /// Puts the tokens of one text, or of a pair, and the template's together; `own` makes a token of an id of the
-    /// template.
+    /// Applies the template to the tokens of one text or of a pair; `own` creates a token from an id of the template.
     pub fn apply<T: Clone>(
         &self,
         first: &[T],
@@ -196,12 +194,12 @@ impl Template {
     }
 }
 
-/// Takes the white space at both ends of a token off its offsets, as HF's ByteLevel and RobertaProcessing do.
+/// Excludes white space at both ends of a token from its offsets, as HF's ByteLevel and RobertaProcessing do.
 ///
-/// `content` is the token, `is_bytes` whether it is the bytes of a byte-level entry (where only the space is white, for
-/// HF sees `Ċ` for a line feed) or text (an added token, or a spelling such as `Ġthe`). `index` is the token's in its
-/// own text. `span` is counted in characters. The one space that `add_prefix_space` put before the text is in no
-/// offsets, so it stays.
+/// `content` is the token; `is_bytes` tells whether it is bytes of a byte-level entry (in which only the space is white
+/// space, since HF sees `Ċ` for a line feed) or text (an added token, or a spelling such as `Ġthe`). `index` is the index
+/// of the token in its text. `span` is in characters. The space that `add_prefix_space` inserts before the text has no
+/// offsets and is not removed.
 pub fn trim_offsets(content: &[u8], is_bytes: bool, add_prefix_space: bool, index: usize, span: &mut (usize, usize)) {
     let (mut leading, trailing) = white_ends(content, is_bytes);
     if leading == 1 && add_prefix_space && (index == 0 || span.0 == 0) {

@@ -17,39 +17,39 @@ use aho_corasick::{AhoCorasick, AhoCorasickKind, Input, MatchKind};
 use crate::aligned_text::AlignedText;
 use crate::error::{Error, Result};
 
-/// An added token to look for.
+/// An added token to match.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Added<'a> {
-    /// Its characters.
+    /// Content.
     pub content: &'a [u8],
-    /// Its id.
+    /// Id.
     pub id: u32,
-    /// Only where no word character is beside it.
+    /// Matches only without adjacent word characters.
     pub single_word: bool,
-    /// Takes the white space on its left along.
+    /// Includes white space on its left.
     pub lstrip: bool,
-    /// Takes the white space on its right along.
+    /// Includes white space on its right.
     pub rstrip: bool,
-    /// Passed over where it is found, as plain text; what overlaps it is not found either. So HF treats a special token
-    /// under `encode_special_tokens`.
+    /// Matches are plain text, and overlapping tokens do not match either. HF treats special tokens like this under
+    /// `encode_special_tokens`.
     pub passed_over: bool,
 }
 
 impl<'a> Added<'a> {
-    /// A token without flags.
+    /// Creates a token without flags.
     pub fn plain(content: &'a [u8], id: u32) -> Self {
         Self { content, id, ..Self::default() }
     }
 }
 
-/// Finds the first of a set of strings.
+/// Aho–Corasick matcher of added tokens.
 #[derive(Debug, Clone)]
 pub struct AddedTokenMatcher {
     automaton: AhoCorasick,
-    tokens: Vec<Added<'static>>, // pattern -> token, its content left out
+    tokens: Vec<Added<'static>>, // pattern -> token, without its content
 }
 
-/// An added token in a text.
+/// A match of an added token in a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AddedTokenMatch {
     /// First byte.
@@ -60,14 +60,14 @@ pub struct AddedTokenMatch {
     pub id: u32,
 }
 
-/// Bytes of added tokens, together: a hundred of forty bytes.
+/// Maximum total bytes of added tokens for the fastest automaton: a hundred of forty bytes.
 const MOST_FOR_FASTEST: usize = 1 << 12;
 
 impl AddedTokenMatcher {
-    /// A matcher for `tokens`; `None` when there are none. Of two with the same content the first counts.
+    /// Builds a matcher for `tokens`; `None` if there are none. Of two with equal content the first is used.
     ///
     /// # Errors
-    /// [`Error::config`] for an empty token, or more of them than an automaton holds.
+    /// [`Error::config`] for an empty token, or more than an automaton supports.
     pub fn new<'a>(tokens: impl IntoIterator<Item = Added<'a>>) -> Result<Option<Self>> {
         let (contents, tokens): (Vec<&[u8]>, Vec<_>) =
             tokens.into_iter().map(|token| (token.content, Added { content: &[], ..token })).unzip();
@@ -77,8 +77,8 @@ impl AddedTokenMatcher {
         if contents.iter().any(|content| content.is_empty()) {
             return Err(Error::config("a special token cannot be the empty string"));
         }
-        // Its fastest kind, which is what few patterns get by themselves, takes time that is quadratic in the length of
-        // one: 0.6 s for 16,000 times the same byte.
+        // The fastest kind, the default for few patterns, takes quadratic time in the length of one: 0.6 s for 16,000
+        // equal bytes.
         let bytes: usize = contents.iter().map(|content| content.len()).sum();
         let automaton = AhoCorasick::builder()
             .match_kind(MatchKind::LeftmostLongest)
@@ -88,20 +88,20 @@ impl AddedTokenMatcher {
         Ok(Some(Self { automaton, tokens }))
     }
 
-    /// The first token at or after `start`, which ends the white space that it may take.
+    /// Returns the first match at or after `start`, before which it includes no white space.
     pub fn find(&self, text: &[u8], start: usize) -> Option<AddedTokenMatch> {
         Matches { at: start, end: start, ..self.matches(text) }.next()
     }
 
-    /// The tokens of a text, in order.
+    /// Iterates over the matches in a text.
     pub fn matches<'m>(&'m self, text: &'m [u8]) -> Matches<'m> {
         Matches { matcher: self, text, at: 0, end: 0, white_end: 0, waiting: None }
     }
 
-    /// Cuts every piece of a draft at the tokens in it.
+    /// Splits all chunks of a text at the matches.
     ///
     /// # Errors
-    /// None of its own.
+    /// None.
     pub fn cut(&self, aligned: &mut AlignedText) -> Result<()> {
         aligned.cut(|_, text, parts| {
             let mut start = 0;
@@ -116,15 +116,15 @@ impl AddedTokenMatcher {
     }
 }
 
-/// The added tokens of a text.
+/// Iterator over the matches in a text.
 #[derive(Debug)]
 pub struct Matches<'m> {
     matcher: &'m AddedTokenMatcher,
     text: &'m [u8],
-    at: usize,                        // where the automaton goes on
-    end: usize,                       // of the last token, white space included
-    white_end: usize,                 // white space that was walked through for `rstrip` ends here
-    waiting: Option<AddedTokenMatch>, // the last token, until it is known where the next one begins
+    at: usize,                        // position of the automaton
+    end: usize,                       // end of the last token, including white space
+    white_end: usize,                 // end of the white space that was read for `rstrip`
+    waiting: Option<AddedTokenMatch>, // the last token, until the start of the next one is known
 }
 
 impl Iterator for Matches<'_> {
@@ -137,14 +137,14 @@ impl Iterator for Matches<'_> {
                 return Some(AddedTokenMatch { end: last.end.min(found.start), ..last });
             }
             if found.end == self.at {
-                return self.waiting.take(); // nothing that the next one could take back
+                return self.waiting.take(); // no white space that the next one could claim
             }
         }
     }
 }
 
 impl Matches<'_> {
-    /// The next token that its flags allow.
+    /// Returns the next match that its flags allow.
     fn advance(&mut self) -> Option<AddedTokenMatch> {
         loop {
             let found = self.matcher.automaton.find(Input::new(self.text).range(self.at..))?;
@@ -158,9 +158,9 @@ impl Matches<'_> {
             let to = if token.rstrip { self.white_end(end) } else { end };
             self.end = to;
             if from == to {
-                continue; // the one before has taken all of it as white space; HF loses it, too
+                continue; // the previous token includes all of it as white space; HF drops it, too
             }
-            let from = if from < to { from } else { start }; // where HF panics
+            let from = if from < to { from } else { start }; // HF panics here
             return Some(AddedTokenMatch { start: from, end: to, id: token.id });
         }
     }
@@ -181,7 +181,7 @@ impl Matches<'_> {
 
     /// Returns the end of the white space after `end`.
     fn white_end(&mut self, end: usize) -> usize {
-        // All between an earlier token's end and `white_end` is white space, and so is what follows this token there.
+        // Text between an earlier token's end and `white_end` is white space, also that after this token.
         let mut to = end.max(self.white_end);
         while let Some(c) = first_char(&self.text[to..]).filter(|c| c.is_whitespace()) {
             to += c.len_utf8();
@@ -191,13 +191,13 @@ impl Matches<'_> {
     }
 }
 
-/// The first character, if the bytes begin with a whole one.
+/// Returns the first character, if the bytes begin with a complete one.
 fn first_char(text: &[u8]) -> Option<char> {
     let head = &text[..text.len().min(4)];
     head.utf8_chunks().next()?.valid().chars().next()
 }
 
-/// The last character, if the bytes end with a whole one.
+/// Returns the last character, if the bytes end with a complete one.
 fn last_char(text: &[u8]) -> Option<char> {
     let tail = &text[text.len().saturating_sub(4)..];
     let start = tail.iter().rposition(|byte| byte & 0xC0 != 0x80)?;

@@ -22,13 +22,13 @@ use crate::vocab::{Kind, Vocab};
 /// Content of a `tokenizer.json`.
 #[derive(Debug, Default)]
 pub struct TokenizerFile {
-    /// Everything but `model.vocab` and `model.merges`, as JSON text.
+    /// All members except `model.vocab` and `model.merges`, as JSON text.
     pub rest: String,
-    /// `model.vocab`, when it is an object of ids.
+    /// `model.vocab`.
     pub vocab: VocabColumns,
     /// `model.merges` as ids: left, right and the result.
     pub merges: Vec<(u32, u32, u32)>,
-    /// Members that the file has.
+    /// True if the file has `model.merges`.
     pub has_merges: bool,
 }
 
@@ -37,9 +37,9 @@ pub struct TokenizerFile {
 pub struct VocabColumns {
     /// Spellings, in the file's order.
     pub tokens: Vec<String>,
-    /// Their ids.
+    /// Ids.
     pub ids: Vec<u32>,
-    /// Their scores, for the vocabulary of a Unigram model.
+    /// Scores, for the vocabulary of a Unigram model.
     pub scores: Vec<f64>,
     rows: HashTable<u32>, // spelling -> row
     hash: Hash,
@@ -48,14 +48,14 @@ pub struct VocabColumns {
 /// Spelling of the bytes of a token in a file.
 #[derive(Debug, Clone, Copy)]
 pub struct Spelling<'a> {
-    /// In GPT-2's byte alphabet, or as plain text.
+    /// True for GPT-2's byte alphabet, false for plain text.
     pub byte_alphabet: bool,
     /// Suffix of tokens that end a word; empty if there are none.
     pub end_of_word: &'a str,
 }
 
 impl Spelling<'_> {
-    /// The spelling of an entry.
+    /// Returns the spelling of an entry.
     ///
     /// # Errors
     /// [`Error::config`] for plain text that is not UTF-8.
@@ -132,10 +132,10 @@ pub(super) fn unreadable(what: &str, error: &serde_json::Error) -> Error {
 }
 
 impl VocabColumns {
-    /// Makes [`VocabColumns::id`] ready.
+    /// Builds the index for [`VocabColumns::id`].
     fn index(&mut self) -> Result<()> {
         let Self { tokens, rows, hash, .. } = self;
-        rows.reserve(tokens.len(), |_| 0); // empty as yet, so nothing is hashed
+        rows.reserve(tokens.len(), |_| 0); // empty, so nothing is hashed
         for (row, token) in (0u32..).zip(&*tokens) {
             let key = |row: &u32| hash.bytes(tokens[*row as usize].as_bytes());
             let same = |&other: &u32| &tokens[other as usize] == token;
@@ -148,15 +148,15 @@ impl VocabColumns {
         Ok(())
     }
 
-    /// The id of a spelling.
+    /// Returns the id of a spelling.
     pub fn id(&self, token: &str) -> Option<u32> {
         let row = self.rows.find(self.hash.bytes(token.as_bytes()), |&row| self.tokens[row as usize] == token)?;
         Some(self.ids[*row as usize])
     }
 }
 
-/// The ids of merges: left, right and the result, if the right one loses the prefix of symbols inside
-/// a word.
+/// Returns the ids of merges: left, right and the result, in which the right one loses the prefix of symbols inside a
+/// word.
 fn resolve(vocab: &VocabColumns, merges: &[(String, String)], prefix: &str) -> Result<Vec<(u32, u32, u32)>> {
     let mut joined = String::new();
     let mut resolved = Vec::with_capacity(merges.len());
@@ -273,7 +273,7 @@ impl<'de> Visitor<'de> for VocabSeed<'_> {
         Ok(())
     }
 
-    // The vocabulary of a Unigram model: pairs of piece and score, whose places are their ids.
+    // The vocabulary of a Unigram model: pairs of piece and score, whose indices are their ids.
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> std::result::Result<(), A::Error> {
         while let Some((token, score)) = seq.next_element::<(String, &RawValue)>()? {
             let score = numbers::read(score.get()).ok_or_else(|| A::Error::custom("a score is no number"))?;
@@ -343,14 +343,14 @@ impl<'de> serde::Deserialize<'de> for MergeSpelling {
     }
 }
 
-/// Entries as a file spells them, in quotes, one after the other.
+/// Quoted spellings of entries, concatenated.
 struct Quoted {
     text: Vec<u8>,
-    starts: Vec<usize>, // id -> start in text; one more at the end
+    starts: Vec<usize>, // id -> start in text; and the end
 }
 
 impl Quoted {
-    /// Those that are wanted; the others are empty.
+    /// Spells the selected entries; others are empty.
     ///
     /// # Errors
     /// As [`Spelling::write`].
@@ -374,26 +374,26 @@ impl Quoted {
     }
 }
 
-/// JSON text that is written piece by piece.
+/// Converts written JSON to text.
 fn text(json: Vec<u8>) -> Result<String> {
     String::from_utf8(json).map_err(|error| Error::config(error.to_string()))
 }
 
-/// `model.vocab` as it is written.
+/// A written `model.vocab`.
 #[derive(Debug)]
 pub struct WrittenVocab {
     /// The member as JSON text.
     pub json: String,
-    /// Added tokens that are spelled like an ordinary entry, and conflict with it.
+    /// Added tokens with the spelling of an ordinary entry, which conflict with it.
     pub clashes: Vec<u32>,
-    /// Added tokens that are in `model.vocab` and are no entries of the model, though not special: HF's model may make
-    /// them of text.
+    /// Added tokens, not special, in `model.vocab` that are not entries of the model: HF's model may produce them from
+    /// text.
     pub exposed: Vec<u32>,
 }
 
-/// `model.vocab`: all ordinary entries, and added tokens too, because HF ignores an added token's id where the
-/// vocabulary has holes unless it is listed. Where HF would give the last ones their ids anyway, they are left out
-/// from the first that is no entry of the model on.
+/// Writes `model.vocab`: all ordinary entries, and added tokens, because HF otherwise ignores the id of an added token if
+/// ids have gaps. The last added tokens are omitted from the first on that is not an entry of the model, if HF assigns
+/// their ids anyway.
 ///
 /// # Errors
 /// [`Error::config`] for two ordinary entries with one spelling.
@@ -453,9 +453,9 @@ pub fn vocab_json(vocab: &Vocab, spelling: &Spelling<'_>, is_model: impl Fn(u32)
     Ok(WrittenVocab { json: text(json)?, clashes, exposed })
 }
 
-/// `model.vocab` of a Unigram model: every id's spelling and score, and whether HF's parser reads all scores to the
-/// bit. `None` where the vocabulary has holes, which a list cannot hold. Added tokens behind the scores are no pieces,
-/// and HF gives them the ids behind the list; an unknown token must be in it.
+/// Writes `model.vocab` of a Unigram model: spelling and score of every id; returns also whether HF's parser reads all
+/// scores exactly. `None` if ids have gaps, which a list cannot represent. Added tokens after the scores are not pieces, and
+/// HF gives them the ids after the list, which must include the unknown token.
 ///
 /// # Errors
 /// As [`Spelling::write`].
@@ -481,8 +481,8 @@ pub fn pieces_json(vocab: &Vocab, scores: &[f64], unk: Option<u32>) -> Result<Op
     Ok(Some((json, is_exact)))
 }
 
-/// Merges that do what pieces with scores do: every way to make a piece of two others, best score first. Where two have
-/// one score SentencePiece takes the leftmost in the text and a list of merges the first in the list: see
+/// Returns merges equivalent to pieces with scores: every split of a piece into two others, in descending order of scores.
+/// Of equal scores, SentencePiece merges the leftmost in the text, a merge list the first in the list: see
 /// [`tied_pieces`].
 pub fn piece_merges(vocab: &Vocab, scores: &[f64]) -> Vec<(u32, u32, u32)> {
     let score = |id: u32| scores.get(id as usize).copied().unwrap_or(0.0);
@@ -503,11 +503,10 @@ pub fn piece_merges(vocab: &Vocab, scores: &[f64]) -> Vec<(u32, u32, u32)> {
     merges
 }
 
-/// Two pieces that merges make and that have one score, the first such; trained models have none.
+/// Returns the first two pieces with merges that have equal scores; trained models have none.
 ///
-/// Runs of one character are passed over: Llama and Mistral gave all their runs of spaces one score after training.
-/// There the longest run comes out either way, which is compared (runs of up to 120 spaces in several contexts), not
-/// proved.
+/// Runs of one character are ignored: Llama and Mistral gave all runs of spaces one score after training. There both rules
+/// give the longest run, which was tested (runs of up to 120 spaces in several contexts), not proved.
 #[must_use]
 pub fn tied_pieces(vocab: &Vocab, merges: &[(u32, u32, u32)], scores: &[f64]) -> Option<(u32, u32)> {
     let score = |id: u32| scores.get(id as usize).copied().unwrap_or(0.0);
@@ -517,11 +516,11 @@ pub fn tied_pieces(vocab: &Vocab, merges: &[(u32, u32, u32)], scores: &[f64]) ->
         chars.all(|other| other == first).then_some(first)
     };
     let is_tie = |a: u32, b: u32| a != b && score(a) == score(b) && (run_of(a).is_none() || run_of(a) != run_of(b));
-    let mut neighbors = merges.iter().zip(merges.iter().skip(1)).map(|(a, b)| (a.2, b.2)); // by falling score
+    let mut neighbors = merges.iter().zip(merges.iter().skip(1)).map(|(a, b)| (a.2, b.2)); // by descending score
     neighbors.find(|&(a, b)| is_tie(a, b))
 }
 
-/// `model.merges`.
+/// Writes `model.merges`.
 ///
 /// # Errors
 /// As [`Spelling::write`].

@@ -24,10 +24,10 @@ pub struct Layout {
     /// Special token → id.
     #[serde(default)]
     pub specials: BTreeMap<String, u32>,
-    /// Offset added to a piece's index.
+    /// Offset added to the index of a piece.
     #[serde(default)]
     pub shift: u32,
-    /// Language codes, special tokens after the pieces.
+    /// Language codes: special tokens after the pieces.
     #[serde(default)]
     pub languages: Vec<String>,
     /// The last special token.
@@ -39,7 +39,7 @@ impl Layout {
     /// Reads a JSON object with these fields.
     ///
     /// # Errors
-    /// [`Error::config`] for anything else.
+    /// [`Error::config`] for invalid JSON.
     pub fn from_json(json: &str) -> Result<Self> {
         serde_json::from_str(json).map_err(|error| Error::config(format!("not an id layout: {error}")))
     }
@@ -52,15 +52,15 @@ pub struct Arranged {
     pub entries: Vec<Entry>,
     /// id → score.
     pub scores: Vec<f64>,
-    /// The id of the mask.
+    /// Id of the mask token.
     pub mask: Option<u32>,
 }
 
-/// A model's pieces at their ids: its own, or those of a layout.
+/// Assigns ids to the pieces of a model: its own, or those of a layout.
 ///
 /// # Errors
-/// [`Error::config`] where the layout has no id for the unknown piece, gives an id twice, or names a piece that text
-/// can spell.
+/// [`Error::config`] for a layout without an id for the unknown piece, with a duplicate id, or with a piece that text can
+/// match.
 pub fn arrange(model: ModelProto, layout: Option<&Layout>) -> Result<Arranged> {
     let Some(layout) = layout else {
         let scores = model.pieces.iter().map(|piece| f64::from(piece.score)).collect();

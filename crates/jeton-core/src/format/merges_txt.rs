@@ -49,7 +49,7 @@ pub fn read(vocab: &[u8], merges: &[u8]) -> Result<hf_json::TokenizerFile> {
     Ok(hf_json::TokenizerFile { rest: "{}".into(), vocab, merges: resolved, has_merges: true })
 }
 
-/// Ids that no vocabulary has, and ids given twice.
+/// Refuses ids out of range, and duplicate ids.
 fn check_ids(vocab: &hf_json::VocabColumns) -> Result<()> {
     let mut taken = HashSet::with_capacity(vocab.ids.len());
     for (&id, token) in vocab.ids.iter().zip(&vocab.tokens) {
@@ -68,10 +68,10 @@ fn short(text: &str) -> String {
     crate::vocab::show(text.as_bytes())
 }
 
-/// The lines of merges.
+/// Writes the lines of merges.
 ///
 /// # Errors
-/// [`Error::config`] for a token that is not UTF-8 where it must be, or that a line cannot hold.
+/// [`Error::config`] for a token that is not UTF-8 or does not fit a line.
 pub fn write(vocab: &Vocab, merges: &[(u32, u32, u32)], spelling: &Spelling<'_>) -> Result<String> {
     let mut file = String::from("#version: 0.2\n");
     for (i, &(left, right, _)) in merges.iter().enumerate() {

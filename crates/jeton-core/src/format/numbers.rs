@@ -12,10 +12,10 @@
 //! feature `float_roundtrip`. Left out: scores closer to 0 than 1e-5, which need more digits than an integer has; no model
 //! has them.
 
-/// The highest power of ten that a double holds exactly.
+/// Highest exponent of a power of ten that a double represents exactly.
 const EXACT: u64 = 22;
 
-/// Parses a number as HF does; `None` if it is no number or out of range.
+/// Parses a number as HF does; `None` if it is invalid or out of range.
 #[must_use]
 pub fn read(text: &str) -> Option<f64> {
     let (is_negative, digits) = text.strip_prefix('-').map_or((false, text), |rest| (true, rest));
@@ -39,7 +39,7 @@ pub fn read(text: &str) -> Option<f64> {
                 significand = more;
                 exponent -= i64::from(!in_whole);
             }
-            // what does not fit is left out; of the fraction, all that follows
+            // digits that do not fit are ignored; in the fraction, all further ones
             None if in_whole => {
                 is_full = true;
                 exponent += 1;
@@ -64,12 +64,12 @@ fn scale(mut value: f64, mut exponent: i64) -> Option<f64> {
     value.is_finite().then_some(value)
 }
 
-/// The nearest double, which powi does not promise.
+/// Returns the nearest double, which powi does not guarantee.
 fn power_of_ten(exponent: u64) -> f64 {
     format!("1e{exponent}").parse().unwrap_or(f64::INFINITY)
 }
 
-/// A spelling of a score that HF reads to the bit; the shortest where that does.
+/// Formats a score so that HF parses it exactly; in the shortest form if that suffices.
 #[must_use]
 pub fn write(score: f64) -> String {
     let shortest = format!("{score:?}");

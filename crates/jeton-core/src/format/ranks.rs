@@ -10,13 +10,13 @@ use crate::util::cancel::KeepGoing;
 use crate::vocab::alphabet::{Alphabet, EndOfWord, Level};
 use crate::vocab::{Kind, List, Vocab, MAX_ID};
 
-/// Reads a rank file into tokens whose ids are their ranks, in the file's order.
+/// Reads a rank file; ids are ranks, in the order of the file.
 ///
 /// # Errors
 /// [`Error::format`] with the line.
 pub fn read(file: &[u8]) -> Result<List> {
     let mut tokens = List::with_capacity(file.len() / 16);
-    let mut taken: Vec<bool> = Vec::new(); // rank -> a line has it
+    let mut taken: Vec<bool> = Vec::new(); // rank -> true if a line has it
     for (number, line) in file.split(|&byte| byte == b'\n').enumerate() {
         let line = line.strip_suffix(b"\r").unwrap_or(line);
         if line.is_empty() {
@@ -59,13 +59,12 @@ pub fn write(vocab: &Vocab) -> String {
     file
 }
 
-/// Why a list of merges is not the same as ranks; None where it is.
+/// Returns the reason why a merge list is not equivalent to ranks; None if it is.
 ///
-/// With ranks, neighbors merge when together they are a token, and the lowest id goes first. A list of merges gives the
-/// same ids when its results rise with its order and every token's merge is the one that ranks alone would make of its
-/// bytes: the merges inside the bytes of one token, before it is made, do not depend on the text around it. A
-/// token that no merge makes must not be made by ranks either, and is only the same where whole pretokens are looked up
-/// first.
+/// With ranks, neighbors merge if their concatenation is a token, the lowest id first. A merge list is equivalent if its
+/// results are ascending and the last merge of each token is the one that ranks yield for its bytes: merges inside the
+/// bytes of a token, before it is formed, do not depend on its context. A token without a merge must be unreachable by
+/// ranks, too, and is only equivalent if whole pretokens are looked up first.
 ///
 /// # Errors
 /// `Interrupted` when `keep_going` returns false.

@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Error, Result};
 use crate::vocab::{Kind, MAX_ID};
 
-/// The message type of a piece, numbered as in the file.
+/// Types of pieces, numbered as in the file.
 const KINDS: [(i32, Kind); 6] = [
     (1, Kind::Token),
     (2, Kind::Special), // unknown
@@ -37,49 +37,49 @@ const MODELS: [(&str, i32); 4] = [("unigram", 1), ("bpe", 2), ("word", 3), ("cha
 /// A piece: kind, spelling and score.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PieceProto {
-    /// Its kind.
+    /// Kind.
     pub kind: Kind,
-    /// Its spelling, white space as `▁`.
+    /// Spelling, with white space as `▁`.
     pub content: Vec<u8>,
-    /// Its score, 0 where none was given.
+    /// Score; 0 if missing.
     pub score: f32,
 }
 
-/// All of a file.
+/// Content of a file.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ModelProto {
-    /// The options.
+    /// Options.
     pub facts: Facts,
-    /// The pieces: the index is the id.
+    /// Pieces; the index is the id.
     pub pieces: Vec<PieceProto>,
 }
 
-/// Settings that act at run time, beside the pieces. Names are the format's own.
+/// Run-time options, named as in the format.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Facts {
     /// `unigram`, `bpe`, `word` or `char`.
     pub model_type: String,
     /// The unknown piece.
     pub unk: String,
-    /// Characters that no piece covers become bytes.
+    /// Unknown characters become byte pieces.
     pub byte_fallback: bool,
-    /// White space is at the end of words.
+    /// White space ends a word instead of beginning it.
     pub treat_whitespace_as_suffix: bool,
     /// Decoded form of an unknown piece.
     pub unk_surface: String,
-    /// The piece with this role, where the model has it as a control piece.
+    /// Piece with this role, if it is a control piece of the model.
     pub bos: Option<String>,
     /// Likewise.
     pub eos: Option<String>,
     /// Likewise.
     pub pad: Option<String>,
-    /// The name of the normalization.
+    /// Name of the normalization.
     pub normalizer: String,
-    /// Its rules, compiled, in base64; none where it changes no character.
+    /// Character map in base64; None if no character changes.
     pub precompiled_charsmap: Option<String>,
-    /// White space is put before the text.
+    /// White space is inserted before the text.
     pub add_dummy_prefix: bool,
-    /// White space is trimmed, and runs become one.
+    /// White space is trimmed, and runs are collapsed.
     pub remove_extra_whitespaces: bool,
     /// White space becomes `▁`.
     pub escape_whitespaces: bool,
@@ -89,18 +89,18 @@ pub struct Facts {
 }
 
 impl Facts {
-    /// As a JSON object.
+    /// Converts to a JSON object.
     ///
     /// # Errors
-    /// [`Error::config`]; never, in fact.
+    /// [`Error::config`]; does not occur.
     pub fn to_json(&self) -> Result<String> {
         serde_json::to_string(self).map_err(|error| Error::config(error.to_string()))
     }
 
-    /// Reads what [`Facts::to_json`] gives.
+    /// Reads the output of [`Facts::to_json`].
     ///
     /// # Errors
-    /// [`Error::config`] for anything else.
+    /// [`Error::config`] for invalid JSON.
     pub fn from_json(json: &str) -> Result<Self> {
         serde_json::from_str(json).map_err(|error| Error::config(format!("not the options of a model: {error}")))
     }
@@ -163,7 +163,7 @@ struct NormalizerProto {
 /// Reads a file.
 ///
 /// # Errors
-/// [`Error::format`] with the byte, and the piece where one is to blame.
+/// [`Error::format`] with the byte and, if one is invalid, the piece.
 pub fn read(file: &[u8]) -> Result<ModelProto> {
     let mut trainer = Trainer::default();
     let mut normalizer = NormalizerProto::default();
@@ -220,7 +220,7 @@ fn kind(piece: &RawPiece) -> Option<Kind> {
     KINDS.iter().find(|known| known.0 == piece.kind()).map(|known| known.1)
 }
 
-/// Checks one piece alone.
+/// Checks a single piece.
 fn check(piece: &RawPiece) -> std::result::Result<(), String> {
     let Ok(text) = std::str::from_utf8(piece.piece()) else {
         return Err(format!("the piece {:?} is not UTF-8", String::from_utf8_lossy(piece.piece())));
@@ -249,7 +249,7 @@ pub fn byte_of(text: &str) -> Option<u8> {
 
 /// Checks all pieces together.
 fn check_all(pieces: &[RawPiece], byte_fallback: bool) -> Result<()> {
-    let mut seen = [HashSet::with_capacity(pieces.len()), HashSet::new()]; // SentencePiece keeps two tables
+    let mut seen = [HashSet::with_capacity(pieces.len()), HashSet::new()]; // as in SentencePiece, two tables
     let mut unknown = None;
     let mut bytes = 0;
     for (index, piece) in pieces.iter().enumerate() {
@@ -291,7 +291,7 @@ fn facts(
         let message = format!("unknown model type {}", trainer.model_type());
         return Err(Error::format(message, "trainer_spec.model_type"));
     };
-    // SentencePiece finds roles by their piece; the ids in trainer_spec are what training was asked for.
+    // SentencePiece finds roles by their pieces; the ids in trainer_spec are options of training.
     let role = |name: &str| {
         let found = pieces.iter().any(|piece| piece.kind() == CONTROL && piece.piece() == name.as_bytes());
         found.then(|| name.to_owned())
@@ -320,7 +320,7 @@ fn facts(
 /// Writes a file.
 ///
 /// # Errors
-/// [`Error::config`] for what SentencePiece would refuse to load, and for a denormalizer, whose rules [`read`] does not
+/// [`Error::config`] for a model that SentencePiece refuses to load, and for a denormalizer, whose rules [`read`] does not
 /// keep.
 pub fn write(model: &ModelProto) -> Result<Vec<u8>> {
     let ModelProto { facts, pieces } = model;
@@ -336,7 +336,7 @@ pub fn write(model: &ModelProto) -> Result<Vec<u8>> {
         let found = pieces.iter().position(|piece| piece.kind == Kind::Special && piece.content == name);
         found.map(|id| id as i32)
     };
-    // Without a name SentencePiece takes the default, which may be a control piece that has another role, or none.
+    // Without a name SentencePiece uses the default, which may be a control piece with another role, or missing.
     let role = |name: &Option<String>, default: &str| {
         let is_taken = |name: &str| pieces.iter().any(|piece| piece.content == name.as_bytes());
         match name {
@@ -365,7 +365,7 @@ pub fn write(model: &ModelProto) -> Result<Vec<u8>> {
     }
     check_all(&raw, facts.byte_fallback).map_err(|error| Error::config(error.to_string()))?;
     for mut piece in raw {
-        piece.kind = piece.kind.filter(|&kind| kind != 1); // the default is left out, as SentencePiece does
+        piece.kind = piece.kind.filter(|&kind| kind != 1); // the default is omitted, as in SentencePiece
         put(1, &piece, &mut file);
     }
     let trainer = Trainer {

@@ -21,7 +21,7 @@ use crate::vocab::{Kind, Vocab, MAX_ID};
 /// Content of a file.
 #[derive(Debug, Default)]
 pub struct TekkenFile {
-    /// Everything but `vocab`, as JSON text.
+    /// All members except `vocab`, as JSON text.
     pub rest: String,
     /// rank → bytes.
     pub tokens: Vec<Vec<u8>>,
@@ -41,13 +41,13 @@ struct Token<'a> {
 struct TekkenRaw {
     rest: Map<String, Value>,
     tokens: Option<Vec<Vec<u8>>>,
-    failed: Option<Error>, // an error with a better place than line and column
+    failed: Option<Error>, // an error with a more precise location than line and column
 }
 
 /// Reads a file.
 ///
 /// # Errors
-/// [`Error::format`] with the JSON path, or line and column where the JSON itself is broken.
+/// [`Error::format`] with the JSON path, or line and column of invalid JSON.
 pub fn read(json: &[u8]) -> Result<TekkenFile> {
     let mut raw = TekkenRaw::default();
     let mut parser = serde_json::Deserializer::from_slice(json);
@@ -143,10 +143,10 @@ struct TekkenWriter<'a> {
     token_str: Option<&'a str>,
 }
 
-/// `vocab` of the ordinary entries, whose ids are `first`, `first + 1` and so on.
+/// Writes `vocab` of the ordinary entries, whose ids are `first`, `first + 1` and so on.
 ///
 /// # Errors
-/// [`Error::config`] for a hole, or an entry that is no ordinary one.
+/// [`Error::config`] for a gap, or another kind of entry.
 pub fn write(vocab: &Vocab, first: u32) -> Result<String> {
     let mut json = String::from("[");
     for (rank, (id, kind, content)) in (0u32..).zip(vocab.iter().filter(|entry| entry.0 >= first)) {

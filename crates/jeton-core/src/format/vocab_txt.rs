@@ -14,7 +14,7 @@ use crate::vocab::{Kind, Vocab, MAX_ID};
 /// Content of a file.
 #[derive(Debug, Default, PartialEq)]
 pub struct VocabFile {
-    /// Entries, all of the model.
+    /// Entries of the model.
     pub entries: Vec<Entry>,
     /// True if an entry outside `[…]` has an upper-case letter.
     pub has_upper_case: bool,
@@ -57,10 +57,10 @@ pub fn read(data: &[u8]) -> Result<VocabFile> {
     Ok(file)
 }
 
-/// Writes a vocabulary whose ids have no holes.
+/// Writes a vocabulary without gaps in its ids.
 ///
 /// # Errors
-/// [`Error::config`] for a hole, or an entry that is not one line of UTF-8 text.
+/// [`Error::config`] for a gap, or an entry that is not one line of UTF-8 text.
 pub fn write(vocab: &Vocab) -> Result<String> {
     let mut file = String::new();
     for (line, (id, _, content)) in (0..).zip(vocab.iter()) {

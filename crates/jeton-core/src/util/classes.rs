@@ -35,7 +35,7 @@ pub(crate) const WHITE_SPACE: u8 = SPACE | NEWLINE;
 /// `[^\s\p{L}\p{N}]`.
 pub(crate) const SYMBOL: u8 = OTHER | MARK;
 
-/// The class of each ASCII byte, and 0 for the bytes of longer characters: the loops test a byte before they decode.
+/// Class of each ASCII byte, 0 for bytes of other characters: loops test a byte before decoding.
 pub(crate) static ASCII: [u8; 256] = ascii();
 
 const fn ascii() -> [u8; 256] {
@@ -55,19 +55,19 @@ const fn ascii() -> [u8; 256] {
     table
 }
 
-/// Code points per block: those that differ in the last byte of their UTF-8 alone.
+/// Code points in a block: those that differ only in the last byte of their UTF-8.
 const BLOCK: usize = 64;
 
-/// The two-stage table.
+/// Two-stage table.
 pub(crate) struct Classes {
     /// Index into `bits` of the block of each run of [`BLOCK`] code points.
     blocks: Vec<u16>,
-    /// The distinct blocks, one after the other.
+    /// Distinct blocks, concatenated.
     bits: Vec<u8>,
 }
 
 impl Classes {
-    /// The table, built on the first call.
+    /// Returns the table, built on the first call.
     pub(crate) fn get() -> &'static Self {
         static CLASSES: OnceLock<Classes> = OnceLock::new();
         made_once(&CLASSES, Self::build)
@@ -102,7 +102,7 @@ impl Classes {
         Self { blocks, bits }
     }
 
-    /// Class and byte length of the character that starts at `at`; `(0, 0)` at the end of the text.
+    /// Returns class and byte length of the character that starts at `at`; `(0, 0)` at the end of the text.
     ///
     /// `text` is valid UTF-8 and `at` one of its character boundaries.
     #[inline(always)]
@@ -121,8 +121,8 @@ impl Classes {
         (self.of(code as usize / BLOCK, code as usize), length)
     }
 
-    /// The class of the character of two to four bytes that begins `four`. Whether it has two or three cannot be
-    /// predicted, and is no branch.
+    /// Returns the class of the character of two to four bytes that begins `four`. Whether it has two or three is
+    /// unpredictable, so it is not a branch.
     #[inline(always)]
     pub(crate) fn wide_in(&self, four: [u8; 4]) -> u8 {
         let [first, second, third, fourth] = four.map(usize::from);
@@ -134,13 +134,13 @@ impl Classes {
         self.of(if has_three { of_three } else { first & 0x1F }, if has_three { third } else { second })
     }
 
-    /// The class in a block by its number, and the last bits of a code point or of its last byte.
+    /// Returns the class by index of the block and last bits of a code point or of its last byte.
     #[inline(always)]
     fn of(&self, block: usize, last: usize) -> u8 {
         self.bits[usize::from(self.blocks[block]) + last % BLOCK]
     }
 
-    /// End of the maximal run of characters in the classes `mask` that starts at `at` (`at` itself when it is empty).
+    /// Returns the end of the maximal run of characters in the classes `mask` that starts at `at` (`at` if it is empty).
     ///
     /// A run of letters takes eight bytes per step: the lengths of words are hard to predict, and one misprediction per
     /// word costs more than the arithmetic (English, o200k: 223 MB/s byte by byte, 382 so).
@@ -165,7 +165,7 @@ impl Classes {
     }
 }
 
-/// Skips lower-case ASCII letters, and capitals too if `both`, as long as eight bytes are left to look at.
+/// Skips lower-case ASCII letters, and capitals if `both`, while at least eight bytes are left.
 #[inline(always)]
 fn ascii_letters(text: &[u8], mut at: usize, both: bool) -> usize {
     const fn each(byte: u64) -> u64 {
@@ -174,7 +174,7 @@ fn ascii_letters(text: &[u8], mut at: usize, both: bool) -> usize {
     while let Some(&eight) = text.get(at..).and_then(|rest| rest.first_chunk()) {
         let bytes = u64::from_le_bytes(eight);
         let folded = if both { bytes | each(0x20) } else { bytes };
-        let low = folded & each(0x7F); // room for a carry into the high bit of each byte, and none beyond it
+        let low = folded & each(0x7F); // carries reach the high bit of each byte, and not beyond
         let from_a = low + each(0x80 - 0x61);
         let past_z = low + each(0x80 - 0x7B);
         let others = (!from_a | past_z | bytes) & each(0x80);
@@ -186,7 +186,7 @@ fn ascii_letters(text: &[u8], mut at: usize, both: bool) -> usize {
     at
 }
 
-/// The code point that starts at `at`, and its length in bytes.
+/// Returns the code point that starts at `at`, and its length in bytes.
 #[inline(always)]
 pub(crate) fn decode(text: &[u8], at: usize) -> (u32, usize) {
     let tail = |i: usize| u32::from(text[at + i] & 0x3F);
@@ -199,8 +199,7 @@ pub(crate) fn decode(text: &[u8], at: usize) -> (u32, usize) {
     }
 }
 
-/// The ranges of a class as `regex-syntax` knows it. The patterns above are constants that parse; any other text is
-/// empty.
+/// Returns the ranges of a class of `regex-syntax`; none for an invalid one. The constants above are valid.
 fn ranges(class: &str) -> Vec<(u32, u32)> {
     match regex_syntax::parse(class).map(regex_syntax::hir::Hir::into_kind) {
         Ok(regex_syntax::hir::HirKind::Class(regex_syntax::hir::Class::Unicode(set))) => {

@@ -15,7 +15,7 @@ fn seed() -> u64 {
     *made_once(&SEED, || RandomState::new().hash_one(MIX))
 }
 
-/// Hashes with the process's seed, read once so that loops do not.
+/// Hash function with the seed of the process, which is read once outside of loops.
 #[derive(Debug, Clone, Copy)]
 pub struct Hash(u64);
 
@@ -26,7 +26,7 @@ impl Default for Hash {
 }
 
 impl Hash {
-    /// Of a byte string.
+    /// Hashes a byte string.
     #[inline]
     pub fn bytes(self, bytes: &[u8]) -> u64 {
         let mut h = self.0 ^ (bytes.len() as u64).wrapping_mul(MIX);
@@ -38,21 +38,21 @@ impl Hash {
         fold(h ^ last_word(bytes))
     }
 
-    /// Of two integers.
+    /// Hashes two integers.
     #[inline(always)]
     pub fn two(self, left: u64, right: u64) -> u64 {
         let wide = u128::from(left ^ self.0) * u128::from(right ^ self.0.rotate_left(32) ^ MIX);
         (wide as u64) ^ ((wide >> 64) as u64)
     }
 
-    /// Of one integer.
+    /// Hashes an integer.
     #[inline]
     pub fn int(self, value: u64) -> u64 {
         fold(self.0 ^ value)
     }
 }
 
-/// The last eight bytes; of fewer all, in a number that no other bytes of this length have.
+/// Returns the last eight bytes, or fewer, as a number that is injective for each length.
 #[inline]
 fn last_word(bytes: &[u8]) -> u64 {
     let half = |four: &[u8; 4]| u64::from(u32::from_le_bytes(*four));

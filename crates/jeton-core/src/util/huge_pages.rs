@@ -23,8 +23,8 @@ pub fn advise<T>(memory: &mut [MaybeUninit<T>]) {
     let (first, last) = (start.next_multiple_of(HUGE_PAGE), (start + len) / HUGE_PAGE * HUGE_PAGE);
     #[cfg(target_os = "linux")]
     if first < last {
-        // SAFETY: the range lies within `memory`, which is borrowed mutably, and the advice changes no content. That it
-        // is refused does no harm.
+        // SAFETY: the range is within `memory`, which is borrowed mutably, and the advice changes no content. Refusal is
+        // harmless.
         unsafe { libc::madvise(first as *mut libc::c_void, last - first, libc::MADV_HUGEPAGE) };
     }
     #[cfg(not(target_os = "linux"))]
@@ -47,7 +47,7 @@ pub fn prefault_range(memory: &mut [MaybeUninit<u8>], most: usize) -> PrefaultRa
 }
 
 /// Maps the pages of a range, a microsecond each, while another thread writes there (`MADV_POPULATE_WRITE`). The
-/// content stays. Where the system does not support it, each page is mapped at its first write.
+/// content stays. If the system does not support it, each page is mapped at its first write.
 ///
 /// # Safety
 /// The memory of `range` stays allocated, at the same address, until this returns.
@@ -58,9 +58,8 @@ pub unsafe fn prefault(range: PrefaultRange) {
         let start = range.start.as_ptr().addr();
         let (first, last) = (start.next_multiple_of(PAGE), (start + range.len) / PAGE * PAGE);
         for at in (first..last).step_by(HUGE_PAGE) {
-            // SAFETY: the range lies within the range, which is allocated, as the caller promises. The advice maps
-            // pages and changes no content, so the thread that writes there is not disturbed. That it is refused does
-            // no harm.
+            // SAFETY: the address range is within `range`, which is allocated, as the caller guarantees. The advice maps
+            // pages and changes no content, so it does not affect the writing thread. Refusal is harmless.
             unsafe { libc::madvise(at as *mut libc::c_void, HUGE_PAGE.min(last - at), libc::MADV_POPULATE_WRITE) };
         }
     }
@@ -70,8 +69,8 @@ pub unsafe fn prefault(range: PrefaultRange) {
 
 /// Boxed slice, in huge pages if it fills at least half of one.
 ///
-/// Invariant: `start` is the first of `len` initialized values that belong to this value alone: an allocation with
-/// `HugeVec::layout` of `len`, or none where that has no size.
+/// Invariant: `start` is the first of `len` initialized values that only this value accesses: an allocation with
+/// `HugeVec::layout` of `len`, or none if that has no size.
 pub struct HugeVec<T: Copy> {
     start: NonNull<T>,
     len: usize,

@@ -46,10 +46,10 @@ const INTERVAL: Duration = Duration::from_millis(1);
 
 /// Creates mapped files, and reports resident memory.
 pub trait Storage: fmt::Debug + Send + Sync {
-    /// Creates and maps a file of so many bytes.
+    /// Creates and maps a file of `bytes` bytes.
     ///
     /// # Errors
-    /// Of the system: the disk is full.
+    /// I/O errors: the disk is full.
     fn create(&self, bytes: usize) -> Result<Arc<dyn Mapping>>;
 
     /// Returns the resident memory of this process; `None` if the system does not report it.
@@ -59,13 +59,13 @@ pub trait Storage: fmt::Debug + Send + Sync {
     fn trim(&self);
 }
 
-/// Mapped file that belongs to this process alone.
+/// Mapped file that only this process accesses.
 ///
 /// # Safety
 /// [`Mapping::start`] is the first of [`Mapping::bytes`] initialized bytes, at a multiple of [`PAGE`], that are valid
 /// for reads and writes through this pointer until the value is dropped. Neither changes while the value exists.
-/// Nothing else reads or writes these bytes, save a value that [`Mapping::grown`] made of it. [`Mapping::release`]
-/// changes no content.
+/// Nothing else reads or writes these bytes, except a value returned by its [`Mapping::grown`]. [`Mapping::release`] does
+/// not change the content.
 pub unsafe trait Mapping: fmt::Debug + Send + Sync {
     /// Returns the address of the first byte.
     fn start(&self) -> NonNull<u8>;
@@ -76,7 +76,7 @@ pub unsafe trait Mapping: fmt::Debug + Send + Sync {
     /// Extends the file and maps it again. The content stays, and may no longer be accessed through this value.
     ///
     /// # Errors
-    /// Of the system: the disk is full; then this value is as before.
+    /// I/O errors: the disk is full; this value is then unchanged.
     fn grown(&self, bytes: usize) -> Result<Arc<dyn Mapping>>;
 
     /// Releases the pages after the first `keep` bytes. Their content stays.
@@ -129,12 +129,11 @@ impl Shared {
         }
     }
 
-    /// Releases mapped pages beyond the limit. They always have half of it: with less, other tables have exceeded the limit already, and each
-    /// access would cost a fault.
+    /// Releases mapped pages beyond the limit. They may always take half of it: with less, other tables have exceeded the limit already, and
+    /// each access would cost a page fault.
     ///
-    /// Three quarters of what mapped pages may take belong to the first pinned bytes, which are never released: of
-    /// vectors that are accessed in random order that is as good a choice as any, and the remaining quarter serves all
-    /// other pages until it is full again.
+    /// Three quarters of that share are the first bytes of vectors, which are pinned and never released: for random access,
+    /// any choice is equally good. The remaining quarter serves all other pages until it is full again.
     fn enforce(&self) {
         let Some(mappings) = self.mappings() else { return };
         if mappings.is_empty() {
@@ -162,7 +161,7 @@ impl Shared {
     }
 }
 
-/// Memory that vectors may take together before they spill to files. The default is unlimited.
+/// Total memory of vectors before they spill to files. The default is unlimited.
 #[derive(Debug, Clone, Default)]
 pub struct MemoryLimit {
     shared: Option<Arc<Shared>>,
@@ -196,12 +195,12 @@ impl MemoryLimit {
         Self { shared: self.shared.clone(), in_files: true }
     }
 
-    /// Returns true if vectors of so many bytes together exceed the memory for them.
+    /// Returns true if vectors of `bytes` bytes in total exceed their memory.
     pub fn is_tight(&self, bytes: usize) -> bool {
         self.shared.as_ref().is_some_and(|shared| bytes > shared.share())
     }
 
-    /// Returns unused memory to the system if vectors of so many bytes together exceed the memory for them.
+    /// Returns unused memory to the system if vectors of `bytes` bytes in total exceed their memory.
     pub fn trim_for(&self, bytes: usize) {
         if let Some(shared) = self.shared.as_ref().filter(|_| self.is_tight(bytes)) {
             shared.storage.trim();
@@ -258,9 +257,9 @@ impl Drop for End<'_> {
 
 /// Growable array, in memory or in a mapped file.
 ///
-/// Invariant: `start` is the first of `capacity` values, of which the first `len` are initialized. They belong to this
-/// list alone: to an allocation of the global allocator with the layout of `capacity` values (none where that is 0), or
-/// where there is a `mapping`, to it.
+/// Invariant: `start` is the first of `capacity` values, of which the first `len` are initialized. Only this vector accesses
+/// them: in `mapping`, if there is one, else in an allocation of the global allocator with the layout of `capacity` values
+/// (none for 0).
 pub struct SpillVec<T: Copy> {
     start: NonNull<T>,
     len: usize,
@@ -283,7 +282,7 @@ impl<T: Copy> SpillVec<T> {
     /// Reserves capacity for `more` values.
     ///
     /// # Errors
-    /// [`ErrorKind::Memory`]; of the system: the disk is full. The vector is unchanged.
+    /// [`ErrorKind::Memory`]; I/O errors: the disk is full. The vector is then unchanged.
     #[inline]
     pub fn reserve(&mut self, more: usize) -> Result<()> {
         if self.capacity - self.len < more {
@@ -305,7 +304,7 @@ impl<T: Copy> SpillVec<T> {
         }
     }
 
-    /// Returns the layout of so many values.
+    /// Returns the layout of `capacity` values.
     fn layout(capacity: usize) -> Result<Layout> {
         Layout::array::<T>(capacity).map_err(|_| Error::memory(capacity.saturating_mul(size_of::<T>())))
     }
@@ -321,7 +320,7 @@ impl<T: Copy> SpillVec<T> {
             // SAFETY: the size is not 0.
             unsafe { alloc(new) }
         } else {
-            // SAFETY: without a room the values are an allocation with the layout `old`; the new size is not 0, and
+            // SAFETY: without a mapping the values are an allocation with the layout `old`; the new size is not 0, and
             // `Layout::array` has checked that it does not overflow.
             unsafe { realloc(self.start.as_ptr().cast(), old, new.size()) }
         };
@@ -349,19 +348,19 @@ impl<T: Copy> SpillVec<T> {
             None => shared.storage.create(bytes)?,
         };
         let start: NonNull<T> = mapping.start().cast();
-        // Of what `Mapping` promises, the size is checked here, so that a mistake there is no mistake here.
+        // Size and alignment, which `Mapping` guarantees, are also checked here.
         if mapping.bytes() < bytes || !start.as_ptr().addr().is_multiple_of(PAGE) {
             return Err(ErrorKind::Internal("a mapped file that is too small".into()).into());
         }
         shared.add(&mapping, !self.memory.in_files);
         if self.mapping.is_none() {
-            // SAFETY: `len` values are initialized here (the invariant); the room has at least `capacity` ≥ `len`
-            // (checked above), it begins at a page, for which `grow` has checked the alignment of `T`, and is different
-            // memory.
+            // SAFETY: `len` values are initialized here (the invariant); the mapping has at least `capacity` ≥ `len`
+            // (checked above), begins at a page, for which `grow` has checked the alignment of `T`, and does not
+            // overlap.
             unsafe { std::ptr::copy_nonoverlapping(self.start.as_ptr(), start.as_ptr(), self.len) };
             self.forget();
         }
-        // Where the vector was in a file already, the new mapping begins with its content (`Mapping::grown`).
+        // If the vector was in a file already, the new mapping begins with its content (`Mapping::grown`).
         (self.start, self.capacity, self.mapping) = (start, capacity, Some(mapping));
         Ok(())
     }
@@ -372,7 +371,7 @@ impl<T: Copy> SpillVec<T> {
             self.count(self.bytes(), 0);
             if let Ok(layout) = Self::layout(self.capacity) {
                 if layout.size() > 0 {
-                    // SAFETY: without a room the values are an allocation with this layout.
+                    // SAFETY: without a mapping the values are an allocation with this layout.
                     unsafe { dealloc(self.start.as_ptr().cast(), layout) };
                 }
             }
@@ -380,7 +379,7 @@ impl<T: Copy> SpillVec<T> {
         (self.start, self.capacity) = (NonNull::dangling(), 0);
     }
 
-    /// Returns the bytes of its capacity.
+    /// Returns the capacity in bytes.
     pub fn bytes(&self) -> usize {
         self.capacity * size_of::<T>() // no overflow: there is an allocation or a file of this size
     }
@@ -412,8 +411,8 @@ impl<T: Copy> SpillVec<T> {
     pub fn extend(&mut self, values: impl ExactSizeIterator<Item = T>) -> Result<()> {
         self.reserve(values.len())?;
         values.take(self.capacity - self.len).for_each(|value| {
-            // SAFETY: `take` gives at most as many values as the capacity exceeds the length, whatever the iterator
-            // says of its length, and each adds one to the length.
+            // SAFETY: `take` yields at most as many values as the capacity exceeds the length, whatever length the
+            // iterator reports, and each adds one to the length.
             unsafe { self.start.add(self.len).write(value) };
             self.len += 1;
         });
@@ -491,7 +490,7 @@ impl<T: Copy> Deref for SpillVec<T> {
     #[inline(always)]
     fn deref(&self) -> &[T] {
         // SAFETY: the first `len` values are initialized and belong to the vector (its invariant), which is borrowed as
-        // long as the slice; `start` is aligned and not null also where there are none.
+        // long as the slice; `start` is aligned and not null even without values.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.len) }
     }
 }

@@ -18,13 +18,13 @@ pub fn char_len(lead: u8) -> usize {
     }
 }
 
-/// Bytes that are written at once.
+/// Bytes of one write.
 const STEP: usize = 16;
 
-/// Bytes of room that are asked for before it is known how many there will be.
+/// Maximum initial capacity in bytes.
 const MOST_AT_ONCE: usize = 1 << 28;
 
-/// Room for the UTF-8 of so many characters, at least of most texts.
+/// Returns a buffer with capacity for the UTF-8 of `points` characters of most texts.
 pub fn room_for(points: usize) -> Vec<u8> {
     buffer_pool::TEXTS.take((3 * points).min(MOST_AT_ONCE) + STEP)
 }
@@ -65,8 +65,8 @@ mod x86 {
 
     use super::{plain, STEP};
 
-    /// Of four characters, low bits: which have more than one byte; high bits: which have three. Where the bytes of the
-    /// text are, and how many.
+    /// Shuffle and number of bytes for four characters. Index, low bits: characters of more than one byte; high bits: of
+    /// three.
     static SHUFFLES: [([u8; STEP], u8); 256] = shuffles();
 
     const fn shuffles() -> [([u8; STEP], u8); 256] {
@@ -91,17 +91,17 @@ mod x86 {
 
     #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
     pub(super) fn append(points: &[u32], out: &mut Vec<u8>) -> bool {
-        out.reserve(super::most_bytes(points.len())); // often there is room; of a slice of u32 it does not overflow
+        out.reserve(super::most_bytes(points.len())); // usually a no-op; does not overflow for a slice of u32
         let (sixteens, rest) = points.as_chunks::<16>();
-        // A character takes at most four bytes. So before each call there is spare capacity for four bytes of each
-        // character that is left, and for `STEP` more.
+        // A character takes at most four bytes, so before each call there is spare capacity for four bytes of each
+        // remaining character, and for `STEP` more.
         for sixteen in sixteens {
-            // SAFETY: the spare capacity is that of the points that are left, of which these are the first.
+            // SAFETY: the spare capacity suffices for the remaining points, of which these are the first.
             if unsafe { !append_ascii(sixteen, out) && !append_any(sixteen, out) } {
                 return false;
             }
         }
-        // SAFETY: likewise; these are all that are left.
+        // SAFETY: likewise; these are all remaining points.
         unsafe { append_any(rest, out) }
     }
 

@@ -15,40 +15,39 @@ use hashbrown::HashMap;
 use crate::error::{Error, Result};
 use crate::vocab::{Kind, Vocab};
 
-/// The unit a pretoken is cut into.
+/// Unit of initial symbols.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Level {
-    /// 256 possible units; any bytes can be encoded.
+    /// Bytes: any text can be encoded.
     Byte,
-    /// Unicode scalar values; what training never saw has no id.
+    /// Unicode scalar values: characters that training did not see have no id.
     Char,
 }
 
 /// Marking of the end of a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EndOfWord {
-    /// Not at all.
+    /// No mark.
     None,
-    /// By a symbol of its own after the last unit.
+    /// A separate symbol after the last unit.
     Symbol,
-    /// By a mark glued to the last unit: the unit at the end of a word is another symbol than the same unit inside.
+    /// A suffix of the last unit, which differs as a symbol from the same unit inside a word.
     Suffix,
 }
 
-/// One initial symbol, as training counts it: a unit, and whether the mark is part of it. The mark alone is `unit:
-/// None`.
+/// An initial symbol as counted by training: a unit with or without the mark. The mark alone is `unit: None`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Symbol {
-    /// A byte's value or a character's code point.
+    /// Value of a byte, or code point of a character.
     pub unit: Option<u32>,
-    /// The end-of-word mark is glued to it, or is all of it.
+    /// True with the end-of-word mark, and for the mark alone.
     pub ends_word: bool,
-    /// It is not the first of its pretoken, where that makes it another symbol.
+    /// True for a symbol inside of a pretoken, if that differs from the first one.
     pub inside: bool,
 }
 
 impl Symbol {
-    /// The bytes of its unit (none for the mark alone).
+    /// Appends the bytes of the unit (none for the mark alone).
     pub fn content(self, level: Level, out: &mut Vec<u8>) {
         match (level, self.unit) {
             (_, None) => {}
@@ -62,10 +61,10 @@ impl Symbol {
     }
 }
 
-/// Calls `each` with every initial symbol of `pretoken`, in order, and its byte offset.
+/// Calls `each` with the initial symbols of `pretoken`, in order, and their byte offsets.
 ///
 /// # Errors
-/// Whatever `each` returns; at character level also [`Error::text`] where `pretoken` is not UTF-8.
+/// Errors of `each`; at character level [`Error::text`] if `pretoken` is not UTF-8.
 pub fn for_each_symbol(
     pretoken: &[u8],
     level: Level,
@@ -103,10 +102,10 @@ fn single_char(content: &[u8]) -> Option<char> {
 /// No entry.
 pub const NO_ID: u32 = u32::MAX;
 
-/// `▁`, what SentencePiece and its descendants write for a space.
+/// `▁`, the substitute for a space in SentencePiece and its descendants.
 pub const WORD_START: char = '\u{2581}';
 
-/// byte -> the entry that is spelled for it, `<0x0A>`; None where no entry is.
+/// Returns byte -> byte-fallback entry, `<0x0A>`; None without any such entry.
 pub fn byte_entries(vocab: &Vocab) -> Option<Box<[u32; 256]>> {
     let mut ids = Box::new([NO_ID; 256]);
     for (id, kind, content) in vocab.iter() {
@@ -119,7 +118,7 @@ pub fn byte_entries(vocab: &Vocab) -> Option<Box<[u32; 256]>> {
     ids.iter().any(|&id| id != NO_ID).then_some(ids)
 }
 
-/// The ids of all bytes of a text; None where one is missing.
+/// Returns the ids of all bytes of a text; None if one is missing.
 pub fn spell_in_bytes<'a>(ids: &'a [u32; 256], text: &'a [u8]) -> Option<impl Iterator<Item = u32> + 'a> {
     let spelled = || text.iter().map(|&byte| ids[usize::from(byte)]);
     spelled().all(|id| id != NO_ID).then(spelled)
@@ -133,23 +132,23 @@ fn hex(digit: u8) -> Option<u8> {
     }
 }
 
-/// The ids of the initial symbols.
+/// Ids of the initial symbols.
 #[derive(Debug, Clone)]
 pub struct Alphabet {
-    /// The unit.
+    /// Unit.
     pub level: Level,
-    /// The end of a word.
+    /// End-of-word marking.
     pub end: EndOfWord,
-    bytes: [[u32; 256]; 2], // [glued to the mark?][byte] -> id
+    bytes: [[u32; 256]; 2], // [with the mark][byte] -> id
     chars: HashMap<(char, bool), u32>,
     mark: u32,
     unk: Option<u32>,
     unknown: UnknownSymbol,
-    inside: HashMap<(char, bool), u32>, // with a prefix: the symbols that are not the first of a pretoken
+    inside: HashMap<(char, bool), u32>, // with a prefix: symbols inside of a pretoken
     prefix: Option<Box<str>>,
 }
 
-/// Handling of characters without a symbol, beyond the unknown token.
+/// Handling of characters without a symbol, in addition to the unknown token.
 #[derive(Debug, Clone, Default)]
 struct UnknownSymbol {
     fused: bool,
@@ -158,7 +157,7 @@ struct UnknownSymbol {
 }
 
 impl Alphabet {
-    /// An alphabet without symbols; unknown characters become `unk` where it is given.
+    /// Creates an empty alphabet; unknown characters become `unk`, if given.
     pub fn new(level: Level, end: EndOfWord, unk: Option<u32>) -> Self {
         Self {
             level,
@@ -173,29 +172,28 @@ impl Alphabet {
         }
     }
 
-    /// The ids of all bytes inside a pretoken, where every byte has one.
+    /// Returns the ids of all bytes inside a pretoken, if every byte has one.
     pub fn bytes(&self) -> Option<&[u32; 256]> {
         self.bytes[0].iter().all(|&id| id != NO_ID).then_some(&self.bytes[0])
     }
 
-    /// Neighboring unknown characters are one token.
+    /// Fuses adjacent unknown characters into one token.
     pub fn fusing_unknown(mut self, fused: bool) -> Self {
         self.unknown.fused = fused;
         self
     }
 
-    /// Unknown characters are no symbols, and their neighbors are neighbors (training, where Hugging Face limits the
-    /// alphabet).
+    /// Removes unknown characters, so that their neighbors become adjacent (training with Hugging Face's alphabet limit).
     pub fn dropping_unknown(mut self, dropped: bool) -> Self {
         self.unknown.dropped = dropped;
         self
     }
 
-    /// Unknown characters become the entries `<0x0A>` of their bytes, where all of them are entries.
+    /// Replaces unknown characters by byte-fallback entries, `<0x0A>`, if all of their bytes have one.
     ///
     /// # Errors
-    /// [`Error::config`] together with an end-of-word suffix, a prefix, or units that are bytes and incomplete: what
-    /// these mean together is nowhere written.
+    /// [`Error::config`] together with an end-of-word suffix, a prefix, or an incomplete byte alphabet: these combinations
+    /// are not specified.
     pub fn with_byte_fallback(mut self, vocab: &Vocab) -> Result<Self> {
         if self.level == Level::Byte {
             return match self.bytes[0].contains(&NO_ID) {
@@ -212,7 +210,7 @@ impl Alphabet {
         Ok(self)
     }
 
-    /// Symbols inside a pretoken are the entries that begin with `prefix`.
+    /// Sets the prefix of symbols inside a pretoken.
     ///
     /// # Errors
     /// [`Error::config`] at byte level.
@@ -233,17 +231,17 @@ impl Alphabet {
         Ok(self)
     }
 
-    /// Returns true if every character without a symbol becomes its bytes.
+    /// Returns true if all characters without a symbol become bytes.
     pub fn spells_unknown(&self) -> bool {
         self.unknown.bytes.as_ref().is_some_and(|ids| !ids.contains(&NO_ID))
     }
 
-    /// Prefix of symbols inside a pretoken.
+    /// Returns the prefix of symbols inside a pretoken.
     pub fn prefix(&self) -> &str {
         self.prefix.as_deref().unwrap_or_default()
     }
 
-    /// The alphabet of a vocabulary: its entries of one unit, and the mark.
+    /// Creates the alphabet of a vocabulary: its entries of one unit, and the mark.
     pub fn of(vocab: &Vocab, level: Level, end: EndOfWord, unk: Option<u32>) -> Self {
         let mut alphabet = Self::new(level, end, unk);
         for (id, kind, content) in vocab.iter() {
@@ -266,7 +264,7 @@ impl Alphabet {
         alphabet
     }
 
-    /// Gives `symbol` an id.
+    /// Sets the id of a symbol.
     pub fn insert(&mut self, symbol: Symbol, id: u32) {
         if let (true, Some(c)) = (symbol.inside, symbol.unit.and_then(char::from_u32)) {
             self.prefix.get_or_insert_default();
@@ -284,12 +282,12 @@ impl Alphabet {
         }
     }
 
-    /// Substitute for an unknown character.
+    /// Returns the substitute for an unknown character.
     pub fn unk(&self) -> Option<u32> {
         self.unk
     }
 
-    /// The id of a symbol.
+    /// Returns the id of a symbol.
     #[inline]
     pub fn id(&self, symbol: Symbol) -> Option<u32> {
         let id = match (self.level, symbol.unit) {
@@ -312,7 +310,7 @@ impl Alphabet {
         single_char(content.strip_prefix(self.prefix.as_deref()?.as_bytes())?)
     }
 
-    /// Gives the entry `id` its symbol, if it is one unit.
+    /// Inserts the symbol of an entry, if it is one unit.
     pub fn insert_entry(&mut self, id: u32, content: &[u8]) {
         if let Some(c) = self.unit_inside(content) {
             self.inside.insert((c, false), id);
@@ -327,10 +325,10 @@ impl Alphabet {
         }
     }
 
-    /// Appends the ids of the initial symbols of `pretoken` to `out`, and where each begins to `starts`.
+    /// Appends the ids of the initial symbols of `pretoken` to `out`, and their offsets to `starts`.
     ///
     /// # Errors
-    /// [`Error::text`] at a unit without an id, if there is no substitute.
+    /// [`Error::text`] for a unit without an id and without a substitute.
     pub fn symbols(&self, pretoken: &[u8], out: &mut Vec<u32>, starts: Option<&mut Vec<usize>>) -> Result<()> {
         let plain = !self.unknown.fused && self.unknown.bytes.is_none() && self.prefix.is_none();
         if !plain || starts.is_some() {
@@ -353,7 +351,7 @@ impl Alphabet {
             starts.push(at);
             at += len;
         };
-        let mut run = None; // (id, bytes) of the present run of unknown characters
+        let mut run = None; // (id, bytes) of the current run of unknown characters
         for_each_symbol(pretoken, self.level, self.end, |symbol, offset| {
             let mut spelling = [0; 4];
             let spelling: &[u8] = match (self.level, symbol.unit.and_then(char::from_u32)) {

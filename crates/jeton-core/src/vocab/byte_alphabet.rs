@@ -21,7 +21,7 @@ const fn table() -> [u16; 256] {
 
 static TO_CHAR: [u16; 256] = table();
 
-/// Character → byte, or something that is none.
+/// Character → byte, or a larger value.
 static TO_BYTE: [u16; 324] = back();
 
 const fn back() -> [u16; 324] {
@@ -50,10 +50,10 @@ pub fn spell(bytes: &[u8], out: &mut String) {
     out.extend(bytes.iter().map(|&byte| stand_in(byte)));
 }
 
-/// Reads a spelling back into `out`.
+/// Appends the bytes of a spelling to `out`.
 ///
 /// # Errors
-/// The first character that spells no byte.
+/// The first character outside of the alphabet.
 pub fn read(spelling: &str, out: &mut Vec<u8>) -> Result<(), char> {
     for c in spelling.chars() {
         out.push(byte(c).ok_or(c)?);
@@ -61,7 +61,7 @@ pub fn read(spelling: &str, out: &mut Vec<u8>) -> Result<(), char> {
     Ok(())
 }
 
-/// Appends the bytes that a text in the byte alphabet spells; a character that spells no byte is itself, in UTF-8.
+/// Appends the bytes of a spelling; characters outside of the alphabet are appended as UTF-8.
 pub fn push_bytes(spelling: &str, out: &mut Vec<u8>) {
     for c in spelling.chars() {
         match byte(c) {

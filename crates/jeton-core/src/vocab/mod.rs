@@ -24,15 +24,15 @@ use crate::util::hash::Hash;
 pub enum Kind {
     /// No token has this id.
     Hole = 0,
-    /// An entry of the model.
+    /// Entry of the model.
     Token = 1,
-    /// An entry of the model that ends a word: it decodes to its content and a space.
+    /// Entry of the model that ends a word; decodes to its content and a space.
     EndsWord = 2,
-    /// An added token that is vocabulary: always matched.
+    /// Added token that is not special: always matched.
     Added = 3,
-    /// A special token: matched only by permission.
+    /// Special token: matched only by permission.
     Special = 4,
-    /// An entry that merges may pass through and that is never the result (SentencePiece).
+    /// Unused piece, which merges may produce and which is split again (SentencePiece).
     Unused = 5,
     /// Byte-fallback entry, `<0x0A>`, which text does not match (SentencePiece).
     Byte = 6,
@@ -42,7 +42,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The kind with this number.
+    /// Returns the kind with this number.
     pub fn from_u8(number: u8) -> Option<Self> {
         const KINDS: [Kind; 8] = [
             Kind::Hole,
@@ -58,37 +58,37 @@ impl Kind {
     }
 }
 
-/// The bytes that training and files may spell out in one vocabulary. A merge that doubles its token each time would
-/// pass any memory; 1 GiB is a thousand times the largest vocabulary in use.
+/// Maximum total bytes of the contents of a vocabulary: merges that double a token each time would exceed any memory.
+/// 1 GiB is a thousand times the largest vocabulary in use.
 pub const MAX_BYTES: usize = 1 << 30;
 
-/// Highest id that may occur, a hundred times that of the largest vocabulary in use. Arrays are indexed by id, so a
-/// file of a few bytes with a huge id must not take gigabytes.
+/// Maximum id, a hundred times that of the largest vocabulary in use. Arrays are indexed by id, and a small file with a
+/// huge id must not take gigabytes.
 pub const MAX_ID: u32 = (1 << 24) - 1;
 
-/// Entries of a vocabulary in the making, in any order, with their contents in one piece.
+/// Entries of a vocabulary under construction, in any order, with concatenated contents.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct List {
     contents: Vec<u8>,
-    rows: Vec<(u32, Kind, usize)>, // id, kind, where in `contents` its own ends
+    rows: Vec<(u32, Kind, usize)>, // (id, kind, end of its content in `contents`)
 }
 
 impl List {
-    /// With room for so many entries of a few bytes.
+    /// Creates a list with capacity for `num_entries` short entries.
     pub fn with_capacity(num_entries: usize) -> Self {
         Self { contents: Vec::with_capacity(num_entries * 8), rows: Vec::with_capacity(num_entries) }
     }
 
-    /// One more.
+    /// Appends an entry.
     pub fn push(&mut self, id: u32, kind: Kind, content: &[u8]) {
         self.contents.extend_from_slice(content);
         self.rows.push((id, kind, self.contents.len()));
     }
 
-    /// One more, whose content `write` appends; returns that content.
+    /// Appends an entry, whose content `write` appends; returns the content.
     ///
     /// # Errors
-    /// What `write` returns; the list is as it was then.
+    /// Errors of `write`, after which the list is unchanged.
     pub fn push_with<E>(
         &mut self,
         id: u32,
@@ -104,35 +104,35 @@ impl List {
         Ok(&self.contents[start..])
     }
 
-    /// Entries.
+    /// Returns the number of entries.
     pub fn len(&self) -> usize {
         self.rows.len()
     }
 
-    /// There are none.
+    /// Returns true if there are no entries.
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
 
-    /// The entry at a place of the list, which must have as many.
+    /// Returns the entry at an index below the length.
     pub fn at(&self, place: usize) -> (u32, Kind, &[u8]) {
         let (id, kind, end) = self.rows[place];
         let start = place.checked_sub(1).map_or(0, |before| self.rows[before].2);
         (id, kind, &self.contents[start..end])
     }
 
-    /// All of them.
+    /// Iterates over the entries.
     pub fn iter(&self) -> impl Iterator<Item = (u32, Kind, &[u8])> + Clone {
         let starts = std::iter::once(0).chain(self.rows.iter().map(|row| row.2));
         self.rows.iter().zip(starts).map(|(&(id, kind, end), start)| (id, kind, &self.contents[start..end]))
     }
 
-    /// The highest id plus one.
+    /// Returns the highest id plus one.
     pub fn next_id(&self) -> u32 {
         self.rows.iter().map(|row| row.0.saturating_add(1)).max().unwrap_or(0)
     }
 
-    /// Another kind for those of which `wanted` says so.
+    /// Changes the kind of the entries for which `wanted` returns true.
     pub fn change_kinds(&mut self, kind: Kind, wanted: impl Fn(u32, Kind) -> bool) {
         self.rows.iter_mut().filter(|row| wanted(row.0, row.1)).for_each(|row| row.1 = kind);
     }
@@ -153,7 +153,7 @@ impl<C: AsRef<[u8]>> FromIterator<(u32, Kind, C)> for List {
     }
 }
 
-/// Set in a start where the entry does not simply decode to its content: a hole, a special token, the end of a word.
+/// Flag of a start: the entry does not simply decode to its content (a gap, a special token, the end of a word).
 const ODD: u32 = 1 << 31;
 
 /// Range of the content of an entry.
@@ -164,13 +164,13 @@ pub struct ContentRange {
 }
 
 impl ContentRange {
-    /// Its bytes.
+    /// Returns the length in bytes.
     #[inline(always)]
     pub fn len(self) -> usize {
         ((self.end & !ODD) - (self.start & !ODD)) as usize
     }
 
-    /// It has none.
+    /// Returns true if the content is empty.
     pub fn is_empty(self) -> bool {
         self.len() == 0
     }
@@ -187,11 +187,11 @@ impl ContentRange {
     }
 }
 
-/// id ↔ bytes.
+/// Vocabulary: id ↔ bytes.
 #[derive(Debug, Clone, Default)]
 pub struct Vocab {
-    arena: Vec<u8>,   // and as many bytes more as may be read at once
-    starts: Vec<u32>, // id -> start in arena, and whether it is odd; one more at the end
+    arena: Vec<u8>,   // with padding for reads of fixed length
+    starts: Vec<u32>, // id -> start in arena, with the flag ODD; and the end
     kinds: Vec<Kind>,
     table: HashTable<u32>, // ids of model entries, by content
     num_tokens: usize,
@@ -202,11 +202,11 @@ impl Vocab {
     /// Readable bytes from the start of any content.
     pub const PADDING: usize = 16;
 
-    /// A vocabulary from `(id, kind, content)` in any order.
+    /// Builds a vocabulary from `(id, kind, content)` in any order.
     ///
     /// # Errors
-    /// [`Error::config`] for an id given twice, an empty added token, two ordinary entries with one content, an id over
-    /// [`MAX_ID`], or contents over [`MAX_BYTES`] in all.
+    /// [`Error::config`] for a duplicate id, an empty added token, two ordinary entries with one content, an id over
+    /// [`MAX_ID`], or contents over [`MAX_BYTES`] in total.
     pub fn new<'a>(entries: impl IntoIterator<Item = (u32, Kind, &'a [u8])>) -> Result<Self> {
         let mut entries: Vec<_> = entries.into_iter().filter(|entry| entry.1 != Kind::Hole).collect();
         entries.sort_by_key(|&(id, _, _)| id);
@@ -219,9 +219,9 @@ impl Vocab {
         Ok(vocab)
     }
 
-    /// Room for everything at once: growing step by step would hash every entry again and again.
+    /// Reserves memory for all entries at once: growing would rehash all entries repeatedly.
     fn reserve(&mut self, entries: &[(u32, Kind, &[u8])]) {
-        self.table.reserve(entries.len(), |_| 0); // empty as yet, so nothing is hashed
+        self.table.reserve(entries.len(), |_| 0); // empty, so nothing is hashed
         self.arena.reserve(entries.iter().map(|entry| entry.2.len()).sum::<usize>().min(MAX_BYTES) + Self::PADDING);
         self.starts.reserve(entries.last().map_or(0, |entry| entry.0.min(MAX_ID) as usize + 1));
         self.kinds.reserve(self.starts.capacity());
@@ -242,7 +242,7 @@ impl Vocab {
             return Err(Error::config("the tokens of the vocabulary spell more than 1 GiB"));
         }
         let here = self.arena.len() as u32;
-        self.starts.pop(); // the end, where now something begins
+        self.starts.pop(); // the end, which becomes a start
         self.starts.resize(id as usize, here | ODD); // holes
         self.kinds.resize(id as usize, Kind::Hole);
         self.starts.push(if matches!(kind, Kind::Special | Kind::EndsWord) { here | ODD } else { here });
@@ -251,7 +251,7 @@ impl Vocab {
         self.kinds.push(kind);
         self.num_tokens += 1;
         if content.is_empty() && kind == Kind::Token {
-            return Ok(()); // Whisper's vocabulary has one: an id that no text has, and that decodes to nothing
+            return Ok(()); // Whisper's vocabulary has an empty entry, which is unreachable and decodes to nothing
         }
         if content.is_empty() && kind != Kind::EndsWord {
             return Err(Error::config(format!("the token with id {id} is empty")));
@@ -281,28 +281,28 @@ impl Vocab {
         self.hash.bytes(content) ^ u64::from(ends_word)
     }
 
-    /// Highest id plus one.
+    /// Returns the highest id plus one.
     pub fn len(&self) -> usize {
         self.kinds.len()
     }
 
-    /// There are no entries.
+    /// Returns true if there are no entries.
     pub fn is_empty(&self) -> bool {
         self.num_tokens == 0
     }
 
-    /// Entries.
+    /// Returns the number of entries.
     pub fn num_tokens(&self) -> usize {
         self.num_tokens
     }
 
-    /// Returns the kind of `id`; a hole also past the end.
+    /// Returns the kind of `id`; [`Kind::Hole`] past the end.
     #[inline]
     pub fn kind(&self, id: u32) -> Kind {
         self.kinds.get(id as usize).copied().unwrap_or(Kind::Hole)
     }
 
-    /// The content of `id`: empty for a hole.
+    /// Returns the content of `id`; empty for a gap.
     #[inline]
     pub fn content(&self, id: u32) -> &[u8] {
         self.place(id).map_or(&[], |place| self.at(place))
@@ -317,19 +317,19 @@ impl Vocab {
         }
     }
 
-    /// The content that lies there.
+    /// Returns the content of a range.
     #[inline(always)]
     pub fn at(&self, place: ContentRange) -> &[u8] {
         &self.arena[place.start()..place.start() + place.len()]
     }
 
-    /// Returns the bytes from there on, the content first.
+    /// Returns the bytes from the start of a range on.
     #[inline(always)]
     pub fn padded(&self, place: ContentRange) -> &[u8] {
         &self.arena[place.start()..place.start() + Self::PADDING]
     }
 
-    /// Appends what `id` adds to decoded text: its content, and a space where it ends a word.
+    /// Appends the bytes of `id` in decoded text: its content, and a space if it ends a word.
     pub fn write_decoded(&self, id: u32, out: &mut Vec<u8>) {
         out.extend_from_slice(self.content(id));
         if self.kind(id) == Kind::EndsWord {
@@ -337,28 +337,28 @@ impl Vocab {
         }
     }
 
-    /// A content of at most 16 bytes as a number, little-endian.
+    /// Returns a content of at most 16 bytes as a little-endian integer.
     #[inline(always)]
     pub fn number(&self, place: ContentRange) -> u128 {
         let all = self.padded(place).first_chunk().map_or(0, |&bytes| u128::from_le_bytes(bytes));
         all & u128::MAX.checked_shr(128 - 8 * place.len() as u32).unwrap_or(0)
     }
 
-    /// The model entry with this content.
+    /// Returns the model entry with this content.
     #[inline]
     pub fn find(&self, content: &[u8], ends_word: bool) -> Option<u32> {
         let same = |&id: &u32| same(self.content(id), content) && (self.kind(id) == Kind::EndsWord) == ends_word;
         self.table.find(self.key(content, ends_word), same).copied()
     }
 
-    /// All entries, by rising id.
+    /// Iterates over all entries, by ascending id.
     pub fn iter(&self) -> impl Iterator<Item = (u32, Kind, &[u8])> {
         let ids = 0..self.len() as u32;
         ids.map(|id| (id, self.kind(id), self.content(id))).filter(|entry| entry.1 != Kind::Hole)
     }
 }
 
-/// Compares two contents. Most are short, and to call a function for them takes longer than to compare.
+/// Compares two contents. Most are short, and a function call takes longer than the comparison.
 #[inline]
 fn same(one: &[u8], other: &[u8]) -> bool {
     let words = |content: &[u8]| content.first_chunk::<8>().copied().zip(content.last_chunk::<8>().copied());
@@ -372,7 +372,7 @@ fn same(one: &[u8], other: &[u8]) -> bool {
     }
 }
 
-/// Bytes for an error message.
+/// Formats bytes for an error message.
 pub fn show(bytes: &[u8]) -> String {
     const ENOUGH: usize = 60;
     let end = if bytes.len() > ENOUGH { ENOUGH } else { bytes.len() };

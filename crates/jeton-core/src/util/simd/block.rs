@@ -11,21 +11,20 @@ pub(crate) trait Block: Copy {
     type Proof: Copy;
 
     fn load(proof: Self::Proof, bytes: &[u8; 64]) -> Self;
-    /// The bytes that are `byte`.
+    /// Returns the bytes equal to `byte`.
     fn equal(self, byte: u8) -> u64;
-    /// The bytes from `low` to `high`, which are both ASCII or both not.
+    /// Returns the bytes from `low` to `high`, which are both ASCII or both not.
     fn within(self, low: u8, high: u8) -> u64;
-    /// The bytes of characters that are not ASCII.
+    /// Returns the bytes beyond ASCII.
     fn wide(self) -> u64;
-    /// The bytes that have this bit.
+    /// Returns the bytes with this bit.
     fn having(self, bit: u8) -> u64;
 
     /// Writes the positions of the bits of a mask, counted from `base`, to the front of `places`. The rest is
     /// undefined.
     #[inline(always)]
     fn places(_: Self::Proof, mask: u64, base: u32, places: &mut [u32; 64]) {
-        // Always a few at once: how many there are is hard to predict, and a wrong guess costs more than the extra
-        // writes.
+        // Always several at once: their number is hard to predict, and a misprediction costs more than extra writes.
         let mut rest = mask;
         for eight in places.as_chunks_mut::<8>().0 {
             for place in eight {
@@ -51,7 +50,7 @@ const HIGH: u64 = each(0x80);
 const LOW: u64 = each(0x7F);
 
 impl PortableBlock {
-    /// One bit a byte, from the bytes' high bits.
+    /// Collects the high bits of the bytes.
     #[inline(always)]
     fn gather(self, high_bits: impl Fn(u64) -> u64) -> u64 {
         let mut mask = 0;

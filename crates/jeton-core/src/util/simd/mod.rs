@@ -97,7 +97,7 @@ macro_rules! dispatch {
 }
 pub(crate) use dispatch;
 
-/// Asks for a line of memory that will be read soon.
+/// Prefetches a cache line.
 #[inline(always)]
 pub(crate) fn prefetch<T>(place: &T) {
     #[cfg(target_arch = "x86_64")]

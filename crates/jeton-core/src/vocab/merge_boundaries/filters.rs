@@ -8,7 +8,7 @@ const BITS: u32 = 19;
 /// Mask of the left one of two characters of three bytes, in little-endian order.
 const FIRST: u64 = 0xFF_FFFF;
 
-/// Pairs of characters that some token has, as a filter.
+/// Bloom filter of the character pairs of tokens.
 #[derive(Debug, Clone)]
 pub struct MergeBoundaries {
     pairs: Box<[u64; 1 << (BITS - 6)]>,
@@ -16,7 +16,7 @@ pub struct MergeBoundaries {
     has_wholes: bool,
 }
 
-/// Boundaries between ASCII letters and other ASCII: byte -> bits [`LetterBoundaries::LETTER`] and the others.
+/// Boundaries between ASCII letters and other ASCII bytes: byte -> bits, [`LetterBoundaries::LETTER`] and others.
 #[derive(Debug, Clone)]
 pub struct LetterBoundaries([u8; 256]);
 
@@ -90,12 +90,12 @@ fn three(bytes: &[u8]) -> Option<u64> {
 }
 
 impl MergeBoundaries {
-    /// Builds the filter from the contents of all tokens. `wholes` are tokens that only a whole pretoken becomes: no
-    /// split may yield one.
+    /// Builds the filter from the contents of all tokens. `wholes` are tokens that match whole pretokens
+    /// only, so no split may yield one.
     pub fn new<'a>(tokens: impl Iterator<Item = &'a [u8]>, wholes: impl Iterator<Item = &'a [u8]>) -> Self {
         let mut boundaries = Self { pairs: Box::new([0; 1 << (BITS - 6)]), split: [0; 64], has_wholes: false };
         for token in tokens {
-            let mut before: Option<&[u8]> = None; // the last character, if all of it is there
+            let mut before: Option<&[u8]> = None; // the previous character, if complete
             let mut at = token.iter().position(|&byte| byte & 0xC0 != 0x80).unwrap_or(token.len());
             while at < token.len() {
                 let now = token.get(at..at + char_len(token[at]));

@@ -17,7 +17,7 @@ use crate::vocab::Vocab;
 /// Finder of split points for one vocabulary.
 #[derive(Debug, Clone)]
 pub struct SplitPoints {
-    alone: Box<[u64; 1 << 10]>, // bitmap of the characters up to U+FFFF that are parts of their own
+    alone: Box<[u64; 1 << 10]>, // bit set of the characters up to U+FFFF that are separate parts
     ascii: Vec<(u8, u8)>,       // the ASCII ones among these, as ranges
     boundaries: Option<(MergeBoundaries, LetterBoundaries)>,
     letters: Vec<(u8, u8)>, // of the letter boundaries, as ranges
@@ -62,8 +62,8 @@ impl SplitPoints {
         points
     }
 
-    /// The bounds of the parts of a text: 0, where each but the first starts, and where the last one ends. For a text
-    /// of more than `most` bytes those of some first parts.
+    /// Computes the bounds of the parts of a text: 0, the starts of the other parts, and the end of the last one. For a
+    /// text of more than `most` bytes, those of its first parts.
     pub fn bounds(&self, text: &[u8], most: usize, bounds: &mut Vec<u32>) {
         simd::dispatch!(
             simd::detected(),
@@ -76,7 +76,7 @@ impl SplitPoints {
     fn bounds_at<B: Block>(&self, proof: B::Proof, text: &[u8], most: usize, bounds: &mut Vec<u32>) {
         bounds.clear();
         bounds.push(0);
-        // Of the character before `at`: it is a `▁`; it is a part of its own; it has three bytes and is none.
+        // The character before `at` is a `▁`; is a separate part; has three bytes and is not.
         let (mut at, mut after_mark, mut after_alone, mut after_three) = (0, false, false, false);
         while at < text.len() && (at < most || bounds.len() == 1) {
             if let Some(step) = text.get(at..).and_then(|rest| rest.first_chunk::<66>()) {
@@ -99,7 +99,7 @@ impl SplitPoints {
                         bounds.push(at as u32 + starts.trailing_zeros());
                         starts &= starts - 1;
                     }
-                    // A `▁` may reach over the end.
+                    // A `▁` may extend beyond the block.
                     let len = if marks >> 62 == 0 { 64 } else { 66 - marks.leading_zeros() as usize };
                     after_mark = marks >> (len - 3) & 1 != 0;
                     after_alone = len == 64 && alone >> 63 != 0;
