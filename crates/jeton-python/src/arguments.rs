@@ -16,13 +16,13 @@ use pyo3::{ffi, intern};
 use crate::callback;
 use crate::error::{self, Fact, InvalidTextError};
 
-/// The byte offset of the first byte that is not UTF-8.
+/// Returns the offset of the first byte of invalid UTF-8.
 #[pyfunction]
 pub fn find_invalid_utf8(py: Python<'_>, data: &[u8]) -> Option<usize> {
     py.detach(|| std::str::from_utf8(data).err().map(|error| error.valid_up_to()))
 }
 
-/// A text the caller handed in; borrowed from the Python object, or from [`Wide`].
+/// A text of the caller, borrowed from the Python object or from [`Wide`].
 pub enum Text<'a> {
     /// `str`
     Str(&'a str),
@@ -42,7 +42,7 @@ impl<'a> Text<'a> {
         Err(PyTypeError::new_err(format!("a text is str or bytes, not {}", object.get_type().name()?)))
     }
 
-    /// Its bytes.
+    /// Returns the bytes.
     pub fn bytes(&self) -> &'a [u8] {
         match self {
             Text::Str(text) => text.as_bytes(),
@@ -50,7 +50,7 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// As the core takes it, which need not look whether a `str` is UTF-8.
+    /// Converts for the core, which need not validate the UTF-8 of a `str`.
     pub fn input(&self) -> Input<'a> {
         match self {
             Text::Str(text) => Input::from(*text),
@@ -58,7 +58,7 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// A core error about this text, with places in the caller's unit.
+    /// Converts a core error about this text, with positions in the caller's unit.
     pub fn error(&self, py: Python<'_>, error: Error) -> PyErr {
         error::to_python(py, error, |at| match self {
             Text::Str(text) => text.char_indices().take_while(|&(i, _)| i < at).count(),
@@ -67,11 +67,11 @@ impl<'a> Text<'a> {
     }
 }
 
-/// UTF-8 of strings that are not ASCII. Python's own would stay in memory as long as the strings.
+/// UTF-8 of strings that are not ASCII. Python's would be cached as long as the strings exist.
 #[derive(Default)]
 pub struct Wide {
     bytes: Vec<u8>,
-    spans: Vec<Option<Range<usize>>>, // of each text; None if it is not here, or holds half a character
+    spans: Vec<Option<Range<usize>>>, // of each text; None if it is not here, or has a surrogate
 }
 
 impl Drop for Wide {
@@ -80,14 +80,14 @@ impl Drop for Wide {
     }
 }
 
-/// Smallest string, in characters, that repays the overhead, in a batch and alone.
+/// Minimum characters of a string that repay the overhead, in a batch and alone.
 const WORTH_A_DETOUR: usize = 256;
 const LONG: usize = 1 << 14;
 
-/// Converts all strings for use on another thread.
+/// Minimum characters of a batch for which a second thread prefaults memory.
 const WORTH_A_THREAD: usize = 1 << 22;
 
-/// Characters that are copied at once, and fit the second cache.
+/// Characters that are copied at once; they fit the L2 cache.
 const STEP: usize = 1 << 15;
 
 impl Wide {
@@ -107,7 +107,7 @@ impl Wide {
         let mut bytes = utf8::room_for(total);
         let (mut done, mut has_help) = (0, threads == 1 || total < WORTH_A_THREAD);
         let spans = std::thread::scope(|scope| {
-            let mut help = None; // the thread that maps pages of `bytes`; ended before `bytes` may move
+            let mut help = None; // the thread that maps pages of `bytes`; joined before `bytes` may move
             let span = |text: Option<(&Bound<'_, PyString>, usize)>| -> PyResult<Option<Range<usize>>> {
                 let Some((text, len)) = text else { return Ok(None) };
                 let start = bytes.len();
@@ -124,10 +124,10 @@ impl Wide {
                     done += points.len();
                     if !has_help && done >= STEP {
                         has_help = true;
-                        let left = (total - done).saturating_mul(bytes.len()) / done; // if it goes on as it began
+                        let left = (total - done).saturating_mul(bytes.len()) / done; // extrapolated
                         let room = huge_pages::prefault_range(bytes.spare_capacity_mut(), left);
-                        // SAFETY: `bytes` outlives the scope, which waits for the thread; it grows in `append` only,
-                        // and where that may be, the thread was waited for above.
+                        // SAFETY: `bytes` outlives the scope, which joins the thread; it only grows in `append`, and if
+                        // it may grow, the thread was joined above.
                         let touch = move || unsafe { huge_pages::prefault(room) };
                         help = std::thread::Builder::new().spawn_scoped(scope, touch).ok();
                     }
@@ -139,7 +139,7 @@ impl Wide {
         Ok(Self { bytes, spans })
     }
 
-    /// The texts, of which this was made.
+    /// Returns the texts from which this was built.
     pub fn texts<'a>(&'a self, objects: &'a [Bound<'_, PyAny>]) -> PyResult<Vec<Text<'a>>> {
         let text = |(index, (object, span)): (usize, (&'a Bound<'_, PyAny>, &Option<Range<usize>>))| {
             let text = self.text(object, span.as_ref());
@@ -148,7 +148,7 @@ impl Wide {
         objects.iter().zip(&self.spans).enumerate().map(text).collect()
     }
 
-    /// One text, which it takes first, if it is long.
+    /// Converts one text, if it is long, and returns it.
     pub fn one<'a>(&'a mut self, object: &'a Bound<'_, PyAny>, threads: usize) -> PyResult<Text<'a>> {
         if object.cast::<PyString>().ok().map_or(Ok(0), num_code_points)? >= LONG {
             *self = Self::of(object.py(), std::slice::from_ref(object), threads)?;
@@ -158,35 +158,35 @@ impl Wide {
 
     fn text<'a>(&'a self, object: &'a Bound<'_, PyAny>, span: Option<&Range<usize>>) -> PyResult<Text<'a>> {
         match span {
-            // SAFETY: `utf8::append` wrote it, and its ends are between characters.
+            // SAFETY: `utf8::append` wrote it, and its ends are character boundaries.
             Some(span) => Ok(Text::Str(unsafe { str::from_utf8_unchecked(&self.bytes[span.clone()]) })),
             None => Text::of(object),
         }
     }
 }
 
-/// The code points of a string's data. `len()` would ask the `__len__` of a subclass, which may say anything.
+/// Returns the number of code points of a string. `len()` would call the `__len__` of a subclass.
 fn num_code_points(text: &Bound<'_, PyString>) -> PyResult<usize> {
-    // SAFETY: the string is one, by its type; the reference keeps it alive.
+    // SAFETY: the object is a string, by its type; the reference keeps it alive.
     let len = unsafe { ffi::PyUnicode_GetLength(text.as_ptr()) };
     usize::try_from(len).map_err(|_| PyErr::fetch(text.py()))
 }
 
-/// Copies the code points `from..from + points.len()` of a string that has `len` of them.
+/// Copies the code points `from..from + points.len()` of a string of `len` code points.
 fn copy_points(text: &Bound<'_, PyString>, len: usize, from: usize, points: &mut [u32]) -> PyResult<()> {
     let (py, size) = (text.py(), points.len() as ffi::Py_ssize_t);
     let part = if points.len() == len {
         text.clone()
     } else {
         let from = from as ffi::Py_ssize_t;
-        // SAFETY: the string is one, by its type. Any range will do: what lies beyond its end is cut off. The result is
-        // a new reference, or null with an exception set.
+        // SAFETY: the object is a string, by its type. Any range is valid: it is clamped to the length. The result is a
+        // new reference, or null with an exception set.
         unsafe {
             Bound::from_owned_ptr_or_err(py, ffi::PyUnicode_Substring(text.as_ptr(), from, from + size))?.cast_into()?
         }
     };
-    // SAFETY: the string is one, by its type, and `points` can be written for `size` code points. If the part has more,
-    // this is an error.
+    // SAFETY: the object is a string, by its type, and `points` is writable for `size` code points. A longer part is an
+    // error.
     let copied = unsafe { ffi::PyUnicode_AsUCS4(part.as_ptr(), points.as_mut_ptr(), size, 0) };
     if copied.is_null() {
         return Err(PyErr::fetch(py));
@@ -206,7 +206,7 @@ fn surrogate(py: Python<'_>, error: PyErr) -> PyErr {
     error::make::<InvalidTextError>(py, message, &[("position", Fact::Number(at))])
 }
 
-/// The ids of a list.
+/// Converts a list of ids.
 ///
 /// # Errors
 /// `OverflowError` for an integer beyond u32, `TypeError` for other types.
@@ -219,17 +219,17 @@ pub fn ids(list: &Bound<'_, PyList>) -> PyResult<Vec<u32>> {
     Ok(ids)
 }
 
-/// The value of an `int`, if a u32 holds it.
+/// Returns the value of an `int`, if it fits u32.
 fn small(integer: &Bound<'_, PyAny>) -> Option<u32> {
-    // SAFETY: any object will do: one that is no `int` is an error, which comes back as -1.
+    // SAFETY: any object is valid: for one that is not an `int`, the result is -1 with an exception set.
     let value = unsafe { ffi::PyLong_AsLongLong(integer.as_ptr()) };
     if value == -1 {
-        drop(PyErr::take(integer.py())); // an overflow, or nothing
+        drop(PyErr::take(integer.py())); // an overflow, or none
     }
     u32::try_from(value).ok()
 }
 
-/// Converts an object that is no `int`: one of NumPy's integers, for example.
+/// Converts an object that is not an `int`, such as an integer of NumPy.
 fn integer<'py>(position: usize, item: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     callback::index(item).or_else(|failed| {
         if !failed.is_instance_of::<PyTypeError>(item.py()) {
@@ -242,7 +242,7 @@ fn integer<'py>(position: usize, item: &Bound<'py, PyAny>) -> PyResult<Bound<'py
     })
 }
 
-/// `None`, `"all"`, `"raise"` or a list of ids.
+/// Converts `None`, `"all"`, `"raise"` or a list of ids.
 pub fn permission(object: &Bound<'_, PyAny>) -> PyResult<Permission> {
     if object.is_none() {
         return Ok(Permission::None);
@@ -257,7 +257,7 @@ pub fn permission(object: &Bound<'_, PyAny>) -> PyResult<Permission> {
     Ok(Permission::Only(object.extract()?))
 }
 
-/// A pretokenizer from a name or, with `is_regex`, from a pattern.
+/// Creates a pretokenizer from a name or, with `is_regex`, from a regex.
 pub fn pretokenizer(py: Python<'_>, pattern: &str, is_regex: bool) -> PyResult<Pretokenizer> {
     let made = if is_regex {
         Pretokenizer::regex(pattern)

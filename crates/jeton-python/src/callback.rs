@@ -15,7 +15,7 @@ use pyo3::ffi::{self, PyObject};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
-/// Blocks the thread for ever when it is dropped.
+/// Blocks the thread forever when dropped.
 struct BlockOnUnwind;
 
 impl Drop for BlockOnUnwind {
@@ -30,41 +30,41 @@ fn block() -> ! {
     }
 }
 
-/// Runs `work` attached to the interpreter. Blocks for ever where the interpreter is being finalized, or gone.
+/// Runs `work` attached to the interpreter. Blocks forever if the interpreter is being finalized, or gone.
 pub fn attached<R>(work: impl FnOnce(Python<'_>) -> R) -> R {
     Python::try_attach(work).unwrap_or_else(|| block())
 }
 
-/// `callable(*args)`, where the call may run Python code.
+/// Calls `callable(*args)`, which may run Python code.
 ///
 /// # Errors
 /// Errors of the callable.
 pub fn call<'py>(callable: &Bound<'py, PyAny>, args: &Bound<'py, PyTuple>) -> PyResult<Bound<'py, PyAny>> {
     type Declared = unsafe extern "C" fn(*mut PyObject, *mut PyObject) -> *mut PyObject;
     type Unwinding = unsafe extern "C-unwind" fn(*mut PyObject, *mut PyObject) -> *mut PyObject;
-    // SAFETY: the two types differ only in whether the function may unwind, and so have the same ABI. `black_box` keeps
-    // the compiler from seeing the declaration, from which it would conclude that no landing pad is needed.
+    // SAFETY: the two types differ only in whether the function may unwind, so they have the same ABI. `black_box` hides
+    // the declaration from the compiler, which would otherwise omit the landing pad.
     let function = unsafe { transmute::<Declared, Unwinding>(black_box(ffi::PyObject_CallObject as Declared)) };
     let guard = BlockOnUnwind;
-    // SAFETY: both are objects that the caller's references keep alive, `args` a tuple; a `Bound` proves that this
-    // thread is attached.
+    // SAFETY: the caller's references keep both objects alive, `args` is a tuple, and a `Bound` proves that this thread
+    // is attached.
     let result = unsafe { function(callable.as_ptr(), args.as_ptr()) };
     forget(guard);
     // SAFETY: a new reference, or null with an exception set.
     unsafe { Bound::from_owned_ptr_or_err(callable.py(), result) }
 }
 
-/// `operator.index(object)`, where that may run Python code.
+/// Calls `operator.index(object)`, which may run Python code.
 ///
 /// # Errors
-/// What `__index__` raises, or `TypeError`.
+/// Exceptions of `__index__`, or `TypeError`.
 pub fn index<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     type Declared = unsafe extern "C" fn(*mut PyObject) -> *mut PyObject;
     type Unwinding = unsafe extern "C-unwind" fn(*mut PyObject) -> *mut PyObject;
     // SAFETY: as in `call`.
     let function = unsafe { transmute::<Declared, Unwinding>(black_box(ffi::PyNumber_Index as Declared)) };
     let guard = BlockOnUnwind;
-    // SAFETY: an object that the caller's reference keeps alive; a `Bound` proves that this thread is attached.
+    // SAFETY: the caller's reference keeps the object alive; a `Bound` proves that this thread is attached.
     let result = unsafe { function(object.as_ptr()) };
     forget(guard);
     // SAFETY: a new reference, or null with an exception set.

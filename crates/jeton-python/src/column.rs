@@ -10,7 +10,7 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::PyMemoryView;
 
-/// A view of integers, little-endian, that can be written. They live as long as something looks at them.
+/// Returns a writable view of little-endian integers, which exist as long as any view of them.
 pub fn view(py: Python<'_>, integers: impl Into<Column>) -> PyResult<Bound<'_, PyMemoryView>> {
     PyMemoryView::from(Bound::new(py, integers.into())?.as_any())
 }
@@ -19,7 +19,7 @@ pub fn view(py: Python<'_>, integers: impl Into<Column>) -> PyResult<Bound<'_, P
 #[pyclass(module = "jeton._core")]
 pub struct Column(Integers);
 
-/// Smallest number of ids of which untouched capacity is returned to the system.
+/// Minimum number of ids of which untouched capacity is returned to the system.
 const LARGE: usize = 1 << 19;
 
 enum Integers {
@@ -29,7 +29,7 @@ enum Integers {
 
 impl From<Vec<u32>> for Column {
     fn from(mut ids: Vec<u32>) -> Self {
-        ids.iter_mut().for_each(|id| *id = id.to_le()); // nothing, on most machines
+        ids.iter_mut().for_each(|id| *id = id.to_le()); // a no-op on most machines
         if ids.capacity() - ids.len() > ids.len() / 4 && ids.capacity() < LARGE {
             ids.shrink_to_fit();
         }
@@ -44,11 +44,11 @@ impl From<Vec<i64>> for Column {
     }
 }
 
-/// Copies u32, little-endian, that another thread may change.
+/// Copies little-endian u32, which another thread may change.
 pub fn ids(py: Python<'_>, bytes: &PyBuffer<u8>) -> PyResult<Vec<u32>> {
     let mut ids = vec![0u32; bytes.item_count() / 4];
     let len = std::mem::size_of_val(&ids[..]);
-    // SAFETY: `len` is the size of `ids`, which is initialized, may hold any bytes, and is not used while `room` is.
+    // SAFETY: `len` is the size of `ids`, which is initialized, may have any bytes, and is not used while `room` is.
     let room = unsafe { std::slice::from_raw_parts_mut(ids.as_mut_ptr().cast::<u8>(), len) };
     bytes.copy_to_slice(py, room)?;
     ids.iter_mut().for_each(|id| *id = u32::from_le(*id));
@@ -66,7 +66,7 @@ impl Drop for Column {
 #[pymethods]
 impl Column {
     fn __len__(&self) -> usize {
-        // No slice of them is made here: NumPy may be writing to them.
+        // Creates no slice: NumPy may be writing to them.
         match &self.0 {
             Integers::Ids(ids) => ids.len() * size_of::<u32>(),
             Integers::Offsets(offsets) => offsets.len() * size_of::<i64>(),
@@ -74,7 +74,7 @@ impl Column {
     }
 
     /// # Safety
-    /// As CPython has it: `view` is where a buffer is to be described.
+    /// As in CPython: `view` is a buffer structure to fill.
     unsafe fn __getbuffer__(mut slf: PyRefMut<'_, Self>, view: *mut ffi::Py_buffer, flags: c_int) -> PyResult<()> {
         let len = slf.__len__() as ffi::Py_ssize_t;
         let start = match &mut slf.0 {
@@ -82,9 +82,9 @@ impl Column {
             Integers::Offsets(offsets) => offsets.as_mut_ptr().cast(),
         };
         // SAFETY: CPython passes a `view` to fill. The integers, `len` bytes from `start` on and all initialized, are
-        // neither moved nor freed while this object lives, and the view holds a reference to it. No reference to them
-        // is made after this: `as_mut_ptr` makes none, `__len__` reads the length alone, and `drop`, which hands them
-        // on, runs after the last view is released.
+        // neither moved nor freed while this object exists, and the view holds a reference to it. No reference to them
+        // is created after this: `as_mut_ptr` creates none, `__len__` reads only the length, and `drop`, which passes
+        // them on, runs after the last view is released.
         let failed = unsafe { ffi::PyBuffer_FillInfo(view, slf.as_ptr(), start, len, 0, flags) } != 0;
         if failed {
             return Err(PyErr::fetch(slf.py()));

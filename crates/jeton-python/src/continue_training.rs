@@ -16,7 +16,7 @@ use crate::run::Run;
 use crate::tokenizer::Tokenizer;
 use crate::vocabulary::Vocabulary;
 
-/// A tokenizer's tokens, by id.
+/// Tokens of a tokenizer, by id.
 struct TokenizerTokens<'a> {
     tokenizer: &'a jeton_core::tokenizer::Tokenizer,
     by_character: bool,
@@ -57,7 +57,7 @@ impl KnownTokens for TokenizerTokens<'_> {
     }
 }
 
-/// Rules from JSON; `None` is none.
+/// Reads rules from JSON; `None` for none.
 pub fn read_rules(py: Python<'_>, json: Option<&str>) -> PyResult<Option<NamedRule>> {
     json.map(NamedRule::from_json).transpose().map_err(|failed| error::plain(py, failed))
 }
@@ -72,7 +72,7 @@ pub fn rules_hold(py: Python<'_>, rules_json: &str, spellings: Vec<Vec<u8>>) -> 
 /// The vocabulary with the new entries, and the columns of the training log: pair counts, corpus tokens, tokens in use.
 type LearnedMore = (Vocabulary, Vec<u64>, Vec<u64>, Vec<u32>);
 
-/// Learns more merges, from the tokens that a tokenizer makes of the counted pretokens.
+/// Learns more merges, starting from the tokens of a tokenizer for the counted pretokens.
 #[pyfunction]
 #[pyo3(signature = (counts, tokenizer, vocabulary, *, tie_break, num_merges, min_frequency, by_character, rules_json, run))]
 #[allow(clippy::too_many_arguments)]

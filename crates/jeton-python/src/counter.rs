@@ -17,14 +17,14 @@ use crate::error;
 use crate::mmap::{self, Limit};
 use crate::signals::{self, SignalCheck};
 
-/// Memory for reading each run, and for writing.
+/// Buffer size for reading each run, and for writing.
 const BUFFER: usize = 1 << 17;
 
 /// Counts documents, batch by batch.
 #[pyclass(frozen, module = "jeton._core")]
 pub struct Counter(Mutex<Option<count::Counter>>);
 
-/// Distinct pretokens, their occurrences, and the bytes of these.
+/// (distinct pretokens, their occurrences, bytes of these).
 type DroppedColumns = (u64, u64, u64);
 
 fn finished() -> PyErr {
@@ -35,7 +35,7 @@ fn columns(dropped: Dropped) -> DroppedColumns {
     (dropped.distinct, dropped.occurrences, dropped.bytes)
 }
 
-/// A new file with a run; on the disk when this returns, where it has to outlive the process.
+/// Writes a run to a new file; a durable one is synced to disk.
 fn write_run<R>(
     path: &PathBuf,
     durable: bool,
@@ -46,7 +46,7 @@ fn write_run<R>(
     let mut buffered = writer.finish()?;
     buffered.flush()?;
     if durable {
-        buffered.get_ref().sync_all()?; // a disk that others write to takes a second for it
+        buffered.get_ref().sync_all()?; // takes up to a second on a busy disk
     }
     Ok(filled)
 }
@@ -60,7 +60,7 @@ fn read_runs(paths: &[PathBuf]) -> Result<Vec<Box<dyn Source + Send>>> {
     paths.iter().map(read).collect()
 }
 
-/// Runs on disk as one; what occurs less than `min_count` times is dropped.
+/// Merges runs on disk; drops pretokens with a count below `min_count`.
 #[pyfunction]
 #[pyo3(signature = (runs, path, min_count, durable = true))]
 pub fn merge_runs(
@@ -77,7 +77,7 @@ pub fn merge_runs(
     Ok(columns(done))
 }
 
-/// Runs `work` without the interpreter; it asks now and then whether to go on.
+/// Runs `work` without the GIL, with cancellation checks.
 pub fn run_with_signals<R: Send>(
     py: Python<'_>,
     work: impl FnOnce(&dyn Fn() -> bool) -> Result<R> + Send,
@@ -86,7 +86,7 @@ pub fn run_with_signals<R: Send>(
 }
 
 impl Counter {
-    /// Taken out while it works: a failed counter must not be used again, and another thread must not see half of it.
+    /// Takes the counter out while it works: it must not be used after an error, or by another thread at the same time.
     fn take(&self) -> PyResult<count::Counter> {
         self.0.lock().ok().and_then(|mut slot| slot.take()).ok_or_else(finished)
     }
@@ -122,9 +122,9 @@ impl Counter {
         Ok(Self(Mutex::new(Some(counter))))
     }
 
-    /// Counts documents (`str`, or `bytes` in UTF-8), in order. An error about a text has its index as `document`, and
-    /// a position in bytes. After Ctrl-C there are `patience` seconds to finish, after which the counter can still be
-    /// used; else, and after any error, it cannot.
+    /// Counts documents (`str`, or `bytes` in UTF-8), in order. An error about a text has its index as `document`, and a
+    /// position in bytes. After Ctrl-C the batch has `patience` seconds to finish, after which the counter stays valid;
+    /// otherwise, and after any error, it is invalid.
     #[pyo3(signature = (documents, *, threads, patience = 0.0))]
     fn add(&self, py: Python<'_>, documents: Vec<Bound<'_, PyAny>>, threads: usize, patience: f64) -> PyResult<()> {
         let mut texts = Vec::with_capacity(documents.len());
@@ -151,7 +151,7 @@ impl Counter {
         })
     }
 
-    /// (documents, bytes, special tokens) so far.
+    /// Returns (documents, bytes, special tokens) so far.
     fn totals(&self) -> PyResult<(u64, u64, u64)> {
         self.look(|counter| {
             let totals = counter.totals();
@@ -159,12 +159,12 @@ impl Counter {
         })
     }
 
-    /// Returns its memory in bytes, and the position after all documents.
+    /// Returns the memory in bytes, and the position after all documents.
     fn memory(&self) -> PyResult<(usize, u64)> {
         self.look(|counter| (counter.memory(), counter.end()))
     }
 
-    /// Writes all counts to a new file, a run, and forgets them. A durable one is on the disk when this returns.
+    /// Writes all counts as a run to a new file, and frees them. A durable one is synced to disk.
     #[pyo3(signature = (path, durable = true))]
     fn spill(&self, py: Python<'_>, path: PathBuf, durable: bool) -> PyResult<()> {
         let mut counter = self.take()?;
@@ -174,8 +174,8 @@ impl Counter {
         Ok(())
     }
 
-    /// The counts, with those of runs; what occurs less than `min_count` times is dropped. Returns what that was, too.
-    /// The counter is empty afterwards. Those of runs lie in files of `memory`.
+    /// Merges the counts with runs; drops pretokens with a count below `min_count`. Returns the counts, which spill to
+    /// files of `memory`, and the totals of dropped pretokens. The counter is empty afterwards.
     #[pyo3(signature = (runs, min_count, memory = None))]
     fn finish(
         &self,

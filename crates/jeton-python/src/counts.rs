@@ -25,10 +25,10 @@ use crate::mmap::Limit;
 use crate::run::Run;
 use crate::vocabulary::Vocabulary;
 
-/// A file object of Python's.
+/// A Python file object.
 struct Object<'a> {
     file: &'a Py<PyAny>,
-    failed: &'a Mutex<Option<PyErr>>, // its exception
+    failed: &'a Mutex<Option<PyErr>>, // exception of the object
 }
 
 impl Write for Object<'_> {
@@ -49,7 +49,7 @@ impl Write for Object<'_> {
     }
 
     fn flush(&mut self) -> std::io::Result<()> {
-        Ok(()) // the caller's
+        Ok(()) // the caller flushes
     }
 }
 
@@ -59,7 +59,7 @@ pub struct Counts(pub count::Counts);
 
 #[pymethods]
 impl Counts {
-    /// From (pretoken, count) in order of first appearance.
+    /// Builds counts from (pretoken, count) in order of first appearance.
     #[staticmethod]
     fn from_items(py: Python<'_>, items: Vec<(Vec<u8>, u64)>) -> PyResult<Self> {
         let mut counts = count::Counts::default();
@@ -74,18 +74,18 @@ impl Counts {
         self.0.len()
     }
 
-    /// All pretokens, with repetition.
+    /// Number of pretokens, with repetition.
     #[getter]
     fn total(&self, py: Python<'_>) -> u64 {
         py.detach(|| self.0.total())
     }
 
-    /// (pretoken, count) in order of first appearance.
+    /// Returns (pretoken, count) in order of first appearance.
     fn items<'py>(&self, py: Python<'py>) -> Vec<(Bound<'py, PyBytes>, u64)> {
         self.0.iter().map(|(pretoken, n)| (PyBytes::new(py, pretoken), n)).collect()
     }
 
-    /// The sum of two; what only `other` has comes last.
+    /// Returns the sum; pretokens that only `other` has come last.
     fn merged(&self, py: Python<'_>, other: &Self, memory: &Limit) -> PyResult<Self> {
         self.changed(py, memory, |sum, keep_going| sum.merge(&other.0, keep_going)).map(|(sum, ())| sum)
     }
@@ -95,25 +95,25 @@ impl Counts {
         self.changed(py, memory, |left, keep_going| left.subtract(&other.0, keep_going)).map(|(left, ())| left)
     }
 
-    /// Every count times a fraction, halves rounded to the even integer.
+    /// Returns the counts times a fraction, rounded half to even.
     fn scaled(&self, py: Python<'_>, numerator: u64, denominator: u64, memory: &Limit) -> PyResult<Self> {
         self.changed(py, memory, |scaled, keep_going| scaled.scale(numerator, denominator, keep_going))
             .map(|(scaled, ())| scaled)
     }
 
-    /// Without what occurs less than `min_count` times: distinct pretokens, occurrences and their bytes that were
-    /// dropped.
+    /// Returns the counts without pretokens with a count below `min_count`, and the dropped (distinct pretokens,
+    /// occurrences, bytes).
     fn without_rare(&self, py: Python<'_>, min_count: u64, memory: &Limit) -> PyResult<(Self, (u64, u64, u64))> {
         let (kept, dropped) = self.changed(py, memory, |kept, keep_going| kept.drop_rare(min_count, keep_going))?;
         Ok((kept, (dropped.distinct, dropped.occurrences, dropped.bytes)))
     }
 
-    /// The n most frequent, ties by first appearance.
+    /// Returns the n most frequent pretokens, ties by first appearance.
     fn most_common<'py>(&self, py: Python<'py>, n: usize) -> Vec<(Bound<'py, PyBytes>, u64)> {
         py.detach(|| self.0.most_common(n)).into_iter().map(|(pretoken, n)| (PyBytes::new(py, pretoken), n)).collect()
     }
 
-    /// Returns the number of pretokens that occur so often.
+    /// Returns the number of pretokens with this count.
     fn num_with(&self, py: Python<'_>, count: u64) -> usize {
         py.detach(|| self.0.iter().filter(|&(_, own)| own == count).count())
     }
@@ -123,19 +123,19 @@ impl Counts {
         places.into_iter().map(|place| self.0.distinct_before(place)).collect()
     }
 
-    /// (script, distinct pretokens, occurrences, their bytes), by falling bytes.
+    /// Returns (script, distinct pretokens, occurrences, their bytes), by descending bytes.
     fn scripts(&self, py: Python<'_>) -> Vec<(&'static str, u64, u64, u64)> {
         let shares = py.detach(|| self.0.scripts());
         shares.into_iter().map(|share| (share.script, share.distinct, share.occurrences, share.bytes)).collect()
     }
 
-    /// The place after the last.
+    /// Position after the last.
     #[getter]
     fn end(&self) -> u64 {
         self.0.end()
     }
 
-    /// A number that tells these counts from others.
+    /// Returns a checksum.
     fn checksum(&self, py: Python<'_>) -> u32 {
         py.detach(|| self.0.checksum())
     }
@@ -153,7 +153,7 @@ impl Counts {
         }
     }
 
-    /// From a run that begins at a byte of a file and goes on to its end.
+    /// Reads a run from an offset of a file to its end.
     #[staticmethod]
     fn from_run(py: Python<'_>, path: PathBuf, at: u64, end: u64, memory: &Limit) -> PyResult<Self> {
         run_with_signals(py, |keep_going| {
@@ -248,7 +248,7 @@ impl Counts {
 /// use.
 type Learned = (Vocabulary, usize, Vec<u64>, Vec<u64>, Vec<u32>);
 
-/// The name of a tie rule.
+/// Converts the name of a tie rule.
 pub fn read_tie_break(name: &str) -> PyResult<TieBreak> {
     match name {
         "first" => Ok(TieBreak::First),
@@ -259,7 +259,7 @@ pub fn read_tie_break(name: &str) -> PyResult<TieBreak> {
     }
 }
 
-/// `"byte"` or `"char"`.
+/// Converts `"byte"` or `"char"`.
 pub fn read_level(level: &str) -> PyResult<Level> {
     match level {
         "byte" => Ok(Level::Byte),
@@ -268,7 +268,7 @@ pub fn read_level(level: &str) -> PyResult<Level> {
     }
 }
 
-/// `None`, `"symbol"` or `"suffix"`.
+/// Converts `None`, `"symbol"` or `"suffix"`.
 pub fn read_end(style: Option<&str>) -> PyResult<EndOfWord> {
     match style {
         None => Ok(EndOfWord::None),

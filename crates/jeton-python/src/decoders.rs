@@ -9,10 +9,10 @@ use pyo3::types::PyBytes;
 use crate::error;
 use crate::vocabulary::Vocabulary;
 
-/// Ids, type ids, which are the template's, and from which text (0 or 1) and place each other one comes.
+/// (ids, type ids, mask of the tokens of the template, origin of each other token: text 0 or 1 and index).
 type AssembledTuple = (Vec<u32>, Vec<u32>, Vec<bool>, Vec<Option<(u8, usize)>>);
 
-/// Decodes ids with these parts, to bytes and to text.
+/// Decodes ids with decoder components, to bytes and to text.
 #[pyfunction]
 pub fn decode_parts<'py>(
     py: Python<'py>,
@@ -32,7 +32,7 @@ pub fn decode_parts<'py>(
     Ok((PyBytes::new(py, &bytes), text))
 }
 
-/// A template around the ids of a text or a pair.
+/// Applies a template to the ids of a text or a pair.
 #[pyfunction]
 pub fn apply_template(
     py: Python<'_>,
@@ -47,7 +47,7 @@ pub fn apply_template(
     Ok((out.tokens, out.type_ids, out.special_tokens_mask, sources.collect()))
 }
 
-/// The offsets of a token without the white space at its ends.
+/// Returns the offsets of a token without white space at its ends.
 #[pyfunction]
 pub fn trim_offsets(
     content: &[u8],

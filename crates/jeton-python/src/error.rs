@@ -14,7 +14,7 @@ pyo3::import_exception!(jeton.errors, SpecialTokenError);
 pyo3::import_exception!(jeton.errors, TrainingError);
 pyo3::import_exception!(jeton.errors, UnknownTokenError);
 
-/// An exception of `jeton.errors`, whose constructors are Python code.
+/// Creates an exception of `jeton.errors`, whose constructors are Python code.
 pub fn make<E: PyTypeInfo>(py: Python<'_>, message: String, facts: &[(&str, Fact)]) -> PyErr {
     let made = || -> PyResult<PyErr> {
         let error = callback::call(E::type_object(py).as_any(), &(message,).into_pyobject(py)?)?;
@@ -29,14 +29,14 @@ pub fn make<E: PyTypeInfo>(py: Python<'_>, message: String, facts: &[(&str, Fact
     made().unwrap_or_else(|failed| failed)
 }
 
-/// The value of an exception's attribute.
+/// Value of an attribute of an exception.
 pub enum Fact {
     Number(Option<usize>),
     Text(String),
 }
 
-/// The exception for a core error. `place` turns the byte offset of a text error into the caller's unit (characters for
-/// `str`).
+/// Converts a core error to an exception. `place` converts the byte offset of a text error to the caller's unit
+/// (characters for `str`).
 pub fn to_python(py: Python<'_>, error: Error, place: impl Fn(usize) -> usize) -> PyErr {
     let message = error.to_string();
     let number = |number| Fact::Number(Some(number));
@@ -74,7 +74,7 @@ pub fn to_python(py: Python<'_>, error: Error, place: impl Fn(usize) -> usize) -
     }
 }
 
-/// An error about one text of a batch: its message begins with the text's index, which is its attribute `index` too.
+/// Adds the index of a text in a batch to an error: to its message, and as the attribute `index`.
 pub fn in_batch(py: Python<'_>, error: PyErr, index: usize) -> PyErr {
     let value = error.value(py);
     let named = || -> PyResult<()> {
@@ -88,7 +88,7 @@ pub fn in_batch(py: Python<'_>, error: PyErr, index: usize) -> PyErr {
     }
 }
 
-/// Converts an error that has no text.
+/// Converts an error that is not about a text.
 pub fn plain(py: Python<'_>, error: Error) -> PyErr {
     to_python(py, error, |at| at)
 }

@@ -8,15 +8,14 @@ use pyo3::types::PyBytes;
 
 type PairTuple = (u32, u32, u32); // left, right, rank
 type MergeTuple = (usize, PairTuple, u32, Vec<PairTuple>, usize); // at, merged, result, rivals, candidates
-type Parted = (usize, usize, u32, u32, u32); // at, where the right part begins, id, left, right
-pub type Merges = (Vec<u32>, Vec<usize>, Vec<MergeTuple>, Vec<Parted>); // symbols, where each begins, merges, splits
+type Parted = (usize, usize, u32, u32, u32); // at, start of the right part, id, left, right
+pub type Merges = (Vec<u32>, Vec<usize>, Vec<MergeTuple>, Vec<Parted>); // symbols, starts, merges, splits
 type EdgeTuple = (usize, usize, Option<u32>, f64); // start, end, id or None for unknown, score
 type PathTuple = (Vec<EdgeTuple>, f64); // edges, sum of the scores
-type LatticeTuple = (Vec<EdgeTuple>, usize, PathTuple, Vec<PathTuple>); // edges, how many there are, the best, the next best
+type LatticeTuple = (Vec<EdgeTuple>, usize, PathTuple, Vec<PathTuple>); // edges, total number, the best, the next best
 type Longest = (Vec<(usize, usize, u32)>, Option<usize>, bool); // (start, end, id), stuck at, too long
 
-/// One pretoken: start, end, bytes, added, whole, alternative, ids, and the steps of the model, if it is one of the
-/// three.
+/// One pretoken: start, end, bytes, added, whole, alternative, ids, and the steps of the model in one of three forms.
 pub type Told<'py> = (
     (usize, usize),
     Bound<'py, PyBytes>,

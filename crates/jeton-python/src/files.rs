@@ -17,7 +17,7 @@ pub fn read_tokenizer_json(py: Python<'_>, data: &[u8]) -> PyResult<(String, Spe
     Ok((std::mem::take(&mut file.rest), SpelledVocabulary { file }))
 }
 
-/// Bytes in GPT-2's byte alphabet.
+/// Spells bytes in GPT-2's byte alphabet.
 #[pyfunction]
 pub fn spell_bytes(data: &[u8]) -> String {
     let mut spelling = String::new();
@@ -32,13 +32,13 @@ pub fn read_bytes<'py>(py: Python<'py>, spelling: &str) -> Option<Bound<'py, PyB
     byte_alphabet::read(spelling, &mut data).ok().map(|()| PyBytes::new(py, &data))
 }
 
-/// The names of the patterns.
+/// Returns the names of patterns.
 #[pyfunction]
 pub fn pattern_names() -> Vec<&'static str> {
     pretokenize::names().to_vec()
 }
 
-/// (text in Oniguruma's dialect, None) or (None, the unsupported construct).
+/// Translates a pattern to Oniguruma: (regex, None) or (None, unsupported construct).
 #[pyfunction]
 #[pyo3(signature = (pattern, *, is_regex))]
 pub fn oniguruma_pattern(pattern: &str, is_regex: bool) -> (Option<String>, Option<String>) {
@@ -51,7 +51,7 @@ pub fn oniguruma_pattern(pattern: &str, is_regex: bool) -> (Option<String>, Opti
     }
 }
 
-/// The pretokens of a text, as byte ranges.
+/// Returns the pretokens of a text, as byte ranges.
 #[pyfunction]
 #[pyo3(signature = (text, pattern, *, is_regex))]
 pub fn split_text(

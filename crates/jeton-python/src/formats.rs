@@ -27,7 +27,7 @@ pub fn read_sentencepiece(py: Python<'_>, data: &[u8], layout: Option<&str>) -> 
         let model = sentencepiece::read(data)?;
         let facts = model.facts.to_json()?;
         let layout::Arranged { entries, scores, mask } = layout::arrange(model, layout.as_ref())?;
-        let flags = mask.map(|id| (id, LSTRIP)).into_iter().collect(); // HF's masks take the white space before them
+        let flags = mask.map(|id| (id, LSTRIP)).into_iter().collect(); // HF's mask tokens include white space before them
         Ok((
             facts,
             Vocabulary {
@@ -39,7 +39,7 @@ pub fn read_sentencepiece(py: Python<'_>, data: &[u8], layout: Option<&str>) -> 
     py.detach(read).map_err(|failed| error::plain(py, failed))
 }
 
-/// A `.model` of a tokenizer's entries and scores, and of options as `read_sentencepiece` gives them.
+/// Writes a `.model` of a tokenizer's entries and scores, with options as returned by `read_sentencepiece`.
 #[pyfunction]
 pub fn write_sentencepiece<'py>(py: Python<'py>, tok: &Tokenizer, facts: &str) -> PyResult<Bound<'py, PyBytes>> {
     let write = || {
@@ -65,13 +65,13 @@ pub struct TekkenFile(tekken::TekkenFile);
 
 #[pymethods]
 impl TekkenFile {
-    /// Everything but the ranked tokens, as JSON text.
+    /// All members except the ranked tokens, as JSON text.
     #[getter]
     fn rest(&self) -> &str {
         &self.0.rest
     }
 
-    /// Special tokens at the ids from 0, then the first `num_ranked` tokens.
+    /// Returns a vocabulary of special tokens from id 0, then the first `num_ranked` tokens.
     fn vocabulary(&self, special: Vec<String>, num_ranked: usize) -> Vocabulary {
         let first = special.len() as u32;
         let special = (0..).zip(special).map(|(id, token)| (id, Kind::Special, token.into_bytes()));
@@ -91,13 +91,13 @@ pub fn read_tekken(py: Python<'_>, data: &[u8]) -> PyResult<TekkenFile> {
     py.detach(|| tekken::read(data)).map(TekkenFile).map_err(|failed| error::plain(py, failed))
 }
 
-/// The list of ranked tokens, whose ids begin with `first`.
+/// Writes the list of ranked tokens, whose ids begin with `first`.
 #[pyfunction]
 pub fn tekken_vocab(py: Python<'_>, tok: &Tokenizer, first: u32) -> PyResult<String> {
     py.detach(|| tekken::write(tok.0.vocab(), first)).map_err(|failed| error::plain(py, failed))
 }
 
-/// BERT's vocab.txt → (entries, whether one outside `[…]` holds an upper-case letter).
+/// BERT's vocab.txt → (entries, true if one outside `[…]` has an upper-case letter).
 #[pyfunction]
 pub fn read_vocab_txt(py: Python<'_>, data: &[u8]) -> PyResult<(Vocabulary, bool)> {
     let file = py.detach(|| vocab_lines::read(data)).map_err(|failed| error::plain(py, failed))?;
@@ -109,7 +109,7 @@ pub fn vocab_txt(py: Python<'_>, tok: &Tokenizer) -> PyResult<String> {
     py.detach(|| vocab_lines::write(tok.0.vocab())).map_err(|failed| error::plain(py, failed))
 }
 
-/// encoder.json and vocab.bpe, as they spell tokens.
+/// Reads encoder.json and vocab.bpe, with spellings unchanged.
 #[pyfunction]
 pub fn read_pair(py: Python<'_>, vocab: &[u8], merges: &[u8]) -> PyResult<SpelledVocabulary> {
     let file = py.detach(|| merges_lines::read(vocab, merges)).map_err(|failed| error::plain(py, failed))?;
@@ -120,7 +120,7 @@ fn bpe(tok: &Tokenizer) -> PyResult<&Bpe> {
     tok.0.model().as_bpe().ok_or_else(|| error::ConfigError::new_err("the model has no merges"))
 }
 
-/// The lines of vocab.bpe.
+/// Writes the lines of vocab.bpe.
 #[pyfunction]
 #[pyo3(signature = (tok, *, byte_alphabet, end_of_word))]
 pub fn merges_txt(py: Python<'_>, tok: &Tokenizer, byte_alphabet: bool, end_of_word: &str) -> PyResult<String> {
@@ -130,14 +130,14 @@ pub fn merges_txt(py: Python<'_>, tok: &Tokenizer, byte_alphabet: bool, end_of_w
     run_with_signals(py, write, |failed| error::plain(py, failed))
 }
 
-/// Why the merges of a byte-level tokenizer are not the ranks of its ids; None where they are.
+/// Returns the reason why merges of a byte-level tokenizer are not equivalent to ranks; None if they are.
 #[pyfunction]
 pub fn rank_file_differs(py: Python<'_>, tok: &Tokenizer) -> PyResult<Option<String>> {
     let (vocab, bpe) = (tok.0.vocab(), bpe(tok)?);
     run_with_signals(py, |keep_going| ranks::differs(vocab, bpe, keep_going), |failed| error::plain(py, failed))
 }
 
-/// The published text of a named pattern, in tiktoken's dialect; None for a name that is no one regex.
+/// Returns the published regex of a named pattern, in tiktoken's dialect; None for a name without a regex.
 #[pyfunction]
 pub fn pattern_text(name: &str) -> Option<&'static str> {
     jeton_core::pretokenize::published(name)

@@ -28,7 +28,7 @@ impl Limit {
     }
 }
 
-/// The limit, or none.
+/// Returns the limit, or none.
 pub fn memory(limit: Option<&Limit>) -> MemoryLimit {
     limit.map(|limit| limit.0.clone()).unwrap_or_default()
 }
@@ -38,7 +38,7 @@ pub fn memory(limit: Option<&Limit>) -> MemoryLimit {
 struct Folder(PathBuf);
 
 impl Folder {
-    /// Makes the error of the system, with advice.
+    /// Creates the error for an I/O error, with advice.
     fn refused(&self, bytes: usize, error: &std::io::Error) -> Error {
         let megabytes = bytes >> 20;
         let message = format!(
@@ -66,7 +66,7 @@ impl Storage for Folder {
         let fields = std::fs::read_to_string("/proc/self/statm").ok()?;
         let mut pages = fields.split(' ').skip(1).map_while(|field| field.parse::<usize>().ok());
         let (all, mapped) = (pages.next()?, pages.next()?);
-        // SAFETY: it takes a number and gives one.
+        // SAFETY: it takes and returns a number.
         let page = usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).ok()?;
         Some(Resident { own: all.saturating_sub(mapped) * page, mapped: mapped * page })
     }
@@ -84,7 +84,7 @@ impl Storage for Folder {
 /// Returns unused memory of the allocator to the system.
 pub fn trim() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
-    // SAFETY: it changes nothing that is allocated.
+    // SAFETY: it does not affect allocated memory.
     unsafe {
         libc::malloc_trim(0)
     };
@@ -100,22 +100,22 @@ mod copying {
     pub const OVERWRITE: libc::c_int = 0x0080_0000;
 }
 
-/// Sees to it that writing to an empty file overwrites the blocks that it will have.
+/// Ensures that writes to an empty file will overwrite its blocks instead of allocating others.
 #[cfg(target_os = "linux")]
 fn overwrite(file: &File) -> std::io::Result<()> {
     use std::os::fd::AsRawFd;
-    // SAFETY: zeros are a value of this structure of integers.
+    // SAFETY: zeros are a valid value of this structure of integers.
     let mut system: libc::statfs = unsafe { std::mem::zeroed() };
-    // SAFETY: the file is open, and the structure is ours to be written.
+    // SAFETY: the file is open, and the structure is writable.
     if unsafe { libc::fstatfs(file.as_raw_fd(), &mut system) } != 0 {
         return Err(std::io::Error::last_os_error());
     }
-    // The type of the field differs between systems, and its upper half is the sign's.
+    // The type of the field differs between systems; its upper half may be the sign extension.
     match system.f_type as i64 & 0xFFFF_FFFF {
         copying::BTRFS => {
             let mut flags: libc::c_int = 0;
-            // SAFETY: the file is open, and both requests take the address of an `int` (ioctl_iflags(2)), which `flags`
-            // is.
+            // SAFETY: the file is open, and both requests take the address of an `int` (ioctl_iflags(2)), the type of
+            // `flags`.
             let done = unsafe {
                 libc::ioctl(file.as_raw_fd(), libc::FS_IOC_GETFLAGS, &mut flags) == 0 && {
                     flags |= copying::OVERWRITE;
@@ -140,10 +140,10 @@ fn overwrite(_: &File) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Bytes that are allocated at once. A signal undoes one such step on some file systems, so steps are short.
+/// Bytes in one allocation step. On some file systems a signal undoes a step, so steps are short.
 const STEP: usize = 64 << 20;
 
-/// Makes a file larger, with its blocks allocated on the disk.
+/// Extends a file, with blocks allocated on the disk.
 fn allocate(file: &File, from: usize, to: usize) -> std::io::Result<()> {
     for at in (from..to).step_by(STEP) {
         allocate_step(file, at, STEP.min(to - at))?;
@@ -155,7 +155,7 @@ fn allocate_step(mut file: &File, from: usize, bytes: usize) -> std::io::Result<
     #[cfg(target_os = "linux")]
     {
         use std::os::fd::AsRawFd;
-        // SAFETY: the file is open as long as it is borrowed; the call takes numbers beside it.
+        // SAFETY: the file is open as long as it is borrowed; other arguments are numbers.
         let once =
             || unsafe { libc::posix_fallocate64(file.as_raw_fd(), from as libc::off64_t, bytes as libc::off64_t) };
         let mut refused = once();
@@ -174,7 +174,7 @@ fn allocate_step(mut file: &File, from: usize, bytes: usize) -> std::io::Result<
     file.flush()
 }
 
-/// Mapped file without a name, so that no other process has it.
+/// Mapped file without a name, so that no other process can open it.
 #[derive(Debug)]
 struct Mapped {
     folder: PathBuf,
@@ -219,8 +219,8 @@ unsafe impl Mapping for Mapped {
     fn release(&self, keep: usize) {
         let keep = keep.next_multiple_of(PAGE).min(self.bytes);
         #[cfg(target_os = "linux")]
-        // SAFETY: the range lies within the mapping, which is a shared one of a file, of which this advice changes no
-        // content. That it is refused, where pages are larger than `PAGE`, does no harm.
+        // SAFETY: the range is within the mapping, a shared one of a file, whose content this advice does not change.
+        // Refusal, if pages are larger than `PAGE`, is harmless.
         unsafe {
             libc::madvise(self.map.as_mut_ptr().add(keep).cast(), self.bytes - keep, libc::MADV_DONTNEED)
         };

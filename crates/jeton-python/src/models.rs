@@ -16,7 +16,7 @@ pub struct BareModel {
 
 #[pymethods]
 impl BareModel {
-    /// `scores`: by id; empty when there are none.
+    /// `scores`: by id; empty if there are none.
     #[new]
     fn new(py: Python<'_>, vocabulary: &Vocabulary, options: &str, scores: Vec<f64>) -> PyResult<Self> {
         let build = || {
@@ -27,7 +27,7 @@ impl BareModel {
         py.detach(build).map_err(|failed| error::plain(py, failed))
     }
 
-    /// (id, end in bytes) of each token.
+    /// Returns (id, end in bytes) of each token.
     fn encode(&self, py: Python<'_>, pretoken: &[u8]) -> PyResult<Vec<(u32, usize)>> {
         let encode = || {
             let (mut ids, mut ends) = (Vec::new(), Vec::new());
@@ -38,7 +38,7 @@ impl BareModel {
         py.detach(encode).map_err(|failed| error::plain(py, failed))
     }
 
-    /// The ids alone: the other way through most models.
+    /// Returns the ids only, which most models compute by another code path.
     fn encode_ids(&self, py: Python<'_>, pretoken: &[u8]) -> PyResult<Vec<u32>> {
         let encode = || {
             let mut ids = Vec::new();
@@ -49,7 +49,7 @@ impl BareModel {
         py.detach(encode).map_err(|failed| error::plain(py, failed))
     }
 
-    /// `count` samples with one generator.
+    /// Draws `count` samples with one generator.
     #[pyo3(signature = (pretoken, *, seed, count=1, dropout=0.0, alpha=1.0, nbest=None))]
     #[allow(clippy::too_many_arguments)]
     fn sample(
@@ -77,7 +77,7 @@ impl BareModel {
         py.detach(sample).map_err(|failed| error::plain(py, failed))
     }
 
-    /// The n best segmentations and their scores.
+    /// Returns the n best segmentations and their scores.
     fn nbest(&self, py: Python<'_>, pretoken: &[u8], n: usize) -> PyResult<Vec<(Vec<u32>, f64)>> {
         py.detach(|| self.model.nbest(pretoken, n, Specials::None, &|| true)).map_err(|failed| error::plain(py, failed))
     }

@@ -13,13 +13,13 @@ use crate::error;
 /// A text, and the input byte range of each of its bytes.
 type Traced = (String, Vec<(u32, u32)>);
 
-/// A text after a JSON list of normalizer parts.
+/// Normalizes a text with a JSON list of components.
 #[pyfunction]
 pub fn normalize_text(py: Python<'_>, parts_json: &str, text: &str, user_defined: Vec<Vec<u8>>) -> PyResult<Traced> {
     Ok(normalize_texts(py, parts_json, vec![text.to_owned()], user_defined)?.swap_remove(0))
 }
 
-/// Runs the parts on many texts: rules are read once.
+/// Runs components on many texts, reading them once.
 #[pyfunction]
 pub fn normalize_texts(
     py: Python<'_>,
@@ -42,7 +42,7 @@ pub fn normalize_texts(
     py.detach(run).map_err(|failed| error::plain(py, failed))
 }
 
-/// Splits a text with a list of pre-tokenizers; returns the pieces, with their byte ranges of the text.
+/// Splits a text with a list of pre-tokenizers; returns the chunks, with their byte ranges of the text.
 #[pyfunction]
 pub fn pretokenize_text(py: Python<'_>, parts_json: &str, text: &str) -> PyResult<Vec<(String, (u32, u32))>> {
     let pieces = || -> Result<Vec<_>> {
@@ -56,7 +56,8 @@ pub fn pretokenize_text(py: Python<'_>, parts_json: &str, text: &str) -> PyResul
     py.detach(pieces).map_err(|failed| error::plain(py, failed))
 }
 
-/// The added tokens in a text as (start, end, id). A token is (content, id, single_word, lstrip, rstrip, passed_over).
+/// Returns the added tokens in a text as (start, end, id). A token is (content, id, single_word, lstrip, rstrip,
+/// passed_over).
 #[pyfunction]
 pub fn find_added(
     py: Python<'_>,

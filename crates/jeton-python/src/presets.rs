@@ -12,7 +12,7 @@ use crate::error;
 use crate::run::Run;
 use crate::vocabulary::{reserved_entries, ReservedEntry, Vocabulary};
 
-/// SentencePiece's character map: the rules of a name, if one is given, and others, which win.
+/// Compiles SentencePiece's character map from the rules of a name, if given, and others, which override them.
 #[pyfunction]
 #[pyo3(signature = (name, rules))]
 pub fn character_map<'py>(
@@ -47,7 +47,8 @@ fn learned(vocabulary: Vocabulary, num_symbols: usize, merges: &[LearnedMerge]) 
     (vocabulary, num_symbols, assemble::triples(merges), columns)
 }
 
-/// Learns as Hugging Face's trainers do. `keeps_merges`: the vocabulary has them (BPE), or entries alone (WordPiece).
+/// Learns like Hugging Face's trainers. `keeps_merges`: whether the vocabulary has merges (BPE) or entries only
+/// (WordPiece).
 #[pyfunction]
 pub fn learn_hf(
     py: Python<'_>,
@@ -66,7 +67,7 @@ pub fn learn_hf(
     Ok(learned(vocabulary, num_symbols, &merges))
 }
 
-/// Learns as SentencePiece's BPE trainer does. Pieces take the ids that `reserved` leaves, the best score the lowest.
+/// Learns like SentencePiece's BPE trainer. Pieces get the ids that `reserved` leaves free, by descending score.
 #[pyfunction]
 pub fn learn_sentencepiece(
     py: Python<'_>,

@@ -33,8 +33,8 @@ pub struct Run {
 
 #[pymethods]
 impl Run {
-    /// `done`: what `save` got in an earlier run. `save` gets the merges so far every `save_every` seconds, and when
-    /// learning is interrupted.
+    /// `done`: merges passed to `save` in an earlier run. `save` is called with the merges so far every `save_every`
+    /// seconds, and when learning is interrupted.
     #[new]
     #[pyo3(signature = (*, threads, progress = None, memory = None, done = None, save = None, save_every = 20.0))]
     fn new(
@@ -58,7 +58,7 @@ impl Run {
         LearnOptions { memory: &self.memory, threads: self.threads, done: &self.done, ..LearnOptions::default() }
     }
 
-    /// Learns without the interpreter.
+    /// Learns without the GIL.
     ///
     /// # Errors
     /// Errors of `learn`, and exceptions of the interpreter.

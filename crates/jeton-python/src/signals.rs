@@ -63,7 +63,7 @@ impl SignalCheck {
     }
 }
 
-/// Runs work on the calling thread without the GIL; handles signals at intervals.
+/// Runs work in the calling thread without the GIL; handles signals at intervals.
 pub fn run_with_signals<R: Send>(
     py: Python<'_>,
     work: impl FnOnce(KeepGoing<'_>) -> Result<R, Error> + Send,

@@ -24,7 +24,8 @@ use crate::vocabulary::Vocabulary;
 #[pyclass(frozen, module = "jeton._core")]
 pub struct Tokenizer(pub(crate) core::Tokenizer);
 
-/// Bytes of a text for which the interpreter is not left: that would cost more than it gives to others.
+/// Maximum bytes of a text that is encoded without releasing the GIL: releasing it would cost more than other threads
+/// gain.
 const SHORT: usize = 1 << 11;
 
 type SpanTuples = Vec<(usize, usize)>;
@@ -44,14 +45,14 @@ impl Tokenizer {
         watch.finish(done, |failed| error::plain(py, failed)).map(|()| Self(tok))
     }
 
-    /// Makes the tables of the fast way now, not when they pay.
+    /// Builds the tables of the fast path at once.
     fn make_tables(&self, py: Python<'_>) -> PyResult<()> {
         let mut watch = SignalCheck::new(None);
         let done = py.detach(|| self.0.prepare(usize::MAX, &mut || watch.keep_going(0)));
         watch.finish(done, |failed| error::plain(py, failed))
     }
 
-    /// The ids of a text or a pair. `sampler`: (dropout, alpha, how many best to draw from, seed) of a random encoding.
+    /// Encodes a text or a pair. `sampler`: (dropout, alpha, nbest, seed) of a random encoding.
     #[pyo3(signature = (text, special=None, *, pair=None, template=false, sampler=None))]
     fn encode(
         &self,
@@ -79,7 +80,7 @@ impl Tokenizer {
         Ok(self.0.template().apply(&first, second.as_deref(), template, |id| id).tokens)
     }
 
-    /// Encodes a text alone: no special tokens, no template, no sampling.
+    /// Encodes a text without special tokens, template or sampling.
     fn encode_text(&self, py: Python<'_>, text: &Bound<'_, PyAny>) -> PyResult<Vec<u32>> {
         self.encode_long(py, text, None, 1)
     }
@@ -100,7 +101,7 @@ impl Tokenizer {
         column::view(py, ids)
     }
 
-    /// (ids, offsets) of many texts: u32 and i64, little-endian.
+    /// Encodes many texts: (ids, offsets) as little-endian u32 and i64.
     #[pyo3(signature = (texts, special, threads, template=false))]
     #[allow(clippy::type_complexity)]
     fn encode_batch<'py>(
@@ -145,9 +146,9 @@ impl Tokenizer {
         self.0.template().num_added(false)
     }
 
-    /// (columns, pretokens, dropped byte ranges) of a text or a pair. Each column has one entry a token: its id, bytes,
-    /// byte span, char span, HF's offsets, type id, whether the template put it there, and which text it comes from.
-    /// `most`: only the pretokens that have the first so many tokens.
+    /// Returns (columns, pretokens, dropped byte ranges) of a text or a pair. Columns have one row for each token: id,
+    /// bytes, byte span, char span, HF's offsets, type id, mask of the template, index of the text. `most`: only the first
+    /// pretokens, until they have that many tokens.
     #[pyo3(signature = (text, special=None, *, pair=None, template=false, most=usize::MAX))]
     #[allow(clippy::type_complexity)]
     fn tokenize<'py>(
@@ -176,8 +177,8 @@ impl Tokenizer {
         Ok((columns, pretokens, dropped))
     }
 
-    /// Calls `each` with the tokens of a text in order, some thousands at a time: (ids, bytes, byte spans, whether they
-    /// are the text's and not the template's).
+    /// Calls `each` with the tokens of a text in order, some thousands at a time: (ids, bytes, byte spans, true for tokens
+    /// of the text, false for those of the template).
     #[pyo3(signature = (text, each, special=None, *, template=false))]
     fn tokenize_in_chunks(
         &self,
@@ -207,7 +208,7 @@ impl Tokenizer {
         raised.map_or(done, Err)
     }
 
-    /// The byte span of each token of a text: two i64 a token, little-endian.
+    /// Returns the byte spans of the tokens of a text: two little-endian i64 for each.
     #[pyo3(signature = (text, special=None, *, template=false))]
     fn byte_spans<'py>(
         &self,
@@ -228,7 +229,7 @@ impl Tokenizer {
         column::view(py, run_with_signals(py, work, |failed| text.error(py, failed))?)
     }
 
-    /// The n best segmentations of a text and their scores.
+    /// Returns the n best segmentations of a text and their scores.
     #[pyo3(signature = (text, n, special=None))]
     fn nbest(
         &self,
@@ -245,8 +246,8 @@ impl Tokenizer {
         )
     }
 
-    /// The first `most` pretokens in full; and of the whole text the numbers of pretokens, merges and tokens, and the
-    /// added tokens.
+    /// Returns the first `most` pretokens with all steps, and of the whole text the numbers of pretokens, merges and
+    /// tokens, and the added tokens.
     #[pyo3(signature = (text, special=None, *, most=usize::MAX))]
     #[allow(clippy::type_complexity)]
     fn explain<'py>(
@@ -263,14 +264,14 @@ impl Tokenizer {
         Ok((parts, all.num_parts, all.num_merges, all.num_tokens, all.added))
     }
 
-    /// (symbols, where each begins, merges, splits) of an entry's own content, where merges tell.
+    /// Returns (symbols, starts, merges, splits) of the content of an entry, if the model merges.
     fn explain_entry(&self, py: Python<'_>, id: u32) -> PyResult<Option<Merges>> {
         let story =
             run_with_signals(py, |keep_going| self.0.explain_entry(id, keep_going), |failed| error::plain(py, failed))?;
         Ok(story.map(merges))
     }
 
-    /// The alternatives of the pattern, where one pattern is all that happens before the model.
+    /// Returns the alternatives of the pattern, if it is the only stage before the model.
     fn alternatives(&self) -> Vec<String> {
         self.0.alternatives()
     }
@@ -285,14 +286,14 @@ impl Tokenizer {
         self.decode_slice(py, &arguments::ids(ids)?, skip_special)
     }
 
-    /// Text instead of bytes, with replacement characters where the tokenizer's own library puts them.
+    /// Decodes to text, with replacement characters as in the tokenizer's library.
     #[pyo3(signature = (ids, *, skip_special))]
     fn decode_text(&self, py: Python<'_>, ids: &Bound<'_, PyList>, skip_special: bool) -> PyResult<String> {
         let ids = arguments::ids(ids)?;
         py.detach(|| self.0.decode_text(&ids, skip_special)).map_err(|failed| error::plain(py, failed))
     }
 
-    /// Decodes the bytes of u32, little-endian: bytes, for a view of an array may be aligned to nothing.
+    /// Decodes the bytes of little-endian u32. They are passed as bytes, because a view of an array may be unaligned.
     #[pyo3(signature = (ids, *, skip_special))]
     fn decode_array<'py>(
         &self,
@@ -303,7 +304,7 @@ impl Tokenizer {
         self.decode_slice(py, &column::ids(py, &ids)?, skip_special)
     }
 
-    /// The highest id plus one.
+    /// Highest id plus one.
     #[getter]
     fn vocab_size(&self) -> usize {
         self.0.vocab().len()
@@ -314,41 +315,41 @@ impl Tokenizer {
         self.0.vocab().num_tokens()
     }
 
-    /// 0 hole, 1 token, 2 token that ends a word, 3 added, 4 special.
+    /// Returns 0 gap, 1 token, 2 token that ends a word, 3 added, 4 special.
     fn kind(&self, id: u32) -> u8 {
         self.0.vocab().kind(id) as u8
     }
 
-    /// Returns what an id adds in the middle of decoded text.
+    /// Returns the bytes of an id in the middle of decoded text.
     fn decoded<'py>(&self, py: Python<'py>, id: u32) -> Option<Bound<'py, PyBytes>> {
         let mut bytes = Vec::new();
         self.0.decode_one(id, &mut bytes);
         (self.0.vocab().kind(id) != Kind::Hole).then(|| PyBytes::new(py, &bytes))
     }
 
-    /// The content of an entry.
+    /// Returns the content of an entry.
     fn content<'py>(&self, py: Python<'py>, id: u32) -> Option<Bound<'py, PyBytes>> {
         let vocab = self.0.vocab();
         (vocab.kind(id) != Kind::Hole).then(|| PyBytes::new(py, vocab.content(id)))
     }
 
-    /// The ordinary entry with this content.
+    /// Returns the ordinary entry with this content.
     fn find(&self, content: &[u8], ends_word: bool) -> Option<u32> {
         self.0.vocab().find(content, ends_word)
     }
 
-    /// The ids of entries of a kind, ascending.
+    /// Returns the ids of entries of a kind, ascending.
     fn ids_of(&self, kind: u8) -> Vec<u32> {
         self.0.vocab().iter().filter(|entry| entry.1 as u8 == kind).map(|entry| entry.0).collect()
     }
 
-    /// The scores by id.
+    /// Returns the scores by id.
     fn scores(&self) -> Vec<f64> {
         self.0.scores().to_vec()
     }
 
-    /// The merges of a model of pieces with scores, as JSON text of `model.merges`: every way to make a piece of two,
-    /// best score first; and two pieces of one score, where there are some, for which such a list is not the same.
+    /// Returns `model.merges` of a model of pieces with scores, as JSON text: every split of a piece into two, by descending
+    /// score; and two pieces with equal scores, if any, for which such a list is not equivalent.
     fn piece_merges_json(&self, py: Python<'_>) -> PyResult<(String, Option<(u32, u32)>)> {
         let spelling = hf_json::Spelling { byte_alphabet: false, end_of_word: "" };
         let write = || {
@@ -359,7 +360,7 @@ impl Tokenizer {
         py.detach(write).map_err(|failed| error::plain(py, failed))
     }
 
-    /// All ids, ascending.
+    /// Returns all ids, ascending.
     fn ids(&self) -> Vec<u32> {
         self.0.vocab().iter().map(|(id, _, _)| id).collect()
     }
@@ -371,12 +372,12 @@ impl Tokenizer {
         self.0.added().iter().map(|&id| (id, text(id), vocab.kind(id) == Kind::Special, self.0.flags(id))).collect()
     }
 
-    /// Merges in order of rank: (left, right, result).
+    /// Returns the merges in order of rank: (left, right, result).
     fn merges(&self, py: Python<'_>) -> PyResult<Vec<(u32, u32, u32)>> {
         run_with_signals(py, |keep_going| self.merge_list(keep_going), |failed| error::plain(py, failed))
     }
 
-    /// The entries and merges, to build another tokenizer from.
+    /// Returns entries and merges, for building another tokenizer.
     fn vocabulary(&self, py: Python<'_>) -> PyResult<Vocabulary> {
         let entries = self.0.vocab().iter().collect();
         let merges = if self.has_merges() { self.merges(py)? } else { Vec::new() };
@@ -384,9 +385,9 @@ impl Tokenizer {
         Ok(Vocabulary { entries, extras: core::Extras { merges, scores, flags } })
     }
 
-    /// Everything about entries and merges that can change ids or decoded bytes, in one canonical form: for each id
-    /// that is not a hole, ascending, u32 id, u8 kind, u8 flags, u32 length and the content; then, for a model with a
-    /// merge list, three u32 a merge; then the scores as f64, where the model goes by them. All numbers little-endian.
+    /// Returns all facts of entries and merges that affect ids or decoded bytes, in canonical form: for each id, ascending,
+    /// u32 id, u8 kind, u8 flags, u32 length and the content; then, for a model with a merge list, three u32 for each
+    /// merge; then, for a model with scores, the scores as f64. Numbers are little-endian.
     fn canonical<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let mut bytes = Vec::new();
         for (id, kind, content) in self.0.vocab().iter() {
@@ -409,16 +410,16 @@ impl Tokenizer {
         Ok(PyBytes::new(py, &bytes))
     }
 
-    /// `model.vocab` of a Unigram model as JSON text, and whether HF's parser reads its scores to the bit; None where
-    /// the vocabulary has holes.
+    /// Returns `model.vocab` of a Unigram model as JSON text, and whether HF's parser reads its scores exactly; None if ids
+    /// have gaps.
     #[pyo3(signature = (unk=None))]
     fn pieces_json(&self, py: Python<'_>, unk: Option<u32>) -> PyResult<Option<(String, bool)>> {
         let write = || hf_json::pieces_json(self.0.vocab(), self.0.scores(), unk);
         py.detach(write).map_err(|failed| error::plain(py, failed))
     }
 
-    /// `model.vocab` as JSON text, the added tokens that conflict with it, and those that are in it and are no
-    /// entries of the model. `whole`: with all added tokens, also those that HF would give their ids anyway.
+    /// Returns `model.vocab` as JSON text, the added tokens that conflict with it, and those in it that are not entries of
+    /// the model. `whole`: with all added tokens, also those to which HF assigns their ids anyway.
     #[pyo3(signature = (*, byte_alphabet, end_of_word, whole=false))]
     fn vocab_json(
         &self,
@@ -434,7 +435,7 @@ impl Tokenizer {
         Ok((written.json, written.clashes, written.exposed))
     }
 
-    /// `model.merges` as JSON text.
+    /// Returns `model.merges` as JSON text.
     #[pyo3(signature = (*, byte_alphabet, end_of_word))]
     fn merges_json(&self, py: Python<'_>, byte_alphabet: bool, end_of_word: &str) -> PyResult<String> {
         let spelling = hf_json::Spelling { byte_alphabet, end_of_word };
@@ -443,24 +444,24 @@ impl Tokenizer {
         run_with_signals(py, write, |failed| error::plain(py, failed))
     }
 
-    /// The ordinary entries as tiktoken's rank file.
+    /// Returns the ordinary entries as a rank file of tiktoken.
     fn rank_file(&self) -> String {
         ranks::write(self.0.vocab())
     }
 }
 
 impl Tokenizer {
-    /// Merges in order of rank; none for a model that has none.
+    /// Returns the merges in order of rank; none for a model without merges.
     fn merge_list(&self, keep_going: KeepGoing<'_>) -> Result<Vec<(u32, u32, u32)>, Error> {
         self.0.model().as_bpe().map_or(Ok(Vec::new()), |bpe| bpe.merges(self.0.vocab(), keep_going))
     }
 
-    /// Returns true if the model was made from a list of merges.
+    /// Returns true if the model was built from a merge list.
     fn has_merges(&self) -> bool {
         self.0.model().as_bpe().is_some_and(|bpe| bpe.ranks == RankOrder::Merges)
     }
 
-    /// Returns what each id adds in the middle of decoded text.
+    /// Returns the bytes of each id in the middle of decoded text.
     fn spellings<'py>(&self, py: Python<'py>, ids: &[u32]) -> Vec<Bound<'py, PyBytes>> {
         let mut adds = Vec::new();
         let mut one = |&id: &u32| {

@@ -9,9 +9,9 @@ use crate::error;
 use crate::signals::SignalCheck;
 use crate::vocabulary::{reserved_entries, ReservedEntry, Vocabulary};
 
-/// Learns pieces from normalized words. `reserved` are the entries that are not learned: id, kind, content; pieces take
-/// the ids that they leave, best score first. Returns the vocabulary, and how many characters there were. `progress`
-/// gets the number of pieces that are left.
+/// Learns pieces from normalized words. `reserved`: entries that are not learned, as (id, kind, content); pieces get the
+/// ids that these leave free, by descending score. Returns the vocabulary, and the number of characters. `progress` is
+/// called with the number of remaining pieces.
 #[pyfunction]
 #[pyo3(signature = (counts, options_json, reserved, *, threads, progress))]
 pub fn learn_unigram(

@@ -30,7 +30,7 @@ pub struct Vocabulary {
 }
 
 impl Vocabulary {
-    /// From learned pieces, with their scores.
+    /// Builds a vocabulary from learned pieces with scores.
     pub fn from_pieces(pieces: NumberedPieces) -> Self {
         Self { entries: pieces.entries, extras: Extras { scores: pieces.scores, ..Extras::default() } }
     }
@@ -38,7 +38,7 @@ impl Vocabulary {
 
 #[pymethods]
 impl Vocabulary {
-    /// From lists: `kinds` are the numbers of `Kind` (1 token, 2 token that ends a word, …), `scores` are by id.
+    /// Builds a vocabulary from lists: `kinds` are the numbers of `Kind` (1 token, 2 token that ends a word, …), `scores` are by id.
     #[new]
     #[pyo3(signature = (ids, kinds, contents, merges, scores=None))]
     fn new(
@@ -59,7 +59,7 @@ impl Vocabulary {
         Ok(Self { entries, extras: Extras { merges, scores: scores.unwrap_or_default(), ..Extras::default() } })
     }
 
-    /// From tiktoken's rank file.
+    /// Reads a rank file of tiktoken.
     #[staticmethod]
     fn from_ranks(py: Python<'_>, data: &[u8]) -> PyResult<Self> {
         let entries = py.detach(|| ranks::read(data)).map_err(|failed| error::plain(py, failed))?;
@@ -86,7 +86,7 @@ impl Vocabulary {
         Self { entries, extras }
     }
 
-    /// The entries with ids under `limit`, and the merges that make them.
+    /// Returns the entries with ids under `limit`, with their merges.
     fn prefix(&self, limit: u32) -> Self {
         let entries = self.entries.iter().filter(|entry| entry.0 < limit).collect();
         let mut extras = self.extras.clone();
@@ -109,17 +109,17 @@ impl Vocabulary {
         Self { entries: self.entries.clone(), extras: Extras { scores, ..self.extras.clone() } }
     }
 
-    /// The id of the entry with this content, whatever its kind.
+    /// Returns the id of the entry with this content, of any kind.
     fn find_any(&self, content: &[u8]) -> Option<u32> {
         self.entries.iter().find(|entry| entry.2 == content).map(|entry| entry.0)
     }
 
-    /// The highest id plus one.
+    /// Returns the highest id plus one.
     fn next_id(&self) -> u32 {
         self.entries.next_id()
     }
 
-    /// Ids, kinds, contents, in the order of the entries; merges.
+    /// Returns (ids, kinds, contents), in the order of the entries, and merges.
     #[allow(clippy::type_complexity)]
     fn columns<'py>(&self, py: Python<'py>) -> (Vec<u32>, Vec<u8>, Vec<Bound<'py, PyBytes>>, Vec<(u32, u32, u32)>) {
         let entries = || self.entries.iter();
@@ -128,17 +128,17 @@ impl Vocabulary {
         (entries().map(|entry| entry.0).collect(), kinds, contents, self.extras.merges.clone())
     }
 
-    /// All ids.
+    /// Returns all ids.
     fn ids(&self) -> Vec<u32> {
         self.entries.iter().map(|entry| entry.0).collect()
     }
 
-    /// The lowest of these ids that an entry has.
+    /// Returns the lowest of these ids that an entry has.
     fn first_of(&self, ids: HashSet<u32>) -> Option<u32> {
         self.entries.iter().map(|entry| entry.0).filter(|id| ids.contains(id)).min()
     }
 
-    /// The id of the entry with this content that does not end a word.
+    /// Returns the id of the entry with this content that does not end a word.
     fn find(&self, content: &[u8]) -> Option<u32> {
         self.entries.iter().find(|entry| entry.1 == Kind::Token && entry.2 == content).map(|entry| entry.0)
     }
@@ -148,7 +148,7 @@ impl Vocabulary {
     }
 }
 
-/// The two big members of `tokenizer.json` as the file spells them.
+/// The two large members of `tokenizer.json`, with spellings unchanged.
 #[pyclass(frozen, module = "jeton._core")]
 pub struct SpelledVocabulary {
     pub file: hf_json::TokenizerFile,
@@ -156,19 +156,19 @@ pub struct SpelledVocabulary {
 
 #[pymethods]
 impl SpelledVocabulary {
-    /// Returns true if the model had a list of merges.
+    /// True if the model has a merge list.
     #[getter]
     fn has_merges(&self) -> bool {
         self.file.has_merges
     }
 
-    /// Returns true if the vocabulary was a list of pieces with scores.
+    /// True if the vocabulary is a list of pieces with scores.
     #[getter]
     fn has_scores(&self) -> bool {
         !self.file.vocab.scores.is_empty()
     }
 
-    /// The spelling of an entry of such a list.
+    /// Returns the spelling of an entry of such a list.
     fn token(&self, id: usize) -> Option<&str> {
         self.file.vocab.tokens.get(id).map(String::as_str)
     }
@@ -183,19 +183,18 @@ impl SpelledVocabulary {
         self.file.vocab.ids.contains(&id)
     }
 
-    /// Returns true if some spelling has `mark`, not counted at its end.
+    /// Returns true if some spelling has `mark` before its end.
     fn holds_inside(&self, mark: &str) -> bool {
         let inside = |token: &String| token.strip_suffix(mark).unwrap_or(token).contains(mark);
         !mark.is_empty() && self.file.vocab.tokens.iter().any(inside)
     }
 
-    /// The id of a spelling.
+    /// Returns the id of a spelling.
     fn id(&self, spelling: &str) -> Option<u32> {
         self.file.vocab.id(spelling)
     }
 
-    /// Reads the spellings. Those of the added tokens (id, content) are left out: the caller adds them with their
-    /// roles.
+    /// Reads the spellings, except those of the added tokens (id, content), which the caller adds with their roles.
     #[pyo3(signature = (*, byte_alphabet, end_of_word, added))]
     fn read(
         &self,

@@ -29,7 +29,7 @@ pub fn room_for(points: usize) -> Vec<u8> {
     buffer_pool::TEXTS.take((3 * points).min(MOST_AT_ONCE) + STEP)
 }
 
-/// Capacity with which [`append`] does not reallocate for so many characters.
+/// Capacity with which [`append`] does not reallocate for `points` characters.
 pub const fn most_bytes(points: usize) -> usize {
     4 * points + STEP
 }
