@@ -1,10 +1,9 @@
-"""Encoding speed and memory: Jeton against its peers, on text that it has not seen, with equal ids.
+"""Encoding speed and memory of Jeton and its peers, on unseen text, with equal ids.
 
-``JETON_TEST_DATA=… python benchmarks/encoding.py`` measures everything, prints a table with the bounds beside the
-figures and replaces ``record/encoding.csv``. Each measurement is a process of its own in the engine's own
-environment (environments.toml); those who are compared take turns, round by round, and medians are reported. Ids are
-compared in every round, all of them: where they differ, the first difference is printed and no time, the other cases go
-on, and the exit code is 4.
+``JETON_TEST_DATA=… python benchmarks/encoding.py`` runs all cases, prints a table with figures and targets,
+and replaces ``record/encoding.csv``. Each measurement is a process in the engine's environment (environments.toml).
+Compared engines alternate in rounds, and medians are reported. All ids are compared in every round: if they differ, the
+first difference is printed instead of times, the other cases continue, and the exit code is 4.
 
 Left out: training (training.py), pictures (pictures.py).
 """
@@ -45,7 +44,7 @@ def main() -> int:
     if options.list:
         print(*(f"{case.name}: {', '.join(turn.name for turn in case.turns)}" for case in chosen), sep="\n")
         return 0
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # whoever ends us ends the worker, too
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # SIGTERM also ends the worker
     data = os.environ.get("JETON_TEST_DATA")
     if not data:
         parser.error("set JETON_TEST_DATA to the folder that holds vocabs/, corpora/ and udhr/")
@@ -82,7 +81,7 @@ def main() -> int:
 def run(
     bench: Bench, chosen: list[Case], options: argparse.Namespace, output: Path, earlier: list[dict[str, Any]]
 ) -> int:
-    """All cases, each printed and recorded when it is done, after what a stopped run had recorded."""
+    """Runs the cases, prints and records each when it is done; resumes after the recorded ones of an interrupted run."""
     different: list[str] = []
     failed: list[str] = []
     rows = list(earlier)
@@ -119,7 +118,7 @@ def read_record(path: Path) -> list[dict[str, Any]]:
 
 
 def trim(case: Case, options: argparse.Namespace) -> Case | None:
-    """The case with the engines that were asked for, if it was asked for."""
+    """Reduces a case to the selected engines; None if it is not selected."""
     if options.only and not any(part in case.name for part in options.only):
         return None
     turns = tuple(turn for turn in case.turns if not options.engines or turn.engine in options.engines)
@@ -134,7 +133,12 @@ def arguments() -> tuple[argparse.Namespace, argparse.ArgumentParser]:
     parser.add_argument(
         "--megabytes", type=float, default=MEGABYTES, help="cut each corpus to this size; records have 20"
     )
-    parser.add_argument("--threads", type=int, default=1, help="for everybody, where threads are not the question")
+    parser.add_argument(
+        "--threads",
+        type=int,
+        default=1,
+        help="number of threads of all engines, except in cases that compare numbers of threads",
+    )
     parser.add_argument("--simd", choices=("avx512", "avx2", "portable"), help="the instructions Jeton may use")
     parser.add_argument("--limit", type=float, default=300.0, help="seconds after which a measurement is given up")
     parser.add_argument("--output", type=Path, help="where to write; without, a complete run replaces its record")

@@ -1,11 +1,9 @@
-"""What a limit of memory costs: training without one, and with limits from the need down to a tenth of it.
+"""Cost of memory limits: training without a limit, and with limits from the peak memory down to a tenth of it.
 
-``JETON_TEST_DATA=… python benchmarks/memory.py`` trains each rule without a limit, takes its peak beyond the start as
-the need, then trains with each tenth of it, and replaces ``record/memory-limit.csv`` and
-``docs/pictures/memory-limit.svg``. Each training
-runs in a process of its own, and all of a rule must give the same tokenizer. Seconds are those of the processor, user
-and system together, so that other work on the machine changes them little; page faults are minor ones.
-``--draw RECORD`` only draws.
+``JETON_TEST_DATA=… python benchmarks/memory.py`` trains each rule without a limit, measures its additional peak memory,
+then trains with each tenth of it, and replaces ``record/memory-limit.csv`` and ``docs/pictures/memory-limit.svg``. Each
+training runs in a new process, and all of a rule must give the same tokenizer. Seconds are CPU time (user and system),
+which other load affects little; page faults are minor ones. ``--draw RECORD`` only draws.
 """
 
 from __future__ import annotations
@@ -51,7 +49,7 @@ COLUMNS = ("rule", "tenths", "limit_bytes", "cpu_seconds", "wall_seconds", "page
 
 
 def measure(megabytes: float, rounds: int) -> list[dict[str, Any]]:
-    """All rows of a record."""
+    """Measures all rows of the record."""
     folder = os.environ.get("JETON_TEST_DATA")
     if not folder:
         raise SystemExit("set JETON_TEST_DATA to the folder of the corpora")
@@ -89,7 +87,7 @@ def measure(megabytes: float, rounds: int) -> list[dict[str, Any]]:
 
 
 def draw(rows: list[dict[str, Any]], path: Path) -> None:
-    """Seconds by limit, a line for each rule."""
+    """Plots seconds by limit, a line for each rule."""
     import matplotlib as mpl
     from matplotlib import pyplot as plt
 
@@ -112,7 +110,7 @@ def draw(rows: list[dict[str, Any]], path: Path) -> None:
 
 
 def main() -> int:
-    """The command."""
+    """Runs the command; returns the exit code."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--megabytes", type=float, default=9.0)
     parser.add_argument("--rounds", type=int, default=3, help="the fastest of so many counts")

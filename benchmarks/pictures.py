@@ -2,7 +2,7 @@
 
 ``python benchmarks/pictures.py`` writes three SVG files to ``docs/pictures/``: throughput on unseen text from
 ``record/encoding.csv``; worst cases, and scaling with length and threads, from ``record/encoding-worst.csv``. With
-RECORD, all that it has figures for is drawn from it.
+RECORD, all pictures for which it has figures are drawn from it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from matplotlib import pyplot as plt
 
 ROOT = Path(__file__).resolve().parent.parent
 RECORDS = ROOT / "benchmarks" / "record"
-# Okabe and Ito's colors, which color-blind readers tell apart; Jeton's is the darkest. Markers repeat what colors say.
+# Okabe and Ito's color-blind safe colors; Jeton's is the darkest. Markers distinguish engines without color.
 STYLES = {
     "jeton": ("#0072B2", "o"),
     "gigatoken": ("#E69F00", "s"),
@@ -71,7 +71,7 @@ def read(path: Path, vocab: str) -> Rows:
 
 
 def save(draw: Callable[[Rows, str], Any], rows: Rows, vocab: str, path: Path) -> bool:
-    """Draws one picture, where the record has its figures."""
+    """Draws one picture, if the record has its figures."""
     figure = draw(rows, vocab)
     if figure is None:
         print(f"{path.name}: the record has no such figures of {vocab}", file=sys.stderr)
@@ -84,7 +84,7 @@ def save(draw: Callable[[Rows, str], Any], rows: Rows, vocab: str, path: Path) -
 
 
 def unseen(rows: Rows, vocab: str) -> Any:
-    """Bars by kind of text, one color an engine, the fastest and the slowest round as a line."""
+    """Bars by kind of text, with a color for each engine, and a line from the fastest to the slowest round."""
     rows = [row for row in rows if row["case"].startswith("documents: ") and row["phase"] == "unseen"]
     kinds = list(dict.fromkeys(row["text"] for row in rows))
     engines = [name for name in STYLES if any(row["engine"] == name for row in rows)]
@@ -111,10 +111,10 @@ def unseen(rows: Rows, vocab: str) -> Any:
 
 
 def worst(rows: Rows, vocab: str) -> Any:
-    """A line an input, a mark an engine; logarithmic."""
+    """Rows of inputs with a marker for each engine; logarithmic."""
     rows = [row for row in rows if row["row"] == "worst" and row["phase"] == "cold"]
     inputs = list(dict.fromkeys(row["text"] for row in rows))
-    engines = [name for name in reversed(STYLES) if any(row["engine"] == name for row in rows)]  # Jeton's on top
+    engines = [name for name in reversed(STYLES) if any(row["engine"] == name for row in rows)]  # Jeton on top
     if not rows:
         return None
     figure, axes = plt.subplots(figsize=(8, 0.28 * len(inputs) + 1.2))
@@ -145,7 +145,7 @@ def worst(rows: Rows, vocab: str) -> Any:
 
 
 def scaling(rows: Rows, vocab: str) -> Any:
-    """Left, the time of every worst case against its length; right, what more threads give."""
+    """Left: time of each worst case by length. Right: speedup by threads."""
     lengths = [row for row in rows if row["row"] == "length" and row["phase"] == "cold"]
     threads = [row for row in rows if row["row"] == "threads" and row["phase"] == "unseen"]
     if not lengths or not threads:
@@ -159,7 +159,7 @@ def scaling(rows: Rows, vocab: str) -> Any:
 
 
 def draw_lengths(axes: Any, rows: Rows) -> None:
-    """A line an input, the slowest named; a dashed line shows what linear looks like."""
+    """A line for each input, with the slowest labeled; a dashed line shows linear growth."""
     slowest = max(rows, key=lambda row: float(row["median"]) * int(row["bytes"]))
     for text in dict.fromkeys(row["text"] for row in rows):
         size = [int(row["bytes"]) / 1e6 for row in rows if row["text"] == text]
@@ -181,7 +181,7 @@ def draw_lengths(axes: Any, rows: Rows) -> None:
 
 
 def draw_threads(axes: Any, rows: Rows) -> None:
-    """Bars by text, one color an engine: the speed of the most threads over that of one."""
+    """Bars by text, with a color for each engine: speed with all threads relative to one."""
     most = max(int(row["threads"]) for row in rows)
     texts = list(dict.fromkeys(row["text"] for row in rows))
     engines = [name for name in STYLES if any(row["engine"] == name for row in rows)]

@@ -1,13 +1,13 @@
-"""Training speed and memory: Jeton's tie rules against each other, and Jeton against peers.
+"""Training speed and memory of Jeton's tie rules and of peers.
 
-``python benchmarks/training.py`` measures, prints a table and replaces ``record/training.csv``. Peers run in
-environments of their own, made when first needed. Each measurement is a process of its own, for clean memory figures;
-what is compared takes turns, round by round, and medians are reported. Whatever should have learned the same merges is
-compared first: if it did not, the difference is printed, no time is, and the exit code is 4.
+``python benchmarks/training.py`` runs all cases, prints a table and replaces ``record/training.csv``. Peers run
+in separate environments, created on first use. Each measurement is a new process, for exact memory figures. Runners
+alternate in rounds, and medians are reported. Merges are compared first: if runners of a group differ, the difference
+is printed instead of times, and the exit code is 4.
 
-In the cases named ``peers`` the time is that of a call from Python, from a folder of files to a saved file. Peers whose
-rules are not ours (ffbpe's and gigatoken's own patterns, SentencePiece's characters) are groups of their own: their
-merges are compared with nothing but their other rounds.
+In the cases named ``peers`` a call from Python is timed, from a folder of files to a saved file. Peers with other rules
+(patterns of ffbpe and gigatoken, characters of SentencePiece) form separate groups, whose merges are only compared
+between rounds.
 
 Left out: encoding.
 """
@@ -55,7 +55,7 @@ TRAINERS = {
 
 @dataclass(frozen=True)
 class Runner:
-    """Who learns, with which options; `same_as` names the group that must learn the same merges."""
+    """A library with options; `same_as` is its group, in which all must learn the same merges."""
 
     name: str
     library: str
@@ -65,7 +65,7 @@ class Runner:
 
 @dataclass(frozen=True)
 class Case:
-    """A corpus and a vocabulary size, and those who take turns on it."""
+    """A corpus and a vocabulary size, with the runners to compare."""
 
     name: str
     corpus: str
@@ -76,7 +76,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Result:
-    """What one process found."""
+    """Result of one process."""
 
     seconds: float
     peak_mib: float
@@ -85,7 +85,7 @@ class Result:
 
 
 def rules(pattern: str, min_frequency: int, *names: str) -> tuple[Runner, ...]:
-    """Jeton with each rule."""
+    """Runners of Jeton for these tie rules."""
     options = {"pattern": pattern, "min_frequency": min_frequency}
     return tuple(Runner(rule, "jeton", rule, {**options, "tie_break": rule}) for rule in names)
 
@@ -117,14 +117,14 @@ def cases(min_frequency: int) -> list[Case]:
     ]
 
 
-# ── one measurement, in a process of its own ──────────────────────────────────────────────────────────────────────
+# ── one measurement, in a separate process ────────────────────────────────────────────────────────────────────────
 
 
 def measure_here(library: str, path: Path, whole: bool, vocab_size: int, options: dict[str, Any]) -> Result:
-    """Learns once. Timed: splitting, counting and learning, from documents in memory to a finished tokenizer.
+    """Trains once. Timed: splitting, counting and learning, from documents in memory to a tokenizer.
 
-    Or from a folder of files to a saved file, where `path` is a folder. Before that, everybody learns from a sentence:
-    imports and the first start of threads are not what is measured.
+    If `path` is a folder, from its files to a saved file. Each library trains on one sentence before, so that imports
+    and the first start of threads are not timed.
     """
     learn = LEARN[library]
     if path.is_dir():  # the case is from files to a file
@@ -148,7 +148,7 @@ def measure_here(library: str, path: Path, whole: bool, vocab_size: int, options
 
 
 def peak_memory() -> float:
-    """MiB at most so far. On Linux `ru_maxrss` starts with the parent's peak, so it is not asked there."""
+    """Peak memory in MiB. On Linux `ru_maxrss` includes the parent's peak, so it is not used there."""
     status = Path("/proc/self/status")
     if status.exists():
         (line,) = (line for line in status.read_text().splitlines() if line.startswith("VmHWM:"))
@@ -161,7 +161,7 @@ Learned = tuple[float, Iterable[bytes]]
 
 @dataclass(frozen=True)
 class Files:
-    """A folder of documents, and where to save; iterating reads them."""
+    """A folder of documents, and an output path; iterating reads the documents."""
 
     folder: Path
     output: Path
@@ -215,7 +215,7 @@ def learn_rustbpe(texts: Texts, vocab_size: int, options: dict[str, Any]) -> Lea
     tok = rustbpe.Tokenizer()
     began = time.perf_counter()
     tok.train_from_iterator(iter(texts), vocab_size=vocab_size, pattern=GPT2)
-    if isinstance(texts, Files):  # it has no file of its own: what tiktoken reads
+    if isinstance(texts, Files):  # no file format of its own: saves the form that tiktoken reads
         ranks = ((base64.b64encode(bytes(token)).decode(), rank) for token, rank in tok.get_mergeable_ranks())
         texts.output.write_text("".join(f"{token} {rank}\n" for token, rank in ranks))
     seconds = time.perf_counter() - began
@@ -280,7 +280,7 @@ LEARN = {
 
 
 def byte_alphabet() -> dict[str, int]:
-    """GPT-2's stand-ins for bytes, as `tokenizers` spells them."""
+    """GPT-2's byte alphabet, as in `tokenizers`."""
     plain = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
     others = [byte for byte in range(256) if byte not in plain]
     return {chr(byte): byte for byte in plain} | {chr(256 + i): byte for i, byte in enumerate(others)}
@@ -291,7 +291,7 @@ def version(library: str) -> str:
     return pins[0].replace("==", " ") if pins else f"jeton {importlib.metadata.version('jeton')}"
 
 
-# ── taking turns, comparing, reporting ────────────────────────────────────────────────────────────────────────────
+# ── rounds, comparison, report ────────────────────────────────────────────────────────────────────────────────────
 
 
 def take_turns(
@@ -317,7 +317,7 @@ def take_turns(
 
 
 def differences(results: dict[Runner, list[Result]]) -> list[str]:
-    """Who learned other merges than the others of its group, or than itself in another round."""
+    """Runners whose merges differ within their group, or between rounds."""
     found: dict[str, dict[str, set[str]]] = {}
     for runner, rounds in results.items():
         for result in rounds:
@@ -350,9 +350,9 @@ def rows(case: Case, results: dict[Runner, list[Result]], size: int, threads: in
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=5, help="how often each takes its turn")
-    parser.add_argument("--threads", type=int, default=os.cpu_count() or 1, help="for everybody")
+    parser.add_argument("--threads", type=int, default=os.cpu_count() or 1, help="number of threads of all runners")
     parser.add_argument("--megabytes", type=float, default=1_000.0, help="cut each corpus to this size")
-    # A pair that occurs once says nothing of a text, and merging such pairs makes tokens as long as the text.
+    # Pairs that occur once are irrelevant, and merging them yields tokens as long as the text.
     parser.add_argument("--min-frequency", type=int, default=2, help="in the cases that compare tie rules")
     default = Path.home() / ".cache" / "jeton-bench"
     parser.add_argument("--environments", type=Path, default=default, help="where the peers' environments are kept")
@@ -362,7 +362,7 @@ def main() -> int:
     parser.add_argument("--child", help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.child:
-        logging.disable()  # that training stopped early is in the record: it has fewer merges
+        logging.disable()  # an early stop is visible in the record: it has fewer merges
         library, path, *rest = json.loads(args.child)
         print(json.dumps(asdict(measure_here(library, Path(path), *rest))))
         return 0

@@ -30,12 +30,12 @@ CHAT = "<|im_start|>user\n今天的天气好吗？<|im_end|>\n<|im_start|>assist
 
 
 def headline(text: str) -> None:
-    """A line that says what comes next."""
+    """Prints a headline."""
     print(f"\n── {text}")
 
 
 def learn(folder: Path) -> Path:
-    """From two files to a saved tokenizer."""
+    """Trains on two files and saves the tokenizer."""
     headline("1. A corpus: two text files, one in English and one in Chinese")
     corpus = {"english.txt": ENGLISH, "chinese.txt": CHINESE}
     for name, text in corpus.items():
@@ -63,7 +63,7 @@ def learn(folder: Path) -> Path:
 
 
 def use(path: Path) -> None:
-    """What somebody else does with the file, on another day."""
+    """Runs in a new process: loads the file and encodes a chat turn."""
     headline("5. In a new process: load")
     tok = jeton.load(path)
     print(f"{path.name}: {tok.vocab_size} tokens, fingerprint {tok.fingerprint[:19]}…")
