@@ -81,7 +81,7 @@ def main() -> int:
 def run(
     bench: Bench, chosen: list[Case], options: argparse.Namespace, output: Path, earlier: list[dict[str, Any]]
 ) -> int:
-    """Runs the cases, prints and records each when it is done; resumes after the recorded ones of an interrupted run."""
+    """Runs the cases; prints and records each when it is done. Cases in `earlier` are not repeated."""
     different: list[str] = []
     failed: list[str] = []
     rows = list(earlier)
@@ -127,26 +127,26 @@ def trim(case: Case, options: argparse.Namespace) -> Case | None:
 
 def arguments() -> tuple[argparse.Namespace, argparse.ArgumentParser]:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--only", nargs="+", metavar="NAME", help="cases whose name holds one of these")
-    parser.add_argument("--engines", nargs="+", metavar="NAME", choices=list(engines()), help="these alone")
-    parser.add_argument("--rounds", type=int, default=3, help="how often each takes its turn")
+    parser.add_argument("--only", nargs="+", metavar="NAME", help="cases whose name contains one of these")
     parser.add_argument(
-        "--megabytes", type=float, default=MEGABYTES, help="cut each corpus to this size; records have 20"
+        "--engines", nargs="+", metavar="NAME", choices=list(engines()), help="engines to run (default: all)"
     )
+    parser.add_argument("--rounds", type=int, default=3, help="number of rounds")
+    parser.add_argument("--megabytes", type=float, default=MEGABYTES, help="size of each corpus; records have 20")
     parser.add_argument(
         "--threads",
         type=int,
         default=1,
         help="number of threads of all engines, except in cases that compare numbers of threads",
     )
-    parser.add_argument("--simd", choices=("avx512", "avx2", "portable"), help="the instructions Jeton may use")
-    parser.add_argument("--limit", type=float, default=300.0, help="seconds after which a measurement is given up")
-    parser.add_argument("--output", type=Path, help="where to write; without, a complete run replaces its record")
+    parser.add_argument("--simd", choices=("avx512", "avx2", "portable"), help="maximum instruction set of Jeton")
+    parser.add_argument("--limit", type=float, default=300.0, help="timeout of a measurement in seconds")
+    parser.add_argument("--output", type=Path, help="output file (default: a complete run replaces its record)")
     default = Path.home() / ".cache" / "jeton-bench"
-    parser.add_argument("--resume", action="store_true", help="go on where a run was stopped")
-    parser.add_argument("--environments", type=Path, default=default, help="where the engines' environments are kept")
-    parser.add_argument("--summary", type=Path, metavar="RECORD", help="the last table of an earlier run, and stop")
-    parser.add_argument("--list", action="store_true", help="name the cases and stop")
+    parser.add_argument("--resume", action="store_true", help="continue an interrupted run")
+    parser.add_argument("--environments", type=Path, default=default, help="folder of the virtual environments")
+    parser.add_argument("--summary", type=Path, metavar="RECORD", help="print the table of an earlier run, and exit")
+    parser.add_argument("--list", action="store_true", help="list the cases, and exit")
     return parser.parse_args(), parser
 
 

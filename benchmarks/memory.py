@@ -113,9 +113,9 @@ def main() -> int:
     """Runs the command; returns the exit code."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--megabytes", type=float, default=9.0)
-    parser.add_argument("--rounds", type=int, default=3, help="the fastest of so many counts")
-    parser.add_argument("--draw", type=Path, metavar="RECORD", help="only draw this one")
-    parser.add_argument("--output", type=Path, help="where to write; without, the record is replaced")
+    parser.add_argument("--rounds", type=int, default=3, help="number of runs, of which the fastest is used")
+    parser.add_argument("--draw", type=Path, metavar="RECORD", help="only draw this record")
+    parser.add_argument("--output", type=Path, help="output file (default: replace the record)")
     asked = parser.parse_args()
     path = asked.draw
     if path is None:

@@ -36,9 +36,9 @@ Rows = list[dict[str, str]]
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("record", type=Path, nargs="?", help="draw from this record alone")
-    parser.add_argument("--vocab", default="o200k_base", help="whose figures are drawn")
-    parser.add_argument("--folder", type=Path, default=ROOT / "docs" / "pictures", help="where to write")
+    parser.add_argument("record", type=Path, nargs="?", help="draw from this record only")
+    parser.add_argument("--vocab", default="o200k_base", help="vocabulary to draw")
+    parser.add_argument("--folder", type=Path, default=ROOT / "docs" / "pictures", help="output folder")
     options = parser.parse_args()
     mpl.rcParams.update(
         {

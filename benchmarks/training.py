@@ -349,16 +349,21 @@ def rows(case: Case, results: dict[Runner, list[Result]], size: int, threads: in
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rounds", type=int, default=5, help="how often each takes its turn")
+    parser.add_argument("--rounds", type=int, default=5, help="number of rounds")
     parser.add_argument("--threads", type=int, default=os.cpu_count() or 1, help="number of threads of all runners")
-    parser.add_argument("--megabytes", type=float, default=1_000.0, help="cut each corpus to this size")
+    parser.add_argument("--megabytes", type=float, default=1_000.0, help="maximum size of each corpus")
     # Pairs that occur once are irrelevant, and merging them yields tokens as long as the text.
-    parser.add_argument("--min-frequency", type=int, default=2, help="in the cases that compare tie rules")
+    parser.add_argument(
+        "--min-frequency",
+        type=int,
+        default=2,
+        help="minimum count of merged pairs, in the cases that compare tie rules",
+    )
     default = Path.home() / ".cache" / "jeton-bench"
-    parser.add_argument("--environments", type=Path, default=default, help="where the peers' environments are kept")
-    parser.add_argument("--peers", default=",".join(TRAINERS), help="who takes part, by comma")
-    parser.add_argument("--only", default="", help="cases whose name holds this")
-    parser.add_argument("--output", type=Path, help="where to write; without, a complete run replaces its record")
+    parser.add_argument("--environments", type=Path, default=default, help="folder of the virtual environments")
+    parser.add_argument("--peers", default=",".join(TRAINERS), help="libraries to run, separated by commas")
+    parser.add_argument("--only", default="", help="cases whose name contains this")
+    parser.add_argument("--output", type=Path, help="output file (default: a complete run replaces its record)")
     parser.add_argument("--child", help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.child:

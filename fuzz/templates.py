@@ -142,14 +142,14 @@ def main() -> int:
     """Runs the command; returns 1 if there are findings."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("command", choices=["run", "bombs", "show"])
-    parser.add_argument("--minutes", type=float, default=1, help="run: how long")
-    parser.add_argument("--templates", type=int, help="run: how many, instead of --minutes")
+    parser.add_argument("--minutes", type=float, default=1, help="run: duration")
+    parser.add_argument("--templates", type=int, help="run: number of templates, instead of --minutes")
     parser.add_argument("--each", type=int, default=200, help="bombs: variants of each family")
-    parser.add_argument("--family", action="append", choices=FAMILIES, help="bombs: only this one; may be given again")
-    parser.add_argument("--number", type=int, default=0, help="show: of the template")
+    parser.add_argument("--family", action="append", choices=FAMILIES, help="bombs: only this family (repeatable)")
+    parser.add_argument("--number", type=int, default=0, help="show: number of the template")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--max-seconds", type=float, help="the time limit of a rendering, instead of Jeton's")
-    parser.add_argument("--verbose", action="store_true", help="a line for each template")
+    parser.add_argument("--max-seconds", type=float, help="time limit of a rendering (default: that of Jeton)")
+    parser.add_argument("--verbose", action="store_true", help="print a line for each template")
     options = parser.parse_args()
     if options.max_seconds is not None:
         limits.MAX_SECONDS = options.max_seconds

@@ -130,9 +130,9 @@ def run(variant: Variant) -> tuple[float, int, str, bool]:
 def main() -> int:
     """Runs the command; returns the exit code."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--variants", type=int, default=20, help="of each family")
-    parser.add_argument("--seed", type=int, default=0, help="of the first variant")
-    parser.add_argument("--family", choices=FAMILIES, action="append", help="only this one")
+    parser.add_argument("--variants", type=int, default=20, help="number of variants of each family")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the first variant")
+    parser.add_argument("--family", choices=FAMILIES, action="append", help="only this family (repeatable)")
     parser.add_argument("--verbose", action="store_true", help="print each variant")
     asked = parser.parse_args()
     failed = 0

@@ -155,11 +155,13 @@ def processor_seconds() -> float:
 def main() -> int:
     """Runs the selected targets; returns 1 if there are findings."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--minutes", type=float, default=10, help="for all targets together")
-    parser.add_argument("--target", action="append", help="only this one; may be given again")
+    parser.add_argument("--minutes", type=float, default=10, help="total time of all targets")
+    parser.add_argument("--target", action="append", help="only this target (repeatable)")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--coverage", action="store_true", help="guided by coverage, with AddressSanitizer (libFuzzer)")
-    parser.add_argument("--list", action="store_true", help="the targets")
+    parser.add_argument(
+        "--coverage", action="store_true", help="use libFuzzer, guided by coverage, with AddressSanitizer"
+    )
+    parser.add_argument("--list", action="store_true", help="list the targets, and exit")
     arguments = parser.parse_args()
     programs = build(arguments.coverage)
     fuzzer = programs["jeton-fuzz"]

@@ -78,13 +78,15 @@ def main() -> int:
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--vocab", nargs="*", help="parts of names of vocabularies; all without")
-    parser.add_argument("--corpus", nargs="*", choices=page.COLUMNS, help="all without")
-    parser.add_argument("--generated", type=int, default=1_000_000, help="generated strings a vocabulary")
+    parser.add_argument("--vocab", nargs="*", help="vocabularies whose name contains one of these (default: all)")
+    parser.add_argument("--corpus", nargs="*", choices=page.COLUMNS, help="corpora (default: all)")
+    parser.add_argument(
+        "--generated", type=int, default=1_000_000, help="number of generated strings for each vocabulary"
+    )
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--out", type=Path, default=ROOT / "docs" / "parity.md")
-    parser.add_argument("--json", type=Path, help="all results as JSON, too")
-    parser.add_argument("--cache", type=Path, default=ROOT / "target" / "parity", help="where results are kept")
+    parser.add_argument("--json", type=Path, help="output file for all results as JSON")
+    parser.add_argument("--cache", type=Path, default=ROOT / "target" / "parity", help="folder of cached results")
     return parser.parse_args()
 
 
