@@ -9,6 +9,50 @@
 //!
 //! `normalize`, `pretokenize`, `model`, `postprocess` and `decode` do not know each other; [`tokenizer`] owns them;
 //! [`train`] and [`mod@format`] are beside it. `tools/check_layers.py` enforces these layers.
+//!
+//! From a corpus to a tokenizer, and from a text to ids and back:
+//!
+//! ```
+//! use jeton_core::pretokenize::Pretokenizer;
+//! use jeton_core::tokenizer::{Extras, Tokenizer};
+//! use jeton_core::train::assemble;
+//! use jeton_core::train::count::{Counter, Stages};
+//! use jeton_core::train::learn::learn;
+//! use jeton_core::train::options::LearnOptions;
+//! use jeton_core::train::sequences::{symbols, Order};
+//! use jeton_core::util::spill::MemoryLimit;
+//! use jeton_core::vocab::alphabet::{EndOfWord, Level};
+//! use jeton_core::vocab::Vocab;
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let documents = ["the old man told the old tale", "the older man was told"];
+//! let pattern = Pretokenizer::named("gpt2").ok_or("no such pattern")?;
+//! let mut counter = Counter::new(Stages::Pattern(pattern), None);
+//! counter.add(&documents, 1, &mut || true).map_err(|(_, error)| error)?;
+//! let (counts, totals, _) = counter.finish(Vec::new(), 1, &MemoryLimit::unlimited(), &|| true)?;
+//! assert_eq!((totals.documents, counts.most_common(1)), (2, vec![(b"the".as_slice(), 2)]));
+//!
+//! let symbols = symbols(&counts, Level::Byte, EndOfWord::None, Order::Natural, 0)?;
+//! let options = LearnOptions { num_merges: 12, ..LearnOptions::default() };
+//! let merges = learn(&counts, &symbols, &options, &mut |_| true)?;
+//! let entries = assemble::from_merges(&symbols, Level::Byte, &merges)?;
+//!
+//! let parts = r#"{
+//!     "model": {"type": "BPE", "level": "byte", "ranks": "merges", "whole_first": false, "end_of_word": null, "unk": null},
+//!     "pretokenizer": [{"type": "Pattern", "name": "gpt2"}]
+//! }"#;
+//! let extras = Extras { merges: assemble::triples(&merges), ..Extras::default() };
+//! let tokenizer = Tokenizer::from_json(parts, Vocab::new(entries.iter())?, extras)?;
+//! let ids = tokenizer.encode_long("the old man", &tokenizer.permit_none(), 1, &mut || true)?;
+//! assert_eq!(ids.len(), 3); // "the", " old", " man"
+//! assert_eq!(tokenizer.decode_text(&ids, false)?, "the old man");
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! A text passes [`special`] (added tokens), [`normalize`], [`pretokenize`], [`model`] and [`postprocess`], in the order
+//! of [`tokenizer`]. [`encode`] is the fast path of the middle: tables, caches and many pretokens at once, with the same
+//! ids.
 
 pub mod error;
 pub mod util;
