@@ -46,8 +46,8 @@ def chat(
     special: tuple[str, ...],
 ) -> None:
     """Renders messages with a chat template. FILE, or standard input, is JSON: a list of messages, or an object with
-    "messages" and optionally "tools" and "variables". The content of messages is always plain text, also where it
-    spells a special token.
+    "messages" and optionally "tools" and "variables". Special tokens that messages spell are plain text unless
+    --special permits them.
 
     \b
     Examples:
