@@ -15,10 +15,11 @@ from import_graph import CORE, ROOT, cycles, python_graph, rust_graph
 
 # Package, or module of `util` and `vocab` → packages or modules that it may import.
 UTIL = {
-    f"util::{name}" for name in ("alloc", "atomic_cell", "buffer_pool", "cancel", "hash", "huge_pages", "simd", "spill")
+    f"util::{name}"
+    for name in ("alloc", "atomic_cell", "buffer_pool", "cancel", "hash", "huge_pages", "simd", "spill", "utf8")
 }
 SHARED = UTIL | {"error"}
-BASE = SHARED | {"util::utf8", "vocab", "vocab::alphabet", "vocab::byte_alphabet", "vocab::merge_boundaries"}
+BASE = SHARED | {"vocab", "vocab::alphabet", "vocab::byte_alphabet", "vocab::merge_boundaries"}
 MAY_USE = {
     "error": set(),
     "util": set(),
@@ -35,7 +36,7 @@ MAY_USE = {
     "vocab": SHARED,
     "vocab::alphabet": SHARED | {"vocab"},
     "vocab::byte_alphabet": SHARED,
-    "vocab::merge_boundaries": SHARED | {"vocab::alphabet", "util::utf8", "vocab"},
+    "vocab::merge_boundaries": SHARED | {"vocab::alphabet", "vocab"},
     "regex": SHARED | {"util::classes"},
     "aligned_text": SHARED,
     "special": SHARED | {"aligned_text"},

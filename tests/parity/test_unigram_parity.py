@@ -140,13 +140,13 @@ def test_generated_lines(tmp_path: Path) -> None:
     check_lines(text + "q\n", 500, tmp_path, ["<sep>"])
 
 
-VOCAB_SIZE = amount(8_000, default=2_000)
+VOCAB_SIZE = amount(8_000, default=3_000)
 
 
 def corpus_text(corpus: str) -> str:
     path = Path(os.environ["JETON_TEST_DATA"]) / "corpora" / f"{corpus}.txt.xz"
     with lzma.open(path, "rt", encoding="utf-8") as file:
-        return file.read(amount(2_000_000, default=150_000)).replace("\u2585", "").replace("\0", "")
+        return file.read(amount(2_000_000, default=300_000)).replace("\u2585", "").replace("\0", "")
 
 
 @pytest.mark.skipif("JETON_TEST_DATA" not in os.environ, reason="JETON_TEST_DATA names no folder")

@@ -33,6 +33,7 @@ use super::trie::{Trie, ROOT};
 use super::unknown::{char_len, utf8, Unknown, UnknownWriter};
 use crate::error::{Error, ErrorKind, Result};
 use crate::util::cancel::{CancelCheck, KeepGoing};
+use crate::util::utf8::{of_three, of_two};
 use crate::vocab::alphabet::WORD_START;
 use crate::vocab::{Kind, Vocab};
 
@@ -368,10 +369,8 @@ impl Unigram {
     fn character(&self, text: &[u8], at: usize) -> (u32, usize) {
         let (code, len) = match text[at..] {
             [a @ 0..0x80, ..] => (u32::from(a), 1),
-            [a @ 0xC0..0xE0, b, ..] => (u32::from(a & 0x1F) << 6 | u32::from(b & 0x3F), 2),
-            [a @ 0xE0..0xF0, b, c, ..] => {
-                (u32::from(a & 0xF) << 12 | u32::from(b & 0x3F) << 6 | u32::from(c & 0x3F), 3)
-            }
+            [a @ 0xC0..0xE0, b, ..] => (of_two(a, b), 2),
+            [a @ 0xE0..0xF0, b, c, ..] => (of_three(a, b, c), 3),
             _ => {
                 let end = at + char_len(text, at);
                 return (self.trie.node(&text[at..end]).unwrap_or(ROOT), end);

@@ -12,6 +12,7 @@ use super::charsmap::Charsmap;
 use crate::aligned_text::AlignedWriter;
 use crate::error::{Error, Result};
 use crate::util::cancel::CancelCheck;
+use crate::util::utf8::{of_three, of_two};
 
 /// Substitute for a space in pieces.
 const MARK: &str = "\u{2581}";
@@ -108,10 +109,8 @@ impl SentencePiece {
         let mut at = 0;
         loop {
             let (code, len) = match text[at..] {
-                [a @ 0xC0..0xE0, b, ..] => (u32::from(a & 0x1F) << 6 | u32::from(b & 0x3F), 2),
-                [a @ 0xE0..0xF0, b, c, ..] => {
-                    (u32::from(a & 0xF) << 12 | u32::from(b & 0x3F) << 6 | u32::from(c & 0x3F), 3)
-                }
+                [a @ 0xC0..0xE0, b, ..] => (of_two(a, b), 2),
+                [a @ 0xE0..0xF0, b, c, ..] => (of_three(a, b, c), 3),
                 _ => return at,
             };
             if self.stays[code as usize / 64] >> (code % 64) & 1 == 0 {

@@ -12,7 +12,7 @@ use std::collections::HashMap;
 use regex_syntax::hir::ClassUnicode;
 
 use super::syntax::{parse_set, Assertion, Greed, Refusal, SyntaxNode};
-use crate::util::classes::decode;
+use crate::util::utf8::decode;
 
 /// Maximum number of instructions: thousands of literals, compiled in milliseconds.
 const MAX_INSTRUCTIONS: usize = 50_000;

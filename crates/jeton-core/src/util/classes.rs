@@ -10,6 +10,7 @@
 use std::sync::OnceLock;
 
 use crate::util::atomic_cell::made_once;
+use crate::util::utf8::decode;
 
 /// `\p{Lu}` and `\p{Lt}`.
 pub(crate) const UPPER: u8 = 1;
@@ -184,19 +185,6 @@ fn ascii_letters(text: &[u8], mut at: usize, both: bool) -> usize {
         }
     }
     at
-}
-
-/// Returns the code point that starts at `at`, and its length in bytes.
-#[inline(always)]
-pub(crate) fn decode(text: &[u8], at: usize) -> (u32, usize) {
-    let tail = |i: usize| u32::from(text[at + i] & 0x3F);
-    let lead = u32::from(text[at]);
-    match lead {
-        0..0x80 => (lead, 1),
-        0x80..0xE0 => ((lead & 0x1F) << 6 | tail(1), 2),
-        0xE0..0xF0 => ((lead & 0x0F) << 12 | tail(1) << 6 | tail(2), 3),
-        _ => ((lead & 0x07) << 18 | tail(1) << 12 | tail(2) << 6 | tail(3), 4),
-    }
 }
 
 /// Returns the ranges of a class of `regex-syntax`; none for an invalid one. The constants above are valid.

@@ -1,4 +1,4 @@
-//! Code points → UTF-8, four at a time.
+//! UTF-8: characters → code points, and code points → UTF-8, four at a time.
 //!
 //! Python stores a string in one, two or four bytes for each character. Its own conversion to UTF-8 costs six cycles for
 //! each character and is cached in the string. Here the bytes of four characters are computed in parallel, and a shuffle by
@@ -15,6 +15,32 @@ pub fn char_len(lead: u8) -> usize {
         0xC0..0xE0 => 2,
         0xE0..0xF0 => 3,
         0xF0.. => 4,
+    }
+}
+
+/// Returns the code point of two bytes of UTF-8.
+#[inline(always)]
+pub fn of_two(first: u8, second: u8) -> u32 {
+    u32::from(first & 0x1F) << 6 | u32::from(second & 0x3F)
+}
+
+/// Returns the code point of three bytes of UTF-8.
+#[inline(always)]
+pub fn of_three(first: u8, second: u8, third: u8) -> u32 {
+    u32::from(first & 0x0F) << 12 | u32::from(second & 0x3F) << 6 | u32::from(third & 0x3F)
+}
+
+/// Returns the code point of the character that begins at `at`, and its length in bytes.
+#[inline(always)]
+pub fn decode(text: &[u8], at: usize) -> (u32, usize) {
+    match text[at] {
+        lead @ 0..0x80 => (u32::from(lead), 1),
+        lead @ 0x80..0xE0 => (of_two(lead, text[at + 1]), 2),
+        lead @ 0xE0..0xF0 => (of_three(lead, text[at + 1], text[at + 2]), 3),
+        lead => {
+            let [second, third, fourth] = [1, 2, 3].map(|i| u32::from(text[at + i] & 0x3F));
+            (u32::from(lead & 0x07) << 18 | second << 12 | third << 6 | fourth, 4)
+        }
     }
 }
 

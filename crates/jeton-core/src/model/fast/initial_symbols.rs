@@ -13,6 +13,7 @@
 use super::ranks::{Ranks, NONE, NO_SYMBOL};
 use crate::model::bpe::Bpe;
 use crate::model::pairs::Pairs;
+use crate::util::utf8::{of_three, of_two};
 use crate::vocab::Vocab;
 
 const BITS: u32 = 20; // of a symbol
@@ -216,10 +217,8 @@ impl InitialSymbols {
             }
             is_ascii = false;
             let (length, last, code) = match *rest {
-                [a @ 0xE0..0xF0, b, c, ..] => {
-                    (3, c, usize::from(a & 0xF) << 12 | usize::from(b & 63) << 6 | usize::from(c & 63))
-                }
-                [a @ 0xC0..0xE0, b, ..] => (2, b, usize::from(a & 0x1F) << 6 | usize::from(b & 63)),
+                [a @ 0xE0..0xF0, b, c, ..] => (3, c, of_three(a, b, c) as usize),
+                [a @ 0xC0..0xE0, b, ..] => (2, b, of_two(a, b) as usize),
                 [0xF0..=0xFF, _, _, d, ..] => (4, d, 0),
                 [0..0xC0, ..] => (1, byte, 0), // the text begins inside a character
                 _ => break,

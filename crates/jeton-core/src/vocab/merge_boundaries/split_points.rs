@@ -10,7 +10,7 @@
 use super::filters::{pair, LetterBoundaries, MergeBoundaries};
 use crate::util::simd::block::Block;
 use crate::util::simd::{self, Instructions};
-use crate::util::utf8::char_len;
+use crate::util::utf8::{char_len, of_three, of_two};
 use crate::vocab::alphabet::WORD_START;
 use crate::vocab::Vocab;
 
@@ -112,7 +112,7 @@ impl SplitPoints {
             // Characters of three bytes, without a branch on the boundary between them.
             let (mut char_starts, mut num_starts) = ([0; 32], 0); // of 64 bytes, at most 22
             while let (Some(&[a @ 0xE0..0xF0, b, c, ..]), true) = (text[at..].first_chunk::<5>(), at < stop) {
-                let code = u32::from(a & 0x0F) << 12 | u32::from(b & 0x3F) << 6 | u32::from(c & 0x3F);
+                let code = of_three(a, b, c);
                 let (is_mark, is_alone) = (code == MARK, self.is_alone(code));
                 let is_boundary = after_three & !is_mark && self.is_boundary(text, at);
                 char_starts[num_starts % 32] = at as u32;
@@ -168,8 +168,8 @@ impl SplitPoints {
 fn character(text: &[u8], at: usize) -> (u32, usize) {
     match &text[at..at + char_len(text[at]).min(text.len() - at)] {
         &[a] => (u32::from(a), 1),
-        &[a, b] => (u32::from(a & 0x1F) << 6 | u32::from(b & 0x3F), 2),
-        &[a, b, c] => (u32::from(a & 0x0F) << 12 | u32::from(b & 0x3F) << 6 | u32::from(c & 0x3F), 3),
+        &[a, b] => (of_two(a, b), 2),
+        &[a, b, c] => (of_three(a, b, c), 3),
         other => (u32::MAX, other.len()),
     }
 }
