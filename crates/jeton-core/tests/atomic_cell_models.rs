@@ -1,10 +1,9 @@
-//! Models of [`slot`] under loom: all interleavings of a few threads, with all values that the C11 memory model lets a
-//! load read.
+//! Models of `atomic_cell` under loom: all interleavings of a few threads, with all values that the C11 memory model
+//! permits a load to read.
 //!
 //!     python tools/sanitize.py loom
 //!
-//! Loom replaces the atomics of the module and reports two threads in one box at a time, a box that is lost and one
-//! that is freed twice.
+//! Loom replaces the atomics of the module and reports concurrent accesses to one box, leaks and double frees.
 #![cfg(loom)]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 

@@ -1,5 +1,4 @@
-//! Many pretokens at once give the ids of one after the other: for random vocabularies, of which few look like one that
-//! was trained.
+//! Batched encoding gives the ids of the slow path: for random vocabularies, few of which resemble trained ones.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that cannot go on fails")]
 

@@ -1,4 +1,4 @@
-//! Whatever the bytes: readers return an error or a value, and pieces tile their text. Nothing panics.
+//! Hostile input: readers return an error or a value, and pretokens tile their text. Nothing panics.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 

@@ -1,4 +1,4 @@
-//! The learner and the encoder against plain versions that recount everything at every step.
+//! The learner and the encoder compared with plain versions that recount everything at every step.
 
 #![allow(clippy::unwrap_used)]
 
@@ -180,14 +180,14 @@ proptest! {
         let expected = naive(&distinct, tie_break, 60, min_frequency, rule);
         prop_assert_eq!(&got, &expected);
 
-        // So does learning that takes up the merges of an earlier run, whatever their number.
+        // Learning that resumes after any number of merges of an earlier run learns the same.
         for done in [1, merges.len() / 2, merges.len()] {
             let done = &merges[..done.min(merges.len())];
             let again = learn(&counts, &symbols, &LearnOptions { done, ..options }, &mut |_| true).unwrap();
             prop_assert_eq!(&again, &merges);
         }
 
-        // Learning that goes on from the first half of the merges learns the second half.
+        // Learning that continues from the first half of the merges learns the second half.
         let half = merges.len() / 2;
         let known = Half::new(&merges[..half]);
         let rest = learn_more(&counts, &known, &LearnOptions { num_merges: 60 - half, ..options }, &mut |_| true).unwrap();

@@ -1,4 +1,4 @@
-//! Each model against its plain version: the rule of the library it follows, word for word and slowly.
+//! Each model compared with its plain version, a literal implementation of the library's rule.
 
 #![allow(clippy::unwrap_used)]
 

@@ -1,4 +1,4 @@
-//! Any number of parts: the spans of one.
+//! Spans do not depend on the number of parts.
 
 #![allow(clippy::unwrap_used)]
 

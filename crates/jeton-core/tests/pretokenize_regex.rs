@@ -1,5 +1,5 @@
-//! Any regex cuts as tiktoken's engine (fancy-regex) does, ends within its budget, and is refused by name when it holds
-//! what we do not carry.
+//! Regexes split text as in tiktoken's engine (fancy-regex), end within their budget, and are refused by name for
+//! unsupported constructs.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that cannot go on fails")]
 
@@ -238,7 +238,7 @@ fn a_start_keeps_what_precedes_it_in_view() {
     }
 }
 
-/// Patterns made of whatever means something in a pattern: none panics, and what both engines take cuts alike.
+/// Patterns of random syntax elements: none panics, and those that both engines accept split text equally.
 #[test]
 fn soup_is_refused_or_understood() {
     #[rustfmt::skip]

@@ -1,4 +1,4 @@
-//! The scanner of each named pattern cuts as its published regex does, in linear time, and from any boundary on.
+//! The scanner of each named pattern splits text as its published regex does, in linear time, and from any boundary.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that cannot go on fails")]
 

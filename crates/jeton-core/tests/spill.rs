@@ -1,4 +1,4 @@
-//! Lists hold the same values in memory and in files.
+//! Vectors have the same values in memory and in files.
 
 #![allow(clippy::unwrap_used)]
 

@@ -1,4 +1,4 @@
-//! The worked examples, read from the same file as the tests in Python.
+//! The worked examples, from the file that the Python tests read, too.
 
 #![allow(clippy::unwrap_used)]
 

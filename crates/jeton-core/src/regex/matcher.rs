@@ -460,7 +460,7 @@ mod tests {
         Ok(found)
     }
 
-    /// Remembering, from whatever step on, changes no match. Matching without it equals the oracle in `tests`.
+    /// Memoization, from any step on, changes no match. `tests` compare matching without it with the oracle.
     #[test]
     fn what_is_remembered_changes_no_match() {
         let rounds = std::env::var("JETON_TEST_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(5_000);

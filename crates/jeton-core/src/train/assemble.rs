@@ -11,7 +11,7 @@ use crate::vocab::{Kind, List, MAX_BYTES};
 /// (left, right, result) of each merge, by id.
 pub type Merges = Vec<(u32, u32, u32)>;
 
-/// Entries, where each stands, and the bytes that merges added.
+/// Entries, their indices by id, and the bytes that merges added.
 struct Merged {
     entries: List,
     positions: HashMap<u32, usize>,

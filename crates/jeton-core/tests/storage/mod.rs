@@ -7,7 +7,7 @@ use std::sync::Arc;
 use jeton_core::error::{Error, Result};
 use jeton_core::util::spill::{Mapping, MemoryLimit, Resident, Storage};
 
-/// A disk with room for files of so many bytes, and how many files were made.
+/// A simulated disk with a capacity in bytes, and the number of created files.
 #[derive(Debug)]
 struct Disk {
     largest: usize,
@@ -59,7 +59,7 @@ unsafe impl Mapping for StorageBlock {
 
     fn grown(&self, bytes: usize) -> Result<Arc<dyn Mapping>> {
         let larger = Self::of(bytes, self.largest)?;
-        // SAFETY: both have so many bytes from their start on, and they are different memory.
+        // SAFETY: both have at least that many bytes, and they do not overlap.
         unsafe { std::ptr::copy_nonoverlapping(self.start().as_ptr(), larger.start().as_ptr(), self.bytes.min(bytes)) };
         Ok(Arc::new(larger))
     }
