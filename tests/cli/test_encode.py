@@ -182,10 +182,10 @@ def test_a_long_text_is_written_as_a_short_one_is(
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads the peak of memory from /proc")
 def test_the_memory_of_drawn_tokens_does_not_grow_with_them(path: Path) -> None:
-    """A text of 8 MB, a byte a token at worst: as Python objects they would take some gigabytes."""
+    """A text of 3 MB, a byte a token at worst: as Python objects they would take a gigabyte."""
     code = (
         "import io, sys; from jeton.cli import main; "
-        "sys.stdin = io.TextIOWrapper(io.BytesIO(b'older men low ' * 600_000)); sys.stdout = open('/dev/null', 'w'); "
+        "sys.stdin = io.TextIOWrapper(io.BytesIO(b'older men low ' * 200_000)); sys.stdout = open('/dev/null', 'w'); "
         f"code = main(['encode', '-t', {str(path)!r}, '--format', 'tokens']); "
         # Not ru_maxrss, which a child takes over from the process that started it.
         "status = dict(line.split(':', 1) for line in open('/proc/self/status')); "
