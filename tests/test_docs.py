@@ -26,6 +26,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from .core_only import run_core_only
+from .selection import rest_is_slow
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -106,7 +107,13 @@ def put_rank_file(path: Path) -> None:
 
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="the examples are command lines for bash")
-@pytest.mark.parametrize("page", pages_with("console"), ids=named)
+@pytest.mark.parametrize(
+    "page",
+    rest_is_slow(
+        pages_with("console"), lambda page: page.name != "command_line.md", "one page; tests/cli has every command"
+    ),
+    ids=named,
+)
 def test_console_blocks_run(page: Path, folder: Path) -> None:
     code = 0
     for block in blocks(page, "console"):

@@ -121,7 +121,11 @@ EXIT_RUNS = int(os.environ.get("JETON_EXIT_RUNS") or amount(2, default=1))
 
 @pytest.mark.parametrize(
     "call",
-    "encode encode_short encode_array encode_batch count mixed decode train chat errors save".split(),  # noqa: SIM905
+    rest_is_slow(
+        "encode encode_short encode_array encode_batch count mixed decode train chat errors save".split(),  # noqa: SIM905
+        lambda call: call in ("encode_short", "mixed", "decode", "train", "errors"),
+        "short and long calls, training, errors",
+    ),
 )
 @pytest.mark.timeout(60 * EXIT_RUNS)
 def test_the_interpreter_ends_while_daemon_threads_work(call: str, tmp_path: Path) -> None:

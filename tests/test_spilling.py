@@ -409,7 +409,12 @@ def columns(tok: jeton.Tokenizer) -> object:
     return [(step.pair_count, step.corpus_tokens, step.tokens_in_use) for step in tok.training.log]
 
 
-@pytest.mark.parametrize("tie_break", ["lowest_ids", "first", "highest_pair", "shortest"])
+@pytest.mark.parametrize(
+    "tie_break",
+    rest_is_slow(
+        ["lowest_ids", "first", "highest_pair", "shortest"], lambda tie_break: tie_break == "first", "one rule"
+    ),
+)
 def test_learning_within_a_limit_of_memory_changes_nothing(texts: list[str], tie_break: str, tmp_path: Path) -> None:
     """Cells and places take more than the limit: most of them lie in files, and are made compact on the way."""
     texts = texts[: amount(24, default=6)]
@@ -441,6 +446,7 @@ def test_learning_keeps_to_the_limit(plain: jeton.Counts, tmp_path: Path) -> Non
     assert int(least) < int(most) * 0.6, (most, least)
 
 
+@pytest.mark.slow(reason="test_learning_keeps_to_the_limit")
 @pytest.mark.skipif(sys.platform != "linux", reason="what is resident is known on Linux")
 def test_a_limit_costs_what_exceeds_it(plain: jeton.Counts, tmp_path: Path) -> None:
     """Page faults are what spilling costs. Lists that exceed a limit by a third used to cost one at each visit."""
@@ -583,6 +589,7 @@ def learner(corpus: Path, folder: Path, then: str = "") -> subprocess.Popen[byte
     return subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
 
+@pytest.mark.slow(reason="test_learning_goes_on_from_its_merges; test_kill_9_at_any_time kills counting")
 def test_kill_9_while_learning(corpus: Path, texts: list[str], tmp_path: Path) -> None:
     """Killed again and again when it has saved more merges, until it gets to its end."""
     trained(texts, 6000).save(tmp_path / "plain.json")
@@ -609,6 +616,7 @@ def test_kill_9_while_learning(corpus: Path, texts: list[str], tmp_path: Path) -
     assert made[0] == made[1]
 
 
+@pytest.mark.slow(reason="test_a_full_disk_is_a_clear_error_and_loses_nothing, of counting")
 @pytest.mark.skipif(sys.platform == "win32", reason="limits on files are POSIX's")
 def test_a_full_disk_while_learning(corpus: Path, texts: list[str], tmp_path: Path) -> None:
     full = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (900_000, 900_000))"

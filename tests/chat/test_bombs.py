@@ -9,6 +9,7 @@ import sys
 import pytest
 
 from ..material import TESTDATA
+from ..selection import amount
 
 pytest.importorskip("jinja2")
 
@@ -17,7 +18,11 @@ SCRIPT = TESTDATA.parent / "fuzz" / "templates.py"
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="each template runs in a forked process")
 @pytest.mark.timeout(120)
-@pytest.mark.parametrize("command", [["bombs", "--each", "2"], ["run", "--templates", "25"]], ids=lambda c: c[0])
+@pytest.mark.parametrize(
+    "command",
+    [["bombs", "--each", str(amount(2, default=1))], ["run", "--templates", str(amount(25, default=8))]],
+    ids=lambda c: c[0],
+)
 def test_ends_within_limits(command: list[str]) -> None:
     done = subprocess.run(
         [sys.executable, str(SCRIPT), *command, "--max-seconds", "0.5"], capture_output=True, text=True, check=False

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers
 
 from jeton import _core
-from tests.selection import amount
+from tests.selection import amount, rest_is_slow
 
 JSON = dict[str, Any]
 TOKEN, ADDED, SPECIAL, UNUSED, BYTE = 1, 3, 4, 5, 6
@@ -126,7 +126,7 @@ def decode(parts: list[JSON], tokens: list[str], byte_level: bool = False) -> tu
 
 @pytest.mark.parametrize("name", CHAINS)
 @given(tokens=token_lists.map(lambda tokens: [token for token in tokens if token]))
-@settings(max_examples=amount(400, default=40))
+@settings(max_examples=amount(400, default=20))
 def test_hf_gives_equal_text(name: str, tokens: list[str]) -> None:
     raw, text = decode(state(CHAINS[name]), tokens)
     assert text == CHAINS[name].decode(tokens)
@@ -150,7 +150,7 @@ def test_join_is_hf_without_a_decoder(tokens: list[str]) -> None:
 
 @pytest.mark.parametrize("name", ["ByteLevel", "our mark", "llama", "WordPiece", "bytes then text", "Fuse"])
 @given(data=st.data())
-@settings(max_examples=amount(300, default=40))
+@settings(max_examples=amount(300, default=20))
 def test_contents_that_are_bytes(name: str, data: st.DataObject) -> None:
     """A byte-level vocabulary holds bytes where HF holds spellings; added tokens are text in both."""
     raw = data.draw(
@@ -168,7 +168,14 @@ def test_contents_that_are_bytes(name: str, data: st.DataObject) -> None:
     assert text == CHAINS[name].decode(spelled)
 
 
-@pytest.mark.parametrize("name", ["t5-small", "phi-3-mini", "whisper-tiny", "roberta-base", "gpt-neox-20b", "falcon"])
+@pytest.mark.parametrize(
+    "name",
+    rest_is_slow(
+        ["t5-small", "phi-3-mini", "whisper-tiny", "roberta-base", "gpt-neox-20b", "falcon"],
+        lambda name: name in ("t5-small", "phi-3-mini", "whisper-tiny"),
+        "Metaspace, byte fallback, byte level with added tokens",
+    ),
+)
 def test_real_files(name: str, data: Path) -> None:
     """Random ids of a whole vocabulary, special tokens kept and skipped."""
     path = data / "vocabs" / f"{name}.tokenizer.json"

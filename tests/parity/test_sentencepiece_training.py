@@ -178,9 +178,8 @@ def rules(blob: bytes) -> dict[str, str]:
     return found
 
 
-@pytest.mark.parametrize(
-    "name", ["nmt_nfkc", pytest.param("nfkc", marks=pytest.mark.slow(reason="nmt_nfkc has nearly all of these rules"))]
-)
+@pytest.mark.slow(reason="test_equal_models normalizes by both")
+@pytest.mark.parametrize("name", ["nmt_nfkc", "nfkc"])
 def test_equal_rules(name: str) -> None:
     """All 225 thousand rules, for characters and for sequences, are those in SentencePiece's models."""
     model = messages.ModelProto()
@@ -207,7 +206,7 @@ def test_equal_scripts() -> None:
         (0x20100, 0x2A600),
     ]
     codes = [c for c in [*range(0x21, 0x32000), *range(0xE0000, 0xE0200)] if not any(a <= c < z for a, z in dull)]
-    chars = [chr(code) for code in codes if chr(code) not in anchors + RARE + "\u2581\x1f"]
+    chars = [chr(code) for code in codes[:: amount(1, default=8)] if chr(code) not in anchors + RARE + "\u2581\x1f"]
     lines = [char + anchor for char in chars for anchor in anchors]
     options: dict[str, Any] = {
         "normalization_rule_name": "identity",
@@ -220,5 +219,5 @@ def test_equal_scripts() -> None:
     theirs = train_theirs(lines, 900_000, **options)
     ours = jeton.train(lines, 900_000, preset=SentencePiece(**options), progress=False)
     expected = {piece for piece, _, kind in pieces(theirs) if kind == 1 and len(piece) == 2}
-    assert len(expected) > 20_000
+    assert len(expected) > amount(20_000, default=2_000)
     assert {piece for piece in map(ours.id_to_token, ours.vocab) if len(piece) == 2} == expected

@@ -18,7 +18,7 @@ import sentencepiece
 
 import jeton
 from jeton.training.presets import SentencePieceUnigram
-from tests.selection import amount
+from tests.selection import amount, rest_is_slow
 
 UNKNOWN = -25.0  # what a character costs that is no piece, in either vocabulary
 
@@ -140,6 +140,7 @@ def test_generated_lines(tmp_path: Path) -> None:
     check_lines(text + "q\n", 500, tmp_path, ["<sep>"])
 
 
+CORPORA = ["english", "chinese", "code", "docs_es_pt_ja"]
 VOCAB_SIZE = amount(8_000, default=3_000)
 
 
@@ -150,14 +151,14 @@ def corpus_text(corpus: str) -> str:
 
 
 @pytest.mark.skipif("JETON_TEST_DATA" not in os.environ, reason="JETON_TEST_DATA names no folder")
-@pytest.mark.parametrize("corpus", ["english", "chinese", "code", "docs_es_pt_ja"])
+@pytest.mark.parametrize("corpus", rest_is_slow(CORPORA, lambda corpus: corpus == "english", "English"))
 @pytest.mark.timeout(600)
 def test_lines_of_corpora(corpus: str, tmp_path: Path) -> None:
     check_lines(corpus_text(corpus), VOCAB_SIZE, tmp_path)
 
 
 @pytest.mark.skipif("JETON_TEST_DATA" not in os.environ, reason="JETON_TEST_DATA names no folder")
-@pytest.mark.parametrize("corpus", ["english", "chinese", "code"])
+@pytest.mark.parametrize("corpus", rest_is_slow(CORPORA[:3], lambda corpus: corpus == "chinese", "Chinese"))
 @pytest.mark.timeout(600)
 def test_corpora(corpus: str, tmp_path: Path) -> None:
     text = corpus_text(corpus).replace("\t", " ")

@@ -271,6 +271,7 @@ NOISE = """[1, 2].flatMap(() => [...crypto.getRandomValues(new Uint16Array(30_00
 class TestLongTexts:
     """What is too long for the address is kept in the tab, or is said to be lost."""
 
+    @pytest.mark.slow(reason="TestHistory.test_a_replaced_text_comes_back; the other tests of long texts")
     def test_a_reload_and_the_back_button_keep_it(self, open_page: Open) -> None:
         page = open_page(tokenizer="bytes")
         noise = page.evaluate(NOISE)
@@ -308,7 +309,7 @@ class TestLongTexts:
         page.get_by_label("Text", exact=True).fill(page.evaluate(NOISE))
         page.get_by_text("it will be lost when the page is reloaded").wait_for()
 
-    @pytest.mark.slow(reason="test_a_reload_and_the_back_button_keep_it, of a text")
+    @pytest.mark.slow(reason="test_a_link_without_it_says_so, of a text")
     def test_long_messages_of_a_chat_are_kept_with_their_view(self, open_page: Open) -> None:
         page = open_page(view="chat", tokenizer="lessons")
         noise = page.evaluate(NOISE)

@@ -1,4 +1,4 @@
-"""Ten megabytes pasted into the views that are not about one tokenizer: they answer, and the page goes on."""
+"""Megabytes pasted into the views that are not about one tokenizer: they answer, and the page goes on."""
 
 from __future__ import annotations
 
@@ -10,11 +10,13 @@ import pytest
 from jeton.playground.catalog import Catalog
 
 from ...material import CORPUS
+from ...selection import amount
 from ..conftest import Problems
 
 Open = Callable[..., Any]
 
-TEXT = (CORPUS * (10_000_000 // len(CORPUS.encode()) + 1)).encode()[:10_000_000].decode("utf-8", "ignore")
+SIZE = amount(10_000_000, default=2_000_000)
+TEXT = (CORPUS * (SIZE // len(CORPUS.encode()) + 1)).encode()[:SIZE].decode("utf-8", "ignore")
 PASTE = """(text) => {
     const area = document.querySelector("section:not([hidden]) textarea");
     const data = new DataTransfer();

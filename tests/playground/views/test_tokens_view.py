@@ -456,7 +456,7 @@ def tap(page: Any, selector: str, at: int) -> None:
 
 @pytest.mark.parametrize("context_options", [PHONE], ids=["phone"])
 class TestTouch:
-    @pytest.mark.parametrize("selector", [PANE, LIST])
+    @pytest.mark.parametrize("selector", rest_is_slow([PANE, LIST], lambda selector: selector == PANE, "the text"))
     def test_a_tap_selects_the_token_under_the_finger(self, open_page: Open, selector: str) -> None:
         """And not its neighbor that holds the focus."""
         page = open_page(tokenizer="bytes", text="abcdefghij")
