@@ -71,7 +71,7 @@ def main() -> int:
         try:
             code = run(bench, chosen, options, partial, earlier)
         except KeyboardInterrupt:
-            print(f"\nstopped; what is done is in {partial}, and --resume goes on from there", file=sys.stderr)
+            print(f"\ninterrupted; results are in {partial}, and --resume continues", file=sys.stderr)
             return INTERRUPTED
     partial.replace(output)
     print(f"\nrecorded in {output}")

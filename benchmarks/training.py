@@ -241,7 +241,7 @@ def learn_gigatoken(texts: Texts, vocab_size: int, options: dict[str, Any]) -> L
     began = time.perf_counter()
     result = gigatoken.train_bpe(gigatoken.TextFileSource([str(path) for path in texts.paths]), vocab_size, [])
     with open(texts.output, "wb") as file:
-        pickle.dump(result, file)  # it has no file of its own
+        pickle.dump(result, file)  # no file format of its own
     seconds = time.perf_counter() - began
     vocab = result[0] if isinstance(result, tuple) else result
     return seconds, (repr(entry).encode() for entry in (vocab.items() if isinstance(vocab, dict) else vocab))
