@@ -41,7 +41,7 @@ def used():
     return usage.ru_utime + usage.ru_stime, usage.ru_minflt, time.monotonic()
 open("/proc/self/clear_refs", "w").write("5")
 before, began = peak(), used()
-tok = jeton.train(path, 8000, threads=2, progress=False, memory_limit=limit, **options)
+tok = jeton.train(path, 8000, threads=2, progress=False, limits=jeton.Limits(memory_limit=limit), **options)
 cpu, faults, wall = (now - then for now, then in zip(used(), began))
 print(json.dumps([cpu, wall, faults, peak() - before, tok.fingerprint]))
 """

@@ -99,10 +99,9 @@ KINDS: dict[str, Callable[[Any], bool]] = {
     "corpus": lambda value: isinstance(value, str | bytes | list | tuple | Mapping),
 }
 
-TEXT = {"documents": "nothing", "field": "str", "errors": "nothing", "encoding": "nothing", "max_expansion": "number?"}
-READING = {**TEXT, "sample_bytes": "int?", "seed": "int"}
+READING = {"documents": "nothing?", "field": "str?", "errors": "nothing?"}
 RUNNING = {"threads": "int?", "progress": "call?"}
-MEMORY = {"memory_limit": "memory?", "spill_folder": "path?", "checkpoint": "path?", "min_count": "int"}
+LIMITED = {**RUNNING, "limits": "nothing?"}
 
 TAKES: dict[str, dict[str, str]] = {
     "Tokenizer.from_merges": {
@@ -122,7 +121,6 @@ TAKES: dict[str, dict[str, str]] = {
         "algorithm": "nothing",
         "level": "nothing?",
         "pattern": "str?",
-        "normalizer": "nothing?",
         "tie_break": "nothing?",
         "min_frequency": "int?",
         "special_tokens": "strings",
@@ -131,8 +129,8 @@ TAKES: dict[str, dict[str, str]] = {
         "end_of_word_style": "nothing?",
         "preset": "nothing?",
         **READING,
-        **RUNNING,
-        **MEMORY,
+        **LIMITED,
+        "min_count": "int",
         "log": "path?",
         "trace": "call",
         "rules": "rules?",
@@ -145,17 +143,28 @@ TAKES: dict[str, dict[str, str]] = {
         "pretokenizer": "parts?",
         "special_tokens": "strings",
         **READING,
-        **RUNNING,
-        **MEMORY,
+        **LIMITED,
+        "min_count": "int",
     },
     "load": {"path_or_name": "path", "pattern": "str?", "special_tokens": "mapping?", "layout": "layout?"},
     "compare": {"toks": "tokens", "text": "text", "special": "rules?"},
     "measure": {
         "tok": "nothing",
         "corpus": "corpus",
-        **TEXT,
+        **READING,
         **RUNNING,
     },
+    "Corpus": {
+        "sources": "corpus",
+        "documents": "nothing",
+        "field": "str",
+        "errors": "nothing",
+        "encoding": "nothing",
+        "max_expansion": "number?",
+        "sample_bytes": "int?",
+        "seed": "int",
+    },
+    "Limits": {"memory_limit": "memory?", "spill_folder": "path?", "checkpoint": "path?", "threads": "int?"},
     "prune": {"tok": "nothing", "size": "int"},
     "replay": {"tok": "nothing", "corpus": "corpus", "top": "int"},
     "sizes": {
@@ -166,7 +175,7 @@ TAKES: dict[str, dict[str, str]] = {
         "test": "corpus?",
         "held_out": "share",
         **READING,
-        **RUNNING,
+        **LIMITED,
     },
     "Source": {
         "place": "corpus",
@@ -232,8 +241,8 @@ def right_calls(tok: jeton.Tokenizer) -> dict[str, tuple[Callable[..., Any], dic
     right: dict[str, dict[str, Any]] = {
         "Tokenizer.from_merges": {"vocab": {97: b"a"}, "merges": []},
         "Tokenizer.from_bytes": {"data": tok.to_bytes()},
-        "train": {**quiet, "vocab_size": 260, "sample_bytes": 100},
-        "count_pretokens": {**quiet, "sample_bytes": 100},
+        "train": {**quiet, "vocab_size": 260},
+        "count_pretokens": quiet,
         "load": {"path_or_name": "tok.json"},
         "compare": {"toks": [tok], "text": "low"},
         "measure": {**quiet, "tok": tok},
@@ -241,6 +250,8 @@ def right_calls(tok: jeton.Tokenizer) -> dict[str, tuple[Callable[..., Any], dic
         "replay": {"tok": tok, "corpus": CORPUS},
         "sizes": {**quiet, "sizes": [258, 260], "held_out": 0.5},
         "AddedToken": {"content": "<x>"},
+        "Corpus": {"sources": CORPUS},
+        "Limits": {},
         "Source": {"place": CORPUS},
         "Rules.of": {"rules": None},
         "Rules.holds": {"tokens": []},
@@ -273,7 +284,7 @@ def test_every_public_function_is_here() -> None:
     functions = {name for name in jeton.__all__ if inspect.isfunction(getattr(jeton, name))}
     options = {
         name
-        for name in ("AddedToken", "Source", "Rules", "Superwords")
+        for name in ("AddedToken", "Corpus", "Limits", "Source", "Rules", "Superwords")
         if dataclasses.is_dataclass(getattr(jeton, name))
     }
     methods = {

@@ -25,7 +25,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jeton.compression import decompressed
-from jeton.corpus import Corpus, Source, open_corpus, paths, streams
+from jeton.corpus import DocumentReader, Source, open_corpus, paths, streams
 from jeton.errors import ConfigError, FormatError, InvalidTextError
 
 TEXT = "Ein Jeton, 一枚筹码: naïve café 😀\n" * 50
@@ -37,11 +37,11 @@ COMPRESS: dict[str, Callable[[bytes], bytes]] = {
 }
 
 
-def texts(corpus: Corpus) -> list[str]:
+def texts(corpus: DocumentReader) -> list[str]:
     return [document.data.decode() for document in corpus]
 
 
-def sources(corpus: Corpus, root: Path) -> list[str]:
+def sources(corpus: DocumentReader, root: Path) -> list[str]:
     return [document.source.removeprefix(str(root) + os.sep).replace(os.sep, "/") for document in corpus]
 
 

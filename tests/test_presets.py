@@ -96,7 +96,6 @@ def test_rules_of_ones_own() -> None:
         ({"preset": "sentencepiece", "pattern": "gpt2"}, "pattern"),
         ({"preset": "sentencepiece", "special_tokens": ["<x>"]}, "special_tokens"),
         ({"preset": "sentencepiece", "min_frequency": 2}, "min_frequency"),
-        ({"preset": "sentencepiece", "normalizer": "nfc"}, "normalizer"),
         ({"preset": "sentencepiece", "algorithm": "wordpiece"}, "algorithm"),
         ({"preset": "sentencepiece", "vocab_size": 3}, "vocab_size"),
         ({"preset": "sentencepiece", "vocab_size": 8}, "vocab_size"),

@@ -205,9 +205,9 @@ def texts(seed):
     return [" ".join(str((seed + i) * 2_654_435_761 % 1_000_003) for i in range(100_000))]
 
 def train(seed):
-    return jeton.train(texts(seed), 600, pattern="gpt2", threads=1, progress=False, memory_limit="1MiB")
+    return jeton.train(texts(seed), 600, pattern="gpt2", progress=False, limits=jeton.Limits("1MiB", threads=1))
 
-counts = jeton.count_pretokens(texts(0), pattern="gpt2", progress=False, memory_limit="1MiB")
+counts = jeton.count_pretokens(texts(0), pattern="gpt2", progress=False, limits=jeton.Limits(memory_limit="1MiB"))
 expected = train(1).fingerprint
 done = threading.Event()
 

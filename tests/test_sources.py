@@ -25,7 +25,7 @@ from hypothesis import strategies as st
 
 import jeton
 from jeton._core import read_rows
-from jeton.corpus import Corpus, Source, open_corpus
+from jeton.corpus import DocumentReader, Source, open_corpus
 from jeton.corpus.streams import BLOCK_BYTES, line_blocks
 from jeton.errors import ConfigError, FormatError, InvalidTextError, MissingDependencyError
 
@@ -33,11 +33,11 @@ ROWS = [{"id": i, "text": f"row {i}: naïve café 一枚筹码\n" * (i % 5)} for
 TEXTS = [str(row["text"]) for row in ROWS]
 
 
-def texts(corpus: Corpus) -> list[str]:
+def texts(corpus: DocumentReader) -> list[str]:
     return [document.data.decode() for document in corpus]
 
 
-def in_batches(corpus: Corpus, size: int = 1 << 16) -> list[tuple[str, str]]:
+def in_batches(corpus: DocumentReader, size: int = 1 << 16) -> list[tuple[str, str]]:
     return [
         (text.decode(), batch.source(index)) for batch in corpus.batches(size) for index, text in enumerate(batch.texts)
     ]
@@ -279,7 +279,9 @@ class TestWeights:
         texts = [[f"{rng.randrange(10**7)} " * 3 for _ in range(20_000)] for _ in range(2)]
         sources = [Source(texts[0], 2), Source(texts[1], 0.5)]
         expected = jeton.count_pretokens(sources, pattern="gpt2", progress=False)
-        spilled = jeton.count_pretokens(sources, pattern="gpt2", memory_limit="1MiB", progress=False)
+        spilled = jeton.count_pretokens(
+            sources, pattern="gpt2", limits=jeton.Limits(memory_limit="1MiB"), progress=False
+        )
         assert spilled == expected
         seen = []
 
@@ -289,7 +291,7 @@ class TestWeights:
                 raise KeyboardInterrupt
 
         folder = tmp_path / "checkpoint"
-        options: dict[str, Any] = {"pattern": "gpt2", "checkpoint": folder}
+        options: dict[str, Any] = {"pattern": "gpt2", "limits": jeton.Limits(checkpoint=folder)}
         with pytest.raises(KeyboardInterrupt):
             jeton.count_pretokens(sources, progress=stop, **options)
         assert (folder / "source-0000" / "state.json").exists()
@@ -352,7 +354,7 @@ class TestSamples:
         assert len(set(small) & set(other)) < len(small) / 4
 
     def test_it_is_recorded(self) -> None:
-        tok = jeton.train(self.DOCUMENTS, 300, sample_bytes=20_000, seed=7, progress=False)
+        tok = jeton.train(jeton.Corpus(self.DOCUMENTS, sample_bytes=20_000, seed=7), 300, progress=False)
         assert tok.training is not None
         assert (tok.training.sample_bytes, tok.training.seed) == (20_000, 7)
         assert 20_000 <= tok.training.corpus_bytes < 22_000
@@ -522,3 +524,32 @@ def test_what_is_chosen_of_a_sample_fills_batches() -> None:
     lines = "\n".join("a line of some length " * 4 for _ in range(20_000)).encode()
     corpus = open_corpus(io.BytesIO(lines), documents="line", sample_bytes=100_000)
     assert max(len(batch.texts) for batch in corpus.batches()) > 500
+
+
+def test_a_corpus_has_the_options_of_reading(tmp_path: Path) -> None:
+    (tmp_path / "rows.jsonl").write_bytes(b'{"body": "to be"}\n{"body": "or not to be"}\n')
+    corpus = jeton.Corpus(tmp_path / "rows.jsonl", field="body")
+    expected = jeton.count_pretokens(["to be", "or not to be"], pattern="gpt2")
+    assert jeton.count_pretokens(corpus, pattern="gpt2") == expected
+    assert jeton.train(corpus, 260, progress=False) == jeton.train(["to be", "or not to be"], 260, progress=False)
+    tok = jeton.train(corpus, 260, progress=False)
+    assert jeton.measure(tok, corpus) == jeton.measure(tok, ["to be", "or not to be"])
+    for options in ({"field": "text"}, {"documents": "file"}, {"errors": "strict"}):
+        with pytest.raises(ConfigError, match=f"{next(iter(options))}= is an option of the Corpus") as caught:
+            jeton.train(corpus, 260, progress=False, **options)  # type: ignore[arg-type]
+        assert caught.value.option == next(iter(options))
+
+
+def test_counts_in_a_corpus_are_counts(tmp_path: Path) -> None:
+    counts = jeton.count_pretokens(["low low lower"], pattern="gpt2")
+    counts.save(tmp_path / "low.jtc")
+    corpus = jeton.Corpus([Source(tmp_path / "low.jtc", 2)])
+    expected = jeton.train(counts + counts, 258, pattern="gpt2", progress=False)
+    assert jeton.train(corpus, 258, pattern="gpt2", progress=False) == expected
+
+
+def test_threads_are_given_once() -> None:
+    with pytest.raises(ConfigError, match="threads= is given twice"):
+        jeton.count_pretokens(["a"], threads=1, limits=jeton.Limits(threads=2))
+    with pytest.raises(ConfigError, match="limits=3 is not a Limits"):
+        jeton.count_pretokens(["a"], limits=3)  # type: ignore[arg-type]

@@ -61,8 +61,15 @@ def plain(texts: list[str]) -> jeton.Counts:
     return jeton.count_pretokens(texts, pattern="gpt2", progress=False)
 
 
+def with_limits(options: dict[str, Any]) -> dict[str, Any]:
+    """The options with those of `Limits` in one."""
+    names = ("memory_limit", "spill_folder", "checkpoint")
+    limits = jeton.Limits(**{name: options[name] for name in names if name in options})
+    return {**{name: value for name, value in options.items() if name not in names}, "limits": limits}
+
+
 def counted(texts: object, **options: object) -> jeton.Counts:
-    return jeton.count_pretokens(texts, pattern="gpt2", progress=False, **options)  # type: ignore[arg-type]
+    return jeton.count_pretokens(texts, pattern="gpt2", progress=False, **with_limits(options))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -174,7 +181,7 @@ def test_a_checkpoint_of_something_else_is_refused_by_name(texts: list[str], tmp
     few = texts[:3]
     counted(few, checkpoint=tmp_path)
     with pytest.raises(ConfigError, match=r'was made with stages .*"gpt2".*, and this call has .*"o200k"'):
-        jeton.count_pretokens(few, checkpoint=tmp_path, progress=False)
+        jeton.count_pretokens(few, limits=jeton.Limits(checkpoint=tmp_path), progress=False)
     with pytest.raises(ConfigError, match=r'was made with special_tokens \[\], and this call has \["<x>"\]'):
         counted(few, checkpoint=tmp_path, special_tokens=["<x>"])
     with pytest.raises(ConfigError, match=r"another corpus: its 3 documents are not the first of this one, of which 2"):
@@ -400,7 +407,7 @@ def test_an_interrupt_before_anything_is_counted_says_so(tmp_path: Path, caplog:
 
 
 def trained(texts: object, size: int = 3000, **options: object) -> jeton.Tokenizer:
-    return jeton.train(texts, size, pattern="gpt2", progress=False, **options)  # type: ignore[arg-type]
+    return jeton.train(texts, size, pattern="gpt2", progress=False, **with_limits(options))  # type: ignore[arg-type]
 
 
 def columns(tok: jeton.Tokenizer) -> object:
@@ -437,7 +444,7 @@ def test_learning_keeps_to_the_limit(plain: jeton.Counts, tmp_path: Path) -> Non
         Path("/proc/self/clear_refs").write_text("5")
         most = lambda: int(re.search(r"VmHWM:\\s+(\\d+)", Path("/proc/self/status").read_text())[1]) >> 10
         before = most()
-        tok = jeton.train(counts, 3000, pattern="gpt2", progress=False, memory_limit=sys.argv[1])
+        tok = jeton.train(counts, 3000, pattern="gpt2", progress=False, limits=jeton.Limits(memory_limit=sys.argv[1]))
         print(tok.fingerprint, most() - before)
     """)
     said = [subprocess.check_output([sys.executable, "-c", script, limit]).decode() for limit in ("8GiB", "16MiB")]
@@ -455,7 +462,7 @@ def test_a_limit_costs_what_exceeds_it(plain: jeton.Counts, tmp_path: Path) -> N
         import resource, sys, jeton
         counts = jeton.Counts.load({os.fspath(tmp_path / "counts.jtc")!r})
         before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
-        jeton.train(counts, 3000, pattern="gpt2", progress=False, memory_limit=sys.argv[1], threads=1)
+        jeton.train(counts, 3000, pattern="gpt2", progress=False, limits=jeton.Limits(sys.argv[1], threads=1))
         print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
     """)
     free, limited = (int(subprocess.check_output([sys.executable, "-c", script, limit])) for limit in ("8GiB", "45MiB"))
@@ -521,7 +528,7 @@ def test_learning_goes_on_from_its_merges(
     stopped = 0
     while True:
         try:
-            resumed = jeton.train(texts, 900, checkpoint=tmp_path, **given)  # type: ignore[arg-type]
+            resumed = jeton.train(texts, 900, limits=jeton.Limits(checkpoint=tmp_path), **given)  # type: ignore[arg-type]
         except KeyboardInterrupt:
             stopped += 1
         else:

@@ -82,15 +82,17 @@ def make(family: str, seed: int, folder: Path) -> Variant:
             head, tail, suffix = b'{"text": "', b'"}\n', "jsonl"
     path = folder / f"{family}-{seed}.{suffix}.{codec}"
     path.write_bytes(packed(codec, head, unit, num_mb, tail))
+    reading: dict[str, object] = {"documents": rng.choice(["file", "line"])}
+    limits = {"memory_limit": rng.choice([None, "100MB", "30MB", "1GB"])}
+    reading["errors"] = rng.choice(["strict", "strict", "skip", "replace"])
     options: dict[str, object] = {
-        "documents": rng.choice(["file", "line"]),
-        "memory_limit": rng.choice([None, "100MB", "30MB", "1GB"]),
-        "errors": rng.choice(["strict", "strict", "skip", "replace"]),
         "vocab_size": rng.choice([256, 300, 1000]),
         "pattern": rng.choice([None, "gpt2", "none"]),
+        "reading": reading,
+        "limits": limits,
     }
     if rng.random() < 0.2:
-        options["sample_bytes"] = 1000
+        reading["sample_bytes"] = 1000
     described = f"{path.name}: {path.stat().st_size:,} bytes for {num_mb:,} MB, {options}"
     return Variant(path, options, described)
 
@@ -106,7 +108,8 @@ resource.setrlimit(resource.RLIMIT_AS, (most, most))
 open("/proc/self/clear_refs", "w").write("5")
 before, began, said = peak(), time.process_time(), "a tokenizer"
 try:
-    jeton.train(path, progress=False, **options)
+    corpus, limits = jeton.Corpus(path, **options.pop("reading")), jeton.Limits(**options.pop("limits"))
+    jeton.train(corpus, limits=limits, progress=False, **options)
 except (jeton.errors.JetonError, MemoryError) as error:
     said = f"{type(error).__name__}: {error}"
 print(json.dumps([time.process_time() - began, peak() - before, said]))

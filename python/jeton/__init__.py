@@ -21,7 +21,7 @@ _PUBLIC = {
     "added_tokens": ("AddedToken",),
     "analysis": ("Comparison", "Measure", "Size", "Sizes", "compare", "measure", "sizes"),
     "chat": ("Chat",),
-    "corpus": ("Source",),
+    "corpus": ("Corpus", "Source"),
     "definition": ("TrainingFacts",),
     "encoding": ("Encoding", "Token", "TokenBatch"),
     "errors": (
@@ -43,7 +43,7 @@ _PUBLIC = {
     "formats": ("load",),
     "progress": ("ProgressEvent",),
     "tokenizer": ("Tokenizer",),
-    "training": ("Counts", "Replay", "Rules", "Superwords", "count_pretokens", "replay", "train"),
+    "training": ("Counts", "Limits", "Replay", "Rules", "Superwords", "count_pretokens", "replay", "train"),
     "vocabulary": ("prune",),
 }
 # Modules that are public themselves, as attributes of the package.

@@ -15,7 +15,10 @@ from .analysis import (
     sizes as sizes,
 )
 from .chat import Chat as Chat
-from .corpus import Source as Source
+from .corpus import (
+    Corpus as Corpus,
+    Source as Source,
+)
 from .definition import TrainingFacts as TrainingFacts
 from .encoding import (
     Encoding as Encoding,
@@ -43,6 +46,7 @@ from .progress import ProgressEvent as ProgressEvent
 from .tokenizer import Tokenizer as Tokenizer
 from .training import (
     Counts as Counts,
+    Limits as Limits,
     Replay as Replay,
     Rules as Rules,
     Superwords as Superwords,

@@ -36,8 +36,9 @@ def test_every_option_reaches_the_library(run: Run, corpus: Path, tmp_path: Path
     more = ["--documents", "line", "--sample", "2kB", "--seed", 3, "--weight", 2, "--plot", plot, "-o", out, "--json"]
     result = run("sizes", corpus, *options, *more)
     found = jeton.sizes(
-        [jeton.Source(corpus, 2)], [300, 1000], hidden=16, tied=True, test=test, pattern="gpt2", special_tokens=["<a>"],
-        documents="line", sample_bytes=2000, seed=3, progress=False,
+        jeton.Corpus([jeton.Source(corpus, 2)], documents="line", sample_bytes=2000, seed=3),
+        [300, 1000], hidden=16, tied=True, test=jeton.Corpus(test, documents="line"), pattern="gpt2",
+        special_tokens=["<a>"], progress=False,
     )  # fmt: skip
     assert result.code == 0
     assert (

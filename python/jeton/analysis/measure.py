@@ -6,7 +6,7 @@ import logging
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from ..arguments import instance
-from ..corpus import MAX_EXPANSION, CorpusLike, open_corpus
+from ..corpus import Corpus, CorpusLike, open_corpus
 from ..progress import Progress, ProgressEvent, make_reporter
 from ..threads import num_threads
 from ..tokenizer import Tokenizer
@@ -51,13 +51,11 @@ class Measure(NamedTuple):
 
 def measure(
     tok: Tokenizer,
-    corpus: CorpusLike,
+    corpus: CorpusLike | Corpus,
     *,
-    documents: Literal["file", "line"] = "file",
-    field: str = "text",
-    errors: Literal["strict", "replace", "skip"] = "strict",
-    encoding: str = "utf-8",
-    max_expansion: int | None = MAX_EXPANSION,
+    documents: Literal["file", "line"] | None = None,
+    field: str | None = None,
+    errors: Literal["strict", "replace", "skip"] | None = None,
     threads: int | None = None,
     progress: Progress = None,
 ) -> Measure:
@@ -66,7 +64,7 @@ def measure(
     Args:
         tok: the tokenizer.
         corpus: as in `jeton.train`.
-        documents, field, errors, encoding, max_expansion, threads, progress: as in `jeton.train`.
+        documents, field, errors, threads, progress: as in `jeton.train`.
 
     Examples:
         >>> import jeton
@@ -75,9 +73,7 @@ def measure(
         Measure(bytes_per_token=2.0, chars_per_token=2.0, tokens_per_word=3.0, tokens=6, bytes=12)
     """
     instance(tok, "tok", Tokenizer, "a Tokenizer; jeton.load makes one of a path or a name")
-    opened = open_corpus(
-        corpus, documents=documents, field=field, errors=errors, encoding=encoding, max_expansion=max_expansion
-    )
+    opened = open_corpus(corpus, documents=documents, field=field, errors=errors)
     tokens = num_bytes = chars = words = 0
     with make_reporter(progress) as report:
         for batch in opened.batches(BATCH_BYTES):

@@ -16,12 +16,11 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, cast, overload
 
 from ..arguments import flag, integer, items
-from ..corpus import MAX_EXPANSION, Corpus, CorpusLike, Source, check_corpus, open_corpus
+from ..corpus import Corpus, CorpusLike, DocumentReader, Source, check_corpus, open_corpus
 from ..errors import ConfigError, TrainingError
 from ..progress import Progress, ProgressEvent, make_reporter
-from ..threads import num_threads
 from ..tokenizer import Tokenizer
-from ..training import train
+from ..training import Limits, train
 from ..vocabulary import prune
 from .measure import encode_texts
 from .sizes_plot import draw_sizes, plot_sizes
@@ -155,22 +154,19 @@ class Sizes(Sequence[Size]):
 
 
 def sizes(
-    corpus: CorpusLike,
+    corpus: CorpusLike | Corpus,
     sizes: Sequence[int] | None = None,
     *,
     hidden: int | None = None,
     tied: bool = False,
-    test: CorpusLike | None = None,
+    test: CorpusLike | Corpus | None = None,
     held_out: float = 0.05,
-    documents: Literal["file", "line"] = "file",
-    field: str = "text",
-    errors: Literal["strict", "replace", "skip"] = "strict",
-    encoding: str = "utf-8",
-    max_expansion: int | None = MAX_EXPANSION,
-    sample_bytes: int | None = None,
-    seed: int = 0,
+    documents: Literal["file", "line"] | None = None,
+    field: str | None = None,
+    errors: Literal["strict", "replace", "skip"] | None = None,
     threads: int | None = None,
     progress: Progress = None,
+    limits: Limits | None = None,
     **options: Any,
 ) -> Sizes:
     """Trains once at the largest size and measures all sizes on held-out text.
@@ -182,10 +178,9 @@ def sizes(
         tied: the head shares the parameters of the embedding.
         test: text to measure on; then all of `corpus` is used for training.
         held_out: without `test`, the share of `corpus` that is held out: whole documents, or blocks of lines of
-            documents over 64 KiB.
-        documents, field, errors, encoding, max_expansion, sample_bytes, seed: reading of both, as in `jeton.train`;
-            `seed` also selects the held-out documents.
-        threads, progress: as in `jeton.train`.
+            documents over 64 KiB. The seed of the `Corpus` selects them.
+        documents, field, errors: as in `jeton.train`, for `corpus` and `test`.
+        threads, progress, limits: as in `jeton.train`.
         **options: other options of `jeton.train`, such as ``pattern`` or ``special_tokens``.
 
     Returns:
@@ -204,24 +199,24 @@ def sizes(
     """
     asked = _check_sizes(sizes, hidden)
     flag(tied, "tied")
-    if test is not None and not isinstance(test, Source):
+    if test is not None and not isinstance(test, Source | Corpus):
         check_corpus(test, "test")
+    limits = Limits.of(limits, threads)
     algorithm = options.get("algorithm", "bpe")
     if algorithm != "bpe":
         message = f"algorithm={algorithm!r}: sizes are prefixes of a list of merges, which only 'bpe' learns"
         raise ConfigError(message, option="algorithm")
-    reading: dict[str, Any] = {
-        "documents": documents, "field": field, "errors": errors, "encoding": encoding, "max_expansion": max_expansion
-    }  # fmt: skip
-    opened = open_corpus(corpus, **reading, sample_bytes=sample_bytes, seed=seed)
+    reading: dict[str, Any] = {"documents": documents, "field": field, "errors": errors}
+    corpus = Corpus.of(corpus, **reading)
+    opened = open_corpus(corpus)
     if test is None:
-        learned_from, measured_on = opened.split(held_out, seed)
+        learned_from, measured_on = opened.split(held_out, corpus.seed)
     else:
         learned_from, measured_on = opened, open_corpus(test, **reading)
     with make_reporter(progress) as report:
-        tok = train(cast(Any, learned_from), asked[-1], threads=threads, progress=report, **options)
+        tok = train(cast(Any, learned_from), asked[-1], limits=limits, progress=report, **options)
         prune(tok, size=min(asked[0], tok.vocab_size))  # raises if `tok` cannot be pruned, or a size is too small
-        uses, num_bytes = _uses(tok, measured_on, num_threads(threads), report)
+        uses, num_bytes = _uses(tok, measured_on, limits.num_threads, report)
     if not num_bytes or not any(uses):
         raise TrainingError("there is no text to measure on: pass test=, a larger held_out=, or a larger corpus")
     reached = [size for size in asked if size < tok.vocab_size] + [tok.vocab_size]
@@ -240,7 +235,7 @@ def _check_sizes(sizes: Sequence[int] | None, hidden: int | None) -> list[int]:
     return sorted(set(asked))
 
 
-def _uses(tok: Tokenizer, corpus: Corpus, threads: int, report: Any) -> tuple[list[int], int]:
+def _uses(tok: Tokenizer, corpus: DocumentReader, threads: int, report: Any) -> tuple[list[int], int]:
     """Count of each id in the encoded corpus, and the corpus's bytes. Special tokens are matched, as in training."""
     import numpy as np
 

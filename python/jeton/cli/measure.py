@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import Any
 
 import click
 
@@ -11,9 +11,6 @@ import jeton
 
 from .options import Command, CommonOptions, common_options, corpus_options, tokenizer_option
 from .streams import input_corpus, write
-
-if TYPE_CHECKING:
-    from typing import Literal
 
 
 @click.command(cls=Command, short_help="Measure how well a tokenizer compresses a corpus.")
@@ -24,11 +21,7 @@ def measure(
     common: CommonOptions,
     tok: jeton.Tokenizer,
     corpus: tuple[str, ...],
-    documents: Literal["file", "line"],
-    field: str,
-    errors: Literal["strict", "replace", "skip"],
-    encoding: str,
-    max_expansion: int | None,
+    reading: dict[str, Any],
 ) -> None:
     """Measures a tokenizer on CORPUS: files, globs and folders, or - for standard input.
 
@@ -40,12 +33,7 @@ def measure(
     """
     result = jeton.measure(
         tok,
-        input_corpus(common, corpus),
-        documents=documents,
-        field=field,
-        errors=errors,
-        encoding=encoding,
-        max_expansion=max_expansion,
+        jeton.Corpus(input_corpus(common, corpus), **reading),
         threads=common.threads,
         progress=common.progress,
     )

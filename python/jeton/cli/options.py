@@ -196,8 +196,14 @@ def text_options(command: Function) -> Function:
     return wrapped
 
 
+_READING = ("documents", "field", "errors", "encoding", "sample_bytes", "seed")
+
+
 def corpus_options(command: Function) -> Function:
-    """Adds CORPUS..., --documents, --field, --encoding, --max-expansion and --errors, passed under these names."""
+    """Adds CORPUS..., --documents, --field, --encoding, --max-expansion and --errors.
+
+    The options, with those of `sample_options`, are passed as `reading`, the keywords of `jeton.Corpus`.
+    """
 
     @click.argument("corpus", nargs=-1, required=True, metavar="CORPUS...")
     @click.option(
@@ -227,13 +233,14 @@ def corpus_options(command: Function) -> Function:
     )
     @functools.wraps(command)
     def wrapped(*args: Any, max_expansion: int, **rest: Any) -> None:
-        command(*args, max_expansion=max_expansion or None, **rest)
+        reading = {name: rest.pop(name) for name in _READING if name in rest}
+        command(*args, reading={**reading, "max_expansion": max_expansion or None}, **rest)
 
     return wrapped
 
 
 def sample_options(command: Function) -> Function:
-    """Adds --weight, --sample and --seed, passed as `weights`, `sample_bytes` and `seed`."""
+    """Adds --weight, passed as `weights`, and --sample and --seed, passed in `reading`; see `corpus_options`."""
 
     @click.option(
         "--weight",
@@ -259,7 +266,7 @@ def sample_options(command: Function) -> Function:
 
 
 def memory_options(command: Function) -> Function:
-    """Adds --memory-limit, --spill-folder and --checkpoint, passed as `memory_limit` and so on."""
+    """Adds --memory-limit, --spill-folder and --checkpoint, passed as `limits`."""
 
     @click.option(
         "--memory-limit",
@@ -274,8 +281,11 @@ def memory_options(command: Function) -> Function:
         help="Save checkpoints here, and resume from them.",
     )
     @functools.wraps(command)
-    def wrapped(*args: Any, **rest: Any) -> None:
-        command(*args, **rest)
+    def wrapped(
+        *args: Any, memory_limit: str | None, spill_folder: str | None, checkpoint: str | None, **rest: Any
+    ) -> None:
+        limits = jeton.Limits(memory_limit=memory_limit, spill_folder=spill_folder, checkpoint=checkpoint)
+        command(*args, limits=limits, **rest)
 
     return wrapped
 

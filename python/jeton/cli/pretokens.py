@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import Any
 
 import click
 
@@ -13,9 +13,6 @@ from .options import Command, CommonOptions, Count, common_options, corpus_optio
 from .outputs import check_file, check_plot
 from .quantities import counted, size
 from .streams import input_corpus, write
-
-if TYPE_CHECKING:
-    from typing import Literal
 
 
 @click.command(cls=Command, short_help="Count the pretokens of a corpus, for training or for a report.")
@@ -44,18 +41,12 @@ if TYPE_CHECKING:
 def pretokens(
     common: CommonOptions,
     corpus: tuple[str, ...],
-    documents: Literal["file", "line"],
-    field: str,
-    errors: Literal["strict", "replace"],
-    encoding: str,
-    max_expansion: int | None,
+    reading: dict[str, Any],
     output: str | None,
     pattern: str,
     special_tokens: tuple[str, ...],
     min_count: int,
-    memory_limit: str | None,
-    spill_folder: str | None,
-    checkpoint: str | None,
+    limits: jeton.Limits,
     report: bool,
     top: int,
     plot: str | None,
@@ -80,20 +71,13 @@ def pretokens(
     counts = counts_of(places)
     if counts is None:
         counts = jeton.count_pretokens(
-            places,
+            jeton.Corpus(places, **reading),
             pattern=pattern,
             special_tokens=special_tokens,
-            documents=documents,
-            field=field,
-            errors=errors,
-            encoding=encoding,
-            max_expansion=max_expansion,
+            min_count=min_count,
             threads=common.threads,
             progress=common.progress,
-            memory_limit=memory_limit,
-            spill_folder=spill_folder,
-            checkpoint=checkpoint,
-            min_count=min_count,
+            limits=limits,
         )
     elif min_count > 1:
         counts = counts.without_rare(min_count)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -13,9 +13,6 @@ from .options import Command, CommonOptions, Count, common_options, corpus_optio
 from .outputs import check_plot, check_tokenizer, save_tokenizer
 from .quantities import counted, size
 from .streams import input_corpus, write
-
-if TYPE_CHECKING:
-    from typing import Literal
 
 
 class _Sizes(click.ParamType[list[int]]):
@@ -56,9 +53,7 @@ class _Sizes(click.ParamType[list[int]]):
 def sizes(
     common: CommonOptions,
     corpus: tuple[str, ...],
-    errors: Literal["strict", "replace", "skip"],
-    encoding: str,
-    max_expansion: int | None,
+    reading: dict[str, Any],
     weights: tuple[float, ...],
     test: tuple[str, ...],
     plot: str | None,
@@ -77,11 +72,8 @@ def sizes(
     check_plot(plot)
     check_tokenizer(output)
     found = jeton.sizes(
-        input_corpus(common, corpus, weights),
-        test=input_corpus(common, test) if test else None,
-        errors=errors,
-        encoding=encoding,
-        max_expansion=max_expansion,
+        jeton.Corpus(input_corpus(common, corpus, weights), **reading),
+        test=jeton.Corpus(input_corpus(common, test), **{**reading, "sample_bytes": None}) if test else None,
         threads=common.threads,
         progress=common.progress,
         **options,

@@ -12,7 +12,7 @@ from typing import BinaryIO, NamedTuple, TypeVar
 import click
 
 from ..compression import decompressed, split_suffix
-from ..corpus import Corpus, CorpusLike, Source, files_of, open_corpus, open_path
+from ..corpus import CorpusLike, DocumentReader, Source, files_of, open_corpus, open_path
 from ..corpus.paths import file_name
 from ..corpus.source_reader import ROW_SUFFIXES
 from ..drawing import wants_color
@@ -101,7 +101,7 @@ def texts_of(file: str, options: TextOptions) -> Iterator[InputText]:
         yield InputText(stream.read(), file)
 
 
-def rows_of(file: str, options: TextOptions) -> Corpus:
+def rows_of(file: str, options: TextOptions) -> DocumentReader:
     """Opens a file of rows as a corpus."""
     return open_corpus(file, field=options.field, errors="replace" if options.replace else "strict")
 

@@ -19,8 +19,6 @@ from .quantities import counted, seconds, size
 from .streams import input_corpus, write
 
 if TYPE_CHECKING:
-    from typing import Literal
-
     from jeton.training.presets import Preset
 
 # Room for the alphabet and special tokens of every algorithm; a byte-level alphabet has 256 entries.
@@ -99,9 +97,7 @@ SMALL_SIZE = 400
 def train(
     common: CommonOptions,
     corpus: tuple[str, ...],
-    documents: Literal["file", "line"],
-    field: str,
-    errors: Literal["strict", "replace", "skip"],
+    reading: dict[str, Any],
     weights: tuple[float, ...],
     output: str,
     accept_loss: tuple[str, ...],
@@ -141,10 +137,7 @@ def train(
     check_tokenizer(output, accept_loss, lambda: _small(how))
     check_file(log)
     tok = jeton.train(
-        input_corpus(common, corpus, weights),
-        documents=documents,
-        field=field,
-        errors=errors,
+        jeton.Corpus(input_corpus(common, corpus, weights), **reading),
         rules=jeton.Rules(
             max_token_length=max_token_length, blocked=blocked, required=required, **dict.fromkeys(rules, True)
         ),

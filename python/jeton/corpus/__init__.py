@@ -5,7 +5,8 @@ documents (`str`, `bytes`), rows (mappings) or paths (`Path`), an object with ``
 these with a weight. Every document is returned as validated UTF-8 bytes.
 
 ```text
-source           what the argument means: `Source`; paths expands paths, globs, folders and URLs
+corpus           `Corpus`: sources and the options of reading; `Source`: one of them, with a weight
+paths            paths, globs, folders and URLs → files
 source_reader    one source → chunks of documents: streams reads text, rows JSON Lines, Parquet and mappings
 error_policy     invalid text and unreadable records
 selection        samples and held-out documents
@@ -20,7 +21,8 @@ from __future__ import annotations
 
 from ..compression import MAX_EXPANSION
 from .batches import Batch, Document
-from .document_reader import Corpus, open_corpus
+from .corpus import Corpus
+from .document_reader import DocumentReader, open_corpus
 from .error_policy import Skipped
 from .paths import files_of, open_path
 from .source import CorpusLike, Source, check_corpus
@@ -31,6 +33,7 @@ __all__ = [
     "Corpus",
     "CorpusLike",
     "Document",
+    "DocumentReader",
     "Skipped",
     "Source",
     "check_corpus",

@@ -1,62 +1,47 @@
-"""`Corpus`: sources → documents, in order, with reading statistics.
+"""`DocumentReader`: sources → documents, in order, with reading statistics.
 
-Memory: a few blocks of some megabytes; a whole file if a text file is one document. `Corpus.batches` prefetches files
-in a background thread (`prefetch`). Iterables of the caller are not prefetched: they may be bound to the caller's
+Memory: a few blocks of some megabytes; a whole file if a text file is one document. `DocumentReader.batches` prefetches
+files in a background thread (`prefetch`). Iterables of the caller are not prefetched: they may be bound to the caller's
 thread.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Literal, TypeAlias
+from dataclasses import replace
+from typing import Any, Literal, TypeAlias
 
-from ..arguments import integer, string
-from ..compression import MAX_EXPANSION
 from .batches import Batch, Document, DocumentChunk, PrefetchQueue, batched, prefetch
+from .corpus import Corpus
 from .error_policy import ErrorHandler, ErrorPolicy, Skipped
-from .selection import MASK, HeldOutSplit, Sample
+from .selection import HeldOutSplit, Sample
 from .source import CorpusLike, sources_of
-from .source_reader import GROUP_BYTES, ReadStats, ResolvedSource, SourceReader, check_documents, check_expansion
+from .source_reader import GROUP_BYTES, ReadStats, ResolvedSource, SourceReader
 
-__all__ = ["Corpus", "open_corpus"]
+__all__ = ["DocumentReader", "open_corpus"]
 
-# Default size of a batch: see `Corpus.batches`.
+# Default size of a batch: see `DocumentReader.batches`.
 BATCH_BYTES = 16 << 20
 
 Chunks: TypeAlias = Iterator[DocumentChunk]
 
 
 def open_corpus(
-    corpus: CorpusLike | Corpus,
+    corpus: CorpusLike | Corpus | DocumentReader,
     *,
-    documents: Literal["file", "line"] = "file",
-    field: str = "text",
-    errors: ErrorPolicy = "strict",
-    sample_bytes: int | None = None,
-    seed: int = 0,
-    encoding: str = "utf-8",
-    max_expansion: int | None = MAX_EXPANSION,
-) -> Corpus:
+    documents: Literal["file", "line"] | None = None,
+    field: str | None = None,
+    errors: ErrorPolicy | None = None,
+    **more: Any,
+) -> DocumentReader:
     """Opens a corpus.
 
     Args:
-        corpus: a path, glob, folder (all files below it, sorted; hidden ones are left out) or URL; an iterable of
-            `str`/`bytes` (documents), of mappings (rows; `datasets`, too), of `Path` (files); a binary stream; a
-            `Source` or a list of them; a `Corpus`, which keeps its options. ``.gz``, ``.bz2``, ``.xz`` and ``.zst`` are
-            decompressed; a ``.jsonl`` or ``.parquet`` file holds one document per row.
-        documents: ``"file"``: a text file is one document; ``"line"``: every line is one, without its line end.
-        field: field of a row that holds the text.
-        errors: policy for invalid UTF-8, lone surrogates and unreadable records: ``"strict"`` raises; ``"replace"``
-            replaces invalid text by U+FFFD and raises for the rest; ``"skip"`` skips the record. Counts are in
-            `Corpus.replaced` and `Corpus.skipped`.
-        sample_bytes: read a sample of about this many bytes, in whole documents from all over the corpus; see `Sample`.
-        seed: seed of the sample.
-        encoding: encoding of text files, streams and `bytes`, by a name that Python knows (``"gb18030"``); Parquet is
-            always UTF-8.
-        max_expansion: maximum ratio of decompressed to compressed size, beyond the first 4 MiB; None: no limit.
+        corpus: sources, a `Corpus`, or a `DocumentReader`, which is returned.
+        documents, field, errors, more: fields of `Corpus`, for sources.
 
     Returns:
-        The corpus. Paths have been expanded; no document has been read.
+        Its reader. Paths have been expanded; no document has been read.
 
     Raises:
         FileNotFoundError: no such file, no match for the glob, or a folder without files.
@@ -67,34 +52,21 @@ def open_corpus(
         >>> [document.data for document in open_corpus(["one", b"two", {"text": "three"}])]
         [b'one', b'two', b'three']
     """
-    if isinstance(corpus, Corpus):
+    if isinstance(corpus, DocumentReader):
         return corpus
-    check_documents(documents)
-    string(field, "field")
-    integer(seed, "seed", 0, MASK)
-    check_expansion(max_expansion)
-    handler = ErrorHandler(errors)
-    sample = Sample(sample_bytes, seed) if sample_bytes is not None else None
+    corpus = replace(Corpus.of(corpus, documents=documents, field=field, errors=errors), **more)
+    sample = Sample(corpus.sample_bytes, corpus.seed) if corpus.sample_bytes is not None else None
     sources: list[ResolvedSource] = []
     index = -1
-    for source in sources_of(corpus):
+    for source in sources_of(corpus.sources):
         # Consecutive sources of weight 1 are counted together: many files on a command line are one corpus.
         if not sources or not sources[-1].source.weight == source.weight == 1:
             index += 1
-        sources.append(
-            ResolvedSource.of(
-                source,
-                index,
-                documents=source.documents or documents,
-                field=source.field or field,
-                encoding=source.encoding or encoding,
-                max_expansion=max_expansion,
-            )
-        )
-    return Corpus(sources, handler, sample)
+        sources.append(ResolvedSource.of(source, index, corpus))
+    return DocumentReader(sources, ErrorHandler(corpus.errors), sample)
 
 
-class Corpus:
+class DocumentReader:
     """Documents in order, with reading statistics. Each iteration restarts, except over an iterator or a stream.
 
     Attributes:
@@ -172,7 +144,7 @@ class Corpus:
         """Report lines about replacements and skipped records."""
         return self._handler.complaints()
 
-    def split(self, share: float, seed: int = 0) -> tuple[Corpus, Corpus]:
+    def split(self, share: float, seed: int = 0) -> tuple[DocumentReader, DocumentReader]:
         """Splits into a corpus to learn from and a held-out corpus with about `share` of the bytes.
 
         Whole documents are held out, from all over the corpus; those over 64 KiB are first split into blocks of lines.
@@ -190,8 +162,10 @@ class Corpus:
         split = HeldOutSplit(share, seed)
         aside: list[DocumentChunk] | None = None if self.is_readable_again() else []
         handlers = [ErrorHandler(self._handler.policy) for _ in range(2)]
-        learn = Corpus(self._sources, handlers[0], self._sample, lambda chunks: split.side(chunks, False, aside))
-        measure = Corpus(self._sources, handlers[1], self._sample, lambda chunks: split.side(chunks, True))
+        learn = DocumentReader(
+            self._sources, handlers[0], self._sample, lambda chunks: split.side(chunks, False, aside)
+        )
+        measure = DocumentReader(self._sources, handlers[1], self._sample, lambda chunks: split.side(chunks, True))
         measure._kept_before = aside
         return learn, measure
 

@@ -16,7 +16,7 @@ from typing import Literal, TypeAlias
 from .._core import find_invalid_utf8
 from ..errors import ConfigError, InvalidTextError, JetonError
 
-__all__ = ["ErrorHandler", "ErrorPolicy", "Skipped"]
+__all__ = ["ErrorHandler", "ErrorPolicy", "Skipped", "check_policy"]
 
 ErrorPolicy: TypeAlias = Literal["strict", "replace", "skip"]
 
@@ -55,6 +55,16 @@ class Skipped:
     places: tuple[str, ...]
 
 
+def check_policy(errors: object) -> None:
+    """Checks the value of `errors=`.
+
+    Raises:
+        ConfigError: no policy has this name.
+    """
+    if errors not in ("strict", "replace", "skip"):
+        raise ConfigError(f'errors={errors!r}: expected "strict", "replace" or "skip"', option="errors")
+
+
 class ErrorHandler:
     """Applies an error policy and counts replacements and skipped records.
 
@@ -70,8 +80,7 @@ class ErrorHandler:
     """
 
     def __init__(self, policy: ErrorPolicy) -> None:
-        if policy not in ("strict", "replace", "skip"):
-            raise ConfigError(f'errors={policy!r}: expected "strict", "replace" or "skip"', option="errors")
+        check_policy(policy)
         self.policy = policy
         self.reset()
 

@@ -13,7 +13,7 @@ from ..arguments import string
 from ..errors import ConfigError
 from .streams import check_encoding
 
-__all__ = ["CorpusLike", "Source", "StrPath", "check_corpus", "sources_of"]
+__all__ = ["CorpusLike", "Source", "StrPath", "check_corpus", "check_documents", "sources_of"]
 
 StrPath: TypeAlias = str | os.PathLike[str]
 CorpusLike: TypeAlias = (
@@ -61,8 +61,8 @@ class Source:
             string(self.field, "field")
         if self.encoding is not None:
             check_encoding(self.encoding)
-        if self.documents not in (None, "file", "line"):
-            raise ConfigError(f'documents={self.documents!r}: expected "file" or "line"', option="documents")
+        if self.documents is not None:
+            check_documents(self.documents)
 
     @property
     def exact_weight(self) -> Fraction:
@@ -73,6 +73,16 @@ class Source:
             Fraction(1, 10)
         """
         return Fraction(str(self.weight)) if isinstance(self.weight, float) else Fraction(self.weight)
+
+
+def check_documents(documents: object) -> None:
+    """Checks the value of `documents=`.
+
+    Raises:
+        ConfigError: neither ``"file"`` nor ``"line"``.
+    """
+    if documents not in ("file", "line"):
+        raise ConfigError(f'documents={documents!r}: expected "file" or "line"', option="documents")
 
 
 def check_corpus(value: object, option: str) -> None:

@@ -13,11 +13,12 @@ from dataclasses import dataclass
 from itertools import chain, islice
 from os import PathLike
 from os.path import isfile
-from typing import Any, BinaryIO, Literal, cast
+from typing import Any, BinaryIO, cast
 
 from ..compression import MAX_EXPANSION, decompressed, position, split_suffix
 from ..errors import ConfigError, FormatError
 from .batches import DocumentChunk, PrefetchQueue
+from .corpus import Corpus
 from .error_policy import ErrorHandler
 from .paths import file_name, files_of, open_path, size_of
 from .rows import column_texts, field_text, jsonl_texts
@@ -33,7 +34,7 @@ from .streams import (
     transcoded,
 )
 
-__all__ = ["GROUP_BYTES", "ReadStats", "ResolvedSource", "SourceReader", "check_documents", "check_expansion"]
+__all__ = ["GROUP_BYTES", "ReadStats", "ResolvedSource", "SourceReader"]
 
 ROW_SUFFIXES = (".jsonl", ".ndjson")
 MAX_PATH = 4096  # longest path on Linux, longer than on other systems; a longer document cannot be a file name
@@ -58,7 +59,7 @@ class ReadStats:
 
     @property
     def bytes_read(self) -> int:
-        """See `Corpus.bytes_read`."""
+        """See `DocumentReader.bytes_read`."""
         return self.bytes_done + (position(self.raw) if self.raw is not None else 0)
 
 
@@ -82,23 +83,16 @@ class ResolvedSource:
     max_expansion: int | None = MAX_EXPANSION
 
     @classmethod
-    def of(
-        cls,
-        source: Source,
-        weight_group: int,
-        *,
-        documents: Literal["file", "line"],
-        field: str,
-        encoding: str,
-        max_expansion: int | None,
-    ) -> ResolvedSource:
-        """Expands the paths of a source.
+    def of(cls, source: Source, weight_group: int, corpus: Corpus) -> ResolvedSource:
+        """Expands the paths of a source; its own options take precedence over those of the corpus.
 
         Raises:
             ConfigError, FileNotFoundError: as `open_corpus`.
         """
-        encoding = check_encoding(encoding)
-        return cls(source, weight_group, _look_up(source.place), documents == "line", field, encoding, max_expansion)
+        by_line = (source.documents or corpus.documents) == "line"
+        encoding = check_encoding(source.encoding or corpus.encoding)
+        field = source.field or corpus.field
+        return cls(source, weight_group, _look_up(source.place), by_line, field, encoding, corpus.max_expansion)
 
     def size(self) -> int | None:
         """Total bytes of its files; None if unknown."""
@@ -286,20 +280,6 @@ class SourceReader:
     ) -> DocumentChunk:
         size = (sum(map(len, texts)) if num_bytes is None else num_bytes) + DOCUMENT_BYTES * len(texts)
         return DocumentChunk(texts, name, numbers, resolved.weight_group, self._stats.bytes_read, size)
-
-
-def check_documents(documents: str) -> None:
-    """Checks the value of `documents=`."""
-    if documents not in ("file", "line"):
-        raise ConfigError(f'documents={documents!r}: expected "file" or "line"', option="documents")
-
-
-def check_expansion(max_expansion: int | None) -> None:
-    """Checks that `max_expansion=` is a positive integer or None."""
-    is_number = isinstance(max_expansion, int) and not isinstance(max_expansion, bool) and max_expansion > 0
-    if max_expansion is not None and not is_number:
-        message = f"max_expansion={max_expansion!r} is not a positive integer, nor None"
-        raise ConfigError(message, option="max_expansion")
 
 
 def _look_up(corpus: CorpusLike) -> list[str] | None:

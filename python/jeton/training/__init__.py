@@ -17,6 +17,7 @@ from .count import count_pretokens
 from .counts import Counts, Dropped
 from .counts_report import CountsReport
 from .facts import TrainingLog
+from .limits import Limits
 from .presets import PRESETS
 from .replay import Replay, replay
 from .rules import Rules, Superwords
@@ -28,6 +29,7 @@ __all__ = [
     "Counts",
     "CountsReport",
     "Dropped",
+    "Limits",
     "Replay",
     "Rules",
     "Stages",

@@ -33,7 +33,6 @@ def checkpointed_run(
     counts: Counts,
     how: Mapping[str, Any],
     limits: Limits,
-    threads: int,
     progress: Callable[[int], object] | None = None,
 ) -> _core.Run:
     """Builds the core's run settings: memory, threads, progress, and the merges of a checkpoint.
@@ -41,15 +40,14 @@ def checkpointed_run(
     Args:
         counts: the counts to learn from.
         how: all options that determine the merges, as JSON, except the vocabulary size.
-        limits: memory limit, and the folder of the checkpoint, if any.
-        threads: maximum number of threads.
+        limits: memory, threads, and the folder of the checkpoint, if any.
         progress: called periodically with the number of merges.
 
     Raises:
         ConfigError: the checkpoint is of other counts or options.
         FormatError: it is corrupt.
     """
-    memory = limits.memory()
+    memory, threads = limits.memory(), limits.num_threads
     if limits.checkpoint is None:
         return _core.Run(threads=threads, progress=progress, memory=memory)
     path = Path(limits.checkpoint, FILE_NAME)

@@ -1,14 +1,13 @@
 """corpus → counts of its distinct pretokens.
 
 This module reads documents in batches. The core counts each batch on all cores with the GIL released. Counts over the
-memory limit, and those of a checkpoint, are written to disk as sorted runs (`spilling`). A result over the limit is
+memory limit, and those of a checkpoint, are written to disk as sorted runs (`spill`). A result over the limit is
 memory-mapped, too (`Limits.memory`).
 """
 
 from __future__ import annotations
 
 import logging
-import os
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -16,14 +15,13 @@ from itertools import groupby
 from typing import Literal
 
 from .. import _core
-from ..arguments import strings
-from ..corpus import MAX_EXPANSION, Batch, Corpus, CorpusLike, Document, open_corpus
+from ..arguments import integer, strings
+from ..corpus import Batch, Corpus, CorpusLike, Document, DocumentReader, open_corpus
 from ..definition import Component
 from ..errors import ConfigError, InvalidTextError
 from ..progress import Progress, ProgressEvent, Reporter, make_reporter
 from ..special import spell
-from ..threads import num_threads
-from .counts import Counts, Dropped
+from .counts import MAX_COUNT, Counts, Dropped
 from .limits import Limits, parse_bytes
 from .spill import Position, Spill, log_kept_counts
 from .stages import Stages
@@ -44,52 +42,34 @@ TABLES_SHARE = 0.3
 
 
 def count_pretokens(
-    corpus: CorpusLike,
+    corpus: CorpusLike | Corpus,
     *,
     pattern: str | None = "o200k",
     normalizer: Sequence[Component] = (),
     pretokenizer: Sequence[Component] | None = None,
     special_tokens: Sequence[str] = (),
-    documents: Literal["file", "line"] = "file",
-    field: str = "text",
-    errors: Literal["strict", "replace", "skip"] = "strict",
-    encoding: str = "utf-8",
-    max_expansion: int | None = MAX_EXPANSION,
-    sample_bytes: int | None = None,
-    seed: int = 0,
+    min_count: int = 1,
+    documents: Literal["file", "line"] | None = None,
+    field: str | None = None,
+    errors: Literal["strict", "replace", "skip"] | None = None,
     threads: int | None = None,
     progress: Progress = None,
-    memory_limit: int | str | None = None,
-    spill_folder: str | os.PathLike[str] | None = None,
-    checkpoint: str | os.PathLike[str] | None = None,
-    min_count: int = 1,
+    limits: Limits | None = None,
 ) -> Counts:
     """Counts the pretokens of a corpus.
 
     Args:
         corpus: a path, glob, folder or URL; an iterable of documents (`str`, `bytes`), rows or `Path`s; a list of
-            `Source`s, whose weights multiply their counts.
+            `Source`s, whose weights multiply their counts; or a `Corpus`, which has more options of reading.
         pattern: pre-tokenization pattern: a name or a regex. None does not split.
         normalizer: components that rewrite each document first, as in `Definition`: ``[{"type": "NFC"}]``.
         pretokenizer: components that split it, instead of `pattern`: ``tok.definition.pretokenizer``.
         special_tokens: split the documents and are not counted.
-        documents: ``"file"``: a text file is one document; ``"line"``: each line is one.
-        field: field of a row (JSONL, Parquet, mapping) that holds the text.
-        errors: policy for invalid text: ``"strict"`` raises; ``"replace"`` replaces it by U+FFFD; ``"skip"`` skips
-            unreadable records. Replacements and skipped records are logged.
-        encoding: encoding of text files, streams and `bytes`: ``"gb18030"``, or another name that Python knows.
-        max_expansion: maximum ratio of decompressed to compressed size, beyond the first 4 MiB; more is refused as a
-            decompression bomb. None: no limit.
-        sample_bytes: count a sample of about this many bytes, in whole documents from all over the corpus.
-        seed: seed of the sample.
+        min_count: pretokens with a lower count are dropped; `Counts.dropped` describes them.
+        documents, field, errors: as in `Corpus`, for sources that are not in one.
         threads: number of threads; None: RAYON_NUM_THREADS, or all cores.
         progress: None draws a bar in a terminal; True, False, or a function that is called with each event.
-        memory_limit: bytes, or a string such as ``"500MB"``; hash tables over the limit are spilled to disk. Default: a
-            quarter of the memory of the machine or container.
-        spill_folder: parent of the temporary folder for spilled counts. Default: the system's temporary folder.
-        checkpoint: folder in which counts are saved every 30 seconds and at Ctrl-C. The same call with the same folder
-            resumes, also after the process was killed. It is not removed.
-        min_count: pretokens with a lower count are dropped; `Counts.dropped` describes them.
+        limits: memory, disk, and a checkpoint to resume from.
 
     Returns:
         64-bit counts in order of first appearance. Threads, memory limit and interruptions do not change them.
@@ -109,43 +89,41 @@ def count_pretokens(
         >>> jeton.count_pretokens(["To be"], pattern="gpt2", normalizer=[{"type": "Lowercase"}]).items()
         [(b'to', 1), (b' be', 1)]
     """
-    limits = Limits(memory_limit, spill_folder, checkpoint, min_count)
+    limits = Limits.of(limits, threads)
+    integer(min_count, "min_count", 0, MAX_COUNT)
     stages = Stages.make(pattern, normalizer, pretokenizer)
     for token in strings(special_tokens, "special_tokens"):
         spell(token)
-    opened = open_corpus(
-        corpus, documents=documents, field=field, errors=errors, sample_bytes=sample_bytes, seed=seed,
-        encoding=encoding, max_expansion=max_expansion,
-    )  # fmt: skip
+    reader = open_corpus(corpus, documents=documents, field=field, errors=errors)
     with make_reporter(progress) as report:
-        return count(opened, stages, list(special_tokens), num_threads(threads), report, limits=limits)
+        return count(reader, stages, list(special_tokens), report, limits=limits, min_count=min_count)
 
 
 def count(
-    corpus: Corpus,
+    corpus: DocumentReader,
     stages: Stages,
     special_tokens: list[str],
-    threads: int,
     report: Reporter,
+    *,
+    limits: Limits,
+    min_count: int = 1,
     kept: list[bytes] | None = None,
-    limits: Limits | None = None,
 ) -> Counts:
     """Counts an opened corpus, each source with its weight. Appends the documents to `kept`, if given."""
-    limits = limits or Limits()
     batches = _batches(corpus, limits.batch_bytes, report, kept)
     counts: Counts | None = None
     alone = True
     with log_kept_counts(limits.checkpoint):
         for (group, weight), source in groupby(batches, key=lambda batch: (batch.weight_group, batch.weight)):
             alone = corpus.num_weight_groups == 1 and weight == 1
-            own = limits if alone else limits.of_source(group)
-            counted = _count_source(source, stages, special_tokens, threads, own)
+            own, least = (limits, min_count) if alone else (limits.of_part(f"source-{group:04}"), 1)
+            counted = _count_source(source, stages, special_tokens, own, least)
             weighed = counted if weight == 1 else counted.scaled(weight)
             counts = weighed if counts is None else counts + weighed
     if counts is None:
-        counts = _count_source(iter(()), stages, special_tokens, threads, limits)
-    elif not alone and limits.min_count > 1:
-        counts = counts.without_rare(limits.min_count)
+        counts = _count_source(iter(()), stages, special_tokens, limits, min_count)
+    elif not alone and min_count > 1:
+        counts = counts.without_rare(min_count)
     counts.skipped = {kind: skipped.count for kind, skipped in corpus.skipped.items()}
     for complaint in corpus.complaints():
         _log.warning(complaint, extra={"skipped": corpus.num_skipped})
@@ -153,14 +131,14 @@ def count(
         _log.warning(
             "dropped %d pretokens that occur less than %d times, %d occurrences of %d: the count of a pair is too low "
             "by at most its occurrences in these",
-            *(counts.dropped.distinct, limits.min_count, counts.dropped.occurrences),
+            *(counts.dropped.distinct, min_count, counts.dropped.occurrences),
             counts.total + counts.dropped.occurrences,
         )
     return counts
 
 
 def _count_source(
-    batches: Iterator[Batch], stages: Stages, special_tokens: list[str], threads: int, limits: Limits
+    batches: Iterator[Batch], stages: Stages, special_tokens: list[str], limits: Limits, min_count: int
 ) -> Counts:
     """Counts the batches of one source."""
     options = {"stages": stages.to_json(), "special_tokens": sorted(special_tokens)}
@@ -168,9 +146,9 @@ def _count_source(
     spill = Spill.open(folder, checkpoint=limits.checkpoint is not None, options=options)
     try:
         counter = _core.Counter(stages.core_json(), special_tokens=special_tokens, totals=spill.totals)
-        _CountingRun(batches, counter, spill, parse_bytes(limits.memory_limit), threads).count()
+        _CountingRun(batches, counter, spill, parse_bytes(limits.memory_limit), limits.num_threads).count()
         documents, corpus_bytes, found = counter.totals()
-        core, dropped = counter.finish(spill.runs(), limits.min_count, limits.memory())
+        core, dropped = counter.finish(spill.runs(), min_count, limits.memory())
     finally:
         spill.close()
     return Counts(
@@ -180,12 +158,12 @@ def _count_source(
         corpus_bytes=corpus_bytes,
         special_tokens=special_tokens,
         special_tokens_found=found,
-        dropped=Dropped(limits.min_count, *dropped) if limits.min_count > 1 else None,
+        dropped=Dropped(min_count, *dropped) if min_count > 1 else None,
         memory_options=(limits.memory_limit, limits.spill_folder),
     )
 
 
-def _batches(corpus: Corpus, size: int, report: Reporter, kept: list[bytes] | None) -> Iterator[Batch]:
+def _batches(corpus: DocumentReader, size: int, report: Reporter, kept: list[bytes] | None) -> Iterator[Batch]:
     """Yields the batches of a corpus and reports progress."""
     report(ProgressEvent("count", 0, corpus.total_bytes, "B"))
     for batch in corpus.batches(size, lambda done: report(ProgressEvent("sample", done, corpus.total_bytes, "B"))):

@@ -16,13 +16,15 @@ from .. import _core
 from ..arguments import file_path, instance, integer
 from ..definition import Pattern
 from ..errors import ConfigError, InvalidTextError
-from .limits import MAX_COUNT, MemoryOptions, make_memory
+from .limits import MemoryOptions, make_memory
 from .stages import Stages
 
 if TYPE_CHECKING:
     from .counts_report import CountsReport
 
-__all__ = ["Counts", "Dropped"]
+__all__ = ["MAX_COUNT", "Counts", "Dropped"]
+
+MAX_COUNT = (1 << 64) - 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from typing import Any
 
 from .. import _core
 from ..atomic import write_atomically
-from ..corpus import Source
+from ..corpus import Corpus, Source
 from ..errors import ConfigError, FormatError
 from .counts import Counts, Dropped
 from .limits import make_memory
@@ -51,6 +51,8 @@ def counts_of(corpus: object) -> Counts | None:
         >>> counts_of([path, path]).items(), counts_of("words.txt")
         ([(b'low', 10)], None)
     """
+    if isinstance(corpus, Corpus):
+        corpus = corpus.sources
     if isinstance(corpus, str | os.PathLike | Source):
         corpus = [corpus]
     elif not isinstance(corpus, list | tuple) or not all(isinstance(place, os.PathLike | Source) for place in corpus):

@@ -48,7 +48,6 @@ def learn_merges(
     plan: Plan,
     again: Callable[[Pattern], Counts] | None,
     limits: Limits,
-    threads: int,
     report: Reporter,
 ) -> LearnedMerges:
     """Learns all merges.
@@ -57,8 +56,7 @@ def learn_merges(
         counts: the pretokens.
         plan: options of training.
         again: counts the same corpus with another pattern; None if it cannot be reread.
-        limits: limits of memory, and the checkpoint of merges.
-        threads: maximum number of threads.
+        limits: memory, threads, and the checkpoint of merges.
         report: called with progress events.
 
     Raises:
@@ -72,16 +70,16 @@ def learn_merges(
             "superwords= reads the corpus twice: pass paths or a list, not an iterator, a stream, a pipe or counts",
             option="superwords",
         )
-    learned = _learn_inside(counts, plan, max_entries, first, limits, threads, report)
+    learned = _learn_inside(counts, plan, max_entries, first, limits, report)
     if plan.superwords is not None and again is not None:
         second = again(Pattern.of(plan.superwords.pattern))
-        learned = _learn_across(learned, second, plan, max_entries, limits.of_stage("across"), threads, report)
+        learned = _learn_across(learned, second, plan, max_entries, limits.of_part("across"), report)
     report(ProgressEvent("merge", len(learned.columns[0]), len(learned.columns[0]), "merges"))
     return _append_required(learned, plan, max_entries)
 
 
 def _learn_inside(
-    counts: Counts, plan: Plan, max_entries: int, first: int, limits: Limits, threads: int, report: Reporter
+    counts: Counts, plan: Plan, max_entries: int, first: int, limits: Limits, report: Reporter
 ) -> LearnedMerges:
     """Learns the merges inside pretokens."""
     rules = plan.rules.core_json(by_character=plan.level == "char")
@@ -94,7 +92,7 @@ def _learn_inside(
         "rules": rules,
     }
     run = checkpointed_run(
-        counts, how, limits, threads, lambda done: report(ProgressEvent("merge", done, max_entries, "merges"))
+        counts, how, limits, lambda done: report(ProgressEvent("merge", done, max_entries, "merges"))
     )
     try:
         vocabulary, num_symbols, *columns = counts._core.learn(
@@ -116,7 +114,7 @@ def _learn_inside(
 
 
 def _learn_across(
-    learned: LearnedMerges, counts: Counts, plan: Plan, max_entries: int, limits: Limits, threads: int, report: Reporter
+    learned: LearnedMerges, counts: Counts, plan: Plan, max_entries: int, limits: Limits, report: Reporter
 ) -> LearnedMerges:
     """Learns merges on text split by another pattern, starting from the tokens that the first merges yield."""
     superwords = plan.superwords
@@ -131,7 +129,7 @@ def _learn_across(
         "rules": rules_json,
     }
     run = checkpointed_run(
-        counts, how, limits, threads, lambda more: report(ProgressEvent("merge", done + more, max_entries, "merges"))
+        counts, how, limits, lambda more: report(ProgressEvent("merge", done + more, max_entries, "merges"))
     )
     vocabulary, *columns = learn_more(
         counts._core,

@@ -1,4 +1,4 @@
-"""Limits of memory and disk for counting and learning.
+"""Limits of memory, disk and threads for counting and learning.
 
 The memory limit is that of the caller, or a quarter of the available memory.
 """
@@ -14,11 +14,12 @@ from pathlib import Path
 from typing import TypeAlias
 
 from .. import _core
-from ..arguments import file_path, integer
+from ..arguments import file_path, instance
 from ..errors import ConfigError
 from ..machine import available
+from ..threads import num_threads
 
-__all__ = ["MAX_COUNT", "Limits", "MemoryOptions", "make_memory", "parse_bytes"]
+__all__ = ["Limits", "MemoryOptions", "make_memory", "parse_bytes"]
 
 # (limit as for `parse_bytes`, folder for spilled data)
 MemoryOptions: TypeAlias = "tuple[int | str | None, str | os.PathLike[str] | None]"
@@ -35,7 +36,6 @@ UNITS = {
     "ti": 1 << 40,
 }
 MIN_BYTES = 1 << 20
-MAX_COUNT = (1 << 64) - 1
 
 # Size of a batch: large enough that the cost of starting threads is negligible, small enough that a batch fits into
 # memory with its counts. With a checkpoint, a batch must end soon after Ctrl-C.
@@ -45,27 +45,57 @@ CHECKPOINT_BATCH_BYTES = 16 << 20
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Limits of memory and disk for counting and learning. Only `min_count` changes the result.
+    """Limits of memory, disk and threads for counting and learning. They do not change the result.
+
+    `jeton.train`, `jeton.count_pretokens` and `jeton.sizes` take them as ``limits=``.
 
     Attributes:
-        memory_limit: memory limit above which counts are spilled to disk, as in `count_pretokens`.
-        spill_folder: parent of the temporary folder for spilled counts.
-        checkpoint: folder from which the same call resumes; it is kept.
-        min_count: pretokens with a lower count are dropped at the end.
+        memory_limit: bytes, or a string such as ``"500MB"``; hash tables over the limit are spilled to disk, and
+            learning uses memory-mapped files beyond it. None: a quarter of the memory of the machine or container.
+        spill_folder: parent of the temporary folder for spilled data. None: the system's temporary folder.
+        checkpoint: folder in which counts are saved every 30 seconds, merges every 20, and both at Ctrl-C. The same
+            call with the same folder resumes, also after the process was killed. It is not removed.
+        threads: number of threads; None: RAYON_NUM_THREADS, or all cores.
+
+    Raises:
+        ConfigError: an invalid amount, path or number.
+
+    Examples:
+        >>> import jeton
+        >>> jeton.count_pretokens(["to be"], limits=jeton.Limits(memory_limit="64MB", threads=1)).total
+        2
     """
 
     memory_limit: int | str | None = None
     spill_folder: str | os.PathLike[str] | None = None
     checkpoint: str | os.PathLike[str] | None = None
-    min_count: int = 1
+    threads: int | None = None
 
     def __post_init__(self) -> None:
-        """Checks the values before a corpus is opened."""
         parse_bytes(self.memory_limit)
-        integer(self.min_count, "min_count", 0, MAX_COUNT)
+        num_threads(self.threads)
         for option in ("spill_folder", "checkpoint"):
             if getattr(self, option) is not None:
                 file_path(getattr(self, option), option)
+
+    @classmethod
+    def of(cls, limits: Limits | None, threads: int | None) -> Limits:
+        """Limits from the arguments ``limits=`` and ``threads=``.
+
+        Raises:
+            ConfigError: the threads are given twice, or another type.
+        """
+        limits = cls() if limits is None else instance(limits, "limits", cls, "a Limits, or None")
+        if threads is None:
+            return limits
+        if limits.threads is not None:
+            raise ConfigError("threads= is given twice: as an argument and in limits=", option="threads")
+        return replace(limits, threads=threads)
+
+    @property
+    def num_threads(self) -> int:
+        """Number of threads to use."""
+        return num_threads(self.threads)
 
     @property
     def batch_bytes(self) -> int:
@@ -82,15 +112,9 @@ class Limits:
         """The memory limit of the core for everything after counting."""
         return make_memory(*self.memory_options)
 
-    def of_stage(self, name: str) -> Limits:
-        """Limits for counting the same corpus a second time: a separate checkpoint, and no dropped pretokens."""
-        checkpoint = None if self.checkpoint is None else Path(self.checkpoint, name)
-        return replace(self, checkpoint=checkpoint, min_count=1)
-
-    def of_source(self, part: int) -> Limits:
-        """Limits for one of several sources, counted separately: a separate checkpoint, and no dropped pretokens."""
-        checkpoint = None if self.checkpoint is None else Path(self.checkpoint, f"source-{part:04}")
-        return replace(self, checkpoint=checkpoint, min_count=1)
+    def of_part(self, name: str) -> Limits:
+        """Limits for counting a part of the corpus, or the corpus again: with a separate checkpoint."""
+        return self if self.checkpoint is None else replace(self, checkpoint=Path(self.checkpoint, name))
 
 
 def parse_bytes(limit: int | str | None) -> int:

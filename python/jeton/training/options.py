@@ -59,7 +59,6 @@ class Plan:
         algorithm: str,
         level: SymbolLevel | None,
         pattern: str | None,
-        normalizer: object,
         tie_break: TieBreak | None,
         min_frequency: int,
         special_tokens: Sequence[str],
@@ -77,8 +76,6 @@ class Plan:
             raise ConfigError(
                 f"algorithm={algorithm!r} is not supported yet; this version trains 'bpe'", option="algorithm"
             )
-        if normalizer is not None:
-            raise ConfigError("normalizer= is not supported yet: normalize the documents first", option="normalizer")
         if tie_break is None:
             tie_break = "first" if preset == "minbpe" else "lowest_ids"
         if tie_break not in TIE_BREAKS:

@@ -17,7 +17,7 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from ..arguments import instance, integer
-from ..corpus import CorpusLike, open_corpus
+from ..corpus import Corpus, CorpusLike, open_corpus
 from ..definition import Bpe
 from ..drawing import quoted
 from ..errors import ConfigError, TrainingError
@@ -193,7 +193,7 @@ class Replay:
         }
 
 
-def replay(tok: Tokenizer, corpus: CorpusLike | Mapping[str, int] | Counts, *, top: int = 10) -> Replay:
+def replay(tok: Tokenizer, corpus: CorpusLike | Corpus | Mapping[str, int] | Counts, *, top: int = 10) -> Replay:
     """Replays a training run.
 
     Args:

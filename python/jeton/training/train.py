@@ -12,18 +12,17 @@ import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Literal
 
 from ..added_tokens import AddedToken, with_added_tokens
-from ..arguments import file_path, wrong
-from ..corpus import MAX_EXPANSION, CorpusLike, open_corpus
+from ..arguments import file_path, integer, wrong
+from ..corpus import Corpus, CorpusLike, DocumentReader, open_corpus
 from ..definition import Bpe, Definition, EndOfWordStyle, Pattern, SymbolLevel, TieBreak
 from ..errors import ConfigError, TrainingError
 from ..progress import Progress, make_reporter
-from ..threads import num_threads
 from ..tokenizer import Tokenizer
 from .count import count
-from .counts import Counts
+from .counts import MAX_COUNT, Counts
 from .counts_file import counts_of
 from .facts import TrainingLog, trace_training, why_stopped, with_facts, write_log
 from .learn import LearnedMerges, check_required, learn_merges
@@ -38,13 +37,12 @@ __all__ = ["train"]
 
 
 def train(
-    corpus: CorpusLike | Mapping[str, int] | Counts,
+    corpus: CorpusLike | Corpus | Mapping[str, int] | Counts,
     vocab_size: int = 32_000,
     *,
     algorithm: str = "bpe",
     level: SymbolLevel | None = None,
     pattern: str | None = None,
-    normalizer: None = None,
     tie_break: TieBreak | None = None,
     min_frequency: int | None = None,
     special_tokens: Sequence[str] = (),
@@ -52,30 +50,24 @@ def train(
     end_of_word: str | None = None,
     end_of_word_style: EndOfWordStyle | None = None,
     preset: str | Preset | None = None,
-    threads: int | None = None,
-    progress: Progress = None,
-    documents: Literal["file", "line"] = "file",
-    field: str = "text",
-    errors: Literal["strict", "replace", "skip"] = "strict",
-    encoding: str = "utf-8",
-    max_expansion: int | None = MAX_EXPANSION,
-    sample_bytes: int | None = None,
-    seed: int = 0,
-    log: str | os.PathLike[str] | None = None,
-    trace: bool | Callable[[str], None] = False,
-    memory_limit: int | str | None = None,
-    spill_folder: str | os.PathLike[str] | None = None,
-    checkpoint: str | os.PathLike[str] | None = None,
-    min_count: int = 1,
     rules: Rules | Sequence[str] | None = None,
     superwords: Superwords | bool | None = None,
+    min_count: int = 1,
+    documents: Literal["file", "line"] | None = None,
+    field: str | None = None,
+    errors: Literal["strict", "replace", "skip"] | None = None,
+    threads: int | None = None,
+    progress: Progress = None,
+    limits: Limits | None = None,
+    log: str | os.PathLike[str] | None = None,
+    trace: bool | Callable[[str], None] = False,
 ) -> Tokenizer:
     """Trains a tokenizer.
 
     Args:
         corpus: a path, glob, folder or URL; an iterable of documents (`str`, `bytes`), rows or `Path`s; a list of
-            `Source`s, whose weights multiply their counts; a mapping pretoken -> count; `Counts`, or the path of a
-            file of them (``.jtc``).
+            `Source`s, whose weights multiply their counts; a `Corpus`, which has more options of reading; a mapping
+            pretoken -> count; `Counts`, or the path of a file of them (``.jtc``).
         vocab_size: total number of entries: alphabet, merges and special tokens.
         algorithm: ``"bpe"``; ``"wordpiece"`` (same as ``preset="bert"``); or ``"unigram"``, SentencePiece's algorithm,
             with its options in `jeton.training.presets.SentencePieceUnigram`.
@@ -83,7 +75,6 @@ def train(
             with `end_of_word`, else ``"byte"``.
         pattern: pre-tokenization pattern: a name or a regex (tiktoken's dialect); ``"none"`` does not split. Default:
             ``"o200k"`` at byte level, ``"none"`` at character level, words between white space with `end_of_word`.
-        normalizer: not supported yet.
         tie_break: order of pairs with equal counts: ``"lowest_ids"`` (the default), ``"first"``, ``"highest_pair"``,
             ``"shortest"``. Ids are those of this tokenizer; Hugging Face numbers its alphabet differently, so pass
             ``preset="hf"`` for its merges.
@@ -95,17 +86,15 @@ def train(
             word's last character.
         preset: rules of a peer library, by name or with options: ``"minbpe"``, ``"hf"``, ``"sentencepiece"``,
             ``"subword-nmt"``, ``"bert"``; see `jeton.training.presets`. Contradicting arguments are refused.
-        threads: number of threads; None: RAYON_NUM_THREADS, or all cores. Does not change the result.
-        progress: None draws a bar in a terminal; True, False, or a function that is called with each `ProgressEvent`.
-        documents, field, errors, encoding, max_expansion, sample_bytes, seed: reading of the corpus, as in
-            `count_pretokens`.
-        log: file for the training log: each merge with pair, count, token, tokens in use, bytes per token.
-        memory_limit, spill_folder, min_count: limits of memory and disk, as in `count_pretokens`; learning uses
-            memory-mapped files beyond the limit, too.
-        checkpoint: folder in which counts and merges are saved; the same call resumes from it.
         rules: constraints on merged tokens: `Rules`, or names of rules: ``"whole_characters"``, ``"one_class"``,
             ``"one_script"``, ``"lone_punctuation"``, ``"digits_from_right"``.
         superwords: a second stage whose merges may cross words: True, or `Superwords`. The corpus is read twice.
+        min_count: pretokens with a lower count are dropped before learning; it bounds memory, and changes the result.
+        documents, field, errors: as in `Corpus`, for sources that are not in one.
+        threads: number of threads; None: RAYON_NUM_THREADS, or all cores. Does not change the result.
+        progress: None draws a bar in a terminal; True, False, or a function that is called with each `ProgressEvent`.
+        limits: memory, disk, and a checkpoint to resume from.
+        log: file for the training log: each merge with pair, count, token, tokens in use, bytes per token.
         trace: for small input: print the whole sequence before and after each merge; or a function that is called with
             each line.
 
@@ -135,13 +124,12 @@ def train(
     if not isinstance(trace, bool) and not callable(trace):
         raise wrong("trace", trace, "True, False or a function that takes a line")
     kept: list[bytes] | None = [] if trace else None
-    limits = Limits(memory_limit, spill_folder, checkpoint, min_count)
+    limits = Limits.of(limits, threads)
+    integer(min_count, "min_count", 0, MAX_COUNT)
     if (saved := counts_of(corpus)) is not None:
         corpus = saved
-    reading: dict[str, Any] = {
-        "documents": documents, "field": field, "errors": errors, "encoding": encoding, "max_expansion": max_expansion,
-        "sample_bytes": sample_bytes, "seed": seed,
-    }  # fmt: skip
+    elif not isinstance(corpus, DocumentReader | Mapping | Counts):
+        corpus = Corpus.of(corpus, documents=documents, field=field, errors=errors)
     peer = resolve(preset, algorithm)
     limited, across = Rules.of(rules), Superwords.of(superwords)
     if isinstance(peer, MinBpe):
@@ -152,16 +140,15 @@ def train(
                 f"preset={peer.name!r} has its own rules; rules= and superwords= are not supported", option="rules"
             )
         request = TrainingRequest.make(
-            vocab_size, level, pattern, normalizer, tie_break, min_frequency, special_tokens, unk_token, end_of_word,
+            vocab_size, level, pattern, tie_break, min_frequency, special_tokens, unk_token, end_of_word,
             end_of_word_style,
         )  # fmt: skip
         tok, counts = train_with_preset(
-            peer, corpus, request, threads=threads, progress=progress, reading=reading, limits=limits, kept=kept,
-            trace=bool(trace),
-        )  # fmt: skip
-        return _shown(_of_sample(tok, sample_bytes, seed), counts, log, trace, kept)
+            peer, corpus, request, progress=progress, limits=limits, min_count=min_count, kept=kept, trace=bool(trace)
+        )
+        return _shown(_of_sample(tok, corpus), counts, log, trace, kept)
     plan = Plan.make(
-        vocab_size, algorithm, level, pattern, normalizer, tie_break, 1 if min_frequency is None else min_frequency,
+        vocab_size, algorithm, level, pattern, tie_break, 1 if min_frequency is None else min_frequency,
         special_tokens, unk_token, end_of_word, "symbol" if end_of_word_style is None else end_of_word_style,
         peer.name if peer else None,
     )  # fmt: skip
@@ -177,26 +164,24 @@ def train(
         elif isinstance(corpus, Counts):
             counts = _check_pattern(corpus, plan, pattern)
         else:
-            opened = open_corpus(corpus, **reading)
+            reader, cuts, stages = open_corpus(corpus), plan.special_tokens, Stages.of(plan.pattern)
 
             def recount(pattern: Pattern) -> Counts:
-                cuts, second = plan.special_tokens, limits.of_stage("across")
-                return count(opened, Stages.of(pattern), cuts, num_threads(threads), report, limits=second)
+                return count(reader, Stages.of(pattern), cuts, report, limits=limits.of_part("across"))
 
-            stages = Stages.of(plan.pattern)
-            counts = count(opened, stages, plan.special_tokens, num_threads(threads), report, kept, limits)
-            again = recount if opened.is_readable_again() else None
+            counts = count(reader, stages, cuts, report, limits=limits, min_count=min_count, kept=kept)
+            again = recount if reader.is_readable_again() else None
         if not counts.total:
             raise TrainingError("the corpus holds no text to learn from")
-        tok = _built(counts, learn_merges(counts, plan, again, limits, num_threads(threads), report), plan, began)
-    return _shown(_of_sample(tok, sample_bytes, seed), counts, log, trace, kept)
+        tok = _built(counts, learn_merges(counts, plan, again, limits, report), plan, began)
+    return _shown(_of_sample(tok, corpus), counts, log, trace, kept)
 
 
-def _of_sample(tok: Tokenizer, sample_bytes: int | None, seed: int) -> Tokenizer:
+def _of_sample(tok: Tokenizer, corpus: object) -> Tokenizer:
     """Records the sample of the corpus in the training facts."""
-    if sample_bytes is None or tok.training is None:
+    if not isinstance(corpus, Corpus) or corpus.sample_bytes is None or tok.training is None:
         return tok
-    return tok._with_facts(training=replace(tok.training, sample_bytes=sample_bytes, seed=seed))
+    return tok._with_facts(training=replace(tok.training, sample_bytes=corpus.sample_bytes, seed=corpus.seed))
 
 
 def _shown(

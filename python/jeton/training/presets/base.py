@@ -49,7 +49,6 @@ class TrainingRequest:
         vocab_size: int,
         level: SymbolLevel | None,
         pattern: str | None,
-        normalizer: object,
         tie_break: TieBreak | None,
         min_frequency: int | None,
         special_tokens: Sequence[str],
@@ -62,8 +61,6 @@ class TrainingRequest:
         Raises:
             ConfigError: an invalid argument.
         """
-        if normalizer is not None:
-            raise ConfigError("normalizer= is not supported with preset=, which has its own", option="normalizer")
         if isinstance(vocab_size, bool) or not isinstance(vocab_size, int) or not 1 <= vocab_size <= MAX_ID + 1:
             raise ConfigError(
                 f"vocab_size={vocab_size!r} is not an integer from 1 to {MAX_ID + 1}", option="vocab_size"

@@ -7,13 +7,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from typing import Any, Literal
 
-from ...corpus import CorpusLike, open_corpus
+from ...corpus import Corpus, DocumentReader, open_corpus
 from ...definition import Bpe, Definition
 from ...errors import ConfigError, TrainingError
 from ...progress import Progress, ProgressEvent, make_reporter
-from ...threads import num_threads
 from ...tokenizer import Tokenizer
 from ..checkpoint import checkpointed_run
 from ..count import count
@@ -27,13 +25,12 @@ __all__ = ["train_with_preset"]
 
 def train_with_preset(
     preset: Preset,
-    corpus: CorpusLike | Mapping[str, int] | Counts,
+    corpus: Corpus | DocumentReader | Mapping[str, int] | Counts,
     request: TrainingRequest,
     *,
-    threads: int | None,
     progress: Progress,
-    reading: Mapping[str, Any],
     limits: Limits,
+    min_count: int,
     kept: list[bytes] | None,
     trace: bool = False,
 ) -> tuple[Tokenizer, Counts]:
@@ -43,9 +40,7 @@ def train_with_preset(
         preset: the rules.
         corpus: as for `train`.
         request: other arguments of `train`.
-        threads, progress: as for `train`.
-        reading: options of `open_corpus`.
-        limits: limits of memory and disk.
+        progress, limits, min_count: as for `train`.
         kept: a list to which the documents are appended, or None.
         trace: True if the merges will be replayed.
 
@@ -63,17 +58,15 @@ def train_with_preset(
         elif isinstance(corpus, Counts):
             counts = _checked(corpus, recipe, preset)
         else:
-            lines: dict[str, Literal["line"]] = {"documents": "line"} if recipe.by_line else {}
-            opened = open_corpus(corpus, **{**reading, **lines})
+            reader = open_corpus(corpus.by_line() if recipe.by_line and isinstance(corpus, Corpus) else corpus)
             cuts = list(recipe.special_tokens)
-            counts = count(opened, recipe.stages, cuts, num_threads(threads), report, kept, limits)
+            counts = count(reader, recipe.stages, cuts, report, limits=limits, min_count=min_count, kept=kept)
         if not counts.total:
             raise TrainingError("the corpus holds no text to learn from")
         run = checkpointed_run(
             counts,
             {"preset": preset.name, "options": preset.to_json(), "asked": request.to_json()},
             limits,
-            num_threads(threads),
             lambda done: report(ProgressEvent("merge", done, request.vocab_size, recipe.unit)),
         )
         try:

@@ -1,0 +1,102 @@
+"""`Corpus`: what to read, and how."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from ..arguments import integer, string, wrong
+from ..compression import MAX_EXPANSION
+from ..errors import ConfigError
+from .error_policy import ErrorPolicy, check_policy
+from .source import CorpusLike, Source, check_corpus, check_documents
+from .streams import check_encoding
+
+__all__ = ["Corpus"]
+
+MAX_SEED = (1 << 64) - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """Sources of documents, and the options of reading them.
+
+    `jeton.train`, `jeton.count_pretokens`, `jeton.sizes` and `jeton.measure` take one instead of the sources.
+
+    Attributes:
+        sources: a path, glob, folder (all files below it, sorted; hidden ones are left out) or URL; an iterable of
+            `str`/`bytes` (documents), of mappings (rows; `datasets`, too), of `Path` (files); a binary stream; a
+            `Source` or a list of them. ``.gz``, ``.bz2``, ``.xz`` and ``.zst`` are decompressed; a ``.jsonl`` or
+            ``.parquet`` file holds one document per row.
+        documents: ``"file"``: a text file is one document; ``"line"``: each line is one, without its line end.
+        field: field of a row (JSONL, Parquet, mapping) that holds the text.
+        errors: policy for invalid UTF-8, lone surrogates and unreadable records: ``"strict"`` raises; ``"replace"``
+            replaces invalid text by U+FFFD and raises for the rest; ``"skip"`` skips the record. Replacements and
+            skipped records are logged.
+        encoding: encoding of text files, streams and `bytes`: ``"gb18030"``, or another name that Python knows. Parquet
+            is always UTF-8.
+        max_expansion: maximum ratio of decompressed to compressed size, beyond the first 4 MiB; more is refused as a
+            decompression bomb. None: no limit.
+        sample_bytes: read a sample of about this many bytes, in whole documents from all over the corpus.
+        seed: seed of the sample, and of the held-out documents of `jeton.sizes`.
+
+    Raises:
+        ConfigError: an invalid option or type.
+
+    Examples:
+        >>> import jeton
+        >>> corpus = jeton.Corpus([{"body": "to be"}, {"body": "or not to be"}], field="body")
+        >>> jeton.count_pretokens(corpus, pattern="gpt2").most_common(1)
+        [(b' be', 2)]
+    """
+
+    sources: CorpusLike
+    documents: Literal["file", "line"] = "file"
+    field: str = "text"
+    errors: ErrorPolicy = "strict"
+    encoding: str = "utf-8"
+    max_expansion: int | None = MAX_EXPANSION
+    sample_bytes: int | None = None
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.sources, Source):
+            check_corpus(self.sources, "sources")
+        check_documents(self.documents)
+        string(self.field, "field")
+        check_policy(self.errors)
+        check_encoding(self.encoding)
+        limit = self.max_expansion
+        if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int) or limit < 1):
+            raise wrong("max_expansion", limit, "a positive integer, nor None")
+        if self.sample_bytes is not None:
+            integer(self.sample_bytes, "sample_bytes", 1)
+        integer(self.seed, "seed", 0, MAX_SEED)
+
+    @classmethod
+    def of(
+        cls,
+        corpus: CorpusLike | Corpus,
+        *,
+        documents: Literal["file", "line"] | None = None,
+        field: str | None = None,
+        errors: ErrorPolicy | None = None,
+    ) -> Corpus:
+        """A corpus from the arguments of a function: sources or a `Corpus`, and keywords, of which None is not given.
+
+        Raises:
+            ConfigError: a keyword beside a `Corpus`, which has the option itself; or as the class.
+        """
+        options: dict[str, Any] = {"documents": documents, "field": field, "errors": errors}
+        given = {name: value for name, value in options.items() if value is not None}
+        if not isinstance(corpus, Corpus):
+            if not isinstance(corpus, Source):
+                check_corpus(corpus, "corpus")
+            return cls(corpus, **given)
+        for name in given:
+            raise ConfigError(f"{name}= is an option of the Corpus that was passed: set it there", option=name)
+        return corpus
+
+    def by_line(self) -> Corpus:
+        """The same corpus, with each line of a text file as a document."""
+        return replace(self, documents="line")
