@@ -8,6 +8,7 @@
 //! guards and marks added.
 
 use std::collections::HashMap;
+use std::marker::PhantomData;
 
 use regex_syntax::hir::ClassUnicode;
 
@@ -131,6 +132,9 @@ pub(super) fn compile(node: &SyntaxNode) -> Result<Program, Refusal> {
             looks_back: false,
         },
         set_of: HashMap::new(),
+        class_of: HashMap::new(),
+        guard_of: HashMap::new(),
+        tree: PhantomData,
         mark: None,
     };
     compiler.node(node)?;
@@ -138,15 +142,21 @@ pub(super) fn compile(node: &SyntaxNode) -> Result<Program, Refusal> {
     Ok(compiler.program)
 }
 
-struct Compiler {
+struct Compiler<'t> {
     program: Program,
-    /// ranges of a set -> its index
+    /// Ranges of a set → its index.
     set_of: HashMap<Vec<(char, char)>, usize>,
+    /// Node of the tree, by address, → set of [`Compiler::class`]: an interval compiles its body many times.
+    class_of: HashMap<*const SyntaxNode, Option<usize>>,
+    /// The same for [`Compiler::guard`].
+    guard_of: HashMap<*const SyntaxNode, Option<usize>>,
+    /// The tree: its nodes keep their addresses.
+    tree: PhantomData<&'t SyntaxNode>,
     /// [`Choice::mark`] of the code that is being compiled.
     mark: Option<usize>,
 }
 
-impl Compiler {
+impl<'t> Compiler<'t> {
     fn here(&self) -> Label {
         self.program.instructions.len()
     }
@@ -188,27 +198,41 @@ impl Compiler {
         })
     }
 
-    /// Returns the characters with which a match of `node` can start, unless it can be empty.
-    fn guard(&mut self, node: &SyntaxNode) -> Option<usize> {
-        let mut class = ClassUnicode::empty();
-        let can_be_empty = first(node, &mut class);
-        (!can_be_empty).then(|| self.set(&class))
+    /// Returns the set of `node`, if it always matches exactly one character.
+    fn class(&mut self, node: &'t SyntaxNode) -> Option<usize> {
+        let address = std::ptr::from_ref(node);
+        if let Some(&known) = self.class_of.get(&address) {
+            return known;
+        }
+        let set = as_class(node).map(|class| self.set(&class));
+        self.class_of.insert(address, set);
+        set
     }
 
-    fn node(&mut self, node: &SyntaxNode) -> Result<(), Refusal> {
+    /// Returns the characters with which a match of `node` can start, unless it can be empty.
+    fn guard(&mut self, node: &'t SyntaxNode) -> Option<usize> {
+        let address = std::ptr::from_ref(node);
+        if let Some(&known) = self.guard_of.get(&address) {
+            return known;
+        }
+        let mut class = ClassUnicode::empty();
+        let set = (!first(node, &mut class)).then(|| self.set(&class));
+        self.guard_of.insert(address, set);
+        set
+    }
+
+    fn node(&mut self, node: &'t SyntaxNode) -> Result<(), Refusal> {
         match node {
             SyntaxNode::Empty => {}
             SyntaxNode::Concat(parts) => parts.iter().try_for_each(|part| self.node(part))?,
-            SyntaxNode::Class(_) | SyntaxNode::Alternate(_) => match as_class(node) {
-                Some(class) => {
-                    let set = self.set(&class);
+            SyntaxNode::Class(_) | SyntaxNode::Alternate(_) => match self.class(node) {
+                Some(set) => {
                     self.emit(Instruction::One(set))?;
                 }
                 None => self.alternate(node, true)?,
             },
-            SyntaxNode::Repeat { node, min, max, greed } => match as_class(node) {
-                Some(class) => {
-                    let set = self.set(&class);
+            SyntaxNode::Repeat { node, min, max, greed } => match self.class(node) {
+                Some(set) => {
                     self.emit(Instruction::Run { set, min: *min, max: *max, greed: *greed })?;
                 }
                 None if *greed == Greed::Possessive => {
@@ -229,8 +253,10 @@ impl Compiler {
             Assertion::StartText | Assertion::StartLine => self.program.looks_back = true,
             Assertion::WordBoundary | Assertion::NotWordBoundary => {
                 self.program.looks_back = true;
-                let word = parse_set(r"\w", false).map_err(|what| Refusal { what, at: 0 })?;
-                self.program.word = Some(self.set(&word));
+                if self.program.word.is_none() {
+                    let word = parse_set(r"\w", false).map_err(|what| Refusal { what, at: 0 })?;
+                    self.program.word = Some(self.set(&word));
+                }
             }
         }
         self.emit(Instruction::Assert(assertion))?;
@@ -239,7 +265,7 @@ impl Compiler {
 
     /// Compiles the branches of `node`. Those of a lookbehind (`ahead` false) begin further back, so the next character
     /// cannot guard them. A node that is not an alternation is one branch.
-    fn alternate(&mut self, node: &SyntaxNode, ahead: bool) -> Result<(), Refusal> {
+    fn alternate(&mut self, node: &'t SyntaxNode, ahead: bool) -> Result<(), Refusal> {
         let branch = if ahead { Self::node } else { Self::behind };
         let branches =
             if let SyntaxNode::Alternate(branches) = node { branches.as_slice() } else { std::slice::from_ref(node) };
@@ -261,7 +287,7 @@ impl Compiler {
     }
 
     /// Compiles `min` copies, then either a loop or nested optional copies.
-    fn repeat(&mut self, node: &SyntaxNode, min: u32, max: u32, lazy: bool) -> Result<(), Refusal> {
+    fn repeat(&mut self, node: &'t SyntaxNode, min: u32, max: u32, lazy: bool) -> Result<(), Refusal> {
         let guard = self.guard(node).filter(|_| !lazy);
         let before = self.here();
         // A loop needs a separate copy only if it may be skipped: `x+` is one copy that repeats.
@@ -277,7 +303,7 @@ impl Compiler {
                 skips.push(self.split(lazy, guard)?);
             }
             let start = self.here();
-            let mark = if first(node, &mut ClassUnicode::empty()) { Some(self.slots(1)) } else { None };
+            let mark = if self.guard(node).is_none() { Some(self.slots(1)) } else { None };
             if let Some(slot) = mark {
                 self.emit(Instruction::Mark(slot))?;
             }
@@ -321,7 +347,7 @@ impl Compiler {
         Ok(())
     }
 
-    fn look(&mut self, node: &SyntaxNode, ahead: bool, negated: bool) -> Result<(), Refusal> {
+    fn look(&mut self, node: &'t SyntaxNode, ahead: bool, negated: bool) -> Result<(), Refusal> {
         let slot = self.slots(2);
         let begin = self.emit(match negated {
             true => Instruction::BeginNot { slot, after: UNKNOWN },
@@ -341,7 +367,7 @@ impl Compiler {
     }
 
     /// Compiles one branch of a lookbehind: moves back by its width, then matches it.
-    fn behind(&mut self, node: &SyntaxNode) -> Result<(), Refusal> {
+    fn behind(&mut self, node: &'t SyntaxNode) -> Result<(), Refusal> {
         let Some(width) = width(node) else { return refuse("a lookbehind of no fixed width") };
         self.emit(Instruction::Back(width))?;
         self.node(node)
