@@ -18,7 +18,7 @@ import jeton
 from jeton import _core
 from jeton.definition import Pattern
 from jeton.errors import ConfigError
-from jeton.training import Dropped, Stages
+from jeton.training import DroppedPretokens, Stages
 from jeton.training.limits import make_memory
 
 TEXTS = [
@@ -193,11 +193,11 @@ def test_rare_pretokens_go_only_when_asked_and_are_recorded(caplog: pytest.LogCa
     assert all_of_it.dropped is None
     assert kept.items() == [(pretoken, count) for pretoken, count in all_of_it.items() if count >= 2]
     rare = [(pretoken, count) for pretoken, count in all_of_it.items() if count < 2]
-    assert kept.dropped == Dropped(2, len(rare), len(rare), sum(len(pretoken) for pretoken, _ in rare))
+    assert kept.dropped == DroppedPretokens(2, len(rare), len(rare), sum(len(pretoken) for pretoken, _ in rare))
     assert kept.total + kept.dropped.occurrences == all_of_it.total
     assert "occur less than 2 times" in caplog.text
     assert all_of_it.without_rare(2) == kept
-    assert (kept + kept).dropped == Dropped(2, 2 * len(rare), 2 * len(rare), 2 * kept.dropped.bytes)
+    assert (kept + kept).dropped == DroppedPretokens(2, 2 * len(rare), 2 * len(rare), 2 * kept.dropped.bytes)
 
 
 # --- files --------------------------------------------------------------------------------------------------------

@@ -8,8 +8,8 @@ from .added_tokens import AddedToken as AddedToken
 from .analysis import (
     Comparison as Comparison,
     Measure as Measure,
-    Size as Size,
     Sizes as Sizes,
+    VocabSize as VocabSize,
     compare as compare,
     measure as measure,
     sizes as sizes,

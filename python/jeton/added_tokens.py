@@ -108,7 +108,7 @@ def _bits(token: AddedToken) -> int:
     return sum(bit for name, bit in FLAGS.items() if getattr(token, name))
 
 
-class TokenizerLike(HasSpelling, Protocol):
+class HasAddedTokens(HasSpelling, Protocol):
     """Members of a tokenizer that `add_tokens` uses."""
 
     @property
@@ -117,7 +117,7 @@ class TokenizerLike(HasSpelling, Protocol):
     def added_tokens(self) -> Mapping[int, AddedToken]: ...
 
 
-def add_tokens(tok: TokenizerLike, tokens: Iterable[str | AddedToken], *, special: bool) -> Vocabulary | None:
+def add_tokens(tok: HasAddedTokens, tokens: Iterable[str | AddedToken], *, special: bool) -> Vocabulary | None:
     """Implements `Tokenizer.add_tokens`; None if there is nothing to add."""
     if isinstance(tokens, str):
         raise ConfigError(f"add_tokens takes a list of tokens; pass [{tokens!r}]", option="tokens")
@@ -143,7 +143,7 @@ def add_tokens(tok: TokenizerLike, tokens: Iterable[str | AddedToken], *, specia
     return with_added_tokens(tok._core.vocabulary(), added.items()) if added else None
 
 
-def _entry(tok: TokenizerLike, content: str) -> int | None:
+def _entry(tok: HasAddedTokens, content: str) -> int | None:
     """Id of the existing entry for a token: it decodes to the token and has the same spelling in files."""
     encoded = content.encode()
     id = tok._added.get(encoded)

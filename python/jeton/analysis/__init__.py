@@ -4,6 +4,6 @@ from __future__ import annotations
 
 from .compare import Comparison, compare
 from .measure import Measure, measure
-from .sizes import Size, Sizes, sizes
+from .sizes import Sizes, VocabSize, sizes
 
-__all__ = ["Comparison", "Measure", "Size", "Sizes", "compare", "measure", "sizes"]
+__all__ = ["Comparison", "Measure", "Sizes", "VocabSize", "compare", "measure", "sizes"]

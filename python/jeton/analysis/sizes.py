@@ -25,12 +25,12 @@ from ..vocabulary import prune
 from .measure import encode_texts
 from .sizes_plot import draw_sizes, plot_sizes
 
-__all__ = ["Size", "Sizes", "sizes"]
+__all__ = ["Sizes", "VocabSize", "sizes"]
 
 DEFAULT_SIZES = tuple(1024 << step for step in range(8))  # to 131,072
 
 
-class Size(NamedTuple):
+class VocabSize(NamedTuple):
     """One vocabulary size.
 
     Attributes:
@@ -41,7 +41,7 @@ class Size(NamedTuple):
         parameters: parameters of the embedding and the output head together; None without `hidden`.
 
     Examples:
-        >>> Size(vocab_size=1000, num_merges=744, tokens=10, bytes_per_token=3.2, parameters=None).vocab_size
+        >>> VocabSize(vocab_size=1000, num_merges=744, tokens=10, bytes_per_token=3.2, parameters=None).vocab_size
         1000
     """
 
@@ -56,7 +56,7 @@ class Size(NamedTuple):
         return self._asdict()
 
 
-class Sizes(Sequence[Size]):
+class Sizes(Sequence[VocabSize]):
     """Result of `sizes`: a sequence of sizes in ascending order; its string is a table with bars.
 
     Attributes:
@@ -84,7 +84,7 @@ class Sizes(Sequence[Size]):
         self._by_merges = by_merges  # number of merges -> tokens
         self._rows = [self.at(vocab_size) for vocab_size in asked]
 
-    def at(self, vocab_size: int) -> Size:
+    def at(self, vocab_size: int) -> VocabSize:
         """Measurement of any size, not only the requested ones.
 
         Raises:
@@ -103,7 +103,7 @@ class Sizes(Sequence[Size]):
             raise ConfigError(message, option="sizes")
         tokens = self._by_merges[num_merges]
         parameters = None if self.hidden is None else vocab_size * self.hidden * (1 if self.tied else 2)
-        return Size(vocab_size, num_merges, tokens, self.held_out_bytes / tokens, parameters)
+        return VocabSize(vocab_size, num_merges, tokens, self.held_out_bytes / tokens, parameters)
 
     def tokenizer(self, vocab_size: int) -> Tokenizer:
         """The tokenizer of a size, with the first merges only; see `jeton.prune`.
@@ -140,10 +140,10 @@ class Sizes(Sequence[Size]):
         return len(self._rows)
 
     @overload
-    def __getitem__(self, index: int) -> Size: ...
+    def __getitem__(self, index: int) -> VocabSize: ...
     @overload
-    def __getitem__(self, index: slice) -> list[Size]: ...
-    def __getitem__(self, index: int | slice) -> Size | list[Size]:
+    def __getitem__(self, index: slice) -> list[VocabSize]: ...
+    def __getitem__(self, index: int | slice) -> VocabSize | list[VocabSize]:
         return self._rows[index]
 
     def __str__(self) -> str:
@@ -174,7 +174,7 @@ def sizes(
     Args:
         corpus: as in `jeton.train`. Weights of sources apply to training, not to the measurement.
         sizes: vocabulary sizes; None: 1,024, doubled up to 131,072, as far as the corpus suffices.
-        hidden: width of a model, for `Size.parameters`: size × hidden for the embedding, and as much for the head.
+        hidden: width of a model, for `VocabSize.parameters`: size × hidden for the embedding, and as much for the head.
         tied: the head shares the parameters of the embedding.
         test: text to measure on; then all of `corpus` is used for training.
         held_out: without `test`, the share of `corpus` that is held out: whole documents, or blocks of lines of

@@ -12,7 +12,7 @@ from ..atomic import write_atomically
 from ..errors import ConfigError, MissingDependencyError
 
 if TYPE_CHECKING:
-    from .sizes import Size
+    from .sizes import VocabSize
 
 __all__ = ["draw_sizes", "plot_sizes"]
 
@@ -21,7 +21,7 @@ EIGHTHS = " ▏▎▍▌▋▊▉"
 FORMATS = (".png", ".svg", ".pdf")
 
 
-def draw_sizes(rows: Sequence[Size]) -> Iterator[str]:
+def draw_sizes(rows: Sequence[VocabSize]) -> Iterator[str]:
     """Yields a header and a line per size; the bars show bytes per token, from 0."""
     with_cost = rows[0].parameters is not None
     yield f"{'vocabulary':>10} {'bytes/token':>12}  {'':<{BAR_CELLS}} {'tokens':>9}" + (" parameters" * with_cost)
@@ -35,7 +35,7 @@ def draw_sizes(rows: Sequence[Size]) -> Iterator[str]:
 
 
 def plot_sizes(
-    rows: Sequence[Size],
+    rows: Sequence[VocabSize],
     curve: tuple[Sequence[int], Sequence[float]],
     held_out_bytes: int,
     path: str | os.PathLike[str],

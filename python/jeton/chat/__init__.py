@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from ..encoding import Encoding
 from ..errors import ChatTemplateError, ConfigError
 from ..special import Special
-from .encode import TokenizerLike, encode
+from .encode import ChatTokenizer, encode
 from .presets import PRESETS, ChatPreset
 from .provenance import Origin
 from .template import RenderedRun, choose, render, templates
@@ -88,7 +88,7 @@ class Chat:
         return f"Chat({len(self.turns)} messages, {len(self.ids)} tokens: {self.text[:60]!r}{more})"
 
 
-class _Tokenizer(TokenizerLike, Protocol):
+class _Tokenizer(ChatTokenizer, Protocol):
     @property
     def definition(self) -> Definition: ...
     @property

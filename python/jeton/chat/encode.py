@@ -21,7 +21,7 @@ from ..errors import ChatTemplateError, SpecialTokenError
 from ..special import Special, permission
 from .template import RenderedRun
 
-__all__ = ["TokenizerLike", "encode"]
+__all__ = ["ChatTokenizer", "encode"]
 
 # Mask characters by length in UTF-8, for word characters and for others. No normalizer changes them.
 _WORDS = ("qjxzkvwyQJXZKVWY0123456789abcdefghilmnoprstuABCDEFGHILMNOPRSTU_", "ƿƾƻǀ", "ꙮꜣꜥꚙ", "𐌰𐌱𐌲𐌳")
@@ -29,18 +29,18 @@ _OTHERS = ("\x01\x02\x03\x04\x05\x06!#$%&*+,-./:;<=>?@^`|~", "¦¬±÷", "※⁂
 _MARK = "\ue5a1jeton\ue5a1"
 
 
-class TokenizerLike(Protocol):
+class ChatTokenizer(Protocol):
     """The part of a tokenizer's interface that encoding a chat needs."""
 
     @property
     def special_tokens(self) -> Mapping[str, int]: ...  # noqa: D102
     def tokenize(self, text: str, *, special: Special, add_special_tokens: bool) -> Encoding: ...  # noqa: D102
-    def add_tokens(self, tokens: Iterable[str]) -> TokenizerLike: ...  # noqa: D102
+    def add_tokens(self, tokens: Iterable[str]) -> ChatTokenizer: ...  # noqa: D102
     @property
     def added_tokens(self) -> Mapping[int, AddedToken]: ...  # noqa: D102
 
 
-def encode(tok: TokenizerLike, text: str, pieces: Sequence[RenderedRun], special: Special) -> Encoding:
+def encode(tok: ChatTokenizer, text: str, pieces: Sequence[RenderedRun], special: Special) -> Encoding:
     """Encodes a rendered chat.
 
     Args:
@@ -86,7 +86,7 @@ def _refuse(
     refused: Sequence[tuple[int, int, int]],
     pieces: Sequence[RenderedRun],
     text: str,
-    tok: TokenizerLike,
+    tok: ChatTokenizer,
     *,
     raises: bool,
 ) -> None:
@@ -188,7 +188,7 @@ class _TokenSlice(NamedTuple):
     char_shift: int
 
 
-def _in_parts(tok: TokenizerLike, text: str, whole: Encoding, shadow: Encoding, wanted: Sequence[int]) -> Encoding:
+def _in_parts(tok: ChatTokenizer, text: str, whole: Encoding, shadow: Encoding, wanted: Sequence[int]) -> Encoding:
     """Joins the special tokens of the masked encoding with encodings of the text between them."""
     parts = []
     at_char = at_byte = 0
@@ -202,7 +202,7 @@ def _in_parts(tok: TokenizerLike, text: str, whole: Encoding, shadow: Encoding, 
     return _joined(parts, whole)
 
 
-def _between(tok: TokenizerLike, text: str, at_byte: int, at_char: int) -> _TokenSlice:
+def _between(tok: ChatTokenizer, text: str, at_byte: int, at_char: int) -> _TokenSlice:
     """Encodes text in its context: at the beginning, or after a special token."""
     first = ""
     if at_char:

@@ -19,7 +19,7 @@ from .quantities import counted, seconds, size
 from .streams import input_corpus, write
 
 if TYPE_CHECKING:
-    from jeton.training.presets import Preset
+    from jeton.training.presets import TrainingPreset
 
 # Room for the alphabet and special tokens of every algorithm; a byte-level alphabet has 256 entries.
 SMALL_CORPUS = "the older man told the oldest tale, the older the better\n" * 20
@@ -157,7 +157,7 @@ def train(
             common.say(line)
 
 
-def _preset(name: str | None, settings: tuple[str, ...]) -> Preset | None:
+def _preset(name: str | None, settings: tuple[str, ...]) -> TrainingPreset | None:
     """Returns the preset with its options. Values are parsed as JSON, else taken as strings."""
     if name is None:
         if settings:

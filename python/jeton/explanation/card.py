@@ -13,7 +13,7 @@ __all__ = ["tokenizer_card"]
 MAX_SPECIAL_TOKENS = 12
 
 
-class TokenizerLike(Protocol):
+class DescribedTokenizer(Protocol):
     """Properties of a tokenizer that the card shows."""
 
     @property
@@ -28,7 +28,7 @@ class TokenizerLike(Protocol):
     def fingerprint(self) -> str: ...
 
 
-def tokenizer_card(tok: TokenizerLike) -> str:
+def tokenizer_card(tok: DescribedTokenizer) -> str:
     """The card as a self-contained HTML fragment without scripts."""
     pattern, special = tok.definition.pattern, list(tok.special_tokens)
     holes = f" up to id {tok.vocab_size - 1:,}" if tok.num_tokens != tok.vocab_size else ""

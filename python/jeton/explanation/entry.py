@@ -6,7 +6,7 @@ from ..definition import Bpe, Pieces
 from ..drawing import Tree
 from ..spelling import Spelling
 from ..vocab_view import ADDED, BYTE, SPECIAL, UNREACHABLE, UNUSED
-from .explain import TokenizerLike, covers_other_bytes
+from .explain import ExplainableTokenizer, covers_other_bytes
 from .facts import explained
 
 __all__ = ["entry_tree"]
@@ -21,7 +21,7 @@ _NOT_MERGED = {
 }
 
 
-def entry_tree(tok: TokenizerLike, id: int) -> Tree:
+def entry_tree(tok: ExplainableTokenizer, id: int) -> Tree:
     """Implements `Tokenizer.tree`. The id must be in the vocabulary."""
     describe, model = Spelling(tok), tok.definition.model
     if note := _NOT_MERGED.get(tok._core.kind(id)):

@@ -19,10 +19,10 @@ from .explanation import Explanation
 from .facts import ExplainedPretoken, ExplanationTotals, explained
 from .lazy import LazySequence
 
-__all__ = ["TokenizerLike", "covers_other_bytes", "explain"]
+__all__ = ["ExplainableTokenizer", "covers_other_bytes", "explain"]
 
 
-class TokenizerLike(Protocol):
+class ExplainableTokenizer(Protocol):
     """Members of a tokenizer that explanations use."""
 
     _core: Core
@@ -46,7 +46,7 @@ class TokenizerLike(Protocol):
     ) -> Encoding: ...
 
 
-def explain(tok: TokenizerLike, text: str | bytes, special: Special | None) -> Explanation:
+def explain(tok: ExplainableTokenizer, text: str | bytes, special: Special | None) -> Explanation:
     """Implements `Tokenizer.explain`."""
     by_chars = covers_other_bytes(tok.definition)
 

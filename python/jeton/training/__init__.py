@@ -14,7 +14,7 @@ facts          facts, log and trace of a run; replay shows a small one step by s
 from __future__ import annotations
 
 from .count import count_pretokens
-from .counts import Counts, Dropped
+from .counts import Counts, DroppedPretokens
 from .counts_report import CountsReport
 from .facts import TrainingLog
 from .limits import Limits
@@ -28,7 +28,7 @@ __all__ = [
     "PRESETS",
     "Counts",
     "CountsReport",
-    "Dropped",
+    "DroppedPretokens",
     "Limits",
     "Replay",
     "Rules",

@@ -21,7 +21,7 @@ from ..definition import Component
 from ..errors import ConfigError, InvalidTextError
 from ..progress import Progress, ProgressEvent, Reporter, make_reporter
 from ..special import spell
-from .counts import MAX_COUNT, Counts, Dropped
+from .counts import MAX_COUNT, Counts, DroppedPretokens
 from .limits import Limits, parse_bytes
 from .spill import Position, Spill, log_kept_counts
 from .stages import Stages
@@ -158,7 +158,7 @@ def _count_source(
         corpus_bytes=corpus_bytes,
         special_tokens=special_tokens,
         special_tokens_found=found,
-        dropped=Dropped(min_count, *dropped) if min_count > 1 else None,
+        dropped=DroppedPretokens(min_count, *dropped) if min_count > 1 else None,
         memory_options=(limits.memory_limit, limits.spill_folder),
     )
 

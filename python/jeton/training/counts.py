@@ -22,13 +22,13 @@ from .stages import Stages
 if TYPE_CHECKING:
     from .counts_report import CountsReport
 
-__all__ = ["MAX_COUNT", "Counts", "Dropped"]
+__all__ = ["MAX_COUNT", "Counts", "DroppedPretokens"]
 
 MAX_COUNT = (1 << 64) - 1
 
 
 @dataclass(frozen=True, slots=True)
-class Dropped:
+class DroppedPretokens:
     """Rare pretokens that were dropped from counts.
 
     Error bound: the count of a pair of symbols is too low by at most `occurrences` times its occurrences in one dropped
@@ -43,7 +43,7 @@ class Dropped:
     Examples:
         >>> import jeton
         >>> jeton.count_pretokens(["to be or not to be"], pattern="gpt2", min_count=2, progress=False).dropped
-        Dropped(min_count=2, distinct=4, occurrences=4, bytes=12)
+        DroppedPretokens(min_count=2, distinct=4, occurrences=4, bytes=12)
     """
 
     min_count: int
@@ -82,7 +82,7 @@ class Counts:
         corpus_bytes: int,
         special_tokens: Sequence[str] = (),
         special_tokens_found: int = 0,
-        dropped: Dropped | None = None,
+        dropped: DroppedPretokens | None = None,
         skipped: Mapping[str, int] | None = None,
         memory_options: MemoryOptions = (None, None),
     ) -> None:
@@ -168,7 +168,7 @@ class Counts:
         self._check_kin(other, "added")
         dropped = self.dropped or other.dropped
         if self.dropped and other.dropped:
-            dropped = Dropped(
+            dropped = DroppedPretokens(
                 max(self.dropped.min_count, other.dropped.min_count),
                 self.dropped.distinct + other.dropped.distinct,
                 self.dropped.occurrences + other.dropped.occurrences,
@@ -249,9 +249,9 @@ class Counts:
         """
         integer(min_count, "min_count", 0, MAX_COUNT)
         core, dropped = self._core.without_rare(min_count, make_memory(*self._memory_options))
-        before = self.dropped or Dropped(0, 0, 0, 0)
+        before = self.dropped or DroppedPretokens(0, 0, 0, 0)
         sums = (before.distinct + dropped[0], before.occurrences + dropped[1], before.bytes + dropped[2])
-        return self._with(core, dropped=Dropped(max(min_count, before.min_count), *sums))
+        return self._with(core, dropped=DroppedPretokens(max(min_count, before.min_count), *sums))
 
     def report(self, top: int = 20) -> CountsReport:
         """Report on the pretokens: totals, most frequent ones, scripts, and growth of the vocabulary (Heaps' law).

@@ -25,7 +25,7 @@ from .. import _core
 from ..atomic import write_atomically
 from ..corpus import Corpus, Source
 from ..errors import ConfigError, FormatError
-from .counts import Counts, Dropped
+from .counts import Counts, DroppedPretokens
 from .limits import make_memory
 from .stages import Stages
 
@@ -135,7 +135,7 @@ def _read(facts: dict[str, Any], name: str, at: int) -> Counts:
         core,
         stages=None if facts["stages"] is None else Stages.from_json(facts["stages"]),
         special_tokens=tokens,
-        dropped=None if dropped is None else Dropped(**dropped),
+        dropped=None if dropped is None else DroppedPretokens(**dropped),
         skipped=skipped,
         **numbers,
     )

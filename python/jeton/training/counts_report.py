@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from ..drawing import quoted
 from ..errors import MissingDependencyError
-from .counts import Counts, Dropped
+from .counts import Counts, DroppedPretokens
 
 __all__ = ["CountsReport", "ScriptShare", "report"]
 
@@ -72,7 +72,7 @@ class CountsReport:
     scripts: list[ScriptShare]
     growth: list[tuple[int, int]]
     heaps: tuple[float, float] | None
-    dropped: Dropped | None
+    dropped: DroppedPretokens | None
 
     def to_json(self) -> dict[str, Any]:
         """The report as JSON; invalid UTF-8 in pretokens becomes U+FFFD.

@@ -28,7 +28,7 @@ from .facts import TrainingLog, trace_training, why_stopped, with_facts, write_l
 from .learn import LearnedMerges, check_required, learn_merges
 from .limits import Limits
 from .options import Plan
-from .presets import MinBpe, Preset, TrainingRequest, resolve
+from .presets import MinBpe, TrainingPreset, TrainingRequest, resolve
 from .presets.run import train_with_preset
 from .rules import Rules, Superwords
 from .stages import Stages
@@ -49,7 +49,7 @@ def train(
     unk_token: str | None = None,
     end_of_word: str | None = None,
     end_of_word_style: EndOfWordStyle | None = None,
-    preset: str | Preset | None = None,
+    preset: str | TrainingPreset | None = None,
     rules: Rules | Sequence[str] | None = None,
     superwords: Superwords | bool | None = None,
     min_count: int = 1,

@@ -11,7 +11,7 @@ from dataclasses import fields
 from typing import Any
 
 from ...errors import ConfigError
-from .base import LearnedVocabulary, Preset, Recipe, TrainingRequest
+from .base import LearnedVocabulary, Recipe, TrainingPreset, TrainingRequest
 from .hf import Bert, Hf
 from .minbpe import MinBpe
 from .sentencepiece import SentencePiece
@@ -24,24 +24,24 @@ __all__ = [
     "Hf",
     "LearnedVocabulary",
     "MinBpe",
-    "Preset",
     "Recipe",
     "SentencePiece",
     "SentencePieceUnigram",
     "SubwordNmt",
+    "TrainingPreset",
     "TrainingRequest",
     "make",
     "resolve",
 ]
 
-PRESETS: Mapping[str, type[Preset]] = {
+PRESETS: Mapping[str, type[TrainingPreset]] = {
     each.name: each for each in (MinBpe, Hf, SentencePiece, SentencePieceUnigram, SubwordNmt, Bert)
 }
 
 _ANY_LENGTH = 1_073_741_824  # SentencePiece's maximum
 
 
-def resolve(preset: str | Preset | None, algorithm: str) -> Preset | None:
+def resolve(preset: str | TrainingPreset | None, algorithm: str) -> TrainingPreset | None:
     """Resolves `preset=` and `algorithm=`.
 
     Without a preset, ``algorithm="wordpiece"`` is `Bert` and ``"unigram"`` is `SentencePieceUnigram` with other
@@ -62,7 +62,7 @@ def resolve(preset: str | Preset | None, algorithm: str) -> Preset | None:
         return SentencePieceUnigram()
     if isinstance(preset, str):
         preset = make(preset, {})
-    if not isinstance(preset, Preset):
+    if not isinstance(preset, TrainingPreset):
         raise ConfigError(f"preset={preset!r} is neither a name nor a preset", option="preset")
     trains = (
         "unigram" if isinstance(preset, SentencePieceUnigram) else "wordpiece" if isinstance(preset, Bert) else "bpe"
@@ -72,7 +72,7 @@ def resolve(preset: str | Preset | None, algorithm: str) -> Preset | None:
     return preset
 
 
-def make(name: str, options: Mapping[str, Any]) -> Preset:
+def make(name: str, options: Mapping[str, Any]) -> TrainingPreset:
     """Makes a preset from its name and options.
 
     Raises:

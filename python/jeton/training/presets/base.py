@@ -1,8 +1,8 @@
-"""`Preset`: the base class of presets, which reproduce the training rules of a peer library.
+"""`TrainingPreset`: the base class of presets, which reproduce the training rules of a peer library.
 
 A preset defines counting, learning and the resulting tokenizer. It is a frozen dataclass whose fields are the peer's
-options, with the peer's names and defaults. `Preset.recipe` combines it with the other arguments of `train` into a
-`Recipe`, and refuses contradictions.
+options, with the peer's names and defaults. `TrainingPreset.recipe` combines it with the other arguments of `train`
+into a `Recipe`, and refuses contradictions.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ..counts import Counts
 from ..options import TIE_BREAKS
 from ..stages import Stages
 
-__all__ = ["DEFAULT_VOCAB_SIZE", "LearnedVocabulary", "Preset", "Recipe", "TrainingRequest", "checked"]
+__all__ = ["DEFAULT_VOCAB_SIZE", "LearnedVocabulary", "Recipe", "TrainingPreset", "TrainingRequest", "checked"]
 
 DEFAULT_VOCAB_SIZE = 32_000  # default of `train`
 
@@ -138,7 +138,7 @@ class Recipe:
 
 
 @dataclass(frozen=True)
-class Preset:
+class TrainingPreset:
     """Training rules of a peer library; base class."""
 
     name: ClassVar[str]
@@ -167,7 +167,7 @@ def _default(each: Any) -> Any:
     return each.default if each.default is not MISSING else each.default_factory()
 
 
-def checked(preset: Preset) -> None:
+def checked(preset: TrainingPreset) -> None:
     """Checks the fields of a preset by their annotated types; the range of an integer is in the field's metadata.
 
     Raises:

@@ -26,7 +26,7 @@ from ...errors import ConfigError
 from ...special import spell
 from ..counts import Counts
 from ..stages import Stages
-from .base import LearnedVocabulary, Preset, Recipe, TrainingRequest, checked, integer
+from .base import LearnedVocabulary, Recipe, TrainingPreset, TrainingRequest, checked, integer
 
 __all__ = ["Bert", "Hf"]
 
@@ -35,7 +35,7 @@ _BERT_ROLES = {"pad": "[PAD]", "unk": "[UNK]", "cls": "[CLS]", "sep": "[SEP]", "
 
 
 @dataclass(frozen=True)
-class Hf(Preset):
+class Hf(TrainingPreset):
     """`BpeTrainer`, by default over ``ByteLevel(add_prefix_space=False)`` with the whole byte alphabet.
 
     Attributes:
@@ -78,7 +78,7 @@ class Hf(Preset):
                 spell(getattr(self, option), option)
 
     def recipe(self, request: TrainingRequest) -> Recipe:
-        """Implements `Preset.recipe`."""
+        """Implements `TrainingPreset.recipe`."""
         suffix = _suffix(self.end_of_word_suffix, request)
         tie_break = request.tie_break or "lowest_ids"
         if tie_break in ("highest_pair", "shortest") and (suffix or self.continuing_subword_prefix):
@@ -139,7 +139,7 @@ class Hf(Preset):
 
 
 @dataclass(frozen=True)
-class Bert(Preset):
+class Bert(TrainingPreset):
     """`BertWordPieceTokenizer`: `WordPieceTrainer` with BERT's normalizer and pre-tokenizer.
 
     The trainer is `BpeTrainer` with a prefix; only the learned vocabulary is kept, not the merges. Without
@@ -175,7 +175,7 @@ class Bert(Preset):
         spell(self.wordpieces_prefix, "wordpieces_prefix")
 
     def recipe(self, request: TrainingRequest) -> Recipe:
-        """Implements `Preset.recipe`."""
+        """Implements `TrainingPreset.recipe`."""
         request.refuse(
             self.name,
             {

@@ -8,13 +8,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from .base import Preset
+from .base import TrainingPreset
 
 __all__ = ["MinBpe"]
 
 
 @dataclass(frozen=True)
-class MinBpe(Preset):
+class MinBpe(TrainingPreset):
     """minbpe's trainers: byte level; ties go to the pair that occurs first.
 
     Attributes:

@@ -18,13 +18,13 @@ from ..count import count
 from ..counts import Counts
 from ..facts import TrainingLog, why_stopped, with_facts
 from ..limits import Limits
-from . import Preset, Recipe, TrainingRequest
+from . import Recipe, TrainingPreset, TrainingRequest
 
 __all__ = ["train_with_preset"]
 
 
 def train_with_preset(
-    preset: Preset,
+    preset: TrainingPreset,
     corpus: Corpus | DocumentReader | Mapping[str, int] | Counts,
     request: TrainingRequest,
     *,
@@ -95,7 +95,7 @@ def train_with_preset(
     return tok, counts
 
 
-def _checked(counts: Counts, recipe: Recipe, preset: Preset) -> Counts:
+def _checked(counts: Counts, recipe: Recipe, preset: TrainingPreset) -> Counts:
     """Checks that counts were made with the stages of the preset.
 
     Raises:
@@ -110,7 +110,7 @@ def _checked(counts: Counts, recipe: Recipe, preset: Preset) -> Counts:
     return counts
 
 
-def _check_trace(definition: Definition, preset: Preset) -> None:
+def _check_trace(definition: Definition, preset: TrainingPreset) -> None:
     """Checks that the merges can be replayed.
 
     Raises:

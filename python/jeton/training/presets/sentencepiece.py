@@ -26,7 +26,7 @@ from ...errors import ConfigError, TrainingError
 from ...special import spell
 from ..counts import Counts
 from ..stages import Stages
-from .base import LearnedVocabulary, Preset, Recipe, TrainingRequest, checked, integer
+from .base import LearnedVocabulary, Recipe, TrainingPreset, TrainingRequest, checked, integer
 
 __all__ = ["SentencePiece"]
 
@@ -37,7 +37,7 @@ _SPECIAL, _USER_DEFINED, _BYTE = 4, 3, 6  # kinds of entries, in the core's numb
 
 
 @dataclass(frozen=True)
-class SentencePiece(Preset):
+class SentencePiece(TrainingPreset):
     """``spm_train --model_type=bpe``, under the names of its flags.
 
     Attributes:
@@ -125,7 +125,7 @@ class SentencePiece(Preset):
             spell(symbol, "user_defined_symbols")
 
     def recipe(self, request: TrainingRequest) -> Recipe:
-        """Implements `Preset.recipe`."""
+        """Implements `TrainingPreset.recipe`."""
         request.refuse(
             self.name,
             {

@@ -21,7 +21,7 @@ from ...definition import Bpe, Definition
 from ...errors import ConfigError
 from ..counts import Counts
 from ..stages import Stages
-from .base import DEFAULT_VOCAB_SIZE, LearnedVocabulary, Preset, Recipe, TrainingRequest, checked, integer
+from .base import DEFAULT_VOCAB_SIZE, LearnedVocabulary, Recipe, TrainingPreset, TrainingRequest, checked, integer
 
 __all__ = ["SubwordNmt"]
 
@@ -30,7 +30,7 @@ _SPACES = {"type": "Split", "pattern": {"Regex": "[ \\r\\n]+"}, "behavior": "Rem
 
 
 @dataclass(frozen=True)
-class SubwordNmt(Preset):
+class SubwordNmt(TrainingPreset):
     """``subword-nmt learn-bpe``, under the names of its flags.
 
     Attributes:
@@ -58,7 +58,7 @@ class SubwordNmt(Preset):
             raise ConfigError("total_symbols subtracts from symbols; pass symbols=, too", option="total_symbols")
 
     def recipe(self, request: TrainingRequest) -> Recipe:
-        """Implements `Preset.recipe`."""
+        """Implements `TrainingPreset.recipe`."""
         request.refuse(
             self.name,
             {

@@ -89,7 +89,7 @@ class SentencePieceUnigram(SentencePiece):
             )
 
     def recipe(self, request: TrainingRequest) -> Recipe:
-        """Implements `Preset.recipe`. Special tokens become control symbols, and the unknown token a piece."""
+        """Implements `TrainingPreset.recipe`. Special tokens become control symbols, and the unknown token a piece."""
         if request.special_tokens or request.unk_token is not None:
             symbols = dict.fromkeys((*self.control_symbols, *request.special_tokens))
             unk_piece = request.unk_token or self.unk_piece
