@@ -39,7 +39,7 @@ def vocabulary_of_merges(
 
 
 def _check_ids(option: str, ids: list[int]) -> None:
-    """Refuses what is not an id, of a wrong type or out of range."""
+    """Refuses values that are not ids: of another type or out of range."""
     if {*map(type, ids)} <= {int} and min(ids, default=0) >= 0 and max(ids, default=0) <= MAX_ID:
         return  # fast path: checking ids one by one takes longer than everything else here
     for id in ids:

@@ -98,5 +98,5 @@ class Corpus:
         return corpus
 
     def by_line(self) -> Corpus:
-        """The same corpus, with each line of a text file as a document."""
+        """A copy with each line of a text file as a document."""
         return replace(self, documents="line")
