@@ -234,7 +234,8 @@ def start(corpus: Path, folder: Path, then: str = "") -> subprocess.Popen[bytes]
         from jeton.training import count as counting
         counting.CHECKPOINT_EVERY = 0.0
         texts = json.load(open({os.fspath(corpus)!r}))
-        options = dict(pattern="gpt2", progress=False, checkpoint={os.fspath(folder)!r}, memory_limit="8MiB")
+        limits = jeton.Limits(checkpoint={os.fspath(folder)!r}, memory_limit="8MiB")
+        options = dict(pattern="gpt2", progress=False, limits=limits)
         {then}
         print("ready", flush=True)
         jeton.count_pretokens(texts, **options).save({os.fspath(folder / "out.jtc")!r})
@@ -589,8 +590,9 @@ def learner(corpus: Path, folder: Path, then: str = "") -> subprocess.Popen[byte
         from jeton.training import checkpoint
         checkpoint.SAVE_EVERY_S = 0.02
         texts = json.load(open({os.fspath(corpus)!r}))
-        options = dict(pattern="gpt2", progress=False, checkpoint={os.fspath(folder)!r})
+        limits = dict(checkpoint={os.fspath(folder)!r})
         {then}
+        options = dict(pattern="gpt2", progress=False, limits=jeton.Limits(**limits))
         jeton.train(texts, 6000, **options).save({os.fspath(folder / "out.json")!r})
     """)
     return subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -627,7 +629,7 @@ def test_kill_9_while_learning(corpus: Path, texts: list[str], tmp_path: Path) -
 @pytest.mark.skipif(sys.platform == "win32", reason="limits on files are POSIX's")
 def test_a_full_disk_while_learning(corpus: Path, texts: list[str], tmp_path: Path) -> None:
     full = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (900_000, 900_000))"
-    process = learner(corpus, tmp_path, f"{full}; options['memory_limit'] = '4MiB'")
+    process = learner(corpus, tmp_path, f"{full}; limits['memory_limit'] = '4MiB'")
     _, said = process.communicate(timeout=120)
     assert process.returncode == 1
     assert "OSError" in said.decode()
