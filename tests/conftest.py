@@ -43,6 +43,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "exhaustive: takes many minutes; runs with JETON_TESTS=exhaustive")
 
 
+@pytest.hookimpl(tryfirst=True)  # before `-k` and `-m`
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Deselects tests, except those that the command line names."""
     config.stash[COLLECTED] = list(items)
