@@ -11,7 +11,7 @@ install: ## virtual environment with Jeton, its extras and the tools
 	$(PYTHON) -m venv .venv
 	$(BIN)/pip install --quiet '.[test,lint,bench]'
 
-test: ## Python tests, the default selection: at most five minutes
+test: ## Python tests, the default selection: about eight minutes
 	$(BIN)/pip install --quiet .
 	$(BIN)/python -m pytest -q
 
