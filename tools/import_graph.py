@@ -28,6 +28,10 @@ Graph = dict[str, set[str]]  # module → the modules that it imports
 # ── Rust ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
+# Comments, strings and characters of Rust, which may hold braces and quotes.
+NO_CODE = re.compile(r"""//[^\n]*|\br(#*)"[\s\S]*?"\1|"(?:\\[\s\S]|[^"\\])*"|'(?:\\[^']+|\\'|[^\\'])'""")
+
+
 def rust_graph(source: Path = CORE) -> Graph:
     """Returns the graph of a crate's modules, named `a::b`; the root is `crate`."""
     files = {rust_name(path, source): path for path in sorted(source.rglob("*.rs"))}
@@ -44,7 +48,7 @@ def rust_imports(module: str, text: str, modules: Collection[str]) -> set[str]:
     """Returns the modules whose items a file names."""
     here = [] if module == "crate" else module.split("::")
     children = {name.rpartition("::")[2] for name in modules if name.rpartition("::")[0] == "::".join(here)}
-    text = without_tests(re.sub(r"//[^\n]*|\"(?:\\.|[^\"\\])*\"", "", text))
+    text = without_tests(NO_CODE.sub("", text))
     text = re.sub(r"\bmod \w+;|\bpub\((?:crate|super|self|in [\w:]+)\)", "", text)
     inline = [(found.start(), closing(text, found.end())) for found in re.finditer(r"\bmod \w+ \{", text)]
     found = set()
@@ -84,7 +88,7 @@ def without_tests(text: str) -> str:
 
 def rust_paths(text: str) -> Iterator[tuple[int, tuple[str, ...]]]:
     """Yields the position and the names of every path with `::`, those in braces of a `use` as paths of their own."""
-    for found in re.finditer(r"\b(?:crate|super|self|[a-z_][a-z0-9_]*)(?:::(?:\w+|\{))+", text):
+    for found in re.finditer(r"\b(?:crate|super|self|[a-z_][a-z0-9_]*)(?:::(?:\w+|\{|\*))+", text):
         path = found[0]
         if path.endswith("{"):
             head = tuple(path[:-3].split("::"))

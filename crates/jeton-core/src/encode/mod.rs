@@ -21,7 +21,7 @@
 //! The tables are built on request, or when encoding without them has cost about as much as building them
 //! ([`Encoder::prepare`]). Until then, and for models without tables, every pretoken takes the slow path.
 //!
-//! Memory: the tables once; a [`EncodeWorker`] for each thread, about 10 MiB, pooled between calls; and 36 MiB into which the
+//! Memory: the tables once; an [`EncodeWorker`] for each thread, about 10 MiB, pooled between calls; and 36 MiB into which the
 //! caches of all workers may grow (`JETON_CACHE_MB`). None of it grows with the text.
 
 mod batch;

@@ -146,9 +146,9 @@ struct Compiler<'t> {
     program: Program,
     /// Ranges of a set → its index.
     set_of: HashMap<Vec<(char, char)>, usize>,
-    /// Node of the tree, by address, → set of [`Compiler::class`]: an interval compiles its body many times.
+    /// Address of a node → result of [`Compiler::class`]: an interval compiles its body many times.
     class_of: HashMap<*const SyntaxNode, Option<usize>>,
-    /// The same for [`Compiler::guard`].
+    /// Address of a node → result of [`Compiler::guard`].
     guard_of: HashMap<*const SyntaxNode, Option<usize>>,
     /// The tree: its nodes keep their addresses.
     tree: PhantomData<&'t SyntaxNode>,

@@ -1,0 +1,77 @@
+"""`tools/import_graph.py` sees imports however they are written, and finds cycles."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+TOOL = Path(__file__).resolve().parent.parent / "tools" / "import_graph.py"
+
+
+@pytest.fixture(scope="module")
+def tool() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("import_graph", TOOL)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def write(folder: Path, files: dict[str, str]) -> Path:
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    return folder
+
+
+def test_rust_imports_in_every_form(tool: ModuleType, tmp_path: Path) -> None:
+    files = {
+        "lib.rs": "mod a;\nmod b;\nmod c;\nmod d;",
+        "a/mod.rs": "mod x;\npub use x::X; // crate::d::D",
+        "a/x.rs": "use crate::{b::{self, B}, c};\nmod inner { use super::super::y::Y; }",
+        "a/y.rs": "fn f() { let quote = '\"'; let brace = '{'; crate::d::f(r#\"crate::c::f()\"#); }",
+        "b.rs": "#[cfg(test)]\n#[allow(unused)]\nmod tests { use crate::a::X; }",
+        "c.rs": "use super::d::*;",
+        "d.rs": '"crate::a::X";',
+    }
+    assert tool.rust_graph(write(tmp_path, files)) == {
+        "crate": set(),
+        "a": {"a::x"},
+        "a::x": {"b", "c", "a::y"},
+        "a::y": {"d"},
+        "b": set(),
+        "c": {"d"},
+        "d": set(),
+    }
+
+
+def test_python_imports_at_run_time(tool: ModuleType, tmp_path: Path) -> None:
+    files = {
+        "p/__init__.py": "",
+        "p/a.py": "from . import b\nfrom typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from .c import C",
+        "p/b.py": "def f():\n    from . import a",
+        "p/c.py": "import p.a\ntry:\n    from .b import f\nexcept ImportError:\n    pass",
+    }
+    graph = tool.python_graph(write(tmp_path, files) / "p")
+    assert graph == {"p": set(), "p.a": {"p.b"}, "p.b": set(), "p.c": {"p.a", "p.b"}}
+
+
+def test_cycles_and_levels(tool: ModuleType) -> None:
+    graph = {"a": {"b"}, "b": {"c"}, "c": {"a", "d"}, "d": set(), "e": {"a"}}
+    assert tool.cycles(graph) == [["a", "b", "c"]]
+    whole = {"a": {"b", "c"}, "b": {"c"}, "c": set()}
+    assert tool.cycles(whole) == []
+    assert tool.levels(whole) == [["c"], ["b"], ["a"]]
+    assert tool.reduced(whole) == {"a": {"b"}, "b": {"c"}, "c": set()}
+
+
+def test_the_project_has_no_cycle(tool: ModuleType) -> None:
+    for make in (tool.rust_graph, tool.python_graph):
+        graph = make()
+        assert len(graph) > 100
+        assert tool.cycles(graph) == []
