@@ -11,13 +11,13 @@ install: ## virtual environment with Jeton, its extras and the tools
 	$(PYTHON) -m venv .venv
 	$(BIN)/pip install --quiet '.[test,lint,bench]'
 
-test: ## Python tests, the default selection: about eight minutes
+test: ## Python tests, the default selection: about five minutes
 	$(BIN)/pip install --quiet .
-	$(BIN)/python -m pytest -q
+	$(BIN)/python -m pytest -q -n auto
 
 test-all: ## all Python and Rust tests
 	$(BIN)/pip install --quiet .
-	JETON_TESTS=all $(BIN)/python -m pytest -q
+	JETON_TESTS=all $(BIN)/python -m pytest -q -n auto
 	$(MAKE) test-rust
 
 test-rust: ## Rust tests

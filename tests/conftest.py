@@ -18,6 +18,7 @@ from hypothesis import settings
 
 import jeton
 
+from .exclusive import Turns
 from .material import KINDS, tokenizer
 from .selection import ALL, EXHAUSTIVE, amount
 
@@ -36,11 +37,20 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 # Collected tests, with those that are not selected.
 COLLECTED = pytest.StashKey[list[pytest.Item]]()
+TURNS = pytest.StashKey[Turns]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "slow(reason): runs with JETON_TESTS=all; what of it the default selection has")
     config.addinivalue_line("markers", "exhaustive: takes many minutes; runs with JETON_TESTS=exhaustive")
+    config.addinivalue_line("markers", "alone: measures wall time; no other test runs meanwhile")
+    if hasattr(config, "workerinput"):  # a worker of pytest-xdist
+        config.stash[TURNS] = Turns(config.workerinput["testrunuid"])
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if (turns := config.stash.get(TURNS, None)) is not None:
+        turns.close()
 
 
 @pytest.hookimpl(tryfirst=True)  # before `-k` and `-m`
@@ -57,6 +67,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     config.hook.pytest_deselected(items=dropped)
     gone = set(dropped)
     items[:] = [item for item in items if item not in gone]
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)  # around pytest-timeout, which does not count the wait
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    turns = item.config.stash.get(TURNS, None)
+    if turns is None:
+        return (yield)
+    with turns.turn(alone=item.get_closest_marker("alone") is not None):
+        return (yield)
 
 
 @pytest.fixture(scope="session")

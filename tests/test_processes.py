@@ -323,6 +323,7 @@ def interrupted(tmp_path: Path) -> Iterator[list[subprocess.Popen[str]]]:
         process.communicate()
 
 
+@pytest.mark.alone
 @pytest.mark.skipif(os.name != "posix", reason="sends a POSIX signal")
 @pytest.mark.parametrize(
     ("work", "threads", "delay"),

@@ -95,6 +95,7 @@ def test_edge_cases_are_different_and_unicode() -> None:
     "".join(EDGE_CASES).encode()
 
 
+@pytest.mark.alone
 def test_fast(tok: jeton.Tokenizer) -> None:
     next(generate_texts(tok, 1))
     best = min(_seconds(tok) for _ in range(3))

@@ -118,6 +118,7 @@ def test_a_reader_that_goes_away_is_no_error(path: Path) -> None:
     assert process.returncode == 0
 
 
+@pytest.mark.alone
 def test_ctrl_c_is_130_within_a_second_and_leaves_no_file(tmp_path: Path) -> None:
     """While standard input is read: the pipe stays open, so the process waits."""
     process = jeton_process("train", "-", "-o", tmp_path / "x.json", env={**os.environ, "PYTHONUNBUFFERED": "1"})

@@ -342,6 +342,7 @@ def test_a_hostile_real_file(data: Path) -> None:
     assert time.perf_counter() - began < 10
 
 
+@pytest.mark.alone
 def test_loading_is_quick(data: Path, tmp_path: Path) -> None:
     """The budget is 120 ms for o200k; machines that run tests are slow at times, so ten times that."""
     tok = jeton.load(data / "vocabs" / "o200k_base.tiktoken")

@@ -104,6 +104,7 @@ def test_a_lone_surrogate_is_no_query() -> None:
         answer(SHELF, {"tokenizer": "lessons", "query": "a\ud800"})
 
 
+@pytest.mark.alone
 def test_200000_entries_answer_at_once(data: Path) -> None:
     catalog = Catalog(folder=data / "vocabs", cached=False)
     assert found(catalog, "mistral-v1", kind="byte") == list(range(3, 259))

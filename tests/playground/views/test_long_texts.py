@@ -35,6 +35,7 @@ WATCH = """() => {
 }"""
 
 
+@pytest.mark.alone
 @pytest.mark.slow(reason="test_what_cannot_be_is_said in test_train_view.py, and the other test here")
 def test_train_says_what_it_takes(open_page: Open, problems: Problems) -> None:
     page = open_page(view="train")
@@ -45,6 +46,7 @@ def test_train_says_what_it_takes(open_page: Open, problems: Problems) -> None:
     problems.forgive("400")
 
 
+@pytest.mark.alone
 def test_compare_counts_all_of_it(open_page: Open, catalog: Catalog) -> None:
     page = open_page(view="compare", compare=["small", "bytes"])
     page.evaluate(WATCH)

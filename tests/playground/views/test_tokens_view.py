@@ -733,6 +733,7 @@ PAINT = """async ([text, limit, key]) => {
 }"""
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize(
     ("num_tokens", "limit_ms"),
     rest_is_slow([(10_000, 100), (100_000, 500)], lambda case: case[0] == 10_000, "10,000 tokens"),
@@ -767,6 +768,7 @@ GAPS = """() => {
 class TestTenMegabytes:
     TEXT = (CORPUS * (10_000_000 // len(CORPUS.encode()) + 1)).encode()[:10_000_000].decode("utf-8", "ignore")
 
+    @pytest.mark.alone
     @pytest.mark.slow(reason="test_one_word_of_a_megabyte, and ten megabytes in test_long_texts.py")
     def test_a_paste_does_not_freeze_the_page(self, open_page: Open) -> None:
         page = open_page(tokenizer="small", text="a")
