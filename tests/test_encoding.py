@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -136,6 +138,61 @@ def test_an_encoding_is_a_sequence_of_tokens(tok: jeton.Tokenizer) -> None:
     assert "Encoding(" in repr(encoding)
     assert not tok.tokenize("")
     assert encoding == tok.tokenize("the old")
+
+
+def test_words_and_characters_of_tokens(kind: str) -> None:
+    """By their definitions: the pretoken that holds a token's bytes, and the first token that holds a character."""
+    tok = tokenizer(kind)
+    for text in (*TRICKY, CORPUS):
+        encoding = tok.tokenize(text, special="all")
+        for word, (start, end) in zip(encoding.word_ids, encoding.byte_spans, strict=True):
+            assert word is not None
+            assert encoding.pretokens[word][0] <= start <= end <= encoding.pretokens[word][1]
+        assert encoding.word_ids == sorted(encoding.word_ids, key=lambda word: -1 if word is None else word)
+        for char in range(min(len(text) + 2, 60)):
+            holders = [i for i, (start, end) in enumerate(encoding.hf_offsets) if start <= char < end]
+            assert encoding.char_to_token(char) == (holders[0] if holders else None)
+        assert [encoding.token_to_chars(i) for i in range(len(encoding))] == encoding.hf_offsets
+
+
+def test_words_of_a_pair_and_its_template() -> None:
+    template = {
+        "single": [{"sequence": "A", "type_id": 0}, {"ids": [60], "type_id": 0}, {"sequence": "A", "type_id": 0}],
+        "pair": [{"ids": [60], "type_id": 0}, {"sequence": "B", "type_id": 0}, {"sequence": "A", "type_id": 1}],
+    }
+    made = byte_tokenizer(pattern="gpt2")
+    tok = jeton.Tokenizer(dataclasses.replace(made.definition, template=template), made._core.vocabulary())
+    pair = tok.tokenize("a b", "c! d", add_special_tokens=True)
+    assert pair.sequence_ids == [None, 1, 1, 1, 1, 0, 0, 0]
+    assert pair.word_ids == [None, 0, 1, 2, 2, 0, 1, 1]
+    assert [pair.char_to_token(i) for i in range(4)] == [5, 6, 7, None]
+    assert [pair.char_to_token(i, 1) for i in range(5)] == [1, 2, 3, 4, None]
+    assert [pair.token_to_chars(i) for i in (0, 1, 5, -1, 8, -9)] == [None, (0, 1), (0, 1), (2, 3), None, None]
+    twice = tok.tokenize("a b", add_special_tokens=True)
+    assert twice.word_ids == [0, 1, 1, None, 0, 1, 1]
+    assert [twice.char_to_token(i) for i in range(3)] == [4, 5, 6]
+    assert twice.char_to_token(0, 1) is None
+    empty = tok.tokenize("")
+    assert (empty.word_ids, empty.char_to_token(0), empty.token_to_chars(0)) == ([], None, None)
+
+
+def test_characters_in_another_order() -> None:
+    """Offsets that do not ascend: a normalizer repeats the text."""
+    encoding = dataclasses.replace(byte_tokenizer().tokenize("abc"), hf_offsets=[(2, 3), (0, 1), (1, 2)])
+    assert [encoding.char_to_token(i) for i in range(4)] == [1, 2, 0, None]
+
+
+def test_wrong_characters_and_texts() -> None:
+    encoding = byte_tokenizer().tokenize("abc")
+    for call, option in (
+        (lambda: encoding.char_to_token(-1), "char"),
+        (lambda: encoding.char_to_token("a"), "char"),  # type: ignore[arg-type]
+        (lambda: encoding.char_to_token(0, 2), "sequence_index"),
+    ):
+        with pytest.raises(jeton.ConfigError, match=option):
+            call()
+    with pytest.raises(TypeError):
+        encoding.token_to_chars("a")  # type: ignore[arg-type]
 
 
 def test_a_batch_is_a_sequence_of_arrays(tok: jeton.Tokenizer) -> None:

@@ -849,10 +849,60 @@ def test_it_cannot_be_changed(tok: jeton.Tokenizer) -> None:
         tok.special_tokens["<|new|>"] = 1  # type: ignore[index]
     with pytest.raises(TypeError):
         tok.vocab[0] = b"x"  # type: ignore[index]
-    for name in ("vocab", "vocab_size", "special_tokens", "definition"):
-        with pytest.raises(AttributeError):
+    for name in ("vocab", "vocab_size", "special_tokens", "definition", "merges", "pad_token", "encode"):
+        with pytest.raises(AttributeError, match=f"immutable: {name} cannot be set") as caught:
             setattr(tok, name, None)
+        assert (caught.value.name, caught.value.obj) == (name, tok)
+    with pytest.raises(AttributeError, match="immutable: fingerprint"):
+        del tok.fingerprint
     assert tok.fingerprint == before
+
+
+def test_it_has_a_length_and_members(kind: str) -> None:
+    tok = tokenizer(kind)
+    assert len(tok) == tok.num_tokens == len(tok.vocab)
+    for id in tok.vocab:
+        assert tok.id_to_token(id) in tok
+    assert "<|endoftext|>" in tok
+    assert b"<|endoftext|>" in tok
+    assert "<|no|>" not in tok
+    assert "\ud800" not in tok
+    assert b"\xff\xfe\xfd" not in tok
+    with pytest.raises(TypeError, match=r"a token is bytes or str, not int; `id in tok\.vocab`"):
+        5 in tok  # type: ignore[operator]  # noqa: B015
+    with pytest.raises(TypeError):
+        iter(tok)  # type: ignore[call-overload]
+
+
+def test_an_empty_tokenizer_is_true() -> None:
+    empty = jeton.Tokenizer.from_merges({}, [])
+    assert (len(empty), bool(empty), empty.get_vocab()) == (0, True, {})
+
+
+def test_the_vocabulary_by_spelling(kind: str) -> None:
+    tok = tokenizer(kind)
+    vocab = tok.get_vocab()
+    assert vocab == {tok.id_to_token(id): id for id in tok.vocab}
+    assert list(vocab.values()) == list(tok.vocab)
+    vocab.clear()
+    assert len(tok.get_vocab()) == len(tok)
+
+
+def test_the_spelling_of_an_entry_that_is_added_too() -> None:
+    tok = byte_tokenizer().add_tokens([" ", "Ġ", "é"])
+    vocab = tok.get_vocab()
+    assert vocab == {**{tok.id_to_token(id): id for id in range(256)}, " ": 256, "Ġ": 257, "é": 258}
+    assert {token: tok.token_to_id(token) for token in vocab} == vocab
+    assert list(vocab.values()) == sorted(vocab.values())
+
+
+def test_which_ids_are_special(kind: str) -> None:
+    tok = tokenizer(kind).add_tokens(["<|v|>"], special=False)
+    assert [id for id in tok.vocab if tok.is_special(id)] == sorted(tok.special_tokens.values())
+    with pytest.raises(jeton.UnknownTokenError):
+        tok.is_special(1 << 20)
+    with pytest.raises(TypeError, match="an id is an integer"):
+        tok.is_special("<a>")  # type: ignore[arg-type]
 
 
 # ── others made from it ───────────────────────────────────────────────────────────────────────────────────────────

@@ -7,9 +7,12 @@ tokenizer drops nothing.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias, overload
+from dataclasses import dataclass, field
+from functools import cached_property
+from operator import index
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, overload
 
+from .arguments import integer
 from .drawing import Drawing, described, to_html
 
 if TYPE_CHECKING:
@@ -22,9 +25,10 @@ __all__ = ["Encoding", "Token", "TokenBatch"]
 MAX_TOKENS_SHOWN = 5_000  # in a notebook
 
 _Spans: TypeAlias = list[tuple[int, int]]
+_Pretokens: TypeAlias = list[tuple[int, int, int]]  # start, end, index of its first token
 # Result of the core: columns, pretokens, dropped ranges.
 _Columns: TypeAlias = tuple[list[int], list[bytes], _Spans, _Spans, _Spans, list[int], list[bool], list[int | None]]
-TokenizeResult: TypeAlias = tuple[_Columns, list[tuple[int, int, int]], _Spans]
+TokenizeResult: TypeAlias = tuple[_Columns, _Pretokens, _Spans]
 
 
 class Token(NamedTuple):
@@ -65,6 +69,8 @@ class Encoding(Sequence[Token]):
             it, and a template may trim white space.
         text, pair_text: bytes of the text, and of the second text of a pair.
         special_tokens: id -> spelling of the tokenizer's special tokens.
+        first_tokens: for each text, the index of the first token of each pretoken among the text's tokens, and at the
+            end the number of these tokens.
 
     For a pair, each span is relative to the token's own text; `pretokens` and `dropped` are those of the first text.
 
@@ -91,16 +97,32 @@ class Encoding(Sequence[Token]):
     text: bytes
     pair_text: bytes
     special_tokens: Mapping[int, bytes]
+    first_tokens: tuple[Sequence[int], ...] = field(default=(), repr=False, compare=False)
 
     @classmethod
     def from_core(
-        cls, result: TokenizeResult, text: bytes, pair_text: bytes, special_tokens: Mapping[int, bytes], most: int
+        cls,
+        result: TokenizeResult,
+        text: bytes,
+        pair: tuple[bytes, _Pretokens] | None,
+        special_tokens: Mapping[int, bytes],
+        most: int,
+        template: Mapping[str, Any] | None,
     ) -> Encoding:
         """Builds an encoding from the core's result, which is limited to about `most` tokens.
 
         The `text` of a limited encoding ends up to 4 bytes after the last token, which completes a split character.
+
+        Args:
+            result: columns, pretokens and dropped ranges.
+            text: bytes of the text.
+            pair: bytes and pretokens of the second text of a pair.
+            special_tokens: id -> spelling.
+            most: the limit.
+            template: that of the tokenizer's definition.
         """
         columns, pretokens, dropped = result
+        pair_text, pair_pretokens = pair or (b"", [])
         ids, tokens, byte_spans, char_spans, hf_offsets, type_ids, special_tokens_mask, sequence_ids = columns
         return cls(
             ids,
@@ -116,6 +138,11 @@ class Encoding(Sequence[Token]):
             text if len(ids) < most else text[: max(end for _, end in byte_spans) + 4],
             pair_text,
             special_tokens,
+            tuple(
+                [first for _, _, first in found]
+                + [sequence_ids.count(of) // _occurrences(template, of, pair is not None)]
+                for of, found in enumerate((pretokens, pair_pretokens) if pair else (pretokens,))
+            ),
         )
 
     def __len__(self) -> int:
@@ -129,6 +156,103 @@ class Encoding(Sequence[Token]):
         if isinstance(index, slice):
             return [self[i] for i in range(*index.indices(len(self)))]
         return Token(self.ids[index], self.tokens[index], self.byte_spans[index], self.char_spans[index])
+
+    @cached_property
+    def word_ids(self) -> list[int | None]:
+        """For each token the index of its pretoken in its text; None for a token of the template.
+
+        Hugging Face's `word_ids`. Added tokens are pretokens, too; a text without pre-tokenizer is one pretoken.
+
+        Examples:
+            >>> import jeton
+            >>> tok = jeton.train(["low lower lowest"], vocab_size=260, pattern="gpt2", progress=False)
+            >>> encoding = tok.tokenize("lower lows")
+            >>> encoding.tokens, encoding.word_ids
+            ([b'low', b'e', b'r', b' low', b's'], [0, 0, 0, 1, 1])
+        """
+        import numpy as np
+
+        words = np.full(len(self), None, object)
+        for of, first_tokens in enumerate(self.first_tokens):
+            places = self._places(of)
+            within = np.arange(len(places)) % max(first_tokens[-1], 1)  # a template may repeat a text
+            words[places] = np.searchsorted(first_tokens[:-1], within, side="right") - 1
+        return list(words)
+
+    def char_to_token(self, char: int, sequence_index: int = 0) -> int | None:
+        """Index of the first token that holds a character, by `hf_offsets`. Hugging Face's `char_to_token`.
+
+        Args:
+            char: index of a character of the text.
+            sequence_index: 1: of the second text of a pair.
+
+        Returns:
+            None if no token holds it: white space that the tokenizer drops or that the template trims, a position
+            after the end, or a second text that is missing.
+
+        Raises:
+            ConfigError: a negative `char`, or a `sequence_index` other than 0 and 1.
+
+        Examples:
+            >>> import jeton
+            >>> tok = jeton.train(["low lower lowest"], vocab_size=260, pattern="gpt2", progress=False)
+            >>> encoding = tok.tokenize("lower lows")
+            >>> encoding.char_to_token(3), encoding.char_to_token(9), encoding.char_to_token(10)
+            (1, 4, None)
+        """
+        char, of = integer(char, "char", 0), integer(sequence_index, "sequence_index", 0, 1)
+        if of >= len(self.first_tokens):
+            return None
+        places, starts, ends, highest, is_sorted = self._char_index[of]
+        at = int(highest.searchsorted(char, side="right"))  # of the first token that ends after the character
+        if at == len(places):
+            return None
+        if starts[at] > char and not is_sorted:  # a normalizer moved characters: offsets are not in order
+            inside = (starts[at:] <= char) & (char < ends[at:])
+            at += int(inside.argmax())
+        return int(places[at]) if starts[at] <= char < ends[at] else None
+
+    def token_to_chars(self, token: int) -> tuple[int, int] | None:
+        """Half-open range of characters of a token in its text, by `hf_offsets`. Hugging Face's `token_to_chars`.
+
+        Args:
+            token: its index; negative indices count from the end.
+
+        Returns:
+            None for a token of the template, or an index past the end.
+
+        Examples:
+            >>> import jeton
+            >>> tok = jeton.train(["low lower lowest"], vocab_size=260, pattern="gpt2", progress=False)
+            >>> tok.tokenize("lower lows").token_to_chars(3)
+            (5, 9)
+        """
+        at = index(token)
+        if not -len(self) <= at < len(self) or self.sequence_ids[at] is None:
+            return None
+        return self.hf_offsets[at]
+
+    @cached_property
+    def _char_index(self) -> list[tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any], bool]]:
+        """For each text: indices of its tokens, starts, ends, highest end so far, and whether starts ascend."""
+        import numpy as np
+
+        offsets = np.array(self.hf_offsets, np.int64).reshape(-1, 2)
+        found = []
+        for of, first_tokens in enumerate(self.first_tokens):
+            places = self._places(of)
+            places = places[
+                len(places) - first_tokens[-1] :
+            ]  # Hugging Face takes the last, where a template repeats a text
+            starts, ends = offsets[places].T
+            found.append((places, starts, ends, np.maximum.accumulate(ends), bool((starts[1:] >= starts[:-1]).all())))
+        return found
+
+    def _places(self, of: int) -> NDArray[Any]:
+        """Indices of the tokens of a text."""
+        import numpy as np
+
+        return np.flatnonzero(np.array(self.sequence_ids, np.float64) == of)  # None becomes NaN
 
     def drawing(self) -> Drawing:
         """Drawing of the tokens, for a terminal, a notebook or a page.
@@ -176,6 +300,12 @@ class Encoding(Sequence[Token]):
 
     def __repr__(self) -> str:
         return f"Encoding({len(self)} tokens: {self.tokens[:8]}{'…' if len(self) > 8 else ''})"
+
+
+def _occurrences(template: Mapping[str, Any] | None, of: int, is_pair: bool) -> int:
+    """Number of occurrences of a text in a template; at least 1."""
+    items = (template or {}).get("pair" if is_pair else "single") or ()
+    return max([item.get("sequence") for item in items].count("AB"[of]), 1)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -8,6 +8,7 @@ Left out: decoded bytes of an id (`Tokenizer.id_to_bytes`), and the spelling rul
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Protocol
 
@@ -102,6 +103,21 @@ class Spelling:
             return self._tok._core.find(content, ends_word)
         core, spelled = self._tok._core, token.encode()
         return next((id for id in core.ids_of(UNREACHABLE) if core.content(id) == spelled), None)
+
+    def all(self) -> dict[str, int]:
+        """Spelling -> id of all tokens, in order of id.
+
+        Raises:
+            ConfigError: two entries have one spelling.
+        """
+        spelled, clashes, _ = self._tok._core.vocab_json(
+            byte_alphabet=self._tok.definition.is_byte_level, end_of_word=self._end_of_word or "", whole=True
+        )
+        vocab: dict[str, int] = json.loads(spelled)
+        if clashes:  # added tokens that are spelled like entries: the added token is matched first
+            vocab.update((self.token(id), id) for id in clashes)
+            vocab = dict(sorted(vocab.items(), key=lambda item: item[1]))
+        return vocab
 
     @property
     def _end_of_word(self) -> str | None:

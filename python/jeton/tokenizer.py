@@ -318,7 +318,8 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         result = self._core.tokenize(
             text, self._permission(special), pair=pair, template=self._uses_template(add_special_tokens), most=most
         )
-        return Encoding.from_core(result, _bytes(text), _bytes(pair or b""), self._special_spelling, most)
+        second = None if pair is None else (_bytes(pair), self._core.tokenize(pair, self._permission(special))[1])
+        return Encoding.from_core(result, _bytes(text), second, self._special_spelling, most, self._definition.template)
 
     def _tokenize_in_chunks(
         self,
@@ -637,6 +638,34 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         self.id_to_bytes(id)
         return Spelling(self).token(id)
 
+    def is_special(self, id: int) -> bool:
+        """True for the id of a special token, which text yields by permission only.
+
+        Raises:
+            UnknownTokenError: it is not in the vocabulary.
+
+        Examples:
+            >>> tok = Tokenizer.from_merges({104: b"h"}, [], special_tokens={"<|end|>": 300})
+            >>> tok.is_special(300), tok.is_special(104)
+            (True, False)
+        """
+        self.id_to_bytes(id)
+        return id in self._special_spelling
+
+    def get_vocab(self) -> dict[str, int]:
+        """Spelling -> id of all tokens, including added ones, in order of id. A new dict for each call.
+
+        The spellings are those of `id_to_token`. `vocab` maps ids to bytes, without a copy.
+
+        Raises:
+            ConfigError: two entries have one spelling, which a `tokenizer.json` cannot hold either.
+
+        Examples:
+            >>> Tokenizer.from_merges({7: b" the"}, [], special_tokens={"<|end|>": 9}).get_vocab()
+            {'Ġthe': 7, '<|end|>': 9}
+        """
+        return Spelling(self).all()
+
     def token_to_id(self, token: bytes | str) -> int:
         """The id of a token, by its bytes or by its spelling (`id_to_token`).
 
@@ -769,6 +798,43 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         from .formats import to_pickle
 
         return _restore, (to_pickle(self), self._defaults)
+
+    def __len__(self) -> int:
+        """Number of entries, `num_tokens`."""
+        return self.num_tokens
+
+    def __bool__(self) -> bool:
+        return True  # whatever its length
+
+    def __contains__(self, token: object) -> bool:
+        """True if `token_to_id` knows a token, by its spelling (`str`) or its bytes."""
+        if not isinstance(token, str | bytes):
+            kind = type(token).__name__
+            raise TypeError(f"a token is bytes or str, not {kind}; `id in tok.vocab` looks an id up")
+        try:
+            Spelling(self).id(token)
+        except UnknownTokenError:
+            return False
+        return True
+
+    if not TYPE_CHECKING:  # a type checker would permit any assignment
+
+        def __setattr__(self, name: str, value: object) -> None:
+            self._refuse_change(name)
+            super().__setattr__(name, value)
+
+        def __delattr__(self, name: str) -> None:
+            self._refuse_change(name)
+            super().__delattr__(name)
+
+    def _refuse_change(self, name: str) -> None:
+        if not name.startswith("_"):
+            raise AttributeError(
+                f"a Tokenizer is immutable: {name} cannot be set or deleted; add_tokens(…) and with_options(…) return "
+                "a changed tokenizer, and options of encoding are arguments of the call",
+                name=name,
+                obj=self,
+            )
 
     def __copy__(self) -> Self:
         return self  # immutable
