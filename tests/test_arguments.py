@@ -152,7 +152,7 @@ TAKES: dict[str, dict[str, str]] = {
         "tok": "nothing",
         "corpus": "corpus",
         **READING,
-        **RUNNING,
+        **LIMITED,
     },
     "Corpus": {
         "sources": "corpus",

@@ -66,6 +66,18 @@ def test_progress_reaches_the_end() -> None:
     assert events[-1].done == len(CORPUS.encode())
 
 
+def test_a_memory_limit_makes_smaller_batches() -> None:
+    tok, docs = tokenizer("byte gpt2"), ["the old man told the older tale\n" * 2000] * 60  # 3.8 MB
+    limited: list[jeton.ProgressEvent] = []
+    unlimited: list[jeton.ProgressEvent] = []
+    limits = jeton.Limits(memory_limit=1 << 20, threads=1)
+    found = jeton.measure(tok, docs, limits=limits, progress=limited.append)
+    assert found == jeton.measure(tok, docs, progress=unlimited.append)
+    assert len(limited) > len(unlimited)
+    with pytest.raises(jeton.ConfigError, match="twice"):
+        jeton.measure(tok, docs, limits=limits, threads=1)
+
+
 def test_text_the_tokenizer_cannot_express() -> None:
     tok = jeton.train(["abc"], 5, level="char", progress=False)
     with pytest.raises(jeton.InvalidTextError):

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from ..arguments import instance
 from ..corpus import Corpus, CorpusLike, open_corpus
 from ..progress import Progress, ProgressEvent, make_reporter
-from ..threads import num_threads
 from ..tokenizer import Tokenizer
+from ..training import Limits
 
 if TYPE_CHECKING:
     import numpy as np
@@ -58,6 +58,7 @@ def measure(
     errors: Literal["strict", "replace", "skip"] | None = None,
     threads: int | None = None,
     progress: Progress = None,
+    limits: Limits | None = None,
 ) -> Measure:
     """Encodes a corpus and measures its compression. Ratios are 0.0 for an empty corpus.
 
@@ -65,6 +66,8 @@ def measure(
         tok: the tokenizer.
         corpus: as in `jeton.train`.
         documents, field, errors, threads, progress: as in `jeton.train`.
+        limits: as in `jeton.train`: the memory limit bounds the size of a batch of documents. Nothing is written to
+            disk, so there is no checkpoint.
 
     Examples:
         >>> import jeton
@@ -73,11 +76,12 @@ def measure(
         Measure(bytes_per_token=2.0, chars_per_token=2.0, tokens_per_word=3.0, tokens=6, bytes=12)
     """
     instance(tok, "tok", Tokenizer, "a Tokenizer; jeton.load makes one of a path or a name")
+    limits = Limits.of(limits, threads)
     opened = open_corpus(corpus, documents=documents, field=field, errors=errors)
     tokens = num_bytes = chars = words = 0
     with make_reporter(progress) as report:
-        for batch in opened.batches(BATCH_BYTES):
-            tokens += len(encode_texts(tok, batch.texts, threads=num_threads(threads)))
+        for batch in opened.batches(min(BATCH_BYTES, limits.batch_bytes)):
+            tokens += len(encode_texts(tok, batch.texts, threads=limits.num_threads))
             for data in batch.texts:
                 text = data.decode()
                 num_bytes += len(data)

@@ -216,7 +216,7 @@ def sizes(
     with make_reporter(progress) as report:
         tok = train(cast(Any, learned_from), asked[-1], limits=limits, progress=report, **options)
         prune(tok, size=min(asked[0], tok.vocab_size))  # raises if `tok` cannot be pruned, or a size is too small
-        uses, num_bytes = _uses(tok, measured_on, limits.num_threads, report)
+        uses, num_bytes = _uses(tok, measured_on, limits, report)
     if not num_bytes or not any(uses):
         raise TrainingError("there is no text to measure on: pass test=, a larger held_out=, or a larger corpus")
     reached = [size for size in asked if size < tok.vocab_size] + [tok.vocab_size]
@@ -235,14 +235,14 @@ def _check_sizes(sizes: Sequence[int] | None, hidden: int | None) -> list[int]:
     return sorted(set(asked))
 
 
-def _uses(tok: Tokenizer, corpus: DocumentReader, threads: int, report: Any) -> tuple[list[int], int]:
+def _uses(tok: Tokenizer, corpus: DocumentReader, limits: Limits, report: Any) -> tuple[list[int], int]:
     """Count of each id in the encoded corpus, and the corpus's bytes. Special tokens are matched, as in training."""
     import numpy as np
 
     uses = np.zeros(tok.vocab_size, np.int64)
     num_bytes = 0
-    for batch in corpus.batches():
-        ids = encode_texts(tok, batch.texts, special="all", threads=threads)
+    for batch in corpus.batches(limits.batch_bytes):
+        ids = encode_texts(tok, batch.texts, special="all", threads=limits.num_threads)
         uses += np.bincount(ids, minlength=tok.vocab_size)
         num_bytes += sum(map(len, batch.texts))
         report(ProgressEvent("encode", batch.bytes_read, corpus.total_bytes, "B"))

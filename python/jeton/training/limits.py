@@ -47,7 +47,7 @@ CHECKPOINT_BATCH_BYTES = 16 << 20
 class Limits:
     """Limits of memory, disk and threads for counting and learning. They do not change the result.
 
-    `jeton.train`, `jeton.count_pretokens` and `jeton.sizes` take them as ``limits=``.
+    `jeton.train`, `jeton.count_pretokens`, `jeton.sizes` and `jeton.measure` take them as ``limits=``.
 
     Attributes:
         memory_limit: bytes, or a string such as ``"500MB"``; hash tables over the limit are spilled to disk, and
