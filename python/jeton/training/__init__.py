@@ -7,7 +7,7 @@ train          counts → tokenizer; options fills in defaults
 learn          counts → merges, under the constraints of rules
 checkpoint     saves merges, to resume from
 presets/       the rules of peer libraries
-facts          facts, log and trace of a run; replay shows a small one step by step
+facts          facts, log and trace of a run; replay shows a small one step by step, as a replay_result
 ```
 """
 
@@ -19,7 +19,8 @@ from .counts_report import CountsReport
 from .facts import TrainingLog
 from .limits import Limits
 from .presets import PRESETS
-from .replay import Replay, replay
+from .replay import replay
+from .replay_result import Replay
 from .rules import Rules, Superwords
 from .stages import Stages
 from .train import train

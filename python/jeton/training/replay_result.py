@@ -1,0 +1,175 @@
+"""`Replay`: a training run, step by step, as `replay` returns it.
+
+A merge removes boundaries between symbols, each boundary once. The rank of the merge that removed each boundary
+therefore describes the text at every step, in memory linear in the text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from ..arguments import instance
+from ..drawing import quoted
+
+__all__ = ["PairCount", "Replay", "ReplayedSequence", "ReplayedStep"]
+
+
+class PairCount(NamedTuple):
+    """Count of a pair of adjacent ids."""
+
+    left: int
+    right: int
+    pair_count: int
+
+
+class ReplayedStep(NamedTuple):
+    """One merge, with the pair counts before it.
+
+    Attributes:
+        rank: rank of the merge, from 0.
+        left, right: the pair.
+        id, token: the new token.
+        pair_count: occurrences of the pair, with overlaps (``aaa`` contains ``aa`` twice).
+        pairs: the most frequent pairs, in the order of the tie rule.
+        num_pairs: number of distinct pairs.
+        corpus_tokens: tokens of the text after the merge.
+        bytes_per_token: bytes of the text divided by `corpus_tokens`.
+    """
+
+    rank: int
+    left: int
+    right: int
+    id: int
+    token: bytes
+    pair_count: int
+    pairs: tuple[PairCount, ...]
+    num_pairs: int
+    corpus_tokens: int
+    bytes_per_token: float
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayedSequence:
+    """A document or pretoken at every step of the run.
+
+    Attributes:
+        ids: its n symbols before the first merge.
+        joined: n - 1 ranks: the merge that removed the boundary after each symbol but the last; None: never removed.
+        count: number of occurrences; 1, unless the corpus is counts.
+
+    Examples:
+        >>> ReplayedSequence((97, 98, 97, 98), (0, 1, 0)).at(1, [256, 257])
+        [256, 256]
+    """
+
+    ids: tuple[int, ...]
+    joined: tuple[int | None, ...]
+    count: int = 1
+
+    def at(self, num_merges: int, made: Sequence[int]) -> list[int]:
+        """The ids after `num_merges` merges; `made` are the new ids of the merges, by rank.
+
+        A token is a run of symbols between remaining boundaries. Its id is that of the last merge inside the run.
+        """
+        result: list[int] = []
+        last = -1  # the highest rank inside the run
+        for index, id in enumerate(self.ids):
+            rank = self.joined[index] if index < len(self.joined) else None
+            if rank is not None and rank < num_merges:
+                last = max(last, rank)
+            else:
+                result.append(id if last < 0 else made[last])
+                last = -1
+        return result
+
+
+@dataclass(frozen=True, repr=False)
+class Replay:
+    """A training run, step by step.
+
+    Attributes:
+        sequences: the documents, or the pretokens if there is a pattern, in the order of the text.
+        steps: the merges.
+        corpus_bytes: size of the text.
+        tie_break: rule for pairs of equal count; None if unknown.
+        stopped: reason for an early stop, or None.
+        spell: id -> bytes of the token.
+
+    Examples:
+        >>> import jeton
+        >>> tok = jeton.train(["abababc"], 258, pattern="none", progress=False)
+        >>> run = jeton.replay(tok, ["abababc"])
+        >>> [(step.token, step.pair_count, step.corpus_tokens) for step in run.steps]
+        [(b'ab', 3, 4), (b'abab', 2, 3)]
+        >>> run.at(0), run.at(1)
+        ([[97, 98, 97, 98, 97, 98, 99]], [[256, 256, 256, 99]])
+    """
+
+    sequences: Sequence[ReplayedSequence]
+    steps: Sequence[ReplayedStep]
+    corpus_bytes: int
+    tie_break: str | None
+    stopped: str | None
+    spell: Callable[[int], bytes]
+
+    @cached_property
+    def _made(self) -> list[int]:
+        return [step.id for step in self.steps]
+
+    @property
+    def corpus_tokens(self) -> int:
+        """Number of symbols before the first merge."""
+        return sum(len(sequence.ids) * sequence.count for sequence in self.sequences)
+
+    def at(self, num_merges: int) -> list[list[int]]:
+        """The sequences after `num_merges` merges.
+
+        Raises:
+            IndexError: more than there are.
+        """
+        instance(num_merges, "num_merges", int, "an integer")
+        if not 0 <= num_merges <= len(self.steps):
+            raise IndexError(f"num_merges={num_merges} is not in 0 to {len(self.steps)}, the number of merges")
+        return [sequence.at(num_merges, self._made) for sequence in self.sequences]
+
+    def line(self, num_merges: int) -> str:
+        """The spelled sequences after `num_merges` merges."""
+        return " | ".join(
+            "[" + ", ".join(quoted(self.spell(id)) for id in sequence) + "]" for sequence in self.at(num_merges)
+        )
+
+    def lines(self) -> Iterator[str]:
+        """Yields the run as lines: the text before the first merge, then each merge with the text after it."""
+        yield self.line(0)
+        for step in self.steps:
+            made = f"({step.left}, {step.right}) -> {step.id} {quoted(step.token)} ×{step.pair_count}"
+            yield f"{made}  {self.line(step.rank + 1)}"
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines())
+
+    def __repr__(self) -> str:
+        return f"Replay({len(self.steps)} merges of {self.corpus_bytes} bytes)"
+
+    def to_json(self) -> dict[str, Any]:
+        """The replay as JSON; `tokens` maps every id that occurs to its bytes in hexadecimal."""
+        ids = {id for sequence in self.sequences for id in sequence.ids} | set(self._made)
+        ids |= {id for step in self.steps for pair in step.pairs for id in pair[:2]}
+        return {
+            "tie_break": self.tie_break,
+            "stopped": self.stopped,
+            "corpus_bytes": self.corpus_bytes,
+            "corpus_tokens": self.corpus_tokens,
+            "sequences": [
+                {"ids": list(sequence.ids), "joined": list(sequence.joined), "count": sequence.count}
+                for sequence in self.sequences
+            ],
+            "steps": [
+                {**step._asdict(), "token": step.token.hex(), "pairs": [list(pair) for pair in step.pairs]}
+                for step in self.steps
+            ],
+            "tokens": {id: self.spell(id).hex() for id in sorted(ids)},
+        }
