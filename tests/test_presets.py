@@ -64,6 +64,39 @@ def test_counts_and_mappings() -> None:
         jeton.train(jeton.count_pretokens(TEXT, pattern="gpt2"), 60, preset="bert", progress=False)
 
 
+def test_counts_that_are_not_split_at_the_special_tokens() -> None:
+    text = ["low<s>lower low<s>lower"]
+    whole, split = (jeton.count_pretokens(text, pattern="gpt2", special_tokens=tokens) for tokens in ([], ["<s>"]))
+    for preset in (None, "hf", "minbpe"):
+        options: Any = {"preset": preset, "pattern": "gpt2", "unk_token": "<unk>", "progress": False}
+        assert jeton.train(split, 300, special_tokens=["<s>"], **options).num_tokens < 300
+        assert jeton.train(whole, 300, **options).num_tokens < 300  # the unknown token is not in text
+        with pytest.raises(jeton.ConfigError, match="not split at the special token '<s>'") as caught:
+            jeton.train(whole, 300, special_tokens=["<s>"], **options)
+        assert caught.value.option == "special_tokens"
+
+
+@pytest.mark.parametrize(
+    ("preset", "message", "option"),
+    [
+        (None, "with pattern 'gpt4', and this call counts with pattern 'o200k' by default", "pattern"),
+        ("hf", "with pattern 'gpt4', and this call counts with pattern 'gpt2' by default", "pattern"),
+        ("minbpe", "with pattern 'gpt4', and this call counts with pattern 'none' by default", "pattern"),
+        ("bert", "with pattern 'gpt4', and this call counts with the stages BertNormalizer, BertPreT", "preset"),
+    ],
+)
+def test_counts_of_other_stages(preset: str | None, message: str, option: str) -> None:
+    counts = jeton.count_pretokens(TEXT, pattern="gpt4")
+    with pytest.raises(jeton.ConfigError, match=message) as caught:
+        jeton.train(counts, 300, preset=preset, progress=False)
+    assert caught.value.option == option
+
+
+def test_an_option_of_the_preset_can_be_given_to_train() -> None:
+    for preset, option in (("bert", Bert(min_frequency=3)), ("subword-nmt", SubwordNmt(min_frequency=3))):
+        assert train(min_frequency=3, preset=preset) == train(preset=option)
+
+
 def test_lines_are_documents(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_bytes(b"low lower\r\nlowest\n\nnew\n")
     for preset in (SubwordNmt(min_frequency=1), SentencePiece(hard_vocab_limit=False)):
@@ -113,6 +146,12 @@ def test_rules_of_ones_own() -> None:
         ({"preset": "hf", "special_tokens": "ab"}, "special_tokens"),
         ({"preset": "bert", "trace": True}, "trace"),
         ({"algorithm": "unigrams"}, "algorithm"),
+        ({"preset": "hf", "algorithm": "unigrams"}, "algorithm"),
+        ({"preset": "hf", "rules": ["one_class"]}, "rules"),
+        ({"preset": "bert", "superwords": True}, "superwords"),
+        ({"preset": MinBpe("gpt4"), "pattern": "gpt2"}, "pattern"),
+        ({"preset": SubwordNmt(min_frequency=3), "min_frequency": 4}, "min_frequency"),
+        ({"preset": Bert(min_frequency=0), "min_frequency": 4}, "min_frequency"),
     ],
 )
 def test_what_contradicts_is_refused(options: dict[str, Any], option: str) -> None:

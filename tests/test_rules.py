@@ -235,6 +235,13 @@ def test_superwords_need_the_corpus_twice(corpus: Any) -> None:
         train(corpus, 300, superwords=True)
 
 
+def test_superwords_do_not_use_up_an_iterator() -> None:
+    texts = iter(["a text"])
+    with pytest.raises(jeton.ConfigError, match="reads the corpus twice"):
+        train(texts, 300, superwords=True)
+    assert list(texts) == ["a text"]
+
+
 def test_rare_lines_are_not_left_out_of_the_second_stage() -> None:
     lines = [f"by the way, by the {word}" for word in ("sea", "river", "moon", "sun")]
     tok = train(lines, 290, superwords=jeton.Superwords(from_size=262), min_count=2)

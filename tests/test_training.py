@@ -15,6 +15,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import jeton
@@ -300,6 +301,12 @@ def test_options_that_cannot_work(options: dict[str, Any], option: str) -> None:
         train(["some text"], **{"vocab_size": 600, **options})
     assert caught.value.option == option
     assert isinstance(caught.value, ValueError)
+
+
+def test_integers_of_numpy() -> None:
+    tok = train(["low lower"], np.int64(258), min_frequency=np.uint8(1))
+    assert tok.training == train(["low lower"], 258).training
+    assert jeton.Tokenizer.from_bytes(tok.to_bytes()).training == tok.training
 
 
 def test_a_vocabulary_smaller_than_the_characters() -> None:

@@ -9,13 +9,13 @@ Left out: combinations of options, which each function checks itself.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from operator import index
 from typing import Any, TypeVar
 
 from .errors import ConfigError
 
-__all__ = ["components", "file_path", "flag", "instance", "integer", "items", "string", "strings", "wrong"]
+__all__ = ["choice", "components", "file_path", "flag", "instance", "integer", "items", "string", "strings", "wrong"]
 
 MAX_SHOWN = 80  # characters of a wrong value in a message
 
@@ -57,8 +57,27 @@ def integer(value: Any, option: str, low: int, high: int | None = None) -> int:
         number = low - 1
     if number < low or (high is not None and number > high):
         some = "a positive integer" if low == 1 else f"an integer from {low} on"
-        raise wrong(option, value, some if high is None else f"an integer from {low} to {high}")
+        raise wrong(option, value, some if high is None else f"an integer from {low} to {_bound(high)}")
     return number
+
+
+def _bound(number: int) -> str:
+    """A bound of a range; the maximum of a 64-bit integer as a power of two."""
+    return f"2^{number.bit_length()} - 1" if number > 1 << 53 and number & (number + 1) == 0 else str(number)
+
+
+def choice(value: Any, option: str, choices: Sequence[str]) -> str:
+    """One of some strings.
+
+    Examples:
+        >>> choice("word", "level", ("byte", "char"))
+        Traceback (most recent call last):
+            ...
+        jeton.errors.ConfigError: level='word' is not one of byte, char
+    """
+    if value not in choices:
+        raise wrong(option, value, f"one of {', '.join(choices)}")
+    return str(value)
 
 
 def flag(value: Any, option: str) -> bool:

@@ -3,10 +3,10 @@
 ```text
 count          corpus → counts: stages prepares documents, limits and spill bound the memory
 counts         `Counts`, the distinct pretokens; counts_file saves, counts_report describes them
-train          counts → tokenizer; options fills in defaults
-learn          counts → merges, under the constraints of rules
+train          corpus → counts → tokenizer, by the recipe that a preset makes of a request
+request        the arguments of `train`, checked; rules: its constraints on merges, required: its required tokens
+presets/       Jeton's own rules and those of peer libraries: counts → vocabulary
 checkpoint     saves merges, to resume from
-presets/       the rules of peer libraries
 facts          facts, log and trace of a run; replay shows a small one step by step, as a replay_result
 ```
 """

@@ -1,8 +1,8 @@
 """Constraints on merges: `Rules` on the tokens of a vocabulary, and `Superwords`, a second stage that crosses words.
 
 `Rules` is the Python side. The core checks each pair when it first appears (``train/rules/named.rs``). Digit grouping
-from the right is part of the pattern instead, because the group of a digit depends on the digits after it. Required
-tokens get the last merges, which join the symbols that the learned merges leave of them.
+from the right is part of the pattern instead, because the group of a digit depends on the digits after it. `required`
+adds the merges of required tokens.
 
 Left out: rules about the position of a token in the text.
 
@@ -15,16 +15,15 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
-from itertools import pairwise
 from typing import Any
 
-from .._core import Vocabulary, pattern_text, rules_hold
+from .._core import pattern_text, rules_hold
 from ..arguments import flag, instance, items, strings
 from ..definition import Pattern
 from ..errors import ConfigError
 from ..special import spell
 
-__all__ = ["NAMES", "Rules", "Superwords", "add_required"]
+__all__ = ["NAMES", "Rules", "Superwords"]
 
 # Boolean rules, which can be passed by name.
 NAMES = ("whole_characters", "one_class", "one_script", "lone_punctuation", "digits_from_right")
@@ -156,84 +155,6 @@ class Rules:
                 option="rules",
             )
         return Pattern.of(text.replace(_DIGITS + "+", _DIGITS).replace(_DIGITS, _DIGITS_FROM_RIGHT))
-
-
-def add_required(
-    vocabulary: Vocabulary, required: Sequence[str], max_entries: int, *, by_character: bool
-) -> tuple[Vocabulary, int]:
-    """Makes each text one token: appends merges of the tokens that the learned merges leave of it.
-
-    Args:
-        vocabulary: the alphabet and the learned merges.
-        required: the texts.
-        max_entries: maximum number of entries; learned merges are removed from the end to make space.
-        by_character: at character level.
-
-    Returns:
-        The vocabulary, and the number of learned merges that it keeps.
-
-    Raises:
-        ConfigError: more texts than fit, or a character that is not in the alphabet.
-    """
-    ids, kinds, contents, merges = vocabulary.columns()
-    num_symbols = len(ids) - len(merges)
-    symbols = {content: id for id, content in zip(ids[:num_symbols], contents[:num_symbols], strict=True)}
-    units = [[c.encode() for c in text] if by_character else [bytes([b]) for b in text.encode()] for text in required]
-    for text, its_units in zip(required, units, strict=True):
-        if missing := [unit for unit in its_units if unit not in symbols]:
-            raise ConfigError(
-                f"the required token {text!r} has {missing[0].decode()!r}, which the corpus does not have",
-                option="rules",
-            )
-    texts = [[symbols[unit] for unit in its_units] for its_units in units]
-    first = max(ids[:num_symbols]) + 1
-    kept = len(merges)
-    while True:
-        added = _merges_of(texts, {(left, right): new for left, right, new in merges[:kept]}, first + kept)
-        over = num_symbols + kept + len(added) - max_entries
-        if over <= 0:
-            break
-        if kept == 0:
-            raise ConfigError(f"vocab_size is too small for the {len(required)} required tokens", option="vocab_size")
-        kept = max(0, kept - over)
-    all_merges = [*merges[:kept], *added]
-    ids, kinds, contents = ids[: num_symbols + kept], kinds[: num_symbols + kept], contents[: num_symbols + kept]
-    by_id = dict(zip(ids, contents, strict=True))
-    for left, right, new in added:
-        by_id[new] = by_id[left] + by_id[right]
-        ids, kinds, contents = [*ids, new], [*kinds, kinds[0]], [*contents, by_id[new]]
-    return Vocabulary(ids, kinds, contents, all_merges), kept
-
-
-def _merges_of(texts: list[list[int]], merges: dict[tuple[int, int], int], next_id: int) -> list[tuple[int, int, int]]:
-    """Missing merges that make each text one token, in the order of the texts, from left to right."""
-    merges = dict(merges)
-    added: list[tuple[int, int, int]] = []
-    for text in texts:
-        ids = _merged(text, merges)
-        while len(ids) > 1:
-            merges[ids[0], ids[1]] = next_id + len(added)
-            added.append((ids[0], ids[1], next_id + len(added)))
-            ids = _merged(text, merges)
-    return added
-
-
-def _merged(ids: Sequence[int], merges: Mapping[tuple[int, int], int]) -> list[int]:
-    """Applies merges to symbols, lowest new id first, from left to right."""
-    ids = list(ids)
-    while possible := [merges[pair] for pair in pairwise(ids) if pair in merges]:
-        new = min(possible)
-        out: list[int] = []
-        at = 0
-        while at < len(ids):
-            if at + 1 < len(ids) and merges.get((ids[at], ids[at + 1])) == new:
-                out.append(new)
-                at += 2
-            else:
-                out.append(ids[at])
-                at += 1
-        ids = out
-    return ids
 
 
 # Lines without their ends, and groups of digits as in o200k.

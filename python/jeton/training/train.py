@@ -1,9 +1,10 @@
-"""counts → tokenizer: `train`.
+"""corpus → counts → tokenizer: `train`.
 
-`options` checks the arguments; the core learns with the GIL released. The result depends only on the documents and
-their order, not on threads or on the distribution of documents over files.
+`TrainingRequest` checks the arguments, a preset (`presets`) turns them into a `Recipe`, which defines counting,
+learning and the tokenizer, and this module runs it. The core learns with the GIL released. The result depends only on
+the documents and their order, not on threads or on the distribution of documents over files.
 
-Peer presets, WordPiece and Unigram are trained by `by_preset`. Plain version: reference/step04_train.py.
+Plain version: reference/step04_train.py.
 """
 
 from __future__ import annotations
@@ -11,27 +12,23 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from functools import partial
 from typing import Literal
 
-from ..added_tokens import AddedToken, with_added_tokens
 from ..arguments import file_path, integer, wrong
 from ..corpus import Corpus, CorpusLike, DocumentReader, open_corpus
-from ..definition import Bpe, Definition, EndOfWordStyle, Pattern, SymbolLevel, TieBreak
+from ..definition import Bpe, EndOfWordStyle, SymbolLevel, TieBreak
 from ..errors import ConfigError, TrainingError
-from ..progress import Progress, make_reporter
+from ..progress import Progress, ProgressEvent, Reporter, make_reporter
 from ..tokenizer import Tokenizer
 from .count import count
 from .counts import MAX_COUNT, Counts
 from .counts_file import counts_of
 from .facts import TrainingLog, trace_training, why_stopped, with_facts, write_log
-from .learn import LearnedMerges, check_required, learn_merges
 from .limits import Limits
-from .options import Plan
-from .presets import MinBpe, TrainingPreset, TrainingRequest, resolve
-from .presets.run import train_with_preset
+from .presets import LearningContext, Recipe, TrainingPreset, resolve
+from .request import TrainingRequest
 from .rules import Rules, Superwords
-from .stages import Stages
 
 __all__ = ["train"]
 
@@ -123,75 +120,28 @@ def train(
         file_path(log, "log")
     if not isinstance(trace, bool) and not callable(trace):
         raise wrong("trace", trace, "True, False or a function that takes a line")
-    kept: list[bytes] | None = [] if trace else None
     limits = Limits.of(limits, threads)
     integer(min_count, "min_count", 0, MAX_COUNT)
     if (saved := counts_of(corpus)) is not None:
         corpus = saved
     elif not isinstance(corpus, DocumentReader | Mapping | Counts):
         corpus = Corpus.of(corpus, documents=documents, field=field, errors=errors)
-    peer = resolve(preset, algorithm)
-    limited, across = Rules.of(rules), Superwords.of(superwords)
-    if isinstance(peer, MinBpe):
-        pattern = pattern if peer.pattern is None else peer.pattern
-    elif peer is not None:
-        if limited != Rules() or across:
-            raise ConfigError(
-                f"preset={peer.name!r} has its own rules; rules= and superwords= are not supported", option="rules"
-            )
-        request = TrainingRequest.make(
-            vocab_size, level, pattern, tie_break, min_frequency, special_tokens, unk_token, end_of_word,
-            end_of_word_style,
-        )  # fmt: skip
-        tok, counts = train_with_preset(
-            peer, corpus, request, progress=progress, limits=limits, min_count=min_count, kept=kept, trace=bool(trace)
-        )
-        return _shown(_of_sample(tok, corpus), counts, log, trace, kept)
-    plan = Plan.make(
-        vocab_size, algorithm, level, pattern, tie_break, 1 if min_frequency is None else min_frequency,
-        special_tokens, unk_token, end_of_word, "symbol" if end_of_word_style is None else end_of_word_style,
-        peer.name if peer else None,
-    )  # fmt: skip
-    plan = plan.with_rules(limited, across)
-    check_required(limited, plan.encoding_pattern, by_character=plan.level == "char")
-    if trace and across:
-        raise ConfigError("trace= does not show two stages; log= does", option="trace")
-    began = time.perf_counter()
-    with make_reporter(progress) as report:
-        again: Callable[[Pattern], Counts] | None = None
-        if isinstance(corpus, Mapping):
-            counts = Counts.from_mapping(corpus)
-        elif isinstance(corpus, Counts):
-            counts = _check_pattern(corpus, plan, pattern)
-        else:
-            reader, cuts, stages = open_corpus(corpus), plan.special_tokens, Stages.of(plan.pattern)
-
-            def recount(pattern: Pattern) -> Counts:
-                return count(reader, Stages.of(pattern), cuts, report, limits=limits.of_part("across"))
-
-            counts = count(reader, stages, cuts, report, limits=limits, min_count=min_count, kept=kept)
-            again = recount if reader.is_readable_again() else None
-        if not counts.total:
-            raise TrainingError("the corpus holds no text to learn from")
-        tok = _built(counts, learn_merges(counts, plan, again, limits, report), plan, began)
-    return _shown(_of_sample(tok, corpus), counts, log, trace, kept)
-
-
-def _of_sample(tok: Tokenizer, corpus: object) -> Tokenizer:
-    """Records the sample of the corpus in the training facts."""
-    if not isinstance(corpus, Corpus) or corpus.sample_bytes is None or tok.training is None:
-        return tok
-    return tok._with_facts(training=replace(tok.training, sample_bytes=corpus.sample_bytes, seed=corpus.seed))
-
-
-def _shown(
-    tok: Tokenizer,
-    counts: Counts,
-    log: str | os.PathLike[str] | None,
-    trace: bool | Callable[[str], None],
-    kept: list[bytes] | None,
-) -> Tokenizer:
-    """Writes the requested log and trace."""
+    resolved = resolve(preset, algorithm)
+    request = TrainingRequest(
+        vocab_size=vocab_size,
+        level=level,
+        pattern=pattern,
+        tie_break=tie_break,
+        min_frequency=min_frequency,
+        special_tokens=special_tokens,
+        unk_token=unk_token,
+        end_of_word=end_of_word,
+        end_of_word_style=end_of_word_style,
+        rules=Rules.of(rules),
+        superwords=Superwords.of(superwords),
+    )
+    kept: list[bytes] | None = [] if trace else None
+    tok, counts = _train(corpus, resolved, request, limits, min_count, progress, kept)
     if log is not None and tok.training is not None:
         write_log(tok.training, log)
     if trace:
@@ -204,55 +154,143 @@ def _shown(
     return tok
 
 
-def _check_pattern(counts: Counts, plan: Plan, pattern: str | None) -> Counts:
-    """Checks that counts were made with the tokenizer's pattern and special tokens.
+def _train(
+    corpus: Corpus | DocumentReader | Mapping[str, int] | Counts,
+    preset: TrainingPreset,
+    request: TrainingRequest,
+    limits: Limits,
+    min_count: int,
+    progress: Progress,
+    kept: list[bytes] | None,
+) -> tuple[Tokenizer, Counts]:
+    """Trains a tokenizer; returns the counts, too.
+
+    Args:
+        corpus: as for `train`.
+        preset: the rules.
+        request: other arguments of `train`.
+        limits, min_count, progress: as for `train`.
+        kept: list to which the documents are appended, for the trace; None: no trace.
+    """
+    recipe = preset.recipe(request)
+    if kept is not None:
+        _check_trace(recipe, preset)
+    began = time.perf_counter()
+    with make_reporter(progress) as report:
+        counts, recount = _counted(corpus, request, recipe, limits, min_count, report, kept)
+        if not counts.total:
+            raise TrainingError("the corpus holds no text to learn from")
+        context = LearningContext(
+            counts=counts,
+            limits=limits,
+            options={"preset": preset.name, "options": preset.to_json(), "asked": request.to_json()},
+            progress=lambda done: report(ProgressEvent("merge", done, request.vocab_size, recipe.unit)),
+            recount=recount,
+        )
+        try:
+            learned = recipe.learn(context)
+        except ConfigError as error:
+            error.option = error.option or "vocab_size"  # the core's only error: more characters than entries
+            raise
+        num_merges = len(learned.columns[0])
+        report(ProgressEvent("merge", num_merges, num_merges, recipe.unit))
+    tok = Tokenizer(recipe.definition, learned.vocabulary)
+    sampled = corpus if isinstance(corpus, Corpus) and corpus.sample_bytes is not None else None
+    tok = with_facts(
+        tok,
+        counts,
+        began=began,
+        stopped=learned.stopped or why_stopped(num_merges, learned.num_requested, recipe.min_frequency),
+        algorithm=preset.algorithm,
+        tie_break=recipe.tie_break,
+        min_frequency=recipe.min_frequency,
+        vocab_size=request.vocab_size,
+        num_merges=num_merges,
+        rules=request.rules.to_json() or None,
+        superwords=request.superwords.to_json() if request.superwords else None,
+        sample_bytes=None if sampled is None else sampled.sample_bytes,
+        seed=None if sampled is None else sampled.seed,
+        log=TrainingLog(tok, learned.columns, counts.corpus_bytes, learned.merges),
+        **preset.facts(),
+    )
+    return tok, counts
+
+
+def _counted(
+    corpus: Corpus | DocumentReader | Mapping[str, int] | Counts,
+    request: TrainingRequest,
+    recipe: Recipe,
+    limits: Limits,
+    min_count: int,
+    report: Reporter,
+    kept: list[bytes] | None,
+) -> tuple[Counts, Callable[[], Counts] | None]:
+    """The counts to learn from, and a function that counts for the second stage of learning, if there is one.
+
+    Raises:
+        ConfigError: counts that do not fit the recipe, or a corpus that cannot be reread for the second stage.
+    """
+    if isinstance(corpus, Mapping | Counts):
+        _check_readable_again(recipe, False)
+        if isinstance(corpus, Mapping):
+            return Counts.from_mapping(corpus), None
+        _check_counts(corpus, request, recipe)
+        return corpus, None
+    reader = open_corpus(corpus.by_line() if recipe.by_line and isinstance(corpus, Corpus) else corpus)
+    _check_readable_again(recipe, reader.is_readable_again())
+    cuts = list(recipe.special_tokens)
+    counts = count(reader, recipe.stages, cuts, report, limits=limits, min_count=min_count, kept=kept)
+    if recipe.second_stages is None:
+        return counts, None
+    return counts, partial(count, reader, recipe.second_stages, cuts, report, limits=limits.of_part("across"))
+
+
+def _check_counts(counts: Counts, request: TrainingRequest, recipe: Recipe) -> None:
+    """Checks that counts were made with the stages and the special tokens of the recipe; a mapping has none.
 
     Raises:
         ConfigError: they were not.
     """
-    if counts.stages is not None and not counts.stages.is_same(Stages.of(plan.pattern)):
-        given = f"pattern={pattern!r}" if pattern else f"the default pattern {plan.pattern.text!r}"
+    if counts.stages is None:
+        return
+    if not counts.stages.is_same(recipe.stages):
+        is_pattern = recipe.stages.pattern is not None
+        by_default = " by default" if is_pattern and request.pattern is None else ""
         raise ConfigError(
-            f"the counts were made with {counts.stages.describe()}, which differs from {given}; pass the same",
-            option="pattern",
+            f"the counts were made with {counts.stages.describe()}, and this call counts with "
+            f"{recipe.stages.describe()}{by_default}; count and train with the same, or pass the corpus",
+            option="pattern" if is_pattern else "preset",
         )
-    uncut = [token for token in plan.special_tokens if token not in counts.special_tokens and token != plan.unk_token]
-    if counts.stages is not None and uncut:
-        raise ConfigError(
-            f"the counts were not split at the special token {uncut[0]!r}, so it could be learned; pass "
-            "special_tokens= to count_pretokens, or add it afterwards with add_tokens",
-            option="special_tokens",
-        )
-    return counts
+    for token in request.special_tokens:
+        if token in recipe.special_tokens and token not in (*counts.special_tokens, request.unk_token):
+            raise ConfigError(
+                f"the counts were not split at the special token {token!r}, so it could be learned; pass "
+                "special_tokens= to count_pretokens, or add it afterwards with add_tokens",
+                option="special_tokens",
+            )
 
 
-def _built(counts: Counts, learned: LearnedMerges, plan: Plan, began: float) -> Tokenizer:
-    """Builds the tokenizer, with the facts of its training."""
-    vocabulary = learned.vocabulary
-    num_merges = len(learned.columns[0])
-    start = vocabulary.next_id()
-    special = [(start + i, AddedToken(token)) for i, token in enumerate(plan.special_tokens)]
-    vocabulary = with_added_tokens(vocabulary, special)
-    model = Bpe(
-        level=plan.level,
-        end_of_word=plan.end_of_word,
-        end_of_word_style=plan.end_of_word_style,
-        unk_token=plan.unk_token,
-    )
-    part = plan.encoding_pattern.part()
-    tok = Tokenizer(Definition(model, pretokenizer=(part,) if part else ()), vocabulary)
-    return with_facts(
-        tok,
-        counts,
-        began=began,
-        stopped=why_stopped(num_merges, learned.asked, plan.min_frequency),
-        algorithm="bpe",
-        preset=plan.preset,
-        rules=plan.rules.to_json() or None,
-        superwords=plan.superwords.to_json() if plan.superwords else None,
-        tie_break=plan.tie_break,
-        min_frequency=plan.min_frequency,
-        vocab_size=plan.vocab_size,
-        num_merges=num_merges,
-        log=TrainingLog(tok, learned.columns, counts.corpus_bytes),
-    )
+def _check_readable_again(recipe: Recipe, is_readable_again: bool) -> None:
+    """Checks that the corpus can be counted a second time if the recipe requires it.
+
+    Raises:
+        ConfigError: it cannot.
+    """
+    if recipe.second_stages is not None and not is_readable_again:
+        raise ConfigError(
+            "superwords= reads the corpus twice: pass paths or a list, not an iterator, a stream, a pipe or counts",
+            option="superwords",
+        )
+
+
+def _check_trace(recipe: Recipe, preset: TrainingPreset) -> None:
+    """Checks that the merges can be replayed.
+
+    Raises:
+        ConfigError: not BPE, merges that strip a prefix, or two stages of learning.
+    """
+    model = recipe.definition.model
+    if not isinstance(model, Bpe) or model.continuing_subword_prefix:
+        raise ConfigError(f"trace= is not supported for preset={preset.name!r}; log= is", option="trace")
+    if recipe.second_stages is not None:
+        raise ConfigError("trace= does not show two stages; log= does", option="trace")

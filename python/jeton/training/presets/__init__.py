@@ -1,7 +1,7 @@
-"""Presets: training with the rules of a peer library, which yields its merges or pieces, in its order.
+"""Presets: the rules of training. Those of a peer library yield its merges or pieces, in its order.
 
 A name selects a preset with the peer's defaults, its class takes options: ``preset="sentencepiece"`` is
-``preset=SentencePiece()``.
+``preset=SentencePiece()``. Without a preset, `train` applies Jeton's own rules, `Native`.
 """
 
 from __future__ import annotations
@@ -10,10 +10,13 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
+from ...arguments import choice
 from ...errors import ConfigError
-from .base import LearnedVocabulary, Recipe, TrainingPreset, TrainingRequest
+from ..request import TrainingRequest
+from .base import Learned, LearningContext, Recipe, TrainingPreset
 from .hf import Bert, Hf
 from .minbpe import MinBpe
+from .native import Native
 from .sentencepiece import SentencePiece
 from .subword_nmt import SubwordNmt
 from .unigram import SentencePieceUnigram
@@ -22,7 +25,8 @@ __all__ = [
     "PRESETS",
     "Bert",
     "Hf",
-    "LearnedVocabulary",
+    "Learned",
+    "LearningContext",
     "MinBpe",
     "Recipe",
     "SentencePiece",
@@ -38,36 +42,42 @@ PRESETS: Mapping[str, type[TrainingPreset]] = {
     each.name: each for each in (MinBpe, Hf, SentencePiece, SentencePieceUnigram, SubwordNmt, Bert)
 }
 
+ALGORITHMS = ("bpe", "wordpiece", "unigram")
 _ANY_LENGTH = 1_073_741_824  # SentencePiece's maximum
 
 
-def resolve(preset: str | TrainingPreset | None, algorithm: str) -> TrainingPreset | None:
+def resolve(preset: str | TrainingPreset | None, algorithm: str) -> TrainingPreset:
     """Resolves `preset=` and `algorithm=`.
 
-    Without a preset, ``algorithm="wordpiece"`` is `Bert` and ``"unigram"`` is `SentencePieceUnigram` with other
-    defaults: it reproduces no bugs, accepts lines of any length, and accepts fewer pieces than requested.
+    Without a preset, ``algorithm="bpe"`` is `Native`, ``"wordpiece"`` is `Bert`, and ``"unigram"`` is
+    `SentencePieceUnigram` with other defaults: it reproduces no bugs, accepts lines of any length, and accepts fewer
+    pieces than requested.
 
     Raises:
         ConfigError: an unknown name, or a preset that trains another algorithm.
 
     Examples:
-        >>> resolve("hf", "bpe") == Hf(), resolve(None, "bpe") is None
-        (True, True)
+        >>> resolve("hf", "bpe") == Hf(), resolve(None, "bpe") == Native(), resolve(None, "wordpiece") == Bert()
+        (True, True, True)
     """
-    if preset is None and algorithm == "unigram":
-        return SentencePieceUnigram(bug_compatible=False, hard_vocab_limit=False, max_sentence_length=_ANY_LENGTH)
+    choice(algorithm, "algorithm", ALGORITHMS)
     if preset is None:
-        return Bert() if algorithm == "wordpiece" else None
+        match algorithm:
+            case "unigram":
+                return SentencePieceUnigram(
+                    bug_compatible=False, hard_vocab_limit=False, max_sentence_length=_ANY_LENGTH
+                )
+            case "wordpiece":
+                return Bert()
+            case _:
+                return Native()
     if preset == "sentencepiece" and algorithm == "unigram":
         return SentencePieceUnigram()
     if isinstance(preset, str):
         preset = make(preset, {})
     if not isinstance(preset, TrainingPreset):
         raise ConfigError(f"preset={preset!r} is neither a name nor a preset", option="preset")
-    trains = (
-        "unigram" if isinstance(preset, SentencePieceUnigram) else "wordpiece" if isinstance(preset, Bert) else "bpe"
-    )
-    if algorithm not in (trains, "bpe"):
+    if algorithm not in (preset.algorithm, "bpe"):
         raise ConfigError(f"preset={preset.name!r} does not train algorithm={algorithm!r}", option="algorithm")
     return preset
 

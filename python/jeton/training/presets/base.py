@@ -1,112 +1,103 @@
-"""`TrainingPreset`: the base class of presets, which reproduce the training rules of a peer library.
+"""`TrainingPreset`: the base class of presets, which define training: counting, learning and the resulting tokenizer.
 
-A preset defines counting, learning and the resulting tokenizer. It is a frozen dataclass whose fields are the peer's
-options, with the peer's names and defaults. `TrainingPreset.recipe` combines it with the other arguments of `train`
-into a `Recipe`, and refuses contradictions.
+A preset is a frozen dataclass whose fields are its options, for a peer library with the peer's names and defaults.
+`TrainingPreset.recipe` combines it with the other arguments of `train` into a `Recipe`, and refuses contradictions.
+`train` runs the recipe: `Recipe.learn` turns a `LearningContext` into a `Learned`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import MISSING, asdict, dataclass, field, fields
-from typing import Any, ClassVar, NamedTuple
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, asdict, dataclass, field, fields, replace
+from typing import Any, ClassVar
 
 from ... import _core, arguments
-from ...definition import Definition, EndOfWordStyle, SymbolLevel, TieBreak
+from ...definition import Definition, TieBreak
 from ...errors import ConfigError
-from ...special import spell
-from ...vocab_view import MAX_ID
+from ..checkpoint import checkpointed_run
 from ..counts import Counts
-from ..options import TIE_BREAKS
+from ..limits import Limits
+from ..request import TrainingRequest
 from ..stages import Stages
 
-__all__ = ["DEFAULT_VOCAB_SIZE", "LearnedVocabulary", "Recipe", "TrainingPreset", "TrainingRequest", "checked"]
+__all__ = [
+    "DEFAULT_VOCAB_SIZE",
+    "OWN_RULES",
+    "Learned",
+    "LearningContext",
+    "Recipe",
+    "TrainingPreset",
+    "checked",
+    "given_or_own",
+]
 
 DEFAULT_VOCAB_SIZE = 32_000  # default of `train`
 
+# Options that presets of peer libraries refuse.
+OWN_RULES = {"rules": "it has its own rules", "superwords": "it has its own rules"}
+
 
 @dataclass(frozen=True)
-class TrainingRequest:
-    """Arguments of `train` other than the corpus and the preset; None: not given."""
+class LearningContext:
+    """Input of `Recipe.learn`.
 
-    vocab_size: int
-    level: SymbolLevel | None = None
-    pattern: str | None = None
-    tie_break: TieBreak | None = None
-    min_frequency: int | None = None
-    special_tokens: tuple[str, ...] = ()
-    unk_token: str | None = None
-    end_of_word: str | None = None
-    end_of_word_style: EndOfWordStyle | None = None
+    Attributes:
+        counts: the pretokens.
+        limits: memory, threads, and the folder of the checkpoint.
+        options: preset and arguments, as saved with the checkpoint.
+        progress: called with the number of learned merges.
+        recount: counts the corpus with `Recipe.second_stages`; None without.
+    """
 
-    def to_json(self) -> dict[str, Any]:
-        """The arguments that determine the merges, without the vocabulary size."""
-        return {name: value for name, value in asdict(self).items() if name != "vocab_size"}
+    counts: Counts
+    limits: Limits
+    options: Mapping[str, Any]
+    progress: Callable[[int], object]
+    recount: Callable[[], Counts] | None = None
 
-    @classmethod
-    def make(
-        cls,
-        vocab_size: int,
-        level: SymbolLevel | None,
-        pattern: str | None,
-        tie_break: TieBreak | None,
-        min_frequency: int | None,
-        special_tokens: Sequence[str],
-        unk_token: str | None,
-        end_of_word: str | None,
-        end_of_word_style: EndOfWordStyle | None,
-    ) -> TrainingRequest:
-        """Checks the arguments of `train` that are common to all presets.
+    def run(self, options: Mapping[str, Any] | None = None) -> _core.Run:
+        """The core's run settings.
+
+        Args:
+            options: what to save with the checkpoint instead of `options`: all that determines the merges, except the
+                vocabulary size.
 
         Raises:
-            ConfigError: an invalid argument.
+            ConfigError: the checkpoint is of other counts or options.
+            FormatError: it is corrupt.
         """
-        if isinstance(vocab_size, bool) or not isinstance(vocab_size, int) or not 1 <= vocab_size <= MAX_ID + 1:
-            raise ConfigError(
-                f"vocab_size={vocab_size!r} is not an integer from 1 to {MAX_ID + 1}", option="vocab_size"
-            )
-        for option, value, choices in (
-            ("level", level, ("byte", "char")),
-            ("tie_break", tie_break, TIE_BREAKS),
-            ("end_of_word_style", end_of_word_style, ("symbol", "suffix")),
-        ):
-            if value is not None and value not in choices:
-                raise ConfigError(f"{option}={value!r} is none of {', '.join(choices)}", option=option)
-        if min_frequency is not None and (
-            isinstance(min_frequency, bool) or not isinstance(min_frequency, int) or not 0 <= min_frequency < 1 << 64
-        ):
-            raise ConfigError(
-                f"min_frequency={min_frequency!r} is not an integer from 0 to 2^64 - 1", option="min_frequency"
-            )
-        arguments.strings(special_tokens, "special_tokens")
-        for option, text in (("end_of_word", end_of_word), ("unk_token", unk_token)):
-            if text is not None:
-                spell(text, option)
-        return cls(
-            vocab_size, level, pattern, tie_break, min_frequency, tuple(special_tokens), unk_token, end_of_word,
-            end_of_word_style,
-        )  # fmt: skip
+        return checkpointed_run(self.counts, self.options if options is None else options, self.limits, self.progress)
 
-    def refuse(self, preset: str, decides: Mapping[str, str]) -> None:
-        """Refuses options that the preset determines itself; `decides` maps option -> explanation.
-
-        Raises:
-            ConfigError: one of the options was given.
-        """
-        for option, instead in decides.items():
-            value = getattr(self, option)
-            if value not in (None, ()):
-                raise ConfigError(f"preset={preset!r} does not support {option}=; {instead}", option=option)
+    def second_stage(self, num_merges: int) -> LearningContext:
+        """Context of the second stage of learning, after the `num_merges` merges of the first; counts the corpus."""
+        if self.recount is None:
+            raise RuntimeError("the recipe has no second_stages")
+        return replace(
+            self,
+            counts=self.recount(),
+            limits=self.limits.of_part("across"),
+            progress=lambda done: self.progress(num_merges + done),
+            recount=None,
+        )
 
 
-class LearnedVocabulary(NamedTuple):
-    """Result of learning in the core; `merges` is None if the vocabulary holds them."""
+@dataclass(frozen=True)
+class Learned:
+    """Result of `Recipe.learn`.
+
+    Attributes:
+        vocabulary: all entries of the tokenizer.
+        num_requested: requested number of merges.
+        columns: columns of the training log, with a row for each merge: pair counts, corpus tokens, tokens in use.
+        merges: the merges; None if the vocabulary has them.
+        stopped: reason for a smaller vocabulary, if it does not follow from the merges.
+    """
 
     vocabulary: _core.Vocabulary
-    num_symbols: int
-    merges: list[tuple[int, int, int]] | None
-    columns: tuple[list[int], list[int], list[int]]  # pair count, corpus tokens, tokens in use
-    stopped: str | None = None  # reason for a smaller vocabulary, if it does not follow from the merges
+    num_requested: int
+    columns: tuple[list[int], list[int], list[int]]
+    merges: list[tuple[int, int, int]] | None = None
+    stopped: str | None = None
 
 
 @dataclass(frozen=True)
@@ -114,34 +105,38 @@ class Recipe:
     """Complete description of a training run.
 
     Attributes:
-        algorithm: ``"bpe"``, ``"wordpiece"`` or ``"unigram"``.
         tie_break, min_frequency: as saved with the tokenizer; Unigram has no ties.
         stages: stages that turn documents into pretokens.
+        learn: learns the vocabulary.
+        definition: definition of the tokenizer.
         special_tokens: tokens that split the documents first.
+        second_stages: stages of a second count of the corpus, for a second stage of learning; None: there is none.
         by_line: True if the peer reads each line of a file as a document.
         unit: unit of progress.
-        learn: (counts, run settings) -> learned vocabulary.
-        definition: definition of the tokenizer.
-        num_merges: number of initial symbols -> requested number of merges.
     """
 
-    algorithm: str
     tie_break: TieBreak | None
     min_frequency: int
     stages: Stages
-    learn: Callable[[Counts, _core.Run], LearnedVocabulary]
+    learn: Callable[[LearningContext], Learned]
     definition: Definition
-    num_merges: Callable[[int], int]
     special_tokens: tuple[str, ...] = ()
+    second_stages: Stages | None = None
     by_line: bool = False
     unit: str = "merges"
 
 
 @dataclass(frozen=True)
 class TrainingPreset:
-    """Training rules of a peer library; base class."""
+    """Training rules; base class.
+
+    Attributes:
+        name: as in ``preset=``.
+        algorithm: ``"bpe"``, ``"wordpiece"`` or ``"unigram"``.
+    """
 
     name: ClassVar[str]
+    algorithm: ClassVar[str] = "bpe"
 
     def recipe(self, request: TrainingRequest) -> Recipe:
         """Builds the training run from the preset and the other arguments of `train`.
@@ -161,6 +156,16 @@ class TrainingPreset:
         """
         given = asdict(self)
         return {each.name: given[each.name] for each in fields(self) if getattr(self, each.name) != _default(each)}
+
+    def facts(self) -> dict[str, Any]:
+        """The fields of `TrainingFacts` that describe the preset.
+
+        Examples:
+            >>> from jeton.training.presets import Hf
+            >>> Hf(max_token_length=8).facts()
+            {'preset': 'hf', 'preset_options': {'max_token_length': 8}}
+        """
+        return {"preset": self.name, "preset_options": self.to_json() or None}
 
 
 def _default(each: Any) -> Any:
@@ -201,3 +206,14 @@ def checked(preset: TrainingPreset) -> None:
 def integer(default: int | None, low: int, high: int = (1 << 63) - 1) -> Any:
     """Field for an integer in a range, or None if that is the default."""
     return field(default=default, metadata={"range": (low, high)})
+
+
+def given_or_own(given: Any, own: Any, option: str, default: Any) -> Any:
+    """Value of an option that both `train` and the preset have; `default` is the preset's.
+
+    Raises:
+        ConfigError: both were given, and differ.
+    """
+    if given is not None and own != default and given != own:
+        raise ConfigError(f"{option}={given!r} was given, and {own!r} to the preset; pass one of them", option=option)
+    return own if given is None else given

@@ -24,9 +24,9 @@ from ...added_tokens import AddedToken, with_added_tokens
 from ...definition import Bpe, Component, Definition, Pattern, SymbolLevel, WordPiece
 from ...errors import ConfigError
 from ...special import spell
-from ..counts import Counts
+from ..request import TrainingRequest, with_unk
 from ..stages import Stages
-from .base import LearnedVocabulary, Recipe, TrainingPreset, TrainingRequest, checked, integer
+from .base import OWN_RULES, Learned, LearningContext, Recipe, TrainingPreset, checked, given_or_own, integer
 
 __all__ = ["Bert", "Hf"]
 
@@ -79,6 +79,7 @@ class Hf(TrainingPreset):
 
     def recipe(self, request: TrainingRequest) -> Recipe:
         """Implements `TrainingPreset.recipe`."""
+        request.refuse(self.name, OWN_RULES)
         suffix = _suffix(self.end_of_word_suffix, request)
         tie_break = request.tie_break or "lowest_ids"
         if tie_break in ("highest_pair", "shortest") and (suffix or self.continuing_subword_prefix):
@@ -91,8 +92,8 @@ class Hf(TrainingPreset):
             raise ConfigError(
                 "continuing_subword_prefix needs level='char': bytes have none", option="continuing_subword_prefix"
             )
-        min_frequency = _given_or_own(request.min_frequency, self.min_frequency, "min_frequency")
-        special = _special(request.special_tokens, request.unk_token)
+        min_frequency = given_or_own(request.min_frequency, self.min_frequency, "min_frequency", default=0)
+        special = with_unk(request.special_tokens, request.unk_token)
         initial = _initial_symbols(self.initial_alphabet, level)
         _check_special(special, initial, level)
         options = {
@@ -117,7 +118,7 @@ class Hf(TrainingPreset):
         decoder: tuple[Component, ...] | None = None
         if self.continuing_subword_prefix:
             decoder = ({"type": "WordPiece", "prefix": self.continuing_subword_prefix, "cleanup": False},)
-        return _recipe("bpe", options, special, Definition(model, pretokenizer=parts, decoder=decoder), request)
+        return _recipe(options, special, Definition(model, pretokenizer=parts, decoder=decoder))
 
     def _split(self, request: TrainingRequest, suffix: str | None) -> tuple[SymbolLevel, tuple[Component, ...]]:
         """The symbol level and the pre-tokenizer."""
@@ -160,6 +161,7 @@ class Bert(TrainingPreset):
     """
 
     name: ClassVar[str] = "bert"
+    algorithm: ClassVar[str] = "wordpiece"
     clean_text: bool = True
     handle_chinese_chars: bool = True
     strip_accents: bool | None = None
@@ -183,10 +185,11 @@ class Bert(TrainingPreset):
                 "pattern": "BERT's pre-tokenizer splits",
                 "tie_break": "ties go to the lowest ids",
                 "end_of_word": "WordPiece marks entries inside a word: wordpieces_prefix=",
-            },
+            }
+            | OWN_RULES,
         )
         unk = request.unk_token or "[UNK]"
-        special = _special(request.special_tokens or BERT_TOKENS, unk)
+        special = with_unk(request.special_tokens or BERT_TOKENS, unk)
         initial = _initial_symbols(self.initial_alphabet, "char")
         _check_special(special, initial, "char")
         options = {
@@ -194,7 +197,7 @@ class Bert(TrainingPreset):
             "tie_break": "lowest_ids",
             "vocab_size": _num_learned_entries(request.vocab_size, special),
             "first_id": len(special),
-            "min_frequency": _given_or_own(request.min_frequency, self.min_frequency, "min_frequency"),
+            "min_frequency": given_or_own(request.min_frequency, self.min_frequency, "min_frequency", default=2),
             "limit_alphabet": self.limit_alphabet,
             "initial_alphabet": initial,
             "prefix": self.wordpieces_prefix,
@@ -216,25 +219,23 @@ class Bert(TrainingPreset):
             template=_bert_template(special),
             roles={role: token for role, token in (_BERT_ROLES | {"unk": unk}).items() if token in special},
         )
-        return _recipe("wordpiece", options, special, definition, request)
+        return _recipe(options, special, definition)
 
 
-def _recipe(
-    algorithm: str, options: dict[str, Any], special: tuple[str, ...], definition: Definition, request: TrainingRequest
-) -> Recipe:
-    def learn(counts: Counts, run: _core.Run) -> LearnedVocabulary:
-        learned = LearnedVocabulary(*_core.learn_hf(counts._core, json.dumps(options), algorithm == "bpe", run))
-        added = [(id, AddedToken(token)) for id, token in enumerate(special)]
-        return learned._replace(vocabulary=with_added_tokens(learned.vocabulary, added))
+def _recipe(options: dict[str, Any], special: tuple[str, ...], definition: Definition) -> Recipe:
+    def learn(context: LearningContext) -> Learned:
+        vocabulary, num_symbols, merges, columns = _core.learn_hf(
+            context.counts._core, json.dumps(options), isinstance(definition.model, Bpe), context.run()
+        )
+        vocabulary = with_added_tokens(vocabulary, [(id, AddedToken(token)) for id, token in enumerate(special)])
+        return Learned(vocabulary, options["vocab_size"] - num_symbols, columns, merges)
 
     return Recipe(
-        algorithm=algorithm,
         tie_break=options["tie_break"],
         min_frequency=options["min_frequency"],
         stages=Stages.of(definition),
         learn=learn,
         definition=definition,
-        num_merges=lambda num_symbols: options["vocab_size"] - num_symbols,
         special_tokens=special,
     )
 
@@ -247,23 +248,7 @@ def _suffix(suffix: str | None, request: TrainingRequest) -> str | None:
             "preset='hf' appends the end-of-word mark to the last symbol; pass end_of_word_style='suffix'",
             option="end_of_word_style",
         )
-    return str(_given_or_own(request.end_of_word, suffix, "end_of_word", none=None))
-
-
-def _given_or_own(given: Any, own: Any, option: str, none: Any = 0) -> Any:
-    """Value of an option that both `train` and the preset have."""
-    if given is not None and own != none and given != own:
-        raise ConfigError(f"{option}={given!r} was given, and {own!r} to the preset; pass one of them", option=option)
-    return own if given is None else given
-
-
-def _special(special_tokens: Sequence[str], unk_token: str | None) -> tuple[str, ...]:
-    tokens = list(dict.fromkeys(special_tokens))
-    if unk_token is not None and unk_token not in tokens:
-        tokens.insert(0, unk_token)
-    for token in tokens:
-        spell(token)
-    return tuple(tokens)
+    return str(given_or_own(request.end_of_word, suffix, "end_of_word", default=None))
 
 
 def _num_learned_entries(vocab_size: int, special: Sequence[str]) -> int:

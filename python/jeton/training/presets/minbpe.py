@@ -5,16 +5,19 @@ Source: karpathy/minbpe, minbpe/basic.py and minbpe/regex.py (facts).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
-from .base import TrainingPreset
+from ...definition import TieBreak
+from ..request import TrainingRequest
+from .base import Recipe, given_or_own
+from .native import Native
 
 __all__ = ["MinBpe"]
 
 
 @dataclass(frozen=True)
-class MinBpe(TrainingPreset):
+class MinBpe(Native):
     """minbpe's trainers: byte level; ties go to the pair that occurs first.
 
     Attributes:
@@ -28,4 +31,15 @@ class MinBpe(TrainingPreset):
     """
 
     name: ClassVar[str] = "minbpe"
+    default_tie_break: ClassVar[TieBreak] = "first"
+    default_byte_pattern: ClassVar[str] = "none"
     pattern: str | None = None
+
+    def recipe(self, request: TrainingRequest) -> Recipe:
+        """Implements `TrainingPreset.recipe`."""
+        pattern = given_or_own(request.pattern, self.pattern, "pattern", default=None)
+        return super().recipe(replace(request, pattern=pattern))
+
+    def facts(self) -> dict[str, Any]:
+        """Implements `TrainingPreset.facts`. The pattern is saved as the tokenizer's own."""
+        return {"preset": self.name}

@@ -24,9 +24,9 @@ from ... import _core
 from ...definition import Component, Definition, Pieces
 from ...errors import ConfigError, TrainingError
 from ...special import spell
-from ..counts import Counts
+from ..request import TrainingRequest
 from ..stages import Stages
-from .base import LearnedVocabulary, Recipe, TrainingPreset, TrainingRequest, checked, integer
+from .base import OWN_RULES, Learned, LearningContext, Recipe, TrainingPreset, checked, integer
 
 __all__ = ["SentencePiece"]
 
@@ -136,7 +136,8 @@ class SentencePiece(TrainingPreset):
                 "special_tokens": "pass control_symbols or user_defined_symbols to the preset",
                 "unk_token": "pass unk_piece to the preset",
                 "end_of_word": "see treat_whitespace_as_suffix",
-            },
+            }
+            | OWN_RULES,
         )
         reserved = self._reserved(request.vocab_size)
         max_entries = request.vocab_size - len(reserved)
@@ -168,21 +169,19 @@ class SentencePiece(TrainingPreset):
             roles=roles,
         )
 
-        def learn(counts: Counts, run: _core.Run) -> LearnedVocabulary:
-            learned = LearnedVocabulary(
-                *_core.learn_sentencepiece(counts._core, self._options(max_entries), reserved, run)
+        def learn(context: LearningContext) -> Learned:
+            vocabulary, num_symbols, merges, columns = _core.learn_sentencepiece(
+                context.counts._core, self._options(max_entries), reserved, context.run()
             )
-            self._check_size(learned.vocabulary.next_id(), request.vocab_size)
-            return learned
+            self._check_size(vocabulary.next_id(), request.vocab_size)
+            return Learned(vocabulary, max_entries - num_symbols, columns, merges)
 
         return Recipe(
-            algorithm="bpe",
             tie_break="shortest",
             min_frequency=1,
             stages=stages,
             learn=learn,
             definition=definition,
-            num_merges=lambda num_symbols: max_entries - num_symbols,
             by_line=True,
         )
 

@@ -19,9 +19,19 @@ from ... import _core
 from ...added_tokens import AddedToken, with_added_tokens
 from ...definition import Bpe, Definition
 from ...errors import ConfigError
-from ..counts import Counts
+from ..request import TrainingRequest
 from ..stages import Stages
-from .base import DEFAULT_VOCAB_SIZE, LearnedVocabulary, Recipe, TrainingPreset, TrainingRequest, checked, integer
+from .base import (
+    DEFAULT_VOCAB_SIZE,
+    OWN_RULES,
+    Learned,
+    LearningContext,
+    Recipe,
+    TrainingPreset,
+    checked,
+    given_or_own,
+    integer,
+)
 
 __all__ = ["SubwordNmt"]
 
@@ -67,45 +77,43 @@ class SubwordNmt(TrainingPreset):
                 "tie_break": "ties go to the highest pair",
                 "end_of_word": f"the mark is {_END}",
                 "special_tokens": "its words have none; add them afterwards with add_tokens",
-            },
+            }
+            | OWN_RULES,
         )
         if self.symbols is not None and request.vocab_size != DEFAULT_VOCAB_SIZE:
             raise ConfigError(
                 f"vocab_size={request.vocab_size} and symbols={self.symbols} both limit the vocabulary; pass one",
                 option="vocab_size",
             )
-        min_frequency = self.min_frequency
-        if request.min_frequency is not None and self.min_frequency == 2:
-            min_frequency = request.min_frequency
+        min_frequency = given_or_own(request.min_frequency, self.min_frequency, "min_frequency", default=2)
         special = () if request.unk_token is None else (request.unk_token,)
         model = Bpe(level="char", end_of_word=_END, end_of_word_style="suffix", unk_token=request.unk_token)
         definition = Definition(model, pretokenizer=(_SPACES,))
 
-        def learn(counts: Counts, run: _core.Run) -> LearnedVocabulary:
-            symbols = _core.alphabet_size(counts._core, "char", "suffix")
-            vocabulary, num_symbols, pairs, corpus_tokens, in_use = counts._core.learn(
+        def learn(context: LearningContext) -> Learned:
+            symbols = _core.alphabet_size(context.counts._core, "char", "suffix")
+            max_entries = self._size(request.vocab_size - len(special), symbols)
+            vocabulary, num_symbols, *columns = context.counts._core.learn(
                 level="char",
                 end_of_word_style="suffix",
                 end_of_word=_END,
                 tie_break="highest_pair",
-                vocab_size=self._size(request.vocab_size - len(special), symbols),
+                vocab_size=max_entries,
                 first_id=0,
                 by_code_point=False,
                 min_frequency=max(min_frequency, 1),
-                run=run,
+                run=context.run(),
             )
             for token in special:
                 vocabulary = with_added_tokens(vocabulary, [(vocabulary.next_id(), AddedToken(token))])
-            return LearnedVocabulary(vocabulary, num_symbols, None, (pairs, corpus_tokens, in_use))
+            return Learned(vocabulary, max_entries - num_symbols, (columns[0], columns[1], columns[2]))
 
         return Recipe(
-            algorithm="bpe",
             tie_break="highest_pair",
             min_frequency=min_frequency,
             stages=Stages.of(definition),
             learn=learn,
             definition=definition,
-            num_merges=lambda num_symbols: self._size(request.vocab_size - len(special), num_symbols) - num_symbols,
             special_tokens=special,
             by_line=True,
         )

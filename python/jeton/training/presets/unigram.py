@@ -23,9 +23,9 @@ from typing import ClassVar
 from ... import _core
 from ...definition import Unigram
 from ...errors import ConfigError
-from ..counts import Counts
+from ..request import TrainingRequest
 from ..stages import Stages
-from .base import LearnedVocabulary, Recipe, TrainingRequest, integer
+from .base import Learned, LearningContext, Recipe, integer
 from .sentencepiece import SentencePiece
 
 __all__ = ["SentencePieceUnigram"]
@@ -59,6 +59,7 @@ class SentencePieceUnigram(SentencePiece):
     """
 
     name: ClassVar[str] = "sentencepiece-unigram"
+    algorithm: ClassVar[str] = "unigram"
     seed_sentencepiece_size: int = integer(1_000_000, 0, _MOST_SEEDS)
     shrinking_factor: float = 0.75
     num_sub_iterations: int = integer(2, 1, 10)
@@ -99,47 +100,42 @@ class SentencePieceUnigram(SentencePiece):
         recipe = super().recipe(request)
         reserved = self._reserved(request.vocab_size)
 
-        def learn(counts: Counts, run: _core.Run) -> LearnedVocabulary:
-            return self._learn(counts, request, reserved, run)
+        def learn(context: LearningContext) -> Learned:
+            return self._learn(context, request.vocab_size, reserved)
 
         model = Unigram(self.unk_piece, byte_fallback=self.byte_fallback, single_precision=True)
         return replace(
             recipe,
             stages=replace(recipe.stages, mark_ends=self.bug_compatible),
-            algorithm="unigram",
             tie_break=None,
             learn=learn,
             definition=replace(recipe.definition, model=model),
-            num_merges=lambda num_symbols: 0,
             unit="pieces",
         )
 
-    def _learn(
-        self, counts: Counts, request: TrainingRequest, reserved: list[tuple[int, int, str]], run: _core.Run
-    ) -> LearnedVocabulary:
+    def _learn(self, context: LearningContext, vocab_size: int, reserved: list[tuple[int, int, str]]) -> Learned:
         most = 0
 
         def progress(left: int) -> None:
             """Reports the share of the superfluous pieces that has been pruned."""
             nonlocal most
             most = max(most, left)
-            above = most - request.vocab_size
-            if run.progress is not None:
-                run.progress(request.vocab_size * (most - left) // above if above > 0 else 0)
+            above = most - vocab_size
+            context.progress(vocab_size * (most - left) // above if above > 0 else 0)
 
-        vocabulary, num_characters = _core.learn_unigram(
-            counts._core,
-            self._unigram_options(request.vocab_size, len(reserved), counts.stages),
+        vocabulary, _ = _core.learn_unigram(
+            context.counts._core,
+            self._unigram_options(vocab_size, len(reserved), context.counts.stages),
             reserved,
-            threads=run.threads,
+            threads=context.limits.num_threads,
             progress=progress,
         )
         size = len(vocabulary)
-        self._check_size(size, request.vocab_size)
+        self._check_size(size, vocab_size)
         stopped = None
-        if size < request.vocab_size:
-            stopped = f"{size} of {request.vocab_size} entries: there are no more pieces worth one"
-        return LearnedVocabulary(vocabulary, num_characters, [], ([], [], []), stopped)
+        if size < vocab_size:
+            stopped = f"{size} of {vocab_size} entries: there are no more pieces worth one"
+        return Learned(vocabulary, 0, ([], [], []), [], stopped)
 
     def _unigram_options(self, vocab_size: int, num_reserved: int, stages: Stages | None = None) -> str:
         names = (
