@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import jeton
-from jeton.training.presets import make
+from jeton.training.presets import ALGORITHMS, PRESETS, make
+from jeton.training.request import END_OF_WORD_STYLES, LEVELS, TIE_BREAKS
 from jeton.training.rules import NAMES
 
 from ..errors import JetonError
@@ -37,19 +38,17 @@ SMALL_SIZE = 400
     metavar="N",
     help="Size of the vocabulary: 32000, 32k.",
 )
-@click.option(
-    "--algorithm", type=click.Choice(["bpe", "wordpiece", "unigram"]), default="bpe", help="Training algorithm."
-)
-@click.option("--level", type=click.Choice(["byte", "char"]), help="Initial symbols. Default: byte.")
+@click.option("--algorithm", type=click.Choice(ALGORITHMS), default="bpe", help="Training algorithm.")
+@click.option("--level", type=click.Choice(LEVELS), help="Initial symbols. Default: byte.")
 @click.option("--pattern", metavar="NAME|REGEX", help="Pre-tokenization regex: o200k (the default), gpt2, none, …")
 @click.option(
     "--tie-break",
-    type=click.Choice(["lowest_ids", "first", "highest_pair", "shortest"]),
+    type=click.Choice(TIE_BREAKS),
     help="Tie-break rule between equally frequent pairs.",
 )
 @click.option(
     "--preset",
-    type=click.Choice(["minbpe", "hf", "sentencepiece", "sentencepiece-unigram", "subword-nmt", "bert"]),
+    type=click.Choice(list(PRESETS)),
     help="Reproduce the training of another library exactly.",
 )
 @click.option(
@@ -65,7 +64,7 @@ SMALL_SIZE = 400
 @click.option("--end-of-word", metavar="MARK", help='End-of-word mark, such as "</w>".')
 @click.option(
     "--end-of-word-style",
-    type=click.Choice(["symbol", "suffix"]),
+    type=click.Choice(END_OF_WORD_STYLES),
     help="Form of the mark: a separate symbol, or a suffix of the last character.",
 )
 @click.option(

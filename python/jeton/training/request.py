@@ -20,7 +20,7 @@ from .rules import Rules, Superwords
 __all__ = ["TrainingRequest", "with_unk"]
 
 LEVELS = ("byte", "char")
-TIE_BREAKS = ("first", "lowest_ids", "highest_pair", "shortest")
+TIE_BREAKS = ("lowest_ids", "first", "highest_pair", "shortest")
 END_OF_WORD_STYLES = ("symbol", "suffix")
 NO_RULES = Rules()
 
@@ -36,7 +36,7 @@ class TrainingRequest:
         >>> TrainingRequest(vocab_size=300, tie_break="highest")
         Traceback (most recent call last):
             ...
-        jeton.errors.ConfigError: tie_break='highest' is not one of first, lowest_ids, highest_pair, shortest
+        jeton.errors.ConfigError: tie_break='highest' is not one of lowest_ids, first, highest_pair, shortest
     """
 
     vocab_size: int

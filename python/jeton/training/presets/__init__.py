@@ -22,6 +22,7 @@ from .subword_nmt import SubwordNmt
 from .unigram import SentencePieceUnigram
 
 __all__ = [
+    "ALGORITHMS",
     "PRESETS",
     "Bert",
     "Hf",
