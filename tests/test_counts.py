@@ -9,6 +9,7 @@ import zlib
 from collections import Counter
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -198,6 +199,19 @@ def test_rare_pretokens_go_only_when_asked_and_are_recorded(caplog: pytest.LogCa
     assert "occur less than 2 times" in caplog.text
     assert all_of_it.without_rare(2) == kept
     assert (kept + kept).dropped == DroppedPretokens(2, 2 * len(rare), 2 * len(rare), 2 * kept.dropped.bytes)
+
+
+@pytest.mark.parametrize("preset", [None, "hf", "subword-nmt"])
+def test_training_drops_rare_pretokens_of_given_counts(preset: str | None, caplog: pytest.LogCaptureFixture) -> None:
+    words = {"low": 5, "lower": 1, "newest": 6, "wide": 2}
+    common: dict[str, Any] = {"vocab_size": 300, "preset": preset, "progress": False}
+    expected = jeton.train({"low": 5, "newest": 6, "wide": 2}, **common)
+    for corpus in (words, jeton.Counts.from_mapping(words)):
+        caplog.clear()
+        assert jeton.train(corpus, min_count=2, **common) == expected
+        assert "dropped 1 pretokens that occur less than 2 times, 1 occurrences of 14" in caplog.text
+    with pytest.raises(jeton.TrainingError, match="no text"):
+        jeton.train(words, min_count=7, **common)
 
 
 # --- files --------------------------------------------------------------------------------------------------------

@@ -26,7 +26,7 @@ from .limits import Limits, parse_bytes
 from .spill import Position, Spill, log_kept_counts
 from .stages import Stages
 
-__all__ = ["count", "count_pretokens"]
+__all__ = ["count", "count_pretokens", "without_rare"]
 
 _log = logging.getLogger("jeton")
 
@@ -127,14 +127,28 @@ def count(
     counts.skipped = {kind: skipped.count for kind, skipped in corpus.skipped.items()}
     for complaint in corpus.complaints():
         _log.warning(complaint, extra={"skipped": corpus.num_skipped})
+    _log_dropped(counts)
+    return counts
+
+
+def without_rare(counts: Counts, min_count: int) -> Counts:
+    """Drops the pretokens with a count below `min_count`, as counting with it does, and logs a warning."""
+    if min_count <= 1:
+        return counts
+    kept = counts.without_rare(min_count)
+    _log_dropped(kept)
+    return kept
+
+
+def _log_dropped(counts: Counts) -> None:
+    """Warns of dropped pretokens."""
     if counts.dropped is not None:
         _log.warning(
             "dropped %d pretokens that occur less than %d times, %d occurrences of %d: the count of a pair is too low "
             "by at most its occurrences in these",
-            *(counts.dropped.distinct, min_count, counts.dropped.occurrences),
+            *(counts.dropped.distinct, counts.dropped.min_count, counts.dropped.occurrences),
             counts.total + counts.dropped.occurrences,
         )
-    return counts
 
 
 def _count_source(

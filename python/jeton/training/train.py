@@ -21,7 +21,7 @@ from ..definition import Bpe, EndOfWordStyle, SymbolLevel, TieBreak
 from ..errors import ConfigError, TrainingError
 from ..progress import Progress, ProgressEvent, Reporter, make_reporter
 from ..tokenizer import Tokenizer
-from .count import count
+from .count import count, without_rare
 from .counts import MAX_COUNT, Counts
 from .counts_file import counts_of
 from .facts import TrainingLog, trace_training, why_stopped, with_facts, write_log
@@ -232,10 +232,9 @@ def _counted(
     """
     if isinstance(corpus, Mapping | Counts):
         _check_readable_again(recipe, False)
-        if isinstance(corpus, Mapping):
-            return Counts.from_mapping(corpus), None
-        _check_counts(corpus, request, recipe)
-        return corpus, None
+        counts = corpus if isinstance(corpus, Counts) else Counts.from_mapping(corpus)
+        _check_counts(counts, request, recipe)
+        return without_rare(counts, min_count), None
     reader = open_corpus(corpus.by_line() if recipe.by_line and isinstance(corpus, Corpus) else corpus)
     _check_readable_again(recipe, reader.is_readable_again())
     cuts = list(recipe.special_tokens)
