@@ -1,7 +1,7 @@
 """Selection of tests, by the environment variable ``JETON_TESTS``.
 
-- unset: the default selection, which takes about five minutes on two cores. It covers every format, every oracle, hostile
-  files and the page in a browser.
+- unset: the default selection, about five minutes on two cores. It covers every format, every oracle, hostile files and
+  the page in a browser.
 - ``all``: everything that a change must pass; ``.ci/run`` sets it.
 - ``exhaustive``: also tests that take many minutes each, such as every code point in every context.
 

@@ -220,6 +220,15 @@ def test_counts_from_a_mapping() -> None:
             train(wrong, 300)
 
 
+@pytest.mark.parametrize("option", ["documents", "field", "errors"])
+def test_options_of_reading_are_refused_with_counts(option: str) -> None:
+    value = "line" if option == "documents" else "strict" if option == "errors" else "text"
+    for corpus in ({"low": 2}, jeton.count_pretokens(["low low"])):
+        with pytest.raises(jeton.ConfigError, match=f"{option}= is for documents") as error:
+            jeton.train(corpus, 260, progress=False, **{option: value})
+        assert error.value.option == option
+
+
 def test_a_count_that_passes_64_bits_is_refused() -> None:
     counts = jeton.training.Counts.from_mapping({"ab": 2**64 - 1})
     with pytest.raises(jeton.TrainingError, match="64"):

@@ -124,8 +124,12 @@ def train(
     integer(min_count, "min_count", 0, MAX_COUNT)
     if (saved := counts_of(corpus)) is not None:
         corpus = saved
-    elif not isinstance(corpus, DocumentReader | Mapping | Counts):
+    if not isinstance(corpus, DocumentReader | Mapping | Counts):
         corpus = Corpus.of(corpus, documents=documents, field=field, errors=errors)
+    else:
+        for option, value in (("documents", documents), ("field", field), ("errors", errors)):
+            if value is not None:
+                raise ConfigError(f"{option}= is for documents, and the corpus is counts or a reader", option=option)
     resolved = resolve(preset, algorithm)
     request = TrainingRequest(
         vocab_size=vocab_size,
