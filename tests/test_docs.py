@@ -163,9 +163,10 @@ def test_first_user_needs_only_the_core_dependencies(tmp_path: Path) -> None:
     assert run_core_only(tmp_path, DOCS / "first_user.py") == (DOCS / "first_user.txt").read_text(encoding="utf-8")
 
 
-def test_the_first_command_of_the_readme_needs_only_the_core_dependencies(tmp_path: Path) -> None:
+def test_the_first_commands_of_the_readme_need_only_the_core_dependencies(tmp_path: Path) -> None:
     first = blocks(ROOT / "README.md", "sh")[0].content.splitlines()
-    assert first[-2:] == ["pip install .", "jeton demo"]
+    assert first[-3:] == ["pip install .", 'jeton encode "hello"', "jeton demo"]
+    assert run_core_only(tmp_path, "-m", "jeton.cli", "encode", "hello", "-q").strip().isdecimal()
     code = """
 import sysconfig
 from jeton.cli import main

@@ -41,7 +41,7 @@ from .errors import (
     UnsupportedFeatureError as UnsupportedFeatureError,
 )
 from .explanation import Explanation as Explanation
-from .formats import load as load
+from .formats import default as default, load as load
 from .progress import ProgressEvent as ProgressEvent
 from .tokenizer import Tokenizer as Tokenizer
 from .training import (

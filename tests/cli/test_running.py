@@ -50,7 +50,7 @@ def test_the_group_has_help_and_a_version(run: Run) -> None:
     "args",
     [
         ["nonsense"],
-        ["encode"],  # no tokenizer
+        ["compare", "text"],  # no tokenizer
         ["encode", "--nonsense"],
         ["train", "x"],  # no output
         ["train", "-o", "x.json"],  # no corpus

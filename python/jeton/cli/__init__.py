@@ -57,9 +57,10 @@ def _jeton() -> None:
 
     \b
     Start here:
+      jeton encode "Hello there"               text to ids, with the tokenizer that ships with Jeton
       jeton demo                               train on this Python's standard library, and show the results
       jeton train texts/ -o my.json -s 8000    train on your own texts
-      jeton encode -t my.json "Hello there"    text to ids
+      jeton encode -t my.json "Hello there"    text to ids, with yours
       jeton explain -t my.json "Hello there"   why these ids
 
     Exit codes: 0 success; 1 error in data or files; 2 usage error; 3 success, but records were skipped; 4 a

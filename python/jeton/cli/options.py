@@ -36,6 +36,7 @@ __all__ = [
 ]
 
 Function: TypeAlias = Callable[..., None]
+DEFAULT_USED = "jeton: using the default tokenizer, which is that of no model; -t selects another"
 
 
 class Command(click.Command):
@@ -138,20 +139,28 @@ def common_options(command: Function) -> Function:
 
 
 def tokenizer_option(command: Function) -> Function:
-    """Adds -t and --pattern, passed as the loaded `tok`."""
+    """Adds -t and --pattern, passed as the loaded `tok`; without -t it is the default tokenizer."""
 
     @click.option(
         "-t",
         "--tokenizer",
         "name",
-        required=True,
         metavar="PATH|NAME",
-        help="The tokenizer: a file or folder of any supported format, or a name.",
+        help="The tokenizer: a file or folder of any supported format, or a name. Default: the one "
+        "that ships with Jeton.",
     )
     @click.option("--pattern", metavar="NAME|REGEX", help="Pattern, for formats without one (rank files).")
     @functools.wraps(command)
-    def wrapped(*args: Any, name: str, pattern: str | None, **rest: Any) -> None:
-        command(*args, tok=jeton.load(name, pattern=pattern), **rest)
+    def wrapped(*args: Any, name: str | None, pattern: str | None, quiet: bool, **rest: Any) -> None:
+        if name is not None:
+            tok = jeton.load(name, pattern=pattern)
+        elif pattern is not None:
+            raise click.UsageError("--pattern applies to a rank file, given by -t")
+        else:
+            tok = jeton.default()
+            if not quiet:
+                click.echo(DEFAULT_USED, err=True)
+        command(*args, tok=tok, quiet=quiet, **rest)
 
     return wrapped
 

@@ -17,13 +17,24 @@ from ..corpus import open_path
 from ..errors import ConfigError, FormatError, UnsupportedFeatureError
 from ..tokenizer import Tokenizer
 from . import bpe_pair, folder, sentencepiece, tekken, tiktoken, tokenizer_json, vocab_txt
+from .builtin import NAME as DEFAULT
+from .builtin import default
 from .config import check_added, read_config
 from .error_context import LOSSES
 from .registry import REGISTRY
 from .remote_code import code_files, refuse_code
 from .tokenizer_json import from_bytes, to_bytes, to_pickle
 
-__all__ = ["FORMATS", "format_of", "from_bytes", "load", "save", "to_bytes", "to_pickle"]
+__all__ = [
+    "FORMATS",
+    "default",
+    "format_of",
+    "from_bytes",
+    "load",
+    "save",
+    "to_bytes",
+    "to_pickle",
+]
 
 # Limit of a file's size, above that of any tokenizer; checked before reading.
 MAX_FILE_BYTES = 1 << 30
@@ -83,8 +94,8 @@ def load(
     Args:
         path_or_name: a file of one of these formats, or a folder that contains one; in a folder,
             `tokenizer_config.json` sets roles, the chat template and the id layout of its class. If there is no such
-            path: a name of the registry (``"o200k_base"``), or a repository of the Hugging Face hub,
-            ``"hf:owner/name"`` or ``"hf:owner/name@revision"``; both are downloaded once.
+            path: ``"default"``, a name of the registry (``"o200k_base"``), or a repository of the Hugging Face hub,
+            ``"hf:owner/name"`` or ``"hf:owner/name@revision"``. All but the default tokenizer are downloaded once.
         pattern: pre-tokenization regex or name, for a rank file. A known rank file has its publisher's pattern and
             normalizer (Qwen's is NFC); this argument replaces both.
         special_tokens: spelling -> id, for a rank file; replaces those of a known one; ``{}`` means none.
@@ -107,8 +118,12 @@ def load(
         True
     """
     path, name = Path(file_path(path_or_name, "path_or_name")), None
+    given = {"pattern": pattern, "special_tokens": special_tokens, "layout": layout}
     is_fetched = not path.exists() or not os.fspath(path_or_name)
     if is_fetched:  # an empty path would otherwise be the current folder
+        if path_or_name == DEFAULT:
+            _only(given)
+            return default()
         path, name = _fetched(path_or_name)
     config: dict[str, Any] = {}
     if path.is_dir():
@@ -118,7 +133,6 @@ def load(
         config = read_config(path)
         path = folder.choose(path)
     data = _read(path)
-    given = {"pattern": pattern, "special_tokens": special_tokens, "layout": layout}
     tok = _load(path, data, config, given, name)
     if config:
         tok = folder.with_config(tok, config, keeps_class=path.name == "tokenizer.json")

@@ -1,0 +1,75 @@
+"""The default tokenizer, which ships with Jeton and needs neither a file of the user nor the network.
+
+Its file is a rank file, compressed by gzip; pattern, special tokens, roles and chat template are constants of this
+module. It is not the tokenizer of any model. ``tools/train_default.py`` trains it, and docs/default.md describes it.
+"""
+
+from __future__ import annotations
+
+import zlib
+from functools import cache
+from pathlib import Path
+
+from ..tokenizer import Tokenizer
+from . import tiktoken
+
+__all__ = ["CHAT_TEMPLATE", "FILE", "NAME", "PATTERN", "ROLES", "SPECIAL_TOKENS", "VOCAB_SIZE", "default"]
+
+NAME = "default"
+FILE = Path(__file__).with_name("default.tiktoken.gz")
+VOCAB_SIZE = 65_536
+# o200k keeps combining marks in words, which Indic scripts and Thai need, separates the words of camel case, and puts
+# at most three digits into a token.
+PATTERN = "o200k"
+
+_NAMED = (
+    "<|endoftext|>",
+    "<|pad|>",
+    "<|im_start|>",
+    "<|im_end|>",
+    "<|fim_prefix|>",
+    "<|fim_middle|>",
+    "<|fim_suffix|>",
+)
+_NUM_SPECIAL = 64
+# The last ids, in this order.
+SPECIAL_TOKENS = _NAMED + tuple(f"<|reserved_{index}|>" for index in range(_NUM_SPECIAL - len(_NAMED)))
+# ChatML, as in `jeton.chat.PRESETS`, whose import would double the time of loading.
+CHAT_TEMPLATE = """\
+{%- for message in messages %}
+    {{- '<|im_start|>' + message.role + '\\n' + message.content + '<|im_end|>\\n' }}
+{%- endfor %}
+{%- if add_generation_prompt %}
+    {{- '<|im_start|>assistant\\n' }}
+{%- endif %}
+"""
+ROLES = {"bos": "<|endoftext|>", "eos": "<|endoftext|>", "pad": "<|pad|>"}
+
+_GZIP = 31  # zlib's wbits for data with gzip's header
+
+
+@cache
+def default() -> Tokenizer:
+    """Returns the tokenizer that ships with Jeton; it needs neither a file nor the network.
+
+    Byte-level BPE with 65,536 ids, trained on about 100 languages and 12 programming languages. The last 64 ids are
+    special tokens: ``<|endoftext|>``, ``<|pad|>``, those of ChatML (``<|im_start|>``, ``<|im_end|>``) and of
+    fill-in-the-middle (``<|fim_prefix|>``, ``<|fim_middle|>``, ``<|fim_suffix|>``), and ``<|reserved_0|>`` to
+    ``<|reserved_56|>``. It is not the tokenizer of any model: to count the tokens of a model, load that model's own.
+
+    Returns:
+        The tokenizer, loaded once in each process. Its ids never change within a major version of Jeton.
+
+    Examples:
+        >>> import jeton
+        >>> tok = jeton.default()
+        >>> tok.vocab_size, tok.decode(tok.encode("Hello, world!"))
+        (65536, 'Hello, world!')
+        >>> tok is jeton.default() and tok == jeton.load("default")
+        True
+    """
+    ranks = zlib.decompress(FILE.read_bytes(), _GZIP)
+    special_tokens = {token: VOCAB_SIZE - _NUM_SPECIAL + index for index, token in enumerate(SPECIAL_TOKENS)}
+    tok = tiktoken.read(ranks, source=FILE.name, pattern=PATTERN, special_tokens=special_tokens)
+    # Lookup tables are built when encoding without them has cost as much; here they would triple the time of loading.
+    return tok._with_facts(roles=ROLES, chat_template=CHAT_TEMPLATE)
