@@ -16,7 +16,18 @@ from import_graph import CORE, ROOT, cycles, python_graph, rust_graph
 # Package, or module of `util` and `vocab` → packages or modules that it may import.
 UTIL = {
     f"util::{name}"
-    for name in ("alloc", "atomic_cell", "buffer_pool", "cancel", "hash", "huge_pages", "simd", "spill", "utf8")
+    for name in (
+        "alloc",
+        "atomic_cell",
+        "buffer_pool",
+        "cancel",
+        "hash",
+        "huge_pages",
+        "short_key",
+        "simd",
+        "spill",
+        "utf8",
+    )
 }
 SHARED = UTIL | {"error"}
 BASE = SHARED | {"vocab", "vocab::alphabet", "vocab::byte_alphabet", "vocab::merge_boundaries"}
@@ -30,6 +41,7 @@ MAY_USE = {
     "util::classes": SHARED,
     "util::hash": {"util::atomic_cell"},
     "util::huge_pages": {"error"},
+    "util::short_key": set(),
     "util::simd": {"util::atomic_cell"},
     "util::spill": {"util::alloc", "error", "util::huge_pages"},
     "util::utf8": {"util::simd", "util::buffer_pool"},

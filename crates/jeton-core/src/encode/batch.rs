@@ -6,7 +6,8 @@
 //! each pretoken, with vectors.
 
 use super::pretoken_cache::{self, PretokenCache};
-use super::token_table::{Bucket, ShortKey, TokenTable, NO_ID};
+use super::token_table::{Bucket, TokenTable, NO_ID};
+use crate::util::short_key::ShortKey;
 use crate::util::simd::{self, Portable};
 
 /// Pretokens whose keys are computed and whose buckets are prefetched before the first probe.
@@ -230,10 +231,7 @@ impl PretokenBatch {
             }
         }
         for at in inside..count {
-            let mut sixteen = [0; 16];
-            let rest = &text[bounds[at] as usize..];
-            sixteen[..rest.len()].copy_from_slice(rest);
-            self.keys[at] = ShortKey::new(sixteen, (bounds[at + 1] - bounds[at]) as usize);
+            self.keys[at] = ShortKey::of(&text[bounds[at] as usize..bounds[at + 1] as usize]);
             self.hashes[at] = self.keys[at].hash();
             table.prefetch(self.hashes[at]);
         }
@@ -315,8 +313,8 @@ impl PretokenBatch {
 
 #[cfg(test)]
 mod tests {
-    use super::super::token_table;
     use super::*;
+    use crate::util::short_key;
 
     /// Random texts of lengths around the longest key.
     fn parts(count: usize, chance: &mut u64) -> Vec<Vec<u8>> {
@@ -336,7 +334,7 @@ mod tests {
             let entries = (0..).zip(&parts).filter(|(i, _)| i % 7 < 5);
             let table = TokenTable::new(entries.map(|(i, part)| (part.as_slice(), i)), [0, 1_000][round % 2]);
             let mut cache = PretokenCache::new(9, 9);
-            for (i, part) in (0..).zip(&parts).filter(|(i, part)| i % 7 == 5 && part.len() <= token_table::MAX_BYTES) {
+            for (i, part) in (0..).zip(&parts).filter(|(i, part)| i % 7 == 5 && part.len() <= short_key::MAX_BYTES) {
                 let tokens: Vec<u32> = (0..1 + i % pretoken_cache::MAX_TOKENS as u32).map(|k| 1_000 * k + i).collect();
                 cache.put(ShortKey::of(part), &tokens);
             }

@@ -38,7 +38,7 @@ use self::batch::{PretokenBatch, BATCH};
 use self::growable_cache::GrowableCache;
 use self::merge_cache::{LongKey, MergeCache};
 use self::pretoken_cache::PretokenCache;
-use self::token_table::{ShortKey, TokenTable, NOT_ENTRY};
+use self::token_table::{TokenTable, NOT_ENTRY};
 use crate::error::Result;
 use crate::model::fast::{Bench, Fast, Job, TokenRange};
 use crate::model::{Model, Out, Scratch, Specials};
@@ -47,6 +47,7 @@ use crate::util::atomic_cell::made_once;
 use crate::util::atomic_cell::AtomicCell;
 use crate::util::buffer_pool;
 use crate::util::cancel::KeepGoing;
+use crate::util::short_key::{self, ShortKey};
 use crate::vocab::merge_boundaries::MergeBoundaries;
 use crate::vocab::merge_boundaries::SplitPoints;
 use crate::vocab::{Kind, Vocab};
@@ -222,7 +223,7 @@ fn token_table(
             Some(TokenTable::new(entries.filter(|entry| !entry.0.is_empty()), vocab.num_tokens()))
         }
         (_, Some(fast)) => {
-            let short = tokens().filter(|entry| entry.2.len() <= token_table::MAX_BYTES);
+            let short = tokens().filter(|entry| entry.2.len() <= short_key::MAX_BYTES);
             let made = fast.made(vocab, short.map(|(id, _, content)| (content, id)), keep_going)?;
             Some(TokenTable::new(made.iter().map(|&id| (vocab.content(id), id)), made.len()))
         }
@@ -524,7 +525,7 @@ impl EncodeCall<'_> {
             for &left in batch.find(table, cache, text, bounds, ids) {
                 let at = left.at as usize;
                 let (start, end) = (bounds[at] as usize, bounds[at + 1] as usize);
-                let may_be_entry = (left.found != NOT_ENTRY || end - start > token_table::MAX_BYTES)
+                let may_be_entry = (left.found != NOT_ENTRY || end - start > short_key::MAX_BYTES)
                     && table.may_be_entry(&text[start..end]);
                 let (start, len) = copy(bytes, text, start, end);
                 misses.push(Miss { at: left.before, start, len, may_be_entry, is_text, is_first: true });
@@ -604,7 +605,7 @@ impl EncodeCall<'_> {
             ..
         } = &mut **worker;
         // The pretoken cache has the lengths of the token table; the merge caches have longer pretokens.
-        let max_cached = if remembers && encoder.token_table().is_some() { token_table::MAX_BYTES } else { 0 };
+        let max_cached = if remembers && encoder.token_table().is_some() { short_key::MAX_BYTES } else { 0 };
         let misses = || misses[group.clone()].iter().zip(group.clone()).enumerate();
         for (i, (miss, _)) in misses() {
             let (text, len) = (&bytes[miss.start as usize..], miss.len as usize);

@@ -8,11 +8,12 @@
 //! so that the key of an overwritten list is found and removed.
 
 use super::growable_cache::GrowableCache;
-use super::token_table::{Bucket, ShortKey, TokenTable, NO_ID};
+use super::token_table::{Bucket, TokenTable, NO_ID};
+use crate::util::short_key::{self, ShortKey};
 use crate::util::simd;
 
 /// Most tokens of a pretoken: one for each byte.
-pub(super) const MAX_TOKENS: usize = 15;
+pub(super) const MAX_TOKENS: usize = short_key::MAX_BYTES;
 
 /// Packed reference to a list: [`NO_ID`], the number of tokens, and the offset in the ring. The values for no entry are
 /// lists of 0 tokens.

@@ -10,10 +10,8 @@
 
 use std::fmt;
 
+use crate::util::short_key::{ShortKey, MAX_BYTES};
 use crate::util::simd;
-
-/// Longest text of a key, in bytes.
-pub(super) const MAX_BYTES: usize = 15;
 
 /// Flag of values that are no id.
 pub(super) const NO_ID: u32 = 1 << 31;
@@ -22,46 +20,11 @@ pub(super) const NOT_ENTRY: u32 = NO_ID;
 /// Value of a key that may be an entry: its bucket has overflowed.
 pub(super) const MAYBE_ENTRY: u32 = NO_ID + 1;
 
-/// Up to 15 bytes of text, zeros, and the length in the last byte.
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-#[repr(transparent)] // vectors are loaded from it
-pub(super) struct ShortKey(u128);
-
-/// Masks by length of a text: its bytes among sixteen, and the last byte of its key. The key of a longer text equals no
-/// entry's.
-const MASKS: [[u128; 2]; 17] = masks();
-
-const fn masks() -> [[u128; 2]; 17] {
-    let mut masks = [[0; 2]; 17];
-    let mut len = 0;
-    while len <= 16 {
-        let own = if len == 0 || len > MAX_BYTES { 0 } else { u128::MAX >> (128 - 8 * len) };
-        masks[len] = [own, (len as u128) << 120];
-        len += 1;
-    }
-    masks
-}
-
 impl ShortKey {
-    /// Makes the key of the first `len` bytes of `sixteen`; for a longer text one that equals no entry's.
-    #[inline(always)]
-    pub(super) fn new(sixteen: [u8; 16], len: usize) -> Self {
-        let [own, length] = MASKS[len.min(16)];
-        Self(u128::from_le_bytes(sixteen) & own | length)
-    }
-
-    /// Makes the key of a text.
-    pub(super) fn of(text: &[u8]) -> Self {
-        let mut sixteen = [0; 16];
-        let len = text.len().min(16);
-        sixteen[..len].copy_from_slice(&text[..len]);
-        Self::new(sixteen, text.len())
-    }
-
     /// Hashes the key; the high bits are mixed best.
     #[inline(always)]
     pub(super) fn hash(self) -> u32 {
-        let (low, high) = (self.0 as u64, (self.0 >> 64) as u64);
+        let (low, high) = (self.bits() as u64, (self.bits() >> 64) as u64);
         let mixed = low.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ high.wrapping_mul(0xC2B2_AE3D_27D4_EB4F);
         (mixed >> 32) as u32
     }
@@ -79,7 +42,7 @@ pub(super) struct Bucket {
 const _: () =
     assert!(size_of::<ShortKey>() == 16 && size_of::<Bucket>() == 64 && std::mem::offset_of!(Bucket, keys) == 0);
 
-const EMPTY: Bucket = Bucket { keys: [ShortKey(0); 3], ids: [NOT_ENTRY; 4] };
+const EMPTY: Bucket = Bucket { keys: [ShortKey::EMPTY; 3], ids: [NOT_ENTRY; 4] };
 
 impl Bucket {
     /// Returns the value of a key.
@@ -136,8 +99,8 @@ impl TokenTable {
             let key = ShortKey::of(content);
             let bucket_index = table.bucket_index(key.hash());
             let bucket = &mut table.buckets[bucket_index];
-            match bucket.keys.iter().position(|&there| there == ShortKey(0) || there == key) {
-                Some(at) if bucket.keys[at] == ShortKey(0) => (bucket.keys[at], bucket.ids[at]) = (key, id),
+            match bucket.keys.iter().position(|&there| there == ShortKey::EMPTY || there == key) {
+                Some(at) if bucket.keys[at] == ShortKey::EMPTY => (bucket.keys[at], bucket.ids[at]) = (key, id),
                 Some(_) => {} // a duplicate: the first one wins
                 None => {
                     bucket.ids[3] = MAYBE_ENTRY;
@@ -168,7 +131,7 @@ impl TokenTable {
         let bucket = &mut self.buckets[bucket_index];
         let any = (hash & 0xFFFF) as usize % 3;
         let slot_of = |key: ShortKey| bucket.keys.iter().position(|&there| there == key);
-        let own = slot_of(key).or_else(|| slot_of(ShortKey(0)));
+        let own = slot_of(key).or_else(|| slot_of(ShortKey::EMPTY));
         let at = own.unwrap_or(any);
         (bucket.keys[at], bucket.ids[at]) = (key, id);
         own.is_none()
@@ -179,9 +142,9 @@ impl TokenTable {
     pub(super) fn remove(&mut self, hash: u32, gone: impl Fn(u32) -> bool) -> bool {
         let bucket_index = self.bucket_index(hash);
         let bucket = &mut self.buckets[bucket_index];
-        let slot = (0..3).find(|&slot| bucket.keys[slot] != ShortKey(0) && gone(bucket.ids[slot]));
+        let slot = (0..3).find(|&slot| bucket.keys[slot] != ShortKey::EMPTY && gone(bucket.ids[slot]));
         if let Some(slot) = slot {
-            bucket.keys[slot] = ShortKey(0);
+            bucket.keys[slot] = ShortKey::EMPTY;
         }
         slot.is_some()
     }
@@ -197,7 +160,7 @@ impl TokenTable {
         for (bucket, both) in self.buckets.iter().zip(buckets.as_chunks_mut::<2>().0) {
             let mut used = [0; 2];
             for (&key, &id) in bucket.keys.iter().zip(&bucket.ids) {
-                if key != ShortKey(0) {
+                if key != ShortKey::EMPTY {
                     let half = (key.hash() >> shift) as usize & 1;
                     (both[half].keys[used[half]], both[half].ids[used[half]]) = (key, id);
                     used[half] += 1;

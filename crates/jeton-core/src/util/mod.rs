@@ -7,6 +7,7 @@ pub mod cancel;
 pub(crate) mod classes;
 pub mod hash;
 pub mod huge_pages;
+pub(crate) mod short_key;
 pub mod simd;
 pub mod spill;
 pub mod utf8;

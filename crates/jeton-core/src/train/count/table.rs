@@ -23,90 +23,35 @@ use crate::util::alloc;
 use crate::util::cancel::{CancelCheck, KeepGoing};
 use crate::util::hash::Hash;
 use crate::util::huge_pages::HugeVec;
+use crate::util::short_key::{ShortKey, MAX_BYTES};
 use crate::util::spill::{MemoryLimit, SpillVec};
 use crate::{parallel, util::simd};
-
-/// Maximum bytes of a pretoken that is its own key.
-const MOST: usize = 15;
 
 /// Pretokens in a batch, whose keys are computed and cache lines prefetched before the first is counted.
 pub(super) const BATCH: usize = 128;
 
-/// Last byte of the key of a pretoken in the arena.
-const LONG: u8 = u8::MAX;
-
 /// Minimum number of slots.
 const FEWEST_SLOTS: usize = 1 << 10;
 
-/// Key of a pretoken: up to 15 bytes, zero padding, and the length in the last byte; of a longer pretoken its offset in
-/// the arena, its length and [`LONG`]. The layout in memory is the same on every machine.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Key(u128);
-
-/// By the length of a pretoken: mask of its bytes among sixteen, and last byte of its key. Keys of longer pretokens are
-/// built elsewhere.
-const MASKS: [[u128; 2]; 17] = {
-    let mut masks = [[0; 2]; 17];
-    let mut len = 1;
-    while len <= MOST {
-        masks[len] = [(u128::MAX >> (128 - 8 * len)).to_le(), ((len as u128) << 120).to_le()];
-        len += 1;
-    }
-    masks[16] = [0, ((LONG as u128) << 120).to_le()];
-    masks
-};
-
-impl Key {
-    /// Key of a longer pretoken without an offset.
-    const SOME_LONG: Self = Self(MASKS[16][1]);
-
-    /// Key of the first `len` bytes of `sixteen`.
-    #[inline(always)]
-    fn new(sixteen: [u8; 16], len: usize) -> Self {
-        let [own, length] = MASKS[len.min(16)];
-        Self(u128::from_ne_bytes(sixteen) & own | length)
-    }
-
-    fn of(pretoken: &[u8]) -> Self {
-        let mut sixteen = [0; 16];
-        let len = pretoken.len().min(16);
-        sixteen[..len].copy_from_slice(&pretoken[..len]);
-        Self::new(sixteen, pretoken.len())
-    }
-
-    fn long(start: usize, len: u32) -> Self {
-        let place = (start as u64 as u128 | (len as u128) << 64).to_le();
-        Self(place | Self::SOME_LONG.0)
-    }
-
-    #[inline(always)]
-    fn is_long(self) -> bool {
-        self.0.to_le() >> 120 == u128::from(LONG)
-    }
-
-    /// Offset of a long pretoken in the arena.
-    #[inline(always)]
-    fn place(self) -> std::ops::Range<usize> {
-        let place = self.0.to_le();
-        let start = place as u64 as usize;
-        start..start + (place >> 64) as u32 as usize
-    }
-
-    /// Bytes of a short pretoken.
-    #[inline(always)]
-    fn bytes(&self) -> &[u8] {
-        // SAFETY: an integer of 16 initialized bytes, borrowed as long as `self`; bytes need no alignment.
-        let sixteen = unsafe { &*std::ptr::from_ref(&self.0).cast::<[u8; 16]>() };
-        &sixteen[..usize::from(sixteen[MOST]).min(MOST)]
-    }
-
-    /// Length of a short pretoken.
-    #[inline(always)]
-    fn tag(self, hash: Hash) -> u32 {
-        (hash.two(self.0 as u64, (self.0 >> 64) as u64) >> 32) as u32
-    }
+/// Returns the key of a pretoken in the arena: its offset and length.
+fn arena_key(start: usize, len: u32) -> ShortKey {
+    ShortKey::longer(start as u64 as u128 | u128::from(len) << 64)
 }
 
+/// Returns the range of the arena of an [`arena_key`].
+#[inline(always)]
+fn arena_range(key: ShortKey) -> std::ops::Range<usize> {
+    let start = key.bits() as u64 as usize;
+    start..start + (key.bits() >> 64) as u32 as usize
+}
+
+/// Hashes the key of a short pretoken.
+#[inline(always)]
+fn short_tag(hash: Hash, key: ShortKey) -> u32 {
+    (hash.two(key.bits() as u64, (key.bits() >> 64) as u64) >> 32) as u32
+}
+
+/// Hashes a longer pretoken.
 #[inline(always)]
 fn long_tag(hash: Hash, pretoken: &[u8]) -> u32 {
     (hash.bytes(pretoken) >> 32) as u32
@@ -116,7 +61,7 @@ fn long_tag(hash: Hash, pretoken: &[u8]) -> u32 {
 #[derive(Debug, Clone, Copy)]
 #[repr(C, align(32))]
 struct CountEntry {
-    key: Key,
+    key: ShortKey,
     count: u64,
     first: u64,
 }
@@ -134,14 +79,14 @@ pub struct Counts {
 /// Keys and tags of a batch, whose cache lines are being prefetched.
 #[derive(Debug)]
 pub(super) struct KeyBatch {
-    keys: [Key; BATCH],
+    keys: [ShortKey; BATCH],
     tags: [u32; BATCH],
     long: [u8; BATCH], // indices of the long ones
 }
 
 impl Default for KeyBatch {
     fn default() -> Self {
-        Self { keys: [Key(0); BATCH], tags: [0; BATCH], long: [0; BATCH] }
+        Self { keys: [ShortKey::EMPTY; BATCH], tags: [0; BATCH], long: [0; BATCH] }
     }
 }
 
@@ -232,8 +177,8 @@ impl Counts {
 
     #[inline(always)]
     fn bytes<'e>(&'e self, entry: &'e CountEntry) -> &'e [u8] {
-        if entry.key.is_long() {
-            &self.arena[entry.key.place()]
+        if entry.key.is_longer() {
+            &self.arena[arena_range(entry.key)]
         } else {
             entry.key.bytes()
         }
@@ -278,13 +223,13 @@ impl Counts {
     /// As [`Counts::add`].
     pub(super) fn push(&mut self, pretoken: &[u8], count: u64, place: u64) -> Result<()> {
         self.slots = HugeVec::default();
-        let key = self.stored(Key::of(pretoken), pretoken)?;
+        let key = self.stored(ShortKey::of(pretoken), pretoken)?;
         self.entries.push(CountEntry { key, count, first: place })
     }
 
-    fn key_and_tag(&self, pretoken: &[u8]) -> (Key, u32) {
-        let key = Key::of(pretoken);
-        let tag = if key.is_long() { long_tag(self.hash, pretoken) } else { key.tag(self.hash) };
+    fn key_and_tag(&self, pretoken: &[u8]) -> (ShortKey, u32) {
+        let key = ShortKey::of(pretoken);
+        let tag = if key.is_longer() { long_tag(self.hash, pretoken) } else { short_tag(self.hash, key) };
         (key, tag)
     }
 
@@ -299,7 +244,6 @@ impl Counts {
             self.reserve(count)?;
             batch.load(text, bounds, self.hash);
             let shift = self.shift();
-            // SAFETY, here and below: a tag's first bits say a slot, of which there are as many as these bits can say.
             batch.tags[..count].iter().for_each(|&tag| simd::prefetch(&self.slots[(tag >> shift) as usize]));
             for &tag in &batch.tags[..count] {
                 let slot = self.slots[(tag >> shift) as usize];
@@ -322,7 +266,7 @@ impl Counts {
 
     /// Returns the index of a pretoken's entry, or the slot for a new one.
     #[inline(always)]
-    fn find(&self, key: Key, tag: u32, pretoken: &[u8]) -> std::result::Result<usize, usize> {
+    fn find(&self, key: ShortKey, tag: u32, pretoken: &[u8]) -> std::result::Result<usize, usize> {
         let mask = self.slots.len() - 1;
         let mut at = (tag >> self.shift()) as usize;
         loop {
@@ -334,7 +278,7 @@ impl Counts {
                 let number = slot as u32 as usize - 1;
                 let entry = &self.entries[number];
                 if entry.key == key
-                    || key.is_long() && entry.key.is_long() && &self.arena[entry.key.place()] == pretoken
+                    || key.is_longer() && entry.key.is_longer() && &self.arena[arena_range(entry.key)] == pretoken
                 {
                     return Ok(number);
                 }
@@ -344,7 +288,7 @@ impl Counts {
     }
 
     #[inline]
-    fn insert(&mut self, slot: usize, key: Key, tag: u32, pretoken: &[u8], count: u64, first: u64) -> Result<()> {
+    fn insert(&mut self, slot: usize, key: ShortKey, tag: u32, pretoken: &[u8], count: u64, first: u64) -> Result<()> {
         let key = self.stored(key, pretoken)?;
         self.entries.push(CountEntry { key, count, first })?;
         self.slots[slot] = u64::from(tag) << 32 | self.entries.len() as u64;
@@ -353,12 +297,12 @@ impl Counts {
 
     /// Returns the final key; a long pretoken is copied to the arena.
     #[inline]
-    fn stored(&mut self, key: Key, pretoken: &[u8]) -> Result<Key> {
-        if !key.is_long() {
+    fn stored(&mut self, key: ShortKey, pretoken: &[u8]) -> Result<ShortKey> {
+        if !key.is_longer() {
             return Ok(key);
         }
         let len = u32::try_from(pretoken.len()).map_err(|_| too_many())?;
-        let key = Key::long(self.arena.len(), len);
+        let key = arena_key(self.arena.len(), len);
         self.arena.extend_from_slice(pretoken)?;
         Ok(key)
     }
@@ -399,9 +343,9 @@ impl Counts {
     fn index(&mut self) {
         for number in 0..self.entries.len() {
             let entry = self.entries[number];
-            let tag = match entry.key.is_long() {
-                true => long_tag(self.hash, &self.arena[entry.key.place()]),
-                false => entry.key.tag(self.hash),
+            let tag = match entry.key.is_longer() {
+                true => long_tag(self.hash, &self.arena[arena_range(entry.key)]),
+                false => short_tag(self.hash, entry.key),
             };
             self.put(u64::from(tag) << 32 | (number as u64 + 1));
         }
@@ -485,17 +429,13 @@ impl Counts {
         self.slots = HugeVec::default();
         let arena = &self.arena;
         // The first 15 bytes and the length, which order short pretokens; longer ones come after their prefixes.
-        let head = |entry: &CountEntry| match entry.key.is_long() {
-            true => {
-                let mut sixteen = [LONG; 16];
-                sixteen[..MOST].copy_from_slice(&arena[entry.key.place()][..MOST]);
-                u128::from_be_bytes(sixteen)
-            }
-            false => entry.key.0.to_be(),
+        let head = |entry: &CountEntry| match entry.key.is_longer() {
+            true => ShortKey::of(&arena[arena_range(entry.key)][..MAX_BYTES]).order() + 1,
+            false => entry.key.order(),
         };
         self.entries.sort_unstable_by(|a, b| {
-            head(a).cmp(&head(b)).then_with(|| match a.key.is_long() {
-                true => arena[a.key.place()].cmp(&arena[b.key.place()]),
+            head(a).cmp(&head(b)).then_with(|| match a.key.is_longer() {
+                true => arena[arena_range(a.key)].cmp(&arena[arena_range(b.key)]),
                 false => std::cmp::Ordering::Equal,
             })
         });
@@ -577,10 +517,10 @@ impl Counts {
         let mut tags = [0; BATCH];
         for (entries, numbers) in entries.chunks(BATCH).zip(numbers.chunks_mut(BATCH)) {
             for (tag, entry) in tags.iter_mut().zip(entries) {
-                *tag = if entry.key.is_long() {
+                *tag = if entry.key.is_longer() {
                     long_tag(self.hash, other.bytes(entry))
                 } else {
-                    entry.key.tag(self.hash)
+                    short_tag(self.hash, entry.key)
                 };
                 simd::prefetch(&self.slots[(*tag >> self.shift()) as usize]);
             }
@@ -591,7 +531,7 @@ impl Counts {
                 }
             }
             for ((tag, entry), number) in tags.iter().zip(entries).zip(numbers) {
-                let key = if entry.key.is_long() { Key::SOME_LONG } else { entry.key };
+                let key = if entry.key.is_longer() { ShortKey::longer(0) } else { entry.key };
                 if let Ok(found) = self.find(key, *tag, other.bytes(entry)) {
                     *number = found as u32;
                 }
@@ -615,9 +555,9 @@ impl Counts {
         let before = self.arena.len();
         self.arena.extend_from_slice(&other.arena)?;
         let moved = |mut entry: CountEntry| {
-            if entry.key.is_long() {
-                let place = entry.key.place();
-                entry.key = Key::long(before + place.start, place.len() as u32);
+            if entry.key.is_longer() {
+                let place = arena_range(entry.key);
+                entry.key = arena_key(before + place.start, place.len() as u32);
             }
             entry
         };
@@ -650,13 +590,13 @@ impl KeyBatch {
         for at in 0..count {
             let (start, end) = (bounds[at] as usize, bounds[at + 1] as usize);
             let key = match text[start..].first_chunk() {
-                Some(&sixteen) if at < inside => Key::new(sixteen, end - start),
-                _ => Key::of(&text[start..end]),
+                Some(&sixteen) if at < inside => ShortKey::new(sixteen, end - start),
+                _ => ShortKey::of(&text[start..end]),
             };
             self.keys[at] = key;
-            self.tags[at] = key.tag(hash);
+            self.tags[at] = short_tag(hash, key);
             self.long[num_long] = at as u8;
-            num_long += usize::from(key.is_long());
+            num_long += usize::from(key.is_longer());
         }
         for &at in &self.long[..num_long] {
             let at = usize::from(at);

@@ -1,0 +1,115 @@
+//! Keys of short byte strings: up to 15 bytes, zero padding, and the length in the last byte.
+//!
+//! Invariant: two strings of up to 15 bytes are equal if and only if their keys are, so that a comparison is one
+//! instruction and reads no other memory. Longer strings have a last byte of 16; the other bytes of their key are the
+//! caller's. The layout in memory is the same on every machine.
+
+/// Longest string that is its own key, in bytes.
+pub(crate) const MAX_BYTES: usize = 15;
+
+/// Last byte of the key of a longer string.
+const LONGER: u128 = MAX_BYTES as u128 + 1;
+
+/// Up to 15 bytes, zeros, and the length in the last byte.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+#[repr(transparent)] // vectors are loaded from it
+pub(crate) struct ShortKey(u128);
+
+/// By the length of a string: mask of its bytes among sixteen, and the last byte of its key.
+const MASKS: [[u128; 2]; MAX_BYTES + 2] = {
+    let mut masks = [[0; 2]; MAX_BYTES + 2];
+    let mut len = 1;
+    while len <= MAX_BYTES {
+        masks[len] = [(u128::MAX >> (128 - 8 * len)).to_le(), ((len as u128) << 120).to_le()];
+        len += 1;
+    }
+    masks[MAX_BYTES + 1][1] = (LONGER << 120).to_le();
+    masks
+};
+
+impl ShortKey {
+    /// Key of the empty string.
+    pub(crate) const EMPTY: Self = Self(0);
+
+    /// Makes the key of the first `len` bytes of `sixteen`; for a longer string that of [`ShortKey::longer`] with 0.
+    #[inline(always)]
+    pub(crate) fn new(sixteen: [u8; 16], len: usize) -> Self {
+        let [own, length] = MASKS[len.min(MAX_BYTES + 1)];
+        Self(u128::from_ne_bytes(sixteen) & own | length)
+    }
+
+    /// Makes the key of a string.
+    pub(crate) fn of(string: &[u8]) -> Self {
+        let mut sixteen = [0; 16];
+        let len = string.len().min(16);
+        sixteen[..len].copy_from_slice(&string[..len]);
+        Self::new(sixteen, string.len())
+    }
+
+    /// Makes a key of a longer string that stores 120 bits of the caller.
+    pub(crate) fn longer(bits: u128) -> Self {
+        Self((bits & !(0xFF << 120) | LONGER << 120).to_le())
+    }
+
+    /// Returns true for the key of a longer string.
+    #[inline(always)]
+    pub(crate) fn is_longer(self) -> bool {
+        self.0.to_le() >> 120 == LONGER
+    }
+
+    /// Returns the key as an integer, whose highest 8 bits are the last byte.
+    #[inline(always)]
+    pub(crate) fn bits(self) -> u128 {
+        self.0.to_le()
+    }
+
+    /// Returns the string, unless it is longer.
+    #[inline(always)]
+    pub(crate) fn bytes(&self) -> &[u8] {
+        // SAFETY: an integer of 16 initialized bytes, borrowed as long as `self`; bytes need no alignment.
+        let sixteen = unsafe { &*std::ptr::from_ref(&self.0).cast::<[u8; 16]>() };
+        &sixteen[..usize::from(sixteen[MAX_BYTES]).min(MAX_BYTES)]
+    }
+
+    /// Returns an integer that orders strings of up to 15 bytes; plus one, it is after all strings with the same 15 bytes.
+    #[inline(always)]
+    pub(crate) fn order(self) -> u128 {
+        self.0.to_be()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_equal_and_ordered_as_strings() {
+        let letters: &[u8] = b"\0a\xFF";
+        let mut strings: Vec<Vec<u8>> = vec![Vec::new()];
+        for len in 0..=MAX_BYTES {
+            let longest: Vec<_> = strings.iter().filter(|string| string.len() == len).take(9).cloned().collect();
+            strings.extend(
+                longest.iter().flat_map(|head| letters.iter().map(|&last| [head.as_slice(), &[last]].concat())),
+            );
+        }
+        assert!(strings.iter().any(|string| string.len() > MAX_BYTES));
+        for left in &strings {
+            let key = ShortKey::of(left);
+            assert_eq!(key.is_longer(), left.len() > MAX_BYTES);
+            if key.is_longer() {
+                assert_eq!(key, ShortKey::longer(0));
+                continue;
+            }
+            assert_eq!(key.bytes(), left);
+            let mut sixteen = [0xEE; 16];
+            sixteen[..left.len()].copy_from_slice(left);
+            assert_eq!(ShortKey::new(sixteen, left.len()), key);
+            for right in strings.iter().filter(|right| right.len() <= MAX_BYTES) {
+                assert_eq!(key.order().cmp(&ShortKey::of(right).order()), left.cmp(right), "{left:?} {right:?}");
+            }
+        }
+        assert_eq!(ShortKey::default(), ShortKey::EMPTY);
+        let bits = 0x0123_4567_89AB_CDEF << 40;
+        assert_eq!(ShortKey::longer(bits).bits() & !(0xFF << 120), bits);
+    }
+}
