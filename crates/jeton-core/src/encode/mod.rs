@@ -487,23 +487,13 @@ impl EncodeCall<'_> {
             return Ok(text.len());
         };
         let boundaries = self.encoder.tables.get().and_then(|tables| tables.boundaries.as_ref());
-        let mut from = from;
-        while from < until.min(text.len()) {
-            let rest = &text[from..];
-            let mut starts = std::mem::take(&mut self.worker.starts);
-            finder.window(&mut starts, rest, boundaries);
-            let mut bounds = starts.bounds();
-            if bounds.last().is_some_and(|&end| end as usize > until - from) {
-                let inside = bounds.partition_point(|&at| (at as usize) < until - from);
-                bounds = &bounds[..=inside];
-            }
-            let end = bounds.last().map_or(0, |&end| end as usize);
-            self.look_up(rest.as_bytes(), bounds, true, [true; 2]);
-            self.worker.starts = starts;
-            self.flush_if_full()?;
-            from += end;
-        }
-        Ok(from)
+        let mut starts = std::mem::take(&mut self.worker.starts);
+        let next = finder.for_each_window(&mut starts, text, from, until, boundaries, |rest, bounds| {
+            self.look_up(rest, bounds, true, [true; 2]);
+            self.flush_if_full()
+        });
+        self.worker.starts = starts;
+        next
     }
 
     /// Looks up the pretokens between neighboring `bounds`, or the parts of one. `begin`: the first begins a pretoken;

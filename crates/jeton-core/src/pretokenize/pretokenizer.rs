@@ -127,13 +127,14 @@ impl Pretokenizer {
     pub fn starts_at_level(&self, text: &str, level: simd::SimdLevel) -> Option<Vec<usize>> {
         let PatternKind::Named(named) = &self.0 else { return None };
         let (finder, mut starts) = ((named.finder)(level.min(simd::level())), Starts::default());
-        let (mut from, mut found) = (0, Vec::new());
-        while from < text.len() {
-            finder.window(&mut starts, &text[from..], None);
-            let Some((&end, positions)) = starts.bounds().split_last() else { break };
-            found.extend(positions.iter().map(|&at| from + at as usize));
-            from += end as usize;
-        }
+        let mut found = Vec::new();
+        let each = |rest: &[u8], bounds: &[u32]| {
+            let from = text.len() - rest.len();
+            found.extend(bounds.iter().map(|&at| from + at as usize));
+            found.pop(); // the end, where the next window begins
+            Ok(())
+        };
+        finder.for_each_window(&mut starts, text, 0, usize::MAX, None, each).ok()?;
         Some(found)
     }
 

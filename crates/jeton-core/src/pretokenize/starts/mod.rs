@@ -14,6 +14,7 @@
 mod algebra;
 
 use super::scanner::{end_of_pretoken, Family};
+use crate::error::Result;
 use crate::util::classes::{Classes, LETTER, MARK, WHITE_SPACE};
 use crate::util::simd::block::Block;
 use crate::util::simd::{self, Detected, Instructions, SimdLevel};
@@ -39,12 +40,34 @@ pub(crate) struct StartFinder {
 }
 
 impl StartFinder {
-    /// Finds the starts in the first window of a text, which begins with a pretoken and is not empty; and its merge
-    /// boundaries, at which pretokens are split further.
-    #[inline]
-    pub(crate) fn window(self, starts: &mut Starts, text: &str, boundaries: Option<&MergeBoundaries>) {
-        debug_assert!(!text.is_empty());
-        (self.find)(self.instructions, starts, Classes::get(), text.as_bytes(), boundaries);
+    /// Calls `each` with windows of `text`: the text from the start of the window on, and the bounds in it of the
+    /// pretokens that start in `from..until`, where `until` may be beyond the text. A pretoken starts at `from`. Returns
+    /// the start of the next one. `boundaries`: pretokens are split further at these.
+    ///
+    /// # Errors
+    /// Errors of `each`.
+    #[inline(always)]
+    pub(crate) fn for_each_window(
+        self,
+        starts: &mut Starts,
+        text: &str,
+        mut from: usize,
+        until: usize,
+        boundaries: Option<&MergeBoundaries>,
+        mut each: impl FnMut(&[u8], &[u32]) -> Result<()>,
+    ) -> Result<usize> {
+        while from < until.min(text.len()) {
+            let rest = &text.as_bytes()[from..];
+            (self.find)(self.instructions, starts, Classes::get(), rest, boundaries);
+            let mut bounds = starts.bounds();
+            if bounds.last().is_some_and(|&end| end as usize > until - from) {
+                let inside = bounds.partition_point(|&at| (at as usize) < until - from);
+                bounds = &bounds[..=inside];
+            }
+            each(rest, bounds)?;
+            from += bounds.last().map_or(0, |&end| end as usize);
+        }
+        Ok(from)
     }
 }
 
@@ -52,7 +75,7 @@ impl Starts {
     /// Returns the starts of the pretokens of the last window, relative to its first, and the end of the last one, where
     /// the next window begins.
     #[inline]
-    pub(crate) fn bounds(&self) -> &[u32] {
+    fn bounds(&self) -> &[u32] {
         &self.positions[..=self.count]
     }
 

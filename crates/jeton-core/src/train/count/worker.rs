@@ -78,27 +78,18 @@ impl CountWorker {
         place: u64,
         keep_going: KeepGoing<'_>,
     ) -> Result<usize> {
-        let mut from = from;
-        while from < until.min(text.len()) {
+        let Self { counts, starts, batch, takes_back } = self;
+        finder.for_each_window(starts, text, from, until, None, |rest, bounds| {
             if !keep_going() {
                 return Err(ErrorKind::Interrupted.into());
             }
-            let rest = &text[from..];
-            finder.window(&mut self.starts, rest, None);
-            let mut bounds = self.starts.bounds();
-            if bounds.last().is_some_and(|&end| end as usize > until - from) {
-                let inside = bounds.partition_point(|&at| (at as usize) < until - from);
-                bounds = &bounds[..=inside];
-            }
-            if self.takes_back {
+            if *takes_back {
                 let spans = bounds.windows(2).map(|pair| pair[0] as usize..pair[1] as usize);
-                spans.for_each(|span| take_back(&mut self.counts, &rest.as_bytes()[span]));
-            } else {
-                self.counts.add_all(rest.as_bytes(), bounds, place + from as u64, &mut self.batch)?;
+                spans.for_each(|span| take_back(counts, &rest[span]));
+                return Ok(());
             }
-            from += bounds.last().map_or(0, |&end| end as usize);
-        }
-        Ok(from)
+            counts.add_all(rest, bounds, place + (text.len() - rest.len()) as u64, batch)
+        })
     }
 
     /// Slow path: counts one pretoken after the other.
