@@ -10,12 +10,14 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::ops::Range;
 
 use super::linked_symbols::{SymbolNode, NONE};
 use super::output::Out;
 use super::pairs::{Merge, Pairs};
 use super::rank_queue::RankQueue;
 use super::scratch::Scratch;
+use super::windows::{merge_in_windows, MergedWindow, Windows, MAX_DROPPED};
 use crate::error::{Error, Result};
 use crate::util::cancel::{CancelCheck, KeepGoing};
 
@@ -25,10 +27,7 @@ const SHORT: usize = 64;
 
 /// Symbols in a window of a long sequence: its list and queue fit the CPU caches. Small in tests, so that texts of a few
 /// hundred symbols have many windows.
-const STRETCH: usize = if cfg!(test) { 70 } else { 1 << 12 };
-
-/// Maximum number of dropped tokens of a window.
-const MOST_BACK: usize = 64;
+const WINDOW: usize = if cfg!(test) { 70 } else { 1 << 12 };
 
 /// Lookup of merges.
 pub(super) trait Look {
@@ -159,9 +158,9 @@ impl<L: Look> Merger<'_, L> {
 
     /// Merges a long sequence into `out`.
     fn long(&self, end: usize, keep_going: KeepGoing<'_>, scratch: &mut Scratch, out: &mut Out<'_>) -> Result<()> {
-        if scratch.symbols.len() > 2 * STRETCH {
+        if scratch.symbols.len() > 2 * WINDOW {
             let symbols = std::mem::take(&mut scratch.symbols);
-            let done = self.by_stretches(&symbols, end, keep_going, scratch, out);
+            let done = self.in_windows(&symbols, end, keep_going, scratch, out);
             scratch.symbols = symbols;
             if done? {
                 return Ok(());
@@ -173,12 +172,8 @@ impl<L: Look> Merger<'_, L> {
         Ok(())
     }
 
-    /// Merges window by window; returns false, with nothing written, if that does not advance.
-    ///
-    /// Tokens are correct if and only if each adjacent pair is (`fast::long` has the proof, and drops tokens likewise). The
-    /// last tokens of a window are dropped, the next window begins with their symbols, and only the pair at the joint is
-    /// checked. In runs, windows repeat and are cached.
-    fn by_stretches(
+    /// Merges window by window (`windows`); returns false, with nothing written, if that does not advance.
+    fn in_windows(
         &self,
         symbols: &[u32],
         end: usize,
@@ -186,58 +181,14 @@ impl<L: Look> Merger<'_, L> {
         scratch: &mut Scratch,
         out: &mut Out<'_>,
     ) -> Result<bool> {
-        let Scratch { nodes, queue, starts, joint, .. } = scratch;
         let from = out.len();
-        let mut kept: Vec<u32> = Vec::new(); // starts of the last tokens in `out`
-        let (mut at, mut back) = (0, 1);
-        let mut reached = 0; // end of the tokens whose joints held
-        let mut known = 0..0;
-        let mut good = None; // the last pair that held
-        let mut cancel = CancelCheck::new(keep_going);
-        while at < symbols.len() {
-            cancel.check()?;
-            let to = symbols.len().min(at + STRETCH);
-            if symbols[known.clone()] != symbols[at..to] {
-                self.merge(&symbols[at..to], keep_going, nodes, queue)?;
-                known = at..to;
-            }
-            let width = (nodes[0].next as usize).min(to - at);
-            if let Some(&last) = kept.last() {
-                let pair = (out.ids[out.len() - 1], nodes[0].id);
-                if good != Some(pair) {
-                    self.merge(&symbols[last as usize..at + width], keep_going, &mut joint.0, &mut joint.1)?;
-                    let boundary = at - last as usize;
-                    let stays = joint.0[0].next as usize == boundary && joint.0[boundary].next == NONE;
-                    if !stays {
-                        if back > MOST_BACK || back >= kept.len() {
-                            out.truncate(from);
-                            return Ok(false);
-                        }
-                        at = kept[kept.len() - back] as usize;
-                        kept.truncate(kept.len() - back);
-                        out.truncate(out.len() - back);
-                        back *= 2;
-                        continue;
-                    }
-                    good = Some(pair);
-                }
-            }
-            let count = count(nodes);
-            let dropped = if to == symbols.len() { 0 } else { (count / 16).max(2).min(count - 1) };
-            let mut place = 0;
-            for _ in 0..count - dropped {
-                let SymbolNode { id, next, .. } = nodes[place];
-                kept.push((at + place) as u32);
-                place = (next as usize).min(to - at);
-                out.push(id, starts.get(at + place).copied().unwrap_or(end));
-            }
-            at += place;
-            kept.drain(..kept.len().saturating_sub(2 * MOST_BACK));
-            if at > reached {
-                (reached, back) = (at, 1);
-            }
+        let mut windows =
+            SymbolWindows { merger: self, symbols, end, keep_going, scratch, kept: Vec::new(), known: 0..0, out };
+        let done = merge_in_windows(&mut windows, keep_going)?;
+        if !done {
+            out.truncate(from);
         }
-        Ok(true)
+        Ok(done)
     }
 
     /// Merges `symbols` as a whole, in a linked list.
@@ -311,6 +262,73 @@ impl<L: Look> Merger<'_, L> {
     }
 }
 
+/// Long sequence that is merged in windows. Positions are indices of symbols.
+struct SymbolWindows<'w, 'o, L> {
+    merger: &'w Merger<'w, L>,
+    symbols: &'w [u32],
+    end: usize, // bytes of the pretoken
+    keep_going: KeepGoing<'w>,
+    scratch: &'w mut Scratch,
+    kept: Vec<u32>,      // starts of the last tokens in `out`
+    known: Range<usize>, // the last window
+    out: &'w mut Out<'o>,
+}
+
+impl<L> SymbolWindows<'_, '_, L> {
+    fn window(&self, at: usize) -> Range<usize> {
+        at..self.symbols.len().min(at + WINDOW)
+    }
+}
+
+impl<L: Look> Windows for SymbolWindows<'_, '_, L> {
+    fn merge(&mut self, at: usize) -> Result<Option<MergedWindow>> {
+        let window = self.window(at);
+        let Scratch { nodes, queue, .. } = &mut *self.scratch;
+        // In runs, windows repeat.
+        if self.symbols[self.known.clone()] != self.symbols[window.clone()] {
+            self.merger.merge(&self.symbols[window.clone()], self.keep_going, nodes, queue)?;
+            self.known = window.clone();
+        }
+        let is_last = window.end == self.symbols.len();
+        Ok(Some(MergedWindow { num_tokens: count(nodes), first: nodes[0].id, is_last }))
+    }
+
+    fn last(&self) -> Option<u32> {
+        self.out.ids.last().copied().filter(|_| !self.kept.is_empty())
+    }
+
+    fn joint_holds(&mut self, at: usize, _: (u32, u32)) -> Result<Option<bool>> {
+        let window_end = self.window(at).end;
+        let Scratch { nodes, joint: (joined, queue), .. } = &mut *self.scratch;
+        let last = self.kept.last().map_or(at, |&last| last as usize);
+        let end = (nodes[0].next as usize).saturating_add(at).min(window_end);
+        self.merger.merge(&self.symbols[last..end], self.keep_going, joined, queue)?;
+        Ok(Some(joined[0].next as usize == at - last && joined[at - last].next == NONE))
+    }
+
+    fn remove_last(&mut self, _: usize, count: usize) -> Option<usize> {
+        let stays = self.kept.len().checked_sub(count).filter(|&stays| stays > 0)?;
+        let at = self.kept[stays] as usize;
+        self.kept.truncate(stays);
+        self.out.truncate(self.out.len() - count);
+        Some(at)
+    }
+
+    fn append(&mut self, at: usize, count: usize) -> usize {
+        let Scratch { nodes, starts, .. } = &*self.scratch;
+        let len = self.window(at).len();
+        let mut place = 0;
+        for _ in 0..count {
+            let SymbolNode { id, next, .. } = nodes[place];
+            self.kept.push((at + place) as u32);
+            place = (next as usize).min(len);
+            self.out.push(id, starts.get(at + place).copied().unwrap_or(self.end));
+        }
+        self.kept.drain(..self.kept.len().saturating_sub(2 * MAX_DROPPED));
+        at + place
+    }
+}
+
 /// Builds a linked list of symbols.
 ///
 /// # Errors
@@ -364,15 +382,15 @@ mod tests {
     use super::*;
 
     /// Windows yield the ids of the whole: random merges in the order of training or in none, random text and runs,
-    /// and tokens that are longer than a stretch.
+    /// and tokens that are longer than a window.
     #[test]
-    fn stretches_as_the_whole() {
+    fn windows_as_the_whole() {
         let mut state = 7u64;
         let mut draw = |below: u32| {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             (state >> 33) as u32 % below
         };
-        let (mut stretched, mut not) = (0, 0);
+        let (mut windowed, mut not) = (0, 0);
         for round in 0..400 {
             let letters = 1 + draw(4);
             let mut pairs = Pairs::with_capacity(64);
@@ -380,7 +398,7 @@ mod tests {
             for rank in 0..8 + draw(40) {
                 let (mut left, mut right) = (draw(symbols), draw(symbols));
                 if round % 8 == 1 {
-                    (left, right) = (symbols - 1, symbols - 1); // longer and longer, so that no stretch holds two
+                    (left, right) = (symbols - 1, symbols - 1); // longer and longer, so that no window holds two
                 }
                 let rank = if round % 4 == 0 { draw(60) } else { rank }; // equal ranks, too
                 if pairs.get(left, right).is_none() {
@@ -399,18 +417,18 @@ mod tests {
             let end = 3 * symbols.len();
             let (mut ids, mut ends) = (vec![9], vec![9]);
             let done =
-                merger.by_stretches(&symbols, end, &|| true, &mut scratch, &mut Out::with_ends(&mut ids, &mut ends));
+                merger.in_windows(&symbols, end, &|| true, &mut scratch, &mut Out::with_ends(&mut ids, &mut ends));
             let Scratch { nodes, queue, starts, .. } = &mut scratch;
             merger.merge(&symbols, &|| true, nodes, queue).unwrap();
             let (mut all, mut all_ends) = (vec![9], vec![9]);
             if done.unwrap() {
                 write(nodes, starts, end, &mut Out::with_ends(&mut all, &mut all_ends));
-                stretched += 1;
+                windowed += 1;
             } else {
                 not += 1;
             }
             assert_eq!((ids, ends), (all, all_ends), "round {round}");
         }
-        assert!(stretched > 200 && not > 5, "{stretched} {not}");
+        assert!(windowed > 200 && not > 5, "{windowed} {not}");
     }
 }

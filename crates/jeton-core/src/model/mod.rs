@@ -33,6 +33,7 @@ mod trie;
 pub mod unigram;
 mod unknown;
 pub mod why;
+mod windows;
 pub mod words;
 
 pub use added_entries::AddedEntries;

@@ -1,21 +1,13 @@
-//! Long pretokens in linear time, in windows.
+//! Long pretokens in windows of 256 symbols (`windows`), with the tables of the fast path.
 //!
-//! Tokens t1 … tn encode their text if and only if each adjacent pair encodes its text. Proof: consider the first merge
-//! across the boundary of two tokens. Until then no merge has crossed any boundary, so the two went through the same
-//! merges as in isolation, where they would also merge. Therefore a window is encoded; its last tokens, which may depend on
-//! following text, are dropped; the next window starts there, and only the pair at the joint is checked. If the check
-//! fails, tokens are dropped, twice as many each time.
-//!
-//! A run of one or a few characters repeats the same window and joint, so both are cached.
-//!
-//! Left out: a bound for texts whose joints always fail. None is known; after 64 dropped tokens the caller's slow path, a
-//! heap, takes O(n log n) for any text. The property of adjacent pairs: H. van Antwerpen and A. Neubeck, github/rust-gems,
-//! crates/bpe (2024).
+//! A window is merged in arrays, with the lowest rank of each 16 positions cached. A run of one or a few characters repeats
+//! the same window, so the last one is cached, too.
 
 use super::initial_symbols::InitialSymbols;
 use super::ranks::{Ranks, NONE, NO_SYMBOL};
 use crate::error::Result;
-use crate::util::cancel::{CancelCheck, KeepGoing};
+use crate::model::windows::{merge_in_windows, MergedWindow, Windows};
+use crate::util::cancel::KeepGoing;
 use crate::vocab::Vocab;
 
 /// Symbols in a window: positions fit the low byte of a priority. Windows of 250 and 500 take the same time.
@@ -23,9 +15,6 @@ const WINDOW: usize = 256;
 
 /// Priorities in a group, whose minimum is cached.
 const GROUP: usize = 16;
-
-/// Maximum number of dropped tokens.
-const MOST_BACK: usize = 64;
 
 /// Window being merged: a linked list in arrays.
 #[derive(Debug)]
@@ -153,7 +142,73 @@ struct LastWindow {
     count: usize,
 }
 
+/// Text that is encoded, from `out[from..]` on. Positions are bytes.
+struct LongText<'t> {
+    tables: &'t LongTables<'t>,
+    text: &'t [u8],
+    window: &'t mut Window,
+    joint: &'t mut Window,
+    known: LastWindow,
+    from: usize,
+    out: &'t mut Vec<u32>,
+}
+
+impl Windows for LongText<'_> {
+    #[inline(always)]
+    fn merge(&mut self, at: usize) -> Result<Option<MergedWindow>> {
+        let Self { tables, text, window, known, .. } = self;
+        let rest = &text[at..];
+        // The same bytes, and one more, on which the symbols of the last character may depend.
+        let is_known = known.bytes > 0
+            && rest.get(..=known.bytes).is_some_and(|bytes| *bytes == text[known.start..=known.start + known.bytes]);
+        if !is_known {
+            let found = tables.initial.write(rest, &mut window.symbols);
+            let has_all = tables.initial.is_complete() || !window.symbols[..found.symbols].contains(&NO_SYMBOL);
+            if found.bytes == 0 || !has_all {
+                return Ok(None);
+            }
+            let bytes = if found.bytes < rest.len() { found.bytes } else { 0 };
+            let count = window.merge(tables.ranks, tables.results, found.symbols);
+            *known = LastWindow { start: at, bytes, count };
+        }
+        if known.count == 0 {
+            return Ok(None);
+        }
+        Ok(Some(MergedWindow { num_tokens: known.count, first: window.symbols[0], is_last: known.bytes == 0 }))
+    }
+
+    #[inline(always)]
+    fn last(&self) -> Option<u32> {
+        self.out[self.from..].last().copied()
+    }
+
+    #[inline(always)]
+    fn joint_holds(&mut self, _: usize, (left, right): (u32, u32)) -> Result<Option<bool>> {
+        Ok(self.joint.joint(self.tables, left, right))
+    }
+
+    #[inline(always)]
+    fn remove_last(&mut self, at: usize, count: usize) -> Option<usize> {
+        let Self { tables, from, out, .. } = self;
+        let stays = out.len().checked_sub(count).filter(|&stays| stays > *from)?;
+        Some(at - tables.num_bytes(out.drain(stays..)))
+    }
+
+    #[inline(always)]
+    fn append(&mut self, at: usize, count: usize) -> usize {
+        let tokens = &self.window.symbols[..count];
+        self.out.extend_from_slice(tokens);
+        at + self.tables.num_bytes(tokens.iter().copied())
+    }
+}
+
 impl LongTables<'_> {
+    /// Returns the length of a sequence of tokens in bytes.
+    #[inline(always)]
+    fn num_bytes(&self, tokens: impl Iterator<Item = u32>) -> usize {
+        tokens.map(|token| self.vocab.content(token).len()).sum()
+    }
+
     /// Appends the tokens of `text`; returns false, with nothing appended, if the caller has to take another path.
     #[inline(always)]
     pub(super) fn encode_long(
@@ -165,64 +220,11 @@ impl LongTables<'_> {
         out: &mut Vec<u32>,
     ) -> Result<bool> {
         let from = out.len();
-        let (mut at, mut back) = (0, 1);
-        let mut reached = 0; // end of the tokens whose joints held; up to there the number of dropped tokens keeps doubling, which ensures progress
-        let mut known = LastWindow::default();
-        let mut good = None; // the last joint that held
-        let mut cancel = CancelCheck::new(keep_going);
-        loop {
-            cancel.check()?;
-            let rest = &text[at..];
-            // The same bytes, and one more, on which the symbols of the last character may depend.
-            let is_known = known.bytes > 0
-                && rest
-                    .get(..=known.bytes)
-                    .is_some_and(|bytes| *bytes == text[known.start..=known.start + known.bytes]);
-            if !is_known {
-                let found = self.initial.write(rest, &mut window.symbols);
-                let is_known = self.initial.is_complete() || !window.symbols[..found.symbols].contains(&NO_SYMBOL);
-                if found.bytes == 0 || !is_known {
-                    out.truncate(from);
-                    return Ok(false);
-                }
-                let bytes = if found.bytes < rest.len() { found.bytes } else { 0 };
-                known = LastWindow { start: at, bytes, count: window.merge(self.ranks, self.results, found.symbols) };
-            }
-            if known.count == 0 {
-                out.truncate(from);
-                return Ok(false);
-            }
-            let tokens = &window.symbols[..known.count];
-            if let Some(&last) = out[from..].last() {
-                let pair = (last, tokens[0]);
-                if good != Some(pair) {
-                    match joint.joint(self, pair.0, pair.1) {
-                        Some(true) => good = Some(pair),
-                        Some(false) if back <= MOST_BACK && back < out.len() - from => {
-                            for token in out.drain(out.len() - back..) {
-                                at -= self.vocab.content(token).len();
-                            }
-                            back *= 2;
-                            continue;
-                        }
-                        _ => {
-                            out.truncate(from);
-                            return Ok(false);
-                        }
-                    }
-                }
-            }
-            let is_last = known.bytes == 0;
-            let dropped = if is_last { 0 } else { (tokens.len() / 16).max(if tokens.len() > 16 { 4 } else { 2 }) };
-            let kept = tokens.len() - dropped.min(tokens.len() - 1);
-            out.extend_from_slice(&tokens[..kept]);
-            if is_last {
-                return Ok(true);
-            }
-            at += tokens[..kept].iter().map(|&token| self.vocab.content(token).len()).sum::<usize>();
-            if at > reached {
-                (reached, back) = (at, 1);
-            }
+        let mut text = LongText { tables: self, text, window, joint, known: LastWindow::default(), from, out };
+        let done = merge_in_windows(&mut text, keep_going)?;
+        if !done {
+            out.truncate(from);
         }
+        Ok(done)
     }
 }

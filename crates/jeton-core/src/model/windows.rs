@@ -1,0 +1,90 @@
+//! Long pretokens in linear time, in windows.
+//!
+//! Tokens t1 … tn encode their text if and only if each adjacent pair encodes its text. Proof: consider the first merge
+//! across the boundary of two tokens. Until then no merge has crossed any boundary, so the two went through the same
+//! merges as in isolation, where they would also merge. Therefore a window is merged; its last tokens, which may depend on
+//! following text, are dropped; the next window starts there, and only the pair at the joint is checked. If the check
+//! fails, tokens are dropped, twice as many each time.
+//!
+//! `fast::long` merges windows of bytes with the tables of the fast path, `merging` windows of symbols of any model.
+//!
+//! Left out: a bound for texts whose joints always fail. None is known; after 64 dropped tokens the caller merges the
+//! whole with a priority queue, O(n log n) for any text. The property of adjacent pairs: H. van Antwerpen and
+//! A. Neubeck, github/rust-gems, crates/bpe (2024).
+
+use crate::error::Result;
+use crate::util::cancel::{CancelCheck, KeepGoing};
+
+/// Maximum number of tokens that a failed joint drops.
+pub(super) const MAX_DROPPED: usize = 64;
+
+/// A window after its merges.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct MergedWindow {
+    /// Number of its tokens, at least 1.
+    pub(super) num_tokens: usize,
+    /// Its first token.
+    pub(super) first: u32,
+    /// True if the pretoken ends with it.
+    pub(super) is_last: bool,
+}
+
+/// A pretoken that is merged in windows, and its output. Positions are in the unit of the implementation.
+pub(super) trait Windows {
+    /// Merges the window at `at`; None if that is not supported.
+    fn merge(&mut self, at: usize) -> Result<Option<MergedWindow>>;
+
+    /// Returns the last token of the output, if any.
+    fn last(&self) -> Option<u32>;
+
+    /// Returns true if the last token of the output and the first of the window at `at` encode their text; None if that
+    /// cannot be checked.
+    fn joint_holds(&mut self, at: usize, pair: (u32, u32)) -> Result<Option<bool>>;
+
+    /// Removes the last `count` tokens of the output; returns the position of the first of them, or None if the output
+    /// has not more than `count`.
+    fn remove_last(&mut self, at: usize, count: usize) -> Option<usize>;
+
+    /// Appends the first `count` tokens of the window at `at` to the output; returns the position after them.
+    fn append(&mut self, at: usize, count: usize) -> usize;
+}
+
+/// Appends the tokens of a pretoken; returns false, with some of them appended, if the caller has to merge it as a whole.
+///
+/// # Errors
+/// Errors of `windows`; `Interrupted`.
+#[inline(always)]
+pub(super) fn merge_in_windows(windows: &mut impl Windows, keep_going: KeepGoing<'_>) -> Result<bool> {
+    let (mut at, mut num_dropped) = (0, 1);
+    let mut reached = 0; // end of the tokens whose joints held; up to there `num_dropped` keeps doubling, which ensures progress
+    let mut good = None; // the last joint that held
+    let mut cancel = CancelCheck::new(keep_going);
+    loop {
+        cancel.check()?;
+        let Some(MergedWindow { num_tokens, first, is_last }) = windows.merge(at)? else { return Ok(false) };
+        if let Some(last) = windows.last() {
+            let pair = (last, first);
+            if good != Some(pair) {
+                match windows.joint_holds(at, pair)? {
+                    Some(true) => good = Some(pair),
+                    Some(false) if num_dropped <= MAX_DROPPED => {
+                        let Some(start) = windows.remove_last(at, num_dropped) else { return Ok(false) };
+                        at = start;
+                        num_dropped *= 2;
+                        continue;
+                    }
+                    _ => return Ok(false),
+                }
+            }
+        }
+        if is_last {
+            windows.append(at, num_tokens);
+            return Ok(true);
+        }
+        let uncertain = (num_tokens / 16).max(if num_tokens > 16 { 4 } else { 2 });
+        at = windows.append(at, num_tokens - uncertain.min(num_tokens - 1));
+        if at > reached {
+            (reached, num_dropped) = (at, 1);
+        }
+    }
+}
