@@ -125,6 +125,125 @@ fn four(text: &[u8], at: usize) -> [u8; 4] {
     rest.first_chunk().copied().unwrap_or_else(|| std::array::from_fn(|i| rest.get(i).copied().unwrap_or(0)))
 }
 
+/// Returns the bytes after those of `mask`; `carry` is the last bit of the previous block, and then of this one.
+#[inline(always)]
+fn after(mask: u64, carry: &mut u64) -> u64 {
+    let after = mask << 1 | *carry;
+    *carry = mask >> 63;
+    after
+}
+
+/// Masks of a block: the groups of classes that a family distinguishes, and the bytes after them.
+struct Groups {
+    later: u64, // continuation bytes
+    capitals: u64,
+    lower: u64,
+    letters: u64,
+    numbers: u64,
+    symbols: u64,
+    newlines: u64,
+    spaces: u64,
+    after_letter: u64,
+    after_symbol: u64,
+    after_newline: u64,
+    after_space: u64,
+    after_blank: u64,
+}
+
+impl Groups {
+    #[inline(always)]
+    fn new<F: Family>(masks: &Masks, blank: u64, later: u64, before: &mut Before) -> Self {
+        let rules = F::RULES;
+        let of = |class: u8| masks[index(class)];
+        let (marks, others) = (of(MARK), of(OTHER));
+        let (capitals, lower) = (of(UPPER), of(LOWER));
+        let letters = capitals | lower | of(CASELESS) | if rules.cased { marks } else { 0 };
+        let symbols = if rules.cased { others } else { others | marks };
+        let newlines = if rules.newlines { of(NEWLINE) } else { 0 };
+        let spaces = if rules.newlines { of(SPACE) } else { of(SPACE) | of(NEWLINE) };
+        Self {
+            later,
+            capitals,
+            lower,
+            letters,
+            numbers: of(NUMBER),
+            symbols,
+            newlines,
+            spaces,
+            after_letter: after(letters, &mut before.letters),
+            after_symbol: after(symbols, &mut before.symbols),
+            after_newline: after(newlines, &mut before.newlines),
+            after_space: after(spaces, &mut before.spaces),
+            after_blank: after(blank, &mut before.blank),
+        }
+    }
+
+    /// Returns the line ends, and slashes among them, that belong to preceding symbols, and the bytes after them.
+    #[inline(always)]
+    fn absorbed<F: Family>(&self, slashes: u64, before: &mut Before) -> [u64; 2] {
+        if !F::RULES.newlines {
+            return [0; 2];
+        }
+        let tail = self.newlines | slashes;
+        let seed = self.newlines & self.after_symbol | tail & before.absorbed;
+        let absorbed = flood(seed, tail);
+        [absorbed, after(absorbed, &mut before.absorbed)]
+    }
+
+    /// Returns the starts of words, and those that are hard. `after_first`: bytes after a symbol that prefixes a word.
+    #[inline(always)]
+    fn words<F: Family>(&self, after_first: u64, before: &mut Before) -> [u64; 2] {
+        let words = self.letters & !self.after_letter;
+        let starts =
+            if F::RULES.any_prefix { words & !(self.after_space | after_first) } else { words & !self.after_blank };
+        if !F::RULES.cased {
+            return [starts, 0];
+        }
+        let after_capital = after(self.capitals, &mut before.capitals);
+        let after_lower = after(self.lower, &mut before.lower);
+        let hard = self.capitals & !after_capital & !after_lower & self.after_letter;
+        [starts | self.capitals & after_lower, hard]
+    }
+
+    /// Returns the starts of numbers, or of groups of digits.
+    #[inline(always)]
+    fn numbers<F: Family>(&self, before: &mut Before) -> u64 {
+        let numbers = self.numbers;
+        let after_number = numbers << 1 | before.numbers >> 2;
+        let first_digits = numbers & !after_number;
+        let starts = match F::RULES.digits {
+            1 => numbers & !self.later,
+            usize::MAX if F::RULES.any_prefix => first_digits,
+            usize::MAX => first_digits & !self.after_blank,
+            _ => {
+                let fourth =
+                    numbers & after_number & (numbers << 2 | before.numbers >> 1) & (numbers << 3 | before.numbers);
+                let mut group = (first_digits << 3 | before.groups) & fourth;
+                let mut groups = first_digits | group;
+                while group != 0 {
+                    group = group << 3 & fourth;
+                    groups |= group;
+                }
+                before.groups = groups >> 61;
+                groups
+            }
+        };
+        before.numbers = numbers >> 61;
+        starts
+    }
+
+    /// Returns the starts of white space: its first character, and newlines that no symbol absorbs. The last character
+    /// before others starts a pretoken, too.
+    #[inline(always)]
+    fn white_space<F: Family>(&self, absorbed: u64) -> u64 {
+        let spaces = self.spaces & !self.after_space;
+        if !F::RULES.newlines {
+            return spaces;
+        }
+        spaces | self.newlines & !absorbed & !self.after_space & !self.after_newline
+    }
+}
+
 impl Starts {
     /// Finds the starts in the first `len` bytes of `text`, which begins with a pretoken. `len` is the length
     /// of the text, or divisible by 64.
@@ -167,139 +286,82 @@ impl Starts {
         contraction_end: &mut usize,
     ) {
         let rules = F::RULES;
-        let of = |class: u8| masks[index(class)];
-        let (marks, others) = (of(MARK), of(OTHER));
-        let (capitals, lower, numbers) = (of(UPPER), of(LOWER), of(NUMBER));
-        let letters = capitals | lower | of(CASELESS) | if rules.cased { marks } else { 0 };
-        let symbols = if rules.cased { others } else { others | marks };
-        let newlines = if rules.newlines { of(NEWLINE) } else { 0 };
-        let spaces = if rules.newlines { of(SPACE) } else { of(SPACE) | of(NEWLINE) };
-        let blank = block.equal(b' ');
-
-        let after_letter = letters << 1 | before.letters;
-        let after_space = spaces << 1 | before.spaces;
-        let after_newline = newlines << 1 | before.newlines;
-        let after_blank = blank << 1 | before.blank;
-
-        // Line ends, and slashes among them, that belong to preceding symbols.
-        let mut absorbed = 0;
-        if rules.newlines {
-            let tail = if rules.slashes { newlines | block.equal(b'/') & valid } else { newlines };
-            let seed = newlines & (symbols << 1 | before.symbols) | tail & before.absorbed;
-            absorbed = flood(seed, tail);
-        }
-        let symbols_left = symbols & !absorbed;
+        let own = Groups::new::<F>(masks, block.equal(b' '), later, before);
+        let slashes = if rules.slashes { block.equal(b'/') & valid } else { 0 };
+        let [absorbed, after_absorbed] = own.absorbed::<F>(slashes, before);
+        let after_symbol = own.after_symbol & !after_absorbed;
         // Symbols without a prefix, and the byte after the first of them: it prefixes a word there.
-        let after_symbol = symbols_left << 1 | before.symbols & !before.absorbed;
-        let free = symbols_left & !later & !after_symbol & !after_blank;
+        let free = own.symbols & !absorbed & !later & !after_symbol & !own.after_blank;
         let first_symbols = free | flood((free << 1 | before.first_symbol) & later, later);
-        let after_first = (first_symbols << 1 | before.first_symbol) & !later;
-        let mut starts = free;
-
-        // Words.
-        let words = letters & !after_letter;
-        starts |= if rules.any_prefix { words & !(after_space | after_first) } else { words & !after_blank };
-        let mut hard = 0;
-        if rules.cased {
-            let after_capital = capitals << 1 | before.capitals;
-            let after_lower = lower << 1 | before.lower;
-            starts |= capitals & after_lower;
-            hard |= capitals & !after_capital & !after_lower & after_letter;
-        }
-
-        // Numbers.
-        let after_number = numbers << 1 | before.numbers >> 2;
-        let first_digits = numbers & !after_number;
-        match rules.digits {
-            1 => starts |= numbers & !later,
-            usize::MAX => starts |= if rules.any_prefix { first_digits } else { first_digits & !after_blank },
-            _ => {
-                let fourth =
-                    numbers & after_number & (numbers << 2 | before.numbers >> 1) & (numbers << 3 | before.numbers);
-                let mut group = (first_digits << 3 | before.groups) & fourth;
-                let mut groups = first_digits | group;
-                while group != 0 {
-                    group = group << 3 & fourth;
-                    groups |= group;
-                }
-                starts |= groups;
-                before.groups = groups >> 61;
-            }
-        }
-
-        // White space: its first character starts a pretoken, and so does its last one before other characters.
-        starts |= spaces & !after_space;
-        let solid_after_space = valid & !(spaces | newlines) & after_space;
-        starts |= solid_after_space >> 1;
+        let after_first = after(first_symbols, &mut before.first_symbol) & !later;
+        let [words, hard_words] = own.words::<F>(after_first, before);
+        let solid_after_space = valid & !(own.spaces | own.newlines) & own.after_space;
+        self.bits[at / 64] |=
+            free | words | own.numbers::<F>(before) | own.white_space::<F>(absorbed) | solid_after_space >> 1;
         if solid_after_space & 1 != 0 && at > 0 {
             self.bits[at / 64 - 1] |= 1 << 63;
         }
         if rules.newlines {
-            starts |= newlines & !absorbed & !after_space & !after_newline;
-            // White space up to its last newline is one pretoken: spaces between two newlines start none.
-            let after_absorbed = absorbed << 1 | before.absorbed;
-            let seed = spaces & !after_space & after_newline & !after_absorbed | spaces & before.withdrawn;
-            let ends_at_once = newlines & before.withdrawn;
-            before.withdrawn = 0;
-            if seed | ends_at_once != 0 {
-                let reach = flood(seed, spaces);
-                before.withdrawn = reach >> 63;
-                let mut ends = (reach << 1) & newlines | ends_at_once;
-                self.bits[at / 64] |= starts;
-                starts = 0;
-                while ends != 0 {
-                    let end = at + ends.trailing_zeros() as usize;
-                    ends &= ends - 1;
-                    let mut start = end;
-                    while start > 0 && matches!(text[start - 1], b' ' | b'\t' | 0x0B | 0x0C) {
-                        start -= 1;
-                    }
-                    self.clear(start, start + 1);
-                }
-            }
+            self.withdraw_spaces(&own, after_absorbed, text, at, before);
         }
-        self.bits[at / 64] |= starts;
-
-        // Contractions. One may have begun in the previous block.
+        // One may have begun in the previous block.
         if *contraction_end > at {
             self.clear(at, *contraction_end);
         }
         let apostrophes = block.equal(b'\'');
-        let mut candidates = apostrophes & if rules.contraction == Contraction::Suffix { after_letter } else { free };
-        while candidates != 0 {
-            let bit = candidates.trailing_zeros() as usize;
-            candidates &= candidates - 1;
-            let apostrophe = at + bit;
-            let length = contraction::<F>(text, apostrophe + 1);
-            if length == 0 || rules.contraction == Contraction::Suffix && *contraction_end == apostrophe {
-                continue;
-            }
-            *contraction_end = apostrophe + 1 + length;
-            let from = if rules.contraction == Contraction::Suffix { apostrophe } else { apostrophe + 1 };
-            self.clear(from, *contraction_end);
-            self.set(*contraction_end);
-        }
+        let candidates = apostrophes & if rules.contraction == Contraction::Suffix { own.after_letter } else { free };
+        self.contractions::<F>(candidates, text, at, contraction_end);
 
         let foreign = block.wide() & !later; // first bytes of characters beyond ASCII
-        hard |= foreign & (spaces | if rules.digits == usize::MAX { 0 } else { numbers });
+        let foreign_numbers = if rules.digits == usize::MAX { 0 } else { own.numbers };
+        let mut hard = hard_words | foreign & (own.spaces | foreign_numbers);
         if rules.cased {
-            hard |= marks & !later & (others << 1 | before.symbols);
+            hard |= masks[index(MARK)] & !later & own.after_symbol;
         }
         while hard != 0 {
             self.hard.push((at + hard.trailing_zeros() as usize) as u32);
             hard &= hard - 1;
         }
+    }
 
-        before.letters = letters >> 63;
-        before.numbers = numbers >> 61;
-        before.spaces = spaces >> 63;
-        before.newlines = newlines >> 63;
-        before.symbols = symbols >> 63;
-        before.blank = blank >> 63;
-        before.absorbed = absorbed >> 63;
-        before.first_symbol = first_symbols >> 63;
-        before.capitals = capitals >> 63;
-        before.lower = lower >> 63;
+    /// Removes the starts in white space up to its last newline, which is one pretoken: spaces between two newlines start
+    /// none.
+    #[inline(always)]
+    fn withdraw_spaces(&mut self, own: &Groups, after_absorbed: u64, text: &[u8], at: usize, before: &mut Before) {
+        let seed = own.spaces & !own.after_space & own.after_newline & !after_absorbed | own.spaces & before.withdrawn;
+        let ends_at_once = own.newlines & before.withdrawn;
+        before.withdrawn = 0;
+        if seed | ends_at_once != 0 {
+            let reach = flood(seed, own.spaces);
+            before.withdrawn = reach >> 63;
+            let mut ends = (reach << 1) & own.newlines | ends_at_once;
+            while ends != 0 {
+                let end = at + ends.trailing_zeros() as usize;
+                ends &= ends - 1;
+                let mut start = end;
+                while start > 0 && matches!(text[start - 1], b' ' | b'\t' | 0x0B | 0x0C) {
+                    start -= 1;
+                }
+                self.clear(start, start + 1);
+            }
+        }
+    }
+
+    /// Joins contractions, of which `candidates` are the apostrophes.
+    #[inline(always)]
+    fn contractions<F: Family>(&mut self, mut candidates: u64, text: &[u8], at: usize, contraction_end: &mut usize) {
+        let is_suffix = F::RULES.contraction == Contraction::Suffix;
+        while candidates != 0 {
+            let apostrophe = at + candidates.trailing_zeros() as usize;
+            candidates &= candidates - 1;
+            let length = contraction::<F>(text, apostrophe + 1);
+            if length == 0 || is_suffix && *contraction_end == apostrophe {
+                continue;
+            }
+            *contraction_end = apostrophe + 1 + length;
+            self.clear(if is_suffix { apostrophe } else { apostrophe + 1 }, *contraction_end);
+            self.set(*contraction_end);
+        }
     }
 }
 
