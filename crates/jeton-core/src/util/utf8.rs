@@ -5,7 +5,7 @@
 //! their lengths compacts them, as in simdutf (Lemire and Clausecker 2022, arXiv 2109.10433).
 
 use crate::util::buffer_pool;
-use crate::util::simd::{self, Detected};
+use crate::util::simd::{self, Detected, Portable};
 
 /// Returns the length in bytes of the character that begins with `lead`; 1 for a continuation byte.
 #[inline(always)]
@@ -63,18 +63,34 @@ pub const fn most_bytes(points: usize) -> usize {
 /// Appends the UTF-8 of `points`. Returns false and leaves `out` unchanged if one is not a character: a surrogate (U+D800
 /// to U+DFFF) or beyond U+10FFFF.
 pub fn append(points: &[u32], out: &mut Vec<u8>) -> bool {
+    append_with(simd::detected(), points, out)
+}
+
+/// [`append`] with the instructions of a level.
+fn append_with(instructions: Detected, points: &[u32], out: &mut Vec<u8>) -> bool {
     let before = out.len();
-    let done = match simd::detected() {
-        #[cfg(target_arch = "x86_64")]
-        // SAFETY: both prove that the processor has the instructions for which the function is compiled: AVX-512's
-        // include AVX2's.
-        Detected::Avx2(_) | Detected::Avx512(_) => unsafe { x86::append(points, out) },
-        Detected::Portable => plain(points, out),
-    };
+    let done = simd::dispatch!(
+        instructions,
+        (points: &[u32] = points, out: &mut Vec<u8> = out) -> bool,
+        |level: L| <L as Append>::append(level, points, out)
+    );
     if !done {
         out.truncate(before);
     }
     done
+}
+
+/// Conversion of code points, for each instruction set. A value proves that the processor has the instructions.
+trait Append: Copy {
+    /// [`append`], except that `out` keeps the characters before one that is invalid.
+    fn append(self, points: &[u32], out: &mut Vec<u8>) -> bool;
+}
+
+impl Append for Portable {
+    #[inline(always)]
+    fn append(self, points: &[u32], out: &mut Vec<u8>) -> bool {
+        plain(points, out)
+    }
 }
 
 fn plain(points: &[u32], out: &mut Vec<u8>) -> bool {
@@ -89,7 +105,8 @@ fn plain(points: &[u32], out: &mut Vec<u8>) -> bool {
 mod x86 {
     use std::arch::x86_64::*;
 
-    use super::{plain, STEP};
+    use super::{plain, Append, STEP};
+    use crate::util::simd::{HasAvx2, HasAvx512};
 
     /// Shuffle and number of bytes for four characters. Index, low bits: characters of more than one byte; high bits: of
     /// three.
@@ -115,31 +132,40 @@ mod x86 {
         shuffles
     }
 
-    #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
-    pub(super) fn append(points: &[u32], out: &mut Vec<u8>) -> bool {
-        out.reserve(super::most_bytes(points.len())); // usually a no-op; does not overflow for a slice of u32
-        let (sixteens, rest) = points.as_chunks::<16>();
-        // A character takes at most four bytes, so before each call there is spare capacity for four bytes of each
-        // remaining character, and for `STEP` more.
-        for sixteen in sixteens {
-            // SAFETY: the spare capacity suffices for the remaining points, of which these are the first.
-            if unsafe { !append_ascii(sixteen, out) && !append_any(sixteen, out) } {
-                return false;
+    impl Append for HasAvx2 {
+        #[inline(always)]
+        fn append(self, points: &[u32], out: &mut Vec<u8>) -> bool {
+            out.reserve(super::most_bytes(points.len())); // usually a no-op; does not overflow for a slice of u32
+            let (sixteens, rest) = points.as_chunks::<16>();
+            // A character takes at most four bytes, so before each call there is spare capacity for four bytes of each
+            // remaining character, and for `STEP` more.
+            for sixteen in sixteens {
+                // SAFETY: the spare capacity suffices for the remaining points, of which these are the first.
+                if unsafe { !append_ascii(self, sixteen, out) && !append_any(self, sixteen, out) } {
+                    return false;
+                }
             }
+            // SAFETY: likewise; these are all remaining points.
+            unsafe { append_any(self, rest, out) }
         }
-        // SAFETY: likewise; these are all remaining points.
-        unsafe { append_any(rest, out) }
+    }
+
+    impl Append for HasAvx512 {
+        /// With the instructions of AVX2: four characters fill 16 bytes, and their shuffle has no wider version.
+        #[inline(always)]
+        fn append(self, points: &[u32], out: &mut Vec<u8>) -> bool {
+            self.avx2().append(points, out)
+        }
     }
 
     /// Appends sixteen characters if all are ASCII.
     ///
     /// # Safety
     /// `out` has a spare capacity of 16 bytes.
-    #[inline]
-    #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
-    unsafe fn append_ascii(points: &[u32; 16], out: &mut Vec<u8>) -> bool {
+    #[inline(always)]
+    unsafe fn append_ascii(_: HasAvx2, points: &[u32; 16], out: &mut Vec<u8>) -> bool {
         // SAFETY: the loads are of four points each, from 0, 4, 8 and 12 on; the store is of 16 bytes into the spare
-        // capacity, which initializes those that `set_len` adds. None needs an alignment.
+        // capacity, which initializes those that `set_len` adds. None needs an alignment. The argument proves AVX2.
         unsafe {
             let [a, b, c, d] = [0, 4, 8, 12].map(|at| _mm_loadu_si128(points[at..].as_ptr().cast()));
             let all = _mm_or_si128(_mm_or_si128(a, b), _mm_or_si128(c, d));
@@ -157,21 +183,39 @@ mod x86 {
     ///
     /// # Safety
     /// `out` has a spare capacity of four bytes for each point, and of [`STEP`] more.
-    #[inline]
-    #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
-    unsafe fn append_any(points: &[u32], out: &mut Vec<u8>) -> bool {
+    #[inline(always)]
+    unsafe fn append_any(proof: HasAvx2, points: &[u32], out: &mut Vec<u8>) -> bool {
         let (fours, rest) = points.as_chunks::<4>();
         for four in fours {
-            // SAFETY: the load is of the four points and needs no alignment.
-            let c = unsafe { _mm_loadu_si128(four.as_ptr().cast()) };
-            let is_half = _mm_cmpeq_epi32(_mm_and_si128(c, _mm_set1_epi32(!0x7FF)), _mm_set1_epi32(0xD800));
-            let is_far = _mm_cmpgt_epi32(_mm_srli_epi32::<16>(c), _mm_setzero_si128());
-            let is_other = _mm_or_si128(is_half, is_far);
-            if _mm_testz_si128(is_other, is_other) == 0 {
+            let Some((bytes, len)) = encode(proof, four) else {
                 if !plain(four, out) {
                     return false;
                 }
                 continue;
+            };
+            // SAFETY: the store is of `STEP` = 16 bytes into the spare capacity: the caller guarantees four bytes for
+            // these points and those that are left, those before took at most four each, and `STEP` follows. `len` is at
+            // most 12, and the store has initialized these.
+            unsafe {
+                _mm_storeu_si128(out.as_mut_ptr().add(out.len()).cast(), bytes);
+                out.set_len(out.len() + len);
+            }
+        }
+        plain(rest, out)
+    }
+
+    /// Returns the bytes of four characters, and their number; None if one has four bytes or is invalid.
+    #[inline(always)]
+    fn encode(_: HasAvx2, four: &[u32; 4]) -> Option<(__m128i, usize)> {
+        // SAFETY: the loads are of the four points and of the 16 bytes of `shuffle`; they need no alignment. The argument
+        // proves AVX2.
+        unsafe {
+            let c = _mm_loadu_si128(four.as_ptr().cast());
+            let is_half = _mm_cmpeq_epi32(_mm_and_si128(c, _mm_set1_epi32(!0x7FF)), _mm_set1_epi32(0xD800));
+            let is_far = _mm_cmpgt_epi32(_mm_srli_epi32::<16>(c), _mm_setzero_si128());
+            let is_other = _mm_or_si128(is_half, is_far);
+            if _mm_testz_si128(is_other, is_other) == 0 {
+                return None;
             }
             let low = _mm_and_si128(c, _mm_set1_epi32(0x3F));
             let above = _mm_srli_epi32::<6>(c);
@@ -183,16 +227,8 @@ mod x86 {
             let bytes = _mm_blendv_epi8(_mm_blendv_epi8(c, of_two, wide), of_three, three);
             let which = _mm_movemask_ps(_mm_castsi128_ps(wide)) | _mm_movemask_ps(_mm_castsi128_ps(three)) << 4;
             let (shuffle, len) = &SHUFFLES[which as usize & 0xFF];
-            // SAFETY: the load is of the 16 bytes of `shuffle`. The store is of `STEP` = 16 bytes into the spare
-            // capacity: the caller guarantees four bytes for these points and those that are left, those before took at
-            // most four each, and `STEP` follows. `len` is at most 12, and the store has initialized these.
-            unsafe {
-                let shuffled = _mm_shuffle_epi8(bytes, _mm_loadu_si128(shuffle.as_ptr().cast()));
-                _mm_storeu_si128(out.as_mut_ptr().add(out.len()).cast(), shuffled);
-                out.set_len(out.len() + usize::from(*len));
-            }
+            Some((_mm_shuffle_epi8(bytes, _mm_loadu_si128(shuffle.as_ptr().cast())), usize::from(*len)))
         }
-        plain(rest, out)
     }
 }
 
@@ -219,11 +255,18 @@ mod tests {
                 .collect();
             let text: String = points.iter().copied().filter_map(char::from_u32).collect();
             let mut out = b"before".to_vec();
-            assert!(append(&points, &mut out) && out[6..] == *text.as_bytes(), "{points:x?}");
+            for level in [simd::SimdLevel::Portable, simd::SimdLevel::Avx2, simd::SimdLevel::Avx512] {
+                let level = simd::detected().at_most(level);
+                out.truncate(6);
+                assert!(append_with(level, &points, &mut out) && out[6..] == *text.as_bytes(), "{points:x?}");
+            }
             if round % 4 == 0 && !points.is_empty() {
                 let mut broken = points.clone();
                 broken[next(points.len() as u32) as usize] = [0xD800, 0xDFFF, 0x11_0000, u32::MAX][next(4) as usize];
-                assert!(!append(&broken, &mut out) && out.len() == 6 + text.len());
+                for level in [simd::SimdLevel::Portable, simd::SimdLevel::Avx2, simd::SimdLevel::Avx512] {
+                    let level = simd::detected().at_most(level);
+                    assert!(!append_with(level, &broken, &mut out) && out.len() == 6 + text.len());
+                }
             }
         }
     }

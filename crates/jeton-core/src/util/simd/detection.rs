@@ -29,6 +29,15 @@ pub(crate) struct HasAvx2(());
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct HasAvx512(HasAvx2);
 
+#[cfg(target_arch = "x86_64")]
+impl HasAvx512 {
+    /// Returns the proof of [`SimdLevel::Avx2`].
+    #[inline(always)]
+    pub(crate) fn avx2(self) -> HasAvx2 {
+        self.0
+    }
+}
+
 /// A level, with the proof that the processor has it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Detected {
@@ -55,7 +64,7 @@ impl Detected {
         match (self, most) {
             (_, SimdLevel::Portable) => Self::Portable,
             #[cfg(target_arch = "x86_64")]
-            (Self::Avx512(HasAvx512(proof)), SimdLevel::Avx2) => Self::Avx2(proof),
+            (Self::Avx512(proof), SimdLevel::Avx2) => Self::Avx2(proof.avx2()),
             _ => self,
         }
     }
