@@ -139,7 +139,7 @@ pub fn run(target: &Target, corpus: Vec<Vec<u8>>, limits: &Limits) -> std::io::R
     let mut next_seed = 0;
     while began.elapsed() < limits.time {
         let input = if next_seed < pool.len() && report.executions == next_seed as u64 {
-            next_seed += 1; // first all as they are
+            next_seed += 1; // seeds run unchanged first
             pool[next_seed - 1].clone()
         } else {
             choose(target, &pool, &mut rng)

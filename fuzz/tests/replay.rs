@@ -17,7 +17,7 @@ fn kept_cases_have_their_outcome() -> Result<(), Failure> {
             |name: &str| case.get(name).and_then(toml::Value::as_str).ok_or_else(|| format!("a case without {name}"));
         let (name, outcome) = (text("name")?, text("outcome")?);
         let target = name.split('/').next().and_then(targets::by_name);
-        let Some(target) = target else { continue }; // one of Python's: tests/test_fuzz_cases.py
+        let Some(target) = target else { continue }; // a Python target: tests/test_fuzz_cases.py
         let input = std::fs::read(folder.join(name))?;
         let found = engine::outcome(target, &input);
         let (what, message) = found.parts();
@@ -29,7 +29,7 @@ fn kept_cases_have_their_outcome() -> Result<(), Failure> {
     Ok(())
 }
 
-/// Each target runs for a moment: seeds are sound, and nothing is found at once.
+/// Each target accepts its seeds, and a short run has no finding.
 #[test]
 fn every_target_runs() -> Result<(), Failure> {
     let findings = std::env::temp_dir().join(format!("jeton-fuzz-{}", std::process::id()));

@@ -17,7 +17,7 @@ use loom::thread;
 
 use atomic_cell::AtomicCell;
 
-/// A value that counts how often it is dropped, and in which loom sees each access.
+/// Value that counts its drops, and whose accesses loom tracks.
 struct Counted {
     uses: UnsafeCell<usize>,
     dropped: Arc<AtomicUsize>,
@@ -29,8 +29,7 @@ impl Counted {
     }
 
     fn use_it(&mut self) {
-        // SAFETY: `self` is borrowed exclusively; loom checks that no other thread accesses it, or did without being
-        // ordered before.
+        // SAFETY: `self` is borrowed exclusively; loom checks that no other access is concurrent.
         self.uses.with_mut(|uses| unsafe { *uses += 1 });
     }
 }
@@ -42,7 +41,7 @@ impl Drop for Counted {
     }
 }
 
-/// Threads that take it or make their own, use it, and put it back.
+/// Each thread takes the value, or makes one if the cell is empty, uses it, and puts it back.
 fn share(threads: usize, rounds: usize) {
     let (slot, dropped, made) =
         (Arc::new(AtomicCell::new()), Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));

@@ -1,4 +1,4 @@
-//! Counting compared with a plain dictionary: any text, pattern, number of threads and grouping, with spilled runs.
+//! Counts equal those of a hash map: for any text, pattern, number of threads and grouping, with spilled runs.
 
 #![allow(clippy::unwrap_used)]
 
@@ -11,7 +11,7 @@ use proptest::prelude::*;
 
 type Items = Vec<(Vec<u8>, u64)>;
 
-/// The plain version: one pretoken after the other, in a dictionary that keeps their order.
+/// Plain version: counts one pretoken after the other, in the order of first appearance.
 fn plainly(pattern: &str, documents: &[&str]) -> Items {
     let pretokenizer =
         if pattern == "regex" { Pretokenizer::regex(r"\w+|\W").ok() } else { Pretokenizer::named(pattern) };
@@ -50,7 +50,7 @@ fn fast(pattern: &str, groups: &[&[&str]], threads: usize) -> Counts {
     counter.finish(Vec::new(), 1, &MemoryLimit::unlimited(), &|| true).unwrap().0
 }
 
-/// Kinds of pretokens.
+/// Regexes of generated pretokens.
 const KINDS: [&str; 9] = [
     "[a-c]{1,3}",
     "[a-z]{12,18}",
@@ -63,7 +63,7 @@ const KINDS: [&str; 9] = [
     "x{30,300}",
 ];
 
-/// Pretokens of all lengths around those at which they are kept otherwise, and what moves boundaries.
+/// Generates pretokens of up to 15 bytes, which are their own keys, and longer ones; some move boundaries.
 fn word() -> impl Strategy<Value = String> {
     prop::sample::select(&KINDS[..]).prop_flat_map(|kind| prop::string::string_regex(kind).unwrap())
 }
@@ -143,11 +143,10 @@ proptest! {
     }
 }
 
-/// Boundaries out of step: the guess of the second thread is wrong, and its counts are undone.
+/// The boundary that a later thread guesses is wrong, so its counts are undone.
 #[test]
 fn what_a_wrong_guess_counted_is_taken_back() {
-    // One pretoken of a megabyte, then another: a thread that begins inside finds its boundaries at its end only; and
-    // digits in threes, whose boundaries depend on where they begin.
+    // Pretokens of a megabyte have no boundary inside. Boundaries of groups of three digits depend on the first digit.
     let texts = [
         format!("{} {}", "a".repeat(1 << 20), "b".repeat(1 << 20)),
         format!("x{}", "1234567".repeat(1 << 17)),

@@ -1,4 +1,4 @@
-//! Batched encoding gives the ids of the slow path: for random vocabularies, few of which resemble trained ones.
+//! Batched encoding yields the ids of the slow path for random vocabularies, most of which are unlike trained ones.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that cannot go on fails")]
 
@@ -12,7 +12,7 @@ use jeton_core::tokenizer::{Extras, Permission, Tokenizer};
 use jeton_core::vocab::{Kind, Vocab};
 use pretokenize_texts::{rounds, Random, FRAGMENTS};
 
-/// Alphabet of random vocabularies: characters of one to four bytes, and runs.
+/// Fragments of random vocabularies: characters of one to four bytes, and runs.
 const PARTS: [&str; 17] =
     ["a", "b", "ab", " ", "  ", "the", "é", "Ж", "中", "文字", "한", "字", "。", "국中", "😀", "'s", "\u{301}"];
 
@@ -22,7 +22,7 @@ struct Made {
     what: String,
 }
 
-/// Bytes, then tokens that join two earlier ones that are adjacent in some text.
+/// Generates a byte-level BPE model: bytes, and merges of tokens that are adjacent in a random text.
 fn make(random: &mut Random) -> Made {
     let all_bytes = random.below(4) > 0;
     let by_rank = random.below(2) == 0;
@@ -46,7 +46,7 @@ fn make(random: &mut Random) -> Made {
         merges.push((left as u32, right as u32, contents.len() as u32));
         contents.push(joined);
         if random.below(4) > 0 {
-            // as a trainer would: everywhere
+            // Merge all occurrences, as a trainer does.
             let new = contents.len() - 1;
             let mut i = 0;
             while i + 1 < symbols.len() {
@@ -59,7 +59,7 @@ fn make(random: &mut Random) -> Made {
         }
     }
     if by_rank {
-        // Entries that no merge reaches, and an order that no trainer has.
+        // Entries that no merge produces, in an order that training does not yield.
         for _ in 0..random.below(10) {
             let (i, j) = (random.below(contents.len()), random.below(contents.len()));
             let joined = [contents[i].clone(), contents[j].clone(), contents[i].clone()].concat();
@@ -99,7 +99,7 @@ fn make(random: &mut Random) -> Made {
     }
 }
 
-/// Tokens glued together, fragments, runs; sometimes cut within a character.
+/// Generates a text of concatenated tokens, fragments and runs, sometimes with invalid UTF-8.
 fn text(random: &mut Random, contents: &[Vec<u8>]) -> Vec<u8> {
     let mut text = Vec::new();
     for _ in 0..1 + random.below(40) {
@@ -117,8 +117,8 @@ fn text(random: &mut Random, contents: &[Vec<u8>]) -> Vec<u8> {
     text
 }
 
-/// Pieces, some of which are joined of two others, some user-defined, unused or bytes; by merges, by scores, or added
-/// up.
+/// Generates a model of pieces (by merges, by scores, or Unigram), most of them concatenated from two others, some
+/// user-defined, unused or bytes.
 fn make_words(random: &mut Random) -> Made {
     const LETTERS: [&str; 16] =
         ["▁", "a", ".", "b", "1", "c", "(", "é", "中", "文", "字", "▁▁", "▁a", "▁the", "x", "'"];
@@ -127,7 +127,7 @@ fn make_words(random: &mut Random) -> Made {
         LETTERS[..random.below(3) + 12].iter().map(|&c| (Kind::Token, c.into())).collect();
     let mut known: HashSet<String> = contents.iter().map(|(_, content)| content.clone()).collect();
     let mut merges = Vec::new();
-    let inside = random.below(6) == 0; // pieces may reach over the start of a word
+    let inside = random.below(6) == 0; // pieces may cross the start of a word
     for _ in 0..10 + random.below(80) {
         let (left, right) = (random.below(contents.len()), random.below(contents.len()));
         let joined = contents[left].1.clone() + &contents[right].1;
@@ -160,8 +160,8 @@ fn make_words(random: &mut Random) -> Made {
     }
     let unk = contents.len();
     contents.push((Kind::Special, "<unk>".into()));
-    // Few distinct scores, so that many segmentations have nearly equal scores; sometimes large ones, whose sums are
-    // restarted.
+    // Few distinct scores, so that many segmentations have nearly equal sums; sometimes large ones, so that sums are
+    // rebased.
     let [step, base] = [[1.0, 0.1, 0.01, 0.001][random.below(4)], [0.0, 0.0, 300.0, 5_000.0][random.below(4)]];
     let distinct = random.below(2) == 0;
     let score = |i: usize, random: &mut Random| match distinct {
@@ -189,7 +189,7 @@ fn make_words(random: &mut Random) -> Made {
     Made { tok, contents: contents.into_iter().map(|(_, content)| content.into_bytes()).collect(), what }
 }
 
-/// Words of pieces, and words that are none.
+/// Generates a text of words, some of which are pieces.
 fn words(random: &mut Random, contents: &[Vec<u8>]) -> Vec<u8> {
     let mut text = Vec::new();
     for _ in 0..1 + random.below(60) {
@@ -227,7 +227,7 @@ fn many_at_once_equal_one_after_the_other() {
     assert!(encoded > refused && refused > 0, "{encoded} encoded, {refused} refused");
 }
 
-/// All ways on all texts; how many were encoded, and how many refused.
+/// Compares all encoding functions on all texts; returns the numbers of encoded and of refused texts.
 fn compare(made: &Made, texts: &[Vec<u8>]) -> (usize, usize) {
     let Made { tok, contents, what } = made;
     let permit = tok.permit(&Permission::None).unwrap();
@@ -237,7 +237,7 @@ fn compare(made: &Made, texts: &[Vec<u8>]) -> (usize, usize) {
         let mut ids = Vec::new();
         let plain = tok.encode(text, &permit, &|| true, &mut Scratch::default(), &mut ids).map(|()| ids);
         for again in 0..3 {
-            // Without tables, then with tables and caches.
+            // First without tables, then with tables, then with filled caches.
             if again == 1 {
                 tok.prepare(usize::MAX, &mut || true).unwrap();
             }

@@ -12,7 +12,7 @@ use proptest::prelude::*;
 const JSON: &str = r#"{"version":"1.0","added_tokens":[{"id":3,"content":"<s>","special":true}],"normalizer":null,
 "model":{"type":"BPE","vocab":{"a":0,"b":1,"ab":2},"merges":[["a","b"]]},"decoder":{"type":"ByteLevel"}}"#;
 
-/// A file with some bytes changed, cut out or put in.
+/// Generates a file with some bytes changed, removed or inserted.
 fn damaged(file: &'static [u8]) -> impl Strategy<Value = Vec<u8>> {
     let change = (0..file.len(), 0usize..6, prop::collection::vec(any::<u8>(), 0..4));
     prop::collection::vec(change, 0..5).prop_map(move |changes| {
@@ -95,7 +95,7 @@ proptest! {
     }
 }
 
-/// Any number of threads and any cut: the ids of one thread.
+/// Any number of threads, with any split points, yields the ids of one thread.
 #[test]
 fn threads_do_not_change_ids() {
     let unspaced = "今天的天气真好我们去公园散步吧".repeat(30_000);

@@ -23,7 +23,7 @@ use storage::limited;
 
 type Pair = (u32, u32);
 
-/// All pairs with their counts, in order of first occurrence.
+/// Returns all pairs with their counts, in order of first occurrence.
 fn count_pairs(sequences: &[(Vec<u32>, u64)]) -> Vec<(Pair, u64)> {
     let mut order: Vec<(Pair, u64)> = Vec::new();
     let mut at: HashMap<Pair, usize> = HashMap::new();
@@ -54,7 +54,7 @@ fn merge_everywhere(sequence: &[u32], pair: Pair, new: u32) -> Vec<u32> {
     out
 }
 
-/// No token of more than five bytes, and none that ends in c.
+/// Rule that forbids tokens of more than five bytes, and tokens that end in `c`.
 struct Short;
 
 impl Rule for Short {
@@ -100,7 +100,7 @@ fn naive(
     merges
 }
 
-/// The tokens of some merges.
+/// Vocabulary of some merges, from which learning continues.
 struct Half {
     merges: Vec<Pair>,
     strings: Vec<Vec<u8>>,
@@ -162,7 +162,7 @@ proptest! {
         min_frequency in 1u64..4,
         is_short in any::<bool>(),
         threads in 1usize..4,
-        shared_places in prop::sample::select(vec![4, 1000, 1000, 1000]), // handing over is slow
+        shared_places in prop::sample::select(vec![4, 1000, 1000, 1000]), // 4 is slow: threads share nearly all work
         floor_divisor in prop::sample::select(vec![1, 100, u64::MAX]),
         is_tight in any::<bool>(),
     ) {
@@ -180,7 +180,7 @@ proptest! {
         let expected = naive(&distinct, tie_break, 60, min_frequency, rule);
         prop_assert_eq!(&got, &expected);
 
-        // Learning that resumes after any number of merges of an earlier run learns the same.
+        // Learning that resumes after some merges of an earlier run learns the same merges.
         for done in [1, merges.len() / 2, merges.len()] {
             let done = &merges[..done.min(merges.len())];
             let again = learn(&counts, &symbols, &LearnOptions { done, ..options }, &mut |_| true).unwrap();
@@ -205,7 +205,7 @@ proptest! {
         let bpe = Bpe::from_merges(&vocab, alphabet, list.clone(), false).unwrap();
         let mut scratch = Scratch::default();
         for (word, _) in &distinct {
-            let long = word.repeat(30); // past the limit where the heap takes over
+            let long = word.repeat(30); // long enough for the priority queue
             for text in [word.as_slice(), long.as_slice()] {
                 let mut ids = Vec::new();
                 bpe.encode(&vocab, text, &|| true, &mut scratch, &mut Out::ids(&mut ids)).unwrap();

@@ -21,7 +21,7 @@ fn encode(model: &Model, vocab: &Vocab, text: &str) -> (Vec<u32>, Vec<usize>) {
     (ids, ends)
 }
 
-/// Pieces: `<unk>` is 0, then the words with their kinds and scores.
+/// Makes a vocabulary of pieces: `<unk>` with id 0, then the words with their kinds and scores.
 fn pieces(words: &[(String, u8, u8)]) -> (Vocab, Vec<f64>) {
     let mut entries = vec![(0, Kind::Special, "<unk>".to_string())];
     let mut scores = vec![0.0];
@@ -70,7 +70,7 @@ fn plain_pieces(vocab: &Vocab, scores: &[f64], text: &str) -> Vec<(usize, usize,
     symbols.iter().map(id).collect()
 }
 
-/// Neighboring unknown characters as one.
+/// Fuses adjacent unknown tokens.
 fn fused(tokens: Vec<(usize, usize, u32)>) -> (Vec<u32>, Vec<usize>) {
     let (mut ids, mut ends) = (Vec::new(), Vec::new());
     for (_, end, id) in tokens {
@@ -84,7 +84,7 @@ fn fused(tokens: Vec<(usize, usize, u32)>) -> (Vec<u32>, Vec<usize>) {
     (ids, ends)
 }
 
-/// The best sum over all segmentations.
+/// Returns the highest sum of scores over all segmentations.
 fn brute_force(vocab: &Vocab, scores: &[f64], unk: f64, text: &str, at: usize) -> f64 {
     if at == text.len() {
         return 0.0;
@@ -196,7 +196,7 @@ proptest! {
         prop_assert_eq!(encode(&model, &vocab, &text).0, plain);
     }
 
-    /// No vocabulary, however odd, and no bytes make a model panic.
+    /// No model panics, for any vocabulary and any bytes.
     #[test]
     fn nothing_panics(
         contents in proptest::collection::hash_map(0..40u32, (1..7u8, proptest::collection::vec(any::<u8>(), 1..4)), 1..20),
@@ -250,7 +250,7 @@ fn without_dropout_sampling_is_encoding_and_with_all_of_it_nothing_merges() {
 #[test]
 fn samples_come_as_often_as_their_probability() {
     let (vocab, _) = pieces(&["a", "b", "ab"].map(|w| (w.to_string(), 0, 0)));
-    // "ab" has 2^-1, "a"+"b" 2^-2: 2 to 1.
+    // The probability of "ab" is 2^-1, that of "a"+"b" 2^-2: a ratio of 2 to 1.
     let ln2 = std::f64::consts::LN_2;
     let scores = [0.0, -ln2, -ln2, -ln2];
     let options = r#"{"type":"Unigram","unk":0,"precision":"f64"}"#;
@@ -295,7 +295,7 @@ fn a_quarter_million_pieces_load_fast() {
         Model::from_json(r#"{"type":"Unigram","unk":null,"precision":"f32"}"#, &vocab, vec![], &scores).unwrap();
     let took = start.elapsed();
     println!("250,000 pieces: {took:?}");
-    assert!(took.as_secs() < 3, "{took:?}"); // far above the usual time, for busy machines
+    assert!(took.as_secs() < 3, "{took:?}"); // far above the usual time, for machines under load
     assert_eq!(encode(&model, &vocab, &rows[77].2).0, [77]);
 }
 
@@ -321,8 +321,8 @@ fn special_tokens_never_come_out_of_merges() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
-    /// Before the table of pairs is there merges are found by the bytes of two neighbors, also where ranks do not grow
-    /// along merges.
+    /// Before the pair table is built, merges are looked up by the bytes of both symbols. A token may have a lower rank
+    /// than its parts.
     #[test]
     fn ranks_by_contents_and_by_pairs_are_one(
         words in prop::collection::vec("[abc]{2,6}", 1..60),
@@ -337,7 +337,7 @@ proptest! {
         let by_contents: Vec<_> = texts.iter().map(|text| encode(&model, &vocab, text)).collect();
         let Model::Bpe(bpe) = &model else { unreachable!() };
         for (text, found) in texts.iter().zip(&by_contents) {
-            bpe.explain(&vocab, text.as_bytes(), &|| true).unwrap(); // makes the pairs
+            bpe.explain(&vocab, text.as_bytes(), &|| true).unwrap(); // builds the pair table
             prop_assert_eq!(&encode(&model, &vocab, text), found, "{}", text);
         }
     }

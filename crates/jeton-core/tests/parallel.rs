@@ -26,7 +26,7 @@ fn in_parts(pretokenizer: &Pretokenizer, texts: &[&str], parts: usize) -> Vec<Pl
     found.unwrap().concat()
 }
 
-/// Texts of few different atoms, so that long runs hide the true boundaries from a guess.
+/// Generates texts of few distinct fragments: in long runs, guessed boundaries are often wrong.
 fn texts() -> impl Strategy<Value = Vec<String>> {
     let atoms = [
         "a", "B", " ", "  ", "\n", "\r\n", "1", "12", "天", "é", "\u{301}", "!", "'s", "/", "\u{85}", "\u{3000}", "ſ",

@@ -69,7 +69,7 @@ const PATTERNS: &[&str] = &[
     r"a(?#comment)b|(?x: a # b
         )c",
     r"a(?i)B|(?u)c(?-i)D",
-    // places
+    // assertions
     r"^\s+|\s+$|\S+",
     r"(?m)^\S+|\S+$|^\s*$",
     r"\A\p{L}+|\p{N}+\z|.",
@@ -94,7 +94,7 @@ const PATTERNS: &[&str] = &[
     r"(((((a)))))|((b)(c))?d|()e",
     r"\p{L}+(?:['’]\p{L}+)*|\p{N}+(?:[.,]\p{N}+)*|\s+|.",
     r"(?:https?://|www\.)\S+|\w+|\s+|[^\w\s]+",
-    // what reads on to an end that may not come
+    // repeats up to a terminator that may be missing
     r"[^\n]*\n",
     r"\S*\s|[^.]*\.",
     r"(?:a*?)*?b",
@@ -117,7 +117,7 @@ fn regexes_equal_the_oracle_on_random_texts() {
     }
 }
 
-/// A named pattern under another spelling runs through the matcher, and cuts as the scanner does.
+/// A named pattern in another spelling runs on the matcher, and splits as the scanner does.
 #[test]
 fn regexes_equal_the_scanners() {
     let mut random = Random(11);
@@ -133,11 +133,11 @@ fn regexes_equal_the_scanners() {
     }
 }
 
-/// Patterns of random constructs, in combinations that no list contains.
+/// Random patterns, for combinations of constructs that [`PATTERNS`] lacks.
 ///
-/// Left out are two constructs in which fancy-regex 0.20 differs from Perl, Oniguruma, Python's `regex` and us: a lazy
+/// Left out: two constructs in which fancy-regex 0.20 differs from Perl, Oniguruma, Python's `regex` and Jeton: a lazy
 /// repetition within a repetition (`((.)+?)*` on `AA`), and a repetition of an expression that can be empty (`(\b|.)+`).
-/// Of 26,096 random patterns with them it differed on 98, and `regex` agreed with us on all 98.
+/// Of 26,096 random patterns with them it differed on 98, and `regex` agreed with Jeton on all 98.
 #[test]
 fn random_patterns_equal_the_oracle() {
     let mut random = Random(13);
@@ -157,12 +157,14 @@ fn random_patterns_equal_the_oracle() {
     assert!(compared * 2 > rounds(2_000), "only {compared} patterns were understood by both");
 }
 
-/// A pattern, and whether it is one of those: it can match the empty text, or holds a lazy repeat.
+/// Generates a pattern; returns true with it if it must not be repeated: it can match the empty text, or has a lazy
+/// repetition.
 fn random_pattern(random: &mut Random, depth: usize) -> (String, bool) {
     const ATOMS: [&str; 11] = ["a", "b", r"\s", "[ab]", "[^a]", ".", r"\p{L}", "(?i:a)", "^", "$", r"\b"];
     const REPEATS: [&str; 11] = ["", "", "*", "+", "?", "*+", "++", "?+", "{2}", "{1,2}", "{,2}"];
     const LAZY: [&str; 4] = ["*?", "+?", "??", "{1,}?"];
-    // Each part matches at least one character, unless `once`; one such part keeps the whole from being empty.
+    // Each part matches at least one character, unless `once`. With such a part, the pattern does not match the empty
+    // text.
     let (mut pattern, mut is_lazy, mut is_solid, mut has_empty_branch) = (String::new(), false, false, false);
     for _ in 0..1 + random.below(3) {
         let (inner, once) = if depth == 0 {
@@ -225,7 +227,7 @@ fn a_start_keeps_what_precedes_it_in_view() {
             let text = random.text(12);
             let spans = spans_from(&pretokenizer, &text, 0);
             for (index, span) in spans.iter().enumerate() {
-                // A gap is shorter when it begins later; a match begins where it did.
+                // From the start of any span, the spans are the same.
                 assert_eq!(spans_from(&pretokenizer, &text, span.start), &spans[index..], "{pattern} on {text:?}");
                 if pretokenizer.is_memoryless() {
                     let rest = spans_from(&pretokenizer, &text[span.start..], 0);
@@ -263,7 +265,7 @@ fn soup_is_refused_or_understood() {
     assert!(both * 100 > taken * 95, "only we take {} of {taken}", taken - both);
 }
 
-/// Names of each in error messages.
+/// Errors name each unsupported construct.
 #[test]
 fn what_is_not_carried_is_refused_by_name() {
     for (pattern, name) in [
@@ -320,7 +322,7 @@ fn what_is_not_carried_is_refused_by_name() {
     assert!(Pretokenizer::regex(&wide).is_ok());
 }
 
-/// Every text ends, in an answer or in an error that says why, and soon.
+/// Matching ends soon for every text, with a result or with an error that names the budget.
 #[test]
 fn the_budget_ends_what_backtracks() {
     let size = if cfg!(debug_assertions) { 20_000 } else { 200_000 };
@@ -330,7 +332,7 @@ fn the_budget_ends_what_backtracks() {
         (r"a{9000,}b|a", &a, false),
         (r"a(?=.*$)|a", &a, false),
         (r"(?s)(?!.*\n)a|.", &lines, false),
-        // a failure that is remembered makes these linear
+        // linear by the failure cache
         (r"(?:a*)*b", &a, true),
         (r"(?:a|a)*b|a", &a, true),
         (r"(?:a+)+$b|.", &a, true),
@@ -365,7 +367,8 @@ fn the_budget_ends_what_backtracks() {
     }
 }
 
-/// Everyday patterns on a text where each start reads on to the end: the oracle's automata take it, and so do we.
+/// Common patterns on texts in which a match attempt from each start reads to the end: the failure cache makes them
+/// linear.
 #[test]
 fn what_fails_is_not_tried_again() {
     let size = if cfg!(debug_assertions) { 20_000 } else { 1_000_000 };
@@ -395,14 +398,14 @@ fn what_fails_is_not_tried_again() {
     }
 }
 
-/// A group that repeats a hundred million times would fill the memory with its alternatives.
+/// The backtracking stack is bounded: a group that repeats millions of times would fill the memory.
 #[test]
 fn open_alternatives_are_bounded() {
     let pretokenizer = Pretokenizer::regex(r"(?:ab?)+").unwrap();
     let text = "a".repeat(5_000_000);
     let error = pretokenizer.spans(&text).collect::<Result<Vec<_>, _>>().expect_err("too many alternatives");
     assert!(error.to_string().contains("alternatives"), "{error}");
-    // After an error there is nothing more.
+    // The iterator ends after an error.
     let mut spans = pretokenizer.spans(&text);
     assert!(spans.next().unwrap().is_err() && spans.next().is_none());
 }

@@ -13,7 +13,7 @@ use proptest::prelude::*;
 
 const FAMILIES: [&str; 6] = ["gpt2", "gpt4", "cl100k", "llama3", "qwen2", "o200k"];
 
-/// Texts whose cut is known, from worked examples and from the published pattern read by hand.
+/// Texts with known pretokens, from worked examples and by hand from the published patterns.
 const KNOWN: &[(&str, &str, &[&str])] = &[
     ("cl100k", "Byte Pair Encoding", &["Byte", " Pair", " Encoding"]),
     ("cl100k", "hello123!!!? (안녕하세요!) 😉", &["hello", "123", "!!!?", " (", "안녕하세요", "!)", " 😉"]),
@@ -59,7 +59,7 @@ fn scanners_equal_their_regexes_on_random_texts() {
 
 const LEVELS: [SimdLevel; 3] = [SimdLevel::Portable, SimdLevel::Avx2, SimdLevel::Avx512];
 
-/// Many bytes a step and one pretoken a step give the same starts.
+/// The bit-parallel splitter and the scanner yield the same starts, at each level of vector instructions.
 fn check_levels(name: &str, scanner: &Pretokenizer, text: &str) {
     let expected: Vec<usize> = spans_from(scanner, text, 0).iter().map(|span| span.start).collect();
     for level in LEVELS {
@@ -96,7 +96,7 @@ fn many_bytes_a_step_equal_one_pretoken_a_step() {
     }
 }
 
-/// Every place in a block, and around the end of a window, for everything that looks beyond its own byte.
+/// Constructs that depend on neighboring bytes, at each offset in a block and around the end of a window.
 #[test]
 fn no_place_in_a_block_or_window_is_special() {
     let scanners = FAMILIES.map(|name| Pretokenizer::named(name).unwrap());
@@ -160,7 +160,7 @@ proptest! {
     }
 }
 
-/// Every character alone and between two letters, for the families whose character classes differ.
+/// Each code point alone and between two letters, for the families whose character classes differ.
 #[test]
 fn every_character_is_classed_as_the_regex_does() {
     let step = if cfg!(debug_assertions) { 97 } else { 1 };
@@ -216,7 +216,7 @@ fn a_text_may_be_cut_at_any_boundary() {
     }
 }
 
-/// A megabyte of what makes regexes slow takes milliseconds; the bound is loose, for a quadratic one takes minutes.
+/// A megabyte of worst cases for regexes takes milliseconds. The limit is loose: quadratic time would be minutes.
 #[test]
 fn worst_cases_are_linear() {
     let size = 1_000_000;

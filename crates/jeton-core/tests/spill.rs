@@ -59,7 +59,7 @@ fn what_cannot_be_allocated_is_an_error_and_what_was_there_stays() {
     }
 }
 
-/// Says it has more values than it has.
+/// Iterator whose `size_hint` is half of its length.
 struct Liar(usize);
 
 impl Iterator for Liar {

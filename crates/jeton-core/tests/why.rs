@@ -8,7 +8,7 @@ use jeton_core::model::{Model, Out, Scratch, Specials};
 use jeton_core::vocab::{Kind, Vocab};
 use proptest::prelude::*;
 
-/// `<unk>` is 0, then the words; duplicates are left out.
+/// Makes a vocabulary: `<unk>` with id 0, then the words without duplicates.
 fn pieces(words: &[(String, u8)]) -> (Vocab, Vec<f64>) {
     let mut entries = vec![(0, Kind::Special, "<unk>".to_string())];
     let mut scores = vec![0.0];
@@ -33,7 +33,7 @@ fn encode(model: &Model, vocab: &Vocab, text: &str) -> Vec<u32> {
     ids
 }
 
-/// The symbols after all merges: each at its first place from the left.
+/// Applies all merges of an explanation, each at its leftmost position.
 fn replayed(story: &Story) -> Vec<u32> {
     let mut symbols = story.symbols.clone();
     for step in &story.steps {
@@ -43,7 +43,7 @@ fn replayed(story: &Story) -> Vec<u32> {
     symbols
 }
 
-/// Neighboring unknown characters as one.
+/// Fuses adjacent unknown tokens.
 fn fused(mut ids: Vec<u32>) -> Vec<u32> {
     ids.dedup_by(|next, before| (*next, *before) == (0, 0));
     ids
@@ -75,7 +75,7 @@ proptest! {
                 }
             }
         }
-        // An unknown character comes after the pieces that begin with it.
+        // The unknown character is listed after the pieces that begin at it.
         all.sort_by_key(|&(start, end, id)| (start, id.is_none(), end));
         let edge = |piece: &PieceMatch| (piece.start, piece.end, piece.id);
         prop_assert_eq!(ways.pieces.iter().map(edge).collect::<Vec<_>>(), all);
@@ -147,7 +147,7 @@ fn entries_are_explained_by_their_own_bytes() {
     let (vocab, scores) =
         pieces(&[("a".into(), 1), ("b".into(), 1), ("ab".into(), 2), ("abab".into(), 3), ("bb ".into(), 4)]);
     let pieces_model = Model::from_json(r#"{"type":"Pieces","unk":0}"#, &vocab, vec![], &scores).unwrap();
-    // A piece of a character that is no piece does not simply merge.
+    // A piece with a character that is no piece has no merges.
     assert!(pieces_model.explain_entry(&vocab, 4, &|| true).unwrap().is_none());
     let (vocab, scores) = pieces(&[("a".into(), 1), ("b".into(), 1), ("ab".into(), 2), ("abab".into(), 3)]);
     let pieces_model = Model::from_json(r#"{"type":"Pieces","unk":0}"#, &vocab, vec![], &scores).unwrap();

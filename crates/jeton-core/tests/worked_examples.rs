@@ -1,4 +1,4 @@
-//! The worked examples, from the file that the Python tests read, too.
+//! The worked examples of `testdata`, which the Python tests read, too.
 
 #![allow(clippy::unwrap_used)]
 
@@ -24,7 +24,7 @@ fn tie_break(name: &str) -> TieBreak {
     }
 }
 
-/// Input of a case: its counts, level and end-of-word mark.
+/// Returns the input of a case: its counts, level and end-of-word mark.
 fn corpus(case: &Table) -> (Counts, Level, EndOfWord, &str) {
     let mut counts = Counts::default();
     if case["level"].as_str() == Some("byte") {

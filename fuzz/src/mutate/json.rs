@@ -1,12 +1,12 @@
-//! JSON values replaced, doubled, moved and nested.
+//! Mutations of JSON values: replace, duplicate, move, nest.
 //!
-//! Source of the odd values: what readers of numbers, ids and texts have stumbled over (see `testdata/hostile`).
+//! Source of the odd values: numbers, ids and texts that readers have handled wrongly (see `testdata/hostile`).
 
 use serde_json::{json, Value};
 
 use crate::rng::Rng;
 
-/// The JSON pointer of every value in a document, with at most 40 members of one value.
+/// Returns the JSON pointers of all values in a document, at most 40 members of each.
 pub fn nodes(value: &Value) -> Vec<String> {
     fn visit(value: &Value, path: &str, out: &mut Vec<String>) {
         out.push(path.to_owned());
@@ -29,7 +29,7 @@ pub fn nodes(value: &Value) -> Vec<String> {
     out
 }
 
-/// Copies with one change; `None` if it is no JSON.
+/// Returns a copy with one change; `None` if the input is not JSON.
 pub fn mutate(input: &[u8], words: &[&str], rng: &mut Rng) -> Option<Vec<u8>> {
     let mut value: Value = serde_json::from_slice(input).ok()?;
     let paths = nodes(&value);
@@ -69,7 +69,7 @@ pub fn mutate(input: &[u8], words: &[&str], rng: &mut Rng) -> Option<Vec<u8>> {
         (6, Value::String(text)) => *text = text.repeat(rng.length(300)),
         (7, Value::Object(members)) if !members.is_empty() => return doubled_key(&value, &path, rng),
         (8, _) if rng.once_in(10) => {
-            // deep nesting, with a copy at the bottom; past serde_json's limit it can only be written as text
+            // Deep nesting around a copy. Written as text, because serde_json limits the depth.
             let depth = rng.pick(&[2, 100, 127, 128, 200, 20_000]);
             let inner = node.to_string();
             let text = value.to_string();
@@ -84,7 +84,7 @@ pub fn mutate(input: &[u8], words: &[&str], rng: &mut Rng) -> Option<Vec<u8>> {
     serde_json::to_vec(&value).ok()
 }
 
-/// The document with one key of the object at `path` given twice.
+/// Returns the document with a duplicate key in the object at `path`.
 fn doubled_key(value: &Value, path: &str, rng: &mut Rng) -> Option<Vec<u8>> {
     let members = value.pointer(path)?.as_object()?;
     let (key, member) = members.iter().nth(rng.below(members.len()))?;

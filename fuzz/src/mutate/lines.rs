@@ -1,8 +1,8 @@
-//! Lines left out, doubled, swapped, and their fields changed.
+//! Mutations of lines: remove, duplicate, swap, change a field.
 
 use crate::rng::Rng;
 
-/// A copy with one change.
+/// Returns a copy with one change.
 pub fn mutate(input: &[u8], other: &[u8], words: &[&str], rng: &mut Rng) -> Vec<u8> {
     let mut lines: Vec<Vec<u8>> = input.split(|&byte| byte == b'\n').map(<[u8]>::to_vec).collect();
     let (at, to) = (rng.below(lines.len()), rng.below(lines.len()));

@@ -1,4 +1,4 @@
-//! Random changes of inputs, some aware of the format: bytes, lines, JSON, protobuf.
+//! Random mutations of inputs: of bytes, and of lines, JSON and protobuf by their structure.
 
 mod bytes;
 mod json;
@@ -12,7 +12,7 @@ use crate::rng::Rng;
 /// Format of an input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shape {
-    /// Nothing in particular.
+    /// Bytes without structure.
     Bytes,
     /// Lines of text.
     Lines,
@@ -22,10 +22,10 @@ pub enum Shape {
     Proto,
 }
 
-/// Longer inputs are cut: the loop is worth more runs than large files.
+/// Maximum length of an input, to which longer ones are truncated: many runs find more than large files.
 pub const MOST_BYTES: usize = 1 << 16;
 
-/// A changed copy of `input`; `others` are the inputs to splice with, `words` the words of the format.
+/// Returns a mutant of `input`; `others` are inputs to splice with, `words` the dictionary of the format.
 pub fn mutate(input: &[u8], others: &[Vec<u8>], shape: Shape, words: &[&str], rng: &mut Rng) -> Vec<u8> {
     let mut bytes = input.to_vec();
     let by_shape = !rng.once_in(4);

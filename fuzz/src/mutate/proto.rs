@@ -1,10 +1,10 @@
-//! Protobuf messages taken apart into fields, changed, and put together again.
+//! Mutations of protobuf messages: decode the fields, change some, encode them again.
 //!
 //! Source: the wire format, protobuf.dev/programming-guides/encoding.
 
 use crate::rng::Rng;
 
-/// A field as it stands on the wire.
+/// Value of a field, by wire type.
 #[derive(Debug, Clone)]
 enum Payload {
     Varint(u64),
@@ -15,7 +15,7 @@ enum Payload {
 
 type Field = (u64, Payload);
 
-/// Copies with one change; `None` if it is no message.
+/// Returns a copy with one change; `None` if the input is not a message.
 pub fn mutate(input: &[u8], rng: &mut Rng) -> Option<Vec<u8>> {
     let mut fields = read(input)?;
     if fields.is_empty() {
@@ -37,10 +37,10 @@ pub fn mutate(input: &[u8], rng: &mut Rng) -> Option<Vec<u8>> {
         write(*number, payload, &mut bytes);
     }
     if rng.once_in(20) {
-        bytes.extend([(1 << 3) | 2, 0xff, 0xff, 0xff, 0xff, 0x0f]); // a length past the end
+        bytes.extend([(1 << 3) | 2, 0xff, 0xff, 0xff, 0xff, 0x0f]); // a length beyond the end
     }
     if rng.once_in(40) {
-        bytes.extend(vec![(1 << 3) | 3; 10_000]); // groups in groups
+        bytes.extend(vec![(1 << 3) | 3; 10_000]); // nested groups
     }
     Some(bytes)
 }

@@ -220,7 +220,7 @@ fn vocabulary(rng: &mut Rng, making: &mut Making, model_type: &str, byte_level: 
             (0..rng.between(2, 10)).map(|_| rng.pick(cases::SNIPPETS)).chain(["a", "b", "\u{2581}", " "]).collect();
         text.chars().collect()
     };
-    // (id, content without prefix, ends a word, begins with the prefix)
+    // (id, content without prefix, has the end-of-word mark, has the prefix)
     let mut units: Vec<(u32, Vec<u8>, bool, bool)> = Vec::new();
     if byte_level {
         units.extend((0..=255u8).map(|byte| (u32::from(byte), vec![byte], false, false)));

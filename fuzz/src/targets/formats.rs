@@ -163,7 +163,7 @@ fn ranks(input: &[u8]) -> Outcome {
         Ok(tokens) => tokens,
     };
     if tokens.iter().any(|token| token.0 > HIGH) {
-        return Outcome::Fine("a high id".into()); // takes tens of milliseconds, which are better spent on more inputs
+        return Outcome::Fine("a high id".into()); // would take tens of milliseconds for its table
     }
     match Vocab::new(tokens.iter()) {
         Err(error) => refused(&error, false),
@@ -283,7 +283,7 @@ mod more {
         [&[(number << 3) | 2, fields.len() as u8][..], fields].concat()
     }
 
-    /// A small model: `model_type`, byte pieces or none.
+    /// Makes a small model of a `model_type`, with or without byte pieces.
     fn model(model_type: u8, with_bytes: bool) -> Vec<u8> {
         let mut file = [piece("<unk>", 0.0, 2), piece("<s>", 0.0, 3), piece("</s>", 0.0, 3)].concat();
         if with_bytes {

@@ -57,12 +57,12 @@ pub fn targets() -> Vec<&'static Target> {
     formats::TARGETS.iter().chain(parts::TARGETS).chain(pipeline::TARGETS).collect()
 }
 
-/// The target with this name.
+/// Returns the target with a name.
 pub fn by_name(name: &str) -> Option<&'static Target> {
     targets().into_iter().find(|target| target.name == name)
 }
 
-/// Maximum length of a message; longer ones repeat the input.
+/// Maximum length of a message: longer ones quote too much of the input.
 const LONGEST_MESSAGE: usize = 4000;
 
 /// Checks a refusal; `with_place`: it must be a format error with a location.

@@ -114,7 +114,7 @@ fn one_text(
         return Err("slow: spans".into());
     }
     let count = tok.count(text, &permit, 2, &mut || true);
-    drop(tok.prepare(usize::MAX, &mut || true)); // what comes now has tables
+    drop(tok.prepare(usize::MAX, &mut || true)); // from here on with tables
     let long = tok.encode_long(text, &permit, 2, &mut || true);
     let ids = match encoded {
         Err(error) => {
@@ -156,7 +156,7 @@ fn one_text(
             return Err("explain gives other ids".into());
         }
         if text.len() < 300 {
-            sampling(tok, text, permission)?; // n best: up to a millisecond a character where scores tie
+            sampling(tok, text, permission)?; // n best takes up to a millisecond a character if scores are equal
         }
         framing(tok, text, &spans)?;
     }
@@ -263,7 +263,7 @@ fn sampling(tok: &Tokenizer, text: &[u8], permission: &Permission) -> Check {
         if best.len() > 4 || disordered {
             return Err(format!("n best: {best:?}"));
         }
-        let _ = unlike; // equal scores, and single precision, may order the best otherwise
+        let _ = unlike; // not an error: equal scores and rounding to f32 may change the order
     }
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! Texts that find differences between splitters, and the slow path of running a regex over a text.
 //!
-//! Random fragments glued together find more than random characters: every fragment is one that some pattern treats
-//! specially, so that their neighborhoods are what varies.
+//! Concatenated random fragments find more defects than random characters: some pattern handles each of them specially,
+//! and their combinations vary.
 
 use jeton_core::pretokenize::{Pretokenizer, Span};
 
@@ -18,7 +18,7 @@ pub const FRAGMENTS: &[&str] = &[
     " the", " The", " 12", " !", "can't", "CAN'T", "x\u{301}", "X\u{301}", "foo_bar", "fooBar", "FOOBar", "hello world",
 ];
 
-/// A small generator with a fixed seed: splitmix64, Steele, Lea and Flood 2014.
+/// Pseudorandom generator with a fixed seed: SplitMix64 (Steele, Lea and Flood 2014).
 pub struct Random(pub u64);
 
 impl Random {
@@ -30,7 +30,7 @@ impl Random {
         ((z ^ (z >> 31)) % n as u64) as usize
     }
 
-    /// One to `most` fragments; every third text draws from a few of them only, which makes runs.
+    /// Generates a text of 1 to `most` fragments; a third of the texts have few distinct ones, and therefore runs.
     pub fn text(&mut self, most: usize) -> String {
         let count = 1 + self.below(most);
         let few: Vec<usize> = (0..1 + self.below(4)).map(|_| self.below(FRAGMENTS.len())).collect();
@@ -41,14 +41,14 @@ impl Random {
     }
 }
 
-/// Number of random texts of each comparison: enough to notice a break, fewer where the oracle runs unoptimized, more
-/// where `JETON_TEST_ROUNDS` says so.
+/// Returns the number of random texts of a comparison: fewer in debug builds, where the oracle is slow;
+/// `JETON_TEST_ROUNDS` sets another.
 pub fn rounds(usual: usize) -> usize {
     let usual = if cfg!(debug_assertions) { usual / 8 } else { usual };
     std::env::var("JETON_TEST_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(usual)
 }
 
-/// The spans, checked to tile the text from `start` on and to hold at least one byte each.
+/// Returns the spans; asserts that they tile the text from `start` on, and that none is empty.
 pub fn spans_from(pretokenizer: &Pretokenizer, text: &str, start: usize) -> Vec<Span> {
     let spans: Vec<Span> = pretokenizer.spans_from(text, start).map(|span| span.expect("within the budget")).collect();
     let mut at = start;
@@ -83,7 +83,7 @@ pub fn oracle(regex: &fancy_regex::Regex, text: &str) -> Vec<Span> {
     spans
 }
 
-/// The pieces as text, for messages.
+/// Returns the text of each span, for messages.
 pub fn pieces<'t>(text: &'t str, spans: &[Span]) -> Vec<&'t str> {
     spans.iter().map(|span| &text[span.start..span.end]).collect()
 }

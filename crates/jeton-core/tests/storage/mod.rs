@@ -7,7 +7,7 @@ use std::sync::Arc;
 use jeton_core::error::{Error, Result};
 use jeton_core::util::spill::{Mapping, MemoryLimit, Resident, Storage};
 
-/// A simulated disk with a capacity in bytes, and the number of created files.
+/// Simulated disk with a maximum file size in bytes, and the number of created files.
 #[derive(Debug)]
 struct Disk {
     largest: usize,
@@ -46,8 +46,8 @@ impl Storage for Disk {
     fn trim(&self) {}
 }
 
-// SAFETY: the bytes are part of `words`, which is never resized, from a page on: there are 64 words of 64 bytes more
-// than `bytes` take, so a page is skipped at most. They were written by `vec!`, and nothing else uses them.
+// SAFETY: the bytes are a range of `words`, which is never resized, from a page boundary on: `words` has over 4 KiB
+// more than `bytes`, so the range ends within it. `vec!` has initialized them, and nothing else accesses them.
 unsafe impl Mapping for StorageBlock {
     fn start(&self) -> NonNull<u8> {
         NonNull::new(std::ptr::with_exposed_provenance_mut(self.start)).unwrap()
@@ -69,7 +69,7 @@ unsafe impl Mapping for StorageBlock {
     }
 }
 
-/// A limit of memory on a disk with room for files of `largest` bytes, and the number of files that are made.
+/// Returns a memory limit that spills to files of at most `largest` bytes, and the number of created files.
 pub fn limited(limit: usize, largest: usize) -> (MemoryLimit, Arc<AtomicUsize>) {
     let files = Arc::new(AtomicUsize::new(0));
     (MemoryLimit::new(limit, Box::new(Disk { largest, files: files.clone() })), files)
