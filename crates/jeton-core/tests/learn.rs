@@ -162,7 +162,7 @@ proptest! {
         min_frequency in 1u64..4,
         is_short in any::<bool>(),
         threads in 1usize..4,
-        shared_places in prop::sample::select(vec![4, 1000, 1000, 1000]), // 4 is slow: threads share nearly all work
+        shared_places in prop::sample::select(vec![4, 1000, 1000, 1000]), // with 4, threads share nearly all merges, which is slow
         floor_divisor in prop::sample::select(vec![1, 100, u64::MAX]),
         is_tight in any::<bool>(),
     ) {

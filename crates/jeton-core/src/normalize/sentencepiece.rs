@@ -257,3 +257,41 @@ impl SentencePiece {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+    use crate::aligned_text::AlignedText;
+    use crate::normalize::Normalizer;
+
+    /// The branchless loop runs only without alignment.
+    #[test]
+    fn texts_are_equal_with_and_without_alignment() {
+        let mut state = 7u64;
+        let mut draw = |below: usize| {
+            state = state.wrapping_mul(0x5851_F42D_4C95_7F2D).wrapping_add(1);
+            (state >> 33) as usize % below
+        };
+        let user_defined: [&[u8]; 1] = [b"x  y"];
+        for kind in 0..4 {
+            let part = format!(
+                r#"{{"type":"SentencePiece","precompiled_charsmap":null,"add_dummy_prefix":true,
+                "remove_extra_whitespaces":{},"escape_whitespaces":true,"treat_whitespace_as_suffix":false}}"#,
+                kind & 1 != 0
+            );
+            let normalizer = Normalizer::from_json(&part, &user_defined[..kind / 2]).unwrap();
+            for _ in 0..100 {
+                let characters = ['a', ' ', ' ', 'x', 'y', 'é', '中', '😉'];
+                let num_kinds = 1 + draw(characters.len());
+                let text: String = (0..draw(300)).map(|_| characters[draw(num_kinds)]).collect();
+                let [with, without] = [true, false].map(|is_traced| {
+                    let mut aligned = AlignedText::new(&text, is_traced).unwrap();
+                    normalizer.apply(&mut aligned, &|| true).unwrap();
+                    aligned.text().to_owned()
+                });
+                assert_eq!(with, without, "{text:?}");
+            }
+        }
+    }
+}
