@@ -40,7 +40,7 @@ _PUBLIC = {
         "UnsupportedFeatureError",
     ),
     "explanation": ("Explanation",),
-    "formats": ("default", "load"),
+    "formats": ("NamedTokenizer", "default", "load", "names"),
     "progress": ("ProgressEvent",),
     "tokenizer": ("Tokenizer",),
     "training": ("Counts", "Limits", "Replay", "Rules", "Superwords", "count_pretokens", "replay", "train"),

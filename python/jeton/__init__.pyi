@@ -41,7 +41,12 @@ from .errors import (
     UnsupportedFeatureError as UnsupportedFeatureError,
 )
 from .explanation import Explanation as Explanation
-from .formats import default as default, load as load
+from .formats import (
+    NamedTokenizer as NamedTokenizer,
+    default as default,
+    load as load,
+    names as names,
+)
 from .progress import ProgressEvent as ProgressEvent
 from .tokenizer import Tokenizer as Tokenizer
 from .training import (

@@ -30,6 +30,7 @@ COMMANDS = (
     "chat",
     "compare",
     "vocab",
+    "names",
     "measure",
     "sizes",
     "pretokens",

@@ -146,7 +146,7 @@ def tokenizer_option(command: Function) -> Function:
         "--tokenizer",
         "name",
         metavar="PATH|NAME",
-        help="The tokenizer: a file or folder of any supported format, or a name. Default: the one "
+        help="The tokenizer: a file or folder of any supported format, or a name (see jeton names). Default: the one "
         "that ships with Jeton.",
     )
     @click.option("--pattern", metavar="NAME|REGEX", help="Pattern, for formats without one (rank files).")

@@ -21,16 +21,19 @@ from .builtin import NAME as DEFAULT
 from .builtin import default
 from .config import check_added, read_config
 from .error_context import LOSSES
+from .naming import NamedTokenizer, names, nearest, resolve
 from .registry import REGISTRY
 from .remote_code import code_files, refuse_code
 from .tokenizer_json import from_bytes, to_bytes, to_pickle
 
 __all__ = [
     "FORMATS",
+    "NamedTokenizer",
     "default",
     "format_of",
     "from_bytes",
     "load",
+    "names",
     "save",
     "to_bytes",
     "to_pickle",
@@ -94,7 +97,8 @@ def load(
     Args:
         path_or_name: a file of one of these formats, or a folder that contains one; in a folder,
             `tokenizer_config.json` sets roles, the chat template and the id layout of its class. If there is no such
-            path: ``"default"``, a name of the registry (``"o200k_base"``), or a repository of the Hugging Face hub,
+            path: a name that `names` lists, with its aliases and models (``"default"``, ``"o200k_base"``,
+            ``"o200k"``, ``"gpt-4o"``, ``"bert-base-uncased"``), or a repository of the Hugging Face hub,
             ``"hf:owner/name"`` or ``"hf:owner/name@revision"``. All but the default tokenizer are downloaded once.
         pattern: pre-tokenization regex or name, for a rank file. A known rank file has its publisher's pattern and
             normalizer (Qwen's is NFC); this argument replaces both.
@@ -181,15 +185,19 @@ def _only(given: Mapping[str, Any], *names: str) -> None:
 
 
 def _fetched(name: str | os.PathLike[str]) -> tuple[Path, str | None]:
-    """Returns the file or folder of a name, and the name if it is the registry's."""
-    if not isinstance(name, str) or (name not in REGISTRY and not name.startswith("hf:")):
+    """Returns the file or folder of a name, and the registry's name if it is one of the registry."""
+    known = resolve(name) if isinstance(name, str) else None
+    if known is None:
+        given = os.fspath(name)
+        similar = nearest(given) if isinstance(name, str) else []
+        hint = f"Did you mean {', '.join(similar)}? " if similar else ""
         raise FileNotFoundError(
-            f"there is no file or folder {os.fspath(name)!r}, and no tokenizer has this name. "
-            f"Names: {', '.join(REGISTRY)}; a repository of the Hugging Face hub is hf:owner/name"
+            f"there is no file or folder {given!r}, and no tokenizer has this name. {hint}"
+            "`jeton names` lists the names; a repository of the Hugging Face hub is hf:owner/name"
         )
     from .remote import fetch  # lazy: imports the HTTP client
 
-    return fetch(name), name if name in REGISTRY else None
+    return fetch(known), known if known in REGISTRY else None
 
 
 def _read(path: Path) -> bytes:

@@ -1,0 +1,37 @@
+"""``jeton names``: lists the tokenizers that can be loaded by name."""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+import jeton
+
+from .options import Command, CommonOptions, common_options
+from .streams import write
+
+
+@click.command(cls=Command, short_help="List the tokenizers that can be loaded by name.")
+@click.argument("words", nargs=-1, metavar="[WORD]...")
+@common_options
+def names(common: CommonOptions, words: tuple[str, ...]) -> None:
+    """Lists the tokenizers that -t accepts by name, with their other names and the models that use them; with WORDs,
+    those that have all of them in one of their names. A star marks those that load without network access. Any other
+    tokenizer of the Hugging Face hub loads as hf:owner/name.
+
+    \b
+    Examples:
+      jeton names
+      jeton names gpt-4
+      jeton names --json | jq -r 'select(.is_local).name'
+    """
+    for named in jeton.names():
+        spelled = (named.name, *named.aliases, *named.models, *(f"{prefix}*" for prefix in named.model_prefixes))
+        if not all(any(word.lower() in name.lower() for name in spelled) for word in words):
+            continue
+        if common.as_json:
+            write(json.dumps(named.to_json()))
+        else:
+            others = ", ".join(spelled[1:])
+            write(f"{'*' if named.is_local else ' '} {named.name:<16}{'  ' + others if others else ''}".rstrip())

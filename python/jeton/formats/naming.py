@@ -1,0 +1,185 @@
+"""Names that `jeton.load` accepts: of the default tokenizer, of the registry, of models, and short forms of the hub's.
+
+A model has a name here only if its publisher documents which tokenizer it uses. Left out: downloading (`remote`).
+
+Sources: openai/tiktoken tiktoken/model.py (models and prefixes); the hub's redirections of repositories without owner.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from difflib import get_close_matches
+from typing import Any
+
+from .builtin import NAME as DEFAULT
+from .registry import REGISTRY
+
+__all__ = ["NamedTokenizer", "names", "nearest", "resolve"]
+
+HUB = "hf:"
+
+# Name of the registry -> models that use it.
+_MODELS: dict[str, tuple[str, ...]] = {
+    "o200k_base": ("gpt-5", "gpt-4.1", "gpt-4o", "o1", "o3", "o4-mini"),
+    "o200k_harmony": (),
+    "cl100k_base": (
+        *("gpt-4", "gpt-3.5-turbo", "gpt-3.5", "gpt-35-turbo", "davinci-002", "babbage-002"),
+        *("text-embedding-3-small", "text-embedding-3-large", "text-embedding-ada-002"),
+    ),
+    "p50k_base": (
+        *("text-davinci-003", "text-davinci-002", "code-davinci-002", "code-davinci-001", "code-cushman-002"),
+        *("code-cushman-001", "davinci-codex", "cushman-codex"),
+    ),
+    "p50k_edit": ("text-davinci-edit-001", "code-davinci-edit-001"),
+    "r50k_base": (
+        *("text-davinci-001", "text-curie-001", "text-babbage-001", "text-ada-001", "davinci", "curie", "babbage"),
+        *("ada", "text-similarity-davinci-001", "text-similarity-curie-001", "text-similarity-babbage-001"),
+        *("text-similarity-ada-001", "text-search-davinci-doc-001", "text-search-curie-doc-001"),
+        *("text-search-babbage-doc-001", "text-search-ada-doc-001", "code-search-babbage-code-001"),
+        "code-search-ada-code-001",
+    ),
+    "gpt2": ("gpt-2",),
+    "llama3": ("llama-3",),
+    "llama3.1": ("llama-3.1",),
+    "llama4": ("llama-4",),
+    "qwen": ("qwen-7b",),
+    "kimi_k2": ("kimi-k2",),
+}
+# Prefix of a model's name -> name of the registry; the longest prefix counts.
+_PREFIXES = {
+    "gpt-5": "o200k_base",
+    "gpt-4.5-": "o200k_base",
+    "gpt-4.1-": "o200k_base",
+    "gpt-4o-": "o200k_base",
+    "chatgpt-4o-": "o200k_base",
+    "o1-": "o200k_base",
+    "o3-": "o200k_base",
+    "o4-mini-": "o200k_base",
+    "ft:gpt-4o": "o200k_base",
+    "gpt-oss-": "o200k_harmony",
+    "gpt-4-": "cl100k_base",
+    "gpt-3.5-turbo-": "cl100k_base",
+    "gpt-35-turbo-": "cl100k_base",
+    "ft:gpt-4": "cl100k_base",
+    "ft:gpt-3.5-turbo": "cl100k_base",
+    "ft:davinci-002": "cl100k_base",
+    "ft:babbage-002": "cl100k_base",
+}
+_SHORT = {"o200k": "o200k_base", "cl100k": "cl100k_base", "p50k": "p50k_base", "r50k": "r50k_base"}
+
+# Owner on the hub -> repositories that are known without it, and that the hub redirects.
+_OWNERS = {
+    "google-bert": (
+        *("bert-base-uncased", "bert-base-cased", "bert-large-uncased", "bert-large-cased", "bert-base-chinese"),
+        *("bert-base-multilingual-cased", "bert-base-multilingual-uncased", "bert-base-german-cased"),
+    ),
+    "FacebookAI": ("roberta-base", "roberta-large", "xlm-roberta-base", "xlm-roberta-large"),
+    "distilbert": (
+        *("distilbert-base-uncased", "distilbert-base-cased", "distilbert-base-multilingual-cased"),
+        *("distilroberta-base", "distilgpt2"),
+    ),
+    "google-t5": ("t5-small", "t5-base", "t5-large", "t5-3b", "t5-11b"),
+    "openai-community": ("gpt2-medium", "gpt2-large", "gpt2-xl", "openai-gpt"),
+    "albert": ("albert-base-v2", "albert-large-v2", "albert-xlarge-v2", "albert-xxlarge-v2"),
+    "xlnet": ("xlnet-base-cased", "xlnet-large-cased"),
+    "almanach": ("camembert-base",),
+}
+
+_ALIASES = {
+    **_SHORT,
+    **{model: name for name, models in _MODELS.items() for model in models},
+    **{name: f"{HUB}{owner}/{name}" for owner, repositories in _OWNERS.items() for name in repositories},
+}
+
+
+@dataclass(frozen=True, slots=True)
+class NamedTokenizer:
+    """A tokenizer that `jeton.load` knows by name.
+
+    Attributes:
+        name: its name.
+        source: where it comes from: ``"jeton"`` (it ships with Jeton), the URL of its file, or the hub.
+        aliases: other names that load it.
+        models: models that use it; their names load it, too.
+        model_prefixes: names of models with one of these prefixes load it, too.
+        is_local: it loads without network access: it ships with Jeton, or is in a cache of this machine.
+
+    Examples:
+        >>> import jeton
+        >>> jeton.names()[0]
+        NamedTokenizer(name='default', source='jeton', aliases=(), models=(), model_prefixes=(), is_local=True)
+    """
+
+    name: str
+    source: str
+    aliases: tuple[str, ...] = ()
+    models: tuple[str, ...] = ()
+    model_prefixes: tuple[str, ...] = ()
+    is_local: bool = False
+
+    def to_json(self) -> dict[str, Any]:
+        """The attributes as JSON.
+
+        Examples:
+            >>> NamedTokenizer("default", "jeton").to_json()["source"]
+            'jeton'
+        """
+        return asdict(self)
+
+
+def names() -> list[NamedTokenizer]:
+    """Lists the tokenizers that can be loaded by name. Besides these, ``"hf:owner/name"`` loads any other of the hub.
+
+    Returns:
+        The default tokenizer, those of the registry, and repositories of the Hugging Face hub that are known without
+        their owner.
+
+    Examples:
+        >>> import jeton
+        >>> {tok.name: tok.models[:3] for tok in jeton.names()}["o200k_base"]
+        ('gpt-5', 'gpt-4.1', 'gpt-4o')
+    """
+    from .remote import on_this_machine  # lazy: imports the HTTP client
+
+    local = on_this_machine()
+    listed = [NamedTokenizer(DEFAULT, "jeton", is_local=True)]
+    for name, known in REGISTRY.items():
+        aliases = tuple(short for short, long in _SHORT.items() if long == name)
+        prefixes = tuple(prefix for prefix, target in _PREFIXES.items() if target == name)
+        listed.append(NamedTokenizer(name, known.url, aliases, _MODELS.get(name, ()), prefixes, name in local))
+    for owner, repositories in _OWNERS.items():
+        for repository in repositories:
+            name = f"{HUB}{owner}/{repository}"
+            url = f"https://huggingface.co/{owner}/{repository}"
+            listed.append(NamedTokenizer(name, url, (repository,), is_local=name in local))
+    return listed
+
+
+def resolve(name: str) -> str | None:
+    """Returns the name that a name, an alias or a model stands for; None if there is none.
+
+    Examples:
+        >>> resolve("o200k"), resolve("gpt-4o-2024-05-13"), resolve("bert-base-uncased"), resolve("gpt")
+        ('o200k_base', 'o200k_base', 'hf:google-bert/bert-base-uncased', None)
+    """
+    if name == DEFAULT or name in REGISTRY or name.startswith(HUB):
+        return name
+    if name in _ALIASES:
+        return _ALIASES[name]
+    prefix = max((prefix for prefix in _PREFIXES if name.startswith(prefix)), key=len, default=None)
+    return None if prefix is None else _PREFIXES[prefix]
+
+
+def nearest(name: str) -> list[str]:
+    """Returns at most five names that resemble a name that is unknown: those that begin with it, or similar ones.
+
+    Examples:
+        >>> nearest("gpt-4oo"), nearest("llama")
+        (['gpt-4o', 'gpt-4'], ['llama3', 'llama3.1', 'llama4', 'llama-3', 'llama-3.1'])
+    """
+    known: Iterable[str] = dict.fromkeys([DEFAULT, *REGISTRY, *_ALIASES])
+    wanted = name.lower()
+    begun = [other for other in known if wanted and other.lower().startswith(wanted)]
+    spelled = {other.lower(): other for other in known}
+    return (begun or [spelled[other] for other in get_close_matches(wanted, spelled, n=5, cutoff=0.75)])[:5]
