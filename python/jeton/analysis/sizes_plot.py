@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..arguments import file_path
-from ..atomic import write_atomically
-from ..errors import ConfigError, MissingDependencyError
+from .figures import figure_suffix, make_figure, save_figure
 
 if TYPE_CHECKING:
     from .sizes import VocabSize
@@ -18,7 +15,6 @@ __all__ = ["draw_sizes", "plot_sizes"]
 
 BAR_CELLS = 24
 EIGHTHS = " ▏▎▍▌▋▊▉"
-FORMATS = (".png", ".svg", ".pdf")
 
 
 def draw_sizes(rows: Sequence[VocabSize]) -> Iterator[str]:
@@ -41,18 +37,9 @@ def plot_sizes(
     path: str | os.PathLike[str],
 ) -> None:
     """Plots bytes per token against size and, if known, the number of parameters below it."""
-    suffix = Path(file_path(path, "path")).suffix.lower()
-    if suffix not in FORMATS:
-        raise ConfigError(f"{os.fspath(path)}: a plot ends in {', '.join(FORMATS)}", option="plot")
-    try:
-        import matplotlib as mpl
-        from matplotlib.figure import Figure
-    except ImportError:
-        message = "a plot needs the package matplotlib: pip install 'jeton[plot]'"
-        raise MissingDependencyError(message, extra="plot") from None
+    suffix = figure_suffix(path)
     with_cost = rows[0].parameters is not None
-    with mpl.rc_context({"svg.hashsalt": "jeton", "font.size": 9}):
-        figure = Figure(figsize=(7, 5.5 if with_cost else 3.6), layout="constrained")
+    with make_figure((7, 5.5 if with_cost else 3.6)) as figure:
         axes = figure.subplots(2 if with_cost else 1, 1, sharex=True, squeeze=False)[:, 0]
         axes[0].plot(*curve, color="#1f5fa8")
         axes[0].plot([row.vocab_size for row in rows], [row.bytes_per_token for row in rows], "o", color="#1f5fa8")
@@ -69,9 +56,7 @@ def plot_sizes(
         axes[-1].set_xticks([row.vocab_size for row in rows], [f"{row.vocab_size:,}" for row in rows])
         axes[-1].minorticks_off()
         axes[-1].set_xlabel("vocabulary size")
-        with write_atomically(path) as file:
-            metadata = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(suffix)
-            figure.savefig(file, format=suffix[1:], dpi=150, metadata=metadata)
+        save_figure(figure, path, suffix)
 
 
 def _bar(share: float) -> str:
