@@ -151,6 +151,10 @@ TAKES: dict[str, dict[str, str]] = {
     "measure": {
         "tok": "nothing",
         "corpus": "corpus",
+        "words": "bool",
+        "repeat": "int",
+        "max_bytes": "int?",
+        "by_file": "bool",
         **READING,
         **LIMITED,
     },

@@ -19,7 +19,7 @@ __version__ = "0.1.0"
 # import training. Type checkers read `__init__.pyi`, which a test compares with this table.
 _PUBLIC = {
     "added_tokens": ("AddedToken",),
-    "analysis": ("Comparison", "Measure", "Sizes", "VocabSize", "compare", "measure", "sizes"),
+    "analysis": ("Comparison", "Measure", "MeasureTable", "Sizes", "VocabSize", "compare", "measure", "sizes"),
     "chat": ("Chat",),
     "corpus": ("Corpus", "Source"),
     "definition": ("TrainingFacts",),

@@ -8,6 +8,7 @@ from .added_tokens import AddedToken as AddedToken
 from .analysis import (
     Comparison as Comparison,
     Measure as Measure,
+    MeasureTable as MeasureTable,
     Sizes as Sizes,
     VocabSize as VocabSize,
     compare as compare,

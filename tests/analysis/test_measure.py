@@ -1,39 +1,105 @@
-"""`measure`: compression, by its definitions."""
+"""`measure`: compression, by its definitions; tables of tokenizers × sources."""
 
 from __future__ import annotations
 
+import csv
+import json
+import logging
 from pathlib import Path
 
 import pytest
 
 import jeton
+from jeton.analysis import measure_run
+from jeton.analysis.words import segments
 from tests.material import CORPUS, TRICKY, byte_tokenizer, tokenizer
+
+DOCS = [CORPUS, "the old tale", "", "今天的天气", *TRICKY]
+
+
+def by_definition(tok: jeton.Tokenizer, docs: list[str]) -> jeton.Measure:
+    """The measure of documents, from the spans of their tokens."""
+    found = jeton.Measure()
+    for doc in docs:
+        data, tokens = doc.encode(), tok.tokenize(doc)
+        bounds = {bound for token in tokens if token.byte_span[0] < token.byte_span[1] for bound in token.byte_span}
+        words, runs, chars = [], [], 0
+        for block in segments(data):
+            words += block.words.tolist()
+            runs += block.runs.tolist()
+            chars += block.run_chars
+        in_words = [1 + sum(start < bound < end for bound in bounds) for start, end in words]
+        in_runs = [1 + sum(start < bound < end for bound in bounds) for start, end in runs]
+        unk = getattr(tok.definition.model, "unk_token", None)
+        found += jeton.Measure(
+            tokens=len(tokens),
+            bytes=len(data),
+            chars=len(doc),
+            documents=1,
+            unknown=0 if unk is None else tokens.ids.count(tok.token_to_id(unk)),
+            words=len(words),
+            word_tokens=sum(in_words),
+            whole_words=in_words.count(1),
+            unspaced_chars=chars,
+            unspaced_tokens=sum(in_runs),
+        )
+    return found
 
 
 def test_figures_by_their_definitions(kind: str) -> None:
     tok = tokenizer(kind)
     docs = [CORPUS, "the old tale", "", "今天的天气"]
     found = jeton.measure(tok, docs, progress=False)
-    tokens = sum(len(tok.encode(doc)) for doc in docs)
-    num_bytes = sum(len(doc.encode()) for doc in docs)
-    words = sum(len(doc.split()) for doc in docs)
-    assert found == (num_bytes / tokens, sum(map(len, docs)) / tokens, tokens / words, tokens, num_bytes)
+    assert found == by_definition(tok, docs)
     for threads in (1, 2, 4):
         assert jeton.measure(tok, iter(docs), threads=threads, progress=False) == found
 
 
+def test_lengths_of_tokens_and_their_spans_agree(monkeypatch: pytest.MonkeyPatch) -> None:
+    tok = tokenizer("byte gpt2")
+    fast = jeton.measure(tok, DOCS, progress=False)
+    assert fast == by_definition(tok, DOCS)
+    monkeypatch.setattr(measure_run, "SPLITS", ())
+    assert jeton.measure(tok, DOCS, progress=False) == fast
+
+
 def test_by_hand() -> None:
     tok = byte_tokenizer((97, 98, 256))
-    assert jeton.measure(tok, ["abab 今"], progress=False) == jeton.Measure(8 / 6, 6 / 6, 6 / 2, 6, 8)
+    found = jeton.measure(tok, ["abab ab 今"], progress=False)
+    assert (found.tokens, found.bytes, found.chars, found.words) == (8, 11, 9, 2)
+    assert found.tokens_per_word == 3 / 2
+    assert found.whole_word_share == 1 / 2
+    assert found.tokens_per_unspaced_char == 3
+    assert (found.bytes_per_token, found.chars_per_token) == (11 / 8, 9 / 8)
+
+
+def test_a_token_of_several_words_leaves_each_whole() -> None:
+    tok = jeton.train(["low low"] * 9, 260, pattern="none", progress=False)
+    found = jeton.measure(tok, ["low low"], progress=False)
+    assert (found.tokens, found.words, found.tokens_per_word, found.whole_word_share) == (1, 2, 1.0, 1.0)
+
+
+def test_unknown_tokens_are_counted() -> None:
+    tok = jeton.train(["abc"], 6, level="char", unk_token="<unk>", progress=False)
+    assert jeton.measure(tok, ["abxyc"], progress=False).unknown == 2
+    assert jeton.measure(byte_tokenizer(), ["abxyc"], progress=False).unknown == 0
 
 
 def test_an_empty_corpus_has_no_ratios() -> None:
-    assert jeton.measure(byte_tokenizer(), [], progress=False) == (0.0, 0.0, 0.0, 0, 0)
-    assert jeton.measure(byte_tokenizer(), [""], progress=False) == (0.0, 0.0, 0.0, 0, 0)
+    assert jeton.measure(byte_tokenizer(), [], progress=False) == jeton.Measure()
+    empty = jeton.measure(byte_tokenizer(), [""], progress=False)
+    assert empty == jeton.Measure(documents=1)
+    assert (empty.bytes_per_token, empty.tokens_per_word, empty.tokens_per_unspaced_char) == (0.0, None, None)
 
 
 def test_white_space_alone_has_no_words() -> None:
-    assert jeton.measure(byte_tokenizer(), ["  "], progress=False).tokens_per_word == 0.0
+    assert jeton.measure(byte_tokenizer(), ["  "], progress=False).tokens_per_word is None
+
+
+def test_words_can_be_left_out() -> None:
+    tok = tokenizer("byte gpt2")
+    found = jeton.measure(tok, [CORPUS], words=False, progress=False)
+    assert (found.tokens, found.words, found.tokens_per_word) == (len(tok.encode(CORPUS)), None, None)
 
 
 def test_special_tokens_in_the_corpus_are_text() -> None:
@@ -50,20 +116,27 @@ def test_files_and_memory_agree(tmp_path: Path) -> None:
     assert jeton.measure(tok, str(tmp_path / "*.txt"), progress=False) == expected
 
 
-def test_documents_beyond_one_batch() -> None:
-    """A batch is 16 MiB; one document is longer, and many short ones are longer together."""
-    tok = tokenizer("byte gpt2")
+@pytest.mark.parametrize("name", ["byte gpt2", "char none"])
+def test_documents_beyond_one_batch(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    tok = tokenizer(name)
     text = "the old man told the older tale\n"
-    long = text * (18 * 2**20 // len(text))
-    found = jeton.measure(tok, ["short", long, "short"], progress=False)
-    assert found.tokens == tok.count(long) + 2 * tok.count("short")
+    docs = ["old", text * 100, *["old man "] * 300]
+    whole = jeton.measure(tok, docs, progress=False)
+    monkeypatch.setattr(measure_run, "BATCH_BYTES", 1000)
+    assert jeton.measure(tok, docs, progress=False) == whole
+    assert whole.words == 1 + 700 + 600
 
 
-def test_progress_reaches_the_end() -> None:
+def test_progress_reaches_the_end(tmp_path: Path) -> None:
     events: list[jeton.ProgressEvent] = []
-    jeton.measure(tokenizer("byte gpt2"), [CORPUS], progress=events.append)
+    toks = [tokenizer("byte gpt2"), tokenizer("byte none")]
+    for name in "ab":
+        (tmp_path / f"{name}.txt").write_text(CORPUS, encoding="utf-8")
+    jeton.measure(toks, [tmp_path / "a.txt", tmp_path / "b.txt"], progress=events.append)
     assert {event.stage for event in events} == {"encode"}
-    assert events[-1].done == len(CORPUS.encode())
+    done = [event.done for event in events]
+    assert done == sorted(done)
+    assert done[-1] == events[-1].total == 2 * len(CORPUS.encode())
 
 
 def test_a_memory_limit_makes_smaller_batches() -> None:
@@ -82,3 +155,161 @@ def test_text_the_tokenizer_cannot_express() -> None:
     tok = jeton.train(["abc"], 5, level="char", progress=False)
     with pytest.raises(jeton.InvalidTextError):
         jeton.measure(tok, ["abcd"], progress=False)
+    with pytest.raises(jeton.InvalidTextError, match="second, tokenizer chars: "):
+        jeton.measure({"bytes": byte_tokenizer(), "chars": tok}, {"first": ["abc"], "second": ["d"]}, progress=False)
+
+
+def test_time_is_measured_on_request() -> None:
+    tok = tokenizer("byte gpt2")
+    assert jeton.measure(tok, [CORPUS], progress=False).seconds_per_mb is None
+    found = jeton.measure(tok, [CORPUS], repeat=2, progress=False)
+    assert found.seconds is not None
+    assert found.seconds_per_mb == pytest.approx(found.seconds * 1e6 / found.bytes)
+    assert found == jeton.measure(tok, [CORPUS], progress=False)
+
+
+@pytest.mark.parametrize(
+    ("docs", "size", "kept"),
+    [
+        (["one\ntwo\nthree"], 9, ["one\ntwo\n"]),
+        (["one", "two", "three"], 6, ["one", "two"]),
+        (["one", "two", "three"], 7, ["one", "two", "t"]),
+        (["今天"], 5, ["今"]),
+        (["今天"], 6, ["今天"]),
+        (["今天"], 2, []),
+        (["one"], 99, ["one"]),
+    ],
+)
+def test_only_the_first_bytes(docs: list[str], size: int, kept: list[str]) -> None:
+    tok = tokenizer("byte gpt2")
+    assert jeton.measure(tok, docs, max_bytes=size, progress=False) == jeton.measure(tok, kept, progress=False)
+
+
+class TestTables:
+    def test_cells_are_measures(self) -> None:
+        toks = {name: tokenizer(name) for name in ("byte gpt2", "char none")}
+        texts = {"mixed": [CORPUS], "english": ["the old tale", "told"]}
+        table = jeton.measure(toks, texts, progress=False)
+        assert (table.tokenizers, table.sources) == (tuple(toks), tuple(texts))
+        for source, docs in texts.items():
+            for name, tok in toks.items():
+                assert table[source, name] == jeton.measure(tok, docs, progress=False)
+        assert table.totals[0] == table["mixed", "byte gpt2"] + table["english", "byte gpt2"]
+
+    def test_names_of_sources(self, tmp_path: Path) -> None:
+        tok = byte_tokenizer()
+        for name in ("a.txt", "b.txt"):
+            (tmp_path / name).write_text(name)
+        a, b = tmp_path / "a.txt", tmp_path / "b.txt"
+
+        def names(corpus: object, **options: bool) -> tuple[str, ...]:
+            return jeton.measure([tok], corpus, progress=False, **options).sources  # type: ignore[call-overload,no-any-return]
+
+        assert names(tmp_path) == (str(tmp_path),)
+        assert names([a, b]) == (str(a), str(b))
+        assert names([jeton.Source(str(a)), jeton.Source(["text"])]) == (str(a), "source 2")
+        assert names(jeton.Corpus([jeton.Source(b), a])) == (str(b), str(a))
+        assert names(["one", "two"]) == ("source 1",)
+        assert names({"x": a, "y": ["two"]}) == ("x", "y")
+        with a.open("rb") as stream:
+            assert names(stream) == (str(a),)
+        assert names(tmp_path, by_file=True) == (str(a), str(b))
+        assert names(str(tmp_path / "*.txt"), by_file=True) == (str(a), str(b))
+        assert names([jeton.Source(tmp_path), jeton.Source(["text"])], by_file=True) == (str(a), str(b), "source 2")
+
+    def test_options_of_reading_apply_to_each_source(self) -> None:
+        rows = [jeton.Source([{"body": "one two"}]), jeton.Source([{"title": "three"}], field="title")]
+        table = jeton.measure([byte_tokenizer()], jeton.Corpus(rows, field="body"), progress=False)
+        assert [cells[0].tokens for cells in table.cells] == [7, 5]
+
+    def test_what_is_skipped_is_logged_by_source(self, caplog: pytest.LogCaptureFixture) -> None:
+        with caplog.at_level(logging.WARNING, "jeton"):
+            texts = {"good": [b"ok"], "bad": [b"\xff", b"ok"]}
+            table = jeton.measure([byte_tokenizer()], texts, errors="skip", progress=False)
+        assert table["bad", "1"].documents == 1
+        assert [record.getMessage().startswith("bad: ") for record in caplog.records] == [True]
+
+    def test_baseline_and_order(self) -> None:
+        toks = {"fine": byte_tokenizer(), "coarse": tokenizer("byte gpt2")}
+        texts = {"z": ["the old tale"], "a": ["x" * 40], "none": ["  "]}
+        table = jeton.measure(toks, texts, progress=False)
+        assert table.relative(table.cells[0]) == (1.0, table["z", "coarse"].tokens / 12)
+        other = table.relative_to("coarse")
+        assert other.relative(other.cells[0]) == (12 / table["z", "coarse"].tokens, 1.0)
+        assert table.sorted_by("name").sources == ("a", "none", "z")
+        assert table.sorted_by("bytes").sources == ("a", "z", "none")
+        assert table.sorted_by("tokens_per_word").sources == ("a", "z", "none")  # none has no words
+        assert table.sorted_by("name")["z", "fine"] == table["z", "fine"]
+        with pytest.raises(jeton.ConfigError, match="sort='size': expected name, tokens"):
+            table.sorted_by("size")
+        with pytest.raises(jeton.ConfigError, match="baseline='other' is not in the table; it has: fine, coarse"):
+            table.relative_to("other")
+        with pytest.raises(jeton.ConfigError, match="source='b' is not in the table"):
+            table["b", "fine"]
+
+    def test_records_and_files(self) -> None:
+        toks = {"fine": byte_tokenizer(), "coarse": tokenizer("byte gpt2")}
+        table = jeton.measure(toks, {"a, b": ["the old tale"], "c": ["今天"]}, progress=False)
+        records = table.records()
+        assert [(record["source"], record["tokenizer"]) for record in records[:3]] == [
+            ("a, b", "fine"),
+            ("a, b", "coarse"),
+            ("c", "fine"),
+        ]
+        assert len(records) == 6
+        assert {"tokens": 12, "tokens_per_unspaced_char": None, "relative_tokens": 1.0}.items() <= records[0].items()
+        rows = list(csv.DictReader(table.to_csv().splitlines()))
+        assert [row["source"] for row in rows] == [record["source"] for record in records]
+        assert (rows[0]["tokens"], rows[0]["tokens_per_unspaced_char"]) == ("12", "")
+        facts = json.loads(json.dumps(table.to_json()))
+        assert facts["cells"][0][1]["tokens"] == table["a, b", "coarse"].tokens
+
+    def test_one_source_has_no_total(self) -> None:
+        table = jeton.measure([byte_tokenizer()], ["the old tale"], progress=False)
+        assert len(table.records()) == 1
+        assert str(table).splitlines() == [
+            "source    tokens  bytes/tok  chars/tok  tok/word  whole words",
+            "source 1      12      1.000      1.000     3.333         0.0%",
+        ]
+
+    @pytest.mark.parametrize("width", [60, 70, 80, 120])
+    def test_the_text_fits(self, width: int) -> None:
+        toks = {
+            f"folder/{'very/' * 9}long{i}.json": tokenizer(name) for i, name in enumerate(("byte gpt2", "byte none"))
+        }
+        table = jeton.measure(toks, {"texts/" * 9 + "今天.txt": [CORPUS], "short": ["old"]}, repeat=1, progress=False)
+        lines = table.to_terminal(width=width).splitlines()
+        assert all(len(line) <= width for line in lines)
+        assert "bytes/tok" in lines[0]
+        assert "tok/word" in lines[0]
+        assert any("0.json" in line for line in lines)
+
+    def test_html_is_escaped(self) -> None:
+        table = jeton.measure({"<b>": byte_tokenizer()}, {"a & b": ["text"]}, progress=False)
+        page = table._repr_html_()
+        assert "&lt;b&gt;" in page
+        assert "a &amp; b" in page
+        assert page.count("<tr>") == page.count("</tr>") == 2
+
+    @pytest.mark.parametrize("suffix", [".svg", ".png"])
+    def test_the_plot(self, tmp_path: Path, suffix: str) -> None:
+        table = jeton.measure({"_a$1$": byte_tokenizer(), "b": byte_tokenizer()}, {"_x": ["text"]}, progress=False)
+        for name in ("one", "two"):
+            table.plot(tmp_path / f"{name}{suffix}")
+        assert (tmp_path / f"one{suffix}").read_bytes() == (tmp_path / f"two{suffix}").read_bytes()
+        with pytest.raises(jeton.ConfigError, match=r"a plot ends in \.png"):
+            table.plot(tmp_path / "plot.txt")
+
+    def test_wrong_arguments(self) -> None:
+        tok = byte_tokenizer()
+        for call, message in (
+            (lambda: jeton.measure([], ["text"]), "tok is empty"),
+            (lambda: jeton.measure([tok], {}), "corpus is empty"),
+            (lambda: jeton.measure([tok, "gpt2"], ["text"]), r"tok\['2'\]='gpt2' is not a Tokenizer"),
+            (lambda: jeton.measure(tok, ["text"], by_file=True), "pass a list of tokenizers"),
+            (lambda: jeton.measure(tok, ["text"], max_bytes=0), "max_bytes=0 is not a positive integer"),
+            (lambda: jeton.measure(tok, ["text"], repeat=-1), "repeat=-1 is not an integer from 0"),
+            (lambda: jeton.measure([tok], {"x": 5}), "corpus is of type int"),
+        ):
+            with pytest.raises(jeton.ConfigError, match=message):
+                call()

@@ -1,9 +1,12 @@
-"""``jeton measure``: the library's figures, for people and as JSON."""
+"""``jeton measure``: the library's table, for people, as JSON and as CSV."""
 
 from __future__ import annotations
 
+import csv
 import json
 from pathlib import Path
+
+import pytest
 
 import jeton
 
@@ -18,9 +21,62 @@ def test_figures(run: Run, tok: jeton.Tokenizer, path: Path, tmp_path: Path) -> 
         assert facts["tokens"] == expected.tokens == len(tok.encode(CORPUS))
         assert facts["bytes"] == len(CORPUS.encode())
         assert facts["bytes_per_token"] == expected.bytes_per_token
-    lines = run("measure", "-t", path, tmp_path).text.splitlines()
-    assert f"{expected.bytes_per_token:,.4f}" in lines[0]
-    assert any(line.split() == ["tokens", f"{expected.tokens:,}"] for line in lines)
+    heading, row, *_ = run("measure", "-t", path, tmp_path).text.splitlines()
+    assert heading.split()[:3] == ["source", "tokens", "bytes/tok"]
+    assert row.split()[1:3] == [f"{expected.tokens:,}", f"{expected.bytes_per_token:.3f}"]
+
+
+def test_several_tokenizers_and_sources(run: Run, tok: jeton.Tokenizer, path: Path, tmp_path: Path) -> None:
+    other = tmp_path / "bytes.json"
+    jeton.Tokenizer.from_merges({i: bytes([i]) for i in range(256)}, []).save(other)
+    texts = tmp_path / "texts"
+    texts.mkdir()
+    (texts / "a.txt").write_text(CORPUS, encoding="utf-8")
+    (texts / "b.txt").write_text("the old tale\n" * 9, encoding="utf-8")
+    both = ["-t", path, "-t", other]
+    found = run("measure", *both, texts / "a.txt", texts / "b.txt", "--json", "--baseline", other)
+    records = [json.loads(line) for line in found.text.splitlines()]
+    assert [record["source"] for record in records] == [
+        str(texts / name) for name in ("a.txt", "a.txt", "b.txt", "b.txt")
+    ] + [
+        "total",
+        "total",
+    ]
+    assert [record["tokenizer"] for record in records] == [str(path), str(other)] * 3
+    assert [record["relative_tokens"] for record in records[1::2]] == [1.0] * 3
+    assert records[0]["tokens"] == len(tok.encode(CORPUS))
+    rows = csv.DictReader(run("measure", *both, texts, "--by-file", "--csv", "--sort", "tokens").text.splitlines())
+    sizes = {record["source"]: record["tokens"] for record in records[:-2:2]}
+    assert [row["source"] for row in rows][:-2:2] == sorted(sizes, key=lambda name: -sizes[name])
+
+
+def test_limit_time_plot_and_no_words(run: Run, path: Path, tmp_path: Path) -> None:
+    text, plot = tmp_path / "a.txt", tmp_path / "plot.svg"
+    text.write_text("the old tale\n" * 1000, encoding="utf-8")
+    more = ["--limit", "1.3k", "--repeat", 2, "--no-words", "--plot", plot]
+    found = run("measure", "-t", path, text, "--json", *more)
+    facts = json.loads(found.text)
+    assert (facts["bytes"], facts["words"]) == (1300, None)
+    assert facts["seconds_per_mb"] > 0
+    assert plot.read_bytes().startswith(b"<?xml")
+    assert "plotted" in found.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--csv", "--json"], "--csv and --json exclude each other"),
+        (["--baseline", "other"], "--baseline other is none of the tokenizers"),
+        (["--limit", "much"], "'much' is not a size"),
+        (["--sort", "colour"], "'colour' is not one of"),
+        (["--plot", "plot.txt"], "the suffix of a plot is .png"),
+    ],
+)
+def test_wrong_options(run: Run, path: Path, tmp_path: Path, arguments: list[str], message: str) -> None:
+    (tmp_path / "a.txt").write_text("text")
+    found = run("measure", "-t", path, tmp_path / "a.txt", *arguments)
+    assert found.code == 2
+    assert message in found.err
 
 
 def test_a_missing_corpus(run: Run, path: Path, tmp_path: Path) -> None:

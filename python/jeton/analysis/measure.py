@@ -1,96 +1,133 @@
-"""Compression of a corpus by a tokenizer: bytes per token, characters per token, fertility."""
+"""Compression of corpora by tokenizers: bytes per token, fertility, unknown tokens, time.
+
+This module checks the arguments and names tokenizers and sources; `measure_run` measures.
+"""
 
 from __future__ import annotations
 
-import logging
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal, overload
 
-from ..arguments import instance
-from ..corpus import Corpus, CorpusLike, open_corpus
-from ..progress import Progress, ProgressEvent, make_reporter
+from ..arguments import flag, instance, integer, wrong
+from ..corpus import Corpus, CorpusLike, Source, files_of, open_corpus
+from ..errors import ConfigError
+from ..progress import Progress, make_reporter
 from ..tokenizer import Tokenizer
 from ..training import Limits
+from .measure_run import MeasureRun
+from .measure_table import Measure, MeasureTable
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["Measure", "encode_texts", "measure"]
+__all__ = ["encode_texts", "measure"]
 
-_log = logging.getLogger("jeton")
-
-# Documents are encoded in batches of this size; the ids of a batch take about as much memory as its text.
-BATCH_BYTES = 16 << 20
+MAX_REPEAT = 1000
 
 
-class Measure(NamedTuple):
-    """Result of `measure`.
-
-    Attributes:
-        bytes_per_token: UTF-8 bytes per token; higher means fewer tokens.
-        chars_per_token: characters per token.
-        tokens_per_word: fertility: tokens per white-space-separated word. Not meaningful for text without spaces.
-        tokens: total number of tokens.
-        bytes: total number of UTF-8 bytes.
-
-    Examples:
-        >>> Measure(bytes_per_token=4.0, chars_per_token=4.0, tokens_per_word=1.5, tokens=3, bytes=12).tokens
-        3
-    """
-
-    bytes_per_token: float
-    chars_per_token: float
-    tokens_per_word: float
-    tokens: int
-    bytes: int
-
-    def to_json(self) -> dict[str, Any]:
-        """The result as JSON."""
-        return self._asdict()
-
-
+@overload
 def measure(
     tok: Tokenizer,
     corpus: CorpusLike | Corpus,
     *,
+    words: bool = True,
+    repeat: int = 0,
+    max_bytes: int | None = None,
+    by_file: Literal[False] = False,
     documents: Literal["file", "line"] | None = None,
     field: str | None = None,
     errors: Literal["strict", "replace", "skip"] | None = None,
     threads: int | None = None,
     progress: Progress = None,
     limits: Limits | None = None,
-) -> Measure:
-    """Encodes a corpus and measures its compression. Ratios are 0.0 for an empty corpus.
+) -> Measure: ...
+@overload
+def measure(
+    tok: Mapping[str, Tokenizer] | Sequence[Tokenizer],
+    corpus: Mapping[str, CorpusLike | Corpus] | CorpusLike | Corpus,
+    *,
+    words: bool = True,
+    repeat: int = 0,
+    max_bytes: int | None = None,
+    by_file: bool = False,
+    documents: Literal["file", "line"] | None = None,
+    field: str | None = None,
+    errors: Literal["strict", "replace", "skip"] | None = None,
+    threads: int | None = None,
+    progress: Progress = None,
+    limits: Limits | None = None,
+) -> MeasureTable: ...
+def measure(
+    tok: Tokenizer | Mapping[str, Tokenizer] | Sequence[Tokenizer],
+    corpus: Mapping[str, CorpusLike | Corpus] | CorpusLike | Corpus,
+    *,
+    words: bool = True,
+    repeat: int = 0,
+    max_bytes: int | None = None,
+    by_file: bool = False,
+    documents: Literal["file", "line"] | None = None,
+    field: str | None = None,
+    errors: Literal["strict", "replace", "skip"] | None = None,
+    threads: int | None = None,
+    progress: Progress = None,
+    limits: Limits | None = None,
+) -> Measure | MeasureTable:
+    """Encodes a corpus and measures its compression; with several tokenizers, a table of tokenizers × sources.
 
     Args:
-        tok: the tokenizer.
-        corpus: as in `jeton.train`.
+        tok: a tokenizer; or for a table, several: name -> tokenizer, or a list, named by their numbers from 1. The
+            first one is the baseline of the table.
+        corpus: as in `jeton.train`; weights of sources have no effect. A table has a row for each `Source`, or path of
+            a list, named by its path; or pass name -> corpus.
+        words: count words and characters of scripts without spaces, for the figures of `Measure` that need them.
+        repeat: measure the time: encode each batch this often, and add up the shortest times. Reading is not
+            included. The first repetition fills the tokenizer's caches. 0: no time.
+        max_bytes: measure only the first bytes of each source of a table, or of the corpus: whole documents, the last
+            one up to its last line end within the limit, or else a character.
+        by_file: a row for each file of a source that is a folder or glob, instead of a row for the source.
         documents, field, errors, threads, progress: as in `jeton.train`.
         limits: as in `jeton.train`: the memory limit bounds the size of a batch of documents. Nothing is written to
             disk, so there is no checkpoint.
+
+    Returns:
+        The measure; for several tokenizers, the table.
+
+    Raises:
+        ConfigError: no tokenizers or sources, or invalid options.
+        InvalidTextError: text that one of the tokenizers cannot encode; names both.
+        FileNotFoundError, FormatError: as `jeton.train`.
 
     Examples:
         >>> import jeton
         >>> tok = jeton.train(["low lower lowest"], vocab_size=260, pattern="gpt2", progress=False)
         >>> jeton.measure(tok, ["lower lowest"])
-        Measure(bytes_per_token=2.0, chars_per_token=2.0, tokens_per_word=3.0, tokens=6, bytes=12)
+        Measure(bytes_per_token=2.000, chars_per_token=2.000, tokens_per_word=3.000, tokens=6, bytes=12)
     """
-    instance(tok, "tok", Tokenizer, "a Tokenizer; jeton.load makes one of a path or a name")
+    toks = _tokenizers(tok)
     limits = Limits.of(limits, threads)
-    opened = open_corpus(corpus, documents=documents, field=field, errors=errors)
-    tokens = num_bytes = chars = words = 0
+    flag(words, "words")
+    flag(by_file, "by_file")
+    integer(repeat, "repeat", 0, MAX_REPEAT)
+    if max_bytes is not None:
+        integer(max_bytes, "max_bytes", 1)
+    reading: dict[str, Any] = {"documents": documents, "field": field, "errors": errors}
+    is_table = not isinstance(tok, Tokenizer)
+    if is_table:
+        sources = _sources(corpus, by_file, reading)
+    elif by_file:
+        raise ConfigError("by_file=True makes rows of a table: pass a list of tokenizers", option="by_file")
+    else:
+        sources = [("corpus", Corpus.of(corpus, **reading))]
+    run = MeasureRun(toks, limits, words, repeat, max_bytes)
+    opened = [(name, open_corpus(source)) for name, source in sources]  # a missing file is an error before any work
     with make_reporter(progress) as report:
-        for batch in opened.batches(min(BATCH_BYTES, limits.batch_bytes)):
-            tokens += len(encode_texts(tok, batch.texts, threads=limits.num_threads))
-            for data in batch.texts:
-                text = data.decode()
-                num_bytes += len(data)
-                chars += len(text)
-                words += len(text.split())
-            report(ProgressEvent("encode", batch.bytes_read, opened.total_bytes, "B"))
-    for complaint in opened.complaints():
-        _log.warning(complaint, extra={"skipped": opened.num_skipped})
-    return Measure(_ratio(num_bytes, tokens), _ratio(chars, tokens), _ratio(tokens, words), tokens, num_bytes)
+        cells = [tuple(row) for row in run.measure(opened, report)]
+    if not is_table:
+        return cells[0][0]
+    return MeasureTable(tuple(toks), tuple(name for name, _ in sources), tuple(cells), next(iter(toks)))
 
 
 def encode_texts(tok: Tokenizer, texts: list[bytes], **options: Any) -> NDArray[np.uint32]:
@@ -100,5 +137,65 @@ def encode_texts(tok: Tokenizer, texts: list[bytes], **options: Any) -> NDArray[
     return tok.encode_batch(texts, **options).ids
 
 
-def _ratio(a: int, b: int) -> float:
-    return a / b if b else 0.0
+def _tokenizers(tok: Any) -> dict[str, Tokenizer]:
+    """Checks the tokenizers and names them."""
+    expected = "a Tokenizer; jeton.load makes one of a path or a name"
+    if isinstance(tok, Mapping):
+        named = dict(tok)
+    elif isinstance(tok, list | tuple):
+        named = {str(number): each for number, each in enumerate(tok, 1)}
+    else:
+        return {"tok": instance(tok, "tok", Tokenizer, expected)}
+    if not named:
+        raise ConfigError("tok is empty: there are no tokenizers to measure", option="tok")
+    for name, each in named.items():
+        if not isinstance(name, str):
+            raise wrong("tok", name, "a name, a string")
+        instance(each, f"tok[{name!r}]", Tokenizer, expected)
+    return named
+
+
+def _sources(corpus: Any, by_file: bool, reading: dict[str, Any]) -> list[tuple[str, Corpus]]:
+    """Rows of a table: names and corpora."""
+    if isinstance(corpus, Mapping):
+        named = [(name, Corpus.of(each, **reading)) for name, each in corpus.items()]
+        for name, _ in named:
+            instance(name, "corpus", str, "a name of a source, a string")
+    else:
+        whole = Corpus.of(corpus, **reading)
+        places = _places(whole.sources)
+        named = [(_name(place, number), replace(whole, sources=place)) for number, place in enumerate(places, 1)]
+    if by_file:
+        named = [row for name, each in named for row in _files(name, each)]
+    if not named:
+        raise ConfigError("corpus is empty: there are no sources to measure", option="corpus")
+    return named
+
+
+def _places(sources: Any) -> list[Any]:
+    """The members of a list of sources and paths; another corpus as a whole."""
+    if not isinstance(sources, list | tuple) or not sources:
+        return [sources]
+    return list(sources) if all(isinstance(each, Source | os.PathLike) for each in sources) else [sources]
+
+
+def _name(place: Any, number: int) -> str:
+    """Name of a source: its path, the name of its stream, or its number."""
+    if isinstance(place, Source):
+        place = place.place
+    if isinstance(place, str | os.PathLike):
+        return os.fspath(place)
+    name = getattr(place, "name", None)
+    return name.strip("<>") if isinstance(name, str) and hasattr(place, "read") else f"source {number}"
+
+
+def _files(name: str, corpus: Corpus) -> Iterator[tuple[str, Corpus]]:
+    """A row for each file of a source that is a path; else its own."""
+    source = corpus.sources
+    place: Any = source.place if isinstance(source, Source) else source
+    if not isinstance(place, str | os.PathLike):
+        yield name, corpus
+        return
+    for file in files_of(place):
+        one: Any = replace(source, place=file) if isinstance(source, Source) else file
+        yield file, replace(corpus, sources=one)

@@ -68,7 +68,7 @@ def demo(common: CommonOptions, output: str) -> None:
         _write_corpus(parts)
     tok = jeton.train(corpus, VOCAB_SIZE, threads=common.threads, progress=common.progress)
     save_tokenizer(common, tok, output)
-    measures = {part.name: jeton.measure(tok, part.documents, progress=False) for part in parts}
+    measures = {part.name: jeton.measure(tok, part.documents, words=False, progress=False) for part in parts}
     training = tok.training
     if training is None:
         raise RuntimeError("a tokenizer fresh from training knows nothing of it")

@@ -1,4 +1,4 @@
-"""``jeton measure``: measures the compression of a tokenizer on a corpus."""
+"""``jeton measure``: measures the compression of tokenizers on corpora, as a table of tokenizers × sources."""
 
 from __future__ import annotations
 
@@ -9,39 +9,102 @@ import click
 
 import jeton
 
-from .options import Command, CommonOptions, common_options, corpus_options, tokenizer_option
-from .streams import input_corpus, write
+from ..analysis.measure_table import FIGURES
+from .options import ByteSize, Command, CommonOptions, Count, common_options, corpus_options
+from .outputs import check_plot
+from .streams import input_corpus, terminal_look, write
 
 
-@click.command(cls=Command, short_help="Measure how well a tokenizer compresses a corpus.")
-@tokenizer_option
+@click.command(cls=Command, short_help="Measure how well tokenizers compress texts: a table.")
+@click.option(
+    "-t",
+    "--tokenizer",
+    "names",
+    required=True,
+    multiple=True,
+    metavar="PATH|NAME",
+    help="A tokenizer: a file or folder of any supported format, or a name (repeatable).",
+)
+@click.option("--pattern", metavar="NAME|REGEX", help="Pattern, for formats without one (rank files).")
+@click.option("--by-file", is_flag=True, help="Output a row for each file, instead of for each CORPUS.")
+@click.option("--baseline", metavar="NAME", help="The tokenizer to compare with, as in -t. Default: the first.")
+@click.option(
+    "--sort",
+    type=click.Choice(["name", *FIGURES]),
+    metavar="FIGURE",
+    help=f"Sort the rows by name, or by a figure of the baseline, the largest first: {', '.join(FIGURES)}.",
+)
+@click.option(
+    "--max-bytes",
+    "--limit",
+    type=ByteSize(),
+    metavar="SIZE",
+    help="Measure only the first bytes of each row: 500k, 2M.",
+)
+@click.option(
+    "--repeat",
+    type=Count(0),
+    default=0,
+    metavar="N",
+    help="Measure the time of encoding, without reading: encode N times, and take the shortest time.",
+)
+@click.option("--no-words", is_flag=True, help="Leave out the figures of words, which take most of the time.")
+@click.option("--csv", "as_csv", is_flag=True, help="Output CSV with a header.")
+@click.option("--plot", type=click.Path(dir_okay=False), metavar="FILE", help="Save a plot: .png, .svg or .pdf.")
 @corpus_options
 @common_options
 def measure(
     common: CommonOptions,
-    tok: jeton.Tokenizer,
+    names: tuple[str, ...],
+    pattern: str | None,
     corpus: tuple[str, ...],
     reading: dict[str, Any],
+    baseline: str | None,
+    sort: str | None,
+    no_words: bool,
+    as_csv: bool,
+    plot: str | None,
+    **options: Any,
 ) -> None:
-    """Measures a tokenizer on CORPUS: files, globs and folders, or - for standard input.
+    """Measures tokenizers on each CORPUS: a file, glob or folder, or - for standard input. Each is a row, and with
+    several, the last row has their totals.
+
+    tok/word (fertility): tokens that a word overlaps, on average. Words are those of Unicode (UAX #29). Scripts
+    without spaces between words (Chinese, Japanese, Thai, …) are measured in tokens per character instead, tok/char.
+    whole words: share of words that no token boundary splits. vs: number of tokens, divided by the baseline's.
 
     \b
     Examples:
       jeton measure -t my.json texts/
-      jeton measure -t my.json --json test.jsonl.gz | jq .bytes_per_token
-      xzcat big.txt.xz | jeton measure -t my.json -
+      jeton measure -t my.json -t o200k_base english.txt chinese.txt --sort bytes_per_token
+      jeton measure -t my.json -t o200k_base udhr/ --by-file --csv > languages.csv
+      jeton measure -t my.json --repeat 3 --limit 20M --json test.jsonl.gz | jq .seconds_per_mb
+      xzcat big.txt.xz | jeton measure -t my.json --documents line -
     """
-    result = jeton.measure(
-        tok,
+    check_plot(plot)
+    if as_csv and common.as_json:
+        raise click.UsageError("--csv and --json exclude each other")
+    if baseline is not None and baseline not in names:
+        raise click.UsageError(f"--baseline {baseline} is none of the tokenizers given with -t: {', '.join(names)}")
+    table = jeton.measure(
+        {name: jeton.load(name, pattern=pattern) for name in names},
         jeton.Corpus(input_corpus(common, corpus), **reading),
+        words=not no_words,
         threads=common.threads,
         progress=common.progress,
+        **options,
     )
-    facts = result.to_json()
+    if baseline is not None:
+        table = table.relative_to(baseline)
+    if sort is not None:
+        table = table.sorted_by(sort)
     if common.as_json:
-        write(json.dumps(facts))
-        return
-    for name, value in facts.items():
-        write(
-            f"{name.replace('_', ' '):<18} {value:>16,.4f}" if isinstance(value, float) else f"{name:<18} {value:>16,}"
-        )
+        for record in table.records():
+            write(json.dumps(record, ensure_ascii=False))
+    elif as_csv:
+        write(table.to_csv().removesuffix("\n"))
+    else:
+        write(table.to_terminal(width=terminal_look()[1]))
+    if plot is not None:
+        table.plot(plot)
+        common.say(f"plotted {plot}")

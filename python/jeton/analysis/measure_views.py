@@ -1,0 +1,148 @@
+"""Output of `MeasureTable` as text, HTML and CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Sequence
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from ..drawing.display_width import display_width
+
+if TYPE_CHECKING:
+    from .measure_table import Measure, MeasureTable
+
+__all__ = ["elided", "table_csv", "table_html", "table_text"]
+
+NONE = "–"
+GAP = "  "
+# Names are shortened to this many columns before figures are left out.
+MIN_NAME = 8
+MAX_BASELINE = 12  # columns of the baseline's name in a heading
+# Figures that are left out of a table that is too wide, in this order.
+IMPLIED = ("chars/tok", "whole words", "ms/MB", "vs")
+LEGEND = "tok/word: words of scripts with spaces; tok/char: characters of scripts without (Chinese, Japanese, Thai, …)"
+
+# Heading -> figure of a cell, and its format
+_FIGURES: dict[str, tuple[Callable[[Measure], float | None], str]] = {
+    "tokens": (lambda cell: cell.tokens, ",d"),
+    "bytes/tok": (lambda cell: cell.bytes_per_token, ".3f"),
+    "chars/tok": (lambda cell: cell.chars_per_token, ".3f"),
+    "tok/word": (lambda cell: cell.tokens_per_word, ".3f"),
+    "tok/char": (lambda cell: cell.tokens_per_unspaced_char, ".3f"),
+    "whole words": (lambda cell: cell.whole_word_share, ".1%"),
+    "unknown": (lambda cell: cell.unknown, ",d"),
+    "ms/MB": (lambda cell: None if cell.seconds_per_mb is None else cell.seconds_per_mb * 1000, ".1f"),
+}
+
+
+def table_csv(records: Sequence[dict[str, Any]]) -> str:
+    """Flat records as CSV with a header; lines end in a newline."""
+    out = io.StringIO()
+    writer = csv.DictWriter(out, list(records[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(records)
+    return out.getvalue()
+
+
+def table_text(table: MeasureTable, width: int | None) -> str:
+    """The table as lines of text; see `MeasureTable.to_terminal`."""
+    headings, lines = _cells(table)
+    if len(table.tokenizers) == 1:
+        headings, lines = [headings[0], *headings[2:]], [[line[0], *line[2:]] for line in lines]
+    num_names = headings.index("tokens")
+    for left_out in ("", *IMPLIED):
+        for at in (index for index, heading in enumerate(headings) if left_out and heading.startswith(left_out)):
+            headings, lines = headings[:at] + headings[at + 1 :], [line[:at] + line[at + 1 :] for line in lines]
+            break
+        sizes = [max(map(display_width, column)) for column in zip(headings, *lines, strict=True)]
+        if width is None or sum(sizes) + len(GAP) * (len(sizes) - 1) <= width:
+            break
+        figures = sum(len(GAP) + size for size in sizes[num_names:])
+        room = max(width - figures - len(GAP) * (num_names - 1), 0)
+        sizes[:num_names] = _shrunk(sizes[:num_names], room)
+        if sum(sizes[:num_names]) <= room:
+            break
+    drawn = []
+    for line in [headings, *lines]:
+        names = [_fit(name, size) for name, size in zip(line, sizes[:num_names], strict=False)]
+        figures_of_line = [f"{text:>{size}}" for text, size in zip(line[num_names:], sizes[num_names:], strict=True)]
+        drawn.append(GAP.join([*names, *figures_of_line]).rstrip())
+    if "tok/char" in headings and (width is None or display_width(LEGEND) <= width):
+        drawn.append(LEGEND)
+    return "\n".join(drawn)
+
+
+def table_html(table: MeasureTable) -> str:
+    """The table as an HTML fragment."""
+    headings, lines = _cells(table)
+    num_names = headings.index("tokens")
+
+    def row(texts: Sequence[str], tag: str) -> str:
+        cells = (
+            f'<{tag} style="text-align:{"left" if index < num_names else "right"}">{escape(text)}</{tag}>'
+            for index, text in enumerate(texts)
+        )
+        return f"<tr>{''.join(cells)}</tr>"
+
+    body = "".join(row(line, "td") for line in lines)
+    legend = f"<caption>{escape(LEGEND)}</caption>" if "tok/char" in headings else ""
+    return f"<table>{legend}<thead>{row(headings, 'th')}</thead><tbody>{body}</tbody></table>"
+
+
+def _cells(table: MeasureTable) -> tuple[list[str], list[list[str]]]:
+    """Headings, and formatted lines: one for each source and tokenizer. Figures that no cell has are left out."""
+    every = [cell for _, cells in table.rows() for cell in cells]
+    shown = {
+        heading: (figure, form)
+        for heading, (figure, form) in _FIGURES.items()
+        if any(figure(cell) is not None and (heading != "unknown" or cell.unknown) for cell in every)
+    }
+    compared = len(table.tokenizers) > 1
+    headings = ["source", "tokenizer", *shown, *([_baseline(table.baseline)] if compared else [])]
+    lines = []
+    for source, cells in table.rows():
+        relative = table.relative(cells)
+        for index, (name, cell) in enumerate(zip(table.tokenizers, cells, strict=True)):
+            figures = [_format(figure(cell), form) for figure, form in shown.values()]
+            more = [_format(relative[index], ".3f")] if compared else []
+            lines.append([source if index == 0 else "", name, *figures, *more])
+    return headings, lines
+
+
+def _baseline(name: str) -> str:
+    """Heading of the column of relative numbers of tokens."""
+    return f"vs {name}" if display_width(name) <= MAX_BASELINE else "vs baseline"
+
+
+def _format(value: float | None, form: str) -> str:
+    return NONE if value is None else format(value, form)
+
+
+def _shrunk(sizes: Sequence[int], room: int) -> list[int]:
+    """Sizes of names that fit into `room` together, the longest shortened first, none below `MIN_NAME`."""
+    found = list(sizes)
+    while sum(found) > room and max(found) > MIN_NAME:
+        found[found.index(max(found))] -= 1
+    return found
+
+
+def elided(name: str, size: int) -> str:
+    """A name in at most `size` columns; a longer one loses its beginning: paths differ at their ends.
+
+    Examples:
+        >>> elided("texts/english.txt", 12)
+        '…english.txt'
+    """
+    if display_width(name) <= size:
+        return name
+    while name and display_width(name) > size - 1:
+        name = name[1:]
+    return "…" + name
+
+
+def _fit(name: str, size: int) -> str:
+    """A name in exactly `size` columns."""
+    short = elided(name, size)
+    return short + " " * (size - display_width(short))
