@@ -216,6 +216,7 @@ TAKES: dict[str, dict[str, str]] = {
     "Replay.line": {"num_merges": "index"},
     "Pattern.of": {"pattern": "str?"},
     "Pattern.split": {"text": "text"},
+    "TokenBatch.padded": {"length": "int?", "multiple_of": "int?", "side": "nothing", "pad_id": "int?"},
 }
 
 
@@ -273,9 +274,10 @@ def right_calls(tok: jeton.Tokenizer) -> dict[str, tuple[Callable[..., Any], dic
         "Replay.line": {"num_merges": 1},
         "Pattern.of": {"pattern": "gpt2"},
         "Pattern.split": {"text": "low"},
+        "TokenBatch.padded": {"pad_id": 0},
     }
     objects = {"Counts": counts, "Sizes": found, "Replay": played, "Rules": jeton.Rules(digits_from_right=True)}
-    objects["Pattern"] = Pattern.of("gpt2")
+    objects |= {"Pattern": Pattern.of("gpt2"), "TokenBatch": tok.encode_batch(["low"])}
     made: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {}
     for name in TAKES:
         first, _, method = name.partition(".")

@@ -20,10 +20,11 @@ __version__ = "0.1.0"
 _PUBLIC = {
     "added_tokens": ("AddedToken",),
     "analysis": ("Comparison", "Measure", "MeasureTable", "Sizes", "VocabSize", "compare", "measure", "sizes"),
+    "batch": ("PaddedBatch", "TokenBatch"),
     "chat": ("Chat",),
     "corpus": ("Corpus", "Source"),
     "definition": ("TrainingFacts",),
-    "encoding": ("Encoding", "Token", "TokenBatch"),
+    "encoding": ("Encoding", "Token"),
     "errors": (
         "ChatTemplateError",
         "ConfigError",

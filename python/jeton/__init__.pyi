@@ -15,6 +15,10 @@ from .analysis import (
     measure as measure,
     sizes as sizes,
 )
+from .batch import (
+    PaddedBatch as PaddedBatch,
+    TokenBatch as TokenBatch,
+)
 from .chat import Chat as Chat
 from .corpus import (
     Corpus as Corpus,
@@ -24,7 +28,6 @@ from .definition import TrainingFacts as TrainingFacts
 from .encoding import (
     Encoding as Encoding,
     Token as Token,
-    TokenBatch as TokenBatch,
 )
 from .errors import (
     ChatTemplateError as ChatTemplateError,

@@ -1,4 +1,4 @@
-"""Results of encoding: `Encoding`, tokens with spans; `TokenBatch`, ids of many texts.
+"""Result of `Tokenizer.tokenize`: `Encoding`, tokens with spans.
 
 All ranges are half-open, with the unit in the name. `byte_span`s are ordered, disjoint, and tile the input if the
 tokenizer drops nothing.
@@ -16,10 +16,9 @@ from .arguments import integer
 from .drawing import Drawing, described, to_html
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["Encoding", "Token", "TokenBatch"]
+__all__ = ["Encoding", "Token"]
 
 
 MAX_TOKENS_SHOWN = 5_000  # in a notebook
@@ -306,39 +305,3 @@ def _occurrences(template: Mapping[str, Any] | None, of: int, is_pair: bool) -> 
     """Number of occurrences of a text in a template; at least 1."""
     items = (template or {}).get("pair" if is_pair else "single") or ()
     return max([item.get("sequence") for item in items].count("AB"[of]), 1)
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class TokenBatch(Sequence["NDArray[np.uint32]"]):
-    """Ids of many texts, concatenated; a sequence with one array per text.
-
-    Attributes:
-        ids: uint32[n], the ids of all texts.
-        offsets: int64[texts + 1]; text i has ``ids[offsets[i]:offsets[i + 1]]``.
-
-    Examples:
-        >>> import jeton
-        >>> tok = jeton.train(["low lower lowest"], vocab_size=260, pattern="gpt2", progress=False)
-        >>> batch = tok.encode_batch(["low", "lower"])
-        >>> len(batch), batch[1].tolist(), batch.offsets.tolist()
-        (2, [257, 101, 114], [0, 1, 4])
-    """
-
-    ids: NDArray[np.uint32]
-    offsets: NDArray[np.int64]
-
-    def __len__(self) -> int:
-        return len(self.offsets) - 1
-
-    @overload
-    def __getitem__(self, index: int) -> NDArray[np.uint32]: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[NDArray[np.uint32]]: ...
-    def __getitem__(self, index: int | slice) -> NDArray[np.uint32] | list[NDArray[np.uint32]]:
-        if isinstance(index, slice):
-            return [self[i] for i in range(*index.indices(len(self)))]
-        index = range(len(self))[index]
-        return self.ids[self.offsets[index] : self.offsets[index + 1]]
-
-    def __repr__(self) -> str:
-        return f"TokenBatch({len(self)} texts, {len(self.ids)} ids)"

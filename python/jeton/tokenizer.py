@@ -25,7 +25,7 @@ from . import _core
 from .added_tokens import AddedToken, add_tokens, added_tokens, special_pairs, with_added_tokens
 from .arguments import instance
 from .definition import Definition, Pattern, TrainingFacts
-from .errors import ConfigError, DecodeError, UnknownTokenError
+from .errors import ConfigError, DecodeError, InvalidTextError, SpecialTokenError, UnknownTokenError
 from .merge_list import vocabulary_of_merges
 from .readonly import ReadOnlyDict
 from .sampling import sampling_options
@@ -38,10 +38,12 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from .batch import TokenBatch
     from .chat import Chat
     from .drawing import Tree
-    from .encoding import Encoding, TokenBatch
+    from .encoding import Encoding
     from .explanation import Explanation
+    from .truncation import Strategy
 
 __all__ = ["Tokenizer"]
 
@@ -245,40 +247,104 @@ class Tokenizer:
     def encode_batch(
         self,
         texts: Iterable[str | bytes],
+        pairs: Iterable[str | bytes] | None = None,
         *,
+        max_length: int | None = None,
+        truncation: Strategy = "longest_first",
+        stride: int = 0,
+        side: Literal["right", "left"] = "right",
+        overflow: bool = False,
         threads: int | None = None,
         special: Special | None = None,
         add_special_tokens: bool | None = None,
     ) -> TokenBatch:
-        """The ids of many texts.
+        """The ids of many texts or pairs, truncated with the rules of transformers. `TokenBatch.padded` pads them.
 
         Args:
             texts: each as in `encode`.
+            pairs: the second text of each; as many as `texts`.
+            max_length: maximum number of ids of a row, with those of the template; None: no truncation.
+            truncation: the text that is shortened: ``"longest_first"``, the longer text of a pair, and when both are as
+                long, both; ``"only_first"``, ``"only_second"``.
+            stride: number of ids that the pieces of a truncated text share with the piece before them. It must be below
+                the number of ids that a truncated text keeps.
+            side: the end that is removed (``truncation_side``).
+            overflow: the ids that truncation removes are more rows, each with the template; the batch then has
+                `overflow_to_sample_mapping`. A pair whose texts are both truncated has a row for each combination.
             threads: as `encode_array`.
             special: as `encode`.
             add_special_tokens: as `encode`.
 
         Returns:
-            All ids in one array, with the offset of each text.
+            All ids in one array, with the offset of each row.
+
+        Raises:
+            ConfigError: the template alone has more than `max_length` ids, the text that `truncation` names cannot be
+                shortened enough, or `stride` is too large.
+            InvalidTextError, SpecialTokenError: as `encode`; the error has the index of the text.
 
         Examples:
-            >>> batch = Tokenizer.from_merges({104: b"h", 105: b"i"}, []).encode_batch(["hi", "h"])
-            >>> [ids.tolist() for ids in batch]
+            >>> tok = Tokenizer.from_merges({104: b"h", 105: b"i"}, [])
+            >>> [ids.tolist() for ids in tok.encode_batch(["hi", "h"])]
             [[104, 105], [104]]
+            >>> batch = tok.encode_batch(["hihi", "h"], max_length=3, stride=1, overflow=True)
+            >>> [ids.tolist() for ids in batch], batch.overflow_to_sample_mapping.tolist()
+            ([[104, 105, 104], [104, 105], [104]], [0, 0, 1])
+
+        Source:
+            huggingface/tokenizers, utils/truncation.rs. `tests/parity/` compares every option with transformers.
         """
-        if isinstance(texts, str | bytes):
-            raise ConfigError("encode_batch takes many texts; for one, call encode or pass [text]", option="texts")
-        import numpy as np
+        first, second = _texts(texts, pairs, "encode_batch")
+        from .batch_encoding import BatchEncoder
+        from .truncation import Truncation
 
-        from .encoding import TokenBatch
-
-        ids, offsets = self._core.encode_batch(
-            _list(texts, "texts", "str or bytes"),
+        pad = self.roles.get("pad")
+        encoder = BatchEncoder(
+            self._core,
+            self._definition.template,
             self._permission(special),
             num_threads(threads),
             self._uses_template(add_special_tokens),
+            self.token_to_id(pad) if pad is not None and pad in self else None,
         )
-        return TokenBatch(np.frombuffer(ids, "<u4"), np.frombuffer(offsets, "<i8"))
+        return encoder.encode(first, second, Truncation(max_length, truncation, stride, side, overflow))
+
+    def tokenize_batch(
+        self,
+        texts: Iterable[str | bytes],
+        pairs: Iterable[str | bytes] | None = None,
+        *,
+        special: Special | None = None,
+        add_special_tokens: bool | None = None,
+    ) -> list[Encoding]:
+        """The tokens of many texts or pairs with their spans, each as from `tokenize`.
+
+        Args:
+            texts: each as in `encode`.
+            pairs: the second text of each; as many as `texts`.
+            special: as `encode`.
+            add_special_tokens: as `encode`.
+
+        Raises:
+            InvalidTextError, SpecialTokenError: as `encode`; the error has the index of the text.
+
+        Examples:
+            >>> tok = Tokenizer.from_merges({104: b"h", 105: b"i"}, [])
+            >>> [encoding.tokens for encoding in tok.tokenize_batch(["hi", "h"])]
+            [[b'h', b'i'], [b'h']]
+        """
+        first, second = _texts(texts, pairs, "tokenize_batch")
+        self._permission(special)  # raises without the index of a text
+        encodings: list[Encoding] = []
+        try:
+            none: list[None] = [None] * len(first)
+            for text, pair in zip(first, none if second is None else second, strict=True):
+                encodings.append(self._tokenize(text, pair, special, add_special_tokens))
+        except (InvalidTextError, SpecialTokenError) as error:
+            error.args = (f"text {len(encodings)} of the batch: {error}",)
+            error.index = len(encodings)
+            raise
+        return encodings
 
     def tokenize(
         self,
@@ -887,6 +953,21 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
 def _bytes(text: str | bytes) -> bytes:
     # `str.encode`: a subclass may override the method.
     return str.encode(text, "utf-8", "surrogatepass") if isinstance(text, str) else text
+
+
+def _texts(
+    texts: Iterable[str | bytes], pairs: Iterable[str | bytes] | None, function: str
+) -> tuple[list[str | bytes], list[str | bytes] | None]:
+    """Lists of the texts of a batch and of their second texts."""
+    if isinstance(texts, str | bytes):
+        raise ConfigError(f"{function} takes many texts; for one, call encode or pass [text]", option="texts")
+    if isinstance(pairs, str | bytes):
+        raise ConfigError(f"{function} takes many pairs; for one, pass [text], [pair]", option="pairs")
+    first = _list(texts, "texts", "str or bytes")
+    second = None if pairs is None else _list(pairs, "pairs", "str or bytes")
+    if second is not None and len(second) != len(first):
+        raise ConfigError(f"pairs has {len(second)} texts, and texts has {len(first)}", option="pairs")
+    return first, second
 
 
 def _list(items: Iterable[_T], name: str, of: str) -> list[_T]:

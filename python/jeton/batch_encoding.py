@@ -1,0 +1,205 @@
+"""`Tokenizer.encode_batch`: texts and pairs → rows of ids, truncated, with the template around them.
+
+Without truncation and pairs the core joins ids and template. Otherwise it encodes the texts alone, and the rows are
+gathered from three arrays, the ids of the template, of the first and of the second texts, without a loop over texts.
+
+Left out: how much a text keeps (`truncation`), and padding (`batch`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._core import Tokenizer as Core
+from .batch import Segments, TokenBatch
+from .errors import ConfigError, JetonError
+from .truncation import Truncation, combine, split
+
+__all__ = ["BatchEncoder"]
+
+Int64: TypeAlias = NDArray[np.int64]
+
+# Rows that overlap by the stride have more ids than their texts.
+MAX_IDS = 1 << 30
+
+
+class Item(NamedTuple):
+    """Item of a template: a text (0: the first, 1: the second of a pair), or ids."""
+
+    text: int | None
+    ids: tuple[int, ...]
+    type_id: int
+
+
+class Encoded(NamedTuple):
+    """Ids of many texts without a template."""
+
+    ids: NDArray[np.uint32]
+    offsets: Int64
+
+    @property
+    def lengths(self) -> Int64:
+        return np.diff(self.offsets)
+
+
+@dataclass(frozen=True, slots=True)
+class BatchEncoder:
+    """A tokenizer with the options of a call that do not concern truncation.
+
+    Attributes:
+        core: the tokenizer.
+        template: that of its definition.
+        special: permission for special tokens, in the core's form.
+        threads: their maximum number.
+        add_special_tokens: whether the template adds its ids.
+        pad_id: id of the padding token, if any.
+    """
+
+    core: Core
+    template: Mapping[str, Any] | None
+    special: Literal["all", "raise"] | list[int] | None
+    threads: int
+    add_special_tokens: bool
+    pad_id: int | None
+
+    def encode(self, texts: list[str | bytes], pairs: list[str | bytes] | None, truncation: Truncation) -> TokenBatch:
+        """Implements `Tokenizer.encode_batch`."""
+        items = self._items(is_pair=pairs is not None)
+        room = truncation.room(sum(len(item.ids) for item in items))
+        if pairs is None and room is None:
+            return self._whole(texts, items, truncation.overflow)
+        first = self._encoded(texts)
+        if pairs is None:
+            return self._rows(items, (first,), truncation, room)
+        try:
+            second = self._encoded(pairs)
+        except JetonError as error:  # the message names the index of a text
+            error.args = (f"pairs: {error}",)
+            raise
+        return self._rows(items, (first, second), truncation, room)
+
+    def _whole(self, texts: list[str | bytes], items: Sequence[Item], overflow: bool) -> TokenBatch:
+        """Encodes single texts that are not truncated."""
+        joined = self.core.encode_batch(texts, self.special, self.threads, self.add_special_tokens)
+        ids, offsets = np.frombuffer(joined[0], "<u4"), np.frombuffer(joined[1], "<i8")
+        segments = None
+        if len(items) != 1 or items[0] != Item(0, (), 0):
+            num_texts = sum(item.text is not None for item in items)
+            own = (np.diff(offsets) - sum(len(item.ids) for item in items)) // max(num_texts, 1)
+            lengths = [own if item.text is not None else np.full_like(own, len(item.ids)) for item in items]
+            type_ids = np.array([[item.type_id for item in items]], np.int64)
+            segments = _segments(items, _columns(lengths, len(own)), type_ids)
+        mapping = np.arange(len(texts)) if overflow else None
+        return TokenBatch(ids, offsets, mapping, self.pad_id, segments)
+
+    def _rows(
+        self, items: Sequence[Item], texts: Sequence[Encoded], truncation: Truncation, room: int | None
+    ) -> TokenBatch:
+        """Truncates texts or pairs and joins them with the template."""
+        first, second = texts[0].lengths, texts[1].lengths if len(texts) == 2 else None
+        kept_first, kept_second = truncation.kept(first, second, room)
+        pieces = [split(first, kept_first, truncation)]
+        if second is not None and kept_second is not None:
+            pieces.append(split(second, kept_second, truncation))
+        places = [item.text for item in items if item.text is not None]
+        row_text, chosen = combine(len(first), [pieces[text].counts for text in places])
+        template_ids = np.array([id for item in items for id in item.ids], np.uint32)
+        bases = np.cumsum([len(template_ids), *(len(text.ids) for text in texts)])
+        starts: list[Int64] = []
+        sizes: list[Int64] = []
+        type_ids: list[Int64] = []
+        choices = iter(chosen)
+        at = 0  # in the ids of the template
+        for item in items:
+            if item.text is None:
+                columns = at, len(item.ids), item.type_id
+                at += len(item.ids)
+                for column, value in zip((starts, sizes, type_ids), columns, strict=True):
+                    column.append(np.full_like(row_text, value))
+                continue
+            piece, found = next(choices), pieces[item.text]
+            index = found.first[row_text] + piece
+            starts.append(bases[item.text] + texts[item.text].offsets[row_text] + found.starts[index])
+            sizes.append(found.lengths[index])
+            type_ids.append(np.where(piece == 0, item.type_id, self._overflow_type(item.text)))
+        source = np.concatenate([template_ids, *(text.ids for text in texts)])
+        num_rows = len(row_text)
+        segments = _segments(items, _columns(sizes, num_rows), _columns(type_ids, num_rows))
+        ids = _gather(source, _columns(starts, num_rows), segments.lengths)
+        offsets = np.concatenate([[0], np.cumsum(segments.lengths.sum(axis=1))])
+        mapping = row_text if truncation.overflow else None
+        return TokenBatch(ids, offsets, mapping, self.pad_id, segments)
+
+    def _encoded(self, texts: list[str | bytes]) -> Encoded:
+        ids, offsets = self.core.encode_batch(texts, self.special, self.threads, False)
+        return Encoded(np.frombuffer(ids, "<u4"), np.frombuffer(offsets, "<i8"))
+
+    def _items(self, *, is_pair: bool) -> list[Item]:
+        """Items of the template for a text or a pair. Without special tokens only the texts are left."""
+        listed = (self.template or {}).get("pair" if is_pair else "single")
+        if listed is None:
+            return [Item(0, (), 0), Item(1, (), 1)] if is_pair else [Item(0, (), 0)]
+        items = [
+            Item(
+                "AB".index(part["sequence"]) if "sequence" in part else None,
+                tuple(part.get("ids", ())),
+                part["type_id"],
+            )
+            for part in listed
+        ]
+        if self.add_special_tokens:
+            return items
+        texts = [item for item in items if item.text is not None]
+        return texts if is_pair else texts[:1] or [Item(0, (), 0)]  # as `encode`, which adds nothing to one text
+
+    def _overflow_type(self, text: int) -> int:
+        """Type id of a piece that overflows.
+
+        Hugging Face's post-processors set those of the kept pieces only, except for RobertaProcessing.
+        """
+        is_roberta = self.add_special_tokens and _is_roberta(self.template)
+        return 0 if is_roberta else text
+
+
+def _is_roberta(template: Mapping[str, Any] | None) -> bool:
+    """True for the template of Hugging Face's RobertaProcessing, which trims offsets."""
+    if not template or not template.get("trim_offsets") or len(template["single"]) != 3:
+        return False
+    cls, text, sep = template["single"]
+    second = {"sequence": "B", "type_id": 0}
+    return (
+        all(part["type_id"] == 0 and len(part.get("ids", ())) == 1 for part in (cls, sep))
+        and text == {"sequence": "A", "type_id": 0}
+        and template.get("pair") == [cls, text, sep, sep, second, sep]
+    )
+
+
+def _columns(columns: list[Int64], num_rows: int) -> Int64:
+    """Columns as int64[rows, columns]."""
+    return np.stack(columns, axis=1) if columns else np.zeros((num_rows, 0), np.int64)
+
+
+def _segments(items: Sequence[Item], lengths: Int64, type_ids: Int64) -> Segments:
+    return Segments(lengths, type_ids, np.array([item.text is None for item in items], np.bool_))
+
+
+def _gather(source: NDArray[np.uint32], starts: Int64, lengths: Int64) -> NDArray[np.uint32]:
+    """Concatenates ranges of an array: for each row, in order of its columns."""
+    starts, lengths = starts.ravel(), lengths.ravel()
+    ends = np.cumsum(lengths)
+    total = int(lengths.sum())
+    if total > MAX_IDS:
+        raise ConfigError(
+            f"overflow=True: the rows have {total:,} ids, and the limit is {MAX_IDS:,}; pass fewer texts or a smaller "
+            "stride",
+            option="overflow",
+        )
+    index: Int64 = np.repeat(starts - (ends - lengths), lengths)
+    index += np.arange(total)
+    gathered: NDArray[np.uint32] = source[index]
+    return gathered

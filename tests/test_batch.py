@@ -1,0 +1,335 @@
+"""`encode_batch` with its options and its result; `parity/test_batches_parity.py` compares them with transformers."""
+
+from __future__ import annotations
+
+import dataclasses
+import pickle
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+
+import jeton
+from jeton import truncation
+
+from .material import CORPUS, TRICKY, byte_tokenizer, tokenizer
+
+TEMPLATE = {
+    "single": [{"ids": [1], "type_id": 0}, {"sequence": "A", "type_id": 0}, {"ids": [2], "type_id": 0}],
+    "pair": [
+        {"ids": [1], "type_id": 0},
+        {"sequence": "A", "type_id": 0},
+        {"ids": [2], "type_id": 0},
+        {"sequence": "B", "type_id": 1},
+        {"ids": [2], "type_id": 1},
+    ],
+}
+BYTES = byte_tokenizer()
+BERT = jeton.Tokenizer(dataclasses.replace(BYTES.definition, template=TEMPLATE), BYTES._core.vocabulary()).with_options(
+    add_special_tokens=True
+)
+
+
+def shown(batch: jeton.TokenBatch) -> list[str]:
+    """Rows as text: the template is ``[``, ``|``."""
+    return [bytes(row.tolist()).decode().replace("\1", "[").replace("\2", "|") for row in batch]
+
+
+# ── rows ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_pairs_have_the_template(kind: str) -> None:
+    tok = tokenizer(kind)
+    batch = tok.encode_batch(TRICKY, TRICKY[::-1], special="all")
+    assert [row.tolist() for row in batch] == [
+        tok.encode(text, pair, special="all") for text, pair in zip(TRICKY, TRICKY[::-1], strict=True)
+    ]
+    assert batch.overflow_to_sample_mapping is None
+
+
+def test_type_ids_and_mask_are_those_of_tokenize() -> None:
+    texts, pairs = ["abc", "", "d"], ["e", "fg", ""]
+    for options in ({}, {"max_length": 100}, {"add_special_tokens": False}, {"max_length": 100, "overflow": True}):
+        for batch, encodings in (
+            (BERT.encode_batch(texts, **options), [BERT.tokenize(text, **_known(options)) for text in texts]),
+            (
+                BERT.encode_batch(texts, pairs, **options),
+                [BERT.tokenize(text, pair, **_known(options)) for text, pair in zip(texts, pairs, strict=True)],
+            ),
+        ):
+            assert batch.ids.tolist() == [id for encoding in encodings for id in encoding.ids]
+            assert batch.type_ids.tolist() == [id for encoding in encodings for id in encoding.type_ids]
+            mask = [added for encoding in encodings for added in encoding.special_tokens_mask]
+            assert batch.special_tokens_mask.tolist() == mask
+            assert (batch.ids.dtype, batch.offsets.dtype, batch.type_ids.dtype) == (np.uint32, np.int64, np.int64)
+            if "overflow" in options:
+                assert batch.overflow_to_sample_mapping is not None
+                assert batch.overflow_to_sample_mapping.tolist() == [0, 1, 2]
+
+
+def _known(options: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in options.items() if name == "add_special_tokens"}
+
+
+def test_rows_of_one_text() -> None:
+    assert shown(BERT.encode_batch(["abcdefg", "h"], max_length=5)) == ["[abc|", "[h|"]
+    assert shown(BERT.encode_batch(["abcdefg", "h"], max_length=5, side="left")) == ["[efg|", "[h|"]
+    batch = BERT.encode_batch(["abcdefg", "h"], max_length=5, stride=1, overflow=True)
+    assert shown(batch) == ["[abc|", "[cde|", "[efg|", "[h|"]
+    assert batch.overflow_to_sample_mapping is not None
+    assert batch.overflow_to_sample_mapping.tolist() == [0, 0, 0, 1]
+    assert batch.overflow_to_sample_mapping.dtype == np.int64
+    left = BERT.encode_batch(["abcdefg"], max_length=5, side="left", overflow=True)
+    assert shown(left) == ["[efg|", "[bcd|", "[a|"]
+
+
+def test_rows_of_pairs() -> None:
+    def rows(**options: Any) -> list[str]:
+        return shown(BERT.encode_batch(["abcdef"], ["xyz"], **options))
+
+    assert rows(max_length=9) == ["[abc|xyz|"]
+    assert rows(max_length=8) == ["[abc|xy|"]
+    assert rows(max_length=7) == ["[ab|xy|"]
+    assert rows(max_length=8, truncation="only_first") == ["[ab|xyz|"]
+    assert rows(max_length=11, truncation="only_second") == ["[abcdef|xy|"]
+    assert rows(max_length=3) == ["[||"]
+    assert rows(max_length=7, overflow=True) == [
+        "[ab|xy|",
+        "[cd|xy|",
+        "[cd|z|",
+        "[ef|xy|",
+        "[ef|z|",
+        "[ab|z|",
+    ]
+
+
+def test_a_long_batch_is_truncated_alike_by_any_threads() -> None:
+    tok = tokenizer("byte gpt2")
+    texts = [CORPUS[start : start + 90] for start in range(0, 600, 7)] * 20
+    expected = [tok.encode(text)[:11] for text in texts]
+    for threads in (1, 2):
+        batch = tok.encode_batch(texts, max_length=11, threads=threads)
+        assert [row.tolist() for row in batch] == expected
+    assert tok.decode_batch(batch)[3] == tok.decode(expected[3])
+
+
+def test_no_texts() -> None:
+    for batch in (
+        BERT.encode_batch([]),
+        BERT.encode_batch([], []),
+        BERT.encode_batch([], max_length=5, overflow=True),
+    ):
+        assert len(batch) == 0
+        assert batch.offsets.tolist() == [0]
+        assert batch.to_dict()["input_ids"] == []
+        assert batch.padded(pad_id=0).input_ids.shape == (0, 0)
+        assert batch.padded(4, pad_id=0).input_ids.shape == (0, 4)
+
+
+def test_a_template_without_items() -> None:
+    template = {"single": [], "pair": [{"ids": [7], "type_id": 3}]}
+    tok = jeton.Tokenizer(dataclasses.replace(BYTES.definition, template=template), BYTES._core.vocabulary())
+    for options in ({}, {"max_length": 4}):
+        assert shown(tok.encode_batch(["ab", "c"], add_special_tokens=True, **options)) == ["", ""]
+        assert tok.encode_batch(["ab"], ["c"], add_special_tokens=True, **options).type_ids.tolist() == [3]
+
+
+# ── tokenize_batch ────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_tokenize_batch_is_tokenize_of_each() -> None:
+    assert BERT.tokenize_batch(["ab", "c"]) == [BERT.tokenize("ab"), BERT.tokenize("c")]
+    assert BERT.tokenize_batch(["ab"], iter(["c"])) == [BERT.tokenize("ab", "c")]
+    assert BERT.tokenize_batch([]) == BERT.tokenize_batch([], []) == []
+    with pytest.raises(jeton.InvalidTextError, match=r"text 1 of the batch: .*surrogate") as caught:
+        BERT.tokenize_batch(["a", "b\ud800"])
+    assert (caught.value.index, caught.value.position) == (1, 1)
+    with pytest.raises(jeton.SpecialTokenError, match=r"^the tokenizer has no special token"):
+        BERT.tokenize_batch(["a"], special={"<x>"})
+
+
+# ── padding ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_padded_rows() -> None:
+    batch = BERT.encode_batch(["ab", "c"], ["d", ""])
+    padded = batch.padded(pad_id=9)
+    assert padded.to_json() == {
+        "input_ids": [[1, 97, 98, 2, 100, 2], [1, 99, 2, 2, 9, 9]],
+        "attention_mask": [[1, 1, 1, 1, 1, 1], [1, 1, 1, 1, 0, 0]],
+        "token_type_ids": [[0, 0, 0, 0, 1, 1], [0, 0, 0, 1, 0, 0]],
+        "special_tokens_mask": [[1, 0, 0, 1, 0, 1], [1, 0, 1, 1, 1, 1]],
+    }
+    left = batch.padded(side="left", multiple_of=8, pad_id=9)
+    assert left.input_ids.tolist() == [[9, 9, 1, 97, 98, 2, 100, 2], [9, 9, 9, 9, 1, 99, 2, 2]]
+    assert left.attention_mask.sum(axis=1).tolist() == [6, 4]
+    assert batch.padded(7, 4, pad_id=0).input_ids.shape == (2, 8)
+    assert {array.dtype for array in padded.values()} == {np.dtype(np.int64)}
+    assert repr(padded) == "PaddedBatch(2 rows of 6 ids)"
+
+
+def test_a_padded_batch_is_a_mapping() -> None:
+    batch = BERT.encode_batch(["abcdef", "c"], max_length=5, overflow=True)
+    padded = batch.padded(pad_id=0)
+    assert list(padded)[-1] == "overflow_to_sample_mapping"
+    assert len({**padded}) == len(padded) == 5
+    assert padded["input_ids"] is padded.input_ids
+    assert "labels" not in padded
+    assert pickle.loads(pickle.dumps(padded)) == padded != batch.padded(pad_id=1)
+    again = pickle.loads(pickle.dumps(batch))
+    assert again.padded(pad_id=0) == padded
+    assert padded != {}
+    with pytest.raises(KeyError):
+        padded["labels"]
+    with pytest.raises(TypeError):
+        hash(padded)
+
+
+def test_the_padding_token_is_that_of_the_tokenizer() -> None:
+    tok = BERT.add_tokens(["<pad>"])
+    with pytest.raises(jeton.ConfigError, match="no padding token: pass pad_id=") as caught:
+        tok.encode_batch(["a"]).padded()
+    assert caught.value.option == "pad_id"
+    for pad, id in (("<pad>", 256), ("a", 97)):  # an entry may serve, too
+        known = tok._with_facts(roles={"pad": pad})
+        assert known.encode_batch(["ab", ""]).padded().input_ids.tolist() == [[1, 97, 98, 2], [1, 2, id, id]]
+    assert tok._with_facts(roles={"pad": "<no>"}).encode_batch(["ab"]).pad_id is None
+
+
+def test_columns_for_datasets() -> None:
+    batch = BERT.encode_batch(["abcdef", "c"], max_length=5, overflow=True)
+    columns = batch.to_dict()
+    assert [row.tolist() for row in columns["input_ids"]] == [row.tolist() for row in batch]
+    assert {row.dtype for name in list(columns)[:4] for row in columns[name]} == {np.dtype(np.int64)}
+    assert [row.tolist() for row in columns["special_tokens_mask"]] == [[1, 0, 0, 0, 1], [1, 0, 0, 0, 1], [1, 0, 1]]
+    assert columns["overflow_to_sample_mapping"].tolist() == [0, 0, 1]
+    assert repr(batch) == "TokenBatch(3 rows, 13 ids)"
+
+
+@pytest.mark.slow(reason="test_columns_for_datasets; importing datasets takes seconds")
+@pytest.mark.filterwarnings("ignore")
+def test_datasets_map_takes_batches() -> None:
+    datasets = pytest.importorskip("datasets")
+    rows = datasets.Dataset.from_dict({"text": ["abcdef", "c", ""]})
+
+    def encode(some: Any) -> Any:
+        return BERT.encode_batch(some["text"], max_length=5, overflow=True).to_dict()
+
+    mapped = rows.map(encode, batched=True, remove_columns=["text"], load_from_cache_file=False)
+    assert mapped["input_ids"][:] == [[1, 97, 98, 99, 2], [1, 100, 101, 102, 2], [1, 99, 2], [1, 2]]
+    assert mapped["overflow_to_sample_mapping"][:] == [0, 0, 1, 2]
+    padded = rows.map(
+        lambda some: BERT.encode_batch(some["text"]).padded(8, pad_id=0), batched=True, load_from_cache_file=False
+    )
+    assert padded["attention_mask"][:] == [[1] * 8, [1] * 3 + [0] * 5, [1] * 2 + [0] * 6]
+    assert padded["text"][:] == ["abcdef", "c", ""]
+
+
+# ── errors ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("options", "option", "message"),
+    [
+        ({"max_length": -1}, "max_length", "max_length=-1 is not an integer from 0"),
+        ({"max_length": True}, "max_length", "max_length=True"),
+        ({"max_length": 1 << 40}, "max_length", "max_length="),
+        ({"max_length": 1}, "max_length", "max_length=1 is below the 2 ids that the template adds"),
+        ({"max_length": 2, "pairs": ["a", "b"]}, "max_length", "below the 3 ids"),
+        ({"truncation": True}, "truncation", 'truncation=True is not "longest_first", "only_first" or "only_second"'),
+        ({"truncation": "longest"}, "truncation", "truncation='longest'"),
+        ({"stride": -1}, "stride", "stride=-1"),
+        ({"stride": "1"}, "stride", "stride='1'"),
+        (
+            {"max_length": 4, "stride": 2},
+            "stride",
+            "stride=2 is not below 2, the ids that text 1 of the batch keeps of",
+        ),
+        ({"side": "top"}, "side", 'side=\'top\' is not "right" or "left"'),
+        ({"overflow": 1}, "overflow", "overflow=1 is neither True nor False"),
+        ({"pairs": "ab"}, "pairs", "pass \\[text\\], \\[pair\\]"),
+        ({"pairs": ["a"]}, "pairs", "pairs has 1 texts, and texts has 2"),
+        (
+            {"pairs": ["a", "abcdef"], "max_length": 7, "truncation": "only_first"},
+            "truncation",
+            "text 1 of the batch has 6 ids in its second text, which is not shortened",
+        ),
+        (
+            {"pairs": ["a", "b"], "max_length": 6, "truncation": "only_second"},
+            "truncation",
+            "text 1 of the batch has 5 ids in its first text",
+        ),
+        (
+            {"max_length": 5, "truncation": "only_second"},
+            "truncation",
+            "text 1 of the batch has 5 ids and no second text",
+        ),
+    ],
+)
+def test_wrong_options(options: dict[str, Any], option: str, message: str) -> None:
+    with pytest.raises(jeton.ConfigError, match=message) as caught:
+        BERT.encode_batch(["ab", "abcde"], **options)
+    assert caught.value.option == option
+
+
+def test_errors_of_texts_have_their_index() -> None:
+    with pytest.raises(jeton.InvalidTextError, match=r"^text 1 of the batch") as caught:
+        BERT.encode_batch(["a", "b\ud800"], max_length=5)
+    assert caught.value.index == 1
+    with pytest.raises(jeton.InvalidTextError, match=r"^pairs: text 0 of the batch") as caught:
+        BERT.encode_batch(["a", "b"], ["\ud800", "c"])
+    assert (caught.value.index, caught.value.position) == (0, 0)
+    for call in (BERT.encode_batch, BERT.tokenize_batch):
+        with pytest.raises(TypeError, match="pairs must be a sequence of str or bytes, not int"):
+            call(["a"], 5)  # type: ignore[arg-type]
+        with pytest.raises(TypeError, match="a text is str or bytes, not int"):
+            call(["a"], [5])  # type: ignore[list-item]
+        with pytest.raises(jeton.ConfigError, match="takes many texts"):
+            call("a")
+
+
+def test_rows_and_ids_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    long = "a" * 20_000
+    with pytest.raises(jeton.ConfigError, match=r"overflow=True: 4e\+08 rows, of which text 1 .*smaller stride"):
+        BYTES.encode_batch(["a", long], ["b", long], max_length=2, overflow=True)
+    assert len(BYTES.encode_batch([long], [long], max_length=2)) == 1
+    monkeypatch.setattr("jeton.batch_encoding.MAX_IDS", 50)
+    assert len(BYTES.encode_batch([long[:50]], max_length=5, overflow=True)) == 10
+    with pytest.raises(jeton.ConfigError, match="overflow=True: the rows have 230 ids, and the limit is 50"):
+        BYTES.encode_batch([long[:50]], max_length=5, stride=4, overflow=True)
+
+
+def test_wrong_padding() -> None:
+    batch = BERT.encode_batch(["ab", "abcd"])
+    for options, message in (
+        ({"length": 5}, r"length=5: row 1 has 6 ids; encode_batch\(…, max_length=5\) truncates"),
+        ({"length": 3, "multiple_of": 5}, "length=3: row 1 has 6 ids"),
+        ({"length": 0}, "length=0: row 1 has 6 ids"),
+        ({"length": -1}, "length=-1 is not an integer"),
+        ({"length": "max"}, "length='max'"),
+        ({"multiple_of": 0}, "multiple_of=0"),
+        ({"side": True}, "side=True"),
+        ({"pad_id": -100}, "pad_id=-100"),
+    ):
+        with pytest.raises(jeton.ConfigError, match=message) as caught:
+            batch.padded(**{"pad_id": 0, **options})  # type: ignore[arg-type]
+        assert caught.value.option == next(iter(options))
+
+
+# ── truncation ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_pieces_cover_the_text() -> None:
+    for length in range(9):
+        for kept in range(1, 7):
+            for stride in range(kept):
+                for side in ("right", "left"):
+                    options = truncation.Truncation(stride=stride, side=side, overflow=True)  # type: ignore[arg-type]
+                    pieces = truncation.split(np.array([length]), np.array([kept]), options)
+                    spans = list(zip(pieces.starts.tolist(), (pieces.starts + pieces.lengths).tolist(), strict=True))
+                    spans = spans if side == "right" else spans[::-1]
+                    assert (spans[0][0], spans[-1][1]) == (0, length)
+                    assert all(end - start <= kept for start, end in spans)
+                    overlaps = {end - start for (_, end), (start, _) in pairwise(spans)}
+                    assert overlaps <= {stride}
