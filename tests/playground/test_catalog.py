@@ -32,8 +32,9 @@ def named(number: int) -> bytes:
 
 
 class TestWithoutFiles:
-    def test_there_are_two(self) -> None:
-        assert keys(Catalog(cached=False)) == ["lessons", "bytes"]
+    def test_there_are_three(self) -> None:
+        assert keys(Catalog(cached=False)) == ["default", "lessons", "bytes"]
+        assert Catalog(cached=False).get("default") is jeton.default()
 
     def test_bytes_are_the_baseline(self) -> None:
         tok = Catalog(cached=False).get("bytes")

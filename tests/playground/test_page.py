@@ -55,6 +55,39 @@ class TestTabs:
         assert page.locator("[role=tab][tabindex='0']").count() == 1
 
 
+class TestOpening:
+    def test_a_new_page_has_a_sample_and_the_focus_in_the_box(self, page: Any) -> None:
+        page.goto("/#")
+        page.wait_for_selector("html[data-ready]", state="attached")
+        box = page.get_by_label("Text", exact=True)
+        sample = box.input_value()
+        assert sample.startswith("Jeton cuts a text into tokens")
+        assert page.evaluate("document.activeElement.tagName") == "TEXTAREA"
+        assert (
+            page.get_by_text("Type a text, and see the tokens that a language model reads in its place.").count() == 1
+        )
+        page.keyboard.press("ControlOrMeta+a")
+        page.keyboard.type("mine")
+        page.wait_for_url(re.compile("text=mine"))
+        page.keyboard.press("ControlOrMeta+a")
+        page.keyboard.press("Delete")
+        page.wait_for_url(re.compile("#(?!.*text=)"))
+        page.reload()
+        page.wait_for_selector("html[data-ready]", state="attached")
+        assert box.input_value() == ""  # the sample does not come back
+
+    def test_questions_lead_to_the_classics_and_keep_the_text(self, open_page: Open) -> None:
+        page = open_page(text="mine")
+        questions = page.locator(".view-tokens .examples button")
+        assert questions.count() == 6
+        for index, classic in enumerate(["strawberry", "numbers", "reversing", "trailing-space", "endoftext"]):
+            questions.nth(index).click()
+            page.wait_for_url(re.compile(f"classic={classic}"))
+            page.locator(f".titles button[data-id='{classic}'][aria-current='true']").wait_for()
+            page.get_by_role("tab", name="Tokens").click()
+            assert page.get_by_label("Text", exact=True).input_value() == "mine"
+
+
 class TestTokenizers:
     def test_the_list_says_what_there_is(self, open_page: Open) -> None:
         page = open_page(tokenizer="small", text="the old tale")
@@ -62,6 +95,7 @@ class TestTokenizers:
             "characters",
             "small",
             "torn",
+            "default (ships with Jeton)",
             "lessons (trained here, on Jeton's teaching text)",
             "bytes (no merges: every byte is a token)",
         ]

@@ -1,5 +1,5 @@
 """Catalog of the playground's tokenizers: named on the command line, found in a folder or in this machine's caches,
-uploaded on the page, and two built-in ones.
+uploaded on the page, and three built-in ones.
 
 Discovery reads only the beginning of each file. A tokenizer is loaded on first use, and an error is stored in its
 entry. Only names that the user passes are downloaded.
@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import ConfigError, FormatError, JetonError
-from ..formats import discovery, load
+from ..formats import default, discovery, load
 from ..formats.bpe_pair import NAMES as PAIRS
 from ..formats.remote import on_this_machine
 from ..tokenizer import Tokenizer
@@ -102,7 +102,7 @@ class Catalog:
     Examples:
         >>> catalog = Catalog(cached=False)
         >>> [entry["key"] for entry in catalog.describe()]
-        ['lessons', 'bytes']
+        ['default', 'lessons', 'bytes']
         >>> catalog.get("bytes").encode("hi")
         [104, 105]
     """
@@ -116,10 +116,12 @@ class Catalog:
         found: dict[str, Callable[[], Tokenizer]] = {}
         for path in discovery.find_tokenizers(folder) if folder else ():
             found[_free(discovery.short_name(path), found)] = partial(load, path)
-        for name, location in on_this_machine().items() if cached else ():
-            found.setdefault(name, partial(load, location))
-        for name in sorted(found, key=lambda name: (FIRST.index(name) if name in FIRST else len(FIRST), name.lower())):
+        for name in sorted(found, key=_place):
             self._put(name, found[name])
+        self._put("default", default, "default (ships with Jeton)")
+        elsewhere = on_this_machine() if cached else {}
+        for name in sorted(elsewhere.keys() - found.keys(), key=_place):
+            self._put(name, partial(load, elsewhere[name]))
         self._put("lessons", _trained, "lessons (trained here, on Jeton's teaching text)")
         self._put("bytes", _bytes, "bytes (no merges: every byte is a token)")
 
@@ -198,6 +200,11 @@ class Catalog:
                 del self._entries[old]
             entry = self._entries[key] = _Entry(key, key, partial(_itself, tok), dropped=True, tok=tok)
         return entry.describe()
+
+
+def _place(name: str) -> tuple[int, str]:
+    """Sort key: well-known names first."""
+    return FIRST.index(name) if name in FIRST else len(FIRST), name.lower()
 
 
 def _itself(tok: Tokenizer) -> Tokenizer:

@@ -38,6 +38,8 @@ const $ = (id) => document.getElementById(id);
 const FIRST_RETRY_MS = 500; // exponential backoff while the server is not reachable: from here …
 const LAST_RETRY_MS = 4_000; // … up to here
 const MOST_BYTES = 32 * 1024 * 1024; // of files opened together
+// The text of a page that is opened without an address of its own
+const SAMPLE = "Jeton cuts a text into tokens: strawberry, 3.14159, naïve café, 今天的天气很好, नमस्ते, 👩‍👩‍👧.\n";
 
 let tokenizers = [];
 let open = null; // the id of the open view
@@ -299,9 +301,11 @@ async function start() {
   } catch (error) {
     return notify(error.message, true);
   }
-  addEventListener("popstate", () => read(tokenizers[0].key)); // Back, Forward, and an edited address
-  await read(tokenizers[0].key);
+  addEventListener("popstate", () => read(tokenizers[0].key, SAMPLE)); // Back, Forward, and an edited address
+  const isFresh = location.hash.length < 2;
+  await read(tokenizers[0].key, SAMPLE);
   await mounted.get(open); // the page is ready when its view is
+  if (isFresh) $(`view-${open}`).querySelector("textarea")?.focus();
   document.documentElement.dataset.ready = "";
 }
 

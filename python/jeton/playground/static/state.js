@@ -103,8 +103,13 @@ export function makeState({ onChange, onLost, onUnkept }) {
     if (unkept.length) onUnkept(unkept);
   }
 
-  /** Reads the state from the address and from the values stored for this history entry. */
-  async function read(tokenizer) {
+  /**
+   * Reads the state from the address and from the values stored for this history entry.
+   *
+   * @param {string} tokenizer  the tokenizer of an address without one
+   * @param {string} sample  the text of an address without any state
+   */
+  async function read(tokenizer, sample) {
     clearTimeout(saving);
     saving = 0;
     const mine = ++reading;
@@ -117,19 +122,19 @@ export function makeState({ onChange, onLost, onUnkept }) {
       else given[name] = value;
     }
     if (mine !== reading) return;
-    replace(given, tokenizer);
+    replace(given, tokenizer, location.hash.length < 2 ? sample : "");
     onChange();
     if (missing.length) onLost(missing);
   }
 
-  function replace(given, tokenizer) {
+  function replace(given, tokenizer, text) {
     const known = (name, is, otherwise) => (is(given[name]) ? given[name] : otherwise);
     for (const name of Object.keys(state)) delete state[name];
     for (const { id } of VIEWS) aside[id] = {};
     assign(state, given);
     state.view = OWN.has(given.view) ? given.view : VIEWS[0].id;
     state.tokenizer = known("tokenizer", isString, tokenizer);
-    state.text = known("text", isString, "");
+    state.text = known("text", isString, text);
     state.special = known("special", isFlag, false);
     state.template = known("template", isFlag, false);
     for (const name of Object.keys(given)) {

@@ -12,6 +12,15 @@ import { exports } from "../exports.js";
 const FIRST_LIMIT = 20_000; // tokens drawn of a long text at first
 const MAX_LIMIT = 200_000;
 const TELL_AFTER_MS = 700; // counts are announced to screen readers when typing pauses
+// Classic -> the question that leads to it
+const QUESTIONS = {
+  strawberry: "How many r’s are in strawberry?",
+  numbers: "Is 9.11 larger than 9.8?",
+  reversing: "Why is a word hard to reverse?",
+  "trailing-space": "What does a trailing space change?",
+  endoftext: "What if a user types <|endoftext|>?",
+  "cut-character": "Can a token be a part of a character?",
+};
 const LISTS = { ids: "ids", bytes: "bytes", none: "nothing" };
 
 export function mount(root, app) {
@@ -27,7 +36,9 @@ export function mount(root, app) {
   const saves = exports(app, () => answer);
   const lists = h("fieldset", { class: "choices" }, h("legend", {}, "Also show"), ...Object.entries(LISTS).map(listChoice));
   root.append(
+    h("p", { class: "intro" }, "Type a text, and see the tokens that a language model reads in its place."),
     box,
+    h("div", { class: "examples" }, "Questions:", ...Object.entries(QUESTIONS).map(question)),
     h("div", { class: "options" }, special, template),
     figures,
     h("div", { class: "bench" }, h("div", { class: "reading" }, pane, more, h("div", { class: "bar" }, lists, saves), list), detail),
@@ -44,6 +55,10 @@ export function mount(root, app) {
   function toggle(name, label, title) {
     const input = h("input", { type: "checkbox", on: { change: () => app.set({ [name]: input.checked }) } });
     return Object.assign(h("label", { class: "toggle", title }, input, label), { input });
+  }
+
+  function question([classic, words]) {
+    return h("button", { type: "button", class: "link", on: { click: () => app.go({ view: "classics", classic }) } }, words);
   }
 
   function listChoice([value, label]) {
