@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -36,9 +35,9 @@ def test_a_command_without_tokenizer(run: Run, args: list[str], out: str | None)
 
 def test_measure_and_chat(run: Run, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("hello hello\n")
-    done = run("measure", tmp_path / "a.txt", "--json")
-    assert (done.code, json.loads(done.text)["tokens"]) == (0, jeton.default().count("hello hello\n"))
-    assert SAID in done.err
+    done = run("measure", tmp_path / "a.txt", "--csv", "--progress", "none")
+    assert (done.code, done.err) == (0, SAID)
+    assert done.text.splitlines()[1].startswith("a")
     pytest.importorskip("jinja2")
     done = run("chat", input=b'[{"role": "user", "content": "hello"}]')
     assert (done.code, done.text, done.err) == (0, "<|im_start|>user\nhello<|im_end|>\n\n", SAID)

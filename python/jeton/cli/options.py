@@ -20,6 +20,7 @@ from ..progress import Progress, json_lines
 from .option_names import in_options
 
 __all__ = [
+    "DEFAULT_USED",
     "ByteSize",
     "Command",
     "CommonOptions",
