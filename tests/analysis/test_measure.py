@@ -22,14 +22,19 @@ def by_definition(tok: jeton.Tokenizer, docs: list[str]) -> jeton.Measure:
     found = jeton.Measure()
     for doc in docs:
         data, tokens = doc.encode(), tok.tokenize(doc)
-        bounds = {bound for token in tokens if token.byte_span[0] < token.byte_span[1] for bound in token.byte_span}
         words, runs, chars = [], [], 0
         for block in segments(data):
             words += block.words.tolist()
             runs += block.runs.tolist()
             chars += block.run_chars
-        in_words = [1 + sum(start < bound < end for bound in bounds) for start, end in words]
-        in_runs = [1 + sum(start < bound < end for bound in bounds) for start, end in runs]
+        spans = [token.byte_span for token in tokens]
+
+        def num_tokens(start: int, end: int, spans: list[tuple[int, int]] = spans) -> int:
+            overlapping = sum(a < end and b > start for a, b in spans if a < b)
+            return max(overlapping, 1) + sum(start < a <= end for a, b in spans if a == b)
+
+        in_words = [num_tokens(start, end) for start, end in words]
+        in_runs = [num_tokens(start, end) for start, end in runs]
         unk = getattr(tok.definition.model, "unk_token", None)
         found += jeton.Measure(
             tokens=len(tokens),
@@ -77,6 +82,18 @@ def test_a_token_of_several_words_leaves_each_whole() -> None:
     tok = jeton.train(["low low"] * 9, 260, pattern="none", progress=False)
     found = jeton.measure(tok, ["low low"], progress=False)
     assert (found.tokens, found.words, found.tokens_per_word, found.whole_word_share) == (1, 2, 1.0, 1.0)
+
+
+def test_tokens_of_an_expanded_character_belong_to_its_word() -> None:
+    """The second part of a ligature has no bytes of its own."""
+    file = {
+        "model": {"type": "BPE", "vocab": {"f": 0, "i": 1, "n": 2, "e": 3, " ": 4}, "merges": []},
+        "normalizer": {"type": "NFKC"},
+        "added_tokens": [],
+    }
+    tok = jeton.Tokenizer.from_bytes(json.dumps(file).encode())
+    found = jeton.measure(tok, ["ﬁne ﬁ", "ﬁ"], progress=False)
+    assert (found.tokens, found.words, found.word_tokens) == (9, 3, 8)
 
 
 def test_unknown_tokens_are_counted() -> None:

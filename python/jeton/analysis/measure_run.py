@@ -1,8 +1,8 @@
 """Measurement of tokenizers on opened corpora.
 
 Each batch of documents is read once, encoded by every tokenizer, and compared with the words of the batch (`words`).
-The token boundaries of a byte-level tokenizer follow from the lengths of its tokens, if these add up to the text. Other
-tokenizers report the spans of their tokens, one document after the other, which is slower than encoding.
+The spans of a byte-level tokenizer's tokens follow from their lengths, if these add up to the text. Other tokenizers
+report the spans, one document after the other, which is slower than encoding.
 
 Memory: some batches; a whole file if a text file is one document.
 """
@@ -118,24 +118,55 @@ class _Words:
         self.num_bytes = len(joined)
         self._blocks = list(segments(joined))
 
-    def measure(self, boundaries: NDArray[np.int64]) -> Measure:
-        """Counts words, and tokens in words and runs, for token boundaries in any order."""
-        import numpy as np
-
-        marks = np.zeros(self.num_bytes + 1, np.bool_)
-        marks[boundaries] = True
+    def measure(self, spans: NDArray[np.int64]) -> Measure:
+        """Counts words, and the tokens in words and runs, for the spans of all tokens: int64[tokens, 2]."""
+        marks = _Marks(spans, self.num_bytes)
         found = Measure(seconds=0.0)
         for words, runs, run_chars in self._blocks:
-            in_words, in_runs = _num_inside(marks, words), _num_inside(marks, runs)
+            more = marks.num_inside(words)
             found += Measure(
                 words=len(words),
-                word_tokens=len(words) + int(in_words.sum()),
-                whole_words=int(np.count_nonzero(in_words == 0)),
+                word_tokens=len(words) + int(more.sum()),
+                whole_words=len(words) - int(more.astype(bool).sum()),
                 unspaced_chars=run_chars,
-                unspaced_tokens=len(runs) + int(in_runs.sum()),
+                unspaced_tokens=len(runs) + int(marks.num_inside(runs).sum()),
                 seconds=0.0,
             )
         return found
+
+
+class _Marks:
+    """Positions of tokens in a text, to count the tokens of a range.
+
+    A range overlaps one token, and those that begin after its first byte. A token without bytes of its own belongs to
+    the character before it, of which it is a part (`Encoding`), or to no range, at the start of the text.
+    """
+
+    def __init__(self, spans: NDArray[np.int64], num_bytes: int) -> None:
+        import numpy as np
+
+        is_empty = spans[:, 0] == spans[:, 1]
+        self._starts = np.zeros(num_bytes + 1, np.bool_)
+        self._starts[spans[~is_empty, 0]] = True
+        self._empty: NDArray[np.int64] | None = None
+        at = spans[is_empty, 0]
+        if len(at := at[at > 0]):
+            self._empty = np.bincount(at - 1, minlength=num_bytes)
+
+    def num_inside(self, ranges: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Number of tokens of each range beyond one."""
+        import numpy as np
+
+        if not len(ranges):
+            return np.empty(0, np.int64)
+        first, end = ranges[0, 0], ranges[-1, 1]
+        starts, ends = ranges[:, 0] - first, ranges[:, 1] - first
+        sums = np.cumsum(self._starts[first:end], dtype=np.int64)
+        inside: NDArray[np.int64] = sums[ends - 1] - sums[starts]
+        if self._empty is not None:
+            sums = np.concatenate(([0], np.cumsum(self._empty[first:end])))
+            inside += sums[ends] - sums[starts]
+        return inside
 
 
 class _Encoder:
@@ -163,7 +194,7 @@ class _Encoder:
             seconds = took if seconds is None else min(seconds, took)
         unknown = 0 if self._unk is None else int(np.count_nonzero(ids == self._unk))
         found = Measure(tokens=len(ids), unknown=unknown, seconds=seconds if self._repeat else None)
-        return found + (NO_WORDS if words is None else words.measure(self._boundaries(texts, ids, offsets)))
+        return found + (NO_WORDS if words is None else words.measure(self._spans(texts, ids, offsets)))
 
     def _encode(self, texts: list[bytes]) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
         """Ids of all texts, and where each text begins and ends in them."""
@@ -175,20 +206,22 @@ class _Encoder:
         batch = self._tok.encode_batch(texts, threads=self._threads)
         return batch.ids, batch.offsets
 
-    def _boundaries(self, texts: list[bytes], ids: NDArray[np.uint32], offsets: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Token boundaries in the texts joined by newlines; those at the ends of a text may be missing."""
+    def _spans(self, texts: list[bytes], ids: NDArray[np.uint32], offsets: NDArray[np.int64]) -> NDArray[np.int64]:
+        """int64[tokens, 2]: spans in the texts joined by newlines. Tokens of a template may be missing."""
         import numpy as np
 
         if self._only_splits:
-            ends = np.concatenate(([0], np.cumsum(self._lengths_of(ids))))
+            bounds = np.concatenate(([0], np.cumsum(self._lengths_of(ids))))
             sizes = np.fromiter(map(len, texts), np.int64, len(texts))
-            if np.array_equal(ends[offsets[1:]], np.cumsum(sizes)):  # else white space was dropped
-                return ends[:-1] + np.repeat(np.arange(len(texts)), np.diff(offsets))
-        found = [np.empty(0, np.int64)]
+            if np.array_equal(bounds[offsets[1:]], np.cumsum(sizes)):  # else white space was dropped
+                newlines = np.repeat(np.arange(len(texts)), np.diff(offsets))
+                return np.stack([bounds[:-1] + newlines, bounds[1:] + newlines], axis=1)
+        core, permission = self._tok._core, self._tok._permission(None)
+        found = [np.empty((0, 2), np.int64)]
         starts = accumulate((len(text) + 1 for text in texts), initial=0)
         for text, start in zip(texts, starts, strict=False):
-            spans = np.frombuffer(self._tok._byte_spans(text, None), "<i8").reshape(-1, 2)
-            found.append(spans[spans[:, 0] < spans[:, 1]].ravel() + start)
+            spans = np.frombuffer(core.byte_spans(text, permission, template=False), "<i8")
+            found.append(spans.reshape(-1, 2) + start)
         return np.concatenate(found)
 
     def _lengths_of(self, ids: NDArray[np.uint32]) -> NDArray[np.int64]:
@@ -219,18 +252,6 @@ def _unk_id(tok: Tokenizer) -> int | None:
         return None if unk is None else tok.token_to_id(unk)
     except UnknownTokenError:
         return None
-
-
-def _num_inside(marks: NDArray[np.bool_], ranges: NDArray[np.int64]) -> NDArray[np.int32]:
-    """Number of marks strictly inside of each range."""
-    import numpy as np
-
-    if not len(ranges):
-        return np.empty(0, np.int32)
-    first = ranges[0, 0]
-    sums: NDArray[np.int32] = np.cumsum(marks[first : ranges[-1, 1]], dtype=np.int32)
-    inside: NDArray[np.int32] = sums[ranges[:, 1] - 1 - first] - sums[ranges[:, 0] - first]
-    return inside
 
 
 def _num_chars(texts: list[bytes]) -> int:
