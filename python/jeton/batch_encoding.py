@@ -127,6 +127,13 @@ class BatchEncoder:
             starts.append(bases[item.text] + texts[item.text].offsets[row_text] + found.starts[index])
             sizes.append(found.lengths[index])
             type_ids.append(np.where(piece == 0, item.type_id, self._overflow_type(item.text)))
+        num_ids = sum(int(column.sum()) for column in sizes)
+        if truncation.overflow and num_ids > MAX_IDS:
+            raise ConfigError(
+                f"overflow=True: the rows have {num_ids:,} ids, and the limit is {MAX_IDS:,}; pass fewer texts or a "
+                "smaller stride",
+                option="overflow",
+            )
         source = np.concatenate([template_ids, *(text.ids for text in texts)])
         num_rows = len(row_text)
         segments = _segments(items, _columns(sizes, num_rows), _columns(type_ids, num_rows))
@@ -192,14 +199,7 @@ def _gather(source: NDArray[np.uint32], starts: Int64, lengths: Int64) -> NDArra
     """Concatenates ranges of an array: for each row, in order of its columns."""
     starts, lengths = starts.ravel(), lengths.ravel()
     ends = np.cumsum(lengths)
-    total = int(lengths.sum())
-    if total > MAX_IDS:
-        raise ConfigError(
-            f"overflow=True: the rows have {total:,} ids, and the limit is {MAX_IDS:,}; pass fewer texts or a smaller "
-            "stride",
-            option="overflow",
-        )
     index: Int64 = np.repeat(starts - (ends - lengths), lengths)
-    index += np.arange(total)
+    index += np.arange(len(index))
     gathered: NDArray[np.uint32] = source[index]
     return gathered

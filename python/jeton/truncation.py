@@ -30,7 +30,7 @@ Strategy: TypeAlias = Literal["longest_first", "only_first", "only_second"]
 
 MAX_LENGTH = (1 << 31) - 1
 # Rows of a pair are combinations of pieces, so a small stride turns two long texts into very many.
-MAX_ROWS = 1 << 27
+MAX_ROWS = 1 << 24
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +211,7 @@ def combine(num_texts: int, counts: Sequence[Int64]) -> tuple[Int64, list[Int64]
     num_rows = np.ones(num_texts)
     for count in counts:
         num_rows *= count
-    if num_rows.sum() > MAX_ROWS:
+    if num_rows.sum() > MAX_ROWS + num_texts:  # any number of texts may have one row
         raise ConfigError(
             f"overflow=True: {num_rows.sum():.3g} rows, of which text {int(num_rows.argmax())} of the batch alone has "
             f"{num_rows.max():.3g}; the limit is {MAX_ROWS:,}. Pass a larger max_length or a smaller stride",
