@@ -25,6 +25,7 @@
 //! caches of all workers may grow (`JETON_CACHE_MB`). None of it grows with the text.
 
 mod batch;
+mod caches;
 mod growable_cache;
 mod merge_cache;
 mod pretoken_cache;
@@ -35,9 +36,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock};
 
 use self::batch::{PretokenBatch, BATCH};
+use self::caches::{Caches, GROUP};
 use self::growable_cache::GrowableCache;
-use self::merge_cache::{LongKey, MergeCache};
-use self::pretoken_cache::PretokenCache;
 use self::token_table::{TokenTable, NOT_ENTRY};
 use crate::error::Result;
 use crate::model::fast::{Bench, Fast, Job, TokenRange};
@@ -47,7 +47,7 @@ use crate::util::atomic_cell::made_once;
 use crate::util::atomic_cell::AtomicCell;
 use crate::util::buffer_pool;
 use crate::util::cancel::KeepGoing;
-use crate::util::short_key::{self, ShortKey};
+use crate::util::short_key;
 use crate::vocab::merge_boundaries::MergeBoundaries;
 use crate::vocab::merge_boundaries::SplitPoints;
 use crate::vocab::{Kind, Vocab};
@@ -61,25 +61,11 @@ const WAITING_BYTES: usize = 1 << 16;
 /// Bytes of a pretoken that are cut into parts and looked up together.
 const PARTS_BYTES: usize = 1 << 12;
 
-/// Misses that are looked up in the merge caches, and merged, together.
-const GROUP: usize = 64;
-
 /// Longest text that is encoded here: offsets are 32-bit.
 pub const LONGEST: usize = 1 << 31;
 
 /// Capacity of the pool of workers.
 const MAX_WORKERS: usize = 8;
-
-type ShortMergeCache = MergeCache<4, 8>;
-type LongMergeCache = MergeCache<8, 16>;
-
-/// log2 of the buckets of the pretoken cache, at least and at most: 8 MiB, and 16 MiB. It starts with the larger size
-/// if the limit permits: doubling it later costs a quarter of the time that 3 MB of text in many languages take.
-const PRETOKEN_CACHE_BITS: [u32; 2] = [16, 17];
-
-/// log2 of the entries of a merge cache, initially and at most: 1 MiB for both with their rings, and 40 MiB.
-const SHORT_BITS: [u32; 2] = [13, 18];
-const LONG_BITS: [u32; 2] = [11, 17];
 
 /// Bytes by which the caches of all workers together may grow.
 const MAX_GROWTH: usize = 36 << 20;
@@ -143,6 +129,20 @@ struct Miss {
     is_first: bool, // first part of its pretoken
 }
 
+impl Miss {
+    fn text<'b>(&self, bytes: &'b [u8]) -> &'b [u8] {
+        &bytes[self.start as usize..(self.start + self.len) as usize]
+    }
+}
+
+/// Source of the ids of a miss.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Source {
+    Cache,
+    Merges, // of the fast path; also the lookup of entries
+    Model,
+}
+
 /// Pretokens passed one by one, to be looked up together.
 #[derive(Debug, Default)]
 struct PendingPretokens {
@@ -155,7 +155,7 @@ struct PendingPretokens {
 pub struct EncodeWorker {
     starts: Starts,
     batch: Box<PretokenBatch>,
-    cache: PretokenCache,
+    caches: Caches,
     parts: Vec<u32>, // starts of the parts of a pretoken
     pending: PendingPretokens,
     ids: Vec<u32>,
@@ -168,11 +168,6 @@ pub struct EncodeWorker {
     sum: f64, // score of the current pretoken so far, for models that add up scores of words
     bench: Bench,
     scratch: Scratch,
-    cache_keys: Box<[ShortKey; GROUP]>,
-    short_keys: Box<[LongKey<4>; GROUP]>,
-    long_keys: Box<[LongKey<8>; GROUP]>,
-    short_merges: ShortMergeCache,
-    long_merges: LongMergeCache,
     growth: usize, // bytes by which the caches have grown
     merged: usize, // bytes merged without tables
 }
@@ -306,11 +301,11 @@ impl Encoder {
     }
 
     /// Doubles a cache that evicts often, within the memory limit.
-    fn grow_if_permitted(&self, merge_cache: &mut impl GrowableCache, growth: &mut usize) {
-        match merge_cache.growth_bytes() {
+    fn grow_if_permitted(&self, cache: &mut dyn GrowableCache, growth: &mut usize) {
+        match cache.growth_bytes() {
             0 => {}
-            bytes if self.permits(bytes, growth) => merge_cache.grow(),
-            _ => merge_cache.keep_size(),
+            bytes if self.permits(bytes, growth) => cache.grow(),
+            _ => cache.keep_size(),
         }
     }
 
@@ -328,7 +323,7 @@ impl Default for EncodeWorker {
         Self {
             starts: Starts::default(),
             batch: Box::default(),
-            cache: PretokenCache::new(1, 1), // until there are tables
+            caches: Caches::default(),
             parts: Vec::new(),
             pending: PendingPretokens::default(),
             ids: Vec::new(),
@@ -341,11 +336,6 @@ impl Default for EncodeWorker {
             sum: 0.0,
             bench: Bench::default(),
             scratch: Scratch::default(),
-            cache_keys: Box::new([ShortKey::default(); GROUP]),
-            short_keys: Box::new([LongKey::default(); GROUP]),
-            long_keys: Box::new([LongKey::default(); GROUP]),
-            short_merges: ShortMergeCache::new(SHORT_BITS[0], SHORT_BITS[1]),
-            long_merges: LongMergeCache::new(LONG_BITS[0], LONG_BITS[1]),
             growth: 0,
             merged: 0,
         }
@@ -355,9 +345,8 @@ impl Default for EncodeWorker {
 impl EncodeWorker {
     /// Allocates the pretoken cache once the token table exists.
     fn prepare(&mut self, encoder: &Encoder) {
-        if self.cache.is_small() && encoder.token_table().is_some() {
-            let twice = encoder.permits(pretoken_cache::BUCKET_BYTES << PRETOKEN_CACHE_BITS[0], &mut self.growth);
-            self.cache = PretokenCache::new(PRETOKEN_CACHE_BITS[0] + u32::from(twice), PRETOKEN_CACHE_BITS[1]);
+        if !self.caches.has_pretokens() && encoder.token_table().is_some() {
+            self.caches.allocate_pretokens(|bytes| encoder.permits(bytes, &mut self.growth));
         }
     }
 
@@ -509,10 +498,10 @@ impl EncodeCall<'_> {
             }
             return;
         };
-        let EncodeWorker { batch, cache, ids, misses, bytes, .. } = &mut *self.worker;
+        let EncodeWorker { batch, caches, ids, misses, bytes, .. } = &mut *self.worker;
         for bounds in (0..bounds.len() - 1).step_by(BATCH).map(|from| &bounds[from..bounds.len().min(from + BATCH + 1)])
         {
-            for &left in batch.find(table, cache, text, bounds, ids) {
+            for &left in batch.find(table, caches.pretokens(), text, bounds, ids) {
                 let at = left.at as usize;
                 let (start, end) = (bounds[at] as usize, bounds[at + 1] as usize);
                 let may_be_entry = (left.found != NOT_ENTRY || end - start > short_key::MAX_BYTES)
@@ -557,10 +546,8 @@ impl EncodeCall<'_> {
     /// Encodes all misses.
     fn find_all(&mut self) -> Result<()> {
         self.worker.bytes.resize(self.worker.bytes.len() + PADDING, 0);
-        let EncodeWorker { cache, short_merges, long_merges, growth, .. } = &mut *self.worker;
-        self.encoder.grow_if_permitted(cache, growth);
-        self.encoder.grow_if_permitted(short_merges, growth);
-        self.encoder.grow_if_permitted(long_merges, growth);
+        let EncodeWorker { caches, growth, .. } = &mut *self.worker;
+        caches.all().into_iter().for_each(|cache| self.encoder.grow_if_permitted(cache, growth));
         let num = self.worker.misses.len();
         self.worker.found.resize(num, TokenRange::default());
         (0..num).step_by(GROUP).try_for_each(|from| self.find(from..num.min(from + GROUP)))?;
@@ -572,118 +559,105 @@ impl EncodeCall<'_> {
         Ok(())
     }
 
-    /// Encodes the misses with these indexes.
+    /// Encodes the misses with these indexes, at most [`GROUP`].
     fn find(&mut self, group: Range<usize>) -> Result<()> {
-        let Self { vocab, model, special, encoder, worker, keep_going, .. } = self;
-        let remembers = matches!(special, Specials::None);
-        let EncodeWorker {
-            bytes,
-            found,
-            tokens,
-            jobs,
-            sum,
-            bench,
-            scratch,
-            cache,
-            short_merges,
-            long_merges,
-            cache_keys,
-            short_keys,
-            long_keys,
-            misses,
-            merged,
-            ..
-        } = &mut **worker;
-        // The pretoken cache has the lengths of the token table; the merge caches have longer pretokens.
-        let max_cached = if remembers && encoder.token_table().is_some() { short_key::MAX_BYTES } else { 0 };
-        let misses = || misses[group.clone()].iter().zip(group.clone()).enumerate();
-        for (i, (miss, _)) in misses() {
-            let (text, len) = (&bytes[miss.start as usize..], miss.len as usize);
-            if len <= max_cached {
-                cache_keys[i] = ShortKey::new(text.first_chunk().copied().unwrap_or_default(), len);
-                cache.prefetch(cache_keys[i].hash());
-            } else if len <= ShortMergeCache::MAX_BYTES {
-                short_keys[i] = short_merges.key(text, len);
-                short_merges.prefetch(&short_keys[i]);
-            } else if len <= LongMergeCache::MAX_BYTES {
-                long_keys[i] = long_merges.key(text, len);
-                long_merges.prefetch(&long_keys[i]);
+        let mut sources = self.look_up_caches(group.clone());
+        self.merge(group.clone(), &mut sources)?;
+        self.run_model(group, &sources)
+    }
+
+    /// Looks up misses in the caches. Of the others, entries get their id, and those that the fast path supports become
+    /// jobs. Returns the source of each.
+    fn look_up_caches(&mut self, group: Range<usize>) -> [Source; GROUP] {
+        let uses_caches = self.uses_caches();
+        let EncodeWorker { bytes, found, tokens, jobs, caches, misses, .. } = &mut *self.worker;
+        let misses = &misses[group.clone()];
+        if uses_caches {
+            for (i, miss) in misses.iter().enumerate() {
+                caches.prefetch(i, &bytes[miss.start as usize..], miss.len as usize);
             }
         }
         jobs.clear();
-        let (mut remembered, mut plain) = ([false; GROUP], [false; GROUP]);
-        for (i, (miss, at)) in misses() {
-            let start = tokens.len();
-            let known = match miss.len as usize {
-                _ if !remembers => 0,
-                len if len <= max_cached => cache.append(cache.get(cache_keys[i]), tokens),
-                len if len <= ShortMergeCache::MAX_BYTES => short_merges.get(&short_keys[i], tokens),
-                len if len <= LongMergeCache::MAX_BYTES => long_merges.get(&long_keys[i], tokens),
-                _ => 0,
-            };
+        let mut sources = [Source::Merges; GROUP];
+        for (i, (miss, found)) in misses.iter().zip(&mut found[group.clone()]).enumerate() {
+            let start = tokens.len() as u32;
+            let known = if uses_caches { caches.append(i, miss.len as usize, tokens) } else { 0 };
             if known > 0 {
-                found[at] = TokenRange { start: start as u32, len: known as u32 };
-                remembered[i] = true;
-                continue;
-            }
-            let text = &bytes[miss.start as usize..(miss.start + miss.len) as usize];
-            if encoder.fast().is_some() {
+                *found = TokenRange { start, len: known as u32 };
+                sources[i] = Source::Cache;
+            } else if self.encoder.fast().is_some() {
+                let text = miss.text(bytes);
                 let is_text = miss.is_text || std::str::from_utf8(text).is_ok();
-                let entry = model.as_bpe().filter(|_| miss.may_be_entry).and_then(|bpe| bpe.entry(vocab, text));
-                if let Some(id) = entry {
-                    found[at] = TokenRange { start: tokens.len() as u32, len: 1 };
+                let bpe = self.model.as_bpe().filter(|_| miss.may_be_entry);
+                if let Some(id) = bpe.and_then(|bpe| bpe.entry(self.vocab, text)) {
+                    *found = TokenRange { start, len: 1 };
                     tokens.push(id);
                 } else {
-                    jobs.push(Job { start: miss.start, len: miss.len, slot: at as u32, is_text });
+                    jobs.push(Job { start: miss.start, len: miss.len, slot: (group.start + i) as u32, is_text });
                 }
             } else {
-                plain[i] = true;
+                sources[i] = Source::Model;
             }
         }
-        if let (Some(fast), false) = (encoder.fast(), jobs.is_empty()) {
-            fast.merge(vocab, bytes, jobs, *keep_going, bench, tokens, found)?;
-            for (i, (_, at)) in misses() {
-                plain[i] |= !remembered[i] && found[at].len == 0;
+        sources
+    }
+
+    /// Runs the jobs; those that the fast path does not support are left to the model.
+    fn merge(&mut self, group: Range<usize>, sources: &mut [Source; GROUP]) -> Result<()> {
+        let EncodeWorker { bytes, found, tokens, jobs, bench, .. } = &mut *self.worker;
+        if let (Some(fast), false) = (self.encoder.fast(), jobs.is_empty()) {
+            fast.merge(self.vocab, bytes, jobs, self.keep_going, bench, tokens, found)?;
+            for (source, found) in sources.iter_mut().zip(&found[group]) {
+                if *source == Source::Merges && found.len == 0 {
+                    *source = Source::Model;
+                }
             }
         }
-        let added_up = model.as_sum_of_words();
-        for (i, (miss, at)) in misses() {
-            let place = &mut found[at];
-            let text = &bytes[miss.start as usize..(miss.start + miss.len) as usize];
+        Ok(())
+    }
+
+    /// Encodes the misses that are left to the model, adds up the scores of words if it has any, and inserts the new
+    /// results into the caches.
+    fn run_model(&mut self, group: Range<usize>, sources: &[Source; GROUP]) -> Result<()> {
+        let uses_caches = self.uses_caches();
+        let added_up = self.model.as_sum_of_words();
+        let EncodeWorker { bytes, found, tokens, sum, scratch, caches, misses, merged, .. } = &mut *self.worker;
+        for (i, (miss, found)) in misses[group.clone()].iter().zip(&mut found[group]).enumerate() {
+            let (text, source) = (miss.text(bytes), sources[i]);
             let start = tokens.len();
             if let Some(unigram) = added_up {
                 if miss.is_first {
                     *sum = 0.0;
                 }
-                let ids = &tokens[place.start as usize..(place.start + place.len) as usize];
-                let after = unigram.sum_after(*sum, ids, text.len()).filter(|_| remembered[i]);
-                if let Some(after) = after {
-                    *sum = after;
-                    continue;
+                if source == Source::Cache {
+                    if let Some(after) = unigram.sum_after(*sum, found.of(tokens), text.len()) {
+                        *sum = after;
+                        continue;
+                    }
                 }
-                let asks = remembers && text.len() <= LongMergeCache::MAX_BYTES;
+                let asks = uses_caches && text.len() <= caches::MAX_BYTES;
                 let word = (text, miss.is_text);
-                let lasts = unigram.encode_word(word, asks, sum, *keep_going, scratch, &mut Out::ids(tokens))?;
-                *place = TokenRange { start: start as u32, len: (tokens.len() - start) as u32 };
+                let lasts = unigram.encode_word(word, asks, sum, self.keep_going, scratch, &mut Out::ids(tokens))?;
+                *found = TokenRange { start: start as u32, len: (tokens.len() - start) as u32 };
                 if !lasts {
                     continue;
                 }
-            } else if plain[i] {
+            } else if source == Source::Model {
                 *merged += text.len();
-                let mut out = Out { special: *special, ..Out::ids(tokens) };
-                model.encode(vocab, text, *keep_going, scratch, &mut out)?;
-                *place = TokenRange { start: start as u32, len: (tokens.len() - start) as u32 };
+                let mut out = Out { special: self.special, ..Out::ids(tokens) };
+                self.model.encode(self.vocab, text, self.keep_going, scratch, &mut out)?;
+                *found = TokenRange { start: start as u32, len: (tokens.len() - start) as u32 };
             }
-            let ids = &tokens[place.start as usize..(place.start + place.len) as usize];
-            match miss.len as usize {
-                _ if !remembers || remembered[i] => {}
-                len if len <= max_cached => cache.put(cache_keys[i], ids),
-                len if len <= ShortMergeCache::MAX_BYTES => short_merges.put(&short_keys[i], ids),
-                len if len <= LongMergeCache::MAX_BYTES => long_merges.put(&long_keys[i], ids),
-                _ => {}
+            if uses_caches && source != Source::Cache {
+                caches.put(i, text.len(), found.of(tokens));
             }
         }
         Ok(())
+    }
+
+    /// Returns true if results do not depend on the caller's permission of special tokens.
+    fn uses_caches(&self) -> bool {
+        matches!(self.special, Specials::None)
     }
 
     /// Appends the pending ids to the output, and fills their gaps with the ids of the misses.

@@ -58,11 +58,6 @@ impl PretokenCache {
         Self { table: TokenTable::empty(bits), ring, next: 0, oldest: 0, max_buckets: 1 << max_bits, num_evicted: 0 }
     }
 
-    /// Returns true for a cache that is a placeholder.
-    pub(super) fn is_small(&self) -> bool {
-        self.table.num_buckets() <= 2
-    }
-
     /// Prefetches the bucket of a hash.
     #[inline(always)]
     pub(super) fn prefetch(&self, hash: u32) {

@@ -89,6 +89,14 @@ pub struct TokenRange {
     pub len: u32,
 }
 
+impl TokenRange {
+    /// Returns its tokens.
+    #[inline]
+    pub fn of(self, tokens: &[u32]) -> &[u32] {
+        &tokens[self.start as usize..(self.start + self.len) as usize]
+    }
+}
+
 /// Reusable buffers.
 #[derive(Debug, Default)]
 pub struct Bench {

@@ -1,0 +1,123 @@
+//! The caches of one thread for pretokens that are no token, one for each range of lengths.
+//!
+//! ```text
+//! up to 15 bytes, if there is a token table     pretoken_cache, which has the keys of the token table
+//! up to 30 and 62 bytes                         a merge_cache each
+//! more                                          not cached
+//! ```
+//!
+//! Pretokens are looked up in groups: first all keys are computed and their entries prefetched.
+
+use super::growable_cache::GrowableCache;
+use super::merge_cache::{LongKey, MergeCache};
+use super::pretoken_cache::{self, PretokenCache};
+use crate::util::short_key::{self, ShortKey};
+
+/// Pretokens that are looked up, and merged, together.
+pub(super) const GROUP: usize = 64;
+
+/// Longest cached pretoken, in bytes.
+pub(super) const MAX_BYTES: usize = LongMergeCache::MAX_BYTES;
+
+type ShortMergeCache = MergeCache<4, 8>;
+type LongMergeCache = MergeCache<8, 16>;
+
+/// log2 of the buckets of the pretoken cache, at least and at most: 8 MiB, and 16 MiB. It starts with the larger size
+/// if the limit permits: doubling it later costs a quarter of the time that 3 MB of text in many languages take.
+const PRETOKEN_CACHE_BITS: [u32; 2] = [16, 17];
+
+/// log2 of the entries of a merge cache, initially and at most: 1 MiB for both with their rings, and 40 MiB.
+const SHORT_BITS: [u32; 2] = [13, 18];
+const LONG_BITS: [u32; 2] = [11, 17];
+
+/// Caches with the keys of a group.
+pub(super) struct Caches {
+    pretokens: PretokenCache,
+    short_merges: ShortMergeCache,
+    long_merges: LongMergeCache,
+    max_pretoken: usize, // longest pretoken of the pretoken cache, in bytes; 0 before `allocate_pretokens`
+    pretoken_keys: Box<[ShortKey; GROUP]>,
+    short_keys: Box<[LongKey<4>; GROUP]>,
+    long_keys: Box<[LongKey<8>; GROUP]>,
+}
+
+impl Default for Caches {
+    fn default() -> Self {
+        Self {
+            pretokens: PretokenCache::new(1, 1),
+            short_merges: ShortMergeCache::new(SHORT_BITS[0], SHORT_BITS[1]),
+            long_merges: LongMergeCache::new(LONG_BITS[0], LONG_BITS[1]),
+            max_pretoken: 0,
+            pretoken_keys: Box::new([ShortKey::default(); GROUP]),
+            short_keys: Box::new([LongKey::default(); GROUP]),
+            long_keys: Box::new([LongKey::default(); GROUP]),
+        }
+    }
+}
+
+impl Caches {
+    /// Returns true after [`Caches::allocate_pretokens`].
+    pub(super) fn has_pretokens(&self) -> bool {
+        self.max_pretoken > 0
+    }
+
+    /// Allocates the pretoken cache. `permits`: returns true if a number of bytes is within the memory limit.
+    pub(super) fn allocate_pretokens(&mut self, permits: impl FnOnce(usize) -> bool) {
+        let [bits, max_bits] = PRETOKEN_CACHE_BITS;
+        let twice = permits(pretoken_cache::BUCKET_BYTES << bits);
+        self.pretokens = PretokenCache::new(bits + u32::from(twice), max_bits);
+        self.max_pretoken = short_key::MAX_BYTES;
+    }
+
+    /// Returns the pretoken cache.
+    pub(super) fn pretokens(&self) -> &PretokenCache {
+        &self.pretokens
+    }
+
+    /// Returns all caches.
+    pub(super) fn all(&mut self) -> [&mut dyn GrowableCache; 3] {
+        [&mut self.pretokens, &mut self.short_merges, &mut self.long_merges]
+    }
+
+    /// Computes the key of the first `len` bytes of `text`, as number `i` of a group, and prefetches its entry. The text
+    /// has at least 64 bytes.
+    #[inline(always)]
+    pub(super) fn prefetch(&mut self, i: usize, text: &[u8], len: usize) {
+        if len <= self.max_pretoken {
+            self.pretoken_keys[i] = ShortKey::new(text.first_chunk().copied().unwrap_or_default(), len);
+            self.pretokens.prefetch(self.pretoken_keys[i].hash());
+        } else if len <= ShortMergeCache::MAX_BYTES {
+            self.short_keys[i] = self.short_merges.key(text, len);
+            self.short_merges.prefetch(&self.short_keys[i]);
+        } else if len <= LongMergeCache::MAX_BYTES {
+            self.long_keys[i] = self.long_merges.key(text, len);
+            self.long_merges.prefetch(&self.long_keys[i]);
+        }
+    }
+
+    /// Appends the tokens of pretoken `i` of the group, of `len` bytes; returns their number, 0 on a miss.
+    #[inline(always)]
+    pub(super) fn append(&self, i: usize, len: usize, tokens: &mut Vec<u32>) -> usize {
+        if len <= self.max_pretoken {
+            self.pretokens.append(self.pretokens.get(self.pretoken_keys[i]), tokens)
+        } else if len <= ShortMergeCache::MAX_BYTES {
+            self.short_merges.get(&self.short_keys[i], tokens)
+        } else if len <= LongMergeCache::MAX_BYTES {
+            self.long_merges.get(&self.long_keys[i], tokens)
+        } else {
+            0
+        }
+    }
+
+    /// Inserts the tokens of pretoken `i` of the group, of `len` bytes.
+    #[inline(always)]
+    pub(super) fn put(&mut self, i: usize, len: usize, tokens: &[u32]) {
+        if len <= self.max_pretoken {
+            self.pretokens.put(self.pretoken_keys[i], tokens);
+        } else if len <= ShortMergeCache::MAX_BYTES {
+            self.short_merges.put(&self.short_keys[i], tokens);
+        } else if len <= LongMergeCache::MAX_BYTES {
+            self.long_merges.put(&self.long_keys[i], tokens);
+        }
+    }
+}
