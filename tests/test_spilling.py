@@ -28,8 +28,8 @@ from jeton.corpus import Document
 from jeton.errors import ConfigError, FormatError
 from jeton.training import checkpoint, limits
 from jeton.training import count as counting
-from jeton.training import spill as spilling
-from jeton.training.spill import Position, Spill
+from jeton.training import runs as runs_module
+from jeton.training.runs import Position, RunFolder
 from jeton.training.stages import Stages
 
 from .selection import amount, rest_is_slow
@@ -89,8 +89,8 @@ def test_a_limit_of_memory_changes_nothing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     spills = []
-    put = Spill.put
-    monkeypatch.setattr(Spill, "put", lambda self, *rest: (spills.append(1), put(self, *rest)))
+    put = RunFolder.put
+    monkeypatch.setattr(RunFolder, "put", lambda self, *rest: (spills.append(1), put(self, *rest)))
     limited = counted(texts, memory_limit=limit, spill_folder=tmp_path / "here", threads=threads)
     assert limited == plain
     assert (len(spills) > 2) == (limit != "64MiB")
@@ -107,7 +107,7 @@ def test_rare_pretokens_are_dropped_after_all_runs_are_joined(texts: list[str], 
 def test_many_runs_are_merged_in_steps(
     texts: list[str], plain: jeton.Counts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(spilling, "MOST_RUNS", 2)
+    monkeypatch.setattr(runs_module, "MOST_RUNS", 2)
     assert counted(texts, memory_limit=1 << 20) == plain
     assert counted(texts, memory_limit=1 << 20, checkpoint=tmp_path) == plain
     assert counted(texts, checkpoint=tmp_path) == plain
@@ -120,7 +120,7 @@ def test_many_runs_are_merged_in_steps(
 def test_runs_at_any_place(documents: list[str], cuts: list[bool]) -> None:
     """The counter itself: documents one by one, written away after some of them."""
     counter = _core.Counter(Stages.of("o200k").core_json(), special_tokens=[])
-    spill = Spill.open(None, checkpoint=False, options={})
+    spill = RunFolder.open(None, checkpoint=False, options={})
     try:
         for number, (document, cut) in enumerate(zip(documents, cuts, strict=False)):
             counter.add([document], threads=1)
@@ -271,8 +271,8 @@ def test_kill_9_at_any_time(corpus: Path, plain: jeton.Counts, tmp_path: Path) -
 STEPS = {
     "before the rename": "real = os.replace; os.replace = lambda a, b: die() if 'run-000003' in str(b) else real(a, b)",
     "before the state": "real = os.replace; os.replace = lambda a, b: (die() if seen(b) > 3 else real(a, b))",
-    "in the middle of a run": "from jeton import _core; from jeton.training.spill import Spill; put = Spill.put; "
-    "Spill.put = lambda self, counter, position: die() if len(self._runs) == 2 else put(self, counter, position)",
+    "in the middle of a run": "from jeton.training.runs import RunFolder; put = RunFolder.put; "
+    "RunFolder.put = lambda self, counter, position: die() if len(self._runs) == 2 else put(self, counter, position)",
 }
 
 
@@ -367,24 +367,24 @@ def test_a_signal_while_a_checkpoint_is_written(
     moment: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     """What was counted is in memory no more, and not on disk yet: the write is finished before Ctrl-C ends counting."""
-    write, save_state = Spill._write, Spill._save_state
+    write, save_state = RunFolder._write, RunFolder._save_state
 
-    def writing(spill: Spill, fill: Callable[[str], object]) -> None:
+    def writing(spill: RunFolder, fill: Callable[[str], object]) -> None:
         if moment == "before the run":
             signal.raise_signal(signal.SIGINT)
         write(spill, fill)
         if moment == "after the run":
             signal.raise_signal(signal.SIGINT)
 
-    def saving(spill: Spill) -> None:
+    def saving(spill: RunFolder) -> None:
         if moment == "in the state":
             signal.raise_signal(signal.SIGINT)
         save_state(spill)
         if moment == "after the state":
             signal.raise_signal(signal.SIGINT)
 
-    monkeypatch.setattr(Spill, "_write", writing)
-    monkeypatch.setattr(Spill, "_save_state", saving)
+    monkeypatch.setattr(RunFolder, "_write", writing)
+    monkeypatch.setattr(RunFolder, "_save_state", saving)
     texts = ["some words", "and more words", "and some more"]
     with pytest.raises(KeyboardInterrupt):
         counted(texts, checkpoint=tmp_path)

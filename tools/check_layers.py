@@ -51,7 +51,7 @@ MAY_USE = {
     "vocab::merge_boundaries": SHARED | {"vocab::alphabet", "vocab"},
     "regex": SHARED | {"util::classes"},
     "aligned_text": SHARED,
-    "special": SHARED | {"aligned_text"},
+    "added_tokens": SHARED | {"aligned_text"},
     "normalize": SHARED | {"aligned_text", "vocab::byte_alphabet", "regex"},
     "pretokenize": SHARED
     | {"aligned_text", "vocab::byte_alphabet", "util::classes", "regex", "vocab::merge_boundaries"},
@@ -61,8 +61,18 @@ MAY_USE = {
     "decode": BASE,
     "parallel": SHARED | {"pretokenize"},
     "tokenizer": BASE
-    | {"aligned_text", "special", "normalize", "pretokenize", "model", "postprocess", "decode", "parallel", "encode"},
-    "train": BASE | {"util::classes", "aligned_text", "special", "normalize", "pretokenize", "parallel"},
+    | {
+        "aligned_text",
+        "added_tokens",
+        "normalize",
+        "pretokenize",
+        "model",
+        "postprocess",
+        "decode",
+        "parallel",
+        "encode",
+    },
+    "train": BASE | {"util::classes", "aligned_text", "added_tokens", "normalize", "pretokenize", "parallel"},
     "format": BASE | {"model"},
 }
 # Names that the core must not contain: Python, files and the network.

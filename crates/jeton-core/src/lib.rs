@@ -59,6 +59,7 @@ pub mod util;
 pub mod vocab;
 
 // text → ids, ids → text
+pub mod added_tokens;
 pub mod aligned_text;
 pub mod decode;
 pub mod encode;
@@ -68,7 +69,6 @@ pub mod parallel;
 pub mod postprocess;
 pub mod pretokenize;
 mod regex;
-pub mod special;
 pub mod tokenizer;
 
 // corpus → counts → merges

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use std::sync::Mutex;
 use std::time::Duration;
 
+use jeton_core::added_tokens::{Added, AddedTokenMatcher};
 use jeton_core::error::{Error, Result};
-use jeton_core::special::{Added, AddedTokenMatcher};
 use jeton_core::train::count::{self, Dropped, RunReader, RunWriter, Source, Totals};
 use pyo3::prelude::*;
 

@@ -1,10 +1,10 @@
 //! Single stages before the model, for tests that compare them with other libraries.
 
+use jeton_core::added_tokens::{Added, AddedTokenMatcher};
 use jeton_core::aligned_text::{AlignedText, Chunk};
 use jeton_core::error::Result;
 use jeton_core::normalize::Normalizer;
 use jeton_core::pretokenize::Splitter;
-use jeton_core::special::{Added, AddedTokenMatcher};
 use pyo3::prelude::*;
 
 use crate::arguments::Text;

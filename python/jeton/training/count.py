@@ -1,7 +1,7 @@
 """corpus → counts of its distinct pretokens.
 
 This module reads documents in batches. The core counts each batch on all cores with the GIL released. Counts over the
-memory limit, and those of a checkpoint, are written to disk as sorted runs (`spill`). A result over the limit is
+memory limit, and those of a checkpoint, are written to disk as sorted runs (`runs`). A result over the limit is
 memory-mapped, too (`Limits.memory`).
 """
 
@@ -23,7 +23,7 @@ from ..progress import Progress, ProgressEvent, Reporter, make_reporter
 from ..special import spell
 from .counts import MAX_COUNT, Counts, DroppedPretokens
 from .limits import Limits, parse_bytes
-from .spill import Position, Spill, log_kept_counts
+from .runs import Position, RunFolder, log_kept_counts
 from .stages import Stages
 
 __all__ = ["count", "count_pretokens", "without_rare"]
@@ -157,7 +157,7 @@ def _count_source(
     """Counts the batches of one source."""
     options = {"stages": stages.to_json(), "special_tokens": sorted(special_tokens)}
     folder = limits.checkpoint if limits.checkpoint is not None else limits.spill_folder
-    spill = Spill.open(folder, checkpoint=limits.checkpoint is not None, options=options)
+    spill = RunFolder.open(folder, checkpoint=limits.checkpoint is not None, options=options)
     try:
         counter = _core.Counter(stages.core_json(), special_tokens=special_tokens, totals=spill.totals)
         _CountingRun(batches, counter, spill, parse_bytes(limits.memory_limit), limits.num_threads).count()
@@ -193,7 +193,7 @@ class _CountingRun:
     """Counting of one weight group of a corpus."""
 
     def __init__(
-        self, batches: Iterator[Batch], counter: _core.Counter, spill: Spill, limit: int, threads: int
+        self, batches: Iterator[Batch], counter: _core.Counter, spill: RunFolder, limit: int, threads: int
     ) -> None:
         self._batches, self._counter, self._spill, self._threads = batches, counter, spill, threads
         self._most = int(limit * TABLES_SHARE)

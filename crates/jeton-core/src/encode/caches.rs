@@ -2,14 +2,14 @@
 //!
 //! ```text
 //! up to 15 bytes, if there is a token table     pretoken_cache, which has the keys of the token table
-//! up to 30 and 62 bytes                         a merge_cache each
+//! up to 30 and 62 bytes                         a long_pretoken_cache each
 //! more                                          not cached
 //! ```
 //!
 //! Pretokens are looked up in groups: first all keys are computed and their entries prefetched.
 
 use super::growable_cache::GrowableCache;
-use super::merge_cache::{LongKey, MergeCache};
+use super::long_pretoken_cache::{LongKey, LongPretokenCache};
 use super::pretoken_cache::{self, PretokenCache};
 use crate::util::short_key::{self, ShortKey};
 
@@ -17,27 +17,27 @@ use crate::util::short_key::{self, ShortKey};
 pub(super) const GROUP: usize = 64;
 
 /// Longest cached pretoken, in bytes.
-pub(super) const MAX_BYTES: usize = LongMergeCache::MAX_BYTES;
+pub(super) const MAX_BYTES: usize = LongCache::MAX_BYTES;
 
-type ShortMergeCache = MergeCache<4, 8>;
-type LongMergeCache = MergeCache<8, 16>;
+type MediumCache = LongPretokenCache<4, 8>;
+type LongCache = LongPretokenCache<8, 16>;
 
 /// log2 of the buckets of the pretoken cache, at least and at most: 8 MiB, and 16 MiB. It starts with the larger size
 /// if the limit permits: doubling it later costs a quarter of the time that 3 MB of text in many languages take.
 const PRETOKEN_CACHE_BITS: [u32; 2] = [16, 17];
 
-/// log2 of the entries of a merge cache, initially and at most: 1 MiB for both with their rings, and 40 MiB.
-const SHORT_BITS: [u32; 2] = [13, 18];
+/// log2 of the entries of a long-pretoken cache, initially and at most: 1 MiB for both with their rings, and 40 MiB.
+const MEDIUM_BITS: [u32; 2] = [13, 18];
 const LONG_BITS: [u32; 2] = [11, 17];
 
 /// Caches with the keys of a group.
 pub(super) struct Caches {
     pretokens: PretokenCache,
-    short_merges: ShortMergeCache,
-    long_merges: LongMergeCache,
+    medium: MediumCache,
+    long: LongCache,
     max_pretoken: usize, // longest pretoken of the pretoken cache, in bytes; 0 before `allocate_pretokens`
     pretoken_keys: Box<[ShortKey; GROUP]>,
-    short_keys: Box<[LongKey<4>; GROUP]>,
+    medium_keys: Box<[LongKey<4>; GROUP]>,
     long_keys: Box<[LongKey<8>; GROUP]>,
 }
 
@@ -45,11 +45,11 @@ impl Default for Caches {
     fn default() -> Self {
         Self {
             pretokens: PretokenCache::new(1, 1),
-            short_merges: ShortMergeCache::new(SHORT_BITS[0], SHORT_BITS[1]),
-            long_merges: LongMergeCache::new(LONG_BITS[0], LONG_BITS[1]),
+            medium: MediumCache::new(MEDIUM_BITS[0], MEDIUM_BITS[1]),
+            long: LongCache::new(LONG_BITS[0], LONG_BITS[1]),
             max_pretoken: 0,
             pretoken_keys: Box::new([ShortKey::default(); GROUP]),
-            short_keys: Box::new([LongKey::default(); GROUP]),
+            medium_keys: Box::new([LongKey::default(); GROUP]),
             long_keys: Box::new([LongKey::default(); GROUP]),
         }
     }
@@ -76,7 +76,7 @@ impl Caches {
 
     /// Returns all caches.
     pub(super) fn all(&mut self) -> [&mut dyn GrowableCache; 3] {
-        [&mut self.pretokens, &mut self.short_merges, &mut self.long_merges]
+        [&mut self.pretokens, &mut self.medium, &mut self.long]
     }
 
     /// Computes the key of the first `len` bytes of `text`, as number `i` of a group, and prefetches its entry. The text
@@ -86,12 +86,12 @@ impl Caches {
         if len <= self.max_pretoken {
             self.pretoken_keys[i] = ShortKey::new(text.first_chunk().copied().unwrap_or_default(), len);
             self.pretokens.prefetch(self.pretoken_keys[i].hash());
-        } else if len <= ShortMergeCache::MAX_BYTES {
-            self.short_keys[i] = self.short_merges.key(text, len);
-            self.short_merges.prefetch(&self.short_keys[i]);
-        } else if len <= LongMergeCache::MAX_BYTES {
-            self.long_keys[i] = self.long_merges.key(text, len);
-            self.long_merges.prefetch(&self.long_keys[i]);
+        } else if len <= MediumCache::MAX_BYTES {
+            self.medium_keys[i] = self.medium.key(text, len);
+            self.medium.prefetch(&self.medium_keys[i]);
+        } else if len <= LongCache::MAX_BYTES {
+            self.long_keys[i] = self.long.key(text, len);
+            self.long.prefetch(&self.long_keys[i]);
         }
     }
 
@@ -100,10 +100,10 @@ impl Caches {
     pub(super) fn append(&self, i: usize, len: usize, tokens: &mut Vec<u32>) -> usize {
         if len <= self.max_pretoken {
             self.pretokens.append(self.pretokens.get(self.pretoken_keys[i]), tokens)
-        } else if len <= ShortMergeCache::MAX_BYTES {
-            self.short_merges.get(&self.short_keys[i], tokens)
-        } else if len <= LongMergeCache::MAX_BYTES {
-            self.long_merges.get(&self.long_keys[i], tokens)
+        } else if len <= MediumCache::MAX_BYTES {
+            self.medium.get(&self.medium_keys[i], tokens)
+        } else if len <= LongCache::MAX_BYTES {
+            self.long.get(&self.long_keys[i], tokens)
         } else {
             0
         }
@@ -114,10 +114,10 @@ impl Caches {
     pub(super) fn put(&mut self, i: usize, len: usize, tokens: &[u32]) {
         if len <= self.max_pretoken {
             self.pretokens.put(self.pretoken_keys[i], tokens);
-        } else if len <= ShortMergeCache::MAX_BYTES {
-            self.short_merges.put(&self.short_keys[i], tokens);
-        } else if len <= LongMergeCache::MAX_BYTES {
-            self.long_merges.put(&self.long_keys[i], tokens);
+        } else if len <= MediumCache::MAX_BYTES {
+            self.medium.put(&self.medium_keys[i], tokens);
+        } else if len <= LongCache::MAX_BYTES {
+            self.long.put(&self.long_keys[i], tokens);
         }
     }
 }

@@ -11,12 +11,12 @@
 //!                            pretoken_cache ─hit─► ids
 //!                              │ miss: leaves a gap in the ids
 //!                              ▼
-//!                            merge_cache ─miss─► model, many pretokens at once ─► gaps filled in order
+//!                            long_pretoken_cache ─miss─► model, many pretokens at once ─► gaps filled in order
 //! ```
 //!
 //! Most pretokens of most languages are one token: the token table finds them without a branch. The pretoken cache
 //! holds recent results for most of the others. Misses are collected, also across short texts, until some hundreds are
-//! pending; then long ones are looked up in the merge cache, and new ones are merged side by side.
+//! pending; then longer ones are looked up in a cache of their own, and new ones are merged side by side.
 //!
 //! The tables are built on request, or when encoding without them has cost about as much as building them
 //! ([`Encoder::prepare`]). Until then, and for models without tables, every pretoken takes the slow path.
@@ -27,7 +27,7 @@
 mod batch;
 mod caches;
 mod growable_cache;
-mod merge_cache;
+mod long_pretoken_cache;
 mod pretoken_cache;
 mod token_table;
 

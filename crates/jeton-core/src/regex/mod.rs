@@ -16,9 +16,9 @@
 mod alternatives;
 mod failure_cache;
 mod matcher;
-mod oniguruma;
 mod program;
 mod syntax;
+mod to_oniguruma;
 
 use crate::error::{Error, Result};
 pub(crate) use alternatives::Alternatives;
@@ -26,10 +26,10 @@ pub(crate) use alternatives::Alternatives;
 pub(crate) use matcher::cost;
 use matcher::Exhausted;
 pub(crate) use matcher::Matcher;
-pub use oniguruma::to_oniguruma;
 use program::Program;
 use regex_syntax::hir::ClassUnicode;
 use syntax::Refusal;
+pub use to_oniguruma::to_oniguruma;
 
 /// A compiled regex.
 #[derive(Debug)]

@@ -8,6 +8,7 @@ use serde::Deserialize;
 use serde_json::{json, Value};
 
 use super::pipeline::{Matchers, Tokenizer};
+use crate::added_tokens::{Added, AddedTokenMatcher};
 use crate::aligned_text::AlignedText;
 use crate::decode::Decoder;
 use crate::encode::Encoder;
@@ -16,7 +17,6 @@ use crate::model::Model;
 use crate::normalize::Normalizer;
 use crate::postprocess::Template;
 use crate::pretokenize::{Pretokenizer, Splitter};
-use crate::special::{Added, AddedTokenMatcher};
 use crate::vocab::{Kind, Vocab};
 
 /// Flags of added tokens.

@@ -20,8 +20,8 @@
 
 mod build;
 mod explain;
+mod fast_path;
 mod frame;
-mod long;
 mod permit;
 mod pipeline;
 mod segments;
@@ -30,8 +30,8 @@ mod spans;
 
 pub use build::{Extras, ENTRY};
 pub use explain::{Explained, Explanation, Why};
+pub use fast_path::Input;
 pub use frame::Framed;
-pub use long::Input;
 pub use permit::{Permission, Permit};
 pub use pipeline::Tokenizer;
 pub use segments::{Origin, Segment};

@@ -3,10 +3,10 @@
 use std::borrow::Cow;
 
 use super::pipeline::{Matchers, Tokenizer};
+use crate::added_tokens::AddedTokenMatcher;
 use crate::error::{ErrorKind, Result};
 use crate::model::Specials;
 use crate::pretokenize::Span;
-use crate::special::AddedTokenMatcher;
 use crate::vocab::Kind;
 
 /// Special tokens that a text may contain. Added tokens that are not special are always matched.

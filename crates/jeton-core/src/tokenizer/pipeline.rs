@@ -1,5 +1,6 @@
 //! The stages of a tokenizer, properties of its entries, and decoding.
 
+use crate::added_tokens::AddedTokenMatcher;
 use crate::decode::{Decoded, Decoder};
 use crate::encode::Encoder;
 use crate::error::Result;
@@ -7,7 +8,6 @@ use crate::model::Model;
 use crate::normalize::Normalizer;
 use crate::postprocess::Template;
 use crate::pretokenize::{Pretokenizer, Splitter};
-use crate::special::AddedTokenMatcher;
 use crate::vocab::Vocab;
 
 /// A tokenizer.

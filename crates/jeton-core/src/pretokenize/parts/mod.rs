@@ -16,8 +16,8 @@
 
 mod behavior;
 pub mod characters;
+mod from_oniguruma;
 mod rewrite;
-mod ruby;
 
 use serde::Deserialize;
 
@@ -127,7 +127,7 @@ pub fn read_oniguruma(regex: &str) -> Result<Pretokenizer> {
         Error::unsupported(what, message)
     };
     let same = to_oniguruma(regex).is_ok_and(|text| text == regex); // then its meaning is the same in both
-    let text = if same { regex.to_owned() } else { ruby::read(regex).map_err(refused)? };
+    let text = if same { regex.to_owned() } else { from_oniguruma::read(regex).map_err(refused)? };
     let pattern = Pretokenizer::regex(&text)?;
     match &pattern.0 {
         PatternKind::Regex(compiled) if compiled.can_be_empty() => Err(refused("a match of the empty text".to_owned())),

@@ -33,10 +33,10 @@ mod worker;
 
 use std::sync::Mutex;
 
+use crate::added_tokens::AddedTokenMatcher;
 use crate::error::{Error, ErrorKind, Result};
 use crate::parallel::{self, BatchPart, Landing};
 use crate::pretokenize::Pretokenizer;
-use crate::special::AddedTokenMatcher;
 use crate::util::cancel::KeepGoing;
 use crate::util::spill::MemoryLimit;
 pub use merge::{merge, Dropped, Sink};

@@ -10,11 +10,11 @@
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::added_tokens::{Added, AddedTokenMatcher};
 use crate::aligned_text::AlignedText;
 use crate::error::{Error, Result};
 use crate::normalize::Normalizer;
 use crate::pretokenize::{Pretokenizer, Splitter};
-use crate::special::{Added, AddedTokenMatcher};
 use crate::util::cancel::{CancelCheck, KeepGoing};
 use crate::vocab::byte_alphabet;
 

@@ -35,7 +35,7 @@ from ..atomic import write_atomically
 from ..corpus import Document
 from ..errors import ConfigError, FormatError
 
-__all__ = ["Position", "Spill", "defer_interrupt", "log_kept_counts"]
+__all__ = ["Position", "RunFolder", "defer_interrupt", "log_kept_counts"]
 
 # Exclusive limit of the numbers in a state: a position in the corpus has 64 bits, with up to 128 positions per byte.
 MOST = 1 << 56
@@ -65,7 +65,7 @@ class Position:
 
 
 @dataclass
-class Spill:
+class RunFolder:
     """Folder of runs, with its state.
 
     Attributes:
@@ -87,7 +87,7 @@ class Spill:
     _is_writing: bool = False
 
     @classmethod
-    def open(cls, folder: str | os.PathLike[str] | None, *, checkpoint: bool, options: dict[str, Any]) -> Spill:
+    def open(cls, folder: str | os.PathLike[str] | None, *, checkpoint: bool, options: dict[str, Any]) -> RunFolder:
         """Opens a folder, and loads the state of a checkpoint if there is one.
 
         Raises:

@@ -18,7 +18,7 @@ struct CacheEntry<const WORDS: usize, const IDS: usize> {
 
 /// Cache for pretokens of up to `8 * WORDS - 2` bytes. Up to `IDS` ids are stored beside the key, more in a ring
 /// buffer: pretokens in a script that the vocabulary hardly covers take nearly one id a byte.
-pub(super) struct MergeCache<const WORDS: usize, const IDS: usize> {
+pub(super) struct LongPretokenCache<const WORDS: usize, const IDS: usize> {
     entries: Box<[CacheEntry<WORDS, IDS>]>,
     shift: u32,
     ring: Box<[u32]>, // lists of more than IDS ids; the oldest are overwritten
@@ -40,7 +40,7 @@ impl<const WORDS: usize> Default for LongKey<WORDS> {
     }
 }
 
-impl<const WORDS: usize, const IDS: usize> MergeCache<WORDS, IDS> {
+impl<const WORDS: usize, const IDS: usize> LongPretokenCache<WORDS, IDS> {
     /// Longest text, in bytes: the last two bytes of a key are counts.
     pub(super) const MAX_BYTES: usize = 8 * WORDS - 2;
 
@@ -144,7 +144,7 @@ impl<const WORDS: usize, const IDS: usize> MergeCache<WORDS, IDS> {
     }
 }
 
-impl<const WORDS: usize, const IDS: usize> GrowableCache for MergeCache<WORDS, IDS> {
+impl<const WORDS: usize, const IDS: usize> GrowableCache for LongPretokenCache<WORDS, IDS> {
     fn growth_bytes(&self) -> usize {
         let should = self.num_evicted > 2 * self.entries.len() && self.entries.len() < self.max_entries;
         if should {
@@ -188,7 +188,7 @@ fn hash<const WORDS: usize>(key: &[u64; WORDS]) -> u64 {
 mod tests {
     use super::*;
 
-    fn get(cache: &MergeCache<4, 8>, key: &LongKey<4>) -> Vec<u32> {
+    fn get(cache: &LongPretokenCache<4, 8>, key: &LongKey<4>) -> Vec<u32> {
         let mut ids = vec![7];
         assert_eq!(cache.get(key, &mut ids) + 1, ids.len());
         ids.split_off(1)
@@ -196,7 +196,7 @@ mod tests {
 
     #[test]
     fn what_is_found_was_put_there() {
-        let mut cache = MergeCache::<4, 8>::new(6, 9);
+        let mut cache = LongPretokenCache::<4, 8>::new(6, 9);
         let padded = |i: usize| {
             let text = format!("{i}.").repeat(1 + i % 6);
             let mut bytes = text.clone().into_bytes();
@@ -219,7 +219,7 @@ mod tests {
             found += usize::from(!there.is_empty());
             if i % 100 == 0 && cache.growth_bytes() > 0 {
                 assert_eq!(cache.growth_bytes(), cache.entries.len() * (64 + 16));
-                let known = |cache: &MergeCache<4, 8>| {
+                let known = |cache: &LongPretokenCache<4, 8>| {
                     (0..=i)
                         .filter(|&i| {
                             let (bytes, len) = padded(i);
