@@ -88,6 +88,37 @@ class TestOpening:
             assert page.get_by_label("Text", exact=True).input_value() == "mine"
 
 
+class TestExamples:
+    @pytest.mark.parametrize("view", ["why", "train", "compare"])
+    def test_an_example_keeps_the_text_of_other_views(self, open_page: Open, view: str) -> None:
+        page = open_page(view=view, text="mine", tokenizer="small")
+        box = page.locator(f".view-{view} textarea")
+        back = page.locator(f".view-{view} .examples button", has_text="Back to your text")
+        assert (box.input_value(), back.is_visible()) == ("mine", False)
+        page.locator(f".view-{view} .examples button").first.click()
+        page.wait_for_url(re.compile("example="))
+        example = box.input_value()
+        assert example != "mine"
+        page.get_by_role("tab", name="Tokens").click()
+        assert page.locator(".view-tokens textarea").input_value() == "mine"
+        page.get_by_role("tab", name=view.title()).click()
+        box.fill(f"{example} and more")  # changes the example only
+        page.wait_for_url(re.compile("and.more"))
+        assert "text=mine" in page.url
+        back.click()
+        page.wait_for_url(re.compile("^(?!.*example)"))
+        assert box.input_value() == "mine"
+
+    def test_examples_of_the_vocabulary_are_searches(self, open_page: Open) -> None:
+        page = open_page(view="vocabulary", text="mine", tokenizer="small")
+        page.get_by_role("button", name="special tokens").click()
+        page.wait_for_url(re.compile("kind=special"))
+        page.get_by_role("button", name="words that begin with a space").click()
+        page.wait_for_url(re.compile(r"find=(\+|%20)the"))
+        assert page.get_by_label("Search", exact=True).input_value() == " the"
+        assert "text=mine" in page.url
+
+
 class TestTokenizers:
     def test_the_list_says_what_there_is(self, open_page: Open) -> None:
         page = open_page(tokenizer="small", text="the old tale")
@@ -407,9 +438,9 @@ class TestHistory:
         page = open_page(view="train", text="mine mine mine", size=260, pattern="none")
         page.get_by_role("heading", name=re.compile("Before the first of")).wait_for()
         page.get_by_role("button", name="aaabdaaabac").click()
-        page.wait_for_url(re.compile("text=aaabdaaabac"))
+        page.wait_for_url(re.compile("example=aaabdaaabac"))
         page.go_back()
-        page.wait_for_url(re.compile("mine"))
+        page.wait_for_url(re.compile("^(?!.*example)"))
         page.wait_for_function("document.querySelector('.view-train textarea').value === 'mine mine mine'")
         assert page.get_by_label("Vocabulary size").input_value() == "260"
 

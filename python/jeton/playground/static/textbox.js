@@ -1,4 +1,5 @@
-// Text box bound to `state.text`, shared by several views.
+// Text box bound to `state.text`, shared by several views. While a view displays an example, its box is bound to that, so
+// that the text of the other views is kept.
 //
 // A text over `LONGEST` is too slow to edit in a browser. The box then displays only its beginning, read-only; the text
 // can be replaced or cleared, and all views use the whole text.
@@ -10,6 +11,9 @@ const SHOWN = 10_000; // UTF-16 units displayed of a longer one
 const TYPING_MS = 60; // debounce delay
 
 let made = 0;
+
+/** The text that the open view displays: its example, or the text of all views. */
+export const textOf = (state) => (typeof state.example === "string" ? state.example : state.text);
 
 /**
  * @param {Object} app
@@ -30,11 +34,13 @@ export function textBox(app, { label = "Text", rows = 5, onCaret } = {}) {
   let text = ""; // the whole text
   let typing = 0;
 
+  const keep = (next) => app.set(typeof app.state.example === "string" ? { example: next || undefined } : { text: next });
+
   const put = (next) => {
     clearTimeout(typing);
     typing = 0;
     place(next);
-    app.set({ text: next });
+    keep(next);
   };
 
   const place = (next) => {
@@ -51,7 +57,7 @@ export function textBox(app, { label = "Text", rows = 5, onCaret } = {}) {
     if (!typing) return;
     clearTimeout(typing);
     typing = 0;
-    app.set({ text });
+    keep(text);
   };
 
   area.addEventListener("input", () => {
@@ -77,7 +83,7 @@ export function textBox(app, { label = "Text", rows = 5, onCaret } = {}) {
   area.addEventListener("keyup", caret);
   area.addEventListener("click", caret);
 
-  root.show = (state) => { if (!typing && state.text !== text) place(state.text); }; // pending input is newer
+  root.show = (state) => { if (!typing && textOf(state) !== text) place(textOf(state)); }; // pending input is newer
   root.select = (start, end) => {
     if (isExact()) area.setSelectionRange(Math.min(start, area.value.length), Math.min(end, area.value.length));
   };

@@ -29,6 +29,22 @@ export function choice(label, choices, act) {
   return Object.assign(h("label", { class: "field" }, h("span", {}, label), select), { select });
 }
 
+/**
+ * A row of examples, which the view displays in place of the shared text; and a button that leads back to that.
+ *
+ * @param {Object} app
+ * @param {Object<string, Object>} all  name -> `example`, its text, and other keys of the view
+ * @param {Object} [reset]  keys to change with each of them
+ * @returns {HTMLElement} with `show(state)`
+ */
+export function examples(app, all, reset = {}) {
+  const button = (words, changes) => h("button", { type: "button", class: "link", on: { click: () => app.go({ ...reset, ...changes }) } }, words);
+  const back = button("Back to your text", { example: undefined });
+  const row = h("div", { class: "examples" }, "Examples:", ...Object.entries(all).map(([name, changes]) => button(name, changes)), back);
+  row.show = (state) => { back.hidden = state.example === undefined || !state.text; };
+  return row;
+}
+
 /** Calls `act` when tokenizers were added or removed, so that failed requests can be retried; not when one was loaded. */
 export function onOtherTokenizers(app, act) {
   const keys = () => JSON.stringify(app.tokenizers().map((entry) => entry.key));

@@ -1,16 +1,17 @@
 // Compare view: up to four tokenizers on one text, side by side; and token counts of a paragraph in twenty languages.
 
-import { bar, choice, inOneLine, onOtherTokenizers } from "../widgets.js";
+import { textOf } from "../textbox.js";
+import { bar, choice, examples, inOneLine, onOtherTokenizers } from "../widgets.js";
 import { counted, failure, h, number } from "../dom.js";
 
 const MOST = 4;
 const CUTS = 100; // positions listed
 const AROUND = 14; // characters of context on each side
 const EXAMPLES = {
-  code: 'def greet(name):\n    if name:\n        return f"Hello, {name}!"\n',
-  numbers: "3.14159 and 1,000,000 in 2026, 12345678 or 0x7fff",
-  languages: "naïve café, Straße, 天气很好, погода, שלום, नमस्ते",
-  emoji: "👍 👩‍👩‍👧 🇫🇷 ❤️",
+  code: { example: 'def greet(name):\n    if name:\n        return f"Hello, {name}!"\n' },
+  numbers: { example: "3.14159 and 1,000,000 in 2026, 12345678 or 0x7fff" },
+  languages: { example: "naïve café, Straße, 天气很好, погода, שלום, नमस्ते" },
+  emoji: { example: "👍 👩‍👩‍👧 🇫🇷 ❤️" },
 };
 
 export function mount(root, app) {
@@ -18,6 +19,7 @@ export function mount(root, app) {
   const askParagraph = app.latest();
   const chosen = h("div", { class: "chosen", role: "group", "aria-label": "Tokenizers to compare" });
   const box = app.textBox({ rows: 4 });
+  const row = examples(app, EXAMPLES);
   const special = h("input", { type: "checkbox", on: { change: () => app.set({ special: special.checked }) } });
   const found = h("div", { class: "found" });
   const languages = h("div", { class: "languages" });
@@ -26,7 +28,7 @@ export function mount(root, app) {
   root.append(
     chosen,
     box,
-    h("div", { class: "examples" }, "Examples:", ...Object.entries(EXAMPLES).map(([name, text]) => h("button", { type: "button", class: "link", on: { click: () => app.go({ text }) } }, name))),
+    row,
     h("div", { class: "options" }, h("label", { class: "toggle" }, special, "Parse special tokens")),
     found,
     h(
@@ -88,16 +90,17 @@ export function mount(root, app) {
   async function update(state) {
     const tokenizers = keys(state);
     const question = JSON.stringify([tokenizers, state.special]);
-    if (askedText === state.text && asked === question) return;
-    [asked, askedText] = [question, state.text];
-    if (!state.text) {
+    const text = textOf(state);
+    if (askedText === text && asked === question) return;
+    [asked, askedText] = [question, text];
+    if (!text) {
       found.replaceChildren(h("p", { class: "hint" }, "Write or paste a text to compare its token boundaries."));
       return;
     }
     root.setAttribute("aria-busy", "true");
     try {
-      const answer = await ask("compare", { tokenizers, text: state.text, special: state.special });
-      if (answer === null || askedText !== state.text) return;
+      const answer = await ask("compare", { tokenizers, text, special: state.special });
+      if (answer === null || askedText !== text) return;
       draw(answer, tokenizers, askedText);
       failed = answer.failed.length > 0;
     } catch (error) {
@@ -249,7 +252,7 @@ export function mount(root, app) {
   function drawReading(language) {
     reading.hidden = !language;
     if (!language) return;
-    const use = h("button", { type: "button", on: { click: () => { app.go({ text: language.text }); root.scrollIntoView({ block: "start" }); } } }, "Compare its tokens above");
+    const use = h("button", { type: "button", on: { click: () => { app.go({ example: language.text }); root.scrollIntoView({ block: "start" }); } } }, "Compare its tokens above");
     reading.replaceChildren(
       h("h3", {}, `${language.name} · `, h("span", { lang: language.code }, language.own_name)),
       h("p", { lang: language.code, dir: "auto" }, language.text),
@@ -266,6 +269,7 @@ export function mount(root, app) {
 
   function show(state) {
     box.show(state);
+      row.show(state);
     special.checked = state.special;
     drawChosen(state);
     update(state);

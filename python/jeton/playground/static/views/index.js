@@ -1,14 +1,16 @@
 // The views in the order of their tabs.
 //
+// The key `example` is the text of an example, which its view displays in place of the text that all views share.
+//
 // picker         whether the view uses the tokenizer selected at the top of the page
 // keys           state keys of this view; all other keys are shared by all views
 // tokenizerKeys  those of its keys that are reset when another tokenizer is selected
 
 export const VIEWS = [
   { id: "tokens", title: "Tokens", picker: true, keys: ["list"], load: () => import("./tokens.js") },
-  { id: "why", title: "Why", picker: true, keys: ["pretoken", "step"], load: () => import("./why.js") },
-  { id: "train", title: "Train", picker: false, keys: ["size", "pattern", "ties", "level", "step"], load: () => import("./train.js") },
-  { id: "compare", title: "Compare", picker: false, keys: ["compare", "sort", "language"], load: () => import("./compare.js") },
+  { id: "why", title: "Why", picker: true, keys: ["pretoken", "step", "example"], load: () => import("./why.js") },
+  { id: "train", title: "Train", picker: false, keys: ["size", "pattern", "ties", "level", "step", "example"], load: () => import("./train.js") },
+  { id: "compare", title: "Compare", picker: false, keys: ["compare", "sort", "language", "example"], load: () => import("./compare.js") },
   { id: "chat", title: "Chat", picker: true, keys: ["messages", "chat_template", "prompt"], load: () => import("./chat.js") },
   { id: "vocabulary", title: "Vocabulary", picker: true, keys: ["find", "by", "kind", "from", "id"], tokenizerKeys: ["from", "id"], load: () => import("./vocabulary.js") },
   { id: "classics", title: "Classics", picker: false, keys: ["classic"], load: () => import("./classics.js") },

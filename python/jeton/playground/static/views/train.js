@@ -4,15 +4,16 @@
 // merge that removed it. Any step can therefore be drawn directly.
 
 import { direction } from "../text_units.js";
-import { bar, chip, chips, choice } from "../widgets.js";
+import { textOf } from "../textbox.js";
+import { bar, chip, chips, choice, examples } from "../widgets.js";
 import { counted, failure, h, number, svg } from "../dom.js";
 import { shownText } from "../draw.js";
 
 const EXAMPLES = {
-  "abcababcaabc": { text: "abcababcaabc", size: 260, pattern: "none", ties: "first" },
-  "ten words": { text: "old older fast faster fastest best better yes desk mess", size: 270, pattern: "none", ties: "first" },
-  "aaabdaaabac": { text: "aaabdaaabac", size: 259, pattern: "none", ties: "lowest_ids" },
-  "Chinese": { text: "今天的天气很好，明天的天气不好。", size: 268, pattern: "o200k", ties: "first" },
+  "abcababcaabc": { example: "abcababcaabc", size: 260, pattern: "none", ties: "first" },
+  "ten words": { example: "old older fast faster fastest best better yes desk mess", size: 270, pattern: "none", ties: "first" },
+  "aaabdaaabac": { example: "aaabdaaabac", size: 259, pattern: "none", ties: "lowest_ids" },
+  "Chinese": { example: "今天的天气很好，明天的天气不好。", size: 268, pattern: "o200k", ties: "first" },
 };
 const TIES = [
   ["lowest_ids", "lowest_ids: lowest ids"],
@@ -33,7 +34,8 @@ export function mount(root, app) {
   const patterns = h("datalist", { id: "train-patterns" });
   const ties = choice("Break ties by", TIES, (value) => app.set({ ties: value, step: undefined }));
   const level = choice("Initial symbols", LEVELS, (value) => app.set({ level: value, pattern: undefined, step: undefined }));
-  const examples = h("div", { class: "examples" }, "Examples:", ...Object.entries(EXAMPLES).map(([name, state]) => example(name, state)));
+  const row = examples(app, EXAMPLES, { level: undefined, step: undefined });
+  row.addEventListener("click", stop);
 
   const slider = h("input", { type: "range", min: 0, value: 0, "aria-label": "Step", on: { input: () => go(Number(slider.value)) } });
   const play = h("button", { type: "button", class: "play", on: { click: toggle } }, "Play");
@@ -75,7 +77,7 @@ export function mount(root, app) {
   const message = h("div", { class: "message" });
   root.append(
     box,
-    examples,
+    row,
     h("div", { class: "options" }, h("label", { class: "field" }, h("span", {}, "Vocabulary size"), size), ties, level, h("label", { class: "field" }, h("span", {}, "Pattern"), pattern), patterns),
     message,
     stage,
@@ -87,20 +89,16 @@ export function mount(root, app) {
   let asked = "";
   let drawn = null; // [run, at] of the last drawing
 
-  function example(name, state) {
-    return h("button", { type: "button", class: "link", on: { click: () => { stop(); app.go({ level: undefined, step: undefined, ...state }); } } }, name);
-  }
-
   // ── requests ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
   async function update(state) {
-    const question = { text: state.text, vocab_size: state.size ?? 276, tie_break: state.ties ?? "lowest_ids", level: state.level ?? "byte" };
+    const question = { text: textOf(state), vocab_size: state.size ?? 276, tie_break: state.ties ?? "lowest_ids", level: state.level ?? "byte" };
     if (state.pattern) question.pattern = state.pattern;
     const key = JSON.stringify(question);
     if (key === asked) return walk(state);
     asked = key;
     stop();
-    if (!state.text) return say(null, h("p", { class: "hint" }, "Write or paste a few lines, or choose an example. Each step of BPE training merges the most frequent pair of adjacent symbols."));
+    if (!question.text) return say(null, h("p", { class: "hint" }, "Write or paste a few lines, or choose an example. Each step of BPE training merges the most frequent pair of adjacent symbols."));
     root.setAttribute("aria-busy", "true");
     try {
       const found = await ask("train", question);
@@ -131,7 +129,7 @@ export function mount(root, app) {
     at = Math.min(Math.max(Number.isInteger(state.step) ? state.step : 0, 0), run.steps.length);
     if (drawn && drawn[0] === run && drawn[1] === at) return;
     drawn = [run, at];
-    before.dir = after.dir = direction(state.text); // at every step, also while letters are split into bytes
+    before.dir = after.dir = direction(textOf(state)); // at every step, also while letters are split into bytes
     draw();
   }
 
@@ -308,6 +306,7 @@ export function mount(root, app) {
   return {
     show(state) {
       box.show(state);
+      row.show(state);
       size.value = state.size ?? 276;
       ties.select.value = state.ties ?? "lowest_ids";
       level.select.value = state.level ?? "byte";

@@ -9,6 +9,11 @@ const KINDS = { all: "all kinds", special: "special tokens", byte: "single bytes
 const KIND_WORDS = { special: "special", byte: "byte", part: "partial character", ordinary: "" };
 const HINTS = { text: "the", hex: "e2 96 81", id: "1000" };
 const TYPING_MS = 150;
+const EXAMPLES = {
+  "words that begin with a space": { find: " the", by: undefined, kind: undefined },
+  "special tokens": { find: undefined, by: undefined, kind: "special" },
+  "parts of characters": { find: undefined, by: undefined, kind: "part" },
+};
 
 export function mount(root, app) {
   const ask = app.latest();
@@ -23,6 +28,7 @@ export function mount(root, app) {
   const detail = h("aside", { class: "detail", "aria-label": "One token" });
   root.append(
     h("div", { class: "options" }, h("label", { class: "field wide" }, h("span", {}, "Search"), query), by, kind),
+    h("div", { class: "examples" }, "Examples:", ...Object.entries(EXAMPLES).map(example)),
     h("div", { class: "bench" }, h("div", { class: "reading" }, status, list, pager), detail),
   );
 
@@ -30,6 +36,10 @@ export function mount(root, app) {
   let answer = null;
   let typing = 0;
   let shownCard = "";
+
+  function example([name, changes]) {
+    return h("button", { type: "button", class: "link", on: { click: () => app.go({ ...changes, from: undefined, id: undefined }) } }, name);
+  }
 
   function onType() {
     clearTimeout(typing);

@@ -2,11 +2,19 @@
 // then one of them, step by step: merges with their candidate pairs, a lattice, or longest matches.
 
 import { direction } from "../text_units.js";
-import { onOtherTokenizers } from "../widgets.js";
+import { textOf } from "../textbox.js";
+import { examples, onOtherTokenizers } from "../widgets.js";
 import { counted, failure, h, number } from "../dom.js";
 import { lattice } from "./why/lattice.js";
 import { longest } from "./why/longest.js";
 import { stepper } from "./why/merges.js";
+
+const EXAMPLES = {
+  "a long word": { example: "internationalization" },
+  "camel case": { example: "parseHTTPResponse" },
+  "numbers": { example: "In 2026, 12345678 is 1,234.56% more." },
+  "Chinese": { example: "今天的天气很好" },
+};
 
 export function mount(root, app) {
   const ask = app.latest();
@@ -15,7 +23,8 @@ export function mount(root, app) {
   const splits = h("div", { class: "splits" });
   const made = h("div", { class: "origin" });
   const steps = h("div", { class: "steps" });
-  root.append(box, cut, splits, made, steps);
+  const row = examples(app, EXAMPLES, { pretoken: undefined, step: undefined });
+  root.append(box, row, cut, splits, made, steps);
 
   let asked = "";
   let askedText = null;
@@ -24,7 +33,8 @@ export function mount(root, app) {
   let shown = null;
 
   async function update(state) {
-    const { tokenizer, text, special } = state;
+    const { tokenizer, special } = state;
+    const text = textOf(state);
     const question = JSON.stringify([tokenizer, special]);
     if (asked !== question || askedText !== text) {
       [asked, askedText] = [question, text];
@@ -105,6 +115,7 @@ export function mount(root, app) {
   return {
     show(state) {
       box.show(state);
+      row.show(state);
       update(state);
     },
     hide() {},
