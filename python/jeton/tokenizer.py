@@ -19,15 +19,23 @@ from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from operator import index
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal, Never, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, Unpack, overload
 
 from . import _core
-from .added_tokens import AddedToken, add_tokens, added_tokens, special_pairs, with_added_tokens
+from .added_tokens import (
+    AddedToken,
+    AddedTokenMatcher,
+    add_tokens,
+    added_tokens,
+    special_pairs,
+    with_added_tokens,
+)
 from .arguments import instance
 from .definition import Definition, Pattern, TrainingFacts
 from .errors import ConfigError, DecodeError, InvalidTextError, SpecialTokenError, UnknownTokenError
 from .merge_list import vocabulary_of_merges
 from .readonly import ReadOnlyDict
+from .roles import KEEP, Keep, role_id, with_roles
 from .sampling import sampling_options
 from .special import Special, permission
 from .spelling import Spelling
@@ -39,7 +47,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from .batch import TokenBatch
-    from .chat import Chat
+    from .chat import Chat, ChatOptions, Conversation
     from .drawing import Tree
     from .encoding import Encoding
     from .explanation import Explanation
@@ -476,24 +484,41 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         self.id_to_bytes(id)  # raises
         return entry_tree(self, id)
 
+    @overload
+    def chat(
+        self, messages: Conversation, *, tokenize: Literal[True] = True, **options: Unpack[ChatOptions]
+    ) -> Chat: ...
+    @overload
+    def chat(self, messages: Conversation, *, tokenize: Literal[False], **options: Unpack[ChatOptions]) -> str: ...
+    @overload
+    def chat(
+        self, messages: Sequence[Conversation], *, tokenize: Literal[True] = True, **options: Unpack[ChatOptions]
+    ) -> list[Chat]: ...
+    @overload
+    def chat(
+        self, messages: Sequence[Conversation], *, tokenize: Literal[False], **options: Unpack[ChatOptions]
+    ) -> list[str]: ...
     def chat(
         self,
-        messages: Sequence[Mapping[str, Any]],
+        messages: Any,
         *,
+        tokenize: bool = True,
         add_generation_prompt: bool = False,
         tools: Sequence[Mapping[str, Any]] | None = None,
         template: str | None = None,
         special: Special | None = None,
         variables: Mapping[str, Any] | None = None,
-        **unknown: Never,
-    ) -> Chat:
+        **unknown: Any,
+    ) -> Any:
         """Renders messages with the tokenizer's chat template and encodes the text.
 
         Special tokens of the template are matched. Special tokens spelled in messages, tools or variables are plain
         text, as in `encode`.
 
         Args:
-            messages: JSON objects with ``role``, ``content`` and any other field that the template reads.
+            messages: JSON objects with ``role``, ``content`` and any other field that the template reads; or a list of
+                such lists, a batch.
+            tokenize: False: return the rendered text.
             add_generation_prompt: end the text with the opening of an assistant turn.
             tools: JSON schemas of functions that the model may call.
             template: a name, if the tokenizer has several templates; one of `jeton.chat.PRESETS` (``"chatml"`` …); or a
@@ -501,6 +526,10 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
             special: special tokens that the messages may contain, as in `encode`.
             variables: other variables of the template, by name: ``{"enable_thinking": False, "date_string": "…"}``.
             unknown: always empty; any other keyword is an error that names the right argument.
+
+        Returns:
+            A `Chat`, the text if ``tokenize=False``, or a list of these for a batch. Ids take about as long as encoding
+            the text; the spans of a `Chat` are computed on access.
 
         Raises:
             TypeError: an unknown keyword.
@@ -524,6 +553,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
             self,
             messages,
             special=self._defaults.special if special is None else special,
+            tokenize=tokenize,
             add_generation_prompt=add_generation_prompt,
             tools=tools,
             template=template,
@@ -656,6 +686,31 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         return ReadOnlyDict({**({"unk": unk} if unk else {}), **self._definition.roles})
 
     @property
+    def bos_id(self) -> int | None:
+        """Id of the role `bos`, which begins a text; None without the role. As `eos_id`, `pad_id` and so on."""
+        return role_id(self, "bos")
+
+    @property
+    def eos_id(self) -> int | None:
+        """Id of the role `eos`, which ends a text."""
+        return role_id(self, "eos")
+
+    @property
+    def pad_id(self) -> int | None:
+        """Id of the role `pad`, which fills the rows of a batch."""
+        return role_id(self, "pad")
+
+    @property
+    def unk_id(self) -> int | None:
+        """Id of the role `unk`, the unknown token."""
+        return role_id(self, "unk")
+
+    @property
+    def mask_id(self) -> int | None:
+        """Id of the role `mask`, which hides a token."""
+        return role_id(self, "mask")
+
+    @property
     def definition(self) -> Definition:
         """All options other than the vocabulary."""
         return self._definition
@@ -750,6 +805,10 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         """Content -> id of the added tokens."""
         return {content.encode(): id for id, content, _, _ in self._core.added_tokens()}
 
+    @cached_property
+    def _special_matcher(self) -> AddedTokenMatcher:
+        return AddedTokenMatcher(self._core, self._definition)
+
     # ── derived tokenizers ───────────────────────────────────────────────────────────────────────────────────────
 
     def add_tokens(self, tokens: Iterable[str | AddedToken], *, special: bool = True) -> Self:
@@ -793,6 +852,58 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
             old.add_special_tokens if add_special_tokens is None else add_special_tokens,
         )
         return view
+
+    def with_roles(
+        self,
+        *,
+        bos: str | Keep | None = KEEP,
+        eos: str | Keep | None = KEEP,
+        unk: str | Keep | None = KEEP,
+        sep: str | Keep | None = KEEP,
+        pad: str | Keep | None = KEEP,
+        cls: str | Keep | None = KEEP,
+        mask: str | Keep | None = KEEP,
+        additional: Iterable[str] | Keep | None = KEEP,
+    ) -> Self:
+        """A tokenizer whose special tokens have other roles, for transformers and chat templates; no id changes.
+
+        Args:
+            bos, eos, unk, sep, pad, cls, mask: the special token of the role; None removes the role. Roles that are not
+                given are kept. `unk` of a model with an unknown token cannot change.
+            additional: special tokens without a role that transformers lists; None removes the list.
+
+        Raises:
+            SpecialTokenError: a token is not a special token of the vocabulary; `add_tokens` makes it one.
+            ConfigError: another unknown token than the model's.
+
+        Examples:
+            >>> tok = Tokenizer.from_merges({104: b"h"}, [], special_tokens={"<|end|>": 300}).with_roles(eos="<|end|>")
+            >>> tok.roles, tok.eos_id, tok.pad_id
+            ({'eos': '<|end|>'}, 300, None)
+        """
+        given = {"bos": bos, "eos": eos, "unk": unk, "sep": sep, "pad": pad, "cls": cls, "mask": mask}
+        return self._with_facts(**with_roles(self, given, additional))
+
+    def with_chat_template(self, template: str | Mapping[str, str] | None) -> Self:
+        """A tokenizer with another chat template; no id changes.
+
+        Args:
+            template: Jinja source, a name of `jeton.chat.PRESETS` (``"chatml"`` …), or several templates by name;
+                None removes the template.
+
+        Raises:
+            ChatTemplateError: the template is broken, or a preset needs special tokens that the tokenizer lacks.
+            MissingDependencyError: Jinja is not installed (extra ``chat``).
+
+        Examples:
+            >>> tok = Tokenizer.from_merges({}, []).add_tokens(["<|im_start|>", "<|im_end|>"])
+            >>> tok = tok.with_chat_template("chatml")
+            >>> tok.chat([{"role": "user", "content": ""}], tokenize=False)
+            '<|im_start|>user\\n<|im_end|>\\n'
+        """
+        from .chat import checked_templates
+
+        return self._with_facts(chat_template=checked_templates(self, template))
 
     def _with_facts(self, **facts: Any) -> Self:
         """A copy with other fields of its definition that change no id: training, roles, chat template."""

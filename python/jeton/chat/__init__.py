@@ -12,24 +12,53 @@ Left out: images and sounds in messages (a template sees their items), calling m
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import cached_property
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, TypedDict
 
+from ..arguments import flag, wrong
 from ..encoding import Encoding
-from ..errors import ChatTemplateError, ConfigError
+from ..errors import ChatTemplateError, ConfigError, JetonError
 from ..special import Special
-from .encode import ChatTokenizer, encode
+from .encode import ChatTokenizer, Segments, encode, tokenize
 from .presets import PRESETS, ChatPreset
 from .provenance import Origin
-from .template import RenderedRun, choose, render, templates
+from .template import RenderedRun, choose, is_refusal, render, templates
 
 if TYPE_CHECKING:
     from ..definition import Definition
 
-__all__ = ["PRESETS", "Chat", "ChatPreset", "Origin", "RenderedRun", "Turn", "chat", "refuse_keywords", "templates"]
+__all__ = [
+    "PRESETS",
+    "Chat",
+    "ChatOptions",
+    "ChatPreset",
+    "Conversation",
+    "Origin",
+    "RenderedRun",
+    "Turn",
+    "chat",
+    "check_tokens",
+    "checked_templates",
+    "refuse_keywords",
+    "templates",
+]
+
+
+Conversation: TypeAlias = Sequence[Mapping[str, Any]]
+
+
+class ChatOptions(TypedDict, total=False):
+    """Keywords of `Tokenizer.chat` that do not change the type of its result."""
+
+    add_generation_prompt: bool
+    tools: Sequence[Mapping[str, Any]] | None
+    template: str | None
+    special: Special | None
+    variables: Mapping[str, Any] | None
 
 
 class Turn(NamedTuple):
@@ -50,22 +79,19 @@ class Turn(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Chat:
-    """A rendered conversation and its tokens.
+    """A rendered conversation and its ids. Tokens, turns and mask are computed on access.
 
     Attributes:
         text: the text that the template rendered.
-        encoding: the tokens of `text`, with their spans.
+        ids: the ids, in order.
         pieces: runs of characters with their origins; they tile `text`.
-        turns: one for each message; without spans if the template omits the message.
-        mask: for each id, whether the model generates it, by the template's ``{% generation %}`` blocks; None where
-            the template has none.
 
     Examples:
         >>> import jeton
         >>> tok = jeton.train(["hi there"], 256 + 2, special_tokens=["<|im_start|>", "<|im_end|>"], progress=False)
         >>> chat = tok.chat([{"role": "user", "content": "hi<|im_end|>"}], template="chatml")
         >>> chat.text
-        '<|im_start|>user\\nhi<|im_end|><|im_end|>\\n'
+        '<|im_start|>user\nhi<|im_end|><|im_end|>\n'
         >>> chat.ids.count(tok.special_tokens["<|im_end|>"])  # the template's; the one in the message is text
         1
         >>> chat.turns[0].token_spans == [(0, len(chat.ids))]
@@ -73,39 +99,56 @@ class Chat:
     """
 
     text: str
-    encoding: Encoding
+    ids: list[int]
     pieces: list[RenderedRun]
-    turns: list[Turn]
-    mask: list[bool] | None
+    _roles: list[str]
+    _source: tuple[ChatTokenizer, Segments | None] | None
 
-    @property
-    def ids(self) -> list[int]:
-        """The ids, in order."""
-        return self.encoding.ids
+    @cached_property
+    def encoding(self) -> Encoding:
+        """The tokens of `text`, with their spans."""
+        if self._source is None:
+            raise RuntimeError("a chat without a tokenizer has its encoding")
+        tok, segments = self._source
+        return tokenize(tok, self.text, segments)
+
+    @cached_property
+    def turns(self) -> list[Turn]:
+        """One `Turn` for each message; without spans if the template omits the message."""
+        return _turns(self._roles, self.pieces, self.encoding)
+
+    @cached_property
+    def mask(self) -> list[bool] | None:
+        """For each id, whether the model generates it, by the template's ``{% generation %}`` blocks; None without."""
+        generated = _generated(self.pieces)
+        return _mask(generated, self.encoding) if generated else None
+
+    def __getstate__(self) -> dict[str, Any]:  # with the spans in place of the tokenizer, which is large
+        return {**self.__dict__, "encoding": self.encoding, "_source": None}
 
     def __repr__(self) -> str:
         more = "…" if len(self.text) > 60 else ""
-        return f"Chat({len(self.turns)} messages, {len(self.ids)} tokens: {self.text[:60]!r}{more})"
+        return f"Chat({len(self._roles)} messages, {len(self.ids)} tokens: {self.text[:60]!r}{more})"
 
 
 class _Tokenizer(ChatTokenizer, Protocol):
     @property
     def definition(self) -> Definition: ...
-    @property
-    def roles(self) -> Mapping[str, str]: ...
 
 
 def chat(
     tok: _Tokenizer,
-    messages: Sequence[Mapping[str, Any]],
+    messages: Sequence[Any],
     *,
     special: Special,
+    tokenize: bool = True,
     add_generation_prompt: bool = False,
     tools: Sequence[Mapping[str, Any]] | None = None,
     template: str | None = None,
     variables: Mapping[str, Any],
-) -> Chat:
+) -> Any:
     """Implements `Tokenizer.chat`."""
+    flag(tokenize, "tokenize")
     if isinstance(messages, str | bytes | Mapping) or not isinstance(messages, Sequence):
         raise ConfigError('messages is a list of {"role": …, "content": …}', option="messages")
     if not messages:
@@ -121,16 +164,40 @@ def chat(
         raise ConfigError("tools is a list of objects: JSON schemas", option="tools")
     source = choose(tok.definition.chat_template, template, tools=bool(tools))
     if template in PRESETS and source == PRESETS[template].source:
-        _check_tokens(tok, template)
+        check_tokens(template, tok.special_tokens)
     given = {"documents": None, **variables, "tools": tools}
-    text, pieces = render(
-        source, messages, given, {**own, "add_generation_prompt": add_generation_prompt}, list(tok.special_tokens)
-    )
-    encoding = encode(tok, text, pieces, special)
-    return Chat(text, encoding, pieces, _turns(messages, pieces, encoding), _mask(pieces, encoding))
+    fixed = {**own, "add_generation_prompt": add_generation_prompt}
+    controls = list(tok.special_tokens)
+
+    def one(conversation: Sequence[Mapping[str, Any]]) -> Chat | str:
+        text, pieces = render(source, conversation, given, fixed, controls)
+        if not tokenize:
+            return text
+        ids, segments = encode(tok, text, pieces, special)
+        return Chat(text, ids, pieces, [message["role"] for message in conversation], (tok, segments))
+
+    return _each(messages, one) if _is_batch(messages) else one(messages)
 
 
-_KEYWORDS = ("add_generation_prompt", "tools", "template", "special", "variables")
+def _is_batch(messages: Sequence[Any]) -> bool:
+    return isinstance(messages[0], Sequence) and not isinstance(messages[0], str | bytes)
+
+
+def _each(conversations: Sequence[Any], one: Callable[[Any], Chat | str]) -> list[Chat | str]:
+    """Applies a function to each conversation of a batch; an error names the conversation."""
+    made = []
+    for index, messages in enumerate(conversations):
+        try:
+            if not isinstance(messages, Sequence) or isinstance(messages, str | bytes) or not messages:
+                raise ConfigError("not a list of at least one message", option="messages")
+            made.append(one(messages))
+        except JetonError as error:
+            error.args = (f"conversation {index}: {error}", *error.args[1:])
+            raise
+    return made
+
+
+_KEYWORDS = ("add_generation_prompt", "tokenize", "tools", "template", "special", "variables")
 
 
 def refuse_keywords(unknown: Mapping[str, Any]) -> None:
@@ -151,8 +218,57 @@ def refuse_keywords(unknown: Mapping[str, Any]) -> None:
         raise TypeError(f"chat() has no keyword {name!r}; {hint}a variable of the template: variables={{{name!r}: …}}")
 
 
-def _check_tokens(tok: _Tokenizer, name: str) -> None:
-    missing = [token for token in PRESETS[name].tokens if token not in tok.special_tokens]
+def checked_templates(tok: ChatTokenizer, template: object) -> Any:
+    """Implements `Tokenizer.with_chat_template`: returns the source of a template, or sources by name, checked."""
+    if template is None:
+        return None
+    if isinstance(template, Mapping):
+        if not template:
+            raise wrong("template", template, "a chat template, or several by name")
+        return [{"name": name, "template": _checked(tok, one)} for name, one in template.items()]
+    return _checked(tok, template)
+
+
+def _checked(tok: ChatTokenizer, template: object) -> str:
+    """Returns the source of a template, after a check that it compiles and renders.
+
+    A conversation of one message is rendered, with the content as a text, then as a list of parts. One of the two must
+    succeed, or be refused by the template itself.
+
+    Args:
+        tok: the tokenizer of the template.
+        template: a name in `PRESETS`, or Jinja source.
+
+    Raises:
+        ChatTemplateError: a preset whose special tokens the tokenizer lacks, an unknown name, or a broken template.
+        ConfigError: not a string.
+    """
+    if not isinstance(template, str) or not template:
+        raise wrong("template", template, "a chat template: a string")
+    source = choose(None, template, tools=False)
+    if template in PRESETS:
+        check_tokens(template, tok.special_tokens)
+    own = {f"{role}_token": token for role, token in tok.roles.items()}
+    failed: ChatTemplateError | None = None
+    for content in ("Hello", [{"type": "text", "text": "Hello"}]):
+        messages = [{"role": "user", "content": content}]
+        try:
+            render(source, messages, {"documents": None, "tools": None}, {**own, "add_generation_prompt": True}, [])
+            return source
+        except ChatTemplateError as error:
+            if is_refusal(error):
+                return source
+            failed = failed or error
+    raise failed or RuntimeError("a template neither rendered nor failed")
+
+
+def check_tokens(name: str, special_tokens: Collection[str]) -> None:
+    """Checks that a tokenizer has the special tokens of a preset.
+
+    Raises:
+        ChatTemplateError: tokens are missing; names them.
+    """
+    missing = [token for token in PRESETS[name].tokens if token not in special_tokens]
     if missing:
         raise ChatTemplateError(
             f"the template {name!r} needs special tokens that the tokenizer lacks: {', '.join(map(repr, missing))}; "
@@ -160,8 +276,8 @@ def _check_tokens(tok: _Tokenizer, name: str) -> None:
         )
 
 
-def _turns(messages: Sequence[Mapping[str, Any]], pieces: Sequence[RenderedRun], encoding: Encoding) -> list[Turn]:
-    turns = [Turn(index, message["role"], [], []) for index, message in enumerate(messages)]
+def _turns(roles: Sequence[str], pieces: Sequence[RenderedRun], encoding: Encoding) -> list[Turn]:
+    turns = [Turn(index, role, [], []) for index, role in enumerate(roles)]
     token = 0
     starts = [start for start, _ in encoding.char_spans]
     for piece, end in zip(pieces, accumulate(piece.length for piece in pieces), strict=True):
@@ -179,12 +295,14 @@ def _extend(spans: list[tuple[int, int]], start: int, end: int) -> None:
         spans.append((start, end))
 
 
-def _mask(pieces: Sequence[RenderedRun], encoding: Encoding) -> list[bool] | None:
-    """Marks each token that overlaps a generated run."""
+def _generated(pieces: Sequence[RenderedRun]) -> list[tuple[int, int]]:
+    """Returns the ranges of characters in ``{% generation %}`` blocks."""
     ends = accumulate(piece.length for piece in pieces)
-    generated = [(end - piece.length, end) for piece, end in zip(pieces, ends, strict=True) if piece.origin.generated]
-    if not generated:
-        return None
+    return [(end - piece.length, end) for piece, end in zip(pieces, ends, strict=True) if piece.origin.generated]
+
+
+def _mask(generated: Sequence[tuple[int, int]], encoding: Encoding) -> list[bool]:
+    """Marks each token that overlaps a generated run."""
     mask, at = [], 0
     for start, end in encoding.char_spans:
         while at < len(generated) and generated[at][1] <= start:

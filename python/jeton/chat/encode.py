@@ -4,6 +4,9 @@ If only the template spells special tokens, the whole text is encoded with all o
 encoded in segments. A masked copy, in which every character that is not the template's is replaced, yields the
 template's special tokens. The text between two of them is encoded without permission, after a special token, so it
 has the context that it has in the whole text.
+
+`encode` returns ids only; the tokens with their spans are a second pass, `tokenize`, which takes many times as long.
+Special tokens are located by an `AddedTokenMatcher`, which does not run the model.
 """
 
 from __future__ import annotations
@@ -13,15 +16,19 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from itertools import accumulate
 from operator import itemgetter
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from ..added_tokens import AddedToken
+from ..added_tokens import AddedTokenMatch, HasAddedTokens
 from ..encoding import Encoding
 from ..errors import ChatTemplateError, SpecialTokenError
 from ..special import Special, permission
 from .template import RenderedRun
 
-__all__ = ["ChatTokenizer", "encode"]
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = ["ChatTokenizer", "Segments", "encode", "tokenize"]
 
 # Mask characters by length in UTF-8, for word characters and for others. No normalizer changes them.
 _WORDS = ("qjxzkvwyQJXZKVWY0123456789abcdefghilmnoprstuABCDEFGHILMNOPRSTU_", "ƿƾƻǀ", "ꙮꜣꜥꚙ", "𐌰𐌱𐌲𐌳")
@@ -29,18 +36,36 @@ _OTHERS = ("\x01\x02\x03\x04\x05\x06!#$%&*+,-./:;<=>?@^`|~", "¦¬±÷", "※⁂
 _MARK = "\ue5a1jeton\ue5a1"
 
 
-class ChatTokenizer(Protocol):
+class ChatTokenizer(HasAddedTokens, Protocol):
     """The part of a tokenizer's interface that encoding a chat needs."""
 
     @property
     def special_tokens(self) -> Mapping[str, int]: ...  # noqa: D102
+    @property
+    def roles(self) -> Mapping[str, str]: ...  # noqa: D102
+    def encode(self, text: str, *, special: Special, add_special_tokens: bool) -> list[int]: ...  # noqa: D102
+    def encode_array(  # noqa: D102
+        self, text: str, *, special: Special, add_special_tokens: bool
+    ) -> NDArray[np.uint32]: ...
     def tokenize(self, text: str, *, special: Special, add_special_tokens: bool) -> Encoding: ...  # noqa: D102
     def add_tokens(self, tokens: Iterable[str]) -> ChatTokenizer: ...  # noqa: D102
-    @property
-    def added_tokens(self) -> Mapping[int, AddedToken]: ...  # noqa: D102
 
 
-def encode(tok: ChatTokenizer, text: str, pieces: Sequence[RenderedRun], special: Special) -> Encoding:
+class Segments(NamedTuple):
+    """A chat of which some special tokens are plain text.
+
+    Attributes:
+        masked: the text with a mask for each character that is not the template's.
+        controls: the special tokens that are matched, in order; the text between two is plain.
+    """
+
+    masked: str
+    controls: list[AddedTokenMatch]
+
+
+def encode(
+    tok: ChatTokenizer, text: str, pieces: Sequence[RenderedRun], special: Special
+) -> tuple[list[int], Segments | None]:
     """Encodes a rendered chat.
 
     Args:
@@ -49,41 +74,55 @@ def encode(tok: ChatTokenizer, text: str, pieces: Sequence[RenderedRun], special
         pieces: origins of its characters, tiling it.
         special: special tokens that are permitted outside of the template's own text, as in `Tokenizer.encode`.
 
+    Returns:
+        The ids, and the segments for `tokenize`; None if all special tokens of the text are matched.
+
     Raises:
         SpecialTokenError: ``special="raise"``, and a message spells a special token.
         ChatTemplateError: a special token is in text that mixes the template's with a message's, so its origin is
             unknown.
     """
     permitted = permission(special, tok.special_tokens)
-    whole = tok.tokenize(text, special="all", add_special_tokens=False)
-    if permitted == "all":
-        return whole
-    controls = set(tok.special_tokens.values())
-    found = [
-        (id, *span)
-        for id, span in zip(whole.ids, whole.char_spans, strict=True)
-        if id in controls and span[0] < span[1]
-    ]
+    matcher = tok._special_matcher
+    if permitted == "all" or matcher.is_complete:
+        ids = tok.encode(text, special="all", add_special_tokens=False)
+        if permitted == "all":
+            return ids, None
+        matches = matcher(text)
+        is_matched = True
+    else:
+        array = tok.encode_array(text, special="all", add_special_tokens=False)
+        ids, matches = array.tolist(), matcher(text)
+        unk = tok.special_tokens.get(tok.roles.get("unk", ""))  # it does not count, as anywhere
+        is_matched = matcher.num_controls(array, but=unk) == sum(match.id != unk for match in matches)
     theirs = _ranges(pieces, {"message", "caller", "mixed"})
-    foreign = [(id, start, end) for id, start, end in found if _overlap(theirs, start, end)]
+    foreign = [match for match in matches if _overlap(theirs, match.start, match.end)]
     allowed = set(permitted) if isinstance(permitted, list) else set()
-    if all(id in allowed for id, _, _ in foreign):
-        return whole
-    kept = [(start, end) for id, start, end in foreign if id in allowed]
-    shadow = tok.tokenize(_hidden(text, theirs, kept, tok.special_tokens), special="all", add_special_tokens=False)
-    wanted = [
-        row
-        for row, (id, span) in enumerate(zip(shadow.ids, shadow.char_spans, strict=True))
-        if id in controls and span[0] < span[1] and not _covers(theirs, kept, text, span)
-    ]
-    spans = {shadow.char_spans[row] for row in wanted}
-    refused = [one for one in foreign if one[1:] not in spans and one[0] not in allowed]
+    if all(match.id in allowed for match in foreign) and is_matched:
+        return ids, None
+    kept = [(match.start, match.end) for match in foreign if match.id in allowed]
+    masked = _masked(text, theirs, kept, tok.special_tokens)
+    controls = [match for match in matcher(masked) if not _covers(theirs, kept, text, match)]
+    spans = {(match.start, match.end) for match in controls}
+    refused = [match for match in foreign if (match.start, match.end) not in spans and match.id not in allowed]
     _refuse(refused, pieces, text, tok, raises=permitted == "raise")
-    return _in_parts(tok, text, whole, shadow, wanted)
+    segments = Segments(masked, controls)
+    return _ids(tok, text, segments), segments
+
+
+def tokenize(tok: ChatTokenizer, text: str, segments: Segments | None) -> Encoding:
+    """Returns the tokens of `encode` with their spans.
+
+    Args:
+        tok, text: as for `encode`.
+        segments: the second result of `encode`.
+    """
+    whole = tok.tokenize(text, special="all", add_special_tokens=False)
+    return whole if segments is None else _in_segments(tok, text, whole, segments)
 
 
 def _refuse(
-    refused: Sequence[tuple[int, int, int]],
+    refused: Sequence[AddedTokenMatch],
     pieces: Sequence[RenderedRun],
     text: str,
     tok: ChatTokenizer,
@@ -92,20 +131,21 @@ def _refuse(
 ) -> None:
     spelling = {id: token for token, id in tok.special_tokens.items()}
     mixed = _ranges(pieces, {"mixed"})
-    for id, start, end in refused:
-        token = spelling[id]
-        if token not in text[start:end]:
-            continue  # the unknown token, or a special token that only normalization produces
+    for match in refused:
+        token = spelling[match.id]
+        if token not in text[match.start : match.end]:
+            continue  # a special token that only normalization produces
         if raises:
             raise SpecialTokenError(
-                f"a message contains the special token {token!r}, at character {start} of the chat",
+                f"a message contains the special token {token!r}, at character {match.start} of the chat",
                 token=token,
-                position=start,
+                position=match.start,
             )
-        if _overlap(mixed, start, end):
+        if _overlap(mixed, match.start, match.end):
             raise ChatTemplateError(
-                f"the special token {token!r} at character {start} of the chat is in text that mixes the template's "
-                f"with a message's, so its origin is unknown; to permit it in messages, pass special={{{token!r}}}"
+                f"the special token {token!r} at character {match.start} of the chat is in text that mixes the "
+                f"template's with a message's, so its origin is unknown; to permit it in messages, pass "
+                f"special={{{token!r}}}"
             )
 
 
@@ -126,16 +166,16 @@ def _overlap(ranges: Sequence[tuple[int, int]], start: int, end: int) -> bool:
 
 
 def _covers(
-    theirs: Sequence[tuple[int, int]], kept: Sequence[tuple[int, int]], text: str, span: tuple[int, int]
+    theirs: Sequence[tuple[int, int]], kept: Sequence[tuple[int, int]], text: str, match: AddedTokenMatch
 ) -> bool:
     """Tests whether a special token needs foreign characters; white space that its flags strip does not count."""
-    start, end = span
+    start, end = match.start, match.end
     start += len(text[start:end]) - len(text[start:end].lstrip())
     end -= len(text[start:end]) - len(text[start:end].rstrip())
     return _overlap(theirs, start, end) and not _overlap(kept, start, end)
 
 
-def _hidden(
+def _masked(
     text: str, theirs: Sequence[tuple[int, int]], kept: Sequence[tuple[int, int]], tokens: Iterable[str]
 ) -> str:
     """Masks foreign characters with characters that no special token has; lengths and white space are kept."""
@@ -171,6 +211,34 @@ def _hidden(
 # ── segments ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
+def _ids(tok: ChatTokenizer, text: str, segments: Segments) -> list[int]:
+    """Encodes the special tokens and the text between them."""
+    ids: list[int] = []
+    at = 0
+    for match in segments.controls:
+        if match.start > at:
+            ids += _between(tok, text[at : match.start], at)
+        ids.append(match.id)
+        at = match.end
+    return ids + _between(tok, text[at:], at) if at < len(text) else ids
+
+
+def _between(tok: ChatTokenizer, text: str, at: int) -> list[int]:
+    tok, first, permitted = _context(tok, text, at)
+    return tok.encode(first + text, special=permitted, add_special_tokens=False)[1 if first else 0 :]
+
+
+def _context(tok: ChatTokenizer, text: str, at: int) -> tuple[ChatTokenizer, str, Special]:
+    """Returns a tokenizer, a special token to encode before a segment, for its context, and the permission of that."""
+    if not at:
+        return tok, "", "none"
+    exact = (token.content for token in tok.added_tokens.values() if token.special and token.is_exact)
+    first = next((token for token in exact if token not in text), "")
+    if not first:
+        first, tok = _MARK, tok.add_tokens([_MARK])
+    return tok, first, {first}
+
+
 class _TokenSlice(NamedTuple):
     """A slice of an encoding's tokens, and its offset in the whole text.
 
@@ -188,29 +256,26 @@ class _TokenSlice(NamedTuple):
     char_shift: int
 
 
-def _in_parts(tok: ChatTokenizer, text: str, whole: Encoding, shadow: Encoding, wanted: Sequence[int]) -> Encoding:
+def _in_segments(tok: ChatTokenizer, text: str, whole: Encoding, segments: Segments) -> Encoding:
     """Joins the special tokens of the masked encoding with encodings of the text between them."""
+    masked = tok.tokenize(segments.masked, special="all", add_special_tokens=False)
+    row_of = {(id, *span): row for row, (id, span) in enumerate(zip(masked.ids, masked.char_spans, strict=True))}
     parts = []
     at_char = at_byte = 0
-    for row in (*wanted, None):
-        start, end = (len(text), len(text)) if row is None else shadow.char_spans[row]
-        if between := text[at_char:start]:
-            parts.append(_between(tok, between, at_byte, at_char))
-        if row is not None:
-            parts.append(_TokenSlice(shadow, slice(row, row + 1), shadow.byte_spans[row], 0, 0))
-            at_char, at_byte = end, shadow.byte_spans[row][1]
+    for match in segments.controls:
+        if between := text[at_char : match.start]:
+            parts.append(_slice_between(tok, between, at_byte, at_char))
+        row = row_of[match.id, match.start, match.end]
+        parts.append(_TokenSlice(masked, slice(row, row + 1), masked.byte_spans[row], 0, 0))
+        at_char, at_byte = match.end, masked.byte_spans[row][1]
+    if between := text[at_char:]:
+        parts.append(_slice_between(tok, between, at_byte, at_char))
     return _joined(parts, whole)
 
 
-def _between(tok: ChatTokenizer, text: str, at_byte: int, at_char: int) -> _TokenSlice:
-    """Encodes text in its context: at the beginning, or after a special token."""
-    first = ""
-    if at_char:
-        exact = (token.content for token in tok.added_tokens.values() if token.special and token.is_exact)
-        first = next((token for token in exact if token not in text), "")
-        if not first:
-            first, tok = _MARK, tok.add_tokens([_MARK])
-    encoding = tok.tokenize(first + text, special={first} if first else "none", add_special_tokens=False)
+def _slice_between(tok: ChatTokenizer, text: str, at_byte: int, at_char: int) -> _TokenSlice:
+    tok, first, permitted = _context(tok, text, at_char)
+    encoding = tok.tokenize(first + text, special=permitted, add_special_tokens=False)
     length = len(first.encode())
     rows = slice(1 if first else 0, None)
     return _TokenSlice(encoding, rows, (length, length + len(text.encode())), at_byte - length, at_char - len(first))

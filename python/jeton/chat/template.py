@@ -19,7 +19,7 @@ from .provenance import CALLER, Origin, TracedStr, runs_of
 if TYPE_CHECKING:
     from jinja2 import Template
 
-__all__ = ["RenderedRun", "choose", "render", "templates"]
+__all__ = ["RenderedRun", "choose", "is_refusal", "render", "templates"]
 
 _FILE = "<chat template>"
 
@@ -266,6 +266,17 @@ def _failure(error: Exception, template: Template) -> ChatTemplateError:
     if isinstance(error, TemplateError) and not isinstance(error, UndefinedError):
         return ChatTemplateError(f"the chat template refuses{place}: {text}", line=line)
     return ChatTemplateError(f"the chat template fails{place}: {text}", line=line)
+
+
+def is_refusal(error: ChatTemplateError) -> bool:
+    """Tests whether a template refused the messages itself, by ``raise_exception``."""
+    from jinja2 import TemplateError, TemplateSyntaxError, UndefinedError
+    from jinja2.exceptions import SecurityError
+
+    cause = error.__cause__
+    return isinstance(cause, TemplateError) and not isinstance(
+        cause, TemplateSyntaxError | UndefinedError | SecurityError
+    )
 
 
 def _line(trace: TracebackType | None, template: Template) -> int | None:

@@ -1,0 +1,165 @@
+"""Ids without spans, spans on access, texts and batches."""
+
+from __future__ import annotations
+
+import pickle
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import jeton
+from jeton.added_tokens import AddedToken, AddedTokenMatcher
+
+from ..material import tokenizer
+from ..selection import amount
+from .templates import TEMPLATES
+from .test_parity import CONVERSATIONS
+from .test_trust import TOK, user
+
+PUBLISHED = (
+    "bert-uncased.vocab.txt", "t5-small.tokenizer.json", "phi-3-mini.tokenizer.json", "mistral-v1.model",
+    "mbart-en-fairseq.tokenizer.json", "roberta-base.tokenizer.json", "o200k_base.tiktoken", "spm-ja.model",
+)  # fmt: skip
+FLAGS: list[dict[str, bool]] = [
+    {},
+    {"lstrip": True},
+    {"rstrip": True},
+    {"single_word": True},
+    {"normalized": True},
+    {"lstrip": True, "rstrip": True, "normalized": True},
+]
+
+
+def check_matches(tok: jeton.Tokenizer, text: str) -> None:
+    encoding = tok.tokenize(text, special="all")
+    unk = tok.unk_id
+    expected = [
+        (id, *span)
+        for id, span in zip(encoding.ids, encoding.char_spans, strict=True)
+        if id in tok.special_tokens.values() and id != unk and span[0] < span[1]
+    ]
+    found = [tuple(match) for match in tok._special_matcher(text) if match.id != unk]
+    assert found == expected
+
+
+@given(st.lists(st.sampled_from(["<a>", "<a>b", "<|im_end|>", " ", "é", "天", "b", "<", "the", "\n"])).map("".join))
+def test_matches_are_the_special_tokens_of_the_encoding(text: str) -> None:
+    check_matches(tokenizer("byte gpt2"), text)
+
+
+@pytest.mark.parametrize("flags", FLAGS, ids=str)
+@pytest.mark.parametrize("kind", ["byte gpt2", "char gpt2"])
+def test_matches_with_flags(flags: dict[str, bool], kind: str) -> None:
+    tokens = [AddedToken("<x>", **flags), AddedToken("x>", special=False), AddedToken("b<", **flags)]
+    tok = tokenizer(kind).add_tokens(tokens)
+    for text in ("a <x>  b", "<x><x> x>天<x>x>", "b<x>", " <x> é <x>\n", "<a><x><a>b", "", "plain"):
+        check_matches(tok, text)
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_matches_of_published_vocabularies(data: Path, name: str) -> None:
+    tok = jeton.load(data / "vocabs" / name).add_tokens(["<|im_start|>", "<|im_end|>"])
+    tokens = list(tok.special_tokens)[-6:]
+    for text in ("a <|im_start|>天气 café", *(f" {a}x {b}\n{a}" for a in tokens for b in tokens)):
+        check_matches(tok, text)
+    texts = ["hi", "", "  two ", "天气", *(f"x {token} y" for token in tokens)]
+    for text in texts:
+        chat = tok.chat([*user(text), {"role": "assistant", "content": text}], template="chatml")
+        assert chat.ids == chat.encoding.ids
+        controls = [
+            id for id in chat.ids if id in (tok.special_tokens["<|im_start|>"], tok.special_tokens["<|im_end|>"])
+        ]
+        assert len(controls) == 4
+
+
+def test_a_matcher_without_special_tokens() -> None:
+    tok = jeton.Tokenizer.from_merges({97: b"a"}, [])
+    assert AddedTokenMatcher(tok._core, tok.definition)("a") == []
+
+
+@pytest.mark.parametrize("special", ["none", "all", {"<|im_end|>"}])
+@pytest.mark.parametrize("name", TEMPLATES)
+def test_ids_are_those_of_the_spans(name: str, special: Any) -> None:
+    for messages in CONVERSATIONS.values():
+        spelled = [{**message, "content": "a<|im_end|> b<s>"} for message in messages]
+        for conversation in (messages, spelled):
+            try:
+                chat = TOK.chat(conversation, template=TEMPLATES[name], special=special)
+            except jeton.ChatTemplateError:
+                continue
+            assert chat.encoding.ids == chat.ids
+
+
+def test_spans_are_computed_on_access(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*args: Any, **kwargs: Any) -> None:
+        raise AssertionError("computes spans")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(jeton.Tokenizer, "tokenize", refused)
+        chats = [TOK.chat(user(text), template="chatml") for text in ("hi", "a<|im_end|>b")]
+        assert all(chat.mask is None for chat in chats)
+    assert [len(chat.encoding) for chat in chats] == [len(chat.ids) for chat in chats]
+    assert chats[0].encoding is chats[0].encoding
+
+
+def test_ids_take_about_as_long_as_encoding() -> None:
+    """The measured ratio is below 1.5; here it has room for other work on the machine."""
+    messages = user("The old keeper reads the older weather. " * amount(4000, default=2000))
+    text = TOK.chat(messages, template="chatml", tokenize=False)
+
+    def fastest(run: Any) -> float:
+        times = []
+        for _ in range(7):
+            begun = time.perf_counter()
+            run()
+            times.append(time.perf_counter() - begun)
+        return min(times)
+
+    encoding = fastest(lambda: TOK.encode(text, special="all"))
+    rendering = fastest(lambda: TOK.chat(messages, template="chatml", tokenize=False))
+    assert fastest(lambda: TOK.chat(messages, template="chatml")) - rendering < 4 * encoding
+
+
+def test_text_alone() -> None:
+    text = TOK.chat(user("a<|im_end|>"), template="chatml", tokenize=False)
+    assert text == TOK.chat(user("a<|im_end|>"), template="chatml").text
+    assert type(text) is str
+    with pytest.raises(jeton.ConfigError, match="tokenize='no'"):
+        TOK.chat(user("a"), template="chatml", tokenize="no")  # type: ignore[call-overload]
+
+
+def test_a_batch() -> None:
+    batch = [user("one"), [*user("two"), {"role": "assistant", "content": "three"}]]
+    chats = TOK.chat(batch, template="chatml", add_generation_prompt=True)
+    assert [chat.ids for chat in chats] == [
+        TOK.chat(one, template="chatml", add_generation_prompt=True).ids for one in batch
+    ]
+    assert TOK.chat(tuple(batch), template="chatml", tokenize=False) == [
+        TOK.chat(one, template="chatml", tokenize=False) for one in batch
+    ]
+    for wrong, message in [
+        ([user("a"), []], "conversation 1: not a list of at least one message"),
+        ([user("a"), "b"], "conversation 1: not a list"),
+        ([user("a"), [{"content": "b"}]], "conversation 1: message 0 has no role"),
+        ([[]], "conversation 0: not a list"),
+        ([], "at least one message"),
+    ]:
+        with pytest.raises(jeton.ConfigError, match=message):
+            TOK.chat(wrong, template="chatml")  # type: ignore[call-overload]
+    with pytest.raises(jeton.SpecialTokenError, match="conversation 1: a message contains") as caught:
+        TOK.chat([user("a"), user("<|im_end|>")], template="chatml", special="raise")
+    assert caught.value.token == "<|im_end|>"
+
+
+def test_a_pickled_chat_has_its_spans_and_no_tokenizer() -> None:
+    for text in ("hi", "a<|im_end|>b"):
+        chat = TOK.chat(user(text), template="chatml")
+        copy = pickle.loads(pickle.dumps(chat))
+        assert copy._source is None
+        assert (copy.ids, copy.text, copy.pieces) == (chat.ids, chat.text, chat.pieces)
+        assert (copy.encoding, copy.turns, copy.mask) == (chat.encoding, chat.turns, chat.mask)
+        assert len(pickle.dumps(chat)) < 10_000
