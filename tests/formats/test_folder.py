@@ -52,6 +52,63 @@ def test_what_an_earlier_tokenizer_left_is_not_this_ones(tmp_path: Path, tok: je
     assert jeton.load(tmp_path).definition.chat_template == "new"
 
 
+def test_chat_templates_in_files(tmp_path: Path, tok: jeton.Tokenizer) -> None:
+    one = tok._with_facts(chat_template="{{ 1 }}")
+    one.save(tmp_path / "one")
+    assert (tmp_path / "one" / "chat_template.jinja").read_bytes() == b"{{ 1 }}"
+    assert "chat_template" not in json.loads((tmp_path / "one" / "tokenizer_config.json").read_text("utf-8"))
+    assert jeton.load(tmp_path / "one").definition.chat_template == "{{ 1 }}"
+    named = [{"name": "default", "template": "d"}, {"name": "rag", "template": "r"}]
+    several = tok._with_facts(chat_template=named)
+    several.save(tmp_path / "two")
+    assert (tmp_path / "two" / "additional_chat_templates" / "rag.jinja").read_bytes() == b"r"
+    assert jeton.load(tmp_path / "two").definition.chat_template == named
+    with pytest.raises(jeton.ConfigError, match=r"additional_chat_templates/rag\.jinja of another tokenizer"):
+        one.save(tmp_path / "two")
+    odd = tok._with_facts(chat_template=[{"name": "../x", "template": "a"}, {"name": "b", "template": "b"}])
+    odd.save(tmp_path / "odd")
+    assert sorted(path.name for path in (tmp_path / "odd").iterdir()) == ["tokenizer.json", "tokenizer_config.json"]
+    assert jeton.load(tmp_path / "odd").definition.chat_template == odd.definition.chat_template
+
+
+def test_files_of_templates_precede_the_configuration(tmp_path: Path, tok: jeton.Tokenizer) -> None:
+    tok._with_facts(chat_template="file").save(tmp_path)
+    config = json.loads((tmp_path / "tokenizer_config.json").read_text("utf-8"))
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps({**config, "chat_template": "configuration"}))
+    assert jeton.load(tmp_path).definition.chat_template == "file"
+    (tmp_path / "chat_template.jinja").unlink()
+    assert jeton.load(tmp_path).definition.chat_template == "configuration"
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("lists_added_tokens", [False, True])
+def test_the_map_of_special_tokens_counts_as_in_transformers(
+    lists_added_tokens: bool, tmp_path: Path, tok: jeton.Tokenizer
+) -> None:
+    transformers = pytest.importorskip("transformers")
+    tok = tok.add_tokens(["<b>", "<c>", "<d>"])
+    tok.with_roles(eos="<a>", additional=["<c>"]).save(tmp_path)
+    map = {"eos_token": {"content": "<b>", "lstrip": False}, "pad_token": "<b>"}
+    (tmp_path / "special_tokens_map.json").write_text(json.dumps(map))
+    if lists_added_tokens:
+        config = json.loads((tmp_path / "tokenizer_config.json").read_text("utf-8"))
+        flags = dict.fromkeys(("lstrip", "rstrip", "normalized", "single_word"), False)
+        added = {id: {"content": token, "special": True, **flags} for token, id in tok.special_tokens.items()}
+        config["added_tokens_decoder"] = added
+        (tmp_path / "tokenizer_config.json").write_text(json.dumps(config))
+    theirs = transformers.AutoTokenizer.from_pretrained(tmp_path)
+    ours = jeton.load(tmp_path)
+    assert (ours.roles.get("eos"), ours.roles.get("pad")) == (theirs.eos_token, theirs.pad_token)
+    assert ours.roles["eos"] == ("<a>" if lists_added_tokens else "<b>")
+
+
+def test_lists_of_special_tokens_are_joined(tmp_path: Path, tok: jeton.Tokenizer) -> None:
+    tok.add_tokens(["<c>", "<d>"]).with_roles(additional=["<c>"]).save(tmp_path)
+    map = {"additional_special_tokens": ["<c>", {"content": "<d>"}]}
+    (tmp_path / "special_tokens_map.json").write_text(json.dumps(map))
+    assert jeton.load(tmp_path).definition.config["additional_special_tokens"] == ["<c>", {"content": "<d>"}]
+
+
 def test_folders_in_folders_are_made(tmp_path: Path, tok: jeton.Tokenizer) -> None:
     tok.save(tmp_path / "a" / "b.v1", format="folder")
     assert jeton.load(tmp_path / "a" / "b.v1") == tok
@@ -267,7 +324,8 @@ def test_what_is_not_kept_of_a_configuration(tmp_path: Path) -> None:
     }  # fmt: skip
     tok._with_facts(roles={"eos": "<|endoftext|>"}).save(tmp_path / "new")
     saved = json.loads((tmp_path / "new" / "tokenizer_config.json").read_text("utf-8"))
-    assert (saved["eos_token"], saved["chat_template"]) == ("<|endoftext|>", "x")
+    assert saved["eos_token"] == "<|endoftext|>"
+    assert (tmp_path / "new" / "chat_template.jinja").read_text("utf-8") == "x"
 
 
 def test_segment_ids_are_asked_for(tmp_path: Path) -> None:

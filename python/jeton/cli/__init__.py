@@ -35,6 +35,7 @@ COMMANDS = (
     "sizes",
     "pretokens",
     "convert",
+    "add-tokens",
 )
 
 
@@ -47,7 +48,8 @@ class _LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        command = getattr(import_module(f".{cmd_name}", __name__), cmd_name)
+        name = cmd_name.replace("-", "_")
+        command = getattr(import_module(f".{name}", __name__), name)
         return command if isinstance(command, click.Command) else None
 
 

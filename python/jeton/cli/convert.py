@@ -26,6 +26,7 @@ from ..compression import decompressed
 from ..corpus import files_of
 from ..errors import ConfigError
 from ..formats import FORMATS, format_of
+from ..formats.folder import check_templates
 from .options import Command, CommonOptions, Count, common_options
 from .quantities import counted
 from .running import DIFFERENT
@@ -87,6 +88,8 @@ def convert(
         )
     tok = jeton.load(source, pattern=pattern)
     files = [file for place in texts for file in files_of(place)]  # first, so that a wrong path fails early
+    if format == "folder":
+        check_templates(tok, Path(output))
     common.say(f"read     {source}: {counted(tok.num_tokens, 'token')}")
     with _new_beside(output, is_folder=format == "folder") as new:
         lost = _save(common, tok, new, format, accept_loss)
@@ -181,8 +184,10 @@ def _put(new: Path, output: str) -> None:
         new.replace(target)
         return
     if target.is_dir():
-        for file in new.iterdir():
-            file.replace(target / file.name)
+        for file in sorted(path for path in new.rglob("*") if path.is_file()):
+            to = target / file.relative_to(new)
+            to.parent.mkdir(exist_ok=True)
+            file.replace(to)
         return
     new.rename(target)
 

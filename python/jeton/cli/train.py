@@ -17,6 +17,7 @@ from ..errors import JetonError
 from .options import Command, CommonOptions, Count, common_options, corpus_options, memory_options, sample_options
 from .outputs import check_file, check_tokenizer, save_tokenizer
 from .quantities import counted, seconds, size
+from .roles import RoleOptions, role_options
 from .streams import input_corpus, write
 
 if TYPE_CHECKING:
@@ -87,6 +88,7 @@ SMALL_SIZE = 400
     "--superwords-from", type=Count(), metavar="N", help="Let merges cross word boundaries from N entries on."
 )
 @click.option("--accept-loss", multiple=True, metavar="NAME", help="Feature that OUT's format may lose (repeatable).")
+@role_options
 @memory_options
 @click.option("--log", type=click.Path(dir_okay=False), metavar="FILE", help="Write a table of the merges.")
 @click.option("--trace", is_flag=True, help="Print the segmented corpus after each merge; for a few lines of text.")
@@ -110,6 +112,7 @@ def train(
     required: tuple[str, ...],
     superwords: bool,
     superwords_from: int | None,
+    roles: RoleOptions,
     **options: Any,
 ) -> None:
     """Trains a tokenizer on CORPUS: files, globs, folders and URLs (.gz, .bz2, .xz and .zst too; .jsonl and .parquet by
@@ -123,6 +126,7 @@ def train(
       xzcat big.txt.xz | jeton train - -o big.json
       jeton train huge/ -o huge.json -s 128000 --memory-limit 2GB --checkpoint state/
       jeton train words.txt -o words.json --end-of-word '</w>' --tie-break first --log merges.tsv
+      jeton train texts/ -o my-chat --chat-template chatml --eos '<|im_end|>' --pad '<|pad|>'
       jeton train lines.txt -o my.model --algorithm unigram -s 8000
       jeton train lines.txt -o my.model --preset sentencepiece --set split_digits=true --set character_coverage=1
       jeton train texts/ -o clean.json --rule one_script --rule whole_characters --require '</think>' --superwords
@@ -133,7 +137,9 @@ def train(
         for name in ("algorithm", "level", "pattern", "tie_break", "special_tokens", "unk_token", "end_of_word")
     }
     how |= {"end_of_word_style": options["end_of_word_style"]}
-    check_tokenizer(output, accept_loss, lambda: _small(how))
+    if preset is None:  # the special tokens of a preset are its own; those of roles are added after training
+        how["special_tokens"] = _special_tokens(how["special_tokens"], roles, options["unk_token"])
+    check_tokenizer(output, accept_loss, lambda: _small(how, roles))
     check_file(log)
     tok = jeton.train(
         jeton.Corpus(input_corpus(common, corpus, weights), **reading),
@@ -147,6 +153,7 @@ def train(
         progress=common.progress,
         **{**options, **how},
     )
+    tok = roles.applied(tok)
     save_tokenizer(common, tok, output, accept_loss)
     facts = _facts(tok, output)
     if common.as_json:
@@ -174,13 +181,18 @@ def _preset(name: str | None, settings: tuple[str, ...]) -> TrainingPreset | Non
     return make(name, options)
 
 
-def _small(how: dict[str, Any]) -> jeton.Tokenizer | None:
+def _special_tokens(given: tuple[str, ...], roles: RoleOptions, unk: str | None) -> list[str]:
+    """Returns the special tokens to train with: those given, and those of roles and the chat template."""
+    return [*given, *(token for token in roles.tokens if token not in given and token != unk)]
+
+
+def _small(how: dict[str, Any], roles: RoleOptions) -> jeton.Tokenizer | None:
     """Trains a tokenizer with the same options on a few lines, for a trial save; None if that fails."""
     logger = logging.getLogger("jeton")
     level = logger.level
     logger.setLevel(logging.CRITICAL)  # training on so little text stops early, which is irrelevant here
     try:
-        return jeton.train([SMALL_CORPUS], SMALL_SIZE, progress=False, **how)
+        return roles.applied(jeton.train([SMALL_CORPUS], SMALL_SIZE, progress=False, **how))
     except JetonError:
         return None
     finally:

@@ -8,6 +8,7 @@ and in `vocab_txt` and `bpe_pair` for their files.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,8 @@ from ..tokenizer import Tokenizer
 from ..vocab_view import MAX_ID
 
 __all__ = [
+    "MORE_TEMPLATES",
+    "TEMPLATE",
     "added_token",
     "added_tokens",
     "check_added",
@@ -30,6 +33,7 @@ __all__ = [
     "render_config",
     "roles_of",
     "special_tokens",
+    "template_files",
     "with_tokens",
 ]
 
@@ -39,28 +43,72 @@ _FIRST = tuple(f"{role}_token" for role in ("bos", "eos", "unk", "sep", "pad", "
 MAX_BYTES = 1 << 26
 _ROLE = "_token"
 _ADDED = "added_tokens.json"
+TEMPLATE = "chat_template.jinja"
+MORE_TEMPLATES = "additional_chat_templates"
+_FILE_NAME = re.compile(r"\w[\w.\- ]*", re.ASCII)
 
 
 def read_config(folder: Path) -> dict[str, Any]:
     """Reads the configuration of a folder; empty if there is none.
 
-    As in transformers, `special_tokens_map.json` adds roles and `chat_template.jinja` the chat template. The content of
+    As in transformers, the roles of `special_tokens_map.json` count, and precede, if the configuration lists no
+    ``added_tokens_decoder``; chat templates in files of their own precede those in the configuration. The content of
     `added_tokens.json` is stored under its file name.
 
     Raises:
         FormatError: a file is not a JSON object, or not UTF-8.
     """
     config: dict[str, Any] = {}
-    for name in ("special_tokens_map.json", "tokenizer_config.json"):
-        path = folder / name
-        if path.is_file():
-            config |= read_object(path)
+    if (folder / "tokenizer_config.json").is_file():
+        config = read_object(folder / "tokenizer_config.json")
+    if (folder / "special_tokens_map.json").is_file() and "added_tokens_decoder" not in config:
+        config |= _special_tokens_map(read_object(folder / "special_tokens_map.json"), config)
     if (folder / _ADDED).is_file():
         config[_ADDED] = read_object(folder / _ADDED)
-    template = folder / "chat_template.jinja"
-    if template.is_file():
-        config["chat_template"] = _text(template)
+    if templates := _template_files(folder):
+        only = templates.get("default") if len(templates) == 1 else None
+        named = [{"name": name, "template": text} for name, text in templates.items()]
+        config["chat_template"] = named if only is None else only
     return config
+
+
+def _special_tokens_map(map: dict[str, Any], config: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the entries of the map; its lists are joined with those of the configuration."""
+    for name, tokens in map.items():
+        if isinstance(tokens, list) and isinstance(listed := config.get(name), list):
+            contents = [_content(token) for token in listed]
+            map[name] = listed + [token for token in tokens if _content(token) not in contents]
+    return map
+
+
+def _template_files(folder: Path) -> dict[str, str]:
+    """Reads the chat templates in files of their own: name -> source."""
+    files = {"default": folder / TEMPLATE}
+    if (folder / MORE_TEMPLATES).is_dir():
+        files |= {path.name.removesuffix(".jinja"): path for path in sorted((folder / MORE_TEMPLATES).glob("*.jinja"))}
+    return {name: _text(path) for name, path in files.items() if path.is_file()}
+
+
+def template_files(template: Any) -> dict[str, bytes]:
+    """Returns the files of a chat template, as transformers writes them: path in the folder -> content.
+
+    Templates with a name that is no file name are not written; then the configuration lists all.
+
+    Examples:
+        >>> template_files("{{ 1 }}")
+        {'chat_template.jinja': b'{{ 1 }}'}
+        >>> list(template_files([{"name": "default", "template": "a"}, {"name": "rag", "template": "b"}]))
+        ['chat_template.jinja', 'additional_chat_templates/rag.jinja']
+    """
+    if isinstance(template, str):
+        return {TEMPLATE: template.encode()}
+    named = {one.get("name", "default"): one.get("template") for one in template or ()}
+    if not all(isinstance(text, str) and _FILE_NAME.fullmatch(name) for name, text in named.items()):
+        return {}
+    return {
+        TEMPLATE if name == "default" else f"{MORE_TEMPLATES}/{name}.jinja": text.encode()
+        for name, text in named.items()
+    }
 
 
 def _text(path: Path) -> str:
@@ -188,10 +236,15 @@ def roles_of(config: Mapping[str, Any]) -> dict[str, str]:
     roles: dict[str, str] = {}
     for name, token in config.items():
         if name.endswith(_ROLE):
-            content = token.get("content") if isinstance(token, dict) else token
+            content = _content(token)
             if isinstance(content, str):
                 roles[name.removesuffix(_ROLE)] = content
     return roles
+
+
+def _content(token: Any) -> Any:
+    """Content of a token, which is a string or an object."""
+    return token.get("content") if isinstance(token, dict) else token
 
 
 def special_tokens(config: Mapping[str, Any]) -> list[AddedToken]:
@@ -212,7 +265,7 @@ def special_tokens(config: Mapping[str, Any]) -> list[AddedToken]:
         tokens += more.values() if isinstance(more, dict) else more if isinstance(more, list) else ()
     special: dict[str, AddedToken] = {}
     for token in tokens:
-        content = token.get("content") if isinstance(token, dict) else token
+        content = _content(token)
         if isinstance(content, str) and content:
             try:
                 special.setdefault(content, added_token(content, True, token if isinstance(token, dict) else {}))
@@ -232,7 +285,7 @@ def kept(config: Mapping[str, Any], roles: Mapping[str, str], *, keeps_class: bo
         config: the configuration.
         roles: roles of the tokenizer; other roles are dropped, because transformers would add their tokens.
         keeps_class: whether to keep ``tokenizer_class``: true for a `tokenizer.json`, which the class reads. From
-            another file the class builds a tokenizer by its own rules.
+            another file the class builds a tokenizer by its own rules; its defaults are kept in its place.
 
     Examples:
         >>> config = {"tokenizer_class": "BertTokenizer", "model_max_length": 512}
@@ -243,28 +296,43 @@ def kept(config: Mapping[str, Any], roles: Mapping[str, str], *, keeps_class: bo
     known = roles_of(config)
     dropped = {f"{role}{_ROLE}" for role in known if known[role] != roles.get(role)}
     dropped |= {*_HELD} if keeps_class else {*_HELD, "tokenizer_class"}
-    return {name: value for name, value in config.items() if name not in dropped}
+    stays = {name: value for name, value in config.items() if name not in dropped}
+    if not keeps_class:
+        name = str(config.get("tokenizer_class")).removesuffix("Fast")
+        if name in _NO_SEGMENTS:
+            stays.setdefault("model_input_names", ["input_ids", "attention_mask"])
+        if name in _PADS_LEFT:
+            stays.setdefault("padding_side", "left")
+    return stays
+
+
+# Defaults of classes of transformers that differ from those of PreTrainedTokenizerFast.
+_PADS_LEFT = ("GemmaTokenizer", "LlamaTokenizer")
+_NO_SEGMENTS = (
+    "CamembertTokenizer", "CodeLlamaTokenizer", "GPT2Tokenizer", "GemmaTokenizer", "LlamaTokenizer", "MBart50Tokenizer",
+    "MBartTokenizer", "NllbTokenizer", "Qwen2Tokenizer", "RobertaTokenizer", "T5Tokenizer", "XLMRobertaTokenizer",
+)  # fmt: skip
 
 
 def render_config(definition: Definition) -> bytes:
     """Renders `tokenizer_config.json`.
 
     transformers requires a class. ``"PreTrainedTokenizerFast"`` supports any tokenizer.json, other classes only their
-    own models. Segment ids must be requested by the file or the class.
+    own models. Segment ids must be requested by the file or the class. The chat template is listed only if
+    `template_files` does not write it.
     """
-    config: dict[str, Any] = {
-        "tokenizer_class": "PreTrainedTokenizerFast",
-        "clean_up_tokenization_spaces": False,
-        **definition.config,
-    }
+    config = dict(definition.config)
+    if "tokenizer_class" not in config:
+        config = {"tokenizer_class": "PreTrainedTokenizerFast", "clean_up_tokenization_spaces": False, **config}
+        if _has_segments(definition):
+            config.setdefault("model_input_names", ["input_ids", "token_type_ids", "attention_mask"])
     spelled = roles_of(config)
     for role, token in definition.roles.items():
         if spelled.get(role) != token:
             config[f"{role}{_ROLE}"] = token
-    if "tokenizer_class" not in definition.config and _has_segments(definition):
-        config.setdefault("model_input_names", ["input_ids", "token_type_ids", "attention_mask"])
-    if definition.chat_template is not None:
-        config["chat_template"] = definition.chat_template
+    template = definition.chat_template
+    if template is not None and not template_files(template):
+        config["chat_template"] = template
     return (json.dumps(config, indent=2, ensure_ascii=False) + "\n").encode()
 
 

@@ -1,4 +1,4 @@
-"""Folders of `transformers`: a tokenizer file and tokenizer_config.json.
+"""Folders of `transformers`: a tokenizer file, tokenizer_config.json, and chat templates.
 
 Of several tokenizer files the most complete one is read: tokenizer.json, then tekken.json, a SentencePiece model, the
 pair of entries and merges, vocab.txt, a rank file. The configuration sets roles and the chat template; for a
@@ -22,10 +22,20 @@ from ..errors import ConfigError, FormatError, UnsupportedFeatureError
 from ..tokenizer import Tokenizer
 from . import layout as layouts
 from . import tokenizer_json
-from .config import added_tokens, kept, render_config, roles_of, special_tokens, with_tokens
+from .config import (
+    MORE_TEMPLATES,
+    TEMPLATE,
+    added_tokens,
+    kept,
+    render_config,
+    roles_of,
+    special_tokens,
+    template_files,
+    with_tokens,
+)
 from .error_context import error_context
 
-__all__ = ["choose", "layout_of", "with_added", "with_config", "with_named", "write"]
+__all__ = ["check_templates", "choose", "layout_of", "with_added", "with_config", "with_named", "write"]
 
 # in order of precedence
 _NAMES = ("tokenizer.json", "tekken.json", "*.model", "vocab.json", "encoder.json", "vocab.txt", "*.tiktoken")
@@ -140,27 +150,39 @@ def with_config(tok: Tokenizer, config: Mapping[str, Any], *, keeps_class: bool)
     return tok._with_facts(roles=roles, chat_template=template, config=more)
 
 
-def write(tok: Tokenizer, path: str | os.PathLike[str], accept_loss: Collection[str]) -> None:
-    """Writes both files into the folder, which is created if necessary. Each file is replaced atomically.
-
-    Existing special_tokens_map.json and chat_template.jinja, which override the configuration, are replaced, too.
+def check_templates(tok: Tokenizer, folder: Path) -> None:
+    """Checks that a folder to save in has no chat templates that `write` would not replace.
 
     Raises:
-        ConfigError: the folder has a chat_template.jinja, and this tokenizer has no chat template, or several.
+        ConfigError: it has one.
     """
-    template = tok.definition.chat_template
+    templates = template_files(tok.definition.chat_template)
+    for old in (folder / TEMPLATE, *sorted((folder / MORE_TEMPLATES).glob("*.jinja"))):
+        name = old.relative_to(folder).as_posix()
+        if old.is_file() and name not in templates:
+            raise ConfigError(f"{folder} has the {name} of another tokenizer: remove it", option="path")
+
+
+def write(tok: Tokenizer, path: str | os.PathLike[str], accept_loss: Collection[str]) -> None:
+    """Writes the files into the folder, which is created if necessary. Each file is replaced atomically.
+
+    A chat template is a file of its own, as transformers writes it. An existing special_tokens_map.json, which precedes
+    the configuration, is replaced, too.
+
+    Raises:
+        ConfigError: the folder has a chat template of another tokenizer, which would be read as this one's.
+    """
     files = {"tokenizer.json": tokenizer_json.render(tok, accept_loss)}
     definition = replace(tok.definition, roles=tok.roles)
     files["tokenizer_config.json"] = render_config(definition)
     folder = Path(path)
     if (folder / "special_tokens_map.json").is_file():
-        roles = {f"{role}_token": token for role, token in tok.roles.items()}
+        config = json.loads(files["tokenizer_config.json"])
+        roles = {f"{role}_token": config[f"{role}_token"] for role in tok.roles}
         files["special_tokens_map.json"] = (json.dumps(roles, indent=2, ensure_ascii=False) + "\n").encode()
-    if (folder / "chat_template.jinja").is_file():
-        if not isinstance(template, str):
-            raise ConfigError(f"{folder} has the chat_template.jinja of another tokenizer: remove it", option="path")
-        files["chat_template.jinja"] = template.encode()
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, data in files.items():
+    check_templates(tok, folder)
+    templates = template_files(definition.chat_template)
+    for name, data in (files | templates).items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
         with write_atomically(folder / name) as file:
             file.write(data)

@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 
 from ...atomic import write_atomically
 from ...errors import ConfigError, DownloadError, FormatError, MissingDependencyError
+from ..config import MORE_TEMPLATES
 from ..remote_code import SELF_CONTAINED, code_files, refuse_code
 from .downloads import MAX_BYTES, TIMEOUT_S, cache_folder, is_on
 
@@ -35,6 +36,8 @@ _NAME = re.compile(r"[A-Za-z0-9][\w.-]*(?:/[A-Za-z0-9][\w.-]*)?", re.ASCII)
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 # Characters that git forbids in branch and tag names; the hub's cache uses the revision as a path.
 _NO_REVISION = re.compile(r"^/|\.\.|[\\:\s\0]")
+
+_MORE_TEMPLATES = re.compile(rf"{MORE_TEMPLATES}/[^/]+\.jinja")
 
 # needed if there is no self-contained file
 _PARTS = ("vocab.json", "merges.txt", "vocab.txt")
@@ -121,6 +124,7 @@ def _chosen(commit: str, siblings: list[Any]) -> _RepositoryInfo:
         names.append(whole)
     else:  # in the root folder only; files in subfolders belong to other components
         names += [name for name in found if "/" not in name and (name in _PARTS or name.endswith(_PART_SUFFIXES))]
+    names += [name for name in found if _MORE_TEMPLATES.fullmatch(name)] if names else []
     if _COMMIT.fullmatch(commit) is None:
         raise FormatError(f"the hub sent an invalid commit: {commit[:50]!r}", format="hub")
     return _RepositoryInfo(commit, {name: found[name] for name in names}, code_files(found))
@@ -221,7 +225,7 @@ def _cached_by_others(repository: str, revision: str) -> Path:
                 revision=revision,
                 cache_dir=hub_cache(),
                 local_files_only=True,
-                allow_patterns=[*SELF_CONTAINED, *_BESIDE],
+                allow_patterns=[*SELF_CONTAINED, *_BESIDE, f"{MORE_TEMPLATES}/*.jinja"],
             )
         )
     except Exception as error:

@@ -1,0 +1,91 @@
+"""Options of roles and chat templates, shared by ``jeton train`` and ``jeton add-tokens``."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+import jeton
+
+from ..chat import PRESETS
+from ..errors import ConfigError
+from ..roles import ROLES
+from .options import Function
+
+__all__ = ["RoleOptions", "role_options"]
+
+_HELP = {
+    "bos": "begins a text",
+    "eos": "ends a text",
+    "unk": "stands for unknown text",
+    "sep": "separates two texts",
+    "pad": "fills the rows of a batch",
+    "cls": "begins a text that is classified",
+    "mask": "hides a token",
+}
+
+
+@dataclass(frozen=True)
+class RoleOptions:
+    """Values of the options.
+
+    Attributes:
+        roles: role -> special token.
+        chat_template: name of a preset, or Jinja source; None: not given.
+    """
+
+    roles: dict[str, str]
+    chat_template: str | None
+
+    @property
+    def tokens(self) -> list[str]:
+        """The special tokens that roles and preset need, in order, each once."""
+        preset = PRESETS.get(self.chat_template or "")
+        return [*dict.fromkeys((*self.roles.values(), *(preset.tokens if preset else ())))]
+
+    def applied(self, tok: jeton.Tokenizer, tokens: Iterable[str] = ()) -> jeton.Tokenizer:
+        """Adds tokens and those of `tokens` that are missing, and sets roles and chat template."""
+        missing = [token for token in (*tokens, *self.tokens) if token not in tok.special_tokens]
+        tok = tok.add_tokens(missing).with_roles(**self.roles)
+        return tok if self.chat_template is None else tok.with_chat_template(self.chat_template)
+
+
+def role_options(command: Function) -> Function:
+    """Adds --bos, --eos and so on, and --chat-template, passed as `roles`."""
+
+    @click.option(
+        "--chat-template",
+        metavar="NAME|FILE",
+        help=f"Chat template: one of Jeton's ({', '.join(PRESETS)}), or a Jinja file.",
+    )
+    @functools.wraps(command)
+    def wrapped(*args: object, chat_template: str | None, **rest: object) -> None:
+        given = {role: token for role in ROLES if (token := rest.pop(f"{role}_role")) is not None}
+        if empty := [role for role, token in given.items() if not token]:
+            raise click.UsageError(f"--{empty[0]} is empty")
+        command(
+            *args,
+            roles=RoleOptions({role: str(token) for role, token in given.items()}, _source(chat_template)),
+            **rest,
+        )
+
+    for role in reversed(ROLES):
+        help = f"Special token that {_HELP[role]} (role {role})."
+        wrapped = click.option(f"--{role}", f"{role}_role", metavar="T", help=help)(wrapped)
+    return wrapped
+
+
+def _source(template: str | None) -> str | None:
+    """Reads the file of a template; a name is returned unchanged."""
+    if template is None or template in PRESETS:
+        return template
+    if not Path(template).is_file():
+        raise ConfigError(
+            f"there is no chat template {template!r:.60}: neither a file, nor one of {', '.join(PRESETS)}",
+            option="chat_template",
+        )
+    return Path(template).read_text(encoding="utf-8")

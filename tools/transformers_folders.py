@@ -1,0 +1,246 @@
+"""Compares folders of `transformers` before and after ``jeton.load`` and ``save``, in the environment that runs it.
+
+Each case builds a tokenizer with a class of the installed transformers from a published vocabulary, and saves it with
+``save_pretrained``. Jeton loads the folder and saves it to another one. `AutoTokenizer` loads both, and everything that
+a user can see of the two is compared: the arguments of the class, special tokens, added tokens, lengths, sides, chat
+templates, ids of texts and pairs, decoded text, padding. The last case is a tokenizer that Jeton trains, with roles and
+a chat template: padding and `apply_chat_template` must equal Jeton's.
+
+    python -m venv env && env/bin/pip install . 'transformers==4.57.*' sentencepiece protobuf tiktoken jinja2
+    env/bin/python tools/transformers_folders.py VOCABS                # VOCABS: a folder with published vocabularies
+
+Prints one line for each case, and the differences; the exit code is 1 if there is one that `EXPECTED` does not list.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import sys
+import tempfile
+import traceback
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import jeton
+
+TEXTS = (
+    "The older keeper reads: don't we'll 12345!",
+    "  two  spaces\n\n\tand a tab ",
+    "今天的天气很好。 naïve café 😉",
+    "a <mask> b</s> <pad>[SEP] <|im_end|>x <image> <unk>",
+    "",
+)
+TEMPLATE = "{% for m in messages %}{{ '<|im_start|>' + m.role + '\\n' + m.content + '<|im_end|>\\n' }}{% endfor %}"
+MESSAGES = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "older"}]
+# Arguments that name files or describe the way of loading.
+PLACES = {
+    "name_or_path", "tokenizer_file", "vocab_file", "merges_file", "special_tokens_map_file", "is_local",
+    "local_files_only", "from_slow", "vocab", "merges", "tokenizer_object", "backend", "files_loaded",
+    "__slow_tokenizer", "normalizer_file",
+}  # fmt: skip
+# Differences that docs/roles.md explains.
+EXPECTED = {"vocab_size", "class", "do_lower_case", "add_bos_token", "add_eos_token"}
+FAST = "PreTrainedTokenizerFast"
+
+Build = Callable[[Path], Any]
+
+
+def cases(vocabs: Path) -> Iterator[tuple[str, Build]]:
+    """Yields name and constructor of each tokenizer; a constructor is given an empty folder."""
+    import transformers
+
+    options: dict[str, Any] = {"model_max_length": 512, "padding_side": "left", "truncation_side": "left"}
+    chat = {"additional_special_tokens": ["<|im_start|>", "<|im_end|>"], "pad_token": "<pad>"}
+    gpt2 = {"gpt2.encoder.json": "vocab.json", "gpt2.vocab.bpe": "merges.txt"}
+    files = {
+        "BertTokenizer": {"bert-uncased.vocab.txt": "vocab.txt"},
+        "GPT2Tokenizer": gpt2,
+        "LlamaTokenizer": {"mistral-v1.model": "tokenizer.model"},
+        "T5Tokenizer": {"spm-unigram-en.model": "spiece.model"},
+        "AlbertTokenizer": {"spm-unigram-en.model": "spiece.model"},
+        "XLMRobertaTokenizer": {"spm-ja.model": "sentencepiece.bpe.model"},
+        "MBartTokenizer": {"mbart-en-fairseq.sentencepiece.bpe.model": "sentencepiece.bpe.model"},
+    }
+    jsons = {
+        "RobertaTokenizerFast": "roberta-base",
+        "T5TokenizerFast": "t5-small",
+        "MBartTokenizerFast": "mbart-en-fairseq",
+        "LlamaTokenizerFast": "phi-3-mini",
+        "GPTNeoXTokenizerFast": "gpt-neox-20b",
+        "WhisperTokenizerFast": "whisper-tiny",
+        FAST: "falcon",
+    }
+
+    def made(name: str, given: dict[str, str], **more: Any) -> Build:
+        def build(folder: Path) -> Any:
+            for file, to in given.items():
+                shutil.copy(vocabs / file, folder / to)
+            return getattr(transformers, name).from_pretrained(folder, **more)
+
+        return build
+
+    for name, given in files.items():
+        for kind in (name, name + "Fast"):
+            if hasattr(transformers, kind):
+                yield f"{kind} from {next(iter(given))}", made(kind, given)
+                yield f"{kind} from {next(iter(given))}, options", made(kind, given, **options, **chat)
+    for kind, file in jsons.items():
+        given = {f"{file}.tokenizer.json": "tokenizer.json"}
+        yield f"{kind} from {file}", made(kind, given)
+        yield f"{kind} from {file}, options", made(kind, given, **options, **chat)
+    falcon = {"falcon.tokenizer.json": "tokenizer.json"}
+    yield "one chat template", made(FAST, falcon, chat_template=TEMPLATE, **chat)
+    several = {"default": TEMPLATE, "tool_use": TEMPLATE + "tools"}
+    yield "several chat templates", made(FAST, falcon, chat_template=several, **chat)
+    mask = transformers.AddedToken("<mask>", lstrip=True, normalized=False)
+    yield "an added token with flags", made(FAST, falcon, mask_token=mask, **chat)
+    image = {"extra_special_tokens": {"image_token": "<image>"}}
+    yield "a token of the model's own", made(FAST, falcon, **image, **chat)
+    own = {"own_key": {"a": [1, None]}, "clean_up_tokenization_spaces": True, "split_special_tokens": True}
+    yield "keys of other programs", made(FAST, falcon, **own)
+    names = {"model_input_names": ["input_ids"], "bos_token": "<s>", "eos_token": "</s>"}
+    yield "input names and roles", made(FAST, falcon, **names)
+    roberta = {"roberta-base.tokenizer.json": "tokenizer.json"}
+    yield "prefix space", made("RobertaTokenizerFast", roberta, add_prefix_space=True)
+    for ranks in ("llama3", "cl100k_base"):
+        yield f"ranks of {ranks}", lambda folder, ranks=ranks: _converted(vocabs / f"{ranks}.tiktoken")
+
+
+def _converted(file: Path) -> Any:
+    from transformers import PreTrainedTokenizerFast
+    from transformers.convert_slow_tokenizer import TikTokenConverter
+
+    converter = TikTokenConverter(vocab_file=str(file), extra_special_tokens=["<|a|>", "<|b|>"])
+    return PreTrainedTokenizerFast(tokenizer_object=converter.converted(), eos_token="<|a|>")  # noqa: S106
+
+
+def facts(tok: Any) -> dict[str, Any]:
+    """Returns everything that is compared."""
+    given = {key: value for key, value in tok.init_kwargs.items() if key not in PLACES}
+    found: dict[str, Any] = {f"init_kwargs.{key}": repr(value) for key, value in given.items()}
+    for name in (
+        "model_max_length", "padding_side", "truncation_side", "model_input_names", "special_tokens_map",
+        "all_special_tokens", "all_special_ids", "chat_template", "clean_up_tokenization_spaces", "pad_token_type_id",
+        "split_special_tokens", "bos_token_id", "eos_token_id", "unk_token_id", "pad_token_id", "cls_token_id",
+        "sep_token_id", "mask_token_id", "additional_special_tokens", "extra_special_tokens", "image_token",
+        "src_lang", "tgt_lang", "add_prefix_space", "add_bos_token", "add_eos_token", "do_lower_case", "vocab_size",
+    ):  # fmt: skip
+        found[name] = repr(getattr(tok, name, None))
+    found["added_tokens_decoder"] = {id: repr(token) for id, token in tok.added_tokens_decoder.items()}
+    found["class"] = type(tok).__name__
+    found["len"] = len(tok)
+    for text in TEXTS:
+        ids = tok(text)["input_ids"]
+        found[f"ids of {text!r}"] = ids
+        found[f"bare ids of {text!r}"] = tok(text, add_special_tokens=False)["input_ids"]
+        found[f"decoded {text!r}"] = (tok.decode(ids), tok.decode(ids, skip_special_tokens=True))
+    found["pair"] = dict(tok("hello", "the old"))
+    if tok.pad_token is not None:
+        found["padded"] = dict(tok(list(TEXTS[:3]), padding=True))
+        found["truncated"] = dict(tok(list(TEXTS[:3]), padding="max_length", truncation=True, max_length=6))
+    if tok.chat_template is not None:
+        found["chat"] = tok.apply_chat_template(MESSAGES, tokenize=True, return_dict=False)
+    return found
+
+
+def differences(before: Any, after: Any) -> list[str]:
+    """Returns a line for each fact that differs."""
+    first, second = facts(before), facts(after)
+    lines = []
+    for name in sorted({*first, *second}):
+        a, b = first.get(name, "missing"), second.get(name, "missing")
+        if a != b:
+            lines.append(f"{name}: {str(a)[:200]} -> {str(b)[:200]}")
+    return lines
+
+
+def compare(build: Build, folder: Path) -> list[str] | str:
+    """Saves, loads and saves a tokenizer; returns the differences, or the reason of a refusal."""
+    from transformers import AutoTokenizer
+
+    source, old, new = folder / "source", folder / "old", folder / "new"
+    source.mkdir()
+    build(source).save_pretrained(old)
+    before = AutoTokenizer.from_pretrained(old)
+    try:
+        jeton.load(old).save(new, format="folder")
+    except jeton.UnsupportedFeatureError as error:
+        return str(error).replace(str(folder), "…")
+    return differences(before, AutoTokenizer.from_pretrained(new))
+
+
+def trained(folder: Path) -> list[str]:
+    """Compares a trained tokenizer, with roles and a template, with itself in transformers."""
+    from transformers import AutoTokenizer
+
+    special = ["<s>", "<|im_start|>", "<|im_end|>", "<pad>", "<mask>"]
+    tok = jeton.train(["the old keeper reads the older weather"], 280, special_tokens=special, progress=False)
+    tok = tok.with_roles(bos="<s>", eos="<|im_end|>", pad="<pad>", mask="<mask>").with_chat_template("chatml")
+    tok.save(folder / "trained")
+    theirs = AutoTokenizer.from_pretrained(folder / "trained")
+    lines = []
+    for name in ("bos", "eos", "pad", "unk", "mask"):
+        if getattr(theirs, f"{name}_token_id") != getattr(tok, f"{name}_id"):
+            lines.append(f"{name}: {getattr(tok, f'{name}_id')} -> {getattr(theirs, f'{name}_token_id')}")
+    for prompt in (False, True):
+        options = {"add_generation_prompt": prompt}
+        chat = tok.chat(MESSAGES, **options)
+        text = theirs.apply_chat_template(MESSAGES, tokenize=False, **options)
+        ids = theirs.apply_chat_template(MESSAGES, tokenize=True, return_dict=False, **options)
+        if (chat.text, chat.ids) != (text, ids):
+            lines.append(f"chat: {chat.text!r} {chat.ids} -> {text!r} {ids}")
+    rows = [tok.encode(text, special="all") for text in TEXTS]
+    longest = max(map(len, rows))
+    expected = [row + [tok.pad_id] * (longest - len(row)) for row in rows]
+    padded = theirs(list(TEXTS), padding=True)
+    if padded["input_ids"] != expected:
+        lines.append(f"padded: {expected} -> {padded['input_ids']}")
+    if padded["attention_mask"] != [[1] * len(row) + [0] * (longest - len(row)) for row in rows]:
+        lines.append("attention_mask")
+    theirs.save_pretrained(folder / "again")
+    again = jeton.load(folder / "again")
+    if (again, again.roles, again.definition.chat_template) != (tok, tok.roles, tok.definition.chat_template):
+        lines.append(f"saved again: {tok.roles} -> {again.roles}")
+    return lines
+
+
+def main() -> int:
+    """Runs all cases."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("vocabs", type=Path, help="folder of published vocabularies")
+    parser.add_argument("-k", default="", help="only cases whose name contains this")
+    args = parser.parse_args()
+    os.environ |= {"HF_HUB_OFFLINE": "1", "JETON_TABLES": "lazy", "TRANSFORMERS_VERBOSITY": "error"}
+    warnings.simplefilter("ignore")
+    import transformers
+
+    print(f"transformers {transformers.__version__}, jeton {jeton.__version__}")
+    runs: list[tuple[str, Callable[[Path], list[str] | str]]] = [
+        (name, lambda folder, build=build: compare(build, folder)) for name, build in cases(args.vocabs)
+    ]
+    failed = 0
+    for name, run in [*runs, ("trained with roles and a template", trained)]:
+        if args.k not in name:
+            continue
+        with tempfile.TemporaryDirectory() as folder:
+            try:
+                found = run(Path(folder))
+            except Exception:
+                found = ["raised " + traceback.format_exc(limit=-3)]
+        if isinstance(found, str):
+            print(f"refused  {name}: {found}")
+            continue
+        surprising = [line for line in found if line.partition(":")[0] not in EXPECTED]
+        failed += bool(surprising)
+        print(f"{'DIFFERS' if surprising else 'differs' if found else 'equal  '}  {name}", flush=True)
+        for line in found:
+            print(f"           {line}")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
