@@ -7,7 +7,8 @@ templates, ids of texts and pairs, decoded text, padding. The last case is a tok
 a chat template: padding and `apply_chat_template` must equal Jeton's.
 
     python -m venv env && env/bin/pip install . 'transformers==4.57.*' sentencepiece protobuf tiktoken jinja2
-    env/bin/python tools/transformers_folders.py VOCABS                # VOCABS: a folder with published vocabularies
+    env/bin/python tools/transformers_folders.py VOCABS                 # VOCABS: a folder with published vocabularies
+    env/bin/python tools/transformers_folders.py --golden testdata/transformers
 
 Prints one line for each case, and the differences; the exit code is 1 if there is one that `EXPECTED` does not list.
 """
@@ -15,6 +16,7 @@ Prints one line for each case, and the differences; the exit code is 1 if there 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import shutil
 import sys
@@ -43,7 +45,10 @@ PLACES = {
     "__slow_tokenizer", "normalizer_file",
 }  # fmt: skip
 # Differences that docs/roles.md explains.
-EXPECTED = {"vocab_size", "class", "do_lower_case", "add_bos_token", "add_eos_token"}
+EXPECTED = {
+    "vocab_size", "class", "do_lower_case", "add_bos_token", "add_eos_token",
+    "init_kwargs.model_input_names", "init_kwargs.padding_side",  # written out; the attributes are compared, too
+}  # fmt: skip
 FAST = "PreTrainedTokenizerFast"
 
 Build = Callable[[Path], Any]
@@ -208,10 +213,55 @@ def trained(folder: Path) -> list[str]:
     return lines
 
 
+def golden(folder: Path) -> int:
+    """Writes small folders of the installed transformers, and the configurations that Jeton makes of them.
+
+    Each is verified first: `AutoTokenizer` sees the expected differences only. `tests/formats/test_golden_folders.py`
+    compares the configurations without this version of transformers.
+    """
+    import transformers
+
+    words = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "old", "##er")
+    letters = {chr(code): code - 33 for code in range(33, 127)} | {"\u0120": 94, "<|endoftext|>": 95}
+    trained_words = ["the old keeper reads the older weather"]
+    tok = jeton.train(trained_words, 262, pattern="gpt2", special_tokens=["<|im_start|>", "<|im_end|>"], progress=False)
+    chat = {"additional_special_tokens": ["<|im_start|>"], "eos_token": "<|im_end|>", "pad_token": "<pad>"}
+    several = {"default": TEMPLATE, "rag": "{{ documents }}"}
+    mask = transformers.AddedToken("<mask>", lstrip=True, normalized=False)
+
+    def bert(source: Path) -> Any:
+        (source / "vocab.txt").write_text("".join(f"{word}\n" for word in words), encoding="utf-8")
+        return transformers.BertTokenizer.from_pretrained(source, model_max_length=512)
+
+    def pair(source: Path) -> Any:
+        (source / "vocab.json").write_text(json.dumps(letters), encoding="utf-8")
+        (source / "merges.txt").write_text("#version: 0.2\n", encoding="utf-8")
+        return transformers.GPT2Tokenizer.from_pretrained(source, padding_side="left")
+
+    def fast(source: Path) -> Any:
+        tok.save(source / "tokenizer.json")
+        return transformers.PreTrainedTokenizerFast.from_pretrained(
+            source, chat_template=several, mask_token=mask, own_key={"a": [1, None]}, **chat
+        )
+
+    for name, build in (("bert", bert), ("pair", pair), ("fast", fast)):
+        with tempfile.TemporaryDirectory() as work:
+            surprising = [line for line in compare(build, Path(work)) if line.partition(":")[0] not in EXPECTED]
+            if surprising:
+                print(name, *surprising, sep="\n  ")
+                return 1
+            target = folder / transformers.__version__ / name
+            shutil.rmtree(target, ignore_errors=True)
+            shutil.copytree(Path(work, "old"), target)
+            shutil.copy(Path(work, "new", "tokenizer_config.json"), target / "expected.json")
+    return 0
+
+
 def main() -> int:
     """Runs all cases."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("vocabs", type=Path, help="folder of published vocabularies")
+    parser.add_argument("vocabs", type=Path, help="folder of published vocabularies; with --golden, of the output")
+    parser.add_argument("--golden", action="store_true", help="write testdata/transformers instead")
     parser.add_argument("-k", default="", help="only cases whose name contains this")
     args = parser.parse_args()
     os.environ |= {"HF_HUB_OFFLINE": "1", "JETON_TABLES": "lazy", "TRANSFORMERS_VERBOSITY": "error"}
@@ -219,6 +269,8 @@ def main() -> int:
     import transformers
 
     print(f"transformers {transformers.__version__}, jeton {jeton.__version__}")
+    if args.golden:
+        return golden(args.vocabs)
     runs: list[tuple[str, Callable[[Path], list[str] | str]]] = [
         (name, lambda folder, build=build: compare(build, folder)) for name, build in cases(args.vocabs)
     ]

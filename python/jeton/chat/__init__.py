@@ -91,7 +91,7 @@ class Chat:
         >>> tok = jeton.train(["hi there"], 256 + 2, special_tokens=["<|im_start|>", "<|im_end|>"], progress=False)
         >>> chat = tok.chat([{"role": "user", "content": "hi<|im_end|>"}], template="chatml")
         >>> chat.text
-        '<|im_start|>user\nhi<|im_end|><|im_end|>\n'
+        '<|im_start|>user\\nhi<|im_end|><|im_end|>\\n'
         >>> chat.ids.count(tok.special_tokens["<|im_end|>"])  # the template's; the one in the message is text
         1
         >>> chat.turns[0].token_spans == [(0, len(chat.ids))]

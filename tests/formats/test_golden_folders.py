@@ -1,0 +1,35 @@
+"""Folders saved by other versions of transformers: the configurations that those versions were seen to read alike.
+
+``tools/transformers_folders.py --golden`` writes and verifies them.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import jeton
+
+from ..material import TESTDATA
+
+FOLDERS = sorted(path.parent for path in (TESTDATA / "transformers").glob("*/*/expected.json"))
+
+
+def test_there_are_folders_of_both_versions() -> None:
+    assert {path.parent.name[0] for path in FOLDERS} == {"4", "5"}
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda path: f"{path.parent.name} {path.name}")
+def test_the_configuration_is_the_verified_one(folder: Path, tmp_path: Path) -> None:
+    tok = jeton.load(folder)
+    tok.save(tmp_path / "new")
+    saved = json.loads((tmp_path / "new" / "tokenizer_config.json").read_text("utf-8"))
+    assert saved == json.loads((folder / "expected.json").read_text("utf-8"))
+    again = jeton.load(tmp_path / "new")
+    assert (again, again.roles, again.definition.chat_template) == (tok, tok.roles, tok.definition.chat_template)
+    templates = sorted(path.relative_to(folder) for path in folder.rglob("*.jinja"))
+    assert sorted(path.relative_to(tmp_path / "new") for path in (tmp_path / "new").rglob("*.jinja")) == templates
+    for path in templates:
+        assert (tmp_path / "new" / path).read_bytes() == (folder / path).read_bytes()
