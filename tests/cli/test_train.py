@@ -273,7 +273,7 @@ def test_work_is_kept_where_saving_fails(
         save(tok, path, **options)
 
     monkeypatch.setattr(jeton.Tokenizer, "save", failing)
-    monkeypatch.setattr(module, "_small", lambda how: None)
+    monkeypatch.setattr(module, "_small", lambda how, roles: None)
     out = tmp_path / "x.model"
     result = run("train", corpus, "-o", out, "-s", 40, "--preset", "sentencepiece")
     assert result.code == 1
