@@ -47,6 +47,14 @@ pub enum ErrorKind {
         /// Highest id of the vocabulary.
         highest: u32,
     },
+    /// Decoded bytes that are not UTF-8.
+    #[error("the bytes of these ids are not UTF-8 at byte {at} ({reason})")]
+    NotUtf8 {
+        /// Byte offset in the decoded bytes.
+        at: usize,
+        /// Reason, in the words of Python's decoder.
+        reason: &'static str,
+    },
     /// The text contains a special token, which the caller refuses.
     #[error("the text holds the special token {token:?} at byte {at}")]
     Special {

@@ -32,7 +32,8 @@ impl Chain {
         Ok(self.steps(pieces, lossy)?.into_bytes())
     }
 
-    fn push_entry(&self, vocab: &Vocab, id: u32, kind: Kind, lossy: bool, pieces: &mut StringList) {
+    /// Appends HF's string of `id`.
+    pub(super) fn push_entry(&self, vocab: &Vocab, id: u32, kind: Kind, lossy: bool, pieces: &mut StringList) {
         match self.respelled.get(&id) {
             Some(spelling) => self.push(spelling.as_bytes(), Kind::Added, lossy, pieces),
             None => self.push(vocab.content(id), kind, lossy, pieces),
@@ -66,10 +67,15 @@ impl Chain {
         for step in &self.steps {
             step.run(&mut pieces, &mut spare, lossy, most);
             if pieces.open().len() > most {
-                return Err(Error::config(format!("the decoder makes more than {most} bytes of these ids")));
+                return Err(Self::too_long(most));
             }
         }
         Ok(pieces)
+    }
+
+    /// Returns the error for output over the limit.
+    pub(super) fn too_long(most: usize) -> Error {
+        Error::config(format!("the decoder makes more than {most} bytes of these ids"))
     }
 
     /// Appends the text of `id` between two other tokens. Markers replace the others: the output between them is the

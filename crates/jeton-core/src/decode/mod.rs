@@ -3,7 +3,8 @@
 //! Without components, each id appends its content; one that ends a word also appends a space, except at the end. With
 //! components, the contents are a list of strings, which HF's decoders process in order or SentencePiece's decoder joins.
 //! [`Decoder::decode`] returns bytes without loss: bytes of split characters are joined, and the caller handles invalid
-//! UTF-8. [`Decoder::decode_text`] replaces invalid UTF-8 as the library of the components does.
+//! UTF-8. [`Decoder::decode_text`] replaces invalid UTF-8 as the library of the components does. [`Stream`] decodes ids that
+//! arrive one by one.
 //!
 //! Cost: linear in the ids and their contents. Without components only the result is allocated; with components the text is
 //! copied once for each. Source: huggingface/tokenizers, tokenizer/mod.rs (`decode`) and decoders/; google/sentencepiece,
@@ -13,10 +14,12 @@
 mod chain;
 mod contents;
 mod entries;
+mod needle;
 mod parts;
 mod pieces;
 mod sentence;
 mod steps;
+mod stream;
 
 use crate::error::Result;
 use crate::vocab::{Kind, Vocab};
@@ -24,6 +27,8 @@ use crate::vocab::{Kind, Vocab};
 use contents::Contents;
 use entries::each;
 use parts::Plan;
+
+pub use stream::{InvalidUtf8, Stream};
 
 /// Decoder of a tokenizer: ids → bytes and text.
 #[derive(Debug, Clone)]
@@ -120,6 +125,32 @@ impl Decoder {
             Plan::Steps(chain) => bytes = chain.run(vocab, ids, skip_special, true)?,
         }
         Ok(String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
+    }
+
+    /// Starts decoding ids that arrive one by one.
+    pub fn stream(&self, skip_special: bool, invalid: InvalidUtf8) -> Stream {
+        Stream::new(&self.plan, skip_special, invalid)
+    }
+
+    /// Reads ids, and returns the text that is final and was not returned before; "" after a stop string. `stream` is one
+    /// of this decoder.
+    ///
+    /// # Errors
+    /// [`crate::error::ErrorKind::UnknownId`] for an unknown id, which leaves the stream unchanged.
+    /// [`crate::error::ErrorKind::NotUtf8`] under [`InvalidUtf8::Strict`], and [`Error::config`] for text over the output
+    /// limit; after these, and after [`Decoder::finish`], every call is an error.
+    ///
+    /// [`Error::config`]: crate::error::Error::config
+    pub fn push<'s>(&self, vocab: &Vocab, stream: &'s mut Stream, ids: &[u32]) -> Result<&'s str> {
+        stream.push(&self.plan, vocab, ids)
+    }
+
+    /// Ends the text, and returns the rest of it; "" if it was ended before.
+    ///
+    /// # Errors
+    /// As [`Decoder::push`], apart from unknown ids.
+    pub fn finish<'s>(&self, stream: &'s mut Stream) -> Result<&'s str> {
+        stream.finish(&self.plan)
     }
 
     /// Appends the bytes of `id` in the middle of a text; none for an unknown id.

@@ -24,11 +24,17 @@ pub(super) struct Sentence {
 /// State of decoding one text.
 pub(super) struct Writing<'a> {
     options: &'a Sentence,
-    lossy: bool,        // replace invalid UTF-8
-    start: usize,       // start of the text in the output
-    at_start: bool,     // leading spaces are still removed
-    took_one: bool,     // the leading space of the previous piece was removed
+    lossy: bool,  // replace invalid UTF-8
+    start: usize, // start of the text in the output
+    prefix: DummyPrefix,
     run: Option<usize>, // start of the current run of byte pieces
+}
+
+/// State of removing the dummy prefix.
+#[derive(Debug, Clone)]
+pub(super) struct DummyPrefix {
+    at_start: bool, // leading spaces are still removed
+    took_one: bool, // the leading space of the previous piece was removed
 }
 
 impl Sentence {
@@ -43,43 +49,62 @@ impl Sentence {
 
     /// Starts a text at byte `start` of the output.
     pub fn start(&self, start: usize, lossy: bool) -> Writing<'_> {
-        Writing { options: self, lossy, start, at_start: self.takes_space, took_one: false, run: None }
+        Writing { options: self, lossy, start, prefix: self.prefix(), run: None }
+    }
+
+    /// Returns the state at the start of a text.
+    pub fn prefix(&self) -> DummyPrefix {
+        DummyPrefix { at_start: self.takes_space, took_one: false }
     }
 
     /// Continues in the middle of a text.
     pub fn middle(&self, start: usize) -> Writing<'_> {
-        Writing { at_start: false, ..self.start(start, false) }
+        Writing { prefix: DummyPrefix { at_start: false, took_one: false }, ..self.start(start, false) }
     }
-}
 
-impl Writing<'_> {
-    /// Appends the text of a piece.
-    pub fn put(&mut self, id: u32, kind: Kind, content: &[u8], out: &mut Vec<u8>) {
-        if let (Kind::Byte, Some(byte)) = (kind, byte_of(content)) {
-            self.run.get_or_insert(out.len());
-            out.push(byte);
-            return;
+    /// Appends the text of a piece that is no byte. `has_text`: there is text before it.
+    pub fn put(
+        &self,
+        prefix: &mut DummyPrefix,
+        id: u32,
+        kind: Kind,
+        content: &[u8],
+        has_text: bool,
+        out: &mut Vec<u8>,
+    ) {
+        if prefix.took_one || has_text {
+            prefix.at_start = false;
         }
-        self.end_run(out);
-        if self.took_one || out.len() > self.start {
-            self.at_start = false;
-        }
-        self.took_one = false;
-        if Some(id) == self.options.unk {
-            out.extend_from_slice(self.options.unk_surface.as_bytes());
+        prefix.took_one = false;
+        if Some(id) == self.unk {
+            out.extend_from_slice(self.unk_surface.as_bytes());
             return;
         }
         if kind == Kind::Special {
             return;
         }
         let mut piece = content;
-        if self.at_start {
+        if prefix.at_start {
             if let Some(rest) = piece.strip_prefix(SPACE) {
                 piece = rest;
-                self.took_one = !self.options.takes_many;
+                prefix.took_one = !self.takes_many;
             }
         }
         put_spaces(piece, out);
+    }
+}
+
+impl Writing<'_> {
+    /// Appends the text of a piece.
+    pub fn put(&mut self, id: u32, kind: Kind, content: &[u8], out: &mut Vec<u8>) {
+        if let Some(byte) = byte_of(kind, content) {
+            self.run.get_or_insert(out.len());
+            out.push(byte);
+            return;
+        }
+        self.end_run(out);
+        let has_text = out.len() > self.start;
+        self.options.put(&mut self.prefix, id, kind, content, has_text, out);
     }
 
     /// Completes the run of byte pieces; also called after the last piece.
@@ -98,8 +123,13 @@ impl Writing<'_> {
     }
 }
 
-fn byte_of(content: &[u8]) -> Option<u8> {
-    let digits = content.strip_prefix(b"<0x")?.strip_suffix(b">").filter(|digits| digits.len() == 2)?;
+/// Returns the byte of a byte piece.
+pub(super) fn byte_of(kind: Kind, content: &[u8]) -> Option<u8> {
+    let digits = Some(content)
+        .filter(|_| kind == Kind::Byte)?
+        .strip_prefix(b"<0x")?
+        .strip_suffix(b">")
+        .filter(|digits| digits.len() == 2)?;
     u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
 }
 

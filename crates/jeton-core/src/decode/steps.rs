@@ -9,6 +9,7 @@
 
 use aho_corasick::AhoCorasick;
 
+use super::needle::Needle;
 use super::pieces::StringList;
 use crate::error::{Error, Result};
 use crate::vocab::byte_alphabet::stand_in;
@@ -83,8 +84,19 @@ impl DecodeStep {
         }
     }
 
+    /// Returns true if a string, other than the first, is processed alike anywhere in the list, and stays one string.
+    pub fn is_context_free(&self) -> bool {
+        match self {
+            Self::Metaspace { .. } | Self::Replace { .. } | Self::DropLastSpace => true,
+            Self::Strip { .. } | Self::WordPiece { .. } | Self::Join(_) => true,
+            Self::Suffix(_) | Self::ByteFallback | Self::ByteLevel(_) | Self::Bytes | Self::Ctc { .. } | Self::Fuse => {
+                false
+            }
+        }
+    }
+
     /// Processes one string, for steps without context.
-    fn one(&self, piece: &[u8], is_first: bool, is_last: bool, out: &mut Vec<u8>, most: usize) {
+    pub fn one(&self, piece: &[u8], is_first: bool, is_last: bool, out: &mut Vec<u8>, most: usize) {
         match self {
             Self::Suffix(suffix) => suffix.replace(piece, if is_last { "" } else { " " }, out, most),
             Self::ByteLevel(alphabet) => alphabet.read_or_copy(piece, out),
@@ -156,8 +168,11 @@ fn byte_fallback(from: &StringList, into: &mut StringList, lossy: bool) {
     end_run(&mut run, into);
 }
 
+/// Length of a byte piece.
+pub(super) const BYTE_PIECE: usize = b"<0x0A>".len();
+
 /// Returns the byte that `<0x0A>` spells. Rust's number parser also accepts `+A`, and so does HF.
-fn byte_of(piece: &[u8]) -> Option<u8> {
+pub(super) fn byte_of(piece: &[u8]) -> Option<u8> {
     match piece {
         [b'<', b'0', b'x', digits @ .., b'>'] if digits.len() == 2 => {
             u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
@@ -168,21 +183,31 @@ fn byte_of(piece: &[u8]) -> Option<u8> {
 
 fn ctc(from: &StringList, into: &mut StringList, pad: &Replacer, delimiter: &Replacer, cleanup: bool, most: usize) {
     let mut before: Option<&[u8]> = None;
-    let mut clean = Vec::new();
     for piece in from.iter() {
-        if before.replace(piece) == Some(piece) {
-            continue;
+        if before.replace(piece) != Some(piece) {
+            ctc_piece(piece, into, pad, delimiter, cleanup, most);
         }
-        if cleanup {
-            clean.clear();
-            pad.replace(piece, "", &mut clean, most);
-            clean_up(&mut clean, 0);
-            delimiter.replace(&clean, " ", into.open(), most);
-        } else {
-            pad.replace(piece, "", into.open(), most);
-        }
-        into.close_unless_empty();
     }
+}
+
+/// Applies `Ctc` to a string that differs from the one before.
+pub(super) fn ctc_piece(
+    piece: &[u8],
+    into: &mut StringList,
+    pad: &Replacer,
+    delimiter: &Replacer,
+    cleanup: bool,
+    most: usize,
+) {
+    if cleanup {
+        let mut clean = Vec::new();
+        pad.replace(piece, "", &mut clean, most);
+        clean_up(&mut clean, 0);
+        delimiter.replace(&clean, " ", into.open(), most);
+    } else {
+        pad.replace(piece, "", into.open(), most);
+    }
+    into.close_unless_empty();
 }
 
 /// Removes `content` up to `start` times at the start and `stop` times at the end.
@@ -205,7 +230,7 @@ fn strip<'a>(piece: &'a [u8], content: &str, start: usize, stop: usize) -> &'a [
 }
 
 /// Replacements of HF's `cleanup` for English, in its order; all begin with a space.
-const REPAIRS: [(&str, &str); 11] = [
+pub(super) const REPAIRS: [(&str, &str); 11] = [
     (" .", "."),
     (" ?", "?"),
     (" !", "!"),
@@ -252,33 +277,27 @@ pub(super) fn find(text: &[u8], needle: &[u8]) -> Option<usize> {
 #[derive(Debug, Clone)]
 pub(super) struct Replacer {
     first: Option<u8>, // None: the empty string, which matches at every character boundary
-    len: usize,
     automaton: AhoCorasick,
+    pub needle: Needle, // for text in fragments
 }
 
 impl Replacer {
     pub fn new(needle: String) -> Result<Self> {
         let automaton = AhoCorasick::new([&needle])
             .map_err(|error| Error::config(format!("a decoder replaces too long a string: {error}")))?;
-        Ok(Self { first: needle.as_bytes().first().copied(), len: needle.len(), automaton })
+        Ok(Self { first: needle.as_bytes().first().copied(), automaton, needle: Needle::new(needle.as_bytes()) })
     }
 
     /// Appends `text` with `with` for every match, until `out` has more than `most` bytes.
     pub fn replace(&self, text: &[u8], with: &str, out: &mut Vec<u8>, most: usize) {
         let Some(first) = self.first else {
-            for &byte in text {
-                if byte & 0xc0 != 0x80 {
-                    out.extend_from_slice(with.as_bytes());
-                    if out.len() > most {
-                        return;
-                    }
-                }
-                out.push(byte);
-            }
+            self.part(&mut 0, text, with, out, most);
             out.extend_from_slice(with.as_bytes());
             return;
         };
-        let Some(at) = text.iter().position(|&byte| byte == first).filter(|at| at + self.len <= text.len()) else {
+        let Some(at) =
+            text.iter().position(|&byte| byte == first).filter(|at| at + self.needle.text().len() <= text.len())
+        else {
             out.extend_from_slice(text);
             return;
         };
@@ -292,6 +311,30 @@ impl Replacer {
             done = found.end();
         }
         out.extend_from_slice(&text[done..]);
+    }
+
+    /// Appends a part of a text like [`Replacer::replace`], without the last `matched` bytes, which may begin a match.
+    pub fn part(&self, matched: &mut usize, part: &[u8], with: &str, out: &mut Vec<u8>, most: usize) {
+        if !self.needle.is_empty() {
+            return self.needle.replace(matched, part, with.as_bytes(), out, most);
+        }
+        for &byte in part {
+            if byte & 0xc0 != 0x80 {
+                out.extend_from_slice(with.as_bytes());
+                if out.len() > most {
+                    return;
+                }
+            }
+            out.push(byte);
+        }
+    }
+
+    /// Ends the text of [`Replacer::part`].
+    pub fn close(&self, matched: &mut usize, with: &str, out: &mut Vec<u8>) {
+        if self.needle.is_empty() {
+            out.extend_from_slice(with.as_bytes());
+        }
+        self.needle.flush(matched, out);
     }
 }
 
@@ -310,16 +353,19 @@ impl ByteAlphabet {
         Self(bytes)
     }
 
+    /// Returns the byte of a character of the alphabet.
+    pub fn byte(&self, character: char) -> Option<u8> {
+        self.0.get(character as usize).copied().flatten()
+    }
+
     /// Appends the bytes that `piece` spells, or `piece` itself if a character is outside of the alphabet.
     pub fn read_or_copy(&self, piece: &[u8], out: &mut Vec<u8>) {
         let start = out.len();
         let read = std::str::from_utf8(piece).is_ok_and(|spelling| {
-            spelling.chars().all(|c| match self.0.get(c as usize) {
-                Some(&Some(byte)) => {
-                    out.push(byte);
-                    true
-                }
-                _ => false,
+            spelling.chars().all(|c| {
+                let byte = self.byte(c);
+                out.extend(byte);
+                byte.is_some()
             })
         });
         if !read {

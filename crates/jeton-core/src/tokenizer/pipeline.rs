@@ -75,6 +75,11 @@ impl Tokenizer {
         &self.template
     }
 
+    /// Returns the decoder.
+    pub fn decoder(&self) -> &Decoder {
+        &self.decoder
+    }
+
     /// Decodes `ids` to bytes.
     ///
     /// # Errors

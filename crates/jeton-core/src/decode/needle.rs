@@ -1,0 +1,104 @@
+//! Search for one string in text that arrives in fragments: Knuth, Morris and Pratt.
+//!
+//! Invariant: the text that is held back is a prefix of the needle, so the state is its length.
+//! Cost: amortized constant time for each byte. Source: Knuth, Morris, Pratt 1977, Fast pattern matching in strings.
+
+/// A string to search for.
+#[derive(Debug, Clone)]
+pub(super) struct Needle {
+    bytes: Box<[u8]>,
+    borders: Box<[usize]>, // at i: length of the longest proper prefix of `bytes` that is a suffix of `bytes[..=i]`
+}
+
+impl Needle {
+    pub fn new(needle: &[u8]) -> Self {
+        let mut borders = vec![0; needle.len()];
+        for i in 1..needle.len() {
+            let mut border = borders[i - 1];
+            while border > 0 && needle[i] != needle[border] {
+                border = borders[border - 1];
+            }
+            borders[i] = border + usize::from(needle[i] == needle[border]);
+        }
+        Self { bytes: needle.into(), borders: borders.into() }
+    }
+
+    pub fn text(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.bytes.is_empty()
+    }
+
+    /// Searches `text` up to the end of the first match, and appends the text before the match to `out`. `matched` is the
+    /// number of bytes that are held back. Returns the number of bytes read if there is a match, after which `matched` is
+    /// 0. The needle is not empty.
+    pub fn find(&self, matched: &mut usize, text: &[u8], out: &mut Vec<u8>) -> Option<usize> {
+        let mut at = 0;
+        while at < text.len() {
+            if *matched == 0 {
+                let skipped = text[at..].iter().position(|&byte| byte == self.bytes[0]).unwrap_or(text.len() - at);
+                out.extend_from_slice(&text[at..at + skipped]);
+                at += skipped;
+                if at == text.len() {
+                    break;
+                }
+            }
+            if text[at] == self.bytes[*matched] {
+                *matched += 1;
+                at += 1;
+                if *matched == self.bytes.len() {
+                    *matched = 0;
+                    return Some(at);
+                }
+            } else {
+                let border = self.borders[*matched - 1];
+                out.extend_from_slice(&self.bytes[..*matched - border]);
+                *matched = border;
+            }
+        }
+        None
+    }
+
+    /// Appends `text` with `with` for every match, until `out` has more than `most` bytes. The needle is not empty.
+    pub fn replace(&self, matched: &mut usize, text: &[u8], with: &[u8], out: &mut Vec<u8>, most: usize) {
+        let mut at = 0;
+        while let Some(read) = self.find(matched, &text[at..], out) {
+            out.extend_from_slice(with);
+            at += read;
+            if out.len() > most {
+                return;
+            }
+        }
+    }
+
+    /// Appends the bytes that are held back: the text has ended.
+    pub fn flush(&self, matched: &mut usize, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.bytes[..std::mem::take(matched)]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fragments_give_the_replacement_of_the_whole() {
+        let texts = ["", "a", "aabaabaaab", "aaaaaaa", "abababab", "xaabx▁▁a", "aab▁"];
+        for needle in ["a", "aa", "aab", "abab", "aabaaab", "▁", "▁a", "▁▁"] {
+            let needle_of = Needle::new(needle.as_bytes());
+            for text in texts {
+                let wanted = text.replace(needle, "-");
+                for cut in 0..=text.len() {
+                    let (mut out, mut matched) = (Vec::new(), 0);
+                    for fragment in [&text.as_bytes()[..cut], &text.as_bytes()[cut..]] {
+                        needle_of.replace(&mut matched, fragment, b"-", &mut out, usize::MAX);
+                    }
+                    needle_of.flush(&mut matched, &mut out);
+                    assert_eq!(String::from_utf8_lossy(&out), wanted, "{needle} in {text}, cut at {cut}");
+                }
+            }
+        }
+    }
+}

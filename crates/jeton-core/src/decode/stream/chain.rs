@@ -1,0 +1,73 @@
+//! Hugging Face's decoders in order, on strings that arrive in fragments.
+
+use super::super::chain::Chain;
+use super::super::pieces::StringList;
+use super::stage::Stage;
+use crate::error::Result;
+use crate::util::cancel::most_bytes;
+use crate::vocab::{Kind, Vocab};
+
+/// State of a [`Chain`].
+#[derive(Debug, Clone)]
+pub(super) struct ChainState {
+    stages: Vec<Stage>,
+    written: Vec<usize>, // bytes that each stage has written
+    read: usize,         // bytes and strings that the first stage has read
+    lists: [StringList; 2],
+}
+
+impl ChainState {
+    pub fn new(chain: &Chain) -> Self {
+        let next = chain.steps.iter().skip(1).map(Some).chain([None]);
+        let stages: Vec<Stage> = chain.steps.iter().zip(next).map(|(step, next)| Stage::new(step, next)).collect();
+        Self { written: vec![0; stages.len()], stages, read: 0, lists: Default::default() }
+    }
+
+    /// Decodes entries and appends the bytes that are final to `out`.
+    ///
+    /// # Errors
+    /// As [`Chain::run`], for the text of the ids so far.
+    pub fn push(
+        &mut self,
+        chain: &Chain,
+        vocab: &Vocab,
+        entries: impl Iterator<Item = (u32, Kind)>,
+        lossy: bool,
+        out: &mut Vec<u8>,
+    ) -> Result<()> {
+        let list = &mut self.lists[0];
+        list.clear();
+        entries.for_each(|(id, kind)| chain.push_entry(vocab, id, kind, lossy, list));
+        self.read += list.open().len() + list.len();
+        self.run(chain, false, lossy, out)
+    }
+
+    /// Ends the list of strings and appends the rest of the bytes to `out`.
+    ///
+    /// # Errors
+    /// As [`ChainState::push`].
+    pub fn finish(&mut self, chain: &Chain, lossy: bool, out: &mut Vec<u8>) -> Result<()> {
+        self.lists[0].clear();
+        self.run(chain, true, lossy, out)
+    }
+
+    fn run(&mut self, chain: &Chain, ends: bool, lossy: bool, out: &mut Vec<u8>) -> Result<()> {
+        let [from, into] = &mut self.lists;
+        let most = most_bytes(self.read);
+        for ((stage, written), step) in self.stages.iter_mut().zip(&mut self.written).zip(&chain.steps) {
+            into.clear();
+            let left = most.saturating_sub(*written);
+            stage.push(step, from, into, lossy, left);
+            if ends {
+                stage.finish(step, into, lossy, left);
+            }
+            if into.open().len() > left {
+                return Err(Chain::too_long(most));
+            }
+            *written += into.open().len();
+            std::mem::swap(from, into);
+        }
+        out.append(from.open());
+        Ok(())
+    }
+}

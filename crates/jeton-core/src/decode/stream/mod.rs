@@ -1,0 +1,231 @@
+//! Decoding of ids that arrive one by one: text as soon as it is final.
+//!
+//! Invariant: the text of all pushes and of the end is that of the batch ([`super::Decoder::decode_text`], or
+//! [`super::Decoder::decode`] and a policy for invalid UTF-8), for any division into pushes. Text that was returned is never
+//! changed, and what later ids can change is held back. With stop strings the text ends before the first match.
+//!
+//! Cost: amortized constant time for each id, apart from its content. Memory: the text, and the bytes that are held back,
+//! a few or those of a run of byte pieces; `stage` lists them for each step.
+//!
+//! ```text
+//! ids ─ Contents | SentenceState | ChainState ─ bytes ─ utf8 ─ text ─ stop ─►  final text
+//! ```
+//!
+//! Left out: the output limit for a text as a whole. A stream fails if the text of the ids so far is over it.
+
+mod byte_run;
+mod chain;
+mod sentence;
+mod stage;
+mod stop;
+mod strip;
+mod utf8;
+mod words;
+
+use super::entries::unknown;
+use super::parts::Plan;
+use super::steps::ByteAlphabet;
+use crate::error::{Error, ErrorKind, Result};
+use crate::vocab::{Kind, Vocab};
+
+use chain::ChainState;
+use sentence::SentenceState;
+use stop::StopMatcher;
+use utf8::{Invalid, NotUtf8, Utf8};
+
+/// Policy for bytes that are not UTF-8.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum InvalidUtf8 {
+    /// U+FFFD, as [`super::Decoder::decode_text`].
+    Replace,
+    /// Omit.
+    Ignore,
+    /// [`ErrorKind::NotUtf8`].
+    Strict,
+}
+
+/// State of decoding ids that arrive one by one.
+#[derive(Debug, Clone)]
+pub struct Stream {
+    plan: State,
+    skip_special: bool,
+    invalid: InvalidUtf8,
+    utf8: Utf8,
+    stop: Option<StopMatcher>,
+    text: String, // final
+    status: Status,
+    bytes: Vec<u8>, // scratch
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Status {
+    Open,
+    Finished,
+    Failed,
+}
+
+#[derive(Debug, Clone)]
+enum State {
+    /// Concatenation of contents; true after one that ends a word: a space is written before the next.
+    Contents(bool),
+    Sentence(SentenceState),
+    Chain(ChainState),
+}
+
+impl Stream {
+    pub(super) fn new(plan: &Plan, skip_special: bool, invalid: InvalidUtf8) -> Self {
+        let plan = match plan {
+            Plan::Contents { .. } => State::Contents(false),
+            Plan::Sentence(sentence) => State::Sentence(SentenceState::new(sentence)),
+            Plan::Steps(chain) => State::Chain(ChainState::new(chain)),
+        };
+        Self {
+            plan,
+            skip_special,
+            invalid,
+            utf8: Utf8::default(),
+            stop: None,
+            text: String::new(),
+            status: Status::Open,
+            bytes: Vec::new(),
+        }
+    }
+
+    /// Forgets the text so far, which is that of a prompt, and ends the following text before any of `stops`.
+    ///
+    /// # Errors
+    /// [`Error::config`] for an empty stop string, or over 1 MiB of them.
+    pub fn begin_text(&mut self, stops: Vec<String>) -> Result<()> {
+        self.stop = if stops.is_empty() { None } else { Some(StopMatcher::new(stops)?) };
+        self.text = String::new();
+        Ok(())
+    }
+
+    /// Returns all text that was returned.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Returns the stop string that was found.
+    pub fn stopped(&self) -> Option<&str> {
+        self.stop.as_ref()?.stopped()
+    }
+
+    pub(super) fn push(&mut self, plan: &Plan, vocab: &Vocab, ids: &[u32]) -> Result<&str> {
+        self.check_status(Status::Finished, "is finished")?;
+        self.check_status(Status::Failed, "failed at an earlier id")?;
+        if let Some(position) = ids.iter().position(|&id| vocab.kind(id) == Kind::Hole) {
+            return Err(unknown(vocab, ids[position], position));
+        }
+        let start = self.text.len();
+        if self.stopped().is_none() {
+            let done = self.decode(plan, vocab, ids);
+            self.check(done)?;
+        }
+        Ok(&self.text[start..])
+    }
+
+    pub(super) fn finish(&mut self, plan: &Plan) -> Result<&str> {
+        let start = self.text.len();
+        self.check_status(Status::Failed, "failed at an earlier id")?;
+        if self.status == Status::Open {
+            self.status = Status::Finished;
+            if self.stopped().is_none() {
+                let done = self.decode_rest(plan);
+                self.check(done)?;
+            }
+            (self.bytes, self.plan) = (Vec::new(), State::Contents(false));
+        }
+        Ok(&self.text[start..])
+    }
+
+    fn check_status(&self, refused: Status, what: &str) -> Result<()> {
+        if self.status == refused {
+            return Err(Error::config(format!("the stream {what}; a new text needs a new stream")));
+        }
+        Ok(())
+    }
+
+    /// Returns `done`; after an error, the stream has failed.
+    fn check(&mut self, done: Result<()>) -> Result<()> {
+        done.inspect_err(|_| self.status = Status::Failed)
+    }
+
+    fn decode(&mut self, plan: &Plan, vocab: &Vocab, ids: &[u32]) -> Result<()> {
+        let lossy = self.lossy();
+        self.bytes.clear();
+        let skip = self.skip_special;
+        let kept = ids.iter().map(|&id| (id, vocab.kind(id))).filter(|&(_, kind)| !(skip && kind == Kind::Special));
+        match (&mut self.plan, plan) {
+            (State::Contents(space), Plan::Contents { reads_added }) => {
+                let alphabet = reads_added.as_ref().filter(|_| lossy);
+                kept.for_each(|(id, kind)| put(vocab, id, kind, alphabet, space, &mut self.bytes));
+            }
+            (State::Sentence(state), Plan::Sentence(sentence)) => {
+                kept.for_each(|(id, kind)| state.put(sentence, id, kind, vocab.content(id), lossy, &mut self.bytes));
+            }
+            (State::Chain(state), Plan::Steps(chain)) => state.push(chain, vocab, kept, lossy, &mut self.bytes)?,
+            _ => return Err(ErrorKind::Internal("a stream of another decoder".into()).into()),
+        }
+        self.emit(false)
+    }
+
+    fn decode_rest(&mut self, plan: &Plan) -> Result<()> {
+        let lossy = self.lossy();
+        self.bytes.clear();
+        match (&mut self.plan, plan) {
+            (State::Sentence(state), _) => state.end_run(lossy, &mut self.bytes),
+            (State::Chain(state), Plan::Steps(chain)) => state.finish(chain, lossy, &mut self.bytes)?,
+            _ => {}
+        }
+        self.emit(true)
+    }
+
+    /// Appends the text of the decoded bytes. `ends`: they are the last.
+    fn emit(&mut self, ends: bool) -> Result<()> {
+        let (invalid, text, stop) = (self.policy(), &mut self.text, &mut self.stop);
+        let mut emit = |some: &str| match stop {
+            Some(stop) => stop.push(some, text),
+            None => text.push_str(some),
+        };
+        let mut done = self.utf8.push(&self.bytes, invalid, &mut emit);
+        if ends && done.is_ok() {
+            done = self.utf8.finish(invalid, &mut emit);
+        }
+        if let (true, Some(stop)) = (ends && done.is_ok(), &mut self.stop) {
+            stop.finish(&mut self.text);
+        }
+        match done {
+            Err(NotUtf8 { at, reason }) if self.stopped().is_none() => Err(ErrorKind::NotUtf8 { at, reason }.into()),
+            _ => Ok(()),
+        }
+    }
+
+    fn lossy(&self) -> bool {
+        self.invalid == InvalidUtf8::Replace
+    }
+
+    fn policy(&self) -> Invalid {
+        match self.invalid {
+            InvalidUtf8::Replace => Invalid::Replace,
+            InvalidUtf8::Ignore => Invalid::Ignore,
+            InvalidUtf8::Strict => Invalid::Strict,
+        }
+    }
+}
+
+/// Appends the content of an entry. With `alphabet`, that of an added token is converted from the byte alphabet, if possible.
+fn put(vocab: &Vocab, id: u32, kind: Kind, alphabet: Option<&ByteAlphabet>, space: &mut bool, out: &mut Vec<u8>) {
+    if std::mem::replace(space, kind == Kind::EndsWord) {
+        out.push(b' ');
+    }
+    match alphabet {
+        Some(alphabet) if matches!(kind, Kind::Added | Kind::Special) => {
+            alphabet.read_or_copy(vocab.content(id), out);
+        }
+        _ => out.extend_from_slice(vocab.content(id)),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,280 @@
+//! One decoder on strings that arrive in fragments.
+//!
+//! A [`StringList`] is one fragment of the whole list: its first string continues the open one of the fragment before, and
+//! the bytes after its last end are the beginning of a string that is still open. Invariant: with all fragments, the output
+//! is that of [`DecodeStep::run`] on the whole list. Whole strings take the code of the batch.
+//!
+//! Only bytes that the rest of the list can change are held back:
+//!
+//! | step | held back |
+//! |---|---|
+//! | `Fuse`, `Join` | nothing |
+//! | `Metaspace`, `Replace` | the beginning of a pattern |
+//! | `Strip`, `Replace` of ` \z` | characters at the end of an open string, which may be removed |
+//! | `WordPiece` | in an open string, the beginning of the prefix or of a replacement |
+//! | `ByteLevel` | an incomplete character; after a step that joins, a string in the byte alphabet |
+//! | `ByteFallback` | a run of byte pieces |
+//! | `BPEDecoder` | a string from its first suffix on, until the next begins |
+//! | `CTC` | an open string, because it may equal the one before |
+//!
+//! Strings are open only after a step that joins all strings. After one, `ByteLevel`, `BPEDecoder` and `CTC` may hold
+//! back the whole text; no known tokenizer has them there.
+
+use super::super::pieces::StringList;
+use super::super::steps::{ctc_piece, ByteAlphabet, DecodeStep, Replacer};
+use super::byte_run::ByteRun;
+use super::strip::Stripped;
+use super::utf8::{Invalid, Utf8};
+use super::words::Word;
+
+/// State of a [`DecodeStep`].
+#[derive(Debug, Clone)]
+pub(super) struct Stage {
+    state: State,
+    is_first: bool, // the current string is the first of the list
+    is_open: bool,  // the current string has begun
+}
+
+#[derive(Debug, Clone)]
+enum State {
+    /// `Fuse`, `Join`
+    None,
+    Bytes(Utf8),
+    ByteLevel {
+        spelled: Spelled,
+        utf8: Utf8,
+    },
+    ByteFallback(ByteRun),
+    Suffix {
+        matched: usize,
+        held: Option<Vec<u8>>,
+        is_closed: bool,
+    },
+    Ctc {
+        before: Option<Vec<u8>>,
+        piece: Vec<u8>,
+    },
+    /// `Metaspace`, `Replace`: bytes of the pattern that are held back
+    Replace {
+        matched: usize,
+        is_empty: bool,
+    },
+    LastSpace(bool),
+    Strip(Stripped),
+    WordPiece(Box<Word>),
+}
+
+impl Stage {
+    /// `next`: the step that follows.
+    pub fn new(step: &DecodeStep, next: Option<&DecodeStep>) -> Self {
+        let state = match step {
+            DecodeStep::Fuse | DecodeStep::Join(_) => State::None,
+            DecodeStep::Bytes => State::Bytes(Utf8::default()),
+            DecodeStep::ByteLevel(_) => State::ByteLevel { spelled: Spelled::default(), utf8: Utf8::default() },
+            DecodeStep::ByteFallback => {
+                let joined = matches!(next, None | Some(DecodeStep::Fuse | DecodeStep::Bytes));
+                State::ByteFallback(ByteRun::new(joined))
+            }
+            DecodeStep::Suffix(_) => State::Suffix { matched: 0, held: None, is_closed: false },
+            DecodeStep::Ctc { .. } => State::Ctc { before: None, piece: Vec::new() },
+            DecodeStep::Metaspace { .. } | DecodeStep::Replace { .. } => State::Replace { matched: 0, is_empty: true },
+            DecodeStep::DropLastSpace => State::LastSpace(false),
+            DecodeStep::Strip { .. } => State::Strip(Stripped::default()),
+            DecodeStep::WordPiece { cleanup, .. } => State::WordPiece(Box::new(Word::new(*cleanup))),
+        };
+        Self { state, is_first: true, is_open: false }
+    }
+
+    /// Reads a fragment of the list and appends to `into`. Stops soon after `most` bytes were written.
+    pub fn push(&mut self, step: &DecodeStep, from: &StringList, into: &mut StringList, lossy: bool, most: usize) {
+        for (fragment, is_closed) in from.fragments() {
+            if !self.is_open {
+                if fragment.is_empty() && !is_closed {
+                    continue;
+                }
+                if is_closed && step.is_context_free() {
+                    step.one(fragment, self.is_first, false, into.open(), most);
+                    into.close();
+                } else {
+                    self.is_open = true;
+                    self.begin(step, into, most);
+                }
+            }
+            if self.is_open {
+                self.part(step, fragment, into, lossy, most);
+                if is_closed {
+                    self.close(step, into, lossy, most);
+                    self.is_open = false;
+                }
+            }
+            self.is_first &= !is_closed;
+            if into.open().len() > most {
+                return;
+            }
+        }
+    }
+
+    /// Begins a string.
+    fn begin(&mut self, step: &DecodeStep, into: &mut StringList, most: usize) {
+        match (&mut self.state, step) {
+            (State::Suffix { held, is_closed, .. }, DecodeStep::Suffix(suffix)) => {
+                if std::mem::take(is_closed) {
+                    suffix.replace(&held.take().unwrap_or_default(), " ", into.open(), most);
+                    into.close();
+                }
+                *held = suffix.needle.is_empty().then(Vec::new);
+            }
+            (State::WordPiece(word), _) if !self.is_first => word.begin(),
+            (_, DecodeStep::Join(separator)) if !self.is_first => into.open().extend_from_slice(separator.as_bytes()),
+            _ => {}
+        }
+    }
+
+    /// Reads a part of a string.
+    fn part(&mut self, step: &DecodeStep, part: &[u8], into: &mut StringList, lossy: bool, most: usize) {
+        match (&mut self.state, step) {
+            (State::Bytes(utf8), _) => write_utf8(utf8, part, into, lossy),
+            (State::ByteLevel { spelled, utf8 }, DecodeStep::ByteLevel(alphabet)) => {
+                if let Some(text) = spelled.push(part, alphabet) {
+                    write_utf8(utf8, &text, into, lossy);
+                }
+            }
+            (State::ByteFallback(run), _) => run.part(part, into, lossy),
+            (State::Suffix { held: Some(held), .. }, _) => held.extend_from_slice(part),
+            (State::Suffix { matched, held, .. }, DecodeStep::Suffix(suffix)) => {
+                if let Some(read) = suffix.needle.find(matched, part, into.open()) {
+                    *held = Some([suffix.needle.text(), &part[read..]].concat());
+                }
+            }
+            (State::Ctc { piece, .. }, _) => piece.extend_from_slice(part),
+            (State::Replace { matched, is_empty }, _) => {
+                if let Some((pattern, with)) = replacement(step, self.is_first) {
+                    *is_empty &= part.is_empty();
+                    pattern.part(matched, part, with, into.open(), most);
+                }
+            }
+            (State::LastSpace(held), _) => {
+                if let Some((last, rest)) = part.split_last() {
+                    into.open().extend(held.then_some(b' '));
+                    into.open().extend_from_slice(rest);
+                    *held = *last == b' ';
+                    into.open().extend((!*held).then_some(*last));
+                }
+            }
+            (State::Strip(state), DecodeStep::Strip { content, start, stop }) => {
+                state.part(part, content.as_bytes(), *start, *stop, into.open());
+            }
+            (State::WordPiece(word), DecodeStep::WordPiece { prefix, .. }) => {
+                word.part(part, prefix.as_bytes(), into.open());
+            }
+            _ => into.open().extend_from_slice(part),
+        }
+    }
+
+    /// Ends a string.
+    fn close(&mut self, step: &DecodeStep, into: &mut StringList, lossy: bool, most: usize) {
+        match (&mut self.state, step) {
+            (_, DecodeStep::Fuse | DecodeStep::Bytes) => return,
+            (State::ByteLevel { spelled, utf8 }, DecodeStep::ByteLevel(alphabet)) => {
+                return write_utf8(utf8, &spelled.close(alphabet), into, lossy);
+            }
+            (State::ByteFallback(run), _) => return run.close(into, lossy),
+            (State::Suffix { matched, held, is_closed }, DecodeStep::Suffix(suffix)) => {
+                *is_closed = held.is_some();
+                if *is_closed {
+                    return;
+                }
+                suffix.needle.flush(matched, into.open());
+            }
+            (State::Ctc { before, piece }, DecodeStep::Ctc { pad, delimiter, cleanup }) => {
+                let piece = std::mem::take(piece);
+                if before.as_ref() != Some(&piece) {
+                    ctc_piece(&piece, into, pad, delimiter, *cleanup, most);
+                }
+                *before = Some(piece);
+                return;
+            }
+            (State::Replace { matched, is_empty }, _) => {
+                if let Some((pattern, with)) = replacement(step, self.is_first) {
+                    let is_empty = std::mem::replace(is_empty, true);
+                    pattern.close(matched, if is_empty { "" } else { with }, into.open());
+                }
+            }
+            (State::LastSpace(held), _) => *held = false,
+            (State::Strip(state), DecodeStep::Strip { content, .. }) => state.close(content.as_bytes(), into.open()),
+            (State::WordPiece(word), DecodeStep::WordPiece { prefix, .. }) => {
+                word.close(prefix.as_bytes(), into.open())
+            }
+            _ => {}
+        }
+        into.close();
+    }
+
+    /// Ends the list, after its last fragment.
+    pub fn finish(&mut self, step: &DecodeStep, into: &mut StringList, lossy: bool, most: usize) {
+        match (&mut self.state, step) {
+            (State::Bytes(utf8) | State::ByteLevel { utf8, .. }, _) => {
+                let _ = utf8.finish(Invalid::Replace, |text| into.open().extend_from_slice(text.as_bytes()));
+                into.close();
+            }
+            (State::ByteFallback(run), _) => run.end_run(into, lossy),
+            (State::Suffix { held: Some(held), is_closed: true, .. }, DecodeStep::Suffix(suffix)) => {
+                suffix.replace(held, "", into.open(), most);
+                into.close();
+            }
+            (_, DecodeStep::Fuse) => into.close(),
+            _ => {}
+        }
+    }
+}
+
+/// Returns the pattern of a step that replaces, and its replacement.
+fn replacement(step: &DecodeStep, is_first: bool) -> Option<(&Replacer, &str)> {
+    match step {
+        DecodeStep::Metaspace { mark, drops_first } => Some((mark, if is_first && *drops_first { "" } else { " " })),
+        DecodeStep::Replace { pattern, content } => Some((pattern, content)),
+        _ => None,
+    }
+}
+
+fn write_utf8(utf8: &mut Utf8, bytes: &[u8], into: &mut StringList, lossy: bool) {
+    if lossy {
+        let _ = utf8.push(bytes, Invalid::Replace, |text| into.open().extend_from_slice(text.as_bytes()));
+    } else {
+        into.open().extend_from_slice(bytes);
+    }
+}
+
+/// A string in the byte alphabet, which is copied unchanged if a character is outside of the alphabet.
+#[derive(Debug, Clone, Default)]
+struct Spelled {
+    held: Vec<u8>,
+    checked: usize, // bytes of `held` that are characters of the alphabet
+    is_copied: bool,
+}
+
+impl Spelled {
+    /// Reads a part of the string; returns text once the string is known to be copied.
+    fn push(&mut self, part: &[u8], alphabet: &ByteAlphabet) -> Option<Vec<u8>> {
+        self.held.extend_from_slice(part);
+        if !self.is_copied {
+            let chunk = self.held[self.checked..].utf8_chunks().next()?;
+            self.checked += chunk.valid().len();
+            let is_incomplete = self.checked + chunk.invalid().len() == self.held.len()
+                && std::str::from_utf8(chunk.invalid()).map_or_else(|error| error.error_len().is_none(), |_| true);
+            self.is_copied = !is_incomplete || !chunk.valid().chars().all(|c| alphabet.byte(c).is_some());
+        }
+        self.is_copied.then(|| std::mem::take(&mut self.held))
+    }
+
+    /// Ends the string; returns the rest of its text.
+    fn close(&mut self, alphabet: &ByteAlphabet) -> Vec<u8> {
+        let Self { held, is_copied, .. } = std::mem::take(self);
+        if is_copied {
+            return held;
+        }
+        let mut text = Vec::new();
+        alphabet.read_or_copy(&held, &mut text);
+        text
+    }
+}

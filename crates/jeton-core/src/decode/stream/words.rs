@@ -1,0 +1,87 @@
+//! `WordPiece` on strings that arrive in fragments.
+//!
+//! Held back: the beginning of a string while it may be the prefix, and text that may be the beginning of a replacement
+//! of the cleanup.
+
+use std::sync::LazyLock;
+
+use super::super::needle::Needle;
+use super::super::steps::REPAIRS;
+
+static NEEDLES: LazyLock<Vec<Needle>> =
+    LazyLock::new(|| REPAIRS.iter().map(|(old, _)| Needle::new(old.as_bytes())).collect());
+
+/// State of `WordPiece` in one string.
+#[derive(Debug, Clone)]
+pub(super) struct Word {
+    prefix: Option<usize>, // bytes of the prefix that matched so far, until it is known whether all do
+    repairs: Option<[usize; REPAIRS.len()]>, // state of each replacement of the cleanup, which run one after the other
+    buffers: [Vec<u8>; 2],
+}
+
+impl Word {
+    pub fn new(cleanup: bool) -> Self {
+        Self { prefix: None, repairs: cleanup.then_some([0; REPAIRS.len()]), buffers: Default::default() }
+    }
+
+    /// Begins a string other than the first.
+    pub fn begin(&mut self) {
+        self.prefix = Some(0);
+    }
+
+    pub fn part(&mut self, mut fragment: &[u8], prefix: &[u8], out: &mut Vec<u8>) {
+        while let Some(matched) = self.prefix {
+            if matched == prefix.len() {
+                self.prefix = None;
+                break;
+            }
+            match fragment.split_first() {
+                None => return,
+                Some((byte, rest)) if *byte == prefix[matched] => {
+                    self.prefix = Some(matched + 1);
+                    fragment = rest;
+                }
+                Some(_) => {
+                    self.prefix = None;
+                    self.write(b" ", out);
+                    self.write(&prefix[..matched], out);
+                }
+            }
+        }
+        self.write(fragment, out);
+    }
+
+    /// Ends the string.
+    pub fn close(&mut self, prefix: &[u8], out: &mut Vec<u8>) {
+        if let Some(matched) = self.prefix.take().filter(|&matched| matched < prefix.len()) {
+            self.write(b" ", out);
+            self.write(&prefix[..matched], out);
+        }
+        self.clean_up(&[], true, out);
+    }
+
+    fn write(&mut self, text: &[u8], out: &mut Vec<u8>) {
+        if !text.is_empty() {
+            self.clean_up(text, false, out);
+        }
+    }
+
+    /// Passes text through all replacements; `ends`: it is the last of the string.
+    fn clean_up(&mut self, text: &[u8], ends: bool, out: &mut Vec<u8>) {
+        let Some(repairs) = &mut self.repairs else {
+            out.extend_from_slice(text);
+            return;
+        };
+        let [from, into] = &mut self.buffers;
+        from.extend_from_slice(text);
+        for ((matched, needle), (_, new)) in repairs.iter_mut().zip(NEEDLES.iter()).zip(REPAIRS) {
+            needle.replace(matched, from, new.as_bytes(), into, usize::MAX); // shortens the text
+            if ends {
+                needle.flush(matched, into);
+            }
+            from.clear();
+            std::mem::swap(from, into);
+        }
+        out.append(from);
+    }
+}
