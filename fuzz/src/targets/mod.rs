@@ -7,6 +7,7 @@ mod case;
 mod formats;
 mod parts;
 mod pipeline;
+mod streaming;
 
 use jeton_core::error::{Error, ErrorKind};
 

@@ -7,7 +7,7 @@ use jeton_core::aligned_text::AlignedText;
 use jeton_core::pretokenize::Pretokenizer;
 use serde_json::{json, Value};
 
-use super::{refused, wrong, Outcome, Target};
+use super::{refused, streaming, wrong, Outcome, Target};
 use crate::cases;
 use crate::mutate::Shape;
 use crate::rng::Rng;
@@ -373,6 +373,11 @@ mod decoders {
                 (Ok(_), Err(error)) | (Err(error), _) => {
                     return wrong(format!("one decodes, the other does not: {error}"))
                 }
+            }
+        }
+        for skip_special in [false, true] {
+            if let Err(message) = streaming::check(&decoder, &vocab, &ids, skip_special) {
+                return wrong(message);
             }
         }
         let mut out = Vec::new();

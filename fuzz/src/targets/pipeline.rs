@@ -12,7 +12,7 @@ use jeton_core::tokenizer::{Encoding, Permission, Tokenizer};
 use jeton_core::vocab::Kind;
 use serde_json::Value;
 
-use super::{case, refused, wrong, Outcome, Target};
+use super::{case, refused, streaming, wrong, Outcome, Target};
 use crate::engine::{cpu_time, least, SLOWDOWN};
 use crate::mutate::Shape;
 use crate::rng::Rng;
@@ -334,6 +334,9 @@ fn decoding(tok: &Tokenizer, ids: &[u32]) -> Check {
                 return Err(format!("decoding: {error}"));
             }
         }
+    }
+    for skip in [false, true] {
+        streaming::check(tok.decoder(), tok.vocab(), ids, skip)?;
     }
     for &id in ids {
         tok.decode_one(id, &mut Vec::new());
