@@ -43,6 +43,7 @@ _PUBLIC = {
     "explanation": ("Explanation",),
     "formats": ("NamedTokenizer", "default", "load", "names"),
     "progress": ("ProgressEvent",),
+    "text_stream": ("TextStream",),
     "tokenizer": ("Tokenizer",),
     "training": ("Counts", "Limits", "Replay", "Rules", "Superwords", "count_pretokens", "replay", "train"),
     "vocabulary": ("prune",),

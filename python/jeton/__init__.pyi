@@ -52,6 +52,7 @@ from .formats import (
     names as names,
 )
 from .progress import ProgressEvent as ProgressEvent
+from .text_stream import TextStream as TextStream
 from .tokenizer import Tokenizer as Tokenizer
 from .training import (
     Counts as Counts,

@@ -1,7 +1,7 @@
 """The binding to the Rust core. Everything here is private: what it means and which options exist is said above it."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import BinaryIO, Literal, final
+from typing import BinaryIO, Literal, Self, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ __all__ = [
     "Run",
     "SpelledVocabulary",
     "TekkenFile",
+    "TextStream",
     "Tokenizer",
     "Vocabulary",
     "alphabet_size",
@@ -355,6 +356,20 @@ class Tokenizer:
     ) -> tuple[str, list[int], list[int]]: ...
     def merges_json(self, *, byte_alphabet: bool, end_of_word: str) -> str: ...
     def rank_file(self) -> str: ...
+
+@final
+class TextStream:
+    def __new__(
+        cls, tok: Tokenizer, prompt_ids: list[int], stop: Sequence[str], *, errors: str, skip_special: bool
+    ) -> Self: ...
+    def push(self, ids: list[int]) -> str: ...
+    def push_one(self, id: int) -> str: ...
+    def finish(self) -> str: ...
+    def copy(self) -> Self: ...
+    @property
+    def text(self) -> str: ...
+    @property
+    def stopped(self) -> str | None: ...
 
 @final
 class TekkenFile:

@@ -30,7 +30,7 @@ from .added_tokens import (
     special_pairs,
     with_added_tokens,
 )
-from .arguments import instance
+from .arguments import instance, string, strings
 from .definition import Definition, Pattern, TrainingFacts
 from .errors import ConfigError, DecodeError, InvalidTextError, SpecialTokenError, UnknownTokenError
 from .merge_list import vocabulary_of_merges
@@ -39,6 +39,7 @@ from .roles import KEEP, Keep, role_id, with_roles
 from .sampling import sampling_options
 from .special import Special, permission
 from .spelling import Spelling
+from .text_stream import TextStream
 from .threads import num_threads
 from .vocab_view import MAX_ID, VocabView
 
@@ -588,7 +589,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         if errors not in ("replace", "strict", "ignore"):
             raise ConfigError(f'errors={errors!r} is none of "replace", "strict", "ignore"', option="errors")
         if errors == "replace" and self._definition.decoder is not None:
-            return self._checked(self._core.decode_text, ids, skip_special_tokens)
+            return self._checked(self._core.decode_text, ids, skip_special=skip_special_tokens)
         data = self.decode_bytes(ids, skip_special_tokens=skip_special_tokens)
         try:
             return data.decode("utf-8", errors)
@@ -614,18 +615,65 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
                 data = np.ascontiguousarray(array, "<u4").view(np.uint8)
                 return self._core.decode_array(data, skip_special=skip_special_tokens)
             ids = array.tolist()
-        return self._checked(self._core.decode, ids, skip_special_tokens)
+        return self._checked(self._core.decode, ids, skip_special=skip_special_tokens)
 
-    def _checked(self, decode: Callable[..., _T], ids: Iterable[int], skip_special_tokens: bool) -> _T:
+    def _checked(self, decode: Callable[..., _T], ids: Iterable[int], **options: Any) -> _T:
+        """Calls `decode` with a list of ids. An id beyond the core's type is reported like another unknown id."""
         if getattr(ids, "dtype", None) is not None:
             ids = ids.tolist()  # type: ignore[attr-defined]
         if not isinstance(ids, list):
             ids = _list(ids, "ids", "integers")
         try:
-            return decode(ids, skip_special=skip_special_tokens)
+            return decode(ids, **options)
         except OverflowError:  # an integer that is no u32
             position, id = next((at, id) for at, id in enumerate(map(index, ids)) if not 0 <= id <= MAX_ID)
             raise self._unknown_id(id, position) from None
+
+    def stream(
+        self,
+        prompt_ids: Iterable[int] | NDArray[Any] = (),
+        *,
+        errors: Literal["replace", "strict", "ignore"] = "replace",
+        skip_special_tokens: bool = False,
+        stop: str | Iterable[str] = (),
+    ) -> TextStream:
+        """Decodes ids that arrive one by one, such as those of a language model.
+
+        Args:
+            prompt_ids: ids before the first one, whose text is not returned. A text may begin differently in the
+                middle: without a prompt, many decoders remove a space at the start. A character that the prompt begins
+                is returned when the first ids complete it.
+            errors: as `decode`.
+            skip_special_tokens: omit special tokens.
+            stop: strings that end the text, which may span tokens. The text ends before the match that starts first;
+                if several start there, at the shortest. Only text after the prompt is searched.
+
+        Returns:
+            A stream whose `push` returns text as soon as it is final.
+
+        Raises:
+            UnknownTokenError, DecodeError: as `decode`, for the prompt.
+            ConfigError: an empty stop string, or over 1 MiB of them.
+
+        Examples:
+            >>> tok = Tokenizer.from_merges({i: bytes([i]) for i in range(256)}, [])
+            >>> stream = tok.stream(stop=["END"])
+            >>> [stream.push(id) for id in b"hi ENEND."]
+            ['h', 'i', ' ', '', '', 'EN', '', '', '']
+            >>> stream.text, stream.stopped
+            ('hi EN', 'END')
+        """
+        if errors not in ("replace", "strict", "ignore"):
+            raise ConfigError(f'errors={errors!r} is none of "replace", "strict", "ignore"', option="errors")
+        stops = [
+            string(item, f"stop[{at}]")
+            for at, item in enumerate([stop] if isinstance(stop, str) else strings(stop, "stop"))
+        ]
+
+        def start(ids: list[int]) -> _core.TextStream:
+            return _core.TextStream(self._core, ids, stops, errors=errors, skip_special=skip_special_tokens)
+
+        return TextStream(self._checked(start, prompt_ids), self._checked)
 
     def decode_batch(
         self,

@@ -8,6 +8,7 @@ use pyo3::type_object::PyTypeInfo;
 use crate::callback;
 
 pyo3::import_exception!(jeton.errors, ConfigError);
+pyo3::import_exception!(jeton.errors, DecodeError);
 pyo3::import_exception!(jeton.errors, FormatError);
 pyo3::import_exception!(jeton.errors, InvalidTextError);
 pyo3::import_exception!(jeton.errors, SpecialTokenError);
@@ -54,6 +55,10 @@ pub fn to_python(py: Python<'_>, error: Error, place: impl Fn(usize) -> usize) -
         ErrorKind::UnknownId { id, position, .. } => {
             let facts = [("id", number(id as usize)), ("position", number(position))];
             make::<UnknownTokenError>(py, message, &facts)
+        }
+        ErrorKind::NotUtf8 { at, .. } => {
+            let message = format!("{message}; errors=\"replace\" shows them as U+FFFD");
+            make::<DecodeError>(py, message, &[("position", number(at))])
         }
         ErrorKind::Special { token, at } => {
             let at = place(at);

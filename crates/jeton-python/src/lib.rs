@@ -26,6 +26,7 @@ mod parts;
 mod presets;
 mod run;
 mod signals;
+mod stream;
 mod tokenizer;
 mod unigram;
 mod vocabulary;
@@ -61,6 +62,8 @@ mod _core {
     use crate::presets::{alphabet_size, character_map, learn_hf, learn_sentencepiece};
     #[pymodule_export]
     use crate::run::Run;
+    #[pymodule_export]
+    use crate::stream::TextStream;
     #[pymodule_export]
     use crate::tokenizer::Tokenizer;
     #[pymodule_export]
