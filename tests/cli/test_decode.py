@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -99,3 +101,45 @@ def test_json_that_holds_no_ids(run: Run, path: Path, ids: str) -> None:
     result = run("decode", "-t", path, input=ids.encode())
     assert (result.code, result.out) == (1, b"")
     assert result.err.startswith("jeton: standard input: ")
+
+
+def test_a_stream_writes_the_text_of_decode(run: Run, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "low lower newest 今天的天气很好\n" * 5
+    ids = run("encode", "-t", path, input=text.encode()).out
+    for size in (1, 2, 7, 1 << 20):
+        monkeypatch.setattr("jeton.cli.decode.CHUNK", size)
+        assert run("decode", "-t", path, "--stream", input=ids).text == text
+    assert run("decode", "-t", path, "--stream", 72, 0xE5, 0xB0).text == "H\ufffd"
+    assert run("decode", "-t", path, "--stream", "--errors", "strict", 72, 0xE5, 0xB0).code == 1
+    assert run("decode", "-t", path, "--stream", input=b"") == (0, b"", "")
+
+
+def test_a_stream_ends_before_a_stop_string(run: Run, path: Path) -> None:
+    ids = run("encode", "-t", path, input=b"low lower newest").out
+    assert run("decode", "-t", path, "--stream", "--stop", "er n", "--stop", "x", input=ids) == (0, b"low low", "")
+
+
+def test_a_stream_refuses_what_is_no_id(run: Run, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("jeton.cli.decode.CHUNK", 3)
+    wrong = run("decode", "-t", path, "--stream", input=b"72 73 99999")
+    assert (wrong.code, wrong.out) == (1, b"HI")
+    assert "id 99999 at position 0 is not in the vocabulary" in wrong.err
+    assert "after the first 2 ids" in wrong.err
+    assert "'[72,' is not an id" in run("decode", "-t", path, "--stream", input=b"[72, 73]").err
+    assert "'" + "9" * 40 in run("decode", "-t", path, "--stream", input=b"9" * 100).err
+    assert "omit --json" in run("decode", "-t", path, "--stream", "--json", 72).err
+    assert "--stop needs --stream" in run("decode", "-t", path, "--stop", "x", 72).err
+
+
+def test_a_stream_writes_before_the_input_ends(path: Path) -> None:
+    main = "import sys; from jeton.cli import main; sys.exit(main(sys.argv[1:]))"
+    command = [sys.executable, "-c", main, "decode", "-t", str(path), "--stream"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        for ids, text in ((b"72 ", b"H"), (b"229 176 143\n", "小".encode())):
+            process.stdin.write(ids)
+            process.stdin.flush()
+            assert process.stdout.read(len(text)) == text
+        process.stdin.close()
+        assert process.wait(60) == 0

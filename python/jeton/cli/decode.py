@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from array import array
-from io import BytesIO
-from typing import TYPE_CHECKING, BinaryIO, Literal
+from collections.abc import Iterable, Iterator
+from io import BufferedIOBase, BytesIO
+from typing import TYPE_CHECKING, BinaryIO, Literal, cast
 
 import click
 
-from ..errors import FormatError
+from ..errors import FormatError, UnknownTokenError
 from .options import Command, CommonOptions, common_options, tokenizer_option
 from .streams import binary_output, standard_input, write
 
@@ -33,6 +34,15 @@ LARGE = 1 << 16
     "--errors", type=click.Choice(["strict", "replace"]), help="Output UTF-8 text; policy for bytes that are not UTF-8."
 )
 @click.option("--skip-special-tokens", is_flag=True, help="Omit special tokens.")
+@click.option(
+    "--stream",
+    "is_stream",
+    is_flag=True,
+    help="Read ids as they arrive; write and flush UTF-8 text as soon as it is final.",
+)
+@click.option(
+    "--stop", multiple=True, metavar="TEXT", help="End --stream before TEXT, which may span tokens. Repeatable."
+)
 @tokenizer_option
 @common_options
 def decode(
@@ -41,9 +51,14 @@ def decode(
     ids: tuple[str, ...],
     errors: Literal["strict", "replace"] | None,
     skip_special_tokens: bool,
+    is_stream: bool,
+    stop: tuple[str, ...],
 ) -> None:
     """Decodes ids to bytes, and adds nothing, not even a line end. Without ID, ids are read from standard input,
     separated by white space. JSON is accepted, too: a list, or the output of encode --json.
+
+    --stream needs ids separated by white space. It writes text, with U+FFFD for invalid UTF-8 unless --errors says
+    otherwise, and never half a character. After a --stop text it exits without reading the other ids.
 
     \b
     Examples:
@@ -51,7 +66,17 @@ def decode(
       jeton decode -t my.json "[72, 101, 108, 108, 111]"
       jeton encode -t my.json < book.txt | jeton decode -t my.json | cmp - book.txt
       jeton decode -t my.json --errors replace < some.ids
+      my-model | jeton decode -t my.json --stream --stop "User:"
     """
+    if is_stream:
+        if common.as_json:
+            raise click.UsageError("--stream writes text, not JSON; omit --json")
+        stream = tok.stream(errors=errors or "replace", skip_special_tokens=skip_special_tokens, stop=stop)
+        return _stream(
+            stream, [_from_arguments(ids)] if ids else _arriving_ids(cast(BufferedIOBase, standard_input(common)))
+        )
+    if stop:
+        raise click.UsageError("--stop needs --stream")
     numbers = _from_arguments(ids) if ids else _read_ids(standard_input(common))
     sequence = numbers if len(numbers) < LARGE else _as_array(numbers)
     if errors is None:
@@ -62,6 +87,45 @@ def decode(
         write(json.dumps({"text": data.decode("utf-8", "replace"), "bytes_hex": data.hex()}, ensure_ascii=False))
     else:
         binary_output().write(data)
+
+
+def _stream(stream: jeton.TextStream, batches: Iterable[array[int]]) -> None:
+    """Writes the text of ids while they arrive."""
+    output, count = binary_output(), 0
+    for batch in batches:
+        try:
+            text = stream.push(batch)
+        except UnknownTokenError as error:
+            after = f" after the first {count:,} ids" if count else ""
+            raise UnknownTokenError(f"{error}{after}", id=error.id, position=error.position) from None
+        if text:
+            output.write(text.encode())
+            output.flush()
+        if stream.stopped is not None:
+            return
+        count += len(batch)
+    output.write(stream.finish().encode())
+
+
+def _arriving_ids(stream: BufferedIOBase, name: str = "standard input") -> Iterator[array[int]]:
+    """Yields the ids, separated by white space, that are available at once."""
+    rest = b""
+    while block := stream.read1(CHUNK):
+        end = _end_of_ids(rest + block)
+        numbers = array("I")
+        _parse((rest + block)[:end].split(), numbers, name)
+        rest = (rest + block)[end:]
+        if numbers:
+            yield numbers
+    numbers = array("I")
+    _parse(rest.split(), numbers, name)
+    yield numbers
+
+
+def _end_of_ids(block: bytes) -> int:
+    """Length of a block without the id at its end, which the next block may continue."""
+    end = max(block.rfind(space) for space in (b" ", b"\n", b"\t", b"\r")) + 1
+    return len(block) if not end and len(block) > LONGEST else end  # too long for an id; parsing raises the error
 
 
 def _from_arguments(ids: tuple[str, ...]) -> array[int]:
@@ -89,9 +153,7 @@ def _read_ids(stream: BinaryIO, name: str = "standard input") -> array[int]:
             if start in b"[{":
                 return _from_json(block + stream.read(), name)
             is_first = False
-        end = max(block.rfind(space) for space in (b" ", b"\n", b"\t", b"\r")) + 1
-        if not end and len(block) > LONGEST:
-            end = len(block)  # too long for an id; parsing raises the error
+        end = _end_of_ids(block)
         _parse(block[:end].split(), numbers, name)
         rest = block[end:]
     _parse(rest.split(), numbers, name)
