@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
+import os
 import re
 import subprocess
 import sys
@@ -92,7 +93,7 @@ import jeton
 print(jeton.default().decode(jeton.default().encode("Grüße, 世界!")))
 print(sorted({"numpy", "click", "urllib.request", "jeton.chat", "jeton.training"} & {*sys.modules}))
 """
-    environment = {"PYTHONPATH": str(ROOT / "python"), "PYTHONIOENCODING": "utf-8", "HOME": str(tmp_path)}
+    environment = {**os.environ, "PYTHONIOENCODING": "utf-8", "HOME": str(tmp_path)}
     command = [sys.executable, "-c", code]
     done = subprocess.run(command, capture_output=True, env=environment, cwd=tmp_path, timeout=60, check=True)
     assert done.stdout.decode().splitlines() == ["Grüße, 世界!", "[]"]

@@ -52,7 +52,7 @@ def test_it_answers_where_it_says_and_ends_quietly(path: Path) -> None:
         assert url.startswith("http://127.0.0.1:")
         assert b"<title>Jeton" in get(url)
         keys = [entry["key"] for entry in json.loads(get(url + "api/tokenizers"))]
-        assert keys == ["small", "lessons", "bytes"]
+        assert keys == ["small", "default", "lessons", "bytes"]
         start = time.perf_counter()
         process.send_signal(signal.SIGINT)
         assert process.wait(timeout=20) == 130

@@ -148,7 +148,7 @@ def test_the_exit_codes_are_the_documented_ones() -> None:
     assert codes == (0, 1, 2, 4, 130)
 
 
-@pytest.mark.parametrize("command", ["measure", "count", "encode", "explain", "decode", "vocab"])
+@pytest.mark.parametrize("command", ["count", "encode", "explain", "decode", "vocab"])
 def test_an_option_of_one_value_given_twice_is_refused(run: Run, path: Path, command: str) -> None:
     result = run(command, "-t", path, "--tokenizer", path, "7")
     assert (result.code, result.out) == (2, b"")

@@ -100,6 +100,7 @@ class TestFolder:
             "no-suffix",
             "ranks",
             "words",
+            "default",
             "lessons",
             "bytes",
         ]
@@ -159,13 +160,13 @@ class TestCaches:
         monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "hub"))
 
     def test_no_caches_are_no_error(self) -> None:
-        assert keys(Catalog()) == ["lessons", "bytes"]
+        assert keys(Catalog()) == ["default", "lessons", "bytes"]
 
     def test_downloads_of_ours(self, data: Path, tmp_path: Path) -> None:
         (tmp_path / "jeton").mkdir()
         shutil.copy(data / "vocabs" / "cl100k_base.tiktoken", tmp_path / "jeton" / "cl100k_base.tiktoken")
         catalog = Catalog()
-        assert keys(catalog)[0] == "cl100k_base"
+        assert keys(catalog)[:2] == ["default", "cl100k_base"]
         assert catalog.get("cl100k_base").encode("hello world") == [15339, 1917]
 
     @pytest.mark.filterwarnings("ignore")
@@ -173,14 +174,14 @@ class TestCaches:
         (tmp_path / "jeton").mkdir()
         (tmp_path / "jeton" / "cl100k_base.tiktoken").write_text("aGk= 0\n")
         assert "cl100k_base" in REGISTRY
-        assert keys(Catalog()) == ["lessons", "bytes"]
+        assert keys(Catalog()) == ["default", "lessons", "bytes"]
 
     def test_snapshots_of_the_hub(self, tmp_path: Path) -> None:
         repository = tmp_path / "hub" / "models--owner--name"
         tokenizer("byte gpt2").save(repository / "snapshots" / ("0" * 40))
         (tmp_path / "hub" / "models--owner--weights" / "snapshots" / ("1" * 40)).mkdir(parents=True)
         catalog = Catalog()
-        assert keys(catalog) == ["hf:owner/name", "lessons", "bytes"]
+        assert keys(catalog) == ["default", "hf:owner/name", "lessons", "bytes"]
         assert catalog.get("hf:owner/name").encode("old tale") == tokenizer("byte gpt2").encode("old tale")
 
 
