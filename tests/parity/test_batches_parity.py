@@ -246,7 +246,8 @@ def check_calls(tok: jeton.Tokenizer, peer: Any, seed: str, number: int) -> None
 
 @pytest.mark.parametrize("name", POST_PROCESSORS)
 def test_generated_calls_with_every_post_processor(name: str) -> None:
-    check_calls(*with_post_processor(name), name, amount(3_000, default=60))
+    calls = 300 if name == "repeated" else 3_000  # of this one a call takes 80 ms: overflow of both occurrences
+    check_calls(*with_post_processor(name), name, amount(calls, default=30))
 
 
 @pytest.mark.slow(reason="the same with small tokenizers")
