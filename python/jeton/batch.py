@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from .arguments import integer, wrong
 from .errors import ConfigError
 
-__all__ = ["PaddedBatch", "Segments", "TokenBatch"]
+__all__ = ["PaddedBatch", "RowSegments", "TokenBatch"]
 
 Int64: TypeAlias = NDArray[np.int64]
 
@@ -27,7 +27,7 @@ MAX_PAD_ID = (1 << 32) - 1
 
 
 @dataclass(frozen=True, eq=False)
-class Segments:
+class RowSegments:
     """Segments of the rows of a batch, in order: a text, or tokens of the template.
 
     Attributes:
@@ -70,7 +70,7 @@ class TokenBatch(Sequence[NDArray[np.uint32]]):
     offsets: Int64
     overflow_to_sample_mapping: Int64 | None = None
     pad_id: int | None = None
-    segments: Segments | None = None
+    segments: RowSegments | None = None
 
     def __len__(self) -> int:
         return len(self.offsets) - 1

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._core import Tokenizer as Core
-from .batch import Segments, TokenBatch
+from .batch import RowSegments, TokenBatch
 from .errors import ConfigError, JetonError
 from .truncation import Truncation, combine, split
 
@@ -191,8 +191,8 @@ def _columns(columns: list[Int64], num_rows: int) -> Int64:
     return np.stack(columns, axis=1) if columns else np.zeros((num_rows, 0), np.int64)
 
 
-def _segments(items: Sequence[Item], lengths: Int64, type_ids: Int64) -> Segments:
-    return Segments(lengths, type_ids, np.array([item.text is None for item in items], np.bool_))
+def _segments(items: Sequence[Item], lengths: Int64, type_ids: Int64) -> RowSegments:
+    return RowSegments(lengths, type_ids, np.array([item.text is None for item in items], np.bool_))
 
 
 def _gather(source: NDArray[np.uint32], starts: Int64, lengths: Int64) -> NDArray[np.uint32]:

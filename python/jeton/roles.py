@@ -35,7 +35,7 @@ class Keep:
 KEEP = Keep()
 
 
-class _Tokenizer(HasSpelling, Protocol):
+class _RoleTokenizer(HasSpelling, Protocol):
     @property
     def special_tokens(self) -> Mapping[str, int]: ...
     @property
@@ -43,7 +43,7 @@ class _Tokenizer(HasSpelling, Protocol):
 
 
 def with_roles(
-    tok: _Tokenizer, given: Mapping[str, str | Keep | None], additional: Iterable[str] | Keep | None
+    tok: _RoleTokenizer, given: Mapping[str, str | Keep | None], additional: Iterable[str] | Keep | None
 ) -> dict[str, Any]:
     """Implements `Tokenizer.with_roles`; returns the fields of the definition that change."""
     definition = tok.definition
@@ -73,7 +73,7 @@ def with_roles(
     return {"roles": roles, "config": config}
 
 
-def _check_token(tok: _Tokenizer, role: str, token: object) -> None:
+def _check_token(tok: _RoleTokenizer, role: str, token: object) -> None:
     if not isinstance(token, str) or not token:
         raise wrong(role, token, "a special token: a string")
     if token in tok.special_tokens:
@@ -86,7 +86,7 @@ def _check_token(tok: _Tokenizer, role: str, token: object) -> None:
     raise SpecialTokenError(f"{role}={token!r} {state}; add_tokens([{token!r}]) makes it one", token=token)
 
 
-def role_id(tok: _Tokenizer, role: str) -> int | None:
+def role_id(tok: _RoleTokenizer, role: str) -> int | None:
     """Returns the id of a role's token; None if the tokenizer has no such role."""
     token = tok.roles.get(role)
     if token is None:

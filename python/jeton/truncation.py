@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from .arguments import flag, integer, wrong
 from .errors import ConfigError
 
-__all__ = ["Pieces", "Strategy", "Truncation", "combine", "split"]
+__all__ = ["Strategy", "TextPieces", "Truncation", "combine", "split"]
 
 Int64: TypeAlias = NDArray[np.int64]
 Side: TypeAlias = Literal["right", "left"]
@@ -124,7 +124,7 @@ class Truncation:
             )
 
 
-class Pieces(NamedTuple):
+class TextPieces(NamedTuple):
     """Pieces of each text. Piece q of text i has the index ``first[i] + q``; its piece 0 is the kept one.
 
     Attributes:
@@ -143,7 +143,7 @@ class Pieces(NamedTuple):
         return np.diff(self.first)
 
 
-def split(lengths: Int64, kept: Int64, options: Truncation) -> Pieces:
+def split(lengths: Int64, kept: Int64, options: Truncation) -> TextPieces:
     """Splits texts into pieces of the lengths that they keep, which overlap by the stride.
 
     Pieces begin at the end that is kept; the last may be shorter. A text that keeps no id has itself as second piece.
@@ -187,7 +187,7 @@ def split(lengths: Int64, kept: Int64, options: Truncation) -> Pieces:
         starts = np.maximum(ends - most, 0)
         pieces = ends - starts
     is_whole = (most == 0) & (index == 1)
-    return Pieces(first, np.where(is_whole, 0, starts), np.where(is_whole, length, pieces))
+    return TextPieces(first, np.where(is_whole, 0, starts), np.where(is_whole, length, pieces))
 
 
 def combine(num_texts: int, counts: Sequence[Int64]) -> tuple[Int64, list[Int64]]:

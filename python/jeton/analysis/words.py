@@ -29,7 +29,7 @@ from ..definition import Pattern
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Segments", "segments"]
+__all__ = ["WordRanges", "segments"]
 
 # Bytes that are segmented at once. Blocks end before white space, or after `MAX_BLOCK_BYTES` at any character.
 BLOCK_BYTES = 1 << 20
@@ -64,7 +64,7 @@ _CLASSES = {
 }
 
 
-class Segments(NamedTuple):
+class WordRanges(NamedTuple):
     """Words and runs of a block of text: half-open byte ranges, ascending.
 
     Attributes:
@@ -78,7 +78,7 @@ class Segments(NamedTuple):
     run_chars: int
 
 
-def segments(data: bytes) -> Iterator[Segments]:
+def segments(data: bytes) -> Iterator[WordRanges]:
     """Yields the words and runs of a valid UTF-8 text, block by block. A newline separates texts.
 
     Examples:
@@ -108,7 +108,7 @@ def _block_end(data: bytes, start: int) -> int:
     return min(end, len(data))
 
 
-def _segment(data: bytes, offset: int) -> Segments:
+def _segment(data: bytes, offset: int) -> WordRanges:
     if data.isascii():
         chars: NDArray[np.unsignedinteger] = np.frombuffer(data, np.uint8)
         starts = None  # character i starts at byte i
@@ -123,7 +123,7 @@ def _segment(data: bytes, offset: int) -> Segments:
     classes = classes[base]
     firsts = np.flatnonzero(np.concatenate(([True], ~_joined(classes))))  # segments, as indices into `base`
     if not len(classes):
-        return Segments(np.empty((0, 2), np.int64), np.empty((0, 2), np.int64), 0)
+        return WordRanges(np.empty((0, 2), np.int64), np.empty((0, 2), np.int64), 0)
     lasts = np.append(firsts[1:], len(base))
     is_run = classes[firsts] == UNSPACED
     is_word = np.logical_or.reduceat(_IS_WORD[classes], firsts)
@@ -132,7 +132,7 @@ def _segment(data: bytes, offset: int) -> Segments:
     if starts is not None:
         ranges = starts[ranges]
     ranges += offset
-    return Segments(ranges[is_word], ranges[is_run], int((lasts - firsts)[is_run].sum()))
+    return WordRanges(ranges[is_word], ranges[is_run], int((lasts - firsts)[is_run].sum()))
 
 
 def _joined(classes: NDArray[np.uint8]) -> NDArray[np.bool_]:

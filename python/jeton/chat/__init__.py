@@ -23,7 +23,7 @@ from ..arguments import flag, wrong
 from ..encoding import Encoding
 from ..errors import ChatTemplateError, ConfigError, JetonError
 from ..special import Special
-from .encode import ChatTokenizer, Segments, encode, tokenize
+from .encode import ChatTokenizer, MaskedChat, encode, tokenize
 from .presets import PRESETS, ChatPreset
 from .provenance import Origin
 from .template import RenderedRun, choose, is_refusal, render, templates
@@ -102,7 +102,7 @@ class Chat:
     ids: list[int]
     pieces: list[RenderedRun]
     _roles: list[str]
-    _source: tuple[ChatTokenizer, Segments | None] | None
+    _source: tuple[ChatTokenizer, MaskedChat | None] | None
 
     @cached_property
     def encoding(self) -> Encoding:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["ChatTokenizer", "Segments", "encode", "tokenize"]
+__all__ = ["ChatTokenizer", "MaskedChat", "encode", "tokenize"]
 
 # Mask characters by length in UTF-8, for word characters and for others. No normalizer changes them.
 _WORDS = ("qjxzkvwyQJXZKVWY0123456789abcdefghilmnoprstuABCDEFGHILMNOPRSTU_", "ƿƾƻǀ", "ꙮꜣꜥꚙ", "𐌰𐌱𐌲𐌳")
@@ -51,7 +51,7 @@ class ChatTokenizer(HasAddedTokens, Protocol):
     def add_tokens(self, tokens: Iterable[str]) -> ChatTokenizer: ...  # noqa: D102
 
 
-class Segments(NamedTuple):
+class MaskedChat(NamedTuple):
     """A chat of which some special tokens are plain text.
 
     Attributes:
@@ -65,7 +65,7 @@ class Segments(NamedTuple):
 
 def encode(
     tok: ChatTokenizer, text: str, pieces: Sequence[RenderedRun], special: Special
-) -> tuple[list[int], Segments | None]:
+) -> tuple[list[int], MaskedChat | None]:
     """Encodes a rendered chat.
 
     Args:
@@ -106,11 +106,11 @@ def encode(
     spans = {(match.start, match.end) for match in controls}
     refused = [match for match in foreign if (match.start, match.end) not in spans and match.id not in allowed]
     _refuse(refused, pieces, text, tok, raises=permitted == "raise")
-    segments = Segments(masked, controls)
+    segments = MaskedChat(masked, controls)
     return _ids(tok, text, segments), segments
 
 
-def tokenize(tok: ChatTokenizer, text: str, segments: Segments | None) -> Encoding:
+def tokenize(tok: ChatTokenizer, text: str, segments: MaskedChat | None) -> Encoding:
     """Returns the tokens of `encode` with their spans.
 
     Args:
@@ -211,7 +211,7 @@ def _masked(
 # ── segments ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _ids(tok: ChatTokenizer, text: str, segments: Segments) -> list[int]:
+def _ids(tok: ChatTokenizer, text: str, segments: MaskedChat) -> list[int]:
     """Encodes the special tokens and the text between them."""
     ids: list[int] = []
     at = 0
@@ -256,7 +256,7 @@ class _TokenSlice(NamedTuple):
     char_shift: int
 
 
-def _in_segments(tok: ChatTokenizer, text: str, whole: Encoding, segments: Segments) -> Encoding:
+def _in_segments(tok: ChatTokenizer, text: str, whole: Encoding, segments: MaskedChat) -> Encoding:
     """Joins the special tokens of the masked encoding with encodings of the text between them."""
     masked = tok.tokenize(segments.masked, special="all", add_special_tokens=False)
     row_of = {(id, *span): row for row, (id, span) in enumerate(zip(masked.ids, masked.char_spans, strict=True))}

@@ -137,7 +137,7 @@ impl Miss {
 
 /// Source of the ids of a miss.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Source {
+enum IdSource {
     Cache,
     Merges, // of the fast path; also the lookup of entries
     Model,
@@ -568,7 +568,7 @@ impl EncodeCall<'_> {
 
     /// Looks up misses in the caches. Of the others, entries get their id, and those that the fast path supports become
     /// jobs. Returns the source of each.
-    fn look_up_caches(&mut self, group: Range<usize>) -> [Source; GROUP] {
+    fn look_up_caches(&mut self, group: Range<usize>) -> [IdSource; GROUP] {
         let uses_caches = self.uses_caches();
         let EncodeWorker { bytes, found, tokens, jobs, caches, misses, .. } = &mut *self.worker;
         let misses = &misses[group.clone()];
@@ -578,13 +578,13 @@ impl EncodeCall<'_> {
             }
         }
         jobs.clear();
-        let mut sources = [Source::Merges; GROUP];
+        let mut sources = [IdSource::Merges; GROUP];
         for (i, (miss, found)) in misses.iter().zip(&mut found[group.clone()]).enumerate() {
             let start = tokens.len() as u32;
             let known = if uses_caches { caches.append(i, miss.len as usize, tokens) } else { 0 };
             if known > 0 {
                 *found = TokenRange { start, len: known as u32 };
-                sources[i] = Source::Cache;
+                sources[i] = IdSource::Cache;
             } else if self.encoder.fast().is_some() {
                 let text = miss.text(bytes);
                 let is_text = miss.is_text || std::str::from_utf8(text).is_ok();
@@ -596,20 +596,20 @@ impl EncodeCall<'_> {
                     jobs.push(Job { start: miss.start, len: miss.len, slot: (group.start + i) as u32, is_text });
                 }
             } else {
-                sources[i] = Source::Model;
+                sources[i] = IdSource::Model;
             }
         }
         sources
     }
 
     /// Runs the jobs; those that the fast path does not support are left to the model.
-    fn merge(&mut self, group: Range<usize>, sources: &mut [Source; GROUP]) -> Result<()> {
+    fn merge(&mut self, group: Range<usize>, sources: &mut [IdSource; GROUP]) -> Result<()> {
         let EncodeWorker { bytes, found, tokens, jobs, bench, .. } = &mut *self.worker;
         if let (Some(fast), false) = (self.encoder.fast(), jobs.is_empty()) {
             fast.merge(self.vocab, bytes, jobs, self.keep_going, bench, tokens, found)?;
             for (source, found) in sources.iter_mut().zip(&found[group]) {
-                if *source == Source::Merges && found.len == 0 {
-                    *source = Source::Model;
+                if *source == IdSource::Merges && found.len == 0 {
+                    *source = IdSource::Model;
                 }
             }
         }
@@ -618,7 +618,7 @@ impl EncodeCall<'_> {
 
     /// Encodes the misses that are left to the model, adds up the scores of words if it has any, and inserts the new
     /// results into the caches.
-    fn run_model(&mut self, group: Range<usize>, sources: &[Source; GROUP]) -> Result<()> {
+    fn run_model(&mut self, group: Range<usize>, sources: &[IdSource; GROUP]) -> Result<()> {
         let uses_caches = self.uses_caches();
         let added_up = self.model.as_sum_of_words();
         let EncodeWorker { bytes, found, tokens, sum, scratch, caches, misses, merged, .. } = &mut *self.worker;
@@ -629,7 +629,7 @@ impl EncodeCall<'_> {
                 if miss.is_first {
                     *sum = 0.0;
                 }
-                if source == Source::Cache {
+                if source == IdSource::Cache {
                     if let Some(after) = unigram.sum_after(*sum, found.of(tokens), text.len()) {
                         *sum = after;
                         continue;
@@ -642,13 +642,13 @@ impl EncodeCall<'_> {
                 if !lasts {
                     continue;
                 }
-            } else if source == Source::Model {
+            } else if source == IdSource::Model {
                 *merged += text.len();
                 let mut out = Out { special: self.special, ..Out::ids(tokens) };
                 self.model.encode(self.vocab, text, self.keep_going, scratch, &mut out)?;
                 *found = TokenRange { start: start as u32, len: (tokens.len() - start) as u32 };
             }
-            if uses_caches && source != Source::Cache {
+            if uses_caches && source != IdSource::Cache {
                 caches.put(i, text.len(), found.of(tokens));
             }
         }

@@ -47,7 +47,7 @@ pub enum InvalidUtf8 {
 /// State of decoding ids that arrive one by one.
 #[derive(Debug, Clone)]
 pub struct Stream {
-    plan: State,
+    plan: PlanState,
     skip_special: bool,
     invalid: InvalidUtf8,
     utf8: Utf8,
@@ -65,7 +65,7 @@ enum Status {
 }
 
 #[derive(Debug, Clone)]
-enum State {
+enum PlanState {
     /// Concatenation of contents; true after one that ends a word: a space is written before the next.
     Contents(bool),
     Sentence(SentenceState),
@@ -75,9 +75,9 @@ enum State {
 impl Stream {
     pub(super) fn new(plan: &Plan, skip_special: bool, invalid: InvalidUtf8) -> Self {
         let plan = match plan {
-            Plan::Contents { .. } => State::Contents(false),
-            Plan::Sentence(sentence) => State::Sentence(SentenceState::new(sentence)),
-            Plan::Steps(chain) => State::Chain(ChainState::new(chain)),
+            Plan::Contents { .. } => PlanState::Contents(false),
+            Plan::Sentence(sentence) => PlanState::Sentence(SentenceState::new(sentence)),
+            Plan::Steps(chain) => PlanState::Chain(ChainState::new(chain)),
         };
         Self {
             plan,
@@ -134,7 +134,7 @@ impl Stream {
                 let done = self.decode_rest(plan);
                 self.check(done)?;
             }
-            (self.bytes, self.plan) = (Vec::new(), State::Contents(false));
+            (self.bytes, self.plan) = (Vec::new(), PlanState::Contents(false));
         }
         Ok(&self.text[start..])
     }
@@ -157,14 +157,14 @@ impl Stream {
         let skip = self.skip_special;
         let kept = ids.iter().map(|&id| (id, vocab.kind(id))).filter(|&(_, kind)| !(skip && kind == Kind::Special));
         match (&mut self.plan, plan) {
-            (State::Contents(space), Plan::Contents { reads_added }) => {
+            (PlanState::Contents(space), Plan::Contents { reads_added }) => {
                 let alphabet = reads_added.as_ref().filter(|_| lossy);
                 kept.for_each(|(id, kind)| put(vocab, id, kind, alphabet, space, &mut self.bytes));
             }
-            (State::Sentence(state), Plan::Sentence(sentence)) => {
+            (PlanState::Sentence(state), Plan::Sentence(sentence)) => {
                 kept.for_each(|(id, kind)| state.put(sentence, id, kind, vocab.content(id), lossy, &mut self.bytes));
             }
-            (State::Chain(state), Plan::Steps(chain)) => state.push(chain, vocab, kept, lossy, &mut self.bytes)?,
+            (PlanState::Chain(state), Plan::Steps(chain)) => state.push(chain, vocab, kept, lossy, &mut self.bytes)?,
             _ => return Err(ErrorKind::Internal("a stream of another decoder".into()).into()),
         }
         self.emit(false)
@@ -174,8 +174,8 @@ impl Stream {
         let lossy = self.lossy();
         self.bytes.clear();
         match (&mut self.plan, plan) {
-            (State::Sentence(state), _) => state.end_run(lossy, &mut self.bytes),
-            (State::Chain(state), Plan::Steps(chain)) => state.finish(chain, lossy, &mut self.bytes)?,
+            (PlanState::Sentence(state), _) => state.end_run(lossy, &mut self.bytes),
+            (PlanState::Chain(state), Plan::Steps(chain)) => state.finish(chain, lossy, &mut self.bytes)?,
             _ => {}
         }
         self.emit(true)

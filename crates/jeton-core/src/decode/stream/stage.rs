@@ -30,13 +30,13 @@ use super::words::Word;
 /// State of a [`DecodeStep`].
 #[derive(Debug, Clone)]
 pub(super) struct Stage {
-    state: State,
+    state: StepState,
     is_first: bool, // the current string is the first of the list
     is_open: bool,  // the current string has begun
 }
 
 #[derive(Debug, Clone)]
-enum State {
+enum StepState {
     /// `Fuse`, `Join`
     None,
     Bytes(Utf8),
@@ -68,19 +68,21 @@ impl Stage {
     /// `next`: the step that follows.
     pub fn new(step: &DecodeStep, next: Option<&DecodeStep>) -> Self {
         let state = match step {
-            DecodeStep::Fuse | DecodeStep::Join(_) => State::None,
-            DecodeStep::Bytes => State::Bytes(Utf8::default()),
-            DecodeStep::ByteLevel(_) => State::ByteLevel { spelled: Spelled::default(), utf8: Utf8::default() },
+            DecodeStep::Fuse | DecodeStep::Join(_) => StepState::None,
+            DecodeStep::Bytes => StepState::Bytes(Utf8::default()),
+            DecodeStep::ByteLevel(_) => StepState::ByteLevel { spelled: Spelled::default(), utf8: Utf8::default() },
             DecodeStep::ByteFallback => {
                 let joined = matches!(next, None | Some(DecodeStep::Fuse | DecodeStep::Bytes));
-                State::ByteFallback(ByteRun::new(joined))
+                StepState::ByteFallback(ByteRun::new(joined))
             }
-            DecodeStep::Suffix(_) => State::Suffix { matched: 0, held: None, is_closed: false },
-            DecodeStep::Ctc { .. } => State::Ctc { before: None, piece: Vec::new() },
-            DecodeStep::Metaspace { .. } | DecodeStep::Replace { .. } => State::Replace { matched: 0, is_empty: true },
-            DecodeStep::DropLastSpace => State::LastSpace(false),
-            DecodeStep::Strip { .. } => State::Strip(Stripped::default()),
-            DecodeStep::WordPiece { cleanup, .. } => State::WordPiece(Box::new(Word::new(*cleanup))),
+            DecodeStep::Suffix(_) => StepState::Suffix { matched: 0, held: None, is_closed: false },
+            DecodeStep::Ctc { .. } => StepState::Ctc { before: None, piece: Vec::new() },
+            DecodeStep::Metaspace { .. } | DecodeStep::Replace { .. } => {
+                StepState::Replace { matched: 0, is_empty: true }
+            }
+            DecodeStep::DropLastSpace => StepState::LastSpace(false),
+            DecodeStep::Strip { .. } => StepState::Strip(Stripped::default()),
+            DecodeStep::WordPiece { cleanup, .. } => StepState::WordPiece(Box::new(Word::new(*cleanup))),
         };
         Self { state, is_first: true, is_open: false }
     }
@@ -117,14 +119,14 @@ impl Stage {
     /// Begins a string.
     fn begin(&mut self, step: &DecodeStep, into: &mut StringList, most: usize) {
         match (&mut self.state, step) {
-            (State::Suffix { held, is_closed, .. }, DecodeStep::Suffix(suffix)) => {
+            (StepState::Suffix { held, is_closed, .. }, DecodeStep::Suffix(suffix)) => {
                 if std::mem::take(is_closed) {
                     suffix.replace(&held.take().unwrap_or_default(), " ", into.open(), most);
                     into.close();
                 }
                 *held = suffix.needle.is_empty().then(Vec::new);
             }
-            (State::WordPiece(word), _) if !self.is_first => word.begin(),
+            (StepState::WordPiece(word), _) if !self.is_first => word.begin(),
             (_, DecodeStep::Join(separator)) if !self.is_first => into.open().extend_from_slice(separator.as_bytes()),
             _ => {}
         }
@@ -133,27 +135,27 @@ impl Stage {
     /// Reads a part of a string.
     fn part(&mut self, step: &DecodeStep, part: &[u8], into: &mut StringList, lossy: bool, most: usize) {
         match (&mut self.state, step) {
-            (State::Bytes(utf8), _) => write_utf8(utf8, part, into, lossy),
-            (State::ByteLevel { spelled, utf8 }, DecodeStep::ByteLevel(alphabet)) => {
+            (StepState::Bytes(utf8), _) => write_utf8(utf8, part, into, lossy),
+            (StepState::ByteLevel { spelled, utf8 }, DecodeStep::ByteLevel(alphabet)) => {
                 if let Some(text) = spelled.push(part, alphabet) {
                     write_utf8(utf8, &text, into, lossy);
                 }
             }
-            (State::ByteFallback(run), _) => run.part(part, into, lossy),
-            (State::Suffix { held: Some(held), .. }, _) => held.extend_from_slice(part),
-            (State::Suffix { matched, held, .. }, DecodeStep::Suffix(suffix)) => {
+            (StepState::ByteFallback(run), _) => run.part(part, into, lossy),
+            (StepState::Suffix { held: Some(held), .. }, _) => held.extend_from_slice(part),
+            (StepState::Suffix { matched, held, .. }, DecodeStep::Suffix(suffix)) => {
                 if let Some(read) = suffix.needle.find(matched, part, into.open()) {
                     *held = Some([suffix.needle.text(), &part[read..]].concat());
                 }
             }
-            (State::Ctc { piece, .. }, _) => piece.extend_from_slice(part),
-            (State::Replace { matched, is_empty }, _) => {
+            (StepState::Ctc { piece, .. }, _) => piece.extend_from_slice(part),
+            (StepState::Replace { matched, is_empty }, _) => {
                 if let Some((pattern, with)) = replacement(step, self.is_first) {
                     *is_empty &= part.is_empty();
                     pattern.part(matched, part, with, into.open(), most);
                 }
             }
-            (State::LastSpace(held), _) => {
+            (StepState::LastSpace(held), _) => {
                 if let Some((last, rest)) = part.split_last() {
                     into.open().extend(held.then_some(b' '));
                     into.open().extend_from_slice(rest);
@@ -161,10 +163,10 @@ impl Stage {
                     into.open().extend((!*held).then_some(*last));
                 }
             }
-            (State::Strip(state), DecodeStep::Strip { content, start, stop }) => {
+            (StepState::Strip(state), DecodeStep::Strip { content, start, stop }) => {
                 state.part(part, content.as_bytes(), *start, *stop, into.open());
             }
-            (State::WordPiece(word), DecodeStep::WordPiece { prefix, .. }) => {
+            (StepState::WordPiece(word), DecodeStep::WordPiece { prefix, .. }) => {
                 word.part(part, prefix.as_bytes(), into.open());
             }
             _ => into.open().extend_from_slice(part),
@@ -175,18 +177,18 @@ impl Stage {
     fn close(&mut self, step: &DecodeStep, into: &mut StringList, lossy: bool, most: usize) {
         match (&mut self.state, step) {
             (_, DecodeStep::Fuse | DecodeStep::Bytes) => return,
-            (State::ByteLevel { spelled, utf8 }, DecodeStep::ByteLevel(alphabet)) => {
+            (StepState::ByteLevel { spelled, utf8 }, DecodeStep::ByteLevel(alphabet)) => {
                 return write_utf8(utf8, &spelled.close(alphabet), into, lossy);
             }
-            (State::ByteFallback(run), _) => return run.close(into, lossy),
-            (State::Suffix { matched, held, is_closed }, DecodeStep::Suffix(suffix)) => {
+            (StepState::ByteFallback(run), _) => return run.close(into, lossy),
+            (StepState::Suffix { matched, held, is_closed }, DecodeStep::Suffix(suffix)) => {
                 *is_closed = held.is_some();
                 if *is_closed {
                     return;
                 }
                 suffix.needle.flush(matched, into.open());
             }
-            (State::Ctc { before, piece }, DecodeStep::Ctc { pad, delimiter, cleanup }) => {
+            (StepState::Ctc { before, piece }, DecodeStep::Ctc { pad, delimiter, cleanup }) => {
                 let piece = std::mem::take(piece);
                 if before.as_ref() != Some(&piece) {
                     ctc_piece(&piece, into, pad, delimiter, *cleanup, most);
@@ -194,15 +196,17 @@ impl Stage {
                 *before = Some(piece);
                 return;
             }
-            (State::Replace { matched, is_empty }, _) => {
+            (StepState::Replace { matched, is_empty }, _) => {
                 if let Some((pattern, with)) = replacement(step, self.is_first) {
                     let is_empty = std::mem::replace(is_empty, true);
                     pattern.close(matched, if is_empty { "" } else { with }, into.open());
                 }
             }
-            (State::LastSpace(held), _) => *held = false,
-            (State::Strip(state), DecodeStep::Strip { content, .. }) => state.close(content.as_bytes(), into.open()),
-            (State::WordPiece(word), DecodeStep::WordPiece { prefix, .. }) => {
+            (StepState::LastSpace(held), _) => *held = false,
+            (StepState::Strip(state), DecodeStep::Strip { content, .. }) => {
+                state.close(content.as_bytes(), into.open())
+            }
+            (StepState::WordPiece(word), DecodeStep::WordPiece { prefix, .. }) => {
                 word.close(prefix.as_bytes(), into.open())
             }
             _ => {}
@@ -213,12 +217,12 @@ impl Stage {
     /// Ends the list, after its last fragment.
     pub fn finish(&mut self, step: &DecodeStep, into: &mut StringList, lossy: bool, most: usize) {
         match (&mut self.state, step) {
-            (State::Bytes(utf8) | State::ByteLevel { utf8, .. }, _) => {
+            (StepState::Bytes(utf8) | StepState::ByteLevel { utf8, .. }, _) => {
                 let _ = utf8.finish(Invalid::Replace, |text| into.open().extend_from_slice(text.as_bytes()));
                 into.close();
             }
-            (State::ByteFallback(run), _) => run.end_run(into, lossy),
-            (State::Suffix { held: Some(held), is_closed: true, .. }, DecodeStep::Suffix(suffix)) => {
+            (StepState::ByteFallback(run), _) => run.end_run(into, lossy),
+            (StepState::Suffix { held: Some(held), is_closed: true, .. }, DecodeStep::Suffix(suffix)) => {
                 suffix.replace(held, "", into.open(), most);
                 into.close();
             }
