@@ -437,7 +437,9 @@ class TestPointing:
 
 
 TAP = """([selector, at, finger]) => {
-    const box = document.querySelectorAll(selector)[at].getBoundingClientRect();
+    const token = document.querySelectorAll(selector)[at];
+    token.scrollIntoView({ block: "nearest" });
+    const box = token.getBoundingClientRect();
     return [box.x + box.width / 2, box.y + box.height / 2];
 }"""
 PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
