@@ -239,10 +239,8 @@ class Encoding(Sequence[Token]):
         offsets = np.array(self.hf_offsets, np.int64).reshape(-1, 2)
         found = []
         for of, first_tokens in enumerate(self.first_tokens):
-            places = self._places(of)
-            places = places[
-                len(places) - first_tokens[-1] :
-            ]  # Hugging Face takes the last, where a template repeats a text
+            repeated = self._places(of)
+            places = repeated[len(repeated) - first_tokens[-1] :]  # the last occurrence in the template, as in HF
             starts, ends = offsets[places].T
             found.append((places, starts, ends, np.maximum.accumulate(ends), bool((starts[1:] >= starts[:-1]).all())))
         return found

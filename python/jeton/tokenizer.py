@@ -307,14 +307,13 @@ class Tokenizer:
         from .batch_encoding import BatchEncoder
         from .truncation import Truncation
 
-        pad = self.roles.get("pad")
         encoder = BatchEncoder(
             self._core,
             self._definition.template,
             self._permission(special),
             num_threads(threads),
             self._uses_template(add_special_tokens),
-            self.token_to_id(pad) if pad is not None and pad in self else None,
+            self.pad_id,
         )
         return encoder.encode(first, second, Truncation(max_length, truncation, stride, side, overflow))
 
@@ -1055,8 +1054,8 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
     def _refuse_change(self, name: str) -> None:
         if not name.startswith("_"):
             raise AttributeError(
-                f"a Tokenizer is immutable: {name} cannot be set or deleted; add_tokens(…) and with_options(…) return "
-                "a changed tokenizer, and options of encoding are arguments of the call",
+                f"a Tokenizer is immutable: {name} cannot be set or deleted; methods such as add_tokens(…) and "
+                "with_roles(…) return a changed tokenizer, and options of encoding are arguments of the call",
                 name=name,
                 obj=self,
             )

@@ -52,7 +52,7 @@ _GZIP = 31  # zlib's wbits for data with gzip's header
 def default() -> Tokenizer:
     """Returns the tokenizer that ships with Jeton; it needs neither a file nor the network.
 
-    Byte-level BPE with 65,536 ids, trained on about 100 languages and 12 programming languages. The last 64 ids are
+    Byte-level BPE with 65,536 ids, trained on about 100 languages and 14 of code and markup. The last 64 ids are
     special tokens: ``<|endoftext|>``, ``<|pad|>``, those of ChatML (``<|im_start|>``, ``<|im_end|>``) and of
     fill-in-the-middle (``<|fim_prefix|>``, ``<|fim_middle|>``, ``<|fim_suffix|>``), and ``<|reserved_0|>`` to
     ``<|reserved_56|>``. It is not the tokenizer of any model: to count the tokens of a model, load that model's own.

@@ -40,11 +40,6 @@ _MODELS: dict[str, tuple[str, ...]] = {
         "code-search-ada-code-001",
     ),
     "gpt2": ("gpt-2",),
-    "llama3": ("llama-3",),
-    "llama3.1": ("llama-3.1",),
-    "llama4": ("llama-4",),
-    "qwen": ("qwen-7b",),
-    "kimi_k2": ("kimi-k2",),
 }
 # Prefix of a model's name -> name of the registry; the longest prefix counts.
 _PREFIXES = {
@@ -157,7 +152,7 @@ def names() -> list[NamedTokenizer]:
 
 
 def resolve(name: str) -> str | None:
-    """Returns the name that a name, an alias or a model stands for; None if there is none.
+    """Resolves an alias or a model to the name of its tokenizer; None if it is unknown. Names stay as they are.
 
     Examples:
         >>> resolve("o200k"), resolve("gpt-4o-2024-05-13"), resolve("bert-base-uncased"), resolve("gpt")
@@ -176,7 +171,7 @@ def nearest(name: str) -> list[str]:
 
     Examples:
         >>> nearest("gpt-4oo"), nearest("llama")
-        (['gpt-4o', 'gpt-4'], ['llama3', 'llama3.1', 'llama4', 'llama-3', 'llama-3.1'])
+        (['gpt-4o', 'gpt-4'], ['llama3', 'llama3.1', 'llama4'])
     """
     known: Iterable[str] = dict.fromkeys([DEFAULT, *REGISTRY, *_ALIASES])
     wanted = name.lower()
