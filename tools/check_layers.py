@@ -23,9 +23,11 @@ UTIL = {
         "cancel",
         "hash",
         "huge_pages",
+        "property_table",
         "short_key",
         "simd",
         "spill",
+        "text_unit",
         "utf8",
     )
 }
@@ -44,6 +46,8 @@ MAY_USE = {
     "util::short_key": set(),
     "util::simd": {"util::atomic_cell"},
     "util::spill": {"util::alloc", "error", "util::huge_pages"},
+    "util::property_table": set(),
+    "util::text_unit": {"util::atomic_cell", "util::property_table"},
     "util::utf8": {"util::simd", "util::buffer_pool"},
     "vocab": SHARED,
     "vocab::alphabet": SHARED | {"vocab"},

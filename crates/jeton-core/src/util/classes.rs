@@ -10,6 +10,7 @@
 use std::sync::OnceLock;
 
 use crate::util::atomic_cell::made_once;
+use crate::util::property_table::{PropertyTable, BLOCK};
 use crate::util::utf8::decode;
 
 /// `\p{Lu}` and `\p{Lt}`.
@@ -56,16 +57,8 @@ const fn ascii() -> [u8; 256] {
     table
 }
 
-/// Code points in a block: those that differ only in the last byte of their UTF-8.
-const BLOCK: usize = 64;
-
-/// Two-stage table.
-pub(crate) struct Classes {
-    /// Index into `bits` of the block of each run of [`BLOCK`] code points.
-    blocks: Vec<u16>,
-    /// Distinct blocks, concatenated.
-    bits: Vec<u8>,
-}
+/// Table of the class of each code point.
+pub(crate) struct Classes(PropertyTable);
 
 impl Classes {
     /// Returns the table, built on the first call.
@@ -75,32 +68,18 @@ impl Classes {
     }
 
     fn build() -> Self {
-        let mut flat = vec![OTHER; 0x11_0000];
-        for (property, bit) in [
-            (r"[\p{Lu}\p{Lt}]", UPPER),
-            (r"\p{Ll}", LOWER),
-            (r"[\p{Lm}\p{Lo}]", CASELESS),
-            (r"\p{M}", MARK),
-            (r"\p{N}", NUMBER),
-            (r"\s", SPACE),
-            (r"[\r\n]", NEWLINE),
-        ] {
-            for (first, last) in ranges(property) {
-                flat[first as usize..=last as usize].fill(bit);
-            }
-        }
-        let mut number_of = std::collections::HashMap::new(); // block -> its number
-        let mut bits = Vec::new();
-        let blocks = flat
-            .chunks(BLOCK)
-            .map(|block| {
-                *number_of.entry(block).or_insert_with(|| {
-                    bits.extend_from_slice(block);
-                    (bits.len() - BLOCK) as u16
-                })
-            })
-            .collect();
-        Self { blocks, bits }
+        Self(PropertyTable::new(
+            OTHER,
+            &[
+                (r"[\p{Lu}\p{Lt}]", UPPER),
+                (r"\p{Ll}", LOWER),
+                (r"[\p{Lm}\p{Lo}]", CASELESS),
+                (r"\p{M}", MARK),
+                (r"\p{N}", NUMBER),
+                (r"\s", SPACE),
+                (r"[\r\n]", NEWLINE),
+            ],
+        ))
     }
 
     /// Returns class and byte length of the character that starts at `at`; `(0, 0)` at the end of the text.
@@ -138,7 +117,7 @@ impl Classes {
     /// Returns the class by index of the block and last bits of a code point or of its last byte.
     #[inline(always)]
     fn of(&self, block: usize, last: usize) -> u8 {
-        self.bits[usize::from(self.blocks[block]) + last % BLOCK]
+        self.0.at(block, last)
     }
 
     /// Returns the end of the maximal run of characters in the classes `mask` that starts at `at` (`at` if it is empty).
@@ -187,16 +166,6 @@ fn ascii_letters(text: &[u8], mut at: usize, both: bool) -> usize {
     at
 }
 
-/// Returns the ranges of a class of `regex-syntax`; none for an invalid one. The constants above are valid.
-fn ranges(class: &str) -> Vec<(u32, u32)> {
-    match regex_syntax::parse(class).map(regex_syntax::hir::Hir::into_kind) {
-        Ok(regex_syntax::hir::HirKind::Class(regex_syntax::hir::Class::Unicode(set))) => {
-            set.iter().map(|range| (u32::from(range.start()), u32::from(range.end()))).collect()
-        }
-        _ => Vec::new(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
@@ -234,7 +203,7 @@ mod tests {
     #[test]
     fn small_enough() {
         let classes = Classes::get();
-        let bytes = classes.blocks.len() * 2 + classes.bits.len();
+        let bytes = classes.0.num_bytes();
         assert!(bytes < 60 << 10, "{bytes}");
     }
 }

@@ -1,0 +1,145 @@
+//! Boundaries of characters, grapheme clusters, words and sentences (Unicode Standard Annex #29, default rules).
+//!
+//! [`TextUnit::boundaries`] returns them in order. [`TextUnit::boundaries_back`] returns those up to an offset, last first.
+//! Both return the boundaries of the whole text: a boundary depends on the characters after it, so a text that was cut
+//! before may have others.
+//!
+//! Invariant: a text from one of its boundaries on has the boundaries of the whole text after that one. A caller that
+//! divides a text from left to right therefore passes the rest of the text for each division.
+//!
+//! The units are not nested: `a.א` is one word and two sentences, and a grapheme cluster can contain a word boundary
+//! (U+0600 before a space).
+//!
+//! Cost: linear in the text for [`TextUnit::boundaries`]. [`TextUnit::boundaries_back`] reads from the last *restart
+//! point* some hundred bytes before its position (`restart`); in natural text that is within a few words or sentences. A
+//! text without one, such as megabytes of flags, is read from its start, so the first boundary takes time linear in the
+//! offset, and all of them do, too.
+//!
+//! Source: grapheme clusters and words are those of the crate unicode-segmentation (Unicode 17). It computes sentences in
+//! time quadratic in the text (rule SB8), and none from the end; `sentences` does so in linear time, with the properties of
+//! `regex-syntax` (Unicode 16). Tests compare the two.
+
+mod restart;
+mod sentences;
+#[cfg(test)]
+mod tests;
+mod unit;
+
+use unicode_segmentation::{Graphemes, UWordBounds, UnicodeSegmentation};
+
+use sentences::Sentences;
+pub use unit::TextUnit;
+
+/// Bytes that [`BoundariesBack`] reads at once, at least. It returns about 500 characters, 90 words or 4 sentences.
+const BLOCK_BYTES: usize = 512;
+
+impl TextUnit {
+    /// Returns the ends of all units: byte offsets, ascending, the last of which is the length of the text. An empty text
+    /// has none.
+    ///
+    /// ```
+    /// use jeton_core::util::text_unit::TextUnit;
+    ///
+    /// let ends = |unit: TextUnit| unit.boundaries("Hi you! 👩‍🔬").collect::<Vec<_>>();
+    /// assert_eq!(ends(TextUnit::Sentence), [8, 19]);
+    /// assert_eq!(ends(TextUnit::Word), [2, 3, 6, 7, 8, 19]);
+    /// assert_eq!(ends(TextUnit::Grapheme), [1, 2, 3, 4, 5, 6, 7, 8, 19]);
+    /// assert_eq!(ends(TextUnit::Character), [1, 2, 3, 4, 5, 6, 7, 8, 12, 15, 19]);
+    /// ```
+    pub fn boundaries(self, text: &str) -> Boundaries<'_> {
+        Boundaries::new(self, text, 0)
+    }
+
+    /// Returns the ends of the units that end at `at_most` or before, descending: the boundaries of the whole text without
+    /// those after `at_most`.
+    ///
+    /// ```
+    /// use jeton_core::util::text_unit::TextUnit;
+    ///
+    /// let back = |at_most| TextUnit::Word.boundaries_back("don't stop", at_most).collect::<Vec<_>>();
+    /// assert_eq!(back(10), [10, 6, 5]);
+    /// assert_eq!(back(6), [6, 5]);
+    /// assert_eq!(back(4), []);
+    /// ```
+    pub fn boundaries_back(self, text: &str, at_most: usize) -> BoundariesBack<'_> {
+        BoundariesBack { unit: self, text, end: at_most.min(text.len()), block: Vec::new() }
+    }
+}
+
+/// Ends of the units of a text, ascending: see [`TextUnit::boundaries`].
+pub struct Boundaries<'a> {
+    units: Units<'a>,
+    at: usize,
+}
+
+enum Units<'a> {
+    Characters(std::str::Chars<'a>),
+    Graphemes(Graphemes<'a>),
+    Words(UWordBounds<'a>),
+    Sentences(Sentences<'a>),
+}
+
+impl<'a> Boundaries<'a> {
+    /// Creates the boundaries after `start`, which is one itself or the start of the text.
+    fn new(unit: TextUnit, text: &'a str, start: usize) -> Self {
+        let rest = &text[start..];
+        let units = match unit {
+            TextUnit::Character => Units::Characters(rest.chars()),
+            TextUnit::Grapheme => Units::Graphemes(rest.graphemes(true)),
+            TextUnit::Word => Units::Words(rest.split_word_bounds()),
+            TextUnit::Sentence => Units::Sentences(Sentences::new(rest)),
+        };
+        Self { units, at: start }
+    }
+}
+
+impl Iterator for Boundaries<'_> {
+    type Item = usize;
+
+    #[inline]
+    fn next(&mut self) -> Option<usize> {
+        self.at += match &mut self.units {
+            Units::Characters(characters) => characters.next()?.len_utf8(),
+            Units::Graphemes(graphemes) => graphemes.next()?.len(),
+            Units::Words(words) => words.next()?.len(),
+            Units::Sentences(sentences) => sentences.next()?.len(),
+        };
+        Some(self.at)
+    }
+}
+
+/// Ends of units up to an offset, descending: see [`TextUnit::boundaries_back`].
+pub struct BoundariesBack<'a> {
+    unit: TextUnit,
+    text: &'a str,
+    /// Boundaries up to here have not been read.
+    end: usize,
+    /// Boundaries that have been read, ascending.
+    block: Vec<usize>,
+}
+
+impl Iterator for BoundariesBack<'_> {
+    type Item = usize;
+
+    fn next(&mut self) -> Option<usize> {
+        while self.block.is_empty() && self.end > 0 {
+            let start = restart::before(self.unit, self.text, self.end.saturating_sub(BLOCK_BYTES));
+            match self.unit {
+                TextUnit::Sentence => {
+                    let mut at = start;
+                    self.block.extend(Sentences::with_limit(&self.text[start..], self.end - start).map(|sentence| {
+                        at += sentence.len();
+                        at
+                    }));
+                }
+                unit => {
+                    // a unit may be much longer than a block, so the text after the block is not read
+                    let known = &self.text[..restart::known_until(unit, self.text, self.end)];
+                    self.block.extend(Boundaries::new(unit, known, start).take_while(|&at| at <= self.end));
+                }
+            }
+            self.end = start;
+        }
+        self.block.pop()
+    }
+}
