@@ -132,6 +132,38 @@ class TestTokenizers:
         ]
         page.get_by_text("BPE · 400 ids · 5 special").wait_for()
 
+    def test_others_are_downloaded_by_a_button_with_their_size(self, open_page: Open, problems: Problems) -> None:
+        page = open_page(tokenizer="bytes", text="the old")
+        requests: list[str] = []
+        page.on("request", lambda request: requests.append(request.url))
+        more = page.get_by_role("button", name="Download others")
+        assert (more.get_attribute("aria-expanded"), page.locator("#downloads").is_visible()) == ("false", False)
+        more.click()
+        button = page.get_by_role("button", name="cl100k_base · 1.7 MB")
+        button.wait_for()
+        assert page.locator("#downloads button").count() == 4
+        page.get_by_text(
+            "from its publisher (openaipublic.blob.core.windows.net and raw.githubusercontent.com)"
+        ).wait_for()
+        assert axe_violations(page) == []
+        button.click()  # JETON_OFFLINE is set
+        page.get_by_text(re.compile("cl100k_base cannot be downloaded.*JETON_OFFLINE")).wait_for()
+        assert button.is_enabled()
+        problems.forgive("400")
+        entry = next(
+            entry
+            for entry in page.evaluate("fetch('api/tokenizers').then((all) => all.json())")
+            if entry["key"] == "small"
+        )
+        page.route("**/api/download", lambda route: route.fulfill(json={"entry": entry, "downloads": []}))
+        button.click()
+        page.get_by_text("cl100k_base is on this machine").wait_for()
+        page.wait_for_url(re.compile("tokenizer=small"))
+        page.get_by_text("All of them are on this machine.").wait_for()
+        more.click()
+        assert not page.locator("#downloads").is_visible()
+        assert all("127.0.0.1" in url for url in requests)
+
     def test_another_one_draws_other_tokens(self, open_page: Open) -> None:
         page = open_page(tokenizer="bytes", text="the old")
         page.locator("dd", has_text=re.compile("^7$")).first.wait_for()

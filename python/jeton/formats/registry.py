@@ -28,6 +28,7 @@ class KnownRankFile(NamedTuple):
         pattern: name or regex.
         special_tokens: spelling -> id.
         normalizer: the publisher's normalizer.
+        num_bytes: size of the file; None if not recorded here.
     """
 
     name: str
@@ -36,6 +37,7 @@ class KnownRankFile(NamedTuple):
     pattern: str
     special_tokens: Mapping[str, int]
     normalizer: tuple[Component, ...] = ()
+    num_bytes: int | None = None
 
 
 _OPENAI = "https://openaipublic.blob.core.windows.net/encodings/"
@@ -182,7 +184,12 @@ _KNOWN = (
     ),
 )
 
-REGISTRY: dict[str, KnownRankFile] = {known.name: known for known in _KNOWN}
+# sha256 -> bytes, of files in the test data
+_SIZES = {_R50K[1]: 835_554, _CL100K[1]: 1_681_126, _O200K[1]: 3_613_922, _LLAMA3[1]: 2_183_982}
+
+REGISTRY: dict[str, KnownRankFile] = {
+    known.name: known._replace(num_bytes=_SIZES.get(known.sha256)) for known in _KNOWN
+}
 
 
 def by_content(sha256: str) -> KnownRankFile | None:

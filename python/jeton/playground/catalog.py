@@ -2,7 +2,7 @@
 uploaded on the page, and three built-in ones.
 
 Discovery reads only the beginning of each file. A tokenizer is loaded on first use, and an error is stored in its
-entry. Only names that the user passes are downloaded.
+entry. Only names that the user passes, or whose button the user presses, are downloaded.
 
 Left out: operations on tokenizers (`api`).
 """
@@ -20,10 +20,12 @@ from importlib import resources
 from itertools import count
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from ..errors import ConfigError, FormatError, JetonError
 from ..formats import default, discovery, load
 from ..formats.bpe_pair import NAMES as PAIRS
+from ..formats.registry import REGISTRY
 from ..formats.remote import on_this_machine
 from ..tokenizer import Tokenizer
 from ..training import train
@@ -148,6 +150,41 @@ class Catalog:
         with self._lock:
             entries = list(self._entries.values())
         return [entry.describe() for entry in entries]
+
+    def downloads(self) -> list[dict[str, Any]]:
+        """Returns name, size and host of each well-known vocabulary that can be downloaded and is not here.
+
+        Names that share a file with an earlier one, or whose size is not known, are left out.
+
+        Examples:
+            >>> [entry["name"] for entry in Catalog(cached=False).downloads()]
+            ['r50k_base', 'cl100k_base', 'o200k_base', 'llama3']
+        """
+        first = {known.sha256: known for known in reversed(REGISTRY.values())}
+        with self._lock:
+            return [
+                {"name": known.name, "bytes": known.num_bytes, "host": urlsplit(known.url).hostname}
+                for known in REGISTRY.values()
+                if known.num_bytes and known is first[known.sha256] and known.name not in self._entries
+            ]
+
+    def download(self, name: str) -> dict[str, Any]:
+        """Downloads a vocabulary of `downloads`, adds it, and returns its facts; one that is already here is kept.
+
+        Raises:
+            ConfigError: it is not one of them.
+            DownloadError: the file cannot be downloaded, or has another hash.
+        """
+        known = REGISTRY.get(name)
+        if known is None or not known.num_bytes:
+            raise ConfigError(f"{name!r:.100} is not one of the vocabularies to download", option="name")
+        with self._lock:
+            entry = self._entries.get(name)
+        if entry is None:
+            tok = load(name)
+            with self._lock:
+                entry = self._entries.setdefault(name, _Entry(name, name, partial(_itself, tok), tok=tok))
+        return entry.describe()
 
     def open(self, files: Sequence[tuple[str, bytes]]) -> dict[str, Any]:
         """Adds the tokenizers of several files that were uploaded together.

@@ -26,6 +26,7 @@ NAMES = (
     "vocabulary",
     "chat",
     "classics",
+    "download",
 )
 
 

@@ -240,6 +240,49 @@ function facts(entry) {
   return `${entry.kind} · ${number(entry.vocab_size)} ids${special}`;
 }
 
+/** Shows or hides the vocabularies that can be downloaded, each as a button with its size. */
+async function toggleDownloads() {
+  const isOpen = $("more").getAttribute("aria-expanded") === "true";
+  $("more").setAttribute("aria-expanded", String(!isOpen));
+  $("downloads").hidden = isOpen;
+  if (!isOpen) await listDownloads();
+}
+
+async function listDownloads() {
+  try {
+    const { downloads } = await ask("download", {});
+    const hosts = [...new Set(downloads.map(({ host }) => host))].join(" and ");
+    const words = downloads.length
+      ? `A button downloads a vocabulary from its publisher (${hosts}), once; its hash is verified. Nothing else leaves this machine.`
+      : "All of them are on this machine.";
+    $("downloads").replaceChildren(...downloads.map(downloadButton), h("p", {}, words));
+  } catch (error) {
+    notify(error.message, true);
+  }
+}
+
+function downloadButton({ name, bytes }) {
+  const size = `${(bytes / 1e6).toFixed(1)} MB`;
+  const button = h("button", { type: "button", on: { click: () => download(name, button) } }, `${name} · ${size}`);
+  return button;
+}
+
+/** Downloads a vocabulary and selects it. */
+async function download(name, button) {
+  button.disabled = true;
+  notify(`Downloading ${name} …`);
+  try {
+    const { entry } = await ask("download", { name });
+    await readTokenizers();
+    go({ tokenizer: entry.key });
+    notify(`${name} is on this machine: ${facts(entry)}.`);
+    await listDownloads();
+  } catch (error) {
+    button.disabled = false;
+    notify(`${name} cannot be downloaded. ${error.message}`, true);
+  }
+}
+
 /** Uploads files, which form one or more tokenizers. */
 async function openFiles(files) {
   const names = files.length === 1 ? files[0].name : `${files.length} files`;
@@ -293,6 +336,7 @@ async function start() {
   makeTabs();
   takeFiles();
   $("tokenizer").addEventListener("change", () => go({ tokenizer: $("tokenizer").value }));
+  $("more").addEventListener("click", toggleDownloads);
   $("share").addEventListener("click", share);
   $("skip").addEventListener("click", (event) => { event.preventDefault(); $("main").focus(); });
   addEventListener("keydown", closeCard);
