@@ -29,6 +29,7 @@ UTIL = {
         "spill",
         "text_unit",
         "utf8",
+        "words",
     )
 }
 SHARED = UTIL | {"error"}
@@ -49,6 +50,7 @@ MAY_USE = {
     "util::property_table": set(),
     "util::text_unit": {"util::atomic_cell", "util::property_table"},
     "util::utf8": {"util::simd", "util::buffer_pool"},
+    "util::words": {"error", "util::atomic_cell", "util::cancel", "util::property_table", "util::text_unit"},
     "vocab": SHARED,
     "vocab::alphabet": SHARED | {"vocab"},
     "vocab::byte_alphabet": SHARED,

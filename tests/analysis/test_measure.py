@@ -5,13 +5,17 @@ from __future__ import annotations
 import csv
 import json
 import logging
+import os
+import signal
+import threading
+import time
 from pathlib import Path
 
 import pytest
 
 import jeton
+from jeton import _core
 from jeton.analysis import measure_run
-from jeton.analysis.words import segments
 from tests.material import CORPUS, TRICKY, byte_tokenizer, tokenizer
 
 DOCS = [CORPUS, "the old tale", "", "今天的天气", *TRICKY]
@@ -22,11 +26,8 @@ def by_definition(tok: jeton.Tokenizer, docs: list[str]) -> jeton.Measure:
     found = jeton.Measure()
     for doc in docs:
         data, tokens = doc.encode(), tok.tokenize(doc)
-        words, runs, chars = [], [], 0
-        for block in segments(data):
-            words += block.words.tolist()
-            runs += block.runs.tolist()
-            chars += block.run_chars
+        segments = _core.Words([doc])
+        words, runs = segments.ranges(0)
         spans = [token.byte_span for token in tokens]
 
         def num_tokens(start: int, end: int, spans: list[tuple[int, int]] = spans) -> int:
@@ -45,7 +46,7 @@ def by_definition(tok: jeton.Tokenizer, docs: list[str]) -> jeton.Measure:
             words=len(words),
             word_tokens=sum(in_words),
             whole_words=in_words.count(1),
-            unspaced_chars=chars,
+            unspaced_chars=segments.num_run_chars,
             unspaced_tokens=sum(in_runs),
         )
     return found
@@ -166,6 +167,42 @@ def test_a_memory_limit_makes_smaller_batches() -> None:
     assert len(limited) > len(unlimited)
     with pytest.raises(jeton.ConfigError, match="twice"):
         jeton.measure(tok, docs, limits=limits, threads=1)
+
+
+def test_spans_and_ids_give_the_same_counts(kind: str) -> None:
+    """The fast path for tokens that are the bytes of the text, and the path for all tokenizers."""
+    tok = tokenizer(kind)._core
+    docs = [CORPUS, "", "the old tale", "今天的天气", *TRICKY]
+    words = _core.Words(docs)
+    batch = tokenizer(kind).encode_batch(docs)
+    found = words.count_ids(tok, batch.ids.view("u1"), batch.offsets[1:].tolist())
+    assert found in (None, words.count(tok, docs, None, 1))
+    assert words.count(tok, docs, None, 1) == words.count(tok, docs, None, 3)
+    short = words.count_ids(tok, batch.ids[:-1].view("u1"), [*batch.offsets[1:-1].tolist(), len(batch.ids) - 1])
+    assert short is None  # the tokens are not the whole text
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a process cannot send itself Ctrl-C")
+@pytest.mark.parametrize("kind", ["byte o200k", "char gpt2"])
+def test_ctrl_c_stops_within_a_second(kind: str) -> None:
+    tok, doc = tokenizer(kind), CORPUS * (20_000_000 // len(CORPUS))
+    for delay in (0.05, 0.5):
+        sent: list[float] = []
+
+        def interrupt(sent: list[float] = sent) -> None:
+            sent.append(time.process_time())
+            os.kill(os.getpid(), signal.SIGINT)
+
+        def measure() -> None:
+            jeton.measure(tok, [doc], threads=2, progress=False)
+            time.sleep(30)  # the measurement was faster
+
+        timer = threading.Timer(delay, interrupt)
+        timer.start()
+        with pytest.raises(KeyboardInterrupt):
+            measure()
+        assert time.process_time() - sent[0] < 1  # of computation, on a busy machine
+        timer.join()
 
 
 def test_text_the_tokenizer_cannot_express() -> None:

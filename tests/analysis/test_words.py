@@ -9,10 +9,16 @@ import regex
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jeton.analysis import words
-from jeton.analysis.words import UNSPACED_SCRIPTS, segments
+from jeton import _core
+from jeton.errors import InvalidTextError
 
 from ..material import CORPUS, TRICKY
+
+UNSPACED_SCRIPTS = (
+    *("Han", "Hiragana", "Katakana", "Bopomofo", "Yi", "Tangut", "Nushu", "Khitan_Small_Script"),
+    *("Thai", "Lao", "Khmer", "Myanmar", "Tibetan", "Tai_Le", "New_Tai_Lue", "Tai_Tham", "Tai_Viet", "Ahom"),
+    *("Balinese", "Javanese"),
+)
 
 WORD_BREAK = (
     *("CR", "LF", "Newline", "Extend", "ZWJ", "Format", "Katakana", "Hebrew_Letter", "ALetter", "Single_Quote"),
@@ -23,6 +29,7 @@ ALPHANUMERIC = regex.compile(r"(?V1)[[\p{Alphabetic}\p{N}]--[\p{WB=Extend}\p{WB=
 UNSPACED = regex.compile(
     "(?V1)[[" + "".join(rf"\p{{sc={script}}}" for script in UNSPACED_SCRIPTS) + r"]&&[\p{L}\p{N}]]"
 )
+EMOJI = regex.compile(r"\p{Extended_Pictographic}")
 LINE_ENDS, MARKS = {"CR", "LF", "Newline"}, {"Extend", "Format", "ZWJ"}
 LETTERS, QUOTES = {"ALetter", "Hebrew_Letter"}, {"MidNumLet", "Single_Quote"}
 # every class of the rules, marks, joiners, and characters of four lengths in UTF-8
@@ -30,10 +37,12 @@ SPACED = "aé한ד'\"’.,:;_·1٣½\u0301\u00ad\u200d\u200b \n-ªऩ्ि😉�
 LONE_UNSPACED = "今天のสวัสดีโລກ"  # of which the default rules make a segment each
 
 
-def is_boundary(kinds: list[str], at: int) -> bool:
-    """Unicode's default rules between two characters, one after the other. Those of emoji are left out."""
+def is_boundary(text: str, kinds: list[str], at: int) -> bool:
+    """Unicode's default rules between two characters, one after the other. Those of flags are left out."""
     if {kinds[at - 1], kinds[at]} & LINE_ENDS:  # WB3a, WB3b
         return True
+    if kinds[at - 1] == "ZWJ" and EMOJI.match(text[at]):  # WB3c
+        return False
     if kinds[at] in MARKS:  # WB4
         return False
     before = [kind for index, kind in enumerate(kinds[:at]) if not (kind in MARKS and is_attached(kinds, index))]
@@ -67,7 +76,7 @@ def is_attached(kinds: list[str], index: int) -> bool:
 def expected(text: str) -> tuple[list[str], list[str], int]:
     """Words, runs and the number of their characters, by the rules and another library's properties."""
     kinds = [next((name for name, kind in CLASSES.items() if kind.match(each)), "Other") for each in text]
-    cuts = [0, *(at for at in range(1, len(text)) if is_boundary(kinds, at)), len(text)]
+    cuts = [0, *(at for at in range(1, len(text)) if is_boundary(text, kinds, at)), len(text)]
     found: list[str] = []
     runs: list[str] = []
     chars, end_of_run = 0, -1
@@ -86,14 +95,15 @@ def expected(text: str) -> tuple[list[str], list[str], int]:
 
 def ours(text: str) -> tuple[list[str], list[str], int]:
     data = text.encode()
-    found: list[str] = []
-    runs: list[str] = []
-    chars = 0
-    for block in segments(data):
-        found += [data[start:end].decode() for start, end in block.words.tolist()]
-        runs += [data[start:end].decode() for start, end in block.runs.tolist()]
-        chars += block.run_chars
-    return found, runs, chars
+    found = _core.Words([b"before", data])
+    words, runs = found.ranges(1)
+    assert found.num_words == 1 + len(words)
+    assert _core.Words([text]).ranges(0) == (words, runs)
+    return (
+        [data[start:end].decode() for start, end in words],
+        [data[start:end].decode() for start, end in runs],
+        found.num_run_chars,
+    )
 
 
 @pytest.mark.parametrize("text", [*TRICKY, CORPUS])
@@ -133,16 +143,11 @@ def test_korean_has_words() -> None:
     assert ours("안녕하세요 세계") == (["안녕하세요", "세계"], [], 0)
 
 
-@pytest.mark.parametrize("size", [1, 7, 64])
-def test_blocks_split_no_word_at_white_space(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = ours(CORPUS)
-    monkeypatch.setattr(words, "BLOCK_BYTES", size)
-    monkeypatch.setattr(words, "MAX_BLOCK_BYTES", 1000)
-    assert ours(CORPUS) == whole
+def test_a_text_that_is_not_utf8_is_an_error() -> None:
+    with pytest.raises(InvalidTextError) as caught:
+        _core.Words([b"ok", b"ab\xff"])
+    assert caught.value.position == 2
 
 
-def test_a_long_text_without_white_space_is_split_between_characters(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(words, "BLOCK_BYTES", 4)
-    monkeypatch.setattr(words, "MAX_BLOCK_BYTES", 16)
-    found, runs, chars = ours("天" * 100 + "\n" + "é" * 100)
-    assert ("".join(found), "".join(runs), chars) == ("é" * 100, "天" * 100, 100)
+def test_an_index_without_text_has_no_words() -> None:
+    assert _core.Words([]).ranges(0) == ([], [])

@@ -30,6 +30,7 @@ mod stream;
 mod tokenizer;
 mod unigram;
 mod vocabulary;
+mod words;
 
 #[pymodule(gil_used = false)]
 mod _core {
@@ -70,4 +71,6 @@ mod _core {
     use crate::unigram::learn_unigram;
     #[pymodule_export]
     use crate::vocabulary::{SpelledVocabulary, Vocabulary};
+    #[pymodule_export]
+    use crate::words::Words;
 }

@@ -505,7 +505,7 @@ impl Tokenizer {
         )
     }
 
-    fn permit(&self, py: Python<'_>, special: Option<&Bound<'_, PyAny>>) -> PyResult<core::Permit<'_>> {
+    pub(crate) fn permit(&self, py: Python<'_>, special: Option<&Bound<'_, PyAny>>) -> PyResult<core::Permit<'_>> {
         match special {
             None => Ok(self.0.permit_none()),
             Some(special) => self.0.permit(&arguments::permission(special)?).map_err(|failed| error::plain(py, failed)),

@@ -1,8 +1,8 @@
 """Measurement of tokenizers on opened corpora.
 
-Each batch of documents is read once, encoded by every tokenizer, and compared with the words of the batch (`words`).
-The spans of a byte-level tokenizer's tokens follow from their lengths, if these add up to the text. Other tokenizers
-report the spans, one document after the other, which is slower than encoding.
+Each batch of documents is read once, encoded by every tokenizer, and compared with the words of the batch, which the
+core finds (`util/words.rs`). The spans of a byte-level tokenizer's tokens follow from their lengths, if these add up to
+the text. With other tokenizers the core encodes the documents once more, with spans, which is slower.
 
 Memory: some batches; a whole file if a text file is one document.
 """
@@ -12,9 +12,9 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Iterator, Mapping
-from itertools import accumulate
 from typing import TYPE_CHECKING
 
+from .. import _core
 from ..corpus import DocumentReader
 from ..errors import JetonError, UnknownTokenError
 from ..progress import ProgressEvent, Reporter
@@ -70,7 +70,7 @@ class MeasureRun:
             row = [Measure(seconds=self._seconds) for _ in self._encoders]
             read = 0
             for texts, bytes_read in self._batches(reader):
-                words = _Words(texts) if self._words else None
+                words = _core.Words(texts) if self._words else None
                 common = Measure(
                     bytes=sum(map(len, texts)), chars=_num_chars(texts), documents=len(texts), seconds=self._seconds
                 )
@@ -108,81 +108,17 @@ class MeasureRun:
                 return
 
 
-class _Words:
-    """Words and runs of a batch, as ranges of its texts joined by newlines."""
-
-    def __init__(self, texts: list[bytes]) -> None:
-        from .words import segments
-
-        joined = texts[0] if len(texts) == 1 else b"\n".join(texts)
-        self.num_bytes = len(joined)
-        self._blocks = list(segments(joined))
-
-    def measure(self, spans: NDArray[np.int64]) -> Measure:
-        """Counts words, and the tokens in words and runs, for the spans of all tokens: int64[tokens, 2]."""
-        marks = _Marks(spans, self.num_bytes)
-        found = Measure(seconds=0.0)
-        for words, runs, run_chars in self._blocks:
-            more = marks.num_inside(words)
-            found += Measure(
-                words=len(words),
-                word_tokens=len(words) + int(more.sum()),
-                whole_words=len(words) - int(more.astype(bool).sum()),
-                unspaced_chars=run_chars,
-                unspaced_tokens=len(runs) + int(marks.num_inside(runs).sum()),
-                seconds=0.0,
-            )
-        return found
-
-
-class _Marks:
-    """Positions of tokens in a text, to count the tokens of a range.
-
-    A range overlaps one token, and those that begin after its first byte. A token without bytes of its own belongs to
-    the character before it, of which it is a part (`Encoding`), or to no range, at the start of the text.
-    """
-
-    def __init__(self, spans: NDArray[np.int64], num_bytes: int) -> None:
-        import numpy as np
-
-        is_empty = spans[:, 0] == spans[:, 1]
-        self._starts = np.zeros(num_bytes + 1, np.bool_)
-        self._starts[spans[~is_empty, 0]] = True
-        self._empty: NDArray[np.int64] | None = None
-        at = spans[is_empty, 0]
-        if len(at := at[at > 0]):
-            self._empty = np.bincount(at - 1, minlength=num_bytes)
-
-    def num_inside(self, ranges: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Number of tokens of each range beyond one."""
-        import numpy as np
-
-        if not len(ranges):
-            return np.empty(0, np.int64)
-        first, end = ranges[0, 0], ranges[-1, 1]
-        starts, ends = ranges[:, 0] - first, ranges[:, 1] - first
-        sums = np.cumsum(self._starts[first:end], dtype=np.int64)
-        inside: NDArray[np.int64] = sums[ends - 1] - sums[starts]
-        if self._empty is not None:
-            sums = np.concatenate(([0], np.cumsum(self._empty[first:end])))
-            inside += sums[ends] - sums[starts]
-        return inside
-
-
 class _Encoder:
     """A tokenizer, with what its measurement needs to know of it."""
 
     def __init__(self, tok: Tokenizer, threads: int, repeat: int) -> None:
-        import numpy as np
-
         self._tok, self._threads, self._repeat = tok, threads, repeat
         if repeat:
             tok._core.make_tables()  # else the first long text would, while it is timed
         self._unk = _unk_id(tok)
         self._only_splits = _only_splits(tok)
-        self._lengths = np.full(tok.vocab_size, -1, np.int64)  # id -> bytes, of the ids seen so far
 
-    def measure(self, texts: list[bytes], words: _Words | None) -> Measure:
+    def measure(self, texts: list[bytes], words: _core.Words | None) -> Measure:
         """Counts of the tokens of a batch."""
         import numpy as np
 
@@ -194,7 +130,7 @@ class _Encoder:
             seconds = took if seconds is None else min(seconds, took)
         unknown = 0 if self._unk is None else int(np.count_nonzero(ids == self._unk))
         found = Measure(tokens=len(ids), unknown=unknown, seconds=seconds if self._repeat else None)
-        return found + (NO_WORDS if words is None else words.measure(self._spans(texts, ids, offsets)))
+        return found + (NO_WORDS if words is None else self._in_words(texts, words, ids, offsets))
 
     def _encode(self, texts: list[bytes]) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
         """Ids of all texts, and where each text begins and ends in them."""
@@ -206,33 +142,24 @@ class _Encoder:
         batch = self._tok.encode_batch(texts, threads=self._threads)
         return batch.ids, batch.offsets
 
-    def _spans(self, texts: list[bytes], ids: NDArray[np.uint32], offsets: NDArray[np.int64]) -> NDArray[np.int64]:
-        """int64[tokens, 2]: spans in the texts joined by newlines. Tokens of a template may be missing."""
-        import numpy as np
-
+    def _in_words(
+        self, texts: list[bytes], words: _core.Words, ids: NDArray[np.uint32], offsets: NDArray[np.int64]
+    ) -> Measure:
+        """Counts of the tokens in words. Tokens of a template are in none."""
+        core, found = self._tok._core, None
         if self._only_splits:
-            bounds = np.concatenate(([0], np.cumsum(self._lengths_of(ids))))
-            sizes = np.fromiter(map(len, texts), np.int64, len(texts))
-            if np.array_equal(bounds[offsets[1:]], np.cumsum(sizes)):  # else white space was dropped
-                newlines = np.repeat(np.arange(len(texts)), np.diff(offsets))
-                return np.stack([bounds[:-1] + newlines, bounds[1:] + newlines], axis=1)
-        core, permission = self._tok._core, self._tok._permission(None)
-        found = [np.empty((0, 2), np.int64)]
-        starts = accumulate((len(text) + 1 for text in texts), initial=0)
-        for text, start in zip(texts, starts, strict=False):
-            spans = np.frombuffer(core.byte_spans(text, permission, template=False), "<i8")
-            found.append(spans.reshape(-1, 2) + start)
-        return np.concatenate(found)
-
-    def _lengths_of(self, ids: NDArray[np.uint32]) -> NDArray[np.int64]:
-        import numpy as np
-
-        lengths = self._lengths[ids]
-        if (lengths < 0).any():
-            for id in np.unique(ids[lengths < 0]).tolist():
-                self._lengths[id] = len(self._tok.id_to_bytes(id))
-            lengths = self._lengths[ids]
-        return lengths
+            found = words.count_ids(core, ids.view("u1"), offsets[1:].tolist())  # None: white space was dropped
+        if found is None:
+            found = words.count(core, texts, self._tok._permission(None), self._threads)
+        in_words, whole_words, in_runs = found
+        return Measure(
+            words=words.num_words,
+            word_tokens=in_words,
+            whole_words=whole_words,
+            unspaced_chars=words.num_run_chars,
+            unspaced_tokens=in_runs,
+            seconds=0.0,
+        )
 
 
 def _only_splits(tok: Tokenizer) -> bool:

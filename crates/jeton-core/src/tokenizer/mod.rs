@@ -16,6 +16,7 @@
 //! explain    explanation of ids
 //! frame      templates
 //! permit     permission for special tokens
+//! words      numbers of tokens in words
 //! ```
 
 mod build;
@@ -27,6 +28,7 @@ mod pipeline;
 mod segments;
 mod slow_path;
 mod spans;
+mod words;
 
 pub use build::{Extras, ENTRY};
 pub use explain::{Explained, Explanation, Why};
@@ -36,3 +38,4 @@ pub use permit::{Permission, Permit};
 pub use pipeline::Tokenizer;
 pub use segments::{Origin, Segment};
 pub use spans::{Encoding, SpanChunk};
+pub use words::TokensInWords;

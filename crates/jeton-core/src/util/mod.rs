@@ -13,3 +13,4 @@ pub mod simd;
 pub mod spill;
 pub mod text_unit;
 pub mod utf8;
+pub mod words;

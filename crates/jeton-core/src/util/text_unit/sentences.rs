@@ -55,8 +55,8 @@ fn classes() -> &'static PropertyTable {
     })
 }
 
-/// True if a sentence ends after the first two of three characters, or after the first two and before none, whatever is
-/// before and after them, and what is before has no effect on later sentences.
+/// True if a sentence ends between the second and the third of three consecutive characters in every text, and the text
+/// before that boundary has no effect on later sentences. `first` is None at the start of a text.
 pub(super) fn is_certain_end(first: Option<char>, second: char, third: char) -> bool {
     let classes = classes();
     if classes.of(second) == LF {
@@ -75,7 +75,7 @@ pub(super) fn is_certain_end(first: Option<char>, second: char, third: char) -> 
     }
 }
 
-/// `SATerm Close* Sp*`: the terminator before the current character, and what has followed it.
+/// The sequence `SATerm Close* Sp*` before the current character.
 #[derive(Clone, Copy)]
 struct Terminator {
     /// A full stop, not a certain end.

@@ -7,7 +7,7 @@ pub enum TextUnit {
     Character,
     /// An extended grapheme cluster.
     Grapheme,
-    /// A segment between word boundaries: a word, or what is between words.
+    /// A segment between word boundaries: a word, white space, or a punctuation mark.
     Word,
     /// A sentence with the white space after it.
     Sentence,

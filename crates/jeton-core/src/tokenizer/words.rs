@@ -1,0 +1,117 @@
+//! Counts of the tokens in words, and in runs of scripts without spaces.
+//!
+//! Tokens are not kept: each text takes the memory of one chunk of spans.
+
+use super::permit::Permit;
+use super::pipeline::Tokenizer;
+use crate::error::Result;
+use crate::parallel;
+use crate::util::cancel::{CancelCheck, KeepGoing};
+use crate::util::words::{RangeCounter, TokensInRanges, Words};
+
+/// Tokens in the words, and in the runs, of one or several texts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TokensInWords {
+    /// Those in words.
+    pub words: TokensInRanges,
+    /// Those in runs of scripts without spaces.
+    pub runs: TokensInRanges,
+}
+
+impl TokensInWords {
+    fn plus(self, other: Self) -> Self {
+        Self { words: self.words + other.words, runs: self.runs + other.runs }
+    }
+}
+
+impl Tokenizer {
+    /// Encodes `texts`, without templates, on up to `threads` threads, and counts the tokens in their words. `words` are
+    /// those of the same texts.
+    ///
+    /// # Errors
+    /// As [`Tokenizer::encode`], of the first text that failed.
+    pub fn count_in_words(
+        &self,
+        texts: &[&[u8]],
+        words: &Words,
+        permit: &Permit<'_>,
+        threads: usize,
+        watch: &mut dyn FnMut() -> bool,
+    ) -> Result<TokensInWords> {
+        let of_text = |index: usize, keep_going: KeepGoing<'_>| {
+            let mut counters = Counters::of_text(words, index);
+            self.encode_in_chunks(texts[index], permit, false, keep_going, &mut |chunk| {
+                chunk.byte_spans.iter().for_each(|&span| counters.add(span));
+                Ok(())
+            })?;
+            Ok(counters.finish())
+        };
+        let mut total = TokensInWords::default();
+        for counts in parallel::jobs(texts.len(), threads, watch, of_text) {
+            total = total.plus(counts?);
+        }
+        Ok(total)
+    }
+
+    /// Counts the tokens in words from the ids of texts, if the tokens of each text are its bytes, in order: returns None
+    /// if they have another length. `texts`: for each text, the number of ids up to its end, and its bytes.
+    ///
+    /// # Errors
+    /// `Interrupted` when `keep_going` returns false.
+    pub fn count_ids_in_words(
+        &self,
+        ids: &[u32],
+        texts: &[(usize, usize)],
+        words: &Words,
+        keep_going: KeepGoing<'_>,
+    ) -> Result<Option<TokensInWords>> {
+        let mut cancel = CancelCheck::new(keep_going);
+        let mut lengths = vec![None; self.vocab.len()]; // id -> bytes
+        let mut decoded = Vec::new();
+        let mut total = TokensInWords::default();
+        let mut first = 0;
+        for (index, &(last, num_bytes)) in texts.iter().enumerate() {
+            let mut counters = Counters::of_text(words, index);
+            let mut at = 0;
+            for &id in ids.get(first..last).unwrap_or_default() {
+                let Some(length) = lengths.get_mut(id as usize) else { return Ok(None) };
+                let length = *length.get_or_insert_with(|| {
+                    decoded.clear();
+                    self.decode_one(id, &mut decoded);
+                    decoded.len()
+                });
+                counters.add((at, at + length));
+                at += length;
+                cancel.check()?;
+            }
+            if at != num_bytes {
+                return Ok(None);
+            }
+            total = total.plus(counters.finish());
+            first = last;
+        }
+        Ok(Some(total))
+    }
+}
+
+/// Counters of one text.
+struct Counters<'w> {
+    words: RangeCounter<'w>,
+    runs: RangeCounter<'w>,
+}
+
+impl<'w> Counters<'w> {
+    fn of_text(words: &'w Words, index: usize) -> Self {
+        Self { words: RangeCounter::new(words.words(index)), runs: RangeCounter::new(words.runs(index)) }
+    }
+
+    #[inline]
+    fn add(&mut self, span: (usize, usize)) {
+        self.words.add(span);
+        self.runs.add(span);
+    }
+
+    fn finish(self) -> TokensInWords {
+        TokensInWords { words: self.words.finish(), runs: self.runs.finish() }
+    }
+}

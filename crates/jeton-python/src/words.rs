@@ -1,0 +1,104 @@
+//! `Words`: words of texts and runs of scripts without spaces, and the tokens in them.
+
+use std::str::Utf8Error;
+
+use jeton_core::tokenizer::TokensInWords;
+use jeton_core::util::cancel::KeepGoing;
+use jeton_core::util::words;
+use pyo3::buffer::PyBuffer;
+use pyo3::prelude::*;
+
+use crate::arguments::Text;
+use crate::column;
+use crate::error::{self, Fact, InvalidTextError};
+use crate::signals::{run_with_signals, SignalCheck};
+use crate::tokenizer::Tokenizer;
+
+/// Words and runs of several texts.
+#[pyclass(frozen, module = "jeton._core")]
+pub struct Words {
+    words: words::Words,
+    /// Bytes of each text.
+    lengths: Vec<usize>,
+}
+
+/// (tokens in words, words of one token, tokens in runs).
+type Counts = (usize, usize, usize);
+
+/// Returns the text, validated.
+fn utf8<'a>(text: &Text<'a>) -> Result<&'a str, Utf8Error> {
+    match text {
+        Text::Str(text) => Ok(text),
+        Text::Bytes(bytes) => std::str::from_utf8(bytes),
+    }
+}
+
+fn counts(found: TokensInWords) -> Counts {
+    (found.words.tokens, found.words.whole, found.runs.tokens)
+}
+
+#[pymethods]
+impl Words {
+    #[new]
+    fn new(py: Python<'_>, texts: Vec<Bound<'_, PyAny>>) -> PyResult<Self> {
+        let texts = texts.iter().map(Text::of).collect::<PyResult<Vec<_>>>()?;
+        let valid = py.detach(|| texts.iter().map(utf8).collect::<Result<Vec<_>, _>>()).map_err(|invalid| {
+            let at = Fact::Number(Some(invalid.valid_up_to()));
+            error::make::<InvalidTextError>(py, format!("a text is not UTF-8: {invalid}"), &[("position", at)])
+        })?;
+        let work = |keep_going: KeepGoing<'_>| words::Words::of(&valid, keep_going);
+        let words = run_with_signals(py, work, |failed| error::plain(py, failed))?;
+        Ok(Self { words, lengths: valid.iter().map(|text| text.len()).collect() })
+    }
+
+    /// Number of words of all texts.
+    #[getter]
+    fn num_words(&self) -> usize {
+        self.words.num_words()
+    }
+
+    /// Number of characters of all runs, combining marks not counted.
+    #[getter]
+    fn num_run_chars(&self) -> usize {
+        self.words.num_run_chars()
+    }
+
+    /// Returns the byte ranges of the words of a text, and of its runs.
+    #[allow(clippy::type_complexity)]
+    fn ranges(&self, text: usize) -> (Vec<(usize, usize)>, Vec<(usize, usize)>) {
+        (self.words.words(text).to_vec(), self.words.runs(text).to_vec())
+    }
+
+    /// Encodes the texts, the same as of this object, and counts the tokens in their words and runs.
+    fn count(
+        &self,
+        py: Python<'_>,
+        tok: &Tokenizer,
+        texts: Vec<Bound<'_, PyAny>>,
+        special: Option<&Bound<'_, PyAny>>,
+        threads: usize,
+    ) -> PyResult<Counts> {
+        let texts = texts.iter().map(Text::of).collect::<PyResult<Vec<_>>>()?;
+        let bytes: Vec<&[u8]> = texts.iter().map(Text::bytes).collect();
+        let permit = tok.permit(py, special)?;
+        let mut watch = SignalCheck::new(None);
+        let done =
+            py.detach(|| tok.0.count_in_words(&bytes, &self.words, &permit, threads, &mut || watch.keep_going(0)));
+        watch.finish(done, |failed| error::plain(py, failed)).map(counts)
+    }
+
+    /// Counts the tokens in words and runs, from the ids of all texts and the number of ids up to the end of each text;
+    /// None if the tokens of a text have another length than the text.
+    fn count_ids(
+        &self,
+        py: Python<'_>,
+        tok: &Tokenizer,
+        ids: PyBuffer<u8>,
+        ends: Vec<usize>,
+    ) -> PyResult<Option<Counts>> {
+        let ids = column::ids(py, &ids)?;
+        let texts: Vec<(usize, usize)> = ends.into_iter().zip(self.lengths.iter().copied()).collect();
+        let work = |keep_going: KeepGoing<'_>| tok.0.count_ids_in_words(&ids, &texts, &self.words, keep_going);
+        Ok(run_with_signals(py, work, |failed| error::plain(py, failed))?.map(counts))
+    }
+}
