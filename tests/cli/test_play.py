@@ -72,7 +72,7 @@ def test_it_ends_quietly_while_requests_run(path: Path) -> None:
             head = f"POST /api/tokens HTTP/1.1\r\nHost: {host}:{port}\r\nContent-Length: {length}\r\n\r\n"
             connection.sendall(head.encode() + body)
 
-        text = "".join(f"word{n * n % 99_991} " for n in range(1_100_000))
+        text = "".join(f"word{n * n % 99_991} " for n in range(110_000)) * 10
         long = json.dumps({"tokenizer": "small", "text": text, "limit": 200_000}).encode()
         assert len(long) > 10_000_000
         begin(b"{", 100)

@@ -34,7 +34,7 @@ from tests.material import CORPUS, TRICKY
 from tests.oracle.test_training_oracle import LEVELS, make_corpus
 from tests.selection import amount
 
-NUM_STRINGS = int(os.environ.get("JETON_ORACLE_STRINGS") or amount(20_000, default=5_000))
+NUM_STRINGS = int(os.environ.get("JETON_ORACLE_STRINGS") or amount(20_000, default=3_000))
 STRINGS_PER_TOKENIZER = 50
 
 

@@ -29,7 +29,7 @@ from jeton.spelling import Spelling
 from tests.selection import amount
 
 LEVELS = ("byte", "char", "symbol", "suffix")
-NUM_CORPORA = int(os.environ.get("JETON_ORACLE_CORPORA") or amount(1_000, default=150))
+NUM_CORPORA = int(os.environ.get("JETON_ORACLE_CORPORA") or amount(1_000, default=80))
 CHUNK = 50
 
 # Every length in UTF-8, one that combines, and the letters of the mark itself.

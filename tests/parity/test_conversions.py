@@ -30,7 +30,7 @@ from tests.selection import amount, rest_is_slow
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
-STRINGS = amount(2_500, default=150)  # generated, beside those written by hand
+STRINGS = amount(2_500, default=100)  # generated, beside those written by hand
 LINES = [line for line in CORPUS.splitlines() if line.strip()] + [word for word in CORPUS.split() if word]
 RUNS = [f"{before}{' ' * n}{after}" for n in range(2, 50) for before, after in (("", ""), ("a", "the"), ("\n", "("))]
 RUNS += ["-" * n for n in range(2, 40)]  # T5's "-" and "--" are equally good but for the last bit of their scores

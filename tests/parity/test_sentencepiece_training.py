@@ -149,8 +149,8 @@ def test_too_few_pieces_is_an_error_there_and_here() -> None:
 )
 @pytest.mark.timeout(900)
 def test_equal_models_of_corpora(data: Path, name: str, options: dict[str, Any]) -> None:
-    lines = read(data, name, amount(2_000_000, default=200_000)).split("\n")
-    check([line.removesuffix("\r") for line in lines if line], amount(8_000, default=5_000), **options)
+    lines = read(data, name, amount(2_000_000, default=100_000)).split("\n")
+    check([line.removesuffix("\r") for line in lines if line], amount(8_000, default=4_000), **options)
 
 
 # ── the rules of normalization ────────────────────────────────────────────────────────────────────────────────────

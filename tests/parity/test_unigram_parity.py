@@ -133,7 +133,8 @@ def test_generated_lines(tmp_path: Path) -> None:
     rng = random.Random(2)
     words = [word[1:] for word in synthetic(2, 3_000)]
     lines = (
-        " ".join(words[int(len(words) * rng.random() ** 2)] for _ in range(rng.randint(1, 12))) for _ in range(9_000)
+        " ".join(words[int(len(words) * rng.random() ** 2)] for _ in range(rng.randint(1, 12)))
+        for _ in range(amount(9_000, default=3_000))
     )
     text = "".join(line + rng.choice(["", "", "<sep>", " <sep> a"]) + "\n" for line in lines)
     # What ends the last line of all SentencePiece takes for a substring to begin with; no other line ends like this.
@@ -147,7 +148,7 @@ VOCAB_SIZE = amount(8_000, default=3_000)
 def corpus_text(corpus: str) -> str:
     path = Path(os.environ["JETON_TEST_DATA"]) / "corpora" / f"{corpus}.txt.xz"
     with lzma.open(path, "rt", encoding="utf-8") as file:
-        return file.read(amount(2_000_000, default=300_000)).replace("\u2585", "").replace("\0", "")
+        return file.read(amount(2_000_000, default=200_000)).replace("\u2585", "").replace("\0", "")
 
 
 @pytest.mark.skipif("JETON_TEST_DATA" not in os.environ, reason="JETON_TEST_DATA names no folder")
