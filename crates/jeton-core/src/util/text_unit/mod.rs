@@ -59,7 +59,7 @@ impl TextUnit {
     /// let back = |at_most| TextUnit::Word.boundaries_back("don't stop", at_most).collect::<Vec<_>>();
     /// assert_eq!(back(10), [10, 6, 5]);
     /// assert_eq!(back(6), [6, 5]);
-    /// assert_eq!(back(4), []);
+    /// assert!(back(4).is_empty());
     /// ```
     pub fn boundaries_back(self, text: &str, at_most: usize) -> BoundariesBack<'_> {
         BoundariesBack { unit: self, text, end: at_most.min(text.len()), block: Vec::new() }
