@@ -25,6 +25,16 @@ def test_examples(name: str) -> None:
     assert failed == 0
 
 
+def test_examples_of_classes_of_the_core() -> None:
+    tests = [test for test in doctest.DocTestFinder().find(jeton.TextStream, "TextStream", False) if test.examples]
+    assert {test.name for test in tests} == {
+        "TextStream",
+        *(f"TextStream.{name}" for name in ("copy", "finish", "push")),
+    }
+    for test in tests:
+        assert doctest.DocTestRunner().run(test).failed == 0
+
+
 def test_every_public_name_has_an_example() -> None:
     without = []
     for name in jeton.__all__:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
+import inspect
+import pickle
 import random
 import threading
 from collections.abc import Iterable, Iterator
@@ -15,6 +18,7 @@ import numpy as np
 import pytest
 
 import jeton
+from jeton import _core
 from tests.material import CORPUS, KINDS, TRICKY, byte_tokenizer, tokenizer
 from tests.selection import amount
 
@@ -260,3 +264,32 @@ def test_threads_share_a_stream() -> None:
     text = stream.text
     assert [text.count(letter) for letter in "abcd"] == [200] * 4
     assert text.count("0123456789" * 300) == 4
+
+
+def test_the_class_is_documented_and_made_by_tokenizers_only() -> None:
+    assert "Decoder of ids that arrive one by one" in (inspect.getdoc(jeton.TextStream) or "")
+    assert list(inspect.signature(jeton.TextStream.push).parameters) == ["self", "ids"]
+    for name in ("push", "finish", "copy", "text", "stopped"):
+        assert inspect.getdoc(getattr(jeton.TextStream, name)), name
+    with pytest.raises(TypeError):
+        jeton.TextStream()
+    stream = byte_tokenizer().stream()
+    assert stream.push(ids=97) == "a"
+    with pytest.raises(TypeError):
+        pickle.dumps(stream)
+    assert repr(byte_tokenizer().stream()) == "TextStream('')"
+    stream.push(b"b" * 40)
+    assert repr(stream) == f"TextStream('…{'b' * 40}')"
+
+
+def test_a_replacement_is_limited_id_by_id_too() -> None:
+    """One component, on strings that are complete: the path without lists."""
+    decoder = [{"type": "Replace", "pattern": {"String": "a"}, "content": "b" * 2_000_000}]
+    tok = tokenizer("byte none")
+    core = dataclasses.replace(tok.definition, decoder=decoder).build(tok._core.vocabulary())
+    for ids in ([97], [97, 97]):
+        stream = _core.text_stream(core, [], [], errors="replace", skip_special=False)
+        with pytest.raises(jeton.ConfigError, match="the decoder makes more than"):
+            stream.push(ids[0] if len(ids) == 1 else ids)
+        with pytest.raises(jeton.ConfigError, match="failed"):
+            stream.push(97)

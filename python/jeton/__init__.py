@@ -18,6 +18,7 @@ __version__ = "0.1.0"
 # Module -> its public names. The first use of a name imports its module, so a program that only counts tokens does not
 # import training. Type checkers read `__init__.pyi`, which a test compares with this table.
 _PUBLIC = {
+    "_core": ("TextStream",),
     "added_tokens": ("AddedToken",),
     "analysis": ("Comparison", "Measure", "MeasureTable", "Sizes", "VocabSize", "compare", "measure", "sizes"),
     "batch": ("PaddedBatch", "TokenBatch"),
@@ -43,7 +44,6 @@ _PUBLIC = {
     "explanation": ("Explanation",),
     "formats": ("NamedTokenizer", "default", "load", "names"),
     "progress": ("ProgressEvent",),
-    "text_stream": ("TextStream",),
     "tokenizer": ("Tokenizer",),
     "training": ("Counts", "Limits", "Replay", "Rules", "Superwords", "count_pretokens", "replay", "train"),
     "vocabulary": ("prune",),

@@ -4,6 +4,7 @@ from . import chat as chat
 from . import formats as formats
 from . import training as training
 from . import vocabulary as vocabulary
+from ._core import TextStream as TextStream
 from .added_tokens import AddedToken as AddedToken
 from .analysis import (
     Comparison as Comparison,
@@ -52,7 +53,6 @@ from .formats import (
     names as names,
 )
 from .progress import ProgressEvent as ProgressEvent
-from .text_stream import TextStream as TextStream
 from .tokenizer import Tokenizer as Tokenizer
 from .training import (
     Counts as Counts,

@@ -39,7 +39,6 @@ from .roles import KEEP, Keep, role_id, with_roles
 from .sampling import sampling_options
 from .special import Special, permission
 from .spelling import Spelling
-from .text_stream import TextStream
 from .threads import num_threads
 from .vocab_view import MAX_ID, VocabView
 
@@ -47,6 +46,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from ._core import TextStream
     from .batch import TokenBatch
     from .chat import Chat, ChatOptions, Conversation
     from .drawing import Tree
@@ -669,10 +669,10 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
             for at, item in enumerate([stop] if isinstance(stop, str) else strings(stop, "stop"))
         ]
 
-        def start(ids: list[int]) -> _core.TextStream:
-            return _core.TextStream(self._core, ids, stops, errors=errors, skip_special=skip_special_tokens)
+        def start(ids: list[int]) -> TextStream:
+            return _core.text_stream(self._core, ids, stops, errors=errors, skip_special=skip_special_tokens)
 
-        return TextStream(self._checked(start, prompt_ids), self._checked)
+        return self._checked(start, prompt_ids)
 
     def decode_batch(
         self,
@@ -695,7 +695,12 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
 
     @property
     def vocab_size(self) -> int:
-        """Highest id plus one: the number of rows of an embedding."""
+        """Highest id plus one: the number of rows of an embedding. Special tokens are counted, unlike in transformers.
+
+        Examples:
+            >>> Tokenizer.from_merges({97: b"a"}, [], special_tokens={"<|end|>": 98}).vocab_size
+            99
+        """
         return self._core.vocab_size
 
     @property

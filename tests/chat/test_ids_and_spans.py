@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import random
 import time
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import jeton
+from jeton import _core
 from jeton.added_tokens import AddedToken, AddedTokenMatcher
+from jeton.chat.template import render
 
 from ..material import tokenizer
 from ..selection import amount
@@ -92,6 +95,56 @@ def test_ids_are_those_of_the_spans(name: str, special: Any) -> None:
             except jeton.ChatTemplateError:
                 continue
             assert chat.encoding.ids == chat.ids
+
+
+@pytest.mark.parametrize(
+    "flags", [{}, {"lstrip": True, "rstrip": True}, {"single_word": True}, {"normalized": True}], ids=str
+)
+@pytest.mark.parametrize("kind", ["byte gpt2", "char gpt2"])
+def test_the_call_for_most_chats_gives_the_ids_of_the_segments(kind: str, flags: dict[str, bool]) -> None:
+    """`encode_chat` refuses each chat that the code for all chats encodes differently."""
+    tok = tokenizer(kind).add_tokens([AddedToken("<x>", **flags), "<unk>"])
+    texts = ["hi", "", "天<x>é", " <x> ", "<", "a<|im_end|>", "x>", "\n", "e\u0301 <unk>", "<a", ">b<a>"]
+    rng = random.Random(3)
+    fast = 0
+    for _ in range(200):
+        parts = [
+            "{{ messages[0].content }}",
+            "{{ messages[1].content }}",
+            *rng.choices(["<x>", "<a>b ", " é", "<"], k=4),
+        ]
+        rng.shuffle(parts)
+        messages = [*user(rng.choice(texts)), *user(rng.choice(texts))]
+        special: Any = rng.choice(["none", {"<x>"}])
+        template = "".join(parts) + "."
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(_core, "encode_chat", lambda *_: None)
+            wanted = outcome(tok, messages, template, special)
+        assert outcome(tok, messages, template, special) == wanted, (template, messages)
+        text, runs = render(template, messages, {}, {}, list(tok.special_tokens))
+        ids = _core.encode_chat(tok._core, text, runs, tok.unk_id)
+        fast += ids is not None
+        if ids is not None:
+            assert ids == wanted
+            assert ids == tok.encode(text, special="all")
+    assert fast == 0 if flags.get("normalized") else 20 < fast < 200
+
+
+def outcome(tok: jeton.Tokenizer, messages: Any, template: str, special: Any) -> list[int] | str:
+    try:
+        return tok.chat(messages, template=template, special=special).ids
+    except jeton.ChatTemplateError as error:
+        return str(error)
+
+
+def test_runs_that_are_none() -> None:
+    for runs in ([1], [(1, 2)], [(1, ("message",)), ("a", ("message",))], [(1, (2,))], [(-1, ("template",))]):
+        with pytest.raises((TypeError, OverflowError)):
+            _core.encode_chat(TOK._core, "hi", runs, None)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="longer than a text"):
+        _core.encode_chat(
+            TOK._core, "hi", [(2**64 - 1, ("message", 0, False), 0), (1, ("caller", None, False), None)], None
+        )
 
 
 def test_spans_are_computed_on_access(monkeypatch: pytest.MonkeyPatch) -> None:

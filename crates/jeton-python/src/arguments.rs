@@ -10,7 +10,7 @@ use jeton_core::util::huge_pages;
 use jeton_core::util::utf8;
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyUnicodeEncodeError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyInt, PyList, PyString};
+use pyo3::types::{PyBytes, PyInt, PyList, PyString, PyTuple};
 use pyo3::{ffi, intern};
 
 use crate::callback;
@@ -211,16 +211,51 @@ fn surrogate(py: Python<'_>, error: PyErr) -> PyErr {
 /// # Errors
 /// `OverflowError` for an integer beyond u32, `TypeError` for other types.
 pub fn ids(list: &Bound<'_, PyList>) -> PyResult<Vec<u32>> {
+    ids_or_wide(list)?.map_err(|(position, _)| PyOverflowError::new_err(format!("ids[{position}] is out of range")))
+}
+
+/// First integer beyond u32, with its position in the list.
+pub type WideId<'py> = (usize, Bound<'py, PyAny>);
+
+/// Converts a list of ids, up to an integer beyond u32.
+///
+/// # Errors
+/// `TypeError` for other types.
+pub fn ids_or_wide<'py>(list: &Bound<'py, PyList>) -> PyResult<Result<Vec<u32>, WideId<'py>>> {
     let mut ids = Vec::with_capacity(list.len());
     for (position, item) in list.iter().enumerate() {
-        let id = if item.is_exact_instance_of::<PyInt>() { small(&item) } else { small(&integer(position, &item)?) };
-        ids.push(id.ok_or_else(|| PyOverflowError::new_err(format!("ids[{position}] is out of range")))?);
+        let item = if item.is_exact_instance_of::<PyInt>() { item } else { integer(position, &item)? };
+        match small(&item) {
+            Some(id) => ids.push(id),
+            None => return Ok(Err((position, item))),
+        }
     }
-    Ok(ids)
+    Ok(Ok(ids))
+}
+
+/// Converts one id, or any sequence or array of ids, to a list.
+///
+/// # Errors
+/// Those of the object's iterator.
+pub fn list_of_ids<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyList>> {
+    if let Ok(list) = object.cast_exact::<PyList>() {
+        return Ok(list.clone());
+    }
+    let py = object.py();
+    let kind = object.get_type();
+    let is_array = kind.hasattr(intern!(py, "dtype"))? && kind.hasattr(intern!(py, "tolist"))?;
+    let object = match is_array {
+        true => callback::call(&object.getattr(intern!(py, "tolist"))?, &PyTuple::empty(py))?,
+        false => object.clone(),
+    };
+    match object.get_type().hasattr(intern!(py, "__iter__"))? {
+        true => Ok(callback::call(py.get_type::<PyList>().as_any(), &(object,).into_pyobject(py)?)?.cast_into()?),
+        false => PyList::new(py, [object]),
+    }
 }
 
 /// Returns the value of an `int`, if it fits u32.
-fn small(integer: &Bound<'_, PyAny>) -> Option<u32> {
+pub fn small(integer: &Bound<'_, PyAny>) -> Option<u32> {
     // SAFETY: any object is valid: for one that is not an `int`, the result is -1 with an exception set.
     let value = unsafe { ffi::PyLong_AsLongLong(integer.as_ptr()) };
     if value == -1 {

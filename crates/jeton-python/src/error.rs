@@ -1,6 +1,7 @@
 //! Core errors → Python exceptions, in one match. The classes are defined in `jeton/errors.py`.
 
 use jeton_core::error::{Error, ErrorKind};
+use jeton_core::tokenizer::Tokenizer;
 use pyo3::exceptions::{PyKeyboardInterrupt, PyMemoryError, PyOSError, PyRuntimeError};
 use pyo3::prelude::*;
 use pyo3::type_object::PyTypeInfo;
@@ -77,6 +78,18 @@ pub fn to_python(py: Python<'_>, error: Error, place: impl Fn(usize) -> usize) -
         ErrorKind::Interrupted => PyKeyboardInterrupt::new_err(()),
         _ => PyRuntimeError::new_err(message),
     }
+}
+
+/// Returns the error for an integer beyond u32: like that of the core for another unknown id.
+pub fn unknown_id(tok: &Tokenizer, id: &Bound<'_, PyAny>, position: usize) -> PyErr {
+    let (vocab, py) = (tok.vocab(), id.py());
+    let message = id.str().map(|id| {
+        let (num_tokens, highest) = (vocab.num_tokens(), vocab.len().saturating_sub(1));
+        format!("id {id} at position {position} is not in the vocabulary ({num_tokens} tokens, highest id {highest})")
+    });
+    let error = message.map(|text| make::<UnknownTokenError>(py, text, &[("position", Fact::Number(Some(position)))]));
+    let named = error.and_then(|error| error.value(py).setattr("id", id).map(|()| error));
+    named.unwrap_or_else(|failed| failed)
 }
 
 /// Adds the index of a text in a batch to an error: to its message, and as the attribute `index`.

@@ -10,6 +10,7 @@ use pyo3::prelude::*;
 
 mod arguments;
 mod callback;
+mod chat;
 mod column;
 mod continue_training;
 mod corpus;
@@ -36,6 +37,8 @@ mod words;
 mod _core {
     #[pymodule_export]
     use crate::arguments::find_invalid_utf8;
+    #[pymodule_export]
+    use crate::chat::encode_chat;
     #[pymodule_export]
     use crate::continue_training::{learn_more, rules_hold};
     #[pymodule_export]
@@ -64,7 +67,7 @@ mod _core {
     #[pymodule_export]
     use crate::run::Run;
     #[pymodule_export]
-    use crate::stream::TextStream;
+    use crate::stream::{text_stream, TextStream};
     #[pymodule_export]
     use crate::tokenizer::Tokenizer;
     #[pymodule_export]

@@ -1,5 +1,6 @@
-//! `TextStream`: ids that arrive one by one → text.
+//! `jeton.TextStream`: ids that arrive one by one → text.
 //!
+//! The class is public as it is, with its docstrings: a method in Python would take as long for an id as decoding it.
 //! A lock makes every call atomic, so threads can share a stream.
 
 use std::sync::{LockResult, Mutex, MutexGuard, PoisonError};
@@ -9,13 +10,42 @@ use jeton_core::error::Error;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
-use pyo3::types::{PyList, PyString};
+use pyo3::types::{PyAny, PyDict, PyInt, PyList, PyString};
 
 use crate::arguments;
 use crate::error;
 use crate::tokenizer::Tokenizer;
 
-#[pyclass(frozen, module = "jeton._core")]
+/// Decoder of ids that arrive one by one. `Tokenizer.stream` makes one.
+///
+/// The texts that `push` and `finish` return, joined, equal `decode` of all ids. Text is returned once, as soon as no
+/// later id can change it. An id takes constant time (amortized, apart from the length of its text). Memory is the
+/// length of `text`, and of text that is held back.
+///
+/// An incomplete character is held back, and the beginning of a stop string. Some decoder components hold back more:
+///
+/// - ``ByteFallback``: a run of byte pieces (``<0xE4>``), to its end. Hugging Face replaces every byte of a run that
+///   is not UTF-8 as a whole, so no character of the run is final before.
+/// - ``Strip`` at the end, ``BPEDecoder``, and end-of-word tokens: spaces or characters that are removed at the end.
+/// - ``Replace``, and the cleanup of ``WordPiece``: the beginning of a string that they replace.
+/// - ``BPEDecoder``, ``CTC`` and ``ByteLevel`` after a component that joins all strings (``Fuse``, ``ByteLevel``): up
+///   to the whole text. No known tokenizer has this order.
+///
+/// Threads may share a stream: each call is atomic. Their order is the caller's responsibility.
+///
+/// Attributes:
+///     text: all text that `push` and `finish` returned, without the prompt. Each access copies it.
+///     stopped: the stop string that ended the text; None if none was found so far.
+///
+/// Examples:
+///     >>> from jeton import Tokenizer
+///     >>> tok = Tokenizer.from_merges({i: bytes([i]) for i in range(256)}, [])
+///     >>> stream = tok.stream()
+///     >>> [stream.push(id) for id in "né".encode()]
+///     ['n', '', 'é']
+///     >>> stream.push([0xE5, 0xB0]), stream.finish(), stream.text
+///     ('', '�', 'né�')
+#[pyclass(frozen, module = "jeton")]
 pub struct TextStream {
     tok: Py<Tokenizer>,
     stream: Mutex<Stream>,
@@ -24,38 +54,69 @@ pub struct TextStream {
 /// Maximum number of ids that are decoded without releasing the GIL.
 const SHORT: usize = 1 << 10;
 
+/// Characters that `repr` shows.
+const SHOWN: usize = 40;
+
+/// Starts a stream. `errors`: "replace", "ignore" or "strict". Stop strings end the text after the prompt.
+#[pyfunction]
+#[pyo3(signature = (tok, prompt_ids, stop, *, errors, skip_special))]
+pub fn text_stream(
+    py: Python<'_>,
+    tok: Py<Tokenizer>,
+    prompt_ids: &Bound<'_, PyList>,
+    stop: Vec<String>,
+    errors: &str,
+    skip_special: bool,
+) -> PyResult<TextStream> {
+    let invalid = match errors {
+        "replace" => InvalidUtf8::Replace,
+        "ignore" => InvalidUtf8::Ignore,
+        "strict" => InvalidUtf8::Strict,
+        _ => return Err(PyValueError::new_err("errors is \"replace\", \"ignore\" or \"strict\"")),
+    };
+    let mut stream = tok.get().0.decoder().stream(skip_special, invalid);
+    let ids = arguments::ids(prompt_ids)?;
+    let start = || {
+        tok.get().0.decoder().push(tok.get().0.vocab(), &mut stream, &ids)?;
+        stream.begin_text(stop)
+    };
+    py.detach(start).map_err(|failed| error::plain(py, failed))?;
+    Ok(TextStream { tok, stream: Mutex::new(stream) })
+}
+
 #[pymethods]
 impl TextStream {
-    /// `errors`: "replace", "ignore" or "strict". Stop strings end the text after the prompt.
-    #[new]
-    #[pyo3(signature = (tok, prompt_ids, stop, *, errors, skip_special))]
-    fn new(
-        py: Python<'_>,
-        tok: Py<Tokenizer>,
-        prompt_ids: &Bound<'_, PyList>,
-        stop: Vec<String>,
-        errors: &str,
-        skip_special: bool,
-    ) -> PyResult<Self> {
-        let invalid = match errors {
-            "replace" => InvalidUtf8::Replace,
-            "ignore" => InvalidUtf8::Ignore,
-            "strict" => InvalidUtf8::Strict,
-            _ => return Err(PyValueError::new_err("errors is \"replace\", \"ignore\" or \"strict\"")),
-        };
-        let mut stream = tok.get().0.decoder().stream(skip_special, invalid);
-        let ids = arguments::ids(prompt_ids)?;
-        let start = || {
-            tok.get().0.decoder().push(tok.get().0.vocab(), &mut stream, &ids)?;
-            stream.begin_text(stop)
-        };
-        py.detach(start).map_err(|failed| error::plain(py, failed))?;
-        Ok(Self { tok, stream: Mutex::new(stream) })
-    }
-
-    /// Reads ids and returns the text that is final.
-    fn push<'py>(&self, py: Python<'py>, ids: &Bound<'py, PyList>) -> PyResult<Bound<'py, PyString>> {
-        let ids = arguments::ids(ids)?;
+    /// Reads ids and returns the text that is now final.
+    ///
+    /// Args:
+    ///     ids: one id, or any sequence or array of ids.
+    ///
+    /// Returns:
+    ///     Text that follows the text of earlier calls; often "". After a stop string, always "": the ids are checked
+    ///     and ignored.
+    ///
+    /// Raises:
+    ///     UnknownTokenError: an id outside the vocabulary or in a gap; with its position in `ids`. The stream is
+    ///         unchanged: none of `ids` was read.
+    ///     DecodeError: ``errors="strict"`` and the bytes are not UTF-8; with the byte's position in the whole text.
+    ///         Text before it in the same call is in `text`. Every later call raises `ConfigError`.
+    ///     ConfigError: the stream is finished or failed, or the text is over the decoder's limit (a hundred times the
+    ///         contents of the tokens).
+    ///
+    /// Examples:
+    ///     >>> from jeton import Tokenizer
+    ///     >>> Tokenizer.from_merges({104: b"h", 105: b"i"}, []).stream().push([104, 105])
+    ///     'hi'
+    fn push<'py>(&self, ids: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyString>> {
+        let py = ids.py();
+        if ids.is_exact_instance_of::<PyInt>() {
+            return match arguments::small(ids) {
+                Some(id) => self.push_short(py, &[id]),
+                None => Err(error::unknown_id(self.tokenizer(), ids, 0)),
+            };
+        }
+        let ids = arguments::ids_or_wide(&arguments::list_of_ids(ids)?)?
+            .map_err(|(position, id)| error::unknown_id(self.tokenizer(), &id, position))?;
         if ids.len() <= SHORT {
             return self.push_short(py, &ids);
         }
@@ -66,32 +127,73 @@ impl TextStream {
         returned(py, py.detach(push))
     }
 
-    /// Reads one id and returns the text that is final.
-    fn push_one<'py>(&self, py: Python<'py>, id: u32) -> PyResult<Bound<'py, PyString>> {
-        self.push_short(py, &[id])
-    }
-
-    /// Ends the text and returns the rest of it.
+    /// Ends the text and returns the rest of it, with U+FFFD for an incomplete character as in `decode`.
+    ///
+    /// Later calls of `push` raise `ConfigError`; later calls of `finish` return "".
+    ///
+    /// Raises:
+    ///     DecodeError: ``errors="strict"`` and the text ends within a character.
+    ///     ConfigError: the stream failed.
+    ///
+    /// Examples:
+    ///     >>> from jeton import Tokenizer
+    ///     >>> stream = Tokenizer.from_merges({195: b"\xc3"}, []).stream()
+    ///     >>> stream.push(195), stream.finish(), stream.finish()
+    ///     ('', '�', '')
     fn finish<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyString>> {
         let mut stream = self.lock(py);
         returned(py, self.tokenizer().decoder().finish(&mut stream))
     }
 
-    /// Returns a stream in the same state.
+    /// A second stream in the same state, as for a branch of a beam search. Takes time proportional to `text`.
+    ///
+    /// Examples:
+    ///     >>> from jeton import Tokenizer
+    ///     >>> stream = Tokenizer.from_merges({104: b"h", 105: b"i"}, []).stream()
+    ///     >>> stream.push(104)
+    ///     'h'
+    ///     >>> branch = stream.copy()
+    ///     >>> branch.push(105), branch.text, stream.text
+    ///     ('i', 'hi', 'h')
     fn copy(&self, py: Python<'_>) -> Self {
         Self { tok: self.tok.clone_ref(py), stream: Mutex::new(self.lock(py).clone()) }
     }
 
-    /// All text that was returned.
+    fn __copy__(&self, py: Python<'_>) -> Self {
+        self.copy(py)
+    }
+
+    fn __deepcopy__(&self, py: Python<'_>, _memo: &Bound<'_, PyDict>) -> Self {
+        self.copy(py)
+    }
+
+    /// All text that `push` and `finish` returned, without the prompt. Each access copies it.
     #[getter]
     fn text<'py>(&self, py: Python<'py>) -> Bound<'py, PyString> {
         PyString::new(py, self.lock(py).text())
     }
 
-    /// The stop string that was found.
+    /// The stop string that ended the text; None if none was found so far.
     #[getter]
     fn stopped<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyString>> {
         self.lock(py).stopped().map(|stop| PyString::new(py, stop))
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        let (shown, stopped) = {
+            let stream = self.lock(py);
+            let text = stream.text();
+            let shown = match text.char_indices().nth_back(SHOWN - 1) {
+                Some((start @ 1.., _)) => format!("…{}", &text[start..]),
+                _ => text.to_owned(),
+            };
+            (PyString::new(py, &shown), stream.stopped().map(|stop| PyString::new(py, stop)))
+        };
+        let stopped = match stopped {
+            Some(stop) => format!(", stopped={}", stop.repr()?),
+            None => String::new(),
+        };
+        Ok(format!("TextStream({}{stopped})", shown.repr()?))
     }
 }
 

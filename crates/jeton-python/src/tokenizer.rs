@@ -26,7 +26,7 @@ pub struct Tokenizer(pub(crate) core::Tokenizer);
 
 /// Maximum bytes of a text that is encoded without releasing the GIL: releasing it would cost more than other threads
 /// gain.
-const SHORT: usize = 1 << 11;
+pub const SHORT: usize = 1 << 11;
 
 type SpanTuples = Vec<(usize, usize)>;
 type Columns<'py> =

@@ -18,6 +18,7 @@ from itertools import accumulate
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+from .. import _core
 from ..added_tokens import AddedTokenMatch, HasAddedTokens
 from ..encoding import Encoding
 from ..errors import ChatTemplateError, SpecialTokenError
@@ -64,7 +65,7 @@ class MaskedChat(NamedTuple):
 
 
 def encode(
-    tok: ChatTokenizer, text: str, pieces: Sequence[RenderedRun], special: Special
+    tok: ChatTokenizer, text: str, pieces: list[RenderedRun], special: Special
 ) -> tuple[list[int], MaskedChat | None]:
     """Encodes a rendered chat.
 
@@ -83,17 +84,20 @@ def encode(
             unknown.
     """
     permitted = permission(special, tok.special_tokens)
+    if permitted == "all":
+        return tok.encode(text, special="all", add_special_tokens=False), None
+    unk = tok.special_tokens.get(tok.roles.get("unk", ""))  # it does not count, as anywhere
+    fast = _core.encode_chat(tok._core, text, pieces, unk)
+    if fast is not None:
+        return fast, None
     matcher = tok._special_matcher
-    if permitted == "all" or matcher.is_complete:
+    if matcher.is_complete:
         ids = tok.encode(text, special="all", add_special_tokens=False)
-        if permitted == "all":
-            return ids, None
         matches = matcher(text)
         is_matched = True
     else:
         array = tok.encode_array(text, special="all", add_special_tokens=False)
         ids, matches = array.tolist(), matcher(text)
-        unk = tok.special_tokens.get(tok.roles.get("unk", ""))  # it does not count, as anywhere
         is_matched = matcher.num_controls(array, but=unk) == sum(match.id != unk for match in matches)
     theirs = _ranges(pieces, {"message", "caller", "mixed"})
     foreign = [match for match in matches if _overlap(theirs, match.start, match.end)]

@@ -40,6 +40,14 @@ impl Chain {
         }
     }
 
+    /// Returns HF's string of `id` if it is stored, not computed.
+    pub(super) fn stored<'a>(&'a self, vocab: &'a Vocab, id: u32, kind: Kind) -> Option<&'a [u8]> {
+        if self.reads.is_some() || self.spelled || kind == Kind::EndsWord {
+            return None;
+        }
+        Some(self.respelled.get(&id).map_or_else(|| vocab.content(id), String::as_bytes))
+    }
+
     /// Appends HF's string of an entry.
     fn push(&self, content: &[u8], kind: Kind, lossy: bool, pieces: &mut StringList) {
         let is_text = matches!(kind, Kind::Added | Kind::Special | Kind::Unreachable);

@@ -273,6 +273,9 @@ pub(super) fn find(text: &[u8], needle: &[u8]) -> Option<usize> {
     text.windows(needle.len()).position(|window| window == needle)
 }
 
+/// Maximum bytes of a text in which comparing the needle with each position is faster than the automaton; a token is short.
+const SHORT_TEXT: usize = 64;
+
 /// Replaces all occurrences of a string, in linear time.
 #[derive(Debug, Clone)]
 pub(super) struct Replacer {
@@ -295,12 +298,14 @@ impl Replacer {
             out.extend_from_slice(with.as_bytes());
             return;
         };
-        let Some(at) =
-            text.iter().position(|&byte| byte == first).filter(|at| at + self.needle.text().len() <= text.len())
-        else {
+        let candidate = text.iter().position(|&byte| byte == first);
+        let Some(at) = candidate.filter(|at| at + self.needle.text().len() <= text.len()) else {
             out.extend_from_slice(text);
             return;
         };
+        if text.len() <= SHORT_TEXT {
+            return self.replace_short(text, at, with, out, most);
+        }
         let mut done = 0;
         for found in self.automaton.find_iter(aho_corasick::Input::new(text).range(at..)) {
             out.extend_from_slice(&text[done..found.start()]);
@@ -309,6 +314,26 @@ impl Replacer {
                 return;
             }
             done = found.end();
+        }
+        out.extend_from_slice(&text[done..]);
+    }
+
+    /// Appends `text` like [`Replacer::replace`], comparing the needle, which is not empty, with each position from `at` on.
+    fn replace_short(&self, text: &[u8], mut at: usize, with: &str, out: &mut Vec<u8>, most: usize) {
+        let needle = self.needle.text();
+        let mut done = 0;
+        while at + needle.len() <= text.len() {
+            if !text[at..].starts_with(needle) {
+                at += 1;
+                continue;
+            }
+            out.extend_from_slice(&text[done..at]);
+            out.extend_from_slice(with.as_bytes());
+            if out.len() > most {
+                return;
+            }
+            at += needle.len();
+            done = at;
         }
         out.extend_from_slice(&text[done..]);
     }

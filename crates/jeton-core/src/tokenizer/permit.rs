@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::pipeline::{Matchers, Tokenizer};
-use crate::added_tokens::AddedTokenMatcher;
+use crate::added_tokens::{AddedTokenMatch, AddedTokenMatcher};
 use crate::error::{ErrorKind, Result};
 use crate::model::Specials;
 use crate::pretokenize::Span;
@@ -75,6 +75,14 @@ impl Tokenizer {
             }
         };
         Ok(Permit { matchers, permission })
+    }
+
+    /// Iterates over the special tokens in a text, all of them permitted, without running the model. `None` if an added
+    /// token is matched in normalized text.
+    pub fn special_matches<'m>(&'m self, text: &'m [u8]) -> Option<impl Iterator<Item = AddedTokenMatch> + 'm> {
+        let all = &self.matchers[1];
+        let raw = || all.raw.iter().flat_map(|matcher| matcher.matches(text));
+        all.normalized.is_none().then(|| raw().filter(|found| self.vocab.kind(found.id) == Kind::Special))
     }
 
     /// Calls `each` with the added tokens of the raw text and the ranges between them (id `None`, possibly empty), in

@@ -51,6 +51,33 @@ impl ChainState {
         self.run(chain, true, lossy, out)
     }
 
+    /// Decodes an entry like [`ChainState::push`], but without lists, if there is one step, without context, and the entry's
+    /// string is stored. Returns false, and changes nothing, if not.
+    ///
+    /// # Errors
+    /// As [`ChainState::push`].
+    pub fn push_stored(
+        &mut self,
+        chain: &Chain,
+        vocab: &Vocab,
+        (id, kind): (u32, Kind),
+        out: &mut Vec<u8>,
+    ) -> Result<bool> {
+        let ([step], [stage], [written]) = (&chain.steps[..], &mut self.stages[..], &mut self.written[..]) else {
+            return Ok(false);
+        };
+        let Some(string) = chain.stored(vocab, id, kind).filter(|_| step.is_context_free()) else { return Ok(false) };
+        self.read += string.len() + 1;
+        let (most, start) = (most_bytes(self.read), out.len());
+        let left = most.saturating_sub(*written);
+        stage.push_closed(step, string, out, start + left);
+        *written += out.len() - start;
+        if out.len() - start > left {
+            return Err(Chain::too_long(most));
+        }
+        Ok(true)
+    }
+
     fn run(&mut self, chain: &Chain, ends: bool, lossy: bool, out: &mut Vec<u8>) -> Result<()> {
         let [from, into] = &mut self.lists;
         let most = most_bytes(self.read);

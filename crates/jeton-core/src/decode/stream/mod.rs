@@ -164,7 +164,17 @@ impl Stream {
             (PlanState::Sentence(state), Plan::Sentence(sentence)) => {
                 kept.for_each(|(id, kind)| state.put(sentence, id, kind, vocab.content(id), lossy, &mut self.bytes));
             }
-            (PlanState::Chain(state), Plan::Steps(chain)) => state.push(chain, vocab, kept, lossy, &mut self.bytes)?,
+            (PlanState::Chain(state), Plan::Steps(chain)) => {
+                let is_done = match ids {
+                    &[id] if !(skip && vocab.kind(id) == Kind::Special) => {
+                        state.push_stored(chain, vocab, (id, vocab.kind(id)), &mut self.bytes)?
+                    }
+                    _ => false,
+                };
+                if !is_done {
+                    state.push(chain, vocab, kept, lossy, &mut self.bytes)?;
+                }
+            }
             _ => return Err(ErrorKind::Internal("a stream of another decoder".into()).into()),
         }
         self.emit(false)

@@ -116,6 +116,13 @@ impl Stage {
         }
     }
 
+    /// Reads a string as a whole, for a step without context that has no open string, and appends to `out` until it has
+    /// more than `most` bytes.
+    pub fn push_closed(&mut self, step: &DecodeStep, string: &[u8], out: &mut Vec<u8>, most: usize) {
+        step.one(string, self.is_first, false, out, most);
+        self.is_first = false;
+    }
+
     /// Begins a string.
     fn begin(&mut self, step: &DecodeStep, into: &mut StringList, most: usize) {
         match (&mut self.state, step) {

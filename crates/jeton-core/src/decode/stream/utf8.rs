@@ -54,6 +54,14 @@ impl Utf8 {
                 Err(_) => self.reject_held("invalid continuation byte", invalid, &mut emit)?, // `byte` is read again
             }
         }
+        if let Ok(text) = std::str::from_utf8(bytes) {
+            // Nearly always; `utf8_chunks` is slower for short texts.
+            if !text.is_empty() {
+                emit(text);
+                self.done += text.len();
+            }
+            return Ok(());
+        }
         let mut left = bytes.len();
         for chunk in bytes.utf8_chunks() {
             left -= chunk.valid().len() + chunk.invalid().len();

@@ -1,0 +1,97 @@
+//! Ids of a rendered chat, if all special tokens in it are the template's.
+//!
+//! That is nearly every chat, so it takes one call: encoding, and a search for special tokens in the text of others.
+//! Left out: texts in which a message spells a special token; `jeton/chat/encode.py` encodes these in segments.
+
+use std::ops::Range;
+
+use jeton_core::tokenizer::Permission;
+use jeton_core::vocab::Kind;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyList, PyString, PyTuple};
+
+use crate::arguments::Wide;
+use crate::signals::SignalCheck;
+use crate::tokenizer::{Tokenizer, SHORT};
+
+/// Origin of the template's own text; that of all other text is another word.
+const TEMPLATE: &str = "template";
+
+/// Encodes a rendered chat with all special tokens permitted. Returns `None` if a special token overlaps text that is not
+/// the template's, or is not a match in the text (the unknown token `unk` does not count), or if that cannot be told here.
+///
+/// `runs`: tuples that begin with a number of characters and the origin of the text, itself a tuple that begins with a
+/// word. They tile the text.
+#[pyfunction]
+pub fn encode_chat(
+    py: Python<'_>,
+    tok: &Bound<'_, Tokenizer>,
+    text: &Bound<'_, PyAny>,
+    runs: &Bound<'_, PyList>,
+    unk: Option<u32>,
+) -> PyResult<Option<Vec<u32>>> {
+    let tok = &tok.get().0;
+    let mut wide = Wide::default();
+    let text = wide.one(text, 1)?;
+    let foreign = foreign_runs(runs)?;
+    let Some(matches) = tok.special_matches(text.bytes()) else { return Ok(None) };
+    let (mut num_matches, mut rest) = (0, &foreign[..]);
+    let mut at = Position::default();
+    for found in matches {
+        let start = at.advance(text.bytes(), found.start);
+        let end = at.advance(text.bytes(), found.end);
+        while rest.first().is_some_and(|run| run.end <= start) {
+            rest = &rest[1..];
+        }
+        if rest.first().is_some_and(|run| run.start < end) {
+            return Ok(None);
+        }
+        num_matches += usize::from(Some(found.id) != unk);
+    }
+    let permit = tok.permit(&Permission::All).map_err(|failed| text.error(py, failed))?;
+    let ids = if text.bytes().len() < SHORT {
+        tok.encode_long(text.input(), &permit, 1, &mut || true).map_err(|failed| text.error(py, failed))?
+    } else {
+        let mut watch = SignalCheck::new(None);
+        let done = py.detach(|| tok.encode_long(text.input(), &permit, 1, &mut || watch.keep_going(0)));
+        watch.finish(done, |failed| text.error(py, failed))?
+    };
+    let is_special = |&&id: &&u32| tok.vocab().kind(id) == Kind::Special && Some(id) != unk;
+    Ok((ids.iter().filter(is_special).count() == num_matches).then_some(ids))
+}
+
+/// Returns the ranges of characters that are not the template's own.
+fn foreign_runs(runs: &Bound<'_, PyList>) -> PyResult<Vec<Range<usize>>> {
+    let mut foreign: Vec<Range<usize>> = Vec::new();
+    let mut end: usize = 0;
+    for run in runs.iter() {
+        let run = run.cast::<PyTuple>()?;
+        let start = end;
+        end = end
+            .checked_add(run.get_item(0)?.extract()?)
+            .ok_or_else(|| PyValueError::new_err("the runs are longer than a text"))?;
+        let origin = run.get_item(1)?;
+        if origin.cast::<PyTuple>()?.get_item(0)?.cast::<PyString>()?.to_str()? != TEMPLATE {
+            foreign.push(start..end);
+        }
+    }
+    Ok(foreign)
+}
+
+/// A byte offset in a text, and its number of characters.
+#[derive(Default)]
+struct Position {
+    byte: usize,
+    char: usize,
+}
+
+impl Position {
+    /// Moves to a later byte offset and returns the characters before it.
+    fn advance(&mut self, text: &[u8], byte: usize) -> usize {
+        let is_first = |&&byte: &&u8| byte & 0xc0 != 0x80;
+        self.char += text[self.byte..byte].iter().filter(is_first).count();
+        self.byte = byte;
+        self.char
+    }
+}
