@@ -18,8 +18,8 @@ from .selection import rest_is_slow
 PROGRAM = """
 import hashlib, random, jeton
 words = random.Random(5)
-texts = ["".join(words.choice(["the", " old", " man", " told", "今天", "é", " ", "\\n", "x9"]) for _ in range(400))
-         for _ in range(5000)]
+parts = ["the", " old", " man", " told", "今天", "é", " ", "\\n", "x9"]
+texts = ["".join(words.choices(parts, k=400)) for _ in range(5000)]
 tok = jeton.train(texts[:200], 320, pattern="gpt2", progress=False)
 digest = hashlib.sha256()
 for text in texts + texts:

@@ -89,7 +89,7 @@ ALPHABETS = [
 
 
 @cache
-def strings(seed: int = 3, count: int = amount(1_500, default=500)) -> list[str]:
+def strings(seed: int = 3, count: int = amount(1_500, default=250)) -> list[str]:
     """Short texts of one or two alphabets, and every string of one or two characters of each alphabet."""
     rng = random.Random(seed)
     found = ["", " ", "plain text", "\u0301", "\u2122\x1eg"]

@@ -26,7 +26,7 @@ DATA = os.environ.get("JETON_TEST_DATA")
 IN_WHEELS = {vocab.name: vocab for vocab in catalog.of_wheels()}
 IN_DATA = {vocab.name: vocab for vocab in catalog.of_data(Path(DATA))} if DATA else {}
 STRINGS = amount(500, default=40)
-STRINGS_OF_WHEELS = amount(3_000, default=100)
+STRINGS_OF_WHEELS = amount(3_000, default=40)
 
 
 def differences(vocab: catalog.Vocabulary, strings: int) -> list[Any]:
