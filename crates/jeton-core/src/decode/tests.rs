@@ -1,5 +1,6 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
+use super::steps::Replacer;
 use super::*;
 
 fn vocab(entries: &[(Kind, &str)]) -> Vocab {
@@ -183,4 +184,17 @@ fn long_lists_take_linear_time() {
         {"type":"WordPiece","prefix":"","cleanup":true},{"type":"ByteFallback"},{"type":"Metaspace","replacement":"▁"}]"#;
     assert_eq!(decoded(parts, &vocab, &ids).1.len(), 100_000 * 7 - 1);
     assert_eq!(decoded(LLAMA, &vocab, &vec![2; 300_000]).1.len(), 900_000);
+}
+
+#[test]
+fn short_texts_are_replaced_like_long_ones() {
+    let texts = ["", "a", "aabaabaaab", "aaaaaaa", "abababab", "xaabx▁▁a", "aab▁", "▁▁▁", "é▁é\u{2580}▁"];
+    for needle in ["a", "aa", "aab", "abab", "▁", "▁▁", "▁a"] {
+        let replacer = Replacer::new(needle.to_owned()).unwrap();
+        for text in texts.iter().flat_map(|text| [(*text).to_owned(), format!("{text}{}", "x".repeat(100))]) {
+            let mut out = Vec::new();
+            replacer.replace(text.as_bytes(), "-", &mut out, usize::MAX);
+            assert_eq!(String::from_utf8(out).unwrap(), text.replace(needle, "-"), "{needle} in {text}");
+        }
+    }
 }
