@@ -12,7 +12,7 @@ use crate::aligned_text::InputRange;
 use crate::error::Result;
 use crate::model::{Out, Scratch};
 use crate::postprocess::Item;
-use crate::util::cancel::KeepGoing;
+use crate::util::cancel::{CancelCheck, KeepGoing};
 use crate::vocab::Vocab;
 
 /// Tokens in a chunk: their Python objects take some megabytes.
@@ -165,18 +165,20 @@ impl Tokenizer {
         keep_going: KeepGoing<'_>,
         placer: &mut Placer,
     ) -> Result<()> {
-        let Placer { encoding, offsets, cursor, ends, own, scratch } = placer;
+        let Placer { encoding, offsets, cursor, ends, scratch } = placer;
         let first = encoding.ids.len();
         ends.clear();
         let mut out = Out { special: permit.specials(), ..Out::with_ends(&mut encoding.ids, ends) };
         self.encode_segment(segment, keep_going, scratch, &mut out)?;
-        own_bytes(segment, text, own);
+        let mut own = OwnBytes::new(segment, text);
+        let mut cancel = CancelCheck::new(keep_going);
         let mut start = 0;
         for &end in &*ends {
-            let (from, to) = match own.get(start..end) {
-                Some([first, .., last]) => (first.0.max(*cursor), last.1),
-                Some([only]) => (only.0.max(*cursor), only.1),
-                _ => (*cursor, *cursor),
+            cancel.check()?;
+            let ranges = if start < end { own.range(start).zip(own.range(end - 1)) } else { None };
+            let (from, to) = match ranges {
+                Some((first, last)) => (first.0.max(*cursor), last.1),
+                None => (*cursor, *cursor),
             };
             if *cursor < from && from < to {
                 encoding.dropped.push((*cursor, from));
@@ -188,7 +190,7 @@ impl Tokenizer {
             start = end;
         }
         if self.model.places_bytes_together() {
-            place_bytes(&self.vocab, segment, &encoding.ids[first..], ends, &mut offsets[first..]);
+            place_bytes(&self.vocab, segment, &encoding.ids[first..], ends, &mut offsets[first..], &mut cancel)?;
         }
         let (from, to) = match segment.place {
             Origin::At(at) => (at, at + segment.bytes.len()),
@@ -207,28 +209,45 @@ struct Placer {
     offsets: Vec<(usize, usize)>, // HF's, in bytes
     cursor: usize,                // all bytes before it are covered or dropped
     ends: Vec<usize>,
-    own: Vec<(usize, usize)>,
     scratch: Scratch,
 }
 
-/// Appends the input range of each byte of a segment; where a run of bytes is unchanged text, byte by byte.
-fn own_bytes(segment: &Segment<'_>, text: &[u8], own: &mut Vec<(usize, usize)>) {
-    own.clear();
-    let (origins, _) = match segment.place {
-        Origin::Traced { origins, whole } => (origins, whole),
-        Origin::At(at) => return own.extend((at..at + segment.bytes.len()).map(|at| (at, at + 1))),
-        Origin::After(_) => return,
-    };
-    let mut start = 0;
-    while let Some(&origin) = origins.get(start) {
-        let len = origins[start..].iter().take_while(|&&next| next == origin).count();
-        let (from, to) = (origin.start as usize, origin.end as usize);
-        if segment.bytes.get(start..start + len) == text.get(from..to) {
-            own.extend((from..to).map(|at| (at, at + 1)));
-        } else {
-            own.extend(std::iter::repeat_n((from, to), len));
+/// Input ranges of the bytes of a segment, read in order. Where a run of bytes with one origin is unchanged text, each byte
+/// has its own. They are not stored: those of a document that is one segment would take 16 bytes for each of its bytes.
+struct OwnBytes<'s> {
+    segment: &'s Segment<'s>,
+    text: &'s [u8],
+    /// Bytes of the segment with the same origin.
+    run: std::ops::Range<usize>,
+    /// True if they are unchanged text.
+    is_unchanged: bool,
+}
+
+impl<'s> OwnBytes<'s> {
+    fn new(segment: &'s Segment<'s>, text: &'s [u8]) -> Self {
+        Self { segment, text, run: 0..0, is_unchanged: false }
+    }
+
+    /// Returns the input range of a byte; None for a byte without. `index` is at least that of the call before.
+    fn range(&mut self, index: usize) -> Option<(usize, usize)> {
+        let origins = match self.segment.place {
+            Origin::Traced { origins, .. } => origins,
+            Origin::At(at) => return (index < self.segment.bytes.len()).then_some((at + index, at + index + 1)),
+            Origin::After(_) => return None,
+        };
+        let range = |index: usize| origins.get(index).map(|origin| (origin.start as usize, origin.end as usize));
+        while index >= self.run.end {
+            let start = self.run.end;
+            let (from, to) = range(start)?;
+            let len = origins[start..].iter().take_while(|&&next| next == origins[start]).count();
+            self.run = start..start + len;
+            self.is_unchanged = self.segment.bytes.get(self.run.clone()) == self.text.get(from..to);
         }
-        start += len;
+        let (from, to) = range(self.run.start)?;
+        Some(match self.is_unchanged {
+            true => (from + index - self.run.start, from + index - self.run.start + 1),
+            false => (from, to),
+        })
     }
 }
 
@@ -248,7 +267,14 @@ fn hf_offsets(segment: &Segment<'_>, start: usize, end: usize) -> (usize, usize)
 
 /// Sets the offsets of each byte of unknown text to those of its whole run, as HF's Unigram does. A byte-fallback entry,
 /// `<0x0A>`, covers one byte, and its spelling is longer.
-fn place_bytes(vocab: &Vocab, segment: &Segment<'_>, ids: &[u32], ends: &[usize], offsets: &mut [(usize, usize)]) {
+fn place_bytes(
+    vocab: &Vocab,
+    segment: &Segment<'_>,
+    ids: &[u32],
+    ends: &[usize],
+    offsets: &mut [(usize, usize)],
+    cancel: &mut CancelCheck<'_>,
+) -> Result<()> {
     let start = |i: usize| if i == 0 { 0 } else { ends[i - 1] };
     let is_byte = |i: usize| ends[i] - start(i) == 1 && vocab.content(ids[i]).len() > 1;
     let mut i = 0;
@@ -261,7 +287,9 @@ fn place_bytes(vocab: &Vocab, segment: &Segment<'_>, ids: &[u32], ends: &[usize]
             true => offsets[from..i].fill(hf_offsets(segment, start(from), ends[i - 1])),
             false => i += 1,
         }
+        cancel.check()?;
     }
+    Ok(())
 }
 
 /// Returns the start of each character. An invalid sequence is one character, as in Python's `errors="replace"`.
