@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import dataclasses
 import pickle
+from collections.abc import Iterable
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import jeton
 from jeton import truncation
 
-from .material import CORPUS, TRICKY, byte_tokenizer, tokenizer
+from .material import BYTE_KINDS, CORPUS, TRICKY, byte_strings, byte_tokenizer, texts, tokenizer
 
 TEMPLATE = {
     "single": [{"ids": [1], "type_id": 0}, {"sequence": "A", "type_id": 0}, {"ids": [2], "type_id": 0}],
@@ -133,6 +136,101 @@ def test_a_template_without_items() -> None:
     for options in ({}, {"max_length": 4}):
         assert shown(tok.encode_batch(["ab", "c"], add_special_tokens=True, **options)) == ["", ""]
         assert tok.encode_batch(["ab"], ["c"], add_special_tokens=True, **options).type_ids.tolist() == [3]
+
+
+# ── offsets ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def offsets_of(encodings: Iterable[jeton.Encoding]) -> list[list[int]]:
+    return [list(span) for encoding in encodings for span in encoding.hf_offsets]
+
+
+def columns_of(batch: jeton.TokenBatch) -> list[list[int]]:
+    assert batch.hf_offsets is not None
+    assert (batch.hf_offsets.dtype, batch.hf_offsets.shape) == (np.int64, (len(batch.ids), 2))
+    found: list[list[int]] = batch.hf_offsets.tolist()
+    return found
+
+
+def test_offsets_are_those_of_tokenize(kind: str) -> None:
+    tok = tokenizer(kind)
+    for special in ("none", "all"):
+        batch = tok.encode_batch(TRICKY, special=special, offsets=True)
+        assert columns_of(batch) == offsets_of(tok.tokenize(text, special=special) for text in TRICKY)
+        assert batch.ids.tolist() == tok.encode_batch(TRICKY, special=special).ids.tolist()
+    pairs = tok.encode_batch(TRICKY, TRICKY[::-1], offsets=True, add_special_tokens=True)
+    both = zip(TRICKY, TRICKY[::-1], strict=True)
+    assert columns_of(pairs) == offsets_of(tok.tokenize(text, pair, add_special_tokens=True) for text, pair in both)
+
+
+@settings(deadline=None)
+@given(data=st.data())
+def test_offsets_of_random_texts(kind: str, data: st.DataObject) -> None:
+    tok = tokenizer(kind)
+    some = data.draw(st.lists(texts(kind), max_size=4))
+    if kind in BYTE_KINDS:
+        some += data.draw(st.lists(byte_strings(kind), max_size=3))  # type: ignore[arg-type]
+    assert columns_of(tok.encode_batch(some, offsets=True)) == offsets_of(tok.tokenize_batch(some))
+
+
+def test_offsets_of_added_tokens_with_white_space() -> None:
+    tokens = [jeton.AddedToken("<l>", lstrip=True), jeton.AddedToken("<r>", rstrip=True), "<x>"]
+    for special in (True, False):
+        tok = tokenizer("byte gpt2").add_tokens(tokens, special=special)
+        some = ["a  <l> <r>  é<x>", "<r> ", "  <l>", "<x><x> é", "the old"]
+        for permitted in ("none", "all"):
+            found = columns_of(tok.encode_batch(some, special=permitted, offsets=True))
+            assert found == offsets_of(tok.tokenize(text, special=permitted) for text in some)
+
+
+def trimming(*, add_prefix_space: bool) -> jeton.Tokenizer:
+    """Byte-level BPE with a template that trims offsets."""
+    template = {**TEMPLATE, "trim_offsets": True, "add_prefix_space": add_prefix_space}
+    tok = tokenizer("byte gpt2").add_tokens(["é <x> "])
+    definition = dataclasses.replace(tok.definition, template=template)
+    return jeton.Tokenizer(definition, tok._core.vocabulary()).with_options(add_special_tokens=True, special="all")
+
+
+@pytest.mark.parametrize("add_prefix_space", [True, False])
+def test_trimmed_offsets(add_prefix_space: bool) -> None:
+    tok = trimming(add_prefix_space=add_prefix_space)
+    some = [*TRICKY, " the old é <x> é <x> tale  ", "  the"]
+    assert columns_of(tok.encode_batch(some, offsets=True)) == offsets_of(map(tok.tokenize, some))
+    batch = tok.encode_batch(["a the old the"], offsets=True, max_length=4, stride=1, overflow=True)
+    spans = tok.tokenize("a the old the").hf_offsets[1:-1]
+    assert len(spans) == 4
+    rows = [columns_of(batch)[start + 1 : end - 1] for start, end in pairwise(batch.offsets.tolist())]
+    kept = int(add_prefix_space)  # the first token of a row keeps the space before it, as in Hugging Face
+    assert rows[1:] == [[[spans[at][0] - kept, spans[at][1]], list(spans[at + 1])] for at in (1, 2)]
+
+
+def test_offsets_of_rows() -> None:
+    batch = BERT.encode_batch(["äbcdefg", "h"], max_length=5, stride=1, overflow=True, offsets=True)
+    assert len(batch) == 5
+    rows = [columns_of(batch)[start:end] for start, end in pairwise(batch.offsets.tolist())]
+    assert rows[0] == [[0, 0], [0, 1], [0, 1], [1, 2], [0, 0]]
+    assert rows[1] == [[0, 0], [1, 2], [2, 3], [3, 4], [0, 0]]
+    padded = batch.padded(pad_id=0)
+    assert padded.offset_mapping is not None
+    assert padded.offset_mapping.shape == (5, 5, 2)
+    assert padded.offset_mapping[4].tolist() == [[0, 0], [0, 1], [0, 0], [0, 0], [0, 0]]
+    assert list(padded)[-2:] == ["overflow_to_sample_mapping", "offset_mapping"]
+    assert [row.tolist() for row in batch.to_dict()["offset_mapping"]] == rows
+    assert pickle.loads(pickle.dumps(padded)) == padded
+    empty = BERT.encode_batch([], offsets=True)
+    assert columns_of(empty) == empty.to_dict()["offset_mapping"] == []
+    assert "offset_mapping" not in BERT.encode_batch(["a"]).to_dict()
+    with pytest.raises(jeton.ConfigError, match="offsets=1 is neither True nor False"):
+        BERT.encode_batch(["a"], offsets=1)  # type: ignore[arg-type]
+
+
+def test_offsets_are_the_same_for_any_threads() -> None:
+    tok = tokenizer("byte gpt2")
+    some = [CORPUS[start : start + 900] for start in range(0, 600, 7)] * 20 + [CORPUS * 2_000]
+    alone, two = (tok.encode_batch(some, threads=threads, offsets=True) for threads in (1, 2))
+    assert np.array_equal(columns_of(alone), columns_of(two))
+    whole = tok.tokenize(some[-1])
+    assert columns_of(two)[-len(whole) :] == offsets_of([whole])
 
 
 # ── tokenize_batch ────────────────────────────────────────────────────────────────────────────────────────────────

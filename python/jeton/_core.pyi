@@ -70,6 +70,15 @@ def apply_template(
 def decode_parts(
     vocabulary: Vocabulary, parts_json: str, byte_level: bool, ids: Sequence[int], skip_special: bool
 ) -> tuple[bytes, str]: ...
+def encode_batch_with_offsets(
+    tok: Tokenizer,
+    texts: Sequence[str | bytes],
+    special: _Permission,
+    threads: int,
+    *,
+    template: bool = False,
+    truncates: bool = False,
+) -> tuple[memoryview, memoryview, memoryview, memoryview | None]: ...
 def find_added(
     tokens: Sequence[tuple[str, int, bool, bool, bool, bool]],  # content, id, single_word, lstrip, rstrip, passed_over
     text: str | bytes,

@@ -57,6 +57,9 @@ class TokenBatch(Sequence[NDArray[np.uint32]]):
         overflow_to_sample_mapping: int64[rows], the index of the text of each row; None without ``overflow=True``.
         pad_id: id of the tokenizer's padding token, if it has one.
         segments: texts and tokens of the template in each row; None: each row is one text, without a template.
+        hf_offsets: int64[n, 2], the half-open range of characters of each id in its text, with Hugging Face's rules
+            (``offset_mapping``): `Encoding.hf_offsets` as a column. (0, 0) for ids of the template. None without
+            ``offsets=True``.
 
     Examples:
         >>> import jeton
@@ -71,6 +74,7 @@ class TokenBatch(Sequence[NDArray[np.uint32]]):
     overflow_to_sample_mapping: Int64 | None = None
     pad_id: int | None = None
     segments: RowSegments | None = None
+    hf_offsets: Int64 | None = None
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -167,7 +171,7 @@ class TokenBatch(Sequence[NDArray[np.uint32]]):
         filled = columns < lengths[:, None] if side == "right" else columns >= width - lengths[:, None]
 
         def rows(values: NDArray[Any], padding: int) -> Int64:
-            array = np.full(filled.shape, padding, np.int64)
+            array = np.full(filled.shape + values.shape[1:], padding, np.int64)
             array[filled] = values[self.offsets[0] : self.offsets[-1]]
             return array
 
@@ -177,6 +181,7 @@ class TokenBatch(Sequence[NDArray[np.uint32]]):
             rows(self.type_ids, 0),
             rows(self.special_tokens_mask, 1),
             self.overflow_to_sample_mapping,
+            None if self.hf_offsets is None else rows(self.hf_offsets, 0),
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -184,7 +189,8 @@ class TokenBatch(Sequence[NDArray[np.uint32]]):
 
         Returns:
             ``input_ids``, ``attention_mask`` (ones), ``token_type_ids`` and ``special_tokens_mask``: lists of arrays as
-            long as their rows; with ``overflow=True`` also ``overflow_to_sample_mapping``, an array.
+            long as their rows; with ``offsets=True`` also ``offset_mapping``; with ``overflow=True`` also
+            ``overflow_to_sample_mapping``, an array.
 
         Examples:
             >>> import jeton
@@ -198,6 +204,8 @@ class TokenBatch(Sequence[NDArray[np.uint32]]):
             "token_type_ids": self.type_ids,
             "special_tokens_mask": self.special_tokens_mask.astype(np.int64),
         }
+        if self.hf_offsets is not None:
+            values["offset_mapping"] = self.hf_offsets
         columns: dict[str, Any] = {name: np.split(column, self.offsets[1:-1]) for name, column in values.items()}
         if len(self) == 0:
             columns = {name: [] for name in values}
@@ -221,6 +229,8 @@ class PaddedBatch(Mapping[str, Int64]):
         special_tokens_mask: int64[rows, length], 1 for ids that the template added and for padding.
         overflow_to_sample_mapping: int64[rows], the index of the text of each row; None, and no key of the mapping,
             without ``overflow=True``.
+        offset_mapping: int64[rows, length, 2], `TokenBatch.hf_offsets`; (0, 0) for padding. None, and no key, without
+            ``offsets=True``.
 
     Examples:
         >>> import jeton
@@ -235,6 +245,7 @@ class PaddedBatch(Mapping[str, Int64]):
     token_type_ids: Int64
     special_tokens_mask: Int64
     overflow_to_sample_mapping: Int64 | None = None
+    offset_mapping: Int64 | None = None
 
     @property
     def _columns(self) -> dict[str, Int64]:

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._core import Tokenizer as Core
+from ._core import encode_batch_with_offsets
 from .batch import RowSegments, TokenBatch
 from .errors import ConfigError, JetonError
 from .truncation import Truncation, combine, split
@@ -37,10 +38,19 @@ class Item(NamedTuple):
 
 
 class Encoded(NamedTuple):
-    """Ids of many texts without a template."""
+    """Ids of many texts.
+
+    Attributes:
+        ids: uint32[n].
+        offsets: int64[texts + 1], of the ids.
+        hf_offsets: int64[n, 2], if requested.
+        first_hf_offsets: int64[n, 2], of each id as the first of a truncated text, where that makes a difference.
+    """
 
     ids: NDArray[np.uint32]
     offsets: Int64
+    hf_offsets: Int64 | None = None
+    first_hf_offsets: Int64 | None = None
 
     @property
     def lengths(self) -> Int64:
@@ -58,6 +68,7 @@ class BatchEncoder:
         threads: their maximum number.
         add_special_tokens: whether the template adds its ids.
         pad_id: id of the padding token, if any.
+        with_offsets: whether the result has offsets.
     """
 
     core: Core
@@ -66,6 +77,7 @@ class BatchEncoder:
     threads: int
     add_special_tokens: bool
     pad_id: int | None
+    with_offsets: bool = False
 
     def encode(self, texts: list[str | bytes], pairs: list[str | bytes] | None, truncation: Truncation) -> TokenBatch:
         """Implements `Tokenizer.encode_batch`."""
@@ -73,11 +85,11 @@ class BatchEncoder:
         room = truncation.room(sum(len(item.ids) for item in items))
         if pairs is None and room is None:
             return self._whole(texts, items, truncation.overflow)
-        first = self._encoded(texts)
+        first = self._encoded(texts, truncates=room is not None)
         if pairs is None:
             return self._rows(items, (first,), truncation, room)
         try:
-            second = self._encoded(pairs)
+            second = self._encoded(pairs, truncates=room is not None)
         except JetonError as error:  # the message names the index of a text
             error.args = (f"pairs: {error}",)
             raise
@@ -85,8 +97,7 @@ class BatchEncoder:
 
     def _whole(self, texts: list[str | bytes], items: Sequence[Item], overflow: bool) -> TokenBatch:
         """Encodes single texts that are not truncated."""
-        joined = self.core.encode_batch(texts, self.special, self.threads, self.add_special_tokens)
-        ids, offsets = np.frombuffer(joined[0], "<u4"), np.frombuffer(joined[1], "<i8")
+        ids, offsets, hf_offsets, _ = self._encoded(texts, template=self.add_special_tokens)
         segments = None
         if len(items) != 1 or items[0] != Item(0, (), 0):
             num_texts = sum(item.text is not None for item in items)
@@ -95,7 +106,7 @@ class BatchEncoder:
             type_ids = np.array([[item.type_id for item in items]], np.int64)
             segments = _segments(items, _columns(lengths, len(own)), type_ids)
         mapping = np.arange(len(texts)) if overflow else None
-        return TokenBatch(ids, offsets, mapping, self.pad_id, segments)
+        return TokenBatch(ids, offsets, mapping, self.pad_id, segments, hf_offsets)
 
     def _rows(
         self, items: Sequence[Item], texts: Sequence[Encoded], truncation: Truncation, room: int | None
@@ -137,14 +148,36 @@ class BatchEncoder:
         source = np.concatenate([template_ids, *(text.ids for text in texts)])
         num_rows = len(row_text)
         segments = _segments(items, _columns(sizes, num_rows), _columns(type_ids, num_rows))
-        ids = _gather(source, _columns(starts, num_rows), segments.lengths)
+        index = _ranges(_columns(starts, num_rows), segments.lengths)
         offsets = np.concatenate([[0], np.cumsum(segments.lengths.sum(axis=1))])
         mapping = row_text if truncation.overflow else None
-        return TokenBatch(ids, offsets, mapping, self.pad_id, segments)
+        hf_offsets = self._hf_offsets(len(template_ids), texts, index, segments) if self.with_offsets else None
+        return TokenBatch(source[index], offsets, mapping, self.pad_id, segments, hf_offsets)
 
-    def _encoded(self, texts: list[str | bytes]) -> Encoded:
-        ids, offsets = self.core.encode_batch(texts, self.special, self.threads, False)
-        return Encoded(np.frombuffer(ids, "<u4"), np.frombuffer(offsets, "<i8"))
+    def _hf_offsets(
+        self, num_template_ids: int, texts: Sequence[Encoded], index: Int64, segments: RowSegments
+    ) -> Int64:
+        """Offsets of rows. `index`: of their ids in those of the template and of all texts, concatenated."""
+        of_template = np.zeros((num_template_ids, 2), np.int64)
+        columns = [text.hf_offsets for text in texts if text.hf_offsets is not None]
+        hf_offsets: Int64 = np.concatenate([of_template, *columns])[index]
+        firsts = [text.first_hf_offsets for text in texts if text.first_hf_offsets is not None]
+        if firsts:
+            lengths = segments.lengths.ravel()
+            places = (np.cumsum(lengths) - lengths)[lengths > 0]  # of the first id of each text in a row
+            hf_offsets[places] = np.concatenate([of_template, *firsts])[index[places]]
+        return hf_offsets
+
+    def _encoded(self, texts: list[str | bytes], *, template: bool = False, truncates: bool = False) -> Encoded:
+        """Encodes texts. `truncates`: they are truncated afterwards."""
+        if not self.with_offsets:
+            ids, offsets = self.core.encode_batch(texts, self.special, self.threads, template)
+            return Encoded(np.frombuffer(ids, "<u4"), np.frombuffer(offsets, "<i8"))
+        ids, offsets, *columns = encode_batch_with_offsets(
+            self.core, texts, self.special, self.threads, template=template, truncates=truncates
+        )
+        spans = [None if column is None else np.frombuffer(column, "<i8").reshape(-1, 2) for column in columns]
+        return Encoded(np.frombuffer(ids, "<u4"), np.frombuffer(offsets, "<i8"), *spans)
 
     def _items(self, *, is_pair: bool) -> list[Item]:
         """Items of the template for a text or a pair. Without special tokens only the texts are left."""
@@ -195,11 +228,10 @@ def _segments(items: Sequence[Item], lengths: Int64, type_ids: Int64) -> RowSegm
     return RowSegments(lengths, type_ids, np.array([item.text is None for item in items], np.bool_))
 
 
-def _gather(source: NDArray[np.uint32], starts: Int64, lengths: Int64) -> NDArray[np.uint32]:
-    """Concatenates ranges of an array: for each row, in order of its columns."""
+def _ranges(starts: Int64, lengths: Int64) -> Int64:
+    """Concatenates the integers of ranges: for each row, in order of its columns."""
     starts, lengths = starts.ravel(), lengths.ravel()
     ends = np.cumsum(lengths)
     index: Int64 = np.repeat(starts - (ends - lengths), lengths)
     index += np.arange(len(index))
-    gathered: NDArray[np.uint32] = source[index]
-    return gathered
+    return index

@@ -30,7 +30,7 @@ from .added_tokens import (
     special_pairs,
     with_added_tokens,
 )
-from .arguments import instance, string, strings
+from .arguments import flag, instance, string, strings
 from .definition import Definition, Pattern, TrainingFacts
 from .errors import ConfigError, DecodeError, InvalidTextError, SpecialTokenError, UnknownTokenError
 from .merge_list import vocabulary_of_merges
@@ -263,6 +263,7 @@ class Tokenizer:
         stride: int = 0,
         side: Literal["right", "left"] = "right",
         overflow: bool = False,
+        offsets: bool = False,
         threads: int | None = None,
         special: Special | None = None,
         add_special_tokens: bool | None = None,
@@ -280,6 +281,7 @@ class Tokenizer:
             side: the end that is removed (``truncation_side``).
             overflow: the ids that truncation removes are more rows, each with the template; the batch then has
                 `overflow_to_sample_mapping`. A pair whose texts are both truncated has a row for each combination.
+            offsets: the batch has `hf_offsets`, the range of characters of each id.
             threads: as `encode_array`.
             special: as `encode`.
             add_special_tokens: as `encode`.
@@ -314,6 +316,7 @@ class Tokenizer:
             num_threads(threads),
             self._uses_template(add_special_tokens),
             self.pad_id,
+            flag(offsets, "offsets"),
         )
         return encoder.encode(first, second, Truncation(max_length, truncation, stride, side, overflow))
 

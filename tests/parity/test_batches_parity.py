@@ -158,6 +158,7 @@ class Call:
             padding_side=self.padding_side,
             return_token_type_ids=True,
             return_special_tokens_mask=True,
+            return_offsets_mapping=True,
             verbose=False,
         )
         return found
@@ -173,6 +174,7 @@ class Call:
             stride=self.stride,
             side=self.side,  # type: ignore[arg-type]
             overflow=self.overflow,
+            offsets=True,
         )
 
     def pad(self, batch: jeton.TokenBatch, pad_id: int) -> jeton.PaddedBatch:
@@ -202,6 +204,8 @@ def check(tok: jeton.Tokenizer, peer: Any, call: Call) -> str:
         assert "stride" in str(error)
         return "stride of transformers"
     assert [row.tolist() for row in batch] == [without_padding(*row) for row in rows(theirs)]
+    spans = np.array([span for found in offsets_of(theirs) for span in found], np.int64).reshape(-1, 2)
+    assert np.array_equal(batch.hf_offsets, spans), (batch.hf_offsets, spans)
     mapping = batch.overflow_to_sample_mapping
     assert theirs.get("overflow_to_sample_mapping") == (None if mapping is None else mapping.tolist())
     if call.padding is False:
@@ -221,11 +225,19 @@ def check(tok: jeton.Tokenizer, peer: Any, call: Call) -> str:
     for name in COLUMNS:
         assert padded[name].tolist() == theirs[name], name
         assert padded[name].dtype == np.int64
+    assert padded.offset_mapping is not None
+    assert np.array_equal(padded.offset_mapping.ravel(), np.array(theirs["offset_mapping"], np.int64).ravel())
     return "padded"
 
 
 def rows(found: Mapping[str, Any]) -> list[tuple[list[int], list[int]]]:
     return list(zip(found["input_ids"], found["attention_mask"], strict=True))
+
+
+def offsets_of(found: Mapping[str, Any]) -> list[list[tuple[int, int]]]:
+    """Offsets of each row, without padding."""
+    kept = zip(found["offset_mapping"], found["attention_mask"], strict=True)
+    return [[span for span, is_kept in zip(*row, strict=True) if is_kept] for row in kept]
 
 
 def without_padding(ids: list[int], mask: list[int]) -> list[int]:

@@ -201,27 +201,45 @@ impl Template {
 /// of the token in its text. `span` is in characters. The space that `add_prefix_space` inserts before the text has no
 /// offsets and is not removed.
 pub fn trim_offsets(content: &[u8], is_bytes: bool, add_prefix_space: bool, index: usize, span: &mut (usize, usize)) {
-    let (mut leading, trailing) = white_ends(content, is_bytes);
-    if leading == 1 && add_prefix_space && (index == 0 || span.0 == 0) {
-        leading = 0;
-    }
-    if leading > 0 {
-        span.0 = (span.0 + leading).min(span.1);
-    }
-    if trailing > 0 && span.1 >= trailing {
-        span.1 = (span.1 - trailing).max(span.0);
-    }
+    WhiteEnds::of(content, is_bytes).trim(add_prefix_space, index, span);
 }
 
-/// Returns the numbers of leading and trailing characters that HF counts as white space.
-fn white_ends(content: &[u8], is_bytes: bool) -> (usize, usize) {
-    if is_bytes {
-        let leading = content.iter().take_while(|&&byte| byte == b' ').count();
-        return (leading, content.iter().rev().take_while(|&&byte| byte == b' ').count());
+/// Numbers of characters at both ends of a token that HF counts as white space.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct WhiteEnds {
+    /// At its start.
+    pub leading: usize,
+    /// At its end.
+    pub trailing: usize,
+}
+
+impl WhiteEnds {
+    /// Counts them; `content` and `is_bytes` as [`trim_offsets`].
+    pub fn of(content: &[u8], is_bytes: bool) -> Self {
+        if is_bytes {
+            let leading = content.iter().take_while(|&&byte| byte == b' ').count();
+            return Self { leading, trailing: content.iter().rev().take_while(|&&byte| byte == b' ').count() };
+        }
+        let is_white = |c: &char| *c == 'Ġ' || c.is_whitespace();
+        let text = String::from_utf8_lossy(content);
+        let leading = text.chars().take_while(is_white).count();
+        Self { leading, trailing: text.chars().rev().take_while(is_white).count() }
     }
-    let is_white = |c: &char| *c == 'Ġ' || c.is_whitespace();
-    let text = String::from_utf8_lossy(content);
-    (text.chars().take_while(is_white).count(), text.chars().rev().take_while(is_white).count())
+
+    /// Trims offsets; the other arguments are those of [`trim_offsets`].
+    #[inline]
+    pub fn trim(self, add_prefix_space: bool, index: usize, span: &mut (usize, usize)) {
+        let Self { mut leading, trailing } = self;
+        if leading == 1 && add_prefix_space && (index == 0 || span.0 == 0) {
+            leading = 0;
+        }
+        if leading > 0 {
+            span.0 = (span.0 + leading).min(span.1);
+        }
+        if trailing > 0 && span.1 >= trailing {
+            span.1 = (span.1 - trailing).max(span.0);
+        }
+    }
 }
 
 #[cfg(test)]

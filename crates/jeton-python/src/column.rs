@@ -57,8 +57,9 @@ pub fn ids(py: Python<'_>, bytes: &PyBuffer<u8>) -> PyResult<Vec<u32>> {
 
 impl Drop for Column {
     fn drop(&mut self) {
-        if let Integers::Ids(ids) = &mut self.0 {
-            buffer_pool::IDS.keep(std::mem::take(ids));
+        match &mut self.0 {
+            Integers::Ids(ids) => buffer_pool::IDS.keep(std::mem::take(ids)),
+            Integers::Offsets(offsets) => buffer_pool::OFFSETS.keep(std::mem::take(offsets)),
         }
     }
 }

@@ -9,6 +9,7 @@
 use pyo3::prelude::*;
 
 mod arguments;
+mod batches;
 mod callback;
 mod chat;
 mod column;
@@ -37,6 +38,8 @@ mod words;
 mod _core {
     #[pymodule_export]
     use crate::arguments::find_invalid_utf8;
+    #[pymodule_export]
+    use crate::batches::encode_batch_with_offsets;
     #[pymodule_export]
     use crate::chat::encode_chat;
     #[pymodule_export]

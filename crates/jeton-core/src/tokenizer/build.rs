@@ -3,6 +3,7 @@
 //! The options are those of `Definition` in Python: a model and the components around it, named as in `tokenizer.json`.
 
 use std::collections::BTreeMap;
+use std::sync::OnceLock;
 
 use serde::Deserialize;
 use serde_json::{json, Value};
@@ -20,8 +21,8 @@ use crate::pretokenize::{Pretokenizer, Splitter};
 use crate::vocab::{Kind, Vocab};
 
 /// Flags of added tokens.
-const LSTRIP: u8 = 1;
-const RSTRIP: u8 = 2;
+pub(super) const LSTRIP: u8 = 1;
+pub(super) const RSTRIP: u8 = 2;
 const SINGLE_WORD: u8 = 4;
 const NORMALIZED: u8 = 8;
 /// Flag of an added token that is also an entry of the model, which can produce it from unmatched text. Never set for a
@@ -147,6 +148,7 @@ impl Tokenizer {
             model_finds_added: sentencepiece,
             spellings: Vec::new(),
             matchers: Default::default(),
+            widths: OnceLock::new(),
         };
         tokenizer.spellings = tokenizer.normalized_spellings()?;
         let suffix = options.suffix.as_deref();

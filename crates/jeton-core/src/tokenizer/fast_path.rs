@@ -31,16 +31,16 @@ const FEW_BYTES_PER_TOKEN: f32 = 1.5;
 const VERY_LONG: usize = 1 << 28;
 
 /// Approximate bytes of a unit of work for threads: its ids are still in the CPU cache when results are joined.
-const PART: usize = 1 << 18;
+pub(super) const PART: usize = 1 << 18;
 
 /// Cancellation callback: returns whether to continue.
-type KeepGoingMut<'a> = &'a mut dyn FnMut() -> bool;
+pub(super) type KeepGoingMut<'a> = &'a mut dyn FnMut() -> bool;
 
 /// A text: valid UTF-8, or bytes of unknown validity.
 #[derive(Debug, Clone, Copy)]
 pub struct Input<'t> {
-    bytes: &'t [u8],
-    text: Option<&'t str>,
+    pub(super) bytes: &'t [u8],
+    pub(super) text: Option<&'t str>,
 }
 
 impl<'t> From<&'t str> for Input<'t> {
@@ -407,7 +407,7 @@ impl Lists {
 }
 
 /// Consecutive texts of about `size` bytes each; a long text is a separate group.
-fn groups(texts: &[Input<'_>], size: usize) -> Vec<Range<usize>> {
+pub(super) fn groups(texts: &[Input<'_>], size: usize) -> Vec<Range<usize>> {
     let mut groups = Vec::new();
     let (mut start, mut bytes) = (0, 0);
     for (i, text) in texts.iter().enumerate() {

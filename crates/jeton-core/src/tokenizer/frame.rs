@@ -2,7 +2,7 @@
 
 use super::pipeline::Tokenizer;
 use super::spans::Encoding;
-use crate::postprocess::{trim_offsets, Sequence};
+use crate::postprocess::{Item, Sequence, WhiteEnds};
 use crate::vocab::alphabet::Level;
 use crate::vocab::Kind;
 
@@ -62,14 +62,8 @@ impl Tokenizer {
             let id = encoding.ids[index];
             let mut offsets = encoding.offsets[index];
             if self.template.trim_offsets() {
-                let is_entry = matches!(self.vocab.kind(id), Kind::Token | Kind::EndsWord);
-                let is_bytes = is_entry && self.model.as_bpe().is_some_and(|bpe| bpe.alphabet.level == Level::Byte);
-                // An added token spans its match with the white space it includes; HF's Unigram shows unknown text
-                // unchanged.
-                let (start, end) = encoding.byte_spans[index];
-                let found = if is_entry && !self.model.shows_text_of(id) { None } else { text.get(start..end) };
-                let content = found.unwrap_or(self.vocab.content(id));
-                trim_offsets(content, is_bytes, self.template.add_prefix_space(), index, &mut offsets);
+                let ends = self.white_ends(text, id, encoding.byte_spans[index]);
+                ends.trim(self.template.add_prefix_space(), index, &mut offsets);
             }
             framed.ids.push(id);
             framed.byte_spans.push(encoding.byte_spans[index]);
@@ -77,6 +71,15 @@ impl Tokenizer {
             framed.offsets.push(offsets);
         }
         framed
+    }
+
+    /// Returns the white space at the ends of a token that HF trims off its offsets. `span`: its bytes in `text`.
+    pub(super) fn white_ends(&self, text: &[u8], id: u32, (start, end): (usize, usize)) -> WhiteEnds {
+        let is_entry = matches!(self.vocab.kind(id), Kind::Token | Kind::EndsWord);
+        let is_bytes = is_entry && self.model.as_bpe().is_some_and(|bpe| bpe.alphabet.level == Level::Byte);
+        // An added token spans its match with the white space it includes; HF's Unigram shows unknown text unchanged.
+        let found = if is_entry && !self.model.shows_text_of(id) { None } else { text.get(start..end) };
+        WhiteEnds::of(found.unwrap_or(self.vocab.content(id)), is_bytes)
     }
 
     /// Joins the ids of many texts, each with the template of one text.
@@ -88,5 +91,23 @@ impl Tokenizer {
             starts.push(all.len() as i64);
         }
         (all, starts)
+    }
+
+    /// Joins the offsets of many texts, two numbers for each id, likewise: those of the template's ids are 0.
+    pub fn framed_offsets(&self, spans: &[i64], offsets: &[i64]) -> Vec<i64> {
+        let num_added = 2 * self.template.num_added(false) * offsets.len().saturating_sub(1);
+        let mut all = Vec::with_capacity(spans.len() + num_added);
+        for range in offsets.windows(2) {
+            for item in self.template.single() {
+                match item {
+                    Item::Ids { ids, .. } => all.resize(all.len() + 2 * ids.len(), 0),
+                    Item::Sequence { .. } => {
+                        let text = spans.get(2 * range[0] as usize..2 * range[1] as usize);
+                        all.extend_from_slice(text.unwrap_or_default());
+                    }
+                }
+            }
+        }
+        all
     }
 }

@@ -14,11 +14,13 @@
 //! long       long texts and batches, on threads
 //! spans      spans of ids
 //! explain    explanation of ids
+//! batch_spans  offsets of batches, from token_widths: the widths of tokens by id
 //! frame      templates
 //! permit     permission for special tokens
 //! words      numbers of tokens in words
 //! ```
 
+mod batch_spans;
 mod build;
 mod explain;
 mod fast_path;
@@ -28,8 +30,10 @@ mod pipeline;
 mod segments;
 mod slow_path;
 mod spans;
+mod token_widths;
 mod words;
 
+pub use batch_spans::BatchOffsets;
 pub use build::{Extras, ENTRY};
 pub use explain::{Explained, Explanation, Why};
 pub use fast_path::Input;

@@ -1,5 +1,8 @@
 //! The stages of a tokenizer, properties of its entries, and decoding.
 
+use std::sync::OnceLock;
+
+use super::token_widths::TokenWidths;
 use crate::added_tokens::AddedTokenMatcher;
 use crate::decode::{Decoded, Decoder};
 use crate::encode::Encoder;
@@ -29,6 +32,7 @@ pub struct Tokenizer {
     pub(super) model_finds_added: bool,     // SentencePiece: normalizer and model match user-defined pieces
     pub(super) spellings: Vec<(u32, Vec<u8>)>, // normalized spellings of the added tokens that are matched in normalized text
     pub(super) matchers: [Matchers; 2],        // without special tokens, and with all
+    pub(super) widths: OnceLock<Option<TokenWidths>>, // of all ids, if a text is the concatenation of its tokens
 }
 
 /// Matchers of added tokens in raw and in normalized text.

@@ -15,6 +15,9 @@ pub static IDS: BufferPool<u32> = BufferPool(AtomicCell::new());
 /// Buffers of text.
 pub static TEXTS: BufferPool<u8> = BufferPool(AtomicCell::new());
 
+/// Buffers of offsets.
+pub static OFFSETS: BufferPool<i64> = BufferPool(AtomicCell::new());
+
 /// Sizes of buffers to keep, in bytes that were written: untouched capacity is no memory.
 const POOLED_BYTES: std::ops::RangeInclusive<usize> = 1 << 20..=32 << 20;
 
@@ -29,6 +32,22 @@ impl<T: Send + Copy> BufferPool<T> {
         let mut list = kept.map_or_else(|| Vec::with_capacity(capacity), |list| *list);
         list.clear();
         list
+    }
+
+    /// Returns a buffer of `len` values to overwrite: zeros, or those of an earlier use.
+    pub fn take_filled(&self, len: usize) -> Vec<T>
+    where
+        T: Default,
+    {
+        let is_large = len * size_of::<T>() >= *POOLED_BYTES.start();
+        let kept = if is_large { self.0.take().filter(|list| list.capacity() >= len) } else { None };
+        match kept {
+            Some(mut list) => {
+                list.resize(len, T::default());
+                *list
+            }
+            None => vec![T::default(); len],
+        }
     }
 
     /// Returns a buffer to the pool if its size is in `POOLED_BYTES`.
@@ -58,6 +77,10 @@ mod tests {
         assert_ne!(small.as_ptr(), start, "too small to be worth it");
         let again = pool.take(2 * many);
         assert!(again.is_empty() && again.as_ptr() == start);
+        pool.keep(vec![1; 2 * many]);
+        let filled = pool.take_filled(many);
+        assert!(filled.len() == many && filled.capacity() >= 2 * many);
+        assert_eq!(pool.take_filled(many), vec![0; many]);
         pool.keep(vec![1; many]);
         assert!(pool.take(many + 1).capacity() > many, "what was kept is too small, and goes");
         pool.keep(vec![1; *POOLED_BYTES.end() / 4 + 1]);
