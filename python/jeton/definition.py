@@ -344,6 +344,8 @@ class Definition:
         truncation: truncation settings of its `tokenizer.json`, kept for saving and never applied.
         padding: likewise, for padding.
         config: other settings of its `tokenizer_config.json`, kept for saving: ``{"model_max_length": 512}``.
+        hf_vocab_size: number of ids that its `tokenizer.json` lists as entries of the model, if special tokens follow
+            them: `vocab_size` of transformers, kept for saving. Changes no id.
 
     Examples:
         >>> import jeton
@@ -363,6 +365,7 @@ class Definition:
     truncation: Component | None = None
     padding: Component | None = None
     config: Mapping[str, Any] = field(default_factory=dict)
+    hf_vocab_size: int | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         # Read-only: the core has been built from these values.

@@ -21,12 +21,23 @@ def test_there_are_folders_of_both_versions() -> None:
     assert {path.parent.name[0] for path in FOLDERS} == {"4", "5"}
 
 
+def num_entries(folder: Path) -> int:
+    """Number of entries of the model, without the added tokens after them."""
+    if (folder / "tokenizer.json").is_file():
+        return len(json.loads((folder / "tokenizer.json").read_text("utf-8"))["model"]["vocab"])
+    if (folder / "vocab.json").is_file():
+        return len(json.loads((folder / "vocab.json").read_text("utf-8")))
+    return len((folder / "vocab.txt").read_text("utf-8").splitlines())
+
+
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda path: f"{path.parent.name} {path.name}")
 def test_the_configuration_is_the_verified_one(folder: Path, tmp_path: Path) -> None:
     tok = jeton.load(folder)
     tok.save(tmp_path / "new")
     saved = json.loads((tmp_path / "new" / "tokenizer_config.json").read_text("utf-8"))
     assert saved == json.loads((folder / "expected.json").read_text("utf-8"))
+    file = json.loads((tmp_path / "new" / "tokenizer.json").read_text("utf-8"))
+    assert len(file["model"]["vocab"]) == num_entries(folder), "`vocab_size` of transformers"
     again = jeton.load(tmp_path / "new")
     assert (again, again.roles, again.definition.chat_template) == (tok, tok.roles, tok.definition.chat_template)
     templates = sorted(path.relative_to(folder) for path in folder.rglob("*.jinja"))

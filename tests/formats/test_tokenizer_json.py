@@ -85,6 +85,50 @@ def test_added_vocabulary_and_holes(tmp_path: Path) -> None:
     assert file["model"]["vocab"]["<|end|>"] == 310, "or HF would move it where there are holes"
 
 
+def saved(tok: jeton.Tokenizer) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(tok.to_bytes())
+    return found
+
+
+def test_special_tokens_after_the_entries_stay_outside() -> None:
+    """Of a file; those of other tokenizers are listed. transformers counts what is listed as `vocab_size`."""
+    tok = jeton.train(["the old keeper"], 260, special_tokens=["<a>", "<b>", "<c>"], progress=False)
+    file = saved(tok)
+    listed = file["model"]["vocab"]
+    assert len(listed) == tok.vocab_size == 260
+    for name in ("<b>", "<c>"):
+        del listed[name]
+    for own in (file["model"]["jeton"], None):
+        if own is None:
+            del file["model"]["jeton"]
+        back = jeton.Tokenizer.from_bytes(json.dumps(file).encode())
+        assert back == tok
+        assert back.vocab_size == len(back) == 260
+        more = back.add_tokens(["<d>"]).add_tokens(["e"], special=False)
+        for one in (back, more, pickle.loads(pickle.dumps(more))):
+            assert saved(one)["model"]["vocab"] == listed
+            peer = Peer.from_str(one.to_bytes().decode())
+            assert (peer.get_vocab_size(False), peer.get_vocab_size()) == (258, one.vocab_size)
+            text = "the <a><b>older <c><d> e"
+            assert peer.encode(text).ids == one.encode(text, special="all")
+            assert saved(jeton.Tokenizer.from_bytes(one.to_bytes())) == saved(one)
+
+
+def test_a_model_keeps_the_special_tokens_that_it_needs() -> None:
+    """The unknown token, and entries that merges make, are listed wherever a file ended its entries."""
+    tok = jeton.train(["the older keeper"], 25, level="char", unk_token="<unk>", pattern="none", progress=False)
+    *_, (_, _, last) = tok.merges
+    tok = tok.add_tokens([tok.vocab[last].decode(), "<x>"])._with_facts(hf_vocab_size=3)
+    assert tok.is_special(last)
+    assert tok.token_to_id("<unk>") > last or tok.token_to_id("<unk>") == 0
+    file = saved(tok)
+    assert "<x>" not in file["model"]["vocab"]
+    assert {tok.id_to_token(last), "<unk>"} <= file["model"]["vocab"].keys()
+    peer = Peer.from_str(tok.to_bytes().decode())
+    assert peer.encode("the <x>Ω").ids == tok.encode("the <x>Ω", special="all")
+    assert jeton.Tokenizer.from_bytes(tok.to_bytes()) == tok
+
+
 @pytest.mark.parametrize("special", ["a", "Ġ", "ab"])
 def test_a_special_token_spelled_like_an_entry(special: str, tmp_path: Path) -> None:
     """In HF's file one string has one id, so the loss must be accepted; Jeton's own bytes hold both."""

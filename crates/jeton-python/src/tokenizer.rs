@@ -419,19 +419,27 @@ impl Tokenizer {
     }
 
     /// Returns `model.vocab` as JSON text, the added tokens that conflict with it, and those in it that are not entries of
-    /// the model. `whole`: with all added tokens, also those to which HF assigns their ids anyway.
-    #[pyo3(signature = (*, byte_alphabet, end_of_word, whole=false))]
+    /// the model. `unk`: id of the unknown token, which the model needs. `num_listed`: special tokens from this id on are
+    /// omitted if HF assigns their ids anyway. `whole`: no added token is omitted.
+    #[pyo3(signature = (*, byte_alphabet, end_of_word, unk=None, num_listed=u32::MAX, whole=false))]
     fn vocab_json(
         &self,
         py: Python<'_>,
         byte_alphabet: bool,
         end_of_word: &str,
+        unk: Option<u32>,
+        num_listed: u32,
         whole: bool,
     ) -> PyResult<(String, Vec<u32>, Vec<u32>)> {
         let spelling = hf_json::Spelling { byte_alphabet, end_of_word };
-        let is_model = |id| whole || self.0.flags(id) & core::ENTRY != 0;
-        let written = py.detach(|| hf_json::vocab_json(self.0.vocab(), &spelling, is_model));
-        let written = written.map_err(|failed| error::plain(py, failed))?;
+        let write = |keep_going: KeepGoing<'_>| {
+            let merged = if whole || !self.has_merges() { Vec::new() } else { self.merged_added_tokens(keep_going)? };
+            let is_model = |id| {
+                whole || Some(id) == unk || self.0.flags(id) & core::ENTRY != 0 || merged.binary_search(&id).is_ok()
+            };
+            hf_json::vocab_json(self.0.vocab(), &spelling, num_listed, is_model)
+        };
+        let written = run_with_signals(py, write, |failed| error::plain(py, failed))?;
         Ok((written.json, written.clashes, written.exposed))
     }
 
@@ -454,6 +462,16 @@ impl Tokenizer {
     /// Returns the merges in order of rank; none for a model without merges.
     fn merge_list(&self, keep_going: KeepGoing<'_>) -> Result<Vec<(u32, u32, u32)>, Error> {
         self.0.model().as_bpe().map_or(Ok(Vec::new()), |bpe| bpe.merges(self.0.vocab(), keep_going))
+    }
+
+    /// Returns the ids of added tokens that merges read or make, in order: entries that became special.
+    fn merged_added_tokens(&self, keep_going: KeepGoing<'_>) -> Result<Vec<u32>, Error> {
+        let is_added = |&id: &u32| matches!(self.0.vocab().kind(id), Kind::Added | Kind::Special);
+        let ids = self.merge_list(keep_going)?.into_iter().flat_map(|(left, right, made)| [left, right, made]);
+        let mut added: Vec<u32> = ids.filter(is_added).collect();
+        added.sort_unstable();
+        added.dedup();
+        Ok(added)
     }
 
     /// Returns true if the model was built from a merge list.

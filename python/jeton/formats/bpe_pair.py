@@ -134,6 +134,7 @@ def read(vocab: bytes, merges: bytes, *, source: str, config: Mapping[str, Any] 
             pretokenizer=(_split(config, kind),),
             template=template,
             roles=roles,
+            hf_vocab_size=len(spelled) if vocabulary.next_id() > len(spelled) else None,
         )
         return Tokenizer(definition, vocabulary)
 

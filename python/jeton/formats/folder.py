@@ -18,6 +18,7 @@ from typing import Any
 from .. import _core
 from ..added_tokens import with_added_tokens
 from ..atomic import write_atomically
+from ..definition import Definition
 from ..errors import ConfigError, FormatError, UnsupportedFeatureError
 from ..tokenizer import Tokenizer
 from . import layout as layouts
@@ -84,7 +85,7 @@ def with_added(tok: Tokenizer, config: Mapping[str, Any]) -> Tokenizer:
                 feature="added_tokens",
             )
     with error_context("tokenizer_config.json", "tokenizer_config.json"):
-        return Tokenizer(tok.definition, with_tokens(pieces, added))
+        return Tokenizer(_listed(tok), with_tokens(pieces, added))
 
 
 def with_named(tok: Tokenizer, config: Mapping[str, Any]) -> Tokenizer:
@@ -120,7 +121,13 @@ def with_named(tok: Tokenizer, config: Mapping[str, Any]) -> Tokenizer:
             )
         added[id] = token
     with error_context("tokenizer_config.json", "tokenizer_config.json"):
-        return Tokenizer(tok.definition, with_added_tokens(vocabulary, added.items(), range(tok.vocab_size)))
+        return Tokenizer(_listed(tok), with_added_tokens(vocabulary, added.items(), range(tok.vocab_size)))
+
+
+def _listed(tok: Tokenizer) -> Definition:
+    """Returns the definition, which says that all tokens so far are entries of the model, and those added are not."""
+    size = tok.definition.hf_vocab_size
+    return replace(tok.definition, hf_vocab_size=tok.vocab_size if size is None else size)
 
 
 def with_config(tok: Tokenizer, config: Mapping[str, Any], *, keeps_class: bool) -> Tokenizer:

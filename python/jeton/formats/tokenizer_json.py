@@ -119,7 +119,10 @@ def _write_model(
         if not is_exact and not model.single_precision:
             parts.losses["scores"] = "scores that HF's parser of numbers reads from no spelling"
         return {"type": "Unigram", "unk_id": unk, "byte_fallback": model.byte_fallback}, {"vocab": pieces}
-    vocab, clashes, exposed = tok._core.vocab_json(**spelling)
+    unk = tok.token_to_id(model.unk_token) if model.unk_token and model.unk_token in tok else None
+    listed = tok.definition.hf_vocab_size
+    num_listed = tok.vocab_size if listed is None else listed
+    vocab, clashes, exposed = tok._core.vocab_json(**spelling, unk=unk, num_listed=num_listed)
     if clashes:
         names = ", ".join(repr(tok.id_to_token(id)) for id in clashes[:5])
         parts.losses["special_tokens"] = f"added tokens that are spelled like other entries: {names}"
@@ -301,7 +304,13 @@ def _read(top: JSON, spelled: _core.SpelledVocabulary) -> Tokenizer:
         raise FormatError("Jeton's own facts are not an object", place="$.model.jeton")
     added, entries = _added_tokens(top, spelled, own)
     definition, mark = _own_definition(own) if own else _their_definition(top, model, spelled)
-    definition = replace(definition, truncation=top.get("truncation"), padding=top.get("padding"))
+    follow = any(token.special and id >= len(spelled) and spelled.id(token.content) is None for id, token in added)
+    definition = replace(
+        definition,
+        truncation=top.get("truncation"),
+        padding=top.get("padding"),
+        hf_vocab_size=len(spelled) if follow else None,
+    )
     _check_marks([token for id, token in added if id in entries], mark)
     vocabulary = spelled.read(
         byte_alphabet=definition.is_byte_level,

@@ -84,6 +84,7 @@ def read(data: bytes, *, source: str, config: Mapping[str, Any] | None = None) -
             )
         found = {role: id for role, id in ids.items() if id is not None}
         roles = {id: AddedToken(special[role]) for role, id in found.items()}
+        num_entries = vocabulary.next_id()
         vocabulary = with_tokens(vocabulary, roles | added_tokens(config))
         definition = Definition(
             WordPiece(special["unk"]),
@@ -92,6 +93,7 @@ def read(data: bytes, *, source: str, config: Mapping[str, Any] | None = None) -
             decoder=({"type": "WordPiece", "prefix": "##", "cleanup": True},),
             template=_template(found["cls"], found["sep"]) if {"cls", "sep"} <= set(found) else None,
             roles={role: special[role] for role in found},
+            hf_vocab_size=num_entries if vocabulary.next_id() > num_entries else None,
         )
         return Tokenizer(definition, vocabulary)
 

@@ -392,12 +392,17 @@ pub struct WrittenVocab {
 }
 
 /// Writes `model.vocab`: all ordinary entries, and added tokens, because HF otherwise ignores the id of an added token if
-/// ids have gaps. The last added tokens are omitted from the first on that is not an entry of the model, if HF assigns
-/// their ids anyway.
+/// ids have gaps. If HF assigns their ids anyway, the last added tokens are omitted, from the first on that is not special
+/// or has an id from `num_listed`. Tokens for which `is_model` is true are not omitted.
 ///
 /// # Errors
 /// [`Error::config`] for two ordinary entries with one spelling.
-pub fn vocab_json(vocab: &Vocab, spelling: &Spelling<'_>, is_model: impl Fn(u32) -> bool) -> Result<WrittenVocab> {
+pub fn vocab_json(
+    vocab: &Vocab,
+    spelling: &Spelling<'_>,
+    num_listed: u32,
+    is_model: impl Fn(u32) -> bool,
+) -> Result<WrittenVocab> {
     let is_outside = |id, kind| kind == Kind::Added && !is_model(id);
     let is_entry = |kind| matches!(kind, Kind::Token | Kind::EndsWord);
     let quoted = Quoted::new(vocab, spelling, |_| true)?;
@@ -426,11 +431,9 @@ pub fn vocab_json(vocab: &Vocab, spelling: &Spelling<'_>, is_model: impl Fn(u32)
         vocab.iter().filter(|&(id, kind, _)| !is_entry(kind) && is_taken(id)).map(|(id, ..)| id).collect();
     let mut end = vocab.len() as u32;
     if vocab.num_tokens() == vocab.len() && clashes.is_empty() {
-        let is_last = |&id: &u32| match vocab.kind(id) {
-            Kind::Added => !is_model(id),
-            kind => kind == Kind::Special,
-        };
-        let last = (0..end).rev().take_while(is_last).filter(|&id| is_outside(id, vocab.kind(id)));
+        let may_be_omitted = |&id: &u32| matches!(vocab.kind(id), Kind::Added | Kind::Special) && !is_model(id);
+        let last = (0..end).rev().take_while(may_be_omitted);
+        let last = last.filter(|&id| id >= num_listed || vocab.kind(id) == Kind::Added);
         end = last.last().unwrap_or(end);
     }
     let mut json = vec![b'{'];
