@@ -15,12 +15,12 @@ from typing import Any
 from .builtin import NAME as DEFAULT
 from .registry import REGISTRY
 
-__all__ = ["NamedTokenizer", "names", "nearest", "resolve"]
+__all__ = ["MODELS", "MODEL_PREFIXES", "NamedTokenizer", "names", "nearest", "resolve"]
 
 HUB = "hf:"
 
 # Name of the registry -> models that use it.
-_MODELS: dict[str, tuple[str, ...]] = {
+MODELS: dict[str, tuple[str, ...]] = {
     "o200k_base": ("gpt-5", "gpt-4.1", "gpt-4o", "o1", "o3", "o4-mini"),
     "o200k_harmony": (),
     "cl100k_base": (
@@ -42,7 +42,7 @@ _MODELS: dict[str, tuple[str, ...]] = {
     "gpt2": ("gpt-2",),
 }
 # Prefix of a model's name -> name of the registry; the longest prefix counts.
-_PREFIXES = {
+MODEL_PREFIXES = {
     "gpt-5": "o200k_base",
     "gpt-4.5-": "o200k_base",
     "gpt-4.1-": "o200k_base",
@@ -83,7 +83,7 @@ _OWNERS = {
 
 _ALIASES = {
     **_SHORT,
-    **{model: name for name, models in _MODELS.items() for model in models},
+    **{model: name for name, models in MODELS.items() for model in models},
     **{name: f"{HUB}{owner}/{name}" for owner, repositories in _OWNERS.items() for name in repositories},
 }
 
@@ -141,8 +141,8 @@ def names() -> list[NamedTokenizer]:
     listed = [NamedTokenizer(DEFAULT, "jeton", is_local=True)]
     for name, known in REGISTRY.items():
         aliases = tuple(short for short, long in _SHORT.items() if long == name)
-        prefixes = tuple(prefix for prefix, target in _PREFIXES.items() if target == name)
-        listed.append(NamedTokenizer(name, known.url, aliases, _MODELS.get(name, ()), prefixes, name in local))
+        prefixes = tuple(prefix for prefix, target in MODEL_PREFIXES.items() if target == name)
+        listed.append(NamedTokenizer(name, known.url, aliases, MODELS.get(name, ()), prefixes, name in local))
     for owner, repositories in _OWNERS.items():
         for repository in repositories:
             name = f"{HUB}{owner}/{repository}"
@@ -162,8 +162,8 @@ def resolve(name: str) -> str | None:
         return name
     if name in _ALIASES:
         return _ALIASES[name]
-    prefix = max((prefix for prefix in _PREFIXES if name.startswith(prefix)), key=len, default=None)
-    return None if prefix is None else _PREFIXES[prefix]
+    prefix = max((prefix for prefix in MODEL_PREFIXES if name.startswith(prefix)), key=len, default=None)
+    return None if prefix is None else MODEL_PREFIXES[prefix]
 
 
 def nearest(name: str) -> list[str]:

@@ -1,0 +1,106 @@
+"""Drop-in replacements for other libraries.
+
+    import jeton.compat.tiktoken as tiktoken                    one import
+    jeton.compat.replace("tiktoken")                            all imports of this process, from here on
+    python -m jeton.compat.run tiktoken script.py               a script that stays unchanged
+
+The libraries themselves are never imported.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from importlib.util import find_spec
+from types import ModuleType
+
+from ..errors import ConfigError
+
+__all__ = ["PEERS", "replace", "replaced"]
+
+# Library -> its modules, and ours.
+PEERS: dict[str, dict[str, str]] = {
+    "tiktoken": {
+        "tiktoken": "jeton.compat.tiktoken",
+        "tiktoken.core": "jeton.compat.tiktoken.core",
+        "tiktoken.load": "jeton.compat.tiktoken.load",
+        "tiktoken.model": "jeton.compat.tiktoken.model",
+        "tiktoken.registry": "jeton.compat.tiktoken.registry",
+        "tiktoken._educational": "jeton.compat.tiktoken._educational",
+        "tiktoken._tiktoken": "jeton.compat.tiktoken._tiktoken",
+        "tiktoken_ext.openai_public": "jeton.compat.tiktoken.openai_public",
+    }
+}
+
+
+def replace(library: str) -> ModuleType:
+    """Makes ``import`` of a library import the drop-in, in this process.
+
+    Args:
+        library: ``"tiktoken"``.
+
+    Returns:
+        The module that replaces it.
+
+    Raises:
+        ConfigError: there is no drop-in for it, or the library has been imported already.
+
+    Examples:
+        >>> import sys
+        >>> if "tiktoken" not in sys.modules:
+        ...     replace("tiktoken").__name__
+        ... else:
+        ...     "jeton.compat.tiktoken"
+        'jeton.compat.tiktoken'
+    """
+    for name, ours in _aliases(library).items():
+        loaded = sys.modules.get(name)
+        if loaded is not None and loaded.__name__ != ours:
+            raise ConfigError(f"{name} has been imported already; replace it before its first import", option="library")
+    _alias(library)
+    return sys.modules[library]
+
+
+@contextmanager
+def replaced(library: str) -> Iterator[None]:
+    """Replaces a library within a block, unless it has been imported already.
+
+    Raises:
+        ConfigError: there is no drop-in for it.
+    """
+    if any(name in sys.modules for name in _aliases(library)):
+        yield
+        return
+    added = _alias(library)
+    try:
+        yield
+    finally:
+        for name in added:
+            sys.modules.pop(name, None)
+
+
+def _aliases(library: str) -> dict[str, str]:
+    if library not in PEERS:
+        raise ConfigError(f"there is no drop-in for {library!r}; there are {', '.join(PEERS)}", option="library")
+    return PEERS[library]
+
+
+def _alias(library: str) -> list[str]:
+    """Puts our modules into `sys.modules` under the library's names; returns the names."""
+    added = []
+    for name, ours in PEERS[library].items():
+        parent, _, child = name.rpartition(".")
+        if parent and parent not in sys.modules:  # a namespace package
+            if find_spec(parent) is not None:
+                import_module(parent)
+            else:
+                sys.modules[parent] = ModuleType(parent)
+                sys.modules[parent].__path__ = []
+            added.append(parent)
+        sys.modules[name] = import_module(ours)
+        added.append(name)
+        if parent and sys.modules[parent].__name__ == parent:
+            setattr(sys.modules[parent], child, sys.modules[name])
+    return added

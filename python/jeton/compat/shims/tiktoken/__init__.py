@@ -1,0 +1,9 @@
+"""``import tiktoken`` of a process that has `jeton.compat.shims` on its path: the drop-in takes this module's place."""
+
+if __name__ == "tiktoken":
+    import sys
+
+    from jeton.compat import replace
+
+    del sys.modules["tiktoken"]
+    replace("tiktoken")

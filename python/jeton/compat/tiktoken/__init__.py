@@ -1,0 +1,31 @@
+"""Drop-in for tiktoken: ``import jeton.compat.tiktoken as tiktoken``.
+
+The whole public interface of tiktoken 0.9 to 0.14, with the same ids, types and exceptions. `docs/migrating.md` lists
+the differences.
+
+Examples:
+    >>> import jeton.compat.tiktoken as tiktoken
+    >>> ranks = {bytes([byte]): byte for byte in range(256)} | {b"hi": 256}
+    >>> enc = tiktoken.Encoding("tiny", pat_str=r"\\w+|\\W+", mergeable_ranks=ranks, special_tokens={})
+    >>> enc.encode("hi!")
+    [256, 33]
+"""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+
+from .. import report
+from .core import Encoding
+from .model import encoding_for_model, encoding_name_for_model
+from .registry import get_encoding, list_encoding_names
+
+__all__ = ["Encoding", "encoding_for_model", "encoding_name_for_model", "get_encoding", "list_encoding_names"]
+
+__version__ = "0.14.0"  # the version of tiktoken whose interface this is
+
+
+def __getattr__(name: str) -> object:
+    if not report.is_private(name) and find_spec(f"{__name__}.{name}") is None:
+        report.missing(f"tiktoken.{name}")
+    raise AttributeError(f"module 'tiktoken' has no attribute {name!r}")

@@ -1,0 +1,350 @@
+"""`CoreBPE`: the engine of one encoding, over the core's tokenizer.
+
+Left out: permission for special tokens (`core`), and completions of unstable text (`unstable`).
+
+Source: openai/tiktoken, src/lib.rs and src/py.rs (behavior).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence, Set
+from dataclasses import replace
+from functools import cached_property
+from json import dumps
+from operator import index, methodcaller
+from typing import TYPE_CHECKING, Any
+
+from ... import _core
+from ...definition import Bpe, Component, Definition
+from ...errors import ConfigError, InvalidTextError, UnknownTokenError
+from .. import report
+from .numbering import MAX_ID, number
+from .ranks import RankFile
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = ["R50K", "CoreBPE", "components"]
+
+# The patterns that the core has scanners for, and which match any text. tiktoken's spelling of the first one differs.
+R50K = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s"
+_GPT2 = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
+_NAMED = frozenset({R50K, _GPT2, *map(_core.pattern_text, _core.pattern_names())} - {None})
+
+_MODEL = Bpe(ranks="tokens", whole_first=True)
+
+
+class CoreBPE:
+    """Encoder and decoder of one vocabulary, with the methods of tiktoken's class of this name.
+
+    Args:
+        encoder: token -> rank.
+        special_tokens_encoder: special token -> id.
+        pattern: regex in tiktoken's dialect.
+
+    Raises:
+        ValueError: the pattern does not compile, or two tokens have one rank.
+
+    Examples:
+        >>> ranks = {bytes([byte]): byte for byte in range(256)} | {b"ab": 256}
+        >>> bpe = CoreBPE(ranks, {"<|end|>": 300}, r"\\w+|\\W+")
+        >>> bpe.encode("ab<|end|>", {"<|end|>"}), bpe.decode_bytes([256, 300])
+        ([256, 300], b'ab<|end|>')
+    """
+
+    def __init__(self, encoder: dict[bytes, int] | RankFile, special_tokens_encoder: dict[str, int], pattern: str):
+        if not isinstance(pattern, str):
+            raise TypeError(f"a pattern is a str, not {type(pattern).__name__}")
+        for mapping in (encoder, special_tokens_encoder):
+            if not isinstance(mapping, dict | RankFile):
+                raise TypeError(f"tokens and their ids are a dict, not {type(mapping).__name__}")
+        "".join(special_tokens_encoder).encode()  # raises for what is no text
+        self._special = {spelling: index(id) for spelling, id in special_tokens_encoder.items()}
+        self._tokens = encoder
+        self._pattern = pattern
+        numbering = number(encoder, self._special)
+        self._vocabulary, self._external = numbering.vocabulary, numbering.external
+        self.is_plain = numbering.external is None  # the core's ids are those of the encoding
+        self._internal_ids, self._first_internal = numbering.special, numbering.first_internal
+        vocabulary, ids = self._vocabulary, list(self._internal_ids.values())
+        if ids:
+            vocabulary = vocabulary.with_added(ids, [s.encode() for s in self._internal_ids], [True] * len(ids))
+        self.core = Definition(_MODEL, pretokenizer=components(pattern)).build(vocabulary)
+
+    @property
+    def special_tokens(self) -> Set[str]:
+        """The special tokens."""
+        return self._special.keys()
+
+    # ── text → ids ───────────────────────────────────────────────────────────────────────────────────────────────
+
+    def external(self, ids: list[int]) -> list[int]:
+        """Ids of the encoding for ids of the core.
+
+        Raises:
+            KeyError: the text holds a byte that is no token.
+        """
+        if self._external is None or not ids or max(ids) < self._first_internal:
+            return ids
+        found = list(map(self._external.__getitem__, ids))
+        if None in found:
+            byte = self.core.content(ids[found.index(None)])
+            raise KeyError(byte)
+        return found  # type: ignore[return-value]
+
+    def permission(self, allowed_special: Set[str]) -> str | list[int] | None:
+        """The core's permission for special tokens; names of no special token are ignored.
+
+        Raises:
+            TypeError: not a set of strings.
+        """
+        if not isinstance(allowed_special, set | frozenset):
+            raise TypeError(f"allowed_special is a set of strings, not {type(allowed_special).__name__}")
+        "".join(allowed_special).encode()  # raises
+        if not allowed_special:
+            return None
+        permitted = self._internal_ids.keys() & allowed_special
+        if len(permitted) == len(self._internal_ids):
+            return "all"
+        return [self._internal_ids[token] for token in permitted] or None
+
+    def _text(self, text: str) -> str:
+        if not isinstance(text, str):
+            raise TypeError(f"a text is a str, not {type(text).__name__}")
+        return text
+
+    def encode_ordinary(self, text: str) -> list[int]:
+        """The ids of a text whose special tokens are plain text.
+
+        Raises:
+            UnicodeEncodeError: a lone surrogate.
+        """
+        return self._encode(text, None)
+
+    def encode(self, text: str, allowed_special: Set[str]) -> list[int]:
+        """The ids of a text. The spelling of a special token that is not allowed is plain text.
+
+        Raises:
+            UnicodeEncodeError: a lone surrogate.
+        """
+        try:
+            permission = self.permission(allowed_special)
+        except (TypeError, UnicodeEncodeError):
+            self._text(text).encode()  # raises first
+            raise
+        return self._encode(text, permission)
+
+    def _encode(self, text: str, permission: Any) -> list[int]:
+        try:
+            ids = self.core.encode(self._text(text), permission)
+        except InvalidTextError:
+            text.encode()  # raises for a lone surrogate
+            raise
+        return ids if self._external is None else self.external(ids)
+
+    def encode_array(self, text: str, permission: Any, threads: int = 1) -> NDArray[np.uint32]:
+        """`encode`, as uint32[n]."""
+        import numpy as np
+
+        if self._external is not None:
+            return np.array(self._encode(text, permission), np.uint32)
+        try:
+            ids = self.core.encode_array(self._text(text), permission, threads)
+        except InvalidTextError:
+            text.encode()  # raises for a lone surrogate
+            raise
+        return np.frombuffer(ids, "<u4")
+
+    def encode_to_tiktoken_buffer(self, text: str, allowed_special: Set[str]) -> memoryview:
+        """`encode`, as a buffer of unsigned 32-bit integers."""
+        ids: Any = self.encode_array(text, self.permission(allowed_special))
+        return memoryview(ids)
+
+    def encode_batch(self, texts: list[str], permission: Any, threads: int) -> list[list[int]]:
+        """The ids of many texts.
+
+        Raises:
+            InvalidTextError, SpecialTokenError: of one of the texts.
+        """
+        ids, offsets = self.core.encode_batch(texts, permission, threads)
+        flat = self.external(ids.cast("B").cast("I").tolist())
+        bounds = offsets.cast("B").cast("q").tolist()
+        return list(map(flat.__getitem__, map(slice, bounds, bounds[1:])))
+
+    def encode_single_token(self, piece: bytes) -> int:
+        """The id of a token or of a special token.
+
+        Raises:
+            KeyError: there is no such token.
+        """
+        found = self.core.find(piece, False)
+        if found is not None and self._external is not None:
+            found = self._external[found]
+        if found is None and not piece:
+            found = self.ranks.get(b"")
+        if found is None:
+            found = self._special.get(piece.decode("utf-8", "surrogateescape"))
+        if found is None:
+            raise KeyError(piece)
+        return found
+
+    def encode_single_piece(self, piece: bytes) -> list[int]:
+        """The ids of bytes that the pattern does not split."""
+        if not isinstance(piece, bytes):
+            raise TypeError(f"a piece is bytes, not {type(piece).__name__}")
+        return self.external(self.unsplit.encode_text(piece.decode("latin-1")))
+
+    @cached_property
+    def unsplit(self) -> _core.Tokenizer:
+        """The tokenizer without a pattern, of text in Latin-1: the core splits at bytes that are not UTF-8."""
+        return self._of_latin1(_MODEL)
+
+    @cached_property
+    def merging(self) -> _core.Tokenizer:
+        """`unsplit`, which merges also a text that is a token."""
+        return self._of_latin1(replace(_MODEL, whole_first=False))
+
+    def _of_latin1(self, model: Bpe) -> _core.Tokenizer:
+        ids, kinds, tokens, _ = self._vocabulary.columns()
+        spelled = map(methodcaller("encode"), map(methodcaller("decode", "latin-1"), tokens))
+        vocabulary = _core.Vocabulary(ids, kinds, list(spelled), [])
+        return Definition(replace(model, level="char")).build(vocabulary)
+
+    def last_piece(self, text: str) -> str:
+        """What the pattern matches last in a text; empty if it matches nothing."""
+        if self._pattern in _NAMED:
+            spans = _core.split_text(text, self._pattern, is_regex=True)
+            return text.encode()[slice(*spans[-1])].decode() if spans else ""
+        pieces = _core.pretokenize_text(dumps(components(self._pattern)), text)
+        return pieces[-1][0] if pieces else ""
+
+    def _encode_bytes(self, data: bytes) -> list[int]:
+        """The ids of bytes, which need not be UTF-8."""
+        from .unstable import encode_bytes
+
+        return encode_bytes(self, data)
+
+    def encode_with_unstable(self, text: str, allowed_special: Set[str]) -> tuple[list[int], list[list[int]]]:
+        """Ids that more text cannot change, and possible continuations: see `Encoding.encode_with_unstable`."""
+        from .unstable import encode_with_unstable
+
+        return encode_with_unstable(self, text, allowed_special)
+
+    # ── ids → text ───────────────────────────────────────────────────────────────────────────────────────────────
+
+    def decode_bytes(self, tokens: Sequence[int]) -> bytes:
+        """The bytes of ids.
+
+        Raises:
+            KeyError: an id that is not in the vocabulary.
+        """
+        ids = tokens if type(tokens) is list else _list_of_ids(tokens)
+        if self._external is not None and ids and max(map(index, ids)) >= self._first_internal:
+            return self._decode_by_table(ids)
+        try:
+            return self.core.decode(ids, skip_special=False)
+        except UnknownTokenError as error:
+            if self._external is not None:
+                return self._decode_by_table(ids)
+            raise KeyError(f"Invalid token for decoding: {error.id}") from None
+
+    def _decode_by_table(self, ids: list[int]) -> bytes:
+        ids = list(map(index, ids))
+        if min(ids) < 0 or max(ids) > MAX_ID:
+            raise OverflowError("an id is no unsigned 32-bit integer")
+        try:
+            return b"".join(map(self._bytes_of.__getitem__, ids))
+        except KeyError as error:
+            raise KeyError(f"Invalid token for decoding: {error.args[0]}") from None
+
+    @cached_property
+    def _bytes_of(self) -> dict[int, bytes]:
+        """Id of the encoding -> bytes. A mergeable token takes precedence, then the first special token of an id."""
+        table = {id: spelling.encode() for spelling, id in reversed(self._special.items())}
+        table.update(zip(self.ranks.values(), self.ranks, strict=True))
+        return table
+
+    def decode_single_token_bytes(self, token: int) -> bytes:
+        """The bytes of an id.
+
+        Raises:
+            KeyError: an id that is not in the vocabulary.
+        """
+        if self._external is None:
+            found = self.core.decoded(token)
+        else:
+            self.core.kind(token)  # raises for what is no id
+            found = self._bytes_of.get(index(token))
+        if found is None:
+            raise KeyError(str(index(token)))
+        return found
+
+    def decode_tokens_bytes(self, tokens: Iterable[int]) -> list[bytes]:
+        """The bytes of each of many ids.
+
+        Raises:
+            KeyError: an id that is not in the vocabulary.
+        """
+        if self._external is not None:
+            return list(map(self.decode_single_token_bytes, tokens))
+        ids = list(tokens)
+        try:
+            found = list(map(self.core.decoded, ids))
+        except (OverflowError, TypeError):
+            found = [None]
+        if None in found:  # raises the error of the first wrong id
+            return list(map(self.decode_single_token_bytes, ids))
+        return found  # type: ignore[return-value]
+
+    # ── the vocabulary ───────────────────────────────────────────────────────────────────────────────────────────
+
+    @property
+    def ranks(self) -> dict[bytes, int]:
+        """Token -> rank."""
+        return self._tokens.ranks if isinstance(self._tokens, RankFile) else self._tokens
+
+    @cached_property
+    def sorted_tokens(self) -> list[bytes]:
+        """The mergeable tokens in the order of their bytes."""
+        return sorted(self.ranks)
+
+    @cached_property
+    def lengths(self) -> NDArray[np.int64]:
+        """Id of the core -> number of bytes."""
+        import numpy as np
+
+        ids, _, tokens, _ = self._vocabulary.columns()
+        table = np.zeros(self.core.vocab_size, np.int64)
+        table[ids] = list(map(len, tokens))
+        return table
+
+    def token_byte_values(self) -> list[bytes]:
+        """The mergeable tokens in the order of their bytes, as a new list."""
+        return self.sorted_tokens.copy()
+
+
+def _list_of_ids(tokens: Any) -> list[int]:
+    """A list of what is a sequence for C: it has items by index, and is neither a string nor a mapping."""
+    kind = type(tokens)
+    if isinstance(tokens, str | dict) or not hasattr(kind, "__getitem__"):
+        raise TypeError(f"ids are a sequence of integers, not {kind.__name__}")
+    dtype = getattr(tokens, "dtype", None)
+    if dtype is not None and dtype.kind in "iu" and tokens.ndim == 1:
+        return tokens.tolist()  # type: ignore[no-any-return]
+    return list(tokens)
+
+
+def components(pattern: str) -> tuple[Component, ...]:
+    """Components that yield the matches of a pattern. tiktoken drops text between matches."""
+    if pattern in _NAMED:
+        return ({"type": "Pattern", "regex": pattern},)
+    try:
+        _core.split_text("", pattern, is_regex=True)  # compiles it
+    except ConfigError as error:
+        raise ValueError(str(error)) from None
+    regex, unsupported = _core.oniguruma_pattern(pattern, is_regex=True)
+    if regex is None:
+        report.fell_back("tiktoken.Encoding", f"pat_str with {unsupported}: text between its matches is encoded, too")
+        return ({"type": "Pattern", "regex": pattern},)
+    return ({"type": "Split", "pattern": {"Regex": regex}, "behavior": "Removed", "invert": True},)

@@ -1,0 +1,438 @@
+"""`Encoding`: tiktoken's class, over Jeton's core.
+
+Calls of one text run the core's loops; batches are one call of the core. A text with a lone surrogate
+is repaired as tiktoken repairs it.
+
+Source: openai/tiktoken, tiktoken/core.py (behavior, names, and the message for special tokens).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence, Set
+from functools import cached_property, partial
+from itertools import accumulate, repeat
+from operator import itemgetter, methodcaller, sub
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
+
+from ...errors import InvalidTextError, SpecialTokenError
+from ...threads import num_threads as available_threads
+from .. import report
+from ._tiktoken import CoreBPE
+from .ranks import RankFile
+from .unstable import spelled
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = ["Encoding", "raise_disallowed_special_token"]
+
+_NONE: Set[str] = frozenset()
+_CONTINUATION = bytes(range(0x80, 0xC0))  # bytes that continue a character of UTF-8
+_LONG_TEXT = 1 << 18  # characters; as in `Tokenizer.encode_array`
+
+
+class Encoding:
+    """A tiktoken encoding.
+
+    Args:
+        name: its name. Encodings with different special tokens should have different names.
+        pat_str: regex whose matches are encoded one by one.
+        mergeable_ranks: token -> rank, which is its merge priority and its id.
+        special_tokens: special token -> id.
+        explicit_n_vocab: the number of tokens, to be checked.
+
+    Raises:
+        AssertionError: the number of tokens, or the highest id, does not fit `explicit_n_vocab`.
+        ValueError: the pattern does not compile, there are no ranks, or two tokens have one rank.
+
+    Examples:
+        >>> ranks = {bytes([byte]): byte for byte in range(256)} | {b"hi": 256}
+        >>> enc = Encoding("tiny", pat_str=r"\\w+|\\W+", mergeable_ranks=ranks, special_tokens={"<|endoftext|>": 257})
+        >>> enc.encode("hi hi"), enc.decode([256, 33]), enc.n_vocab
+        ([256, 32, 256], 'hi!', 258)
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        pat_str: str,
+        mergeable_ranks: dict[bytes, int],
+        special_tokens: dict[str, int],
+        explicit_n_vocab: int | None = None,
+    ):
+        self.name = name
+        self._pat_str = pat_str
+        self._special_tokens = special_tokens
+        ranks: Any = mergeable_ranks
+        if isinstance(ranks, RankFile):
+            highest = ranks.highest
+        else:
+            self._mergeable_ranks = ranks
+            highest = max(ranks.values())
+        self.max_token_value: int = max(highest, max(special_tokens.values(), default=0))
+        if explicit_n_vocab:
+            num_tokens = len(ranks) + len(special_tokens)
+            if num_tokens != explicit_n_vocab:
+                raise AssertionError(f"explicit_n_vocab is {explicit_n_vocab}, and there are {num_tokens} tokens")
+            if self.max_token_value != explicit_n_vocab - 1:
+                raise AssertionError(
+                    f"explicit_n_vocab is {explicit_n_vocab}; the highest id is {self.max_token_value}"
+                )
+        self._special_token_values = set(special_tokens.values())
+        self._core_bpe = CoreBPE(ranks, special_tokens, pat_str)
+
+    if not TYPE_CHECKING:
+
+        @cached_property
+        def _mergeable_ranks(self) -> dict[bytes, int]:
+            return self._core_bpe.ranks
+
+        def __getattr__(self, name: str) -> object:
+            if not report.is_private(name):
+                report.missing(f"tiktoken.Encoding.{name}")
+            raise AttributeError(f"'Encoding' object has no attribute {name!r}", name=name, obj=self)
+
+    def __repr__(self) -> str:
+        return f"<Encoding {self.name!r}>"
+
+    # ── text → ids ───────────────────────────────────────────────────────────────────────────────────────────────
+
+    def encode_ordinary(self, text: str) -> list[int]:
+        """The ids of a text; the spelling of special tokens is plain text."""
+        try:
+            return self._core_bpe.encode_ordinary(text)
+        except UnicodeEncodeError:
+            return self._core_bpe.encode_ordinary(_repaired(text))
+
+    def encode(
+        self,
+        text: str,
+        *,
+        allowed_special: Literal["all"] | Set[str] = _NONE,
+        disallowed_special: Literal["all"] | Collection[str] = "all",
+    ) -> list[int]:
+        """The ids of a text.
+
+        Args:
+            text: any `str`. Surrogate pairs are joined, a lone surrogate is replaced by U+FFFD.
+            allowed_special: special tokens that are matched, or ``"all"``.
+            disallowed_special: strings that the text must not contain; ``"all"``: the special tokens that are not
+                allowed; ``()``: none, their spelling is plain text.
+
+        Raises:
+            ValueError: the text contains a disallowed string.
+
+        Examples:
+            >>> ranks = {bytes([byte]): byte for byte in range(256)}
+            >>> enc = Encoding("e", pat_str=r"\\w+|\\W+", mergeable_ranks=ranks, special_tokens={"<s>": 256})
+            >>> enc.encode("a<s>", allowed_special={"<s>"}), enc.encode("a<s>", disallowed_special=())
+            ([97, 256], [97, 60, 115, 62])
+        """
+        bpe = self._core_bpe
+        if disallowed_special == "all" and isinstance(text, str):  # one pass
+            try:
+                if allowed_special is not _NONE and allowed_special != "all":
+                    bpe.permission(allowed_special)  # raises
+                ids = bpe.core.encode(text, "all" if allowed_special == "all" else "raise")
+            except (SpecialTokenError, InvalidTextError, TypeError, UnicodeEncodeError):
+                pass
+            else:
+                return ids if bpe.is_plain else bpe.external(ids)
+        allowed = self._checked(text, allowed_special, disallowed_special)
+        try:
+            return bpe.encode(text, allowed)
+        except UnicodeEncodeError:
+            return bpe.encode(_repaired(text), allowed)
+
+    def encode_to_numpy(
+        self,
+        text: str,
+        *,
+        allowed_special: Literal["all"] | Set[str] = _NONE,
+        disallowed_special: Literal["all"] | Collection[str] = "all",
+    ) -> NDArray[np.uint32]:
+        """The ids of a text as uint32[n]; arguments as for `encode`.
+
+        Raises:
+            ValueError: the text contains a disallowed string.
+            UnicodeEncodeError: a lone surrogate.
+        """
+        bpe = self._core_bpe
+        threads = 1 if type(text) is str and len(text) < _LONG_TEXT else available_threads(None)
+        if disallowed_special == "all" and isinstance(text, str):
+            try:
+                if allowed_special is not _NONE and allowed_special != "all":
+                    bpe.permission(allowed_special)  # raises
+                return bpe.encode_array(text, "all" if allowed_special == "all" else "raise", threads)
+            except (SpecialTokenError, TypeError, UnicodeEncodeError):
+                pass
+        allowed = self._checked(text, allowed_special, disallowed_special)
+        return bpe.encode_array(text, bpe.permission(allowed), threads)
+
+    def encode_ordinary_batch(self, text: Iterable[str], *, num_threads: int = 8) -> list[list[int]]:
+        """The ids of many texts; the spelling of special tokens is plain text."""
+        threads, texts = _threads(num_threads), list(text)
+        if set(map(type, texts)) <= {str}:
+            try:
+                return self._core_bpe.encode_batch(texts, None, threads)
+            except InvalidTextError:
+                report.fell_back("Encoding.encode_ordinary_batch", "lone surrogates: encoded one by one")
+        return list(map(self.encode_ordinary, texts))
+
+    def encode_batch(
+        self,
+        text: Iterable[str],
+        *,
+        num_threads: int = 8,
+        allowed_special: Literal["all"] | Set[str] = _NONE,
+        disallowed_special: Literal["all"] | Collection[str] = "all",
+    ) -> list[list[int]]:
+        """The ids of many texts; arguments as for `encode`.
+
+        Args:
+            text: the texts.
+            num_threads: maximum number of threads; no more are started than this process has cores.
+            allowed_special: as for `encode`.
+            disallowed_special: as for `encode`.
+
+        Raises:
+            ValueError: a text contains a disallowed string.
+
+        Examples:
+            >>> ranks = {bytes([byte]): byte for byte in range(256)}
+            >>> enc = Encoding("e", pat_str=r"\\w+|\\W+", mergeable_ranks=ranks, special_tokens={})
+            >>> enc.encode_batch(["hi", "h"])
+            [[104, 105], [104]]
+        """
+        allowed, refused = self._resolved(allowed_special, disallowed_special)
+        refused = frozenset(refused)
+        threads, texts = _threads(num_threads), list(text)
+        if texts and set(map(type, texts)) <= {str}:
+            try:
+                permission: Any = self._core_bpe.permission(allowed)
+                if permission is None and refused == self._core_bpe.special_tokens:
+                    permission = "raise"
+                elif refused and any(map(spelled(refused).search, texts)):
+                    raise SpecialTokenError
+                return self._core_bpe.encode_batch(texts, permission, threads)
+            except (SpecialTokenError, TypeError, UnicodeEncodeError):
+                pass  # the first text with an error raises it below
+            except InvalidTextError:
+                report.fell_back("Encoding.encode_batch", "lone surrogates: encoded one by one")
+        return list(map(partial(self.encode, allowed_special=allowed, disallowed_special=refused), texts))
+
+    def encode_with_unstable(
+        self,
+        text: str,
+        *,
+        allowed_special: Literal["all"] | Set[str] = _NONE,
+        disallowed_special: Literal["all"] | Collection[str] = "all",
+    ) -> tuple[list[int], list[list[int]]]:
+        """Ids that more text cannot change, and sequences of ids that can follow them; arguments as for `encode`.
+
+        Returns:
+            The stable ids, and the possible continuations: the bytes of the stable ids and of a continuation begin with
+            the text. They are sorted.
+
+        Examples:
+            >>> ranks = {bytes([byte]): byte for byte in range(256)} | {b"hi": 256}
+            >>> enc = Encoding("e", pat_str=r"\\w+|\\W+", mergeable_ranks=ranks, special_tokens={})
+            >>> enc.encode_with_unstable("a h")
+            ([97, 32], [[104], [256]])
+        """
+        allowed = self._checked(text, allowed_special, disallowed_special)
+        return self._core_bpe.encode_with_unstable(text, allowed)
+
+    def encode_single_token(self, text_or_bytes: str | bytes) -> int:
+        """The id of a token or a special token, by its text or its bytes.
+
+        Raises:
+            KeyError: it is not in the vocabulary.
+        """
+        token = text_or_bytes.encode() if isinstance(text_or_bytes, str) else text_or_bytes
+        return self._core_bpe.encode_single_token(token)
+
+    # ── ids → text ───────────────────────────────────────────────────────────────────────────────────────────────
+
+    def decode_bytes(self, tokens: Sequence[int]) -> bytes:
+        """The bytes of ids.
+
+        Raises:
+            KeyError: an id that is not in the vocabulary.
+        """
+        return self._core_bpe.decode_bytes(tokens)
+
+    def decode(self, tokens: Sequence[int], errors: str = "replace") -> str:
+        """The text of ids.
+
+        Args:
+            tokens: ids.
+            errors: policy for bytes that are not UTF-8, as in `bytes.decode`.
+
+        Raises:
+            KeyError: an id that is not in the vocabulary.
+        """
+        return self._core_bpe.decode_bytes(tokens).decode("utf-8", errors=errors)
+
+    def decode_single_token_bytes(self, token: int) -> bytes:
+        """The bytes of an id.
+
+        Raises:
+            KeyError: it is not in the vocabulary.
+        """
+        return self._core_bpe.decode_single_token_bytes(token)
+
+    def decode_tokens_bytes(self, tokens: Iterable[int]) -> list[bytes]:
+        """The bytes of each of many ids.
+
+        Raises:
+            KeyError: an id that is not in the vocabulary.
+        """
+        return self._core_bpe.decode_tokens_bytes(tokens)
+
+    def decode_with_offsets(self, tokens: Iterable[int]) -> tuple[str, list[int]]:
+        """The text of ids, and for each id the index of the first character that has bytes of it.
+
+        Raises:
+            KeyError: an id that is not in the vocabulary.
+            UnicodeDecodeError: the bytes are not UTF-8.
+
+        Examples:
+            >>> ranks = {bytes([byte]): byte for byte in range(256)}
+            >>> enc = Encoding("e", pat_str=r"\\w+|\\W+", mergeable_ranks=ranks, special_tokens={})
+            >>> enc.decode_with_offsets(list("né!".encode()))
+            ('né!', [0, 1, 1, 2])
+        """
+        found = self._core_bpe.decode_tokens_bytes(tokens)
+        # A character starts at a byte that continues none. All loops over tokens run in C.
+        continues = map(_CONTINUATION.__contains__, map(itemgetter(0), found))
+        lengths = map(len, map(methodcaller("translate", None, _CONTINUATION), found))
+        offsets = list(map(max, repeat(0), map(sub, accumulate(lengths, initial=0), continues)))
+        return b"".join(found).decode("utf-8", errors="strict"), offsets
+
+    def decode_batch(
+        self, batch: Iterable[Sequence[int]], *, errors: str = "replace", num_threads: int = 8
+    ) -> list[str]:
+        """The texts of many sequences of ids; `num_threads` has no effect."""
+        _threads(num_threads)
+        return list(map(partial(self.decode, errors=errors), batch))
+
+    def decode_bytes_batch(self, batch: Iterable[Sequence[int]], *, num_threads: int = 8) -> list[bytes]:
+        """The bytes of many sequences of ids; `num_threads` has no effect."""
+        _threads(num_threads)
+        return list(map(self._core_bpe.decode_bytes, batch))
+
+    # ── the vocabulary ───────────────────────────────────────────────────────────────────────────────────────────
+
+    def token_byte_values(self) -> list[bytes]:
+        """The bytes of all tokens that are not special, sorted."""
+        return self._core_bpe.token_byte_values()
+
+    @property
+    def eot_token(self) -> int:
+        """The id of ``<|endoftext|>``."""
+        return self._special_tokens["<|endoftext|>"]
+
+    @cached_property
+    def special_tokens_set(self) -> set[str]:
+        """The special tokens."""
+        return set(self._special_tokens.keys())
+
+    def is_special_token(self, token: int) -> bool:
+        """True for the id of a special token."""
+        if not isinstance(token, int):
+            raise AssertionError(f"an id is an int, not {type(token).__name__}")
+        return token in self._special_token_values
+
+    @property
+    def n_vocab(self) -> int:
+        """The highest id plus one."""
+        return self.max_token_value + 1
+
+    # ── private, in tiktoken too ─────────────────────────────────────────────────────────────────────────────────
+
+    def _encode_single_piece(self, text_or_bytes: str | bytes) -> list[int]:
+        """The ids of a text or bytes that the pattern does not split, without special tokens."""
+        piece = text_or_bytes.encode() if isinstance(text_or_bytes, str) else text_or_bytes
+        return self._core_bpe.encode_single_piece(piece)
+
+    def _encode_only_native_bpe(self, text: str) -> list[int]:
+        """`encode_ordinary`, for text without lone surrogates; tiktoken splits the text in Python here."""
+        return self._core_bpe.encode_ordinary(text)
+
+    def _encode_bytes(self, text: bytes) -> list[int]:
+        """The ids of bytes, which need not be UTF-8, without special tokens."""
+        return self._core_bpe._encode_bytes(text)
+
+    def __getstate__(self) -> object:
+        from .registry import ENCODINGS
+
+        if self is ENCODINGS.get(self.name):
+            return self.name
+        return {
+            "name": self.name,
+            "pat_str": self._pat_str,
+            "mergeable_ranks": self._mergeable_ranks,
+            "special_tokens": self._special_tokens,
+        }
+
+    def __setstate__(self, value: Any) -> None:
+        if isinstance(value, str):
+            from .registry import get_encoding
+
+            self.__dict__ = get_encoding(value).__dict__
+        else:
+            self.__init__(**value)  # type: ignore[misc]
+
+    # ── permission for special tokens ────────────────────────────────────────────────────────────────────────────
+
+    def _resolved(self, allowed_special: Any, disallowed_special: Any) -> tuple[Set[str], Collection[str]]:
+        """Allowed special tokens and disallowed strings, not checked."""
+        if allowed_special == "all":
+            allowed_special = self.special_tokens_set
+        if disallowed_special == "all":
+            disallowed_special = self.special_tokens_set - allowed_special
+        return allowed_special, disallowed_special
+
+    def _checked(self, text: str, allowed_special: Any, disallowed_special: Any) -> Set[str]:
+        """Returns the allowed special tokens.
+
+        Raises:
+            ValueError: the text contains a disallowed string.
+        """
+        allowed, refused = self._resolved(allowed_special, disallowed_special)
+        if refused and (match := spelled(frozenset(refused)).search(text)):
+            raise_disallowed_special_token(match.group())
+        return allowed
+
+
+def raise_disallowed_special_token(token: str) -> NoReturn:
+    """Raises tiktoken's error for a disallowed string.
+
+    Raises:
+        ValueError: always.
+    """
+    raise ValueError(
+        f"Encountered text corresponding to disallowed special token {token!r}.\n"
+        "If you want this text to be encoded as a special token, "
+        f"pass it to `allowed_special`, e.g. `allowed_special={{{token!r}, ...}}`.\n"
+        "If you want this text to be encoded as normal text, disable the check for this token "
+        f"by passing `disallowed_special=(enc.special_tokens_set - {{{token!r}}})`.\n"
+        "To disable this check for all special tokens, pass `disallowed_special=()`.\n"
+    )
+
+
+def _repaired(text: str) -> str:
+    """The text with surrogate pairs joined and lone surrogates replaced."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def _threads(given: int | None) -> int:
+    """The number of threads of a batch."""
+    if given is None:
+        return available_threads(None)
+    if given <= 0:
+        raise ValueError(f"num_threads={given} is not a positive number")
+    return max(1, min(int(given), available_threads(None)))

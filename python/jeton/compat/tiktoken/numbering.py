@@ -1,0 +1,115 @@
+"""Numbering of an encoding's tokens in the core.
+
+The core's ids are those of the encoding, with exceptions, which have *internal* ids and are translated:
+
+    special tokens that share an id, or whose id is a rank     all but the first have an internal id
+    ids from 2**20 - 1 on                                      they would disable the core's fast path
+    single bytes without a rank                                the core merges from bytes on; text that needs one fails
+
+An encoding without exceptions, such as all published ones but o200k_harmony, is *plain*.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from operator import index
+
+from ..._core import Vocabulary
+from ...vocab_view import TOKEN
+from .ranks import RankFile
+
+__all__ = ["MAX_ID", "Numbering", "number"]
+
+MAX_ID = (1 << 32) - 1
+_MAX_PLAIN_ID = (1 << 20) - 2
+_BYTES = frozenset(bytes([byte]) for byte in range(256))
+
+
+class _ExternalIds(dict[int, int | None]):
+    """Internal id -> id of the encoding; None for a byte without a rank. An id that is not internal is itself."""
+
+    def __missing__(self, id: int) -> int:
+        return id
+
+
+@dataclass(frozen=True)
+class Numbering:
+    """Entries of the core's vocabulary.
+
+    Attributes:
+        vocabulary: the mergeable tokens, and all single bytes.
+        special: special token -> id in the core.
+        external: internal id -> id of the encoding; None: the encoding is plain.
+        first_internal: lower bound of internal ids.
+    """
+
+    vocabulary: Vocabulary
+    special: Mapping[str, int]
+    external: Mapping[int, int | None] | None
+    first_internal: int
+
+
+def number(tokens: dict[bytes, int] | RankFile, special: Mapping[str, int]) -> Numbering:
+    """Numbers the tokens of an encoding.
+
+    Args:
+        tokens: mergeable token -> rank.
+        special: special token -> id.
+
+    Raises:
+        ValueError: two tokens have one rank.
+        OverflowError: an id is no unsigned 32-bit integer.
+
+    Examples:
+        >>> made = number({bytes([byte]): byte for byte in range(256)}, {"<|a|>": 256, "<|b|>": 256})
+        >>> made.special, made.external
+        ({'<|a|>': 256, '<|b|>': 257}, {257: 256})
+    """
+    if min(special.values(), default=0) < 0 or max(special.values(), default=0) > MAX_ID:
+        raise OverflowError("the id of a special token is no unsigned 32-bit integer")
+    external = _ExternalIds()
+    if isinstance(tokens, RankFile):
+        vocabulary, missing, is_dense, is_plain = tokens.vocabulary, [], False, True
+    else:
+        contents, ids = list(tokens), list(map(index, tokens.values()))
+        _check_ranks(ids)
+        missing = sorted(_BYTES - tokens.keys())
+        is_plain = b"" not in tokens
+        if not is_plain:  # no text is encoded to the empty token
+            at = contents.index(b"")
+            del contents[at], ids[at]
+        is_dense = max(ids, default=0) > _MAX_PLAIN_ID
+        if is_dense:
+            external.update(enumerate(sorted(ids)))
+            contents.sort(key=tokens.__getitem__)
+            ids = list(range(len(contents)))
+        vocabulary = Vocabulary(ids, [TOKEN] * len(ids), contents, [])
+    taken: set[int] = set()
+    if vocabulary.first_of(set(special.values())) is not None:
+        taken.update(vocabulary.ids())
+    plain_ids = [id for id in special.values() if id <= _MAX_PLAIN_ID]
+    next_id = max([vocabulary.next_id() - 1, *plain_ids]) + 1
+    numbered: dict[str, int] = {}
+    for spelling, id in special.items():
+        if is_dense or id in taken or id > _MAX_PLAIN_ID:
+            numbered[spelling], next_id = next_id, next_id + 1
+            external[numbered[spelling]] = id
+        else:
+            numbered[spelling] = id
+        taken.add(id)
+    is_plain &= numbered.pop("", None) is None  # nor is the empty text matched as a special token
+    if missing:
+        virtual = list(range(next_id, next_id + len(missing)))
+        ids, _, contents, _ = vocabulary.columns()
+        vocabulary = Vocabulary(ids + virtual, [TOKEN] * (len(ids) + len(virtual)), contents + missing, [])
+        external.update(dict.fromkeys(virtual))
+    first = 0 if is_dense else min(external, default=MAX_ID)
+    return Numbering(vocabulary, numbered, external if external or not is_plain else None, first)
+
+
+def _check_ranks(ids: list[int]) -> None:
+    if len(set(ids)) < len(ids):
+        raise ValueError("two tokens have the same rank; a rank is the id of one token")
+    if min(ids, default=0) < 0 or max(ids, default=0) > MAX_ID:
+        raise OverflowError("a rank is no unsigned 32-bit integer")

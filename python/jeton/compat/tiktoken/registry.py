@@ -1,0 +1,102 @@
+"""Encodings by name, and their discovery in plugins.
+
+A plugin is a module of the namespace package ``tiktoken_ext`` that has ``ENCODING_CONSTRUCTORS``: name -> function that
+returns the arguments of `Encoding`. While plugins are imported, ``import tiktoken`` in them imports Jeton's drop-in.
+
+Source: openai/tiktoken, tiktoken/registry.py (behavior).
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import threading
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Any
+
+from .. import replaced
+from . import openai_public
+from .core import Encoding
+
+__all__ = ["ENCODINGS", "ENCODING_CONSTRUCTORS", "get_encoding", "list_encoding_names"]
+
+PUBLIC = "tiktoken_ext.openai_public"
+
+_lock = threading.RLock()
+ENCODINGS: dict[str, Encoding] = {}
+ENCODING_CONSTRUCTORS: dict[str, Callable[[], dict[str, Any]]] | None = None
+
+
+@lru_cache
+def _available_plugin_modules() -> Sequence[str]:
+    """Names of the plugins."""
+    try:
+        namespace = importlib.import_module("tiktoken_ext")
+    except ImportError:
+        return [PUBLIC]
+    found = [name for _, name, _ in pkgutil.iter_modules(namespace.__path__, "tiktoken_ext.")]
+    return [PUBLIC, *(name for name in found if name != PUBLIC)]
+
+
+def _plugin(name: str) -> Any:
+    if name == PUBLIC:
+        return openai_public
+    with replaced("tiktoken"):
+        return importlib.import_module(name)
+
+
+def _find_constructors() -> None:
+    """Fills `ENCODING_CONSTRUCTORS`, or leaves it unchanged if a plugin is wrong."""
+    global ENCODING_CONSTRUCTORS
+    with _lock:
+        if ENCODING_CONSTRUCTORS is not None:
+            return
+        found: dict[str, Callable[[], dict[str, Any]]] = {}
+        for name in _available_plugin_modules():
+            constructors = getattr(_plugin(name), "ENCODING_CONSTRUCTORS", None)
+            if constructors is None:
+                raise ValueError(f"the tiktoken plugin {name} does not define ENCODING_CONSTRUCTORS")
+            for encoding, constructor in constructors.items():
+                if encoding in found:
+                    raise ValueError(f"the tiktoken plugin {name} defines {encoding}, which another one defines, too")
+                found[encoding] = constructor
+        ENCODING_CONSTRUCTORS = found
+
+
+def get_encoding(encoding_name: str) -> Encoding:
+    """Returns the encoding of a name. The file of a published encoding is read from the cache, or downloaded.
+
+    Raises:
+        ValueError: there is no such encoding.
+        OSError: its file is not cached and cannot be downloaded.
+    """
+    if not isinstance(encoding_name, str):
+        raise ValueError(f"the name of an encoding is a str, not {type(encoding_name)}")
+    if encoding_name in ENCODINGS:
+        return ENCODINGS[encoding_name]
+    with _lock:
+        if encoding_name in ENCODINGS:
+            return ENCODINGS[encoding_name]
+        _find_constructors()
+        constructors = ENCODING_CONSTRUCTORS or {}
+        if encoding_name not in constructors:
+            raise ValueError(
+                f"Unknown encoding {encoding_name}.\n"
+                f"Known: {', '.join(constructors)}; from the plugins {', '.join(_available_plugin_modules())}"
+            )
+        made = Encoding(**openai_public.arguments(constructors[encoding_name]))
+        ENCODINGS[encoding_name] = made
+        return made
+
+
+def list_encoding_names() -> list[str]:
+    """Names of all encodings.
+
+    Examples:
+        >>> "cl100k_base" in list_encoding_names()
+        True
+    """
+    with _lock:
+        _find_constructors()
+        return list(ENCODING_CONSTRUCTORS or ())

@@ -1,0 +1,84 @@
+"""What docs/migrating.md says of tiktoken, executed with tiktoken, with the drop-in and with Jeton."""
+
+from __future__ import annotations
+
+import doctest
+import re
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+import jeton
+import jeton.compat.tiktoken as drop_in
+from tests.test_docs import blocks
+
+peer: ModuleType = pytest.importorskip("tiktoken", reason="tiktoken is a test dependency")
+
+PAGE = Path(__file__).parents[2] / "docs" / "migrating.md"
+SECTION = PAGE.read_text("utf-8").partition("## From tiktoken\n")[2].partition("\n## ")[0]
+ROWS = [
+    [cell.strip().replace("\\|", "|") for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
+    for line in SECTION.partition("###")[0].splitlines()
+    if line.startswith("| `")
+]
+RANKS = {bytes([byte]): byte for byte in range(256)} | {b"lo": 256, b"low": 257, b" low": 258}
+SPECIAL = {"<|endoftext|>": 300}
+
+
+@pytest.mark.parametrize("library", [peer, drop_in], ids=["tiktoken", "drop-in"])
+def test_the_example_runs_with_both(library: ModuleType) -> None:
+    namespace: dict[str, Any] = {}
+    found = [block for block in blocks(PAGE, "python") if ">>>" in block.content]
+    used = [found[0], *(block for block in found if "tiktoken" in block.content)]
+    assert len(used) == 2
+    for block in used:
+        code = block.content.replace(
+            "import jeton.compat.tiktoken as tiktoken", f"import {library.__name__} as tiktoken"
+        )
+        test = doctest.DocTestParser().get_doctest(code, namespace, PAGE.name, str(PAGE), block.line)
+        test.globs = namespace
+        complaints: list[str] = []
+        runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
+        runner.run(test, out=complaints.append, clear_globs=False)
+        assert not runner.failures, "".join(complaints)
+    assert namespace["tiktoken"] is library
+
+
+def plain(value: Any) -> Any:
+    """Lists instead of arrays and batches."""
+    if isinstance(value, jeton.TokenBatch):
+        return [ids.tolist() for ids in value]
+    return value.tolist() if isinstance(value, np.ndarray) else value
+
+
+@pytest.mark.parametrize(("theirs", "ours"), [row[:2] for row in ROWS])
+def test_each_row_of_the_table(theirs: str, ours: str, data: Path, cache: Path, tmp_path: Path) -> None:
+    theirs, ours = theirs.strip("`"), ours.strip("`")
+    path = tmp_path / "low.tiktoken"
+    drop_in.load.dump_tiktoken_bpe(RANKS, str(path))  # type: ignore[attr-defined]
+    pattern = r"\w+| ?[^\w]+"
+    tok = jeton.load(path, pattern=pattern, special_tokens=SPECIAL)
+    text = "low lower<|endoftext|>" if "special" in theirs else "low naïve"
+    if theirs == "enc.encode(text)":
+        text = "low lower"
+    ids = tok.encode(text)
+    names = {"text": text, "texts": ["low", text], "ids": ids, "id": 258, "tok": tok, "jeton": jeton}
+    if theirs.startswith("enc.encode_single_token"):
+        names["text"] = " low"
+    expected = plain(eval(ours, dict(names)))
+    for library in (peer, drop_in):
+        enc = library.Encoding("low", pat_str=pattern, mergeable_ranks=RANKS, special_tokens=SPECIAL)
+        found = plain(eval(theirs, {**names, "enc": enc, "tiktoken": library}))
+        if ours.endswith("char_spans"):
+            assert found == (text, [start for start, _ in expected])
+        elif ours.startswith("jeton.load"):
+            assert found.encode(text) == expected.encode(text)
+        else:
+            assert found == expected, library.__name__
+
+
+def test_the_table_was_read() -> None:
+    assert len(ROWS) == 14
