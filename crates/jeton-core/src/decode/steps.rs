@@ -304,7 +304,7 @@ impl Replacer {
             return;
         };
         if text.len() <= SHORT_TEXT {
-            return self.replace_short(text, at, with, out, most);
+            return self.replace_short(text, first, at, with, out, most);
         }
         let mut done = 0;
         for found in self.automaton.find_iter(aho_corasick::Input::new(text).range(at..)) {
@@ -318,22 +318,29 @@ impl Replacer {
         out.extend_from_slice(&text[done..]);
     }
 
-    /// Appends `text` like [`Replacer::replace`], comparing the needle, which is not empty, with each position from `at` on.
-    fn replace_short(&self, text: &[u8], mut at: usize, with: &str, out: &mut Vec<u8>, most: usize) {
+    /// Appends `text` like [`Replacer::replace`], comparing the needle with each occurrence of its first byte; the first is
+    /// at `at`.
+    fn replace_short(&self, text: &[u8], first: u8, mut at: usize, with: &str, out: &mut Vec<u8>, most: usize) {
         let needle = self.needle.text();
         let mut done = 0;
-        while at + needle.len() <= text.len() {
-            if !text[at..].starts_with(needle) {
+        while let Some(candidate) = text.get(at..at + needle.len()) {
+            if candidate.iter().eq(needle) {
+                if at > done {
+                    out.extend_from_slice(&text[done..at]);
+                }
+                out.extend_from_slice(with.as_bytes());
+                if out.len() > most {
+                    return;
+                }
+                at += needle.len();
+                done = at;
+            } else {
                 at += 1;
-                continue;
             }
-            out.extend_from_slice(&text[done..at]);
-            out.extend_from_slice(with.as_bytes());
-            if out.len() > most {
-                return;
+            match text[at..].iter().position(|&byte| byte == first) {
+                Some(distance) => at += distance,
+                None => break,
             }
-            at += needle.len();
-            done = at;
         }
         out.extend_from_slice(&text[done..]);
     }

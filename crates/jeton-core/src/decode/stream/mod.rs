@@ -112,14 +112,33 @@ impl Stream {
     }
 
     pub(super) fn push(&mut self, plan: &Plan, vocab: &Vocab, ids: &[u32]) -> Result<&str> {
-        self.check_status(Status::Finished, "is finished")?;
-        self.check_status(Status::Failed, "failed at an earlier id")?;
+        if self.status != Status::Open {
+            self.check_status(Status::Finished, "is finished")?;
+            self.check_status(Status::Failed, "failed at an earlier id")?;
+        }
+        if let &[id] = ids {
+            return self.push_one(plan, vocab, id);
+        }
         if let Some(position) = ids.iter().position(|&id| vocab.kind(id) == Kind::Hole) {
             return Err(unknown(vocab, ids[position], position));
         }
         let start = self.text.len();
         if self.stopped().is_none() {
-            let done = self.decode(plan, vocab, ids);
+            let done = self.decode(plan, vocab, ids.iter().map(|&id| (id, vocab.kind(id))), None);
+            self.check(done)?;
+        }
+        Ok(&self.text[start..])
+    }
+
+    /// Decodes one id like [`Stream::push`]: the usual call, without loops over ids.
+    fn push_one(&mut self, plan: &Plan, vocab: &Vocab, id: u32) -> Result<&str> {
+        let kind = vocab.kind(id);
+        if kind == Kind::Hole {
+            return Err(unknown(vocab, id, 0));
+        }
+        let start = self.text.len();
+        if self.stopped().is_none() && !(self.skip_special && kind == Kind::Special) {
+            let done = self.decode(plan, vocab, std::iter::once((id, kind)), Some((id, kind)));
             self.check(done)?;
         }
         Ok(&self.text[start..])
@@ -151,11 +170,18 @@ impl Stream {
         done.inspect_err(|_| self.status = Status::Failed)
     }
 
-    fn decode(&mut self, plan: &Plan, vocab: &Vocab, ids: &[u32]) -> Result<()> {
+    /// Decodes entries; `only`: the one that there is, if it is not skipped.
+    fn decode(
+        &mut self,
+        plan: &Plan,
+        vocab: &Vocab,
+        entries: impl Iterator<Item = (u32, Kind)>,
+        only: Option<(u32, Kind)>,
+    ) -> Result<()> {
         let lossy = self.lossy();
         self.bytes.clear();
         let skip = self.skip_special;
-        let kept = ids.iter().map(|&id| (id, vocab.kind(id))).filter(|&(_, kind)| !(skip && kind == Kind::Special));
+        let kept = entries.filter(|&(_, kind)| !(skip && kind == Kind::Special));
         match (&mut self.plan, plan) {
             (PlanState::Contents(space), Plan::Contents { reads_added }) => {
                 let alphabet = reads_added.as_ref().filter(|_| lossy);
@@ -165,12 +191,8 @@ impl Stream {
                 kept.for_each(|(id, kind)| state.put(sentence, id, kind, vocab.content(id), lossy, &mut self.bytes));
             }
             (PlanState::Chain(state), Plan::Steps(chain)) => {
-                let is_done = match ids {
-                    &[id] if !(skip && vocab.kind(id) == Kind::Special) => {
-                        state.push_stored(chain, vocab, (id, vocab.kind(id)), &mut self.bytes)?
-                    }
-                    _ => false,
-                };
+                let is_done =
+                    only.map_or(Ok(false), |entry| state.push_stored(chain, vocab, entry, &mut self.bytes))?;
                 if !is_done {
                     state.push(chain, vocab, kept, lossy, &mut self.bytes)?;
                 }
@@ -193,6 +215,12 @@ impl Stream {
 
     /// Appends the text of the decoded bytes. `ends`: they are the last.
     fn emit(&mut self, ends: bool) -> Result<()> {
+        if let (false, None) = (ends, &self.stop) {
+            if let Some(text) = self.utf8.whole(&self.bytes) {
+                self.text.push_str(text);
+                return Ok(());
+            }
+        }
         let (invalid, text, stop) = (self.policy(), &mut self.text, &mut self.stop);
         let mut emit = |some: &str| match stop {
             Some(stop) => stop.push(some, text),

@@ -54,11 +54,9 @@ impl Utf8 {
                 Err(_) => self.reject_held("invalid continuation byte", invalid, &mut emit)?, // `byte` is read again
             }
         }
-        if let Ok(text) = std::str::from_utf8(bytes) {
-            // Nearly always; `utf8_chunks` is slower for short texts.
+        if let Some(text) = self.whole(bytes) {
             if !text.is_empty() {
                 emit(text);
-                self.done += text.len();
             }
             return Ok(());
         }
@@ -82,6 +80,17 @@ impl Utf8 {
             }
         }
         Ok(())
+    }
+
+    /// Reads a fragment and returns it as text, if no character is incomplete before or at its end, and all are valid.
+    /// Nearly always; `utf8_chunks` is slower for short texts.
+    pub fn whole<'a>(&mut self, bytes: &'a [u8]) -> Option<&'a str> {
+        if self.len > 0 {
+            return None;
+        }
+        let text = std::str::from_utf8(bytes).ok()?;
+        self.done += text.len();
+        Some(text)
     }
 
     /// Ends the text: an incomplete character is invalid.
