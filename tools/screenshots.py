@@ -3,8 +3,8 @@
     python tools/screenshots.py VOCABS [NAME]... [--into FOLDER]
 
 VOCABS is a folder with ``o200k_base.tiktoken``, ``cl100k_base.tiktoken``, ``r50k_base.tiktoken`` and
-``t5-small.tokenizer.json``. Needs the extra ``play``, playwright, Chromium, and fonts for the texts, or the pictures have
-boxes in place of characters: Noto Sans, one for Chinese (Noto Sans CJK), and Noto Color Emoji. Default: the pictures that exist there;
+``t5-small.tokenizer.json``. Needs the extra ``play``, playwright, Chromium, and fonts, without which the pictures have
+boxes in place of characters: Noto Sans, Noto Sans CJK and Noto Color Emoji. Default: the pictures that exist there;
 name others with ``--into``, for a look at every view in light, dark and narrow.
 """
 

@@ -21,6 +21,7 @@ __all__ = [
     "alphabet_size",
     "apply_template",
     "character_map",
+    "chat_spans",
     "decode_parts",
     "encode_chat",
     "find_added",
@@ -397,6 +398,7 @@ class TekkenFile:
 def read_sentencepiece(data: bytes, layout: str | None = None) -> tuple[str, Vocabulary]: ...
 def write_sentencepiece(tok: Tokenizer, facts: str) -> bytes: ...
 def read_tekken(data: bytes) -> TekkenFile: ...
+def chat_spans(tok: Tokenizer, text: str, ids: list[int]) -> memoryview: ...  # int64[n, 2]
 def encode_chat(tok: Tokenizer, text: str, runs: list[Any], unk: int | None) -> list[int] | None: ...
 def text_stream(
     tok: Tokenizer, prompt_ids: list[int], stop: Sequence[str], *, errors: str, skip_special: bool

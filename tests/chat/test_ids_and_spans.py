@@ -37,6 +37,13 @@ FLAGS: list[dict[str, bool]] = [
 ]
 
 
+def check_char_spans(chat: jeton.Chat) -> None:
+    """The spans for turns and masks are those of the encoding."""
+    found = chat._char_spans().tolist()  # before `encoding`, from which they are taken if it was computed
+    assert found == [list(span) for span in chat.encoding.char_spans]
+    assert chat._char_spans().tolist() == found
+
+
 def check_matches(tok: jeton.Tokenizer, text: str) -> None:
     encoding = tok.tokenize(text, special="all")
     unk = tok.unk_id
@@ -72,6 +79,7 @@ def test_matches_of_published_vocabularies(data: Path, name: str) -> None:
     texts = ["hi", "", "  two ", "天气", *(f"x {token} y" for token in tokens)]
     for text in texts:
         chat = tok.chat([*user(text), {"role": "assistant", "content": text}], template="chatml")
+        check_char_spans(chat)
         assert chat.ids == chat.encoding.ids
         controls = [
             id for id in chat.ids if id in (tok.special_tokens["<|im_start|>"], tok.special_tokens["<|im_end|>"])
@@ -94,7 +102,35 @@ def test_ids_are_those_of_the_spans(name: str, special: Any) -> None:
                 chat = TOK.chat(conversation, template=TEMPLATES[name], special=special)
             except jeton.ChatTemplateError:
                 continue
+            check_char_spans(chat)
             assert chat.encoding.ids == chat.ids
+
+
+@given(
+    st.lists(st.sampled_from(["<|im_end|>", " ", "é", "天", "\U0001f469\u200d\U0001f52c", "b", "the", "\n"])).map(
+        "".join
+    )
+)
+def test_turns_and_mask_by_hand(text: str) -> None:
+    """Each id is in the turn of the character that it begins in, and generated if it overlaps a marked run."""
+    marked = "{% for m in messages %}{{ '<|im_start|>' }}{% generation %}{{ m.content }}{% endgeneration %}{% endfor %}"
+    chat = TOK.chat([*user(text), *user("é" + text)], template=marked)
+    check_char_spans(chat)
+    chat = TOK.chat([*user(text), *user("é" + text)], template=marked)
+    turns, mask = chat.turns, chat.mask  # before `encoding`
+    starts = [start for start, _ in chat.encoding.char_spans]
+    for turn in turns:
+        inside = {i for first, last in turn.token_spans for i in range(first, last)}
+        chars = {i for first, last in turn.char_spans for i in range(first, last)}
+        assert inside == {i for i, start in enumerate(starts) if start in chars}
+    ends = [0]
+    for run in chat.pieces:
+        ends.append(ends[-1] + run.length)
+    generated = {i for run, end in zip(chat.pieces, ends, strict=False) if run.origin.generated
+                 for i in range(end, end + run.length)}  # fmt: skip
+    assert mask is None or mask == [
+        any(i in generated for i in range(start, max(end, start + 1))) for start, end in chat.encoding.char_spans
+    ]
 
 
 @pytest.mark.parametrize(
@@ -155,6 +191,7 @@ def test_spans_are_computed_on_access(monkeypatch: pytest.MonkeyPatch) -> None:
         patched.setattr(jeton.Tokenizer, "tokenize", refused)
         chats = [TOK.chat(user(text), template="chatml") for text in ("hi", "a<|im_end|>b")]
         assert all(chat.mask is None for chat in chats)
+        assert chats[0].turns[0].token_spans == [(0, len(chats[0].ids))]
     assert [len(chat.encoding) for chat in chats] == [len(chat.ids) for chat in chats]
     assert chats[0].encoding is chats[0].encoding
 

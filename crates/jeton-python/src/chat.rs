@@ -1,4 +1,4 @@
-//! Ids of a rendered chat, if all special tokens in it are the template's.
+//! Ids of a rendered chat and their spans, if all special tokens in it are the template's.
 //!
 //! That is nearly every chat, so it takes one call: encoding, and a search for special tokens in the text of others.
 //! Left out: texts in which a message spells a special token; `jeton/chat/encode.py` encodes these in segments.
@@ -6,13 +6,15 @@
 use std::ops::Range;
 
 use jeton_core::tokenizer::Permission;
+use jeton_core::util::cancel::KeepGoing;
 use jeton_core::vocab::Kind;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::{PyList, PyString, PyTuple};
+use pyo3::types::{PyList, PyMemoryView, PyString, PyTuple};
 
-use crate::arguments::Wide;
-use crate::signals::SignalCheck;
+use crate::arguments::{self, Wide};
+use crate::column;
+use crate::signals::{run_with_signals, SignalCheck};
 use crate::tokenizer::{Tokenizer, SHORT};
 
 /// Origin of the template's own text; that of all other text is another word.
@@ -59,6 +61,23 @@ pub fn encode_chat(
     };
     let is_special = |&&id: &&u32| tok.vocab().kind(id) == Kind::Special && Some(id) != unk;
     Ok((ids.iter().filter(is_special).count() == num_matches).then_some(ids))
+}
+
+/// Returns the range of characters of each id of a rendered chat in which all special tokens are matched: two
+/// little-endian i64 for each.
+#[pyfunction]
+pub fn chat_spans<'py>(
+    py: Python<'py>,
+    tok: &Bound<'py, Tokenizer>,
+    text: &Bound<'py, PyAny>,
+    ids: &Bound<'py, PyList>,
+) -> PyResult<Bound<'py, PyMemoryView>> {
+    let tok = &tok.get().0;
+    let mut wide = Wide::default();
+    let (text, ids) = (wide.one(text, 1)?, arguments::ids(ids)?);
+    let permit = tok.permit(&Permission::All).map_err(|failed| text.error(py, failed))?;
+    let work = |keep_going: KeepGoing<'_>| tok.char_spans(text.input(), &ids, &permit, keep_going);
+    column::view(py, run_with_signals(py, work, |failed| text.error(py, failed))?)
 }
 
 /// Returns the ranges of characters that are not the template's own.

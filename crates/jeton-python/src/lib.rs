@@ -41,7 +41,7 @@ mod _core {
     #[pymodule_export]
     use crate::batches::encode_batch_with_offsets;
     #[pymodule_export]
-    use crate::chat::encode_chat;
+    use crate::chat::{chat_spans, encode_chat};
     #[pymodule_export]
     use crate::continue_training::{learn_more, rules_hold};
     #[pymodule_export]

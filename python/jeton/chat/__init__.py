@@ -11,7 +11,6 @@ Left out: images and sounds in messages (a template sees their items), calling m
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -23,12 +22,15 @@ from ..arguments import flag, wrong
 from ..encoding import Encoding
 from ..errors import ChatTemplateError, ConfigError, JetonError
 from ..special import Special
-from .encode import ChatTokenizer, MaskedChat, encode, tokenize
+from .encode import ChatTokenizer, MaskedChat, char_spans, encode, tokenize
 from .presets import PRESETS, ChatPreset
 from .provenance import Origin
 from .template import RenderedRun, choose, is_refusal, render, templates
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from ..definition import Definition
 
 __all__ = [
@@ -115,13 +117,22 @@ class Chat:
     @cached_property
     def turns(self) -> list[Turn]:
         """One `Turn` for each message; without spans if the template omits the message."""
-        return _turns(self._roles, self.pieces, self.encoding)
+        return _turns(self._roles, self.pieces, self._char_spans())
 
     @cached_property
     def mask(self) -> list[bool] | None:
         """For each id, whether the model generates it, by the template's ``{% generation %}`` blocks; None without."""
         generated = _generated(self.pieces)
-        return _mask(generated, self.encoding) if generated else None
+        return _mask(generated, self._char_spans()) if generated else None
+
+    def _char_spans(self) -> NDArray[np.int64]:
+        """int64[n, 2]: `char_spans` of `encoding`, without the other columns."""
+        if self._source is None or "encoding" in self.__dict__:
+            import numpy as np
+
+            return np.array(self.encoding.char_spans, np.int64).reshape(-1, 2)
+        tok, segments = self._source
+        return char_spans(tok, self.text, self.ids, segments)
 
     def __getstate__(self) -> dict[str, Any]:  # with the spans in place of the tokenizer, which is large
         return {**self.__dict__, "encoding": self.encoding, "_source": None}
@@ -276,15 +287,16 @@ def check_tokens(name: str, special_tokens: Collection[str]) -> None:
         )
 
 
-def _turns(roles: Sequence[str], pieces: Sequence[RenderedRun], encoding: Encoding) -> list[Turn]:
+def _turns(roles: Sequence[str], pieces: Sequence[RenderedRun], char_spans: NDArray[np.int64]) -> list[Turn]:
     turns = [Turn(index, role, [], []) for index, role in enumerate(roles)]
-    token = 0
-    starts = [start for start, _ in encoding.char_spans]
-    for piece, end in zip(pieces, accumulate(piece.length for piece in pieces), strict=True):
-        first, token = token, bisect_left(starts, end, token)  # a token belongs to the run it begins in
+    ends = list(accumulate(piece.length for piece in pieces))
+    first = 0
+    # A token belongs to the run that it begins in.
+    for piece, end, token in zip(pieces, ends, char_spans[:, 0].searchsorted(ends).tolist(), strict=True):
         if piece.turn is not None:
             _extend(turns[piece.turn].char_spans, end - piece.length, end)
             _extend(turns[piece.turn].token_spans, first, token)
+        first = token
     return turns
 
 
@@ -301,11 +313,13 @@ def _generated(pieces: Sequence[RenderedRun]) -> list[tuple[int, int]]:
     return [(end - piece.length, end) for piece, end in zip(pieces, ends, strict=True) if piece.origin.generated]
 
 
-def _mask(generated: Sequence[tuple[int, int]], encoding: Encoding) -> list[bool]:
-    """Marks each token that overlaps a generated run."""
-    mask, at = [], 0
-    for start, end in encoding.char_spans:
-        while at < len(generated) and generated[at][1] <= start:
-            at += 1
-        mask.append(at < len(generated) and generated[at][0] < max(end, start + 1))
+def _mask(generated: Sequence[tuple[int, int]], char_spans: NDArray[np.int64]) -> list[bool]:
+    """Marks each token that overlaps a generated run; an empty span counts as one character."""
+    import numpy as np
+
+    first, last = np.array(generated).T
+    starts, ends = char_spans.T
+    at = last.searchsorted(starts, side="right")  # of the first run that ends after the token's start
+    begins = np.append(first, np.iinfo(np.int64).max)[at]
+    mask: list[bool] = (begins < np.maximum(ends, starts + 1)).tolist()
     return mask

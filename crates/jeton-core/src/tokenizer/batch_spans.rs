@@ -91,6 +91,29 @@ impl Tokenizer {
         Ok(BatchOffsets { ids, ends, offsets, first })
     }
 
+    /// Returns the smallest range of characters that covers each of `ids`, those of a text: two numbers for each.
+    ///
+    /// # Errors
+    /// As [`Tokenizer::encode`].
+    pub fn char_spans(
+        &self,
+        text: Input<'_>,
+        ids: &[u32],
+        permit: &Permit<'_>,
+        keep_going: KeepGoing<'_>,
+    ) -> Result<Vec<i64>> {
+        let widths = made_once(&self.widths, || self.token_widths()).as_ref();
+        let mut spans = vec![0; 2 * ids.len()];
+        let is_text = || text.text.is_some() || std::str::from_utf8(text.bytes).is_ok();
+        let by_width =
+            |widths: &TokenWidths| is_text() && widths.write_char_spans(&self.vocab, ids, text.bytes.len(), &mut spans);
+        if widths.is_some_and(by_width) {
+            return Ok(spans);
+        }
+        let traced = self.encode_with_spans(text.bytes, permit, keep_going)?.char_spans;
+        Ok(traced.into_iter().flat_map(|(start, end)| [start as i64, end as i64]).collect())
+    }
+
     /// Writes the offsets of some texts.
     fn fill(
         &self,

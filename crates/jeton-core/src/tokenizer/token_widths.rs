@@ -148,6 +148,27 @@ impl TokenWidths {
         bytes == num_bytes
     }
 
+    /// Writes the smallest range of characters that covers each id, and else as [`TokenWidths::write`].
+    pub(super) fn write_char_spans(&self, vocab: &Vocab, ids: &[u32], num_bytes: usize, out: &mut [i64]) -> bool {
+        let (mut bytes, mut chars) = (0, 0);
+        for (&id, out) in ids.iter().zip(out.as_chunks_mut::<2>().0) {
+            let width = match &self.table {
+                Table::Widths(widths) => widths.get(id as usize).map(|&width| width.into()),
+                Table::Trimmed(widths) => widths.get(id as usize).copied(),
+            };
+            let token = match width {
+                None | Some(UNKNOWN) => return false,
+                Some(width) if width & 0xFFFF == WIDE => Unpacked::of(vocab.content(id)),
+                Some(width) => Unpacked::from(width),
+            };
+            let start = chars - i64::from(token.begins_inside);
+            chars += token.chars;
+            bytes += token.bytes;
+            *out = [start, chars];
+        }
+        bytes == num_bytes
+    }
+
     #[inline(always)]
     fn trimmed(&self, width: Width, index: usize, span: [i64; 2]) -> [i64; 2] {
         let ends = WhiteEnds { leading: (width >> 16 & 255) as usize, trailing: (width >> 24) as usize };
