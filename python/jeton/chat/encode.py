@@ -5,8 +5,8 @@ encoded in segments. A masked copy, in which every character that is not the tem
 template's special tokens. The text between two of them is encoded without permission, after a special token, so it
 has the context that it has in the whole text.
 
-`encode` returns ids only. `char_spans` is a second pass, at byte level as fast as encoding; `tokenize`, with all columns,
-takes many times as long. Special tokens are located by an `AddedTokenMatcher`, which does not run the model.
+`encode` returns ids only. `char_spans` is a second pass, at byte level as fast as encoding; `tokenize`, with all
+columns, takes many times as long. Special tokens are located by an `AddedTokenMatcher`, which does not run the model.
 """
 
 from __future__ import annotations
