@@ -310,7 +310,7 @@ class Generator:
                 (text.encode("utf-8", "ignore").decode() if encoding == "small_gaps" else text,),
             ),
             Call(encoding, "round_trip", (text,)),
-            Call(encoding, "_educational", (text[:30],)),
+            Call(encoding, "_educational", (text[:30].encode("utf-8", "ignore").decode(),)),
             *[Call(encoding, "get", (name,)) for name in PROPERTIES[rng.randrange(len(PROPERTIES)) :][:1]],
         ]
         return rng.choice(choices)

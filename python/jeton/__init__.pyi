@@ -1,6 +1,7 @@
 # Public names for type checkers; `__init__.py` imports them on first use.
 from . import analysis as analysis
 from . import chat as chat
+from . import compat as compat
 from . import formats as formats
 from . import training as training
 from . import vocabulary as vocabulary

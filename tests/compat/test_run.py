@@ -11,6 +11,7 @@ import pytest
 
 import jeton.compat
 from jeton.errors import ConfigError
+from tests.core_only import run_core_only
 
 SHIMS = Path(jeton.compat.__file__).parent / "shims"
 SCRIPT = """
@@ -24,6 +25,10 @@ enc = Encoding("e", pat_str="(?s:.+)", mergeable_ranks=ranks, special_tokens={})
 print(sys.argv[1:], __name__, enc.encode("hi"), enc.encode_batch(["a\\ud800"]))
 try:
     tiktoken.Tokenizer
+except AttributeError:
+    pass
+try:
+    enc.vocabulary
 except AttributeError:
     pass
 try:
@@ -51,6 +56,7 @@ def test_a_script_runs_unchanged(tmp_path: Path, is_module: bool) -> None:
     assert done.stderr.splitlines() == [
         "jeton.compat.tiktoken: fell back, 1 times: Encoding.encode_batch: lone surrogates: encoded one by one",
         "jeton.compat.tiktoken: missing, used 1 times: tiktoken.Tokenizer",
+        "jeton.compat.tiktoken: missing, used 1 times: tiktoken.Encoding.vocabulary",
         "jeton.compat.tiktoken: missing, used 1 times: tiktoken.other",
     ]
 
@@ -65,12 +71,15 @@ def test_exit_codes(tmp_path: Path) -> None:
 
 
 def test_the_shims_replace_the_library_in_any_process(tmp_path: Path) -> None:
-    code = "import tiktoken, tiktoken.load as l; print(tiktoken.__name__, l.__name__)"
+    code = """
+import tiktoken_ext.openai_public as public, tiktoken, tiktoken.load
+print(public.gpt2, tiktoken.__name__, tiktoken.load.__name__)
+"""
     path = os.pathsep.join([str(SHIMS), *sys.path])
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, env={**os.environ, "PYTHONPATH": path}, check=True
     )
-    assert done.stdout.split() == ["jeton.compat.tiktoken", "jeton.compat.tiktoken.load"]
+    assert done.stdout.split()[-2:] == ["jeton.compat.tiktoken", "jeton.compat.tiktoken.load"]
 
 
 def test_a_library_that_was_imported_is_not_replaced(tmp_path: Path) -> None:
@@ -82,6 +91,25 @@ def test_a_library_that_was_imported_is_not_replaced(tmp_path: Path) -> None:
     assert "tiktoken has been imported already" in done.stderr
     with pytest.raises(ConfigError, match="no drop-in for 'nothing'"):
         jeton.compat.replace("nothing")
+
+
+def test_only_the_core_dependencies_are_needed(tmp_path: Path) -> None:
+    (tmp_path / "script.py").write_text(ALONE)
+    assert run_core_only(tmp_path, "script.py") == "[104, 105] hi uint32 [[104], []]\n"
+
+
+ALONE = """
+import jeton.compat
+tiktoken = jeton.compat.replace("tiktoken")
+import tiktoken_ext.openai_public
+ranks = {bytes([byte]): byte for byte in range(256)}
+enc = tiktoken.Encoding("e", pat_str="(?s:.+)", mergeable_ranks=ranks, special_tokens={})
+ids = enc.encode("hi")
+assert tiktoken.encoding_name_for_model("gpt-4o") == "o200k_base"
+assert enc.encode_with_unstable("hi") and "cl100k_base" in tiktoken.list_encoding_names()
+assert tiktoken._educational.SimpleBytePairEncoding.from_tiktoken(enc).encode("hi", visualise=None) == ids
+print(ids, enc.decode(ids), enc.encode_to_numpy("hi").dtype, enc.encode_batch(["h", ""]))
+"""
 
 
 def test_the_original_is_never_imported() -> None:

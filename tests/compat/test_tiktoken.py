@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import multiprocessing
 import pickle
 import subprocess
 import sys
@@ -217,6 +218,14 @@ def test_pickling(enc: Encoding, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(registry.ENCODINGS, "small", enc)
     assert len(pickle.dumps(enc)) < 200  # by name
     assert copy.deepcopy(enc).encode("low") == enc.encode("low")
+
+
+@pytest.mark.parametrize("method", ["spawn", "fork"])
+def test_processes(enc: Encoding, method: str) -> None:
+    texts = ["low lower", "naïve 今天", "a\ud83d"]
+    expected = [enc.encode(text) for text in texts]
+    with multiprocessing.get_context(method).Pool(2) as pool:
+        assert pool.map(enc.encode, texts) == expected
 
 
 def test_published_encodings_are_those_of_the_registry(cache: Path) -> None:

@@ -37,6 +37,10 @@ def test_every_public_name_is_there(name: str) -> None:
     assert {key for key in defined if not hasattr(ours, key)} == set()
     if name == ".core":
         assert {key for key in dir(peer.Encoding) if not hasattr(tiktoken.Encoding, key)} == set()
+        made = {"pat_str": ".", "mergeable_ranks": {b"a": 0}, "special_tokens": {}}
+        theirs, ours = peer.Encoding("a", **made), tiktoken.Encoding("a", **made)
+        assert {key for key in dir(theirs._core_bpe) if not hasattr(ours._core_bpe, key)} == set()
+        assert {key for key in vars(theirs) if not hasattr(ours, key)} == set()
 
 
 def test_models_and_constructors_are_the_same() -> None:

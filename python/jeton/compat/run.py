@@ -13,6 +13,7 @@ import atexit
 import os
 import runpy
 import sys
+from importlib import import_module
 from importlib.abc import MetaPathFinder
 from pathlib import Path
 from typing import Any
@@ -55,11 +56,12 @@ def main(argv: list[str]) -> None:
     if not program:
         _refuse(USAGE)
     try:
-        replace(argv[0])
+        core: Any = import_module(f"{replace(argv[0]).__name__}.core")
     except ConfigError as error:
         _refuse(f"jeton.compat.run: {error}\n{USAGE}")
     if not is_module and not os.path.exists(program[0]):
         _refuse(f"jeton.compat.run: there is no file {program[0]}")
+    core.report_missing_attributes()
     sys.meta_path.append(_MissingModules(argv[0]))
     inherited = os.environ.get("PYTHONPATH")
     os.environ["PYTHONPATH"] = os.pathsep.join([str(SHIMS), inherited] if inherited else [str(SHIMS)])

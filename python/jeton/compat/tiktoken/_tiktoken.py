@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence, Set
 from dataclasses import replace
 from functools import cached_property
 from json import dumps
-from operator import index, methodcaller
+from operator import eq, index, methodcaller
 from typing import TYPE_CHECKING, Any
 
 from ... import _core
@@ -76,6 +76,11 @@ class CoreBPE:
     def special_tokens(self) -> Set[str]:
         """The special tokens."""
         return self._special.keys()
+
+    @property
+    def special_ids(self) -> dict[bytes, int]:
+        """Special token -> id."""
+        return {token.encode(): id for token, id in self._special.items()}
 
     # ── text → ids ───────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -178,16 +183,19 @@ class CoreBPE:
         Raises:
             KeyError: there is no such token.
         """
-        found = self.core.find(piece, False)
-        if found is not None and self._external is not None:
-            found = self._external[found]
-        if found is None and not piece:
-            found = self.ranks.get(b"")
+        found = self.token_id(piece)
         if found is None:
             found = self._special.get(piece.decode("utf-8", "surrogateescape"))
         if found is None:
             raise KeyError(piece)
         return found
+
+    def token_id(self, piece: bytes) -> int | None:
+        """The rank of a token; None if there is none."""
+        found = self.core.find(piece, False)
+        if found is None and not piece:
+            return self.ranks.get(piece)
+        return found if found is None or self._external is None else self._external[found]
 
     def encode_single_piece(self, piece: bytes) -> list[int]:
         """The ids of bytes that the pattern does not split."""
@@ -254,12 +262,12 @@ class CoreBPE:
         if min(ids) < 0 or max(ids) > MAX_ID:
             raise OverflowError("an id is no unsigned 32-bit integer")
         try:
-            return b"".join(map(self._bytes_of.__getitem__, ids))
+            return b"".join(map(self.bytes_of.__getitem__, ids))
         except KeyError as error:
             raise KeyError(f"Invalid token for decoding: {error.args[0]}") from None
 
     @cached_property
-    def _bytes_of(self) -> dict[int, bytes]:
+    def bytes_of(self) -> dict[int, bytes]:
         """Id of the encoding -> bytes. A mergeable token takes precedence, then the first special token of an id."""
         table = {id: spelling.encode() for spelling, id in reversed(self._special.items())}
         table.update(zip(self.ranks.values(), self.ranks, strict=True))
@@ -271,14 +279,17 @@ class CoreBPE:
         Raises:
             KeyError: an id that is not in the vocabulary.
         """
-        if self._external is None:
-            found = self.core.decoded(token)
-        else:
-            self.core.kind(token)  # raises for what is no id
-            found = self._bytes_of.get(index(token))
+        found = self.token_bytes(token)
         if found is None:
             raise KeyError(str(index(token)))
         return found
+
+    def token_bytes(self, token: int) -> bytes | None:
+        """The bytes of an id; None if it is not in the vocabulary."""
+        if self._external is None:
+            return self.core.decoded(token)
+        self.core.kind(token)  # raises for what is no id
+        return self.bytes_of.get(index(token))
 
     def decode_tokens_bytes(self, tokens: Iterable[int]) -> list[bytes]:
         """The bytes of each of many ids.
@@ -299,15 +310,20 @@ class CoreBPE:
 
     # ── the vocabulary ───────────────────────────────────────────────────────────────────────────────────────────
 
-    @property
+    @cached_property
     def ranks(self) -> dict[bytes, int]:
         """Token -> rank."""
         return self._tokens.ranks if isinstance(self._tokens, RankFile) else self._tokens
 
     @cached_property
-    def sorted_tokens(self) -> list[bytes]:
-        """The mergeable tokens in the order of their bytes."""
-        return sorted(self.ranks)
+    def sorted_tokens(self) -> tuple[list[bytes], NDArray[np.uint32], list[bool]]:
+        """The mergeable tokens in the order of their bytes, their ranks, and True for those that are UTF-8."""
+        import numpy as np
+
+        tokens = sorted(self.ranks)
+        decoded = map(methodcaller("decode", "utf-8", "replace"), tokens)  # `replace` changes what is not UTF-8
+        ranks = np.fromiter(map(self.ranks.__getitem__, tokens), np.uint32, len(tokens))
+        return tokens, ranks, list(map(eq, map(str.encode, decoded), tokens))
 
     @cached_property
     def lengths(self) -> NDArray[np.int64]:
@@ -321,7 +337,7 @@ class CoreBPE:
 
     def token_byte_values(self) -> list[bytes]:
         """The mergeable tokens in the order of their bytes, as a new list."""
-        return self.sorted_tokens.copy()
+        return self.sorted_tokens[0].copy()
 
 
 def _list_of_ids(tokens: Any) -> list[int]:

@@ -14,7 +14,7 @@ from itertools import accumulate, repeat
 from operator import itemgetter, methodcaller, sub
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
-from ...errors import InvalidTextError, SpecialTokenError
+from ...errors import InvalidTextError, SpecialTokenError, UnknownTokenError
 from ...threads import num_threads as available_threads
 from .. import report
 from ._tiktoken import CoreBPE
@@ -81,18 +81,19 @@ class Encoding:
                     f"explicit_n_vocab is {explicit_n_vocab}; the highest id is {self.max_token_value}"
                 )
         self._special_token_values = set(special_tokens.values())
-        self._core_bpe = CoreBPE(ranks, special_tokens, pat_str)
+        self._core_bpe = bpe = CoreBPE(ranks, special_tokens, pat_str)
+        # The core, if its ids need no translation: short calls skip `CoreBPE`, which would add half of their time.
+        self._plain_core = bpe.core if bpe.is_plain else None
+        # From the first call for a single token on: the mergeable tokens
+        self._id_of: dict[bytes, int] = {}
+        self._bytes_of: dict[int, bytes] = {}
+        self._special_id_of = {token: id for token, id in bpe.special_ids.items() if bpe.token_id(token) is None}
 
     if not TYPE_CHECKING:
 
         @cached_property
         def _mergeable_ranks(self) -> dict[bytes, int]:
             return self._core_bpe.ranks
-
-        def __getattr__(self, name: str) -> object:
-            if not report.is_private(name):
-                report.missing(f"tiktoken.Encoding.{name}")
-            raise AttributeError(f"'Encoding' object has no attribute {name!r}", name=name, obj=self)
 
     def __repr__(self) -> str:
         return f"<Encoding {self.name!r}>"
@@ -102,8 +103,10 @@ class Encoding:
     def encode_ordinary(self, text: str) -> list[int]:
         """The ids of a text; the spelling of special tokens is plain text."""
         try:
+            if (core := self._plain_core) is not None and isinstance(text, str):
+                return core.encode_text(text)
             return self._core_bpe.encode_ordinary(text)
-        except UnicodeEncodeError:
+        except (InvalidTextError, UnicodeEncodeError):
             return self._core_bpe.encode_ordinary(_repaired(text))
 
     def encode(
@@ -140,6 +143,8 @@ class Encoding:
                 pass
             else:
                 return ids if bpe.is_plain else bpe.external(ids)
+        elif not disallowed_special and allowed_special is _NONE:
+            return self.encode_ordinary(text)
         allowed = self._checked(text, allowed_special, disallowed_special)
         try:
             return bpe.encode(text, allowed)
@@ -234,12 +239,13 @@ class Encoding:
 
         Returns:
             The stable ids, and the possible continuations: the bytes of the stable ids and of a continuation begin with
-            the text. They are sorted.
+            the text.
 
         Examples:
             >>> ranks = {bytes([byte]): byte for byte in range(256)} | {b"hi": 256}
             >>> enc = Encoding("e", pat_str=r"\\w+|\\W+", mergeable_ranks=ranks, special_tokens={})
-            >>> enc.encode_with_unstable("a h")
+            >>> stable, continuations = enc.encode_with_unstable("a h")
+            >>> stable, sorted(continuations)
             ([97, 32], [[104], [256]])
         """
         allowed = self._checked(text, allowed_special, disallowed_special)
@@ -251,8 +257,15 @@ class Encoding:
         Raises:
             KeyError: it is not in the vocabulary.
         """
-        token = text_or_bytes.encode() if isinstance(text_or_bytes, str) else text_or_bytes
-        return self._core_bpe.encode_single_token(token)
+        if isinstance(text_or_bytes, str):
+            text_or_bytes = text_or_bytes.encode()
+        found = self._id_of.get(text_or_bytes)
+        if found is None:
+            found = self._special_id_of.get(text_or_bytes)
+        if found is None:
+            found = self._core_bpe.encode_single_token(text_or_bytes)
+            self._id_of = self._core_bpe.ranks
+        return found
 
     # ── ids → text ───────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -274,7 +287,14 @@ class Encoding:
         Raises:
             KeyError: an id that is not in the vocabulary.
         """
-        return self._core_bpe.decode_bytes(tokens).decode("utf-8", errors=errors)
+        if (core := self._plain_core) is not None and type(tokens) is list:
+            try:
+                data = core.decode(tokens, skip_special=False)
+            except UnknownTokenError:
+                pass
+            else:
+                return data.decode("utf-8", errors)
+        return self._core_bpe.decode_bytes(tokens).decode("utf-8", errors)
 
     def decode_single_token_bytes(self, token: int) -> bytes:
         """The bytes of an id.
@@ -282,6 +302,9 @@ class Encoding:
         Raises:
             KeyError: it is not in the vocabulary.
         """
+        if type(token) is int and (found := self._bytes_of.get(token)) is not None:
+            return found
+        self._bytes_of = self._core_bpe.bytes_of
         return self._core_bpe.decode_single_token_bytes(token)
 
     def decode_tokens_bytes(self, tokens: Iterable[int]) -> list[bytes]:
@@ -306,11 +329,15 @@ class Encoding:
             ('né!', [0, 1, 1, 2])
         """
         found = self._core_bpe.decode_tokens_bytes(tokens)
+        data = b"".join(found)
+        lengths = list(map(len, found))
+        if data.isascii() and 0 not in lengths:
+            return data.decode(), list(accumulate(lengths, initial=0))[:-1]
         # A character starts at a byte that continues none. All loops over tokens run in C.
         continues = map(_CONTINUATION.__contains__, map(itemgetter(0), found))
-        lengths = map(len, map(methodcaller("translate", None, _CONTINUATION), found))
-        offsets = list(map(max, repeat(0), map(sub, accumulate(lengths, initial=0), continues)))
-        return b"".join(found).decode("utf-8", errors="strict"), offsets
+        starts = map(len, map(methodcaller("translate", None, _CONTINUATION), found))
+        offsets = list(map(max, repeat(0), map(sub, accumulate(starts, initial=0), continues)))
+        return data.decode("utf-8", errors="strict"), offsets
 
     def decode_batch(
         self, batch: Iterable[Sequence[int]], *, errors: str = "replace", num_threads: int = 8
@@ -406,6 +433,17 @@ class Encoding:
         if refused and (match := spelled(frozenset(refused)).search(text)):
             raise_disallowed_special_token(match.group())
         return allowed
+
+
+def report_missing_attributes() -> None:
+    """Records names that encodings do not have. Not always: it makes each access to an attribute slower."""
+
+    def missing(enc: Encoding, name: str) -> NoReturn:
+        if not report.is_private(name):
+            report.missing(f"tiktoken.Encoding.{name}")
+        raise AttributeError(f"'Encoding' object has no attribute {name!r}", name=name, obj=enc)
+
+    Encoding.__getattr__ = missing  # type: ignore[attr-defined]
 
 
 def raise_disallowed_special_token(token: str) -> NoReturn:

@@ -12,12 +12,9 @@ from __future__ import annotations
 
 import binascii
 import contextlib
-import hashlib
 import os
-from base64 import b64decode
 from functools import partial
 from operator import itemgetter, methodcaller
-from pathlib import Path
 from typing import Any
 
 from ..._core import spell_bytes
@@ -66,13 +63,17 @@ def check_hash(data: bytes, expected_hash: str) -> bool:
         >>> check_hash(b"", "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855")
         True
     """
-    return hashlib.sha256(data).hexdigest() == expected_hash
+    from hashlib import sha256  # lazy: with OpenSSL, importing it takes as long as loading an encoding
+
+    return sha256(data).hexdigest() == expected_hash
 
 
 def cached_path(blobpath: str) -> str | None:
     """The path of a file in the cache, which may not exist; None without a cache."""
+    from hashlib import sha1
+
     folder = _cache_folder()[0]
-    name = hashlib.sha1(blobpath.encode(), usedforsecurity=False).hexdigest()
+    name = sha1(blobpath.encode(), usedforsecurity=False).hexdigest()
     return os.path.join(folder, name) if folder else None
 
 
@@ -101,7 +102,7 @@ def read_file_cached(blobpath: str, expected_hash: str | None = None) -> bytes:
         raise ValueError(f"{blobpath}: the content has another SHA-256 than {expected_hash}; download it again")
     folder, is_chosen = _cache_folder()
     try:
-        Path(folder).mkdir(parents=True, exist_ok=True)
+        os.makedirs(folder, exist_ok=True)  # noqa: PTH103 (pathlib is not imported)
         temporary = f"{path}.{os.getpid()}.{os.urandom(8).hex()}.tmp"
         with open(temporary, "wb") as file:
             file.write(data)
@@ -139,6 +140,8 @@ def read_rank_file(url: str, sha256: str) -> RankFile:
 
 def _lenient(data: bytes, source: str) -> dict[bytes, int]:
     """Reads a rank file as Python does: any white space between token and rank, any form of an integer."""
+    from base64 import b64decode
+
     ranks = {}
     for line in filter(None, data.splitlines()):
         try:

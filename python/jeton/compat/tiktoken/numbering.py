@@ -12,8 +12,8 @@ An encoding without exceptions, such as all published ones but o200k_harmony, is
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from operator import index
+from typing import NamedTuple
 
 from ..._core import Vocabulary
 from ...vocab_view import TOKEN
@@ -33,8 +33,7 @@ class _ExternalIds(dict[int, int | None]):
         return id
 
 
-@dataclass(frozen=True)
-class Numbering:
+class Numbering(NamedTuple):
     """Entries of the core's vocabulary.
 
     Attributes:

@@ -17,7 +17,23 @@ from ._tiktoken import R50K as r50k_pat_str  # noqa: N811 (tiktoken's name)
 from .load import cached_path, data_gym_to_mergeable_bpe_ranks, read_rank_file
 from .ranks import RankFile
 
-__all__ = ["ENCODING_CONSTRUCTORS", "arguments"]
+__all__ = [
+    "ENCODING_CONSTRUCTORS",
+    "ENDOFPROMPT",
+    "ENDOFTEXT",
+    "FIM_MIDDLE",
+    "FIM_PREFIX",
+    "FIM_SUFFIX",
+    "arguments",
+    "cl100k_base",
+    "gpt2",
+    "o200k_base",
+    "o200k_harmony",
+    "p50k_base",
+    "p50k_edit",
+    "r50k_base",
+    "r50k_pat_str",
+]
 
 ENDOFTEXT = "<|endoftext|>"
 FIM_PREFIX = "<|fim_prefix|>"
