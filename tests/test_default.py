@@ -99,6 +99,22 @@ print(sorted({"numpy", "click", "urllib.request", "jeton.chat", "jeton.training"
     assert done.stdout.decode().splitlines() == ["Grüße, 世界!", "[]"]
 
 
+@pytest.mark.parametrize(("command", "shown"), [("encode", "17418"), ("count", "1"), ("explain", "hel+lo -> hello")])
+def test_commands_need_neither_file_nor_network(command: str, shown: str, tmp_path: Path) -> None:
+    code = """
+import socket
+def refuse(*_): raise AssertionError("network")
+socket.socket.connect = socket.getaddrinfo = refuse
+from jeton.cli import main
+main()
+"""
+    environment = {**os.environ, "PYTHONIOENCODING": "utf-8", "HOME": str(tmp_path)}
+    argv = [sys.executable, "-c", code, command, "hello"]
+    done = subprocess.run(argv, capture_output=True, env=environment, cwd=tmp_path, timeout=60, check=True)
+    assert shown in done.stdout.decode()
+    assert done.stderr.decode().startswith("jeton: using the default tokenizer")
+
+
 def test_it_is_saved_with_its_facts(tmp_path: Path) -> None:
     tok = jeton.default()
     tok.save(tmp_path / "folder")

@@ -290,13 +290,14 @@ def check_tokens(name: str, special_tokens: Collection[str]) -> None:
 def _turns(roles: Sequence[str], pieces: Sequence[RenderedRun], char_spans: NDArray[np.int64]) -> list[Turn]:
     turns = [Turn(index, role, [], []) for index, role in enumerate(roles)]
     ends = list(accumulate(piece.length for piece in pieces))
-    first = 0
+    start = first = 0
     # A token belongs to the run that it begins in.
     for piece, end, token in zip(pieces, ends, char_spans[:, 0].searchsorted(ends).tolist(), strict=True):
         if piece.turn is not None:
-            _extend(turns[piece.turn].char_spans, end - piece.length, end)
-            _extend(turns[piece.turn].token_spans, first, token)
-        first = token
+            turn = turns[piece.turn]
+            _extend(turn.char_spans, start, end)
+            _extend(turn.token_spans, first, token)
+        start, first = end, token
     return turns
 
 
