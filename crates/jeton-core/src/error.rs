@@ -35,6 +35,16 @@ pub enum ErrorKind {
         /// Byte offset in the text.
         at: usize,
     },
+    /// A single character takes more tokens than a part of a text may have.
+    #[error("the character at byte {at} takes {count} tokens, and the limit is {limit}")]
+    Limit {
+        /// Byte offset in the text.
+        at: usize,
+        /// Number of its tokens.
+        count: usize,
+        /// The limit.
+        limit: usize,
+    },
     /// Unknown id.
     #[error("id {id} at position {position} is not in the vocabulary ({num_tokens} tokens, highest id {highest})")]
     UnknownId {

@@ -10,6 +10,8 @@
 //! Cost: a lookup reads one unit for each byte of the longest matching key; the traversal reads 255 units for each distinct
 //! node. Source: google/sentencepiece, `normalizer.cc`; S. Yata, Darts-clone, for the units.
 
+use std::collections::HashSet;
+
 use crate::error::{Error, Result};
 
 /// Maximum length of a key in bytes; the rules of NFKC have up to 9.
@@ -168,6 +170,42 @@ impl Charsmap {
             None if text.len() > MAX_REPLACEMENT => Err(broken(format!("a text of more than {MAX_REPLACEMENT} bytes"))),
             None => Err(broken(format!("the text at {start} has no end"))),
         }
+    }
+
+    /// Returns the characters that rules have after their first one; None for a trie that is too large to list them.
+    pub(super) fn continued(&self) -> Option<HashSet<char>> {
+        const MOST: usize = 1 << 20;
+        // A node, and the path to it: the bytes of an incomplete character, and whether a character precedes it.
+        let mut seen = HashSet::new();
+        let mut open = vec![(offset(self.units[0]), Vec::new(), false)];
+        let mut found = HashSet::new();
+        while let Some((base, partial, is_later)) = open.pop() {
+            for byte in 1..=255u8 {
+                let place = base ^ u32::from(byte);
+                let Some(&unit) = self.units.get(place as usize).filter(|unit| label(**unit) == u32::from(byte)) else {
+                    continue;
+                };
+                let mut partial: Vec<u8> = [&partial[..], &[byte]].concat();
+                let mut is_later = is_later;
+                if let Some(c) = std::str::from_utf8(&partial).ok().and_then(|text| text.chars().next()) {
+                    if is_later {
+                        found.insert(c);
+                    }
+                    partial.clear();
+                    is_later = true;
+                } else if partial.len() > 4 {
+                    continue; // not UTF-8, so it matches no text
+                }
+                let node = (place ^ offset(unit), partial, is_later);
+                if seen.len() == MOST {
+                    return None;
+                }
+                if seen.insert(node.clone()) {
+                    open.push(node);
+                }
+            }
+        }
+        Some(found)
     }
 
     /// Yields the rules for prefixes of `text` as (length of the prefix, replacement), the shortest first.

@@ -29,7 +29,8 @@ impl Form {
         matches!(self, Self::Nfc | Self::Nfkc)
     }
 
-    fn unstable(self) -> u16 {
+    /// Property bit of the characters that may change, reorder, or compose with a preceding one.
+    pub(super) fn unstable(self) -> u16 {
         match self {
             Self::Nfc => NFC,
             Self::Nfd => NFD,

@@ -17,6 +17,7 @@
 //! precompiled    character map, as HF applies it
 //! sentencepiece  character map as SentencePiece applies it, and its handling of white space
 //! replace        replacement of a text or a regex
+//! pair_effect    effect on the position between two characters
 //! ```
 //!
 //! Source: huggingface/tokenizers, `normalizers/` and `tokenizer/normalizer.rs`; google/sentencepiece, `normalizer.cc`.
@@ -30,6 +31,7 @@ mod edit;
 mod forms;
 mod lower_case;
 pub mod nfkc_rules;
+mod pair_effect;
 mod precompiled;
 mod properties;
 mod replace;
@@ -45,6 +47,7 @@ use crate::util::cancel::{CancelCheck, KeepGoing};
 use bert::Bert;
 use charsmap::Charsmap;
 use forms::Form;
+pub use pair_effect::NormalizerPairs;
 use replace::Replace;
 use sentencepiece::{CharsmapOptions, SentencePiece};
 

@@ -19,9 +19,12 @@ pub(super) struct Replace {
     content: String,
 }
 
+/// What is replaced.
 #[derive(Debug)]
-enum ReplacePattern {
+pub(super) enum ReplacePattern {
+    /// A text.
     Text(String),
+    /// Matches of a regex.
     Regex(Regex),
 }
 
@@ -54,6 +57,16 @@ impl Replace {
         };
         let message = format!("a Replace of the regex {regex:?} is not supported: it holds {what}");
         Err(Error::unsupported(what, message))
+    }
+
+    /// Returns what is replaced.
+    pub(super) fn pattern(&self) -> &ReplacePattern {
+        &self.pattern
+    }
+
+    /// Returns the replacement.
+    pub(super) fn content(&self) -> &str {
+        &self.content
     }
 
     /// Writes a chunk.

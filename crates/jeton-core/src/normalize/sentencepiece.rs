@@ -81,6 +81,24 @@ impl SentencePiece {
         Ok(Self { map, options, user_defined, plain, simple, stays })
     }
 
+    /// Returns the options.
+    pub(super) fn options(&self) -> CharsmapOptions {
+        self.options
+    }
+
+    /// Returns the rules, if any.
+    pub(super) fn map(&self) -> Option<&Charsmap> {
+        self.map.as_ref()
+    }
+
+    /// Returns the replacement of one character by the rules, before spaces are escaped.
+    pub(super) fn rule(&self, c: char) -> String {
+        let mut buffer = [0; 4];
+        let text = &*c.encode_utf8(&mut buffer);
+        let rule = self.map.as_ref().and_then(|map| map.prefixes(text).last());
+        rule.map_or(text, |(_, new)| new).to_owned()
+    }
+
     /// Returns the length of the text that the next step consumes, and its replacement.
     fn prefix<'a>(&'a self, text: &'a str) -> Result<(usize, &'a str)> {
         if let Some(automaton) = &self.user_defined {

@@ -19,7 +19,7 @@ mod pretokenizer;
 mod scanner;
 mod starts;
 
-pub use parts::{characters, read_oniguruma, Splitter};
+pub use parts::{characters, read_oniguruma, Splitter, SplitterPairs};
 pub use patterns::{names, oniguruma, published, to_oniguruma};
 pub use pretokenizer::{Pretokenizer, Span, Spans};
 pub(crate) use starts::{StartFinder, Starts};

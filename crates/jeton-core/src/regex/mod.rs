@@ -10,9 +10,11 @@
 //! matcher        instructions × text → matches
 //! failure_cache  memoized failures of a search
 //! alternatives   alternative of a pattern that made a match
+//! adjacency      pairs of characters that no match reads
 //! oniguruma      tree → regex for HF tokenizers
 //! ```
 
+mod adjacency;
 mod alternatives;
 mod failure_cache;
 mod matcher;
@@ -21,6 +23,7 @@ mod syntax;
 mod to_oniguruma;
 
 use crate::error::{Error, Result};
+pub(crate) use adjacency::Adjacency;
 pub(crate) use alternatives::Alternatives;
 #[cfg(test)]
 pub(crate) use matcher::cost;

@@ -149,6 +149,7 @@ impl Tokenizer {
             spellings: Vec::new(),
             matchers: Default::default(),
             widths: OnceLock::new(),
+            joints: OnceLock::new(),
         };
         tokenizer.spellings = tokenizer.normalized_spellings()?;
         let suffix = options.suffix.as_deref();
@@ -169,15 +170,30 @@ impl Tokenizer {
         self.vocab.kind(id) == Kind::Added && !self.model_finds_added
     }
 
+    /// Returns true if an added token is matched in normalized text.
+    pub(super) fn is_matched_in_normalized_text(&self, id: u32) -> bool {
+        self.flags(id) & NORMALIZED != 0
+    }
+
+    /// Returns true if an added token includes white space next to it.
+    pub(super) fn takes_space(&self, id: u32) -> bool {
+        self.flags(id) & (LSTRIP | RSTRIP) != 0
+    }
+
+    /// Returns the bytes that an added token matches.
+    pub(super) fn matched_spelling(&self, id: u32) -> &[u8] {
+        let spelled = self.spellings.binary_search_by_key(&id, |(id, _)| *id).ok();
+        spelled.map_or(self.vocab.content(id), |at| self.spellings[at].1.as_slice())
+    }
+
     /// Builds the matcher of these added tokens.
     pub(super) fn matchers_for(&self, wanted: impl Fn(u32) -> bool) -> Result<Matchers> {
         let tokens = |normalized: bool| {
             let ids = self.added.iter().copied().filter(|&id| wanted(id));
-            let ids = ids.filter(move |&id| (self.flags(id) & NORMALIZED != 0) == normalized);
+            let ids = ids.filter(move |&id| self.is_matched_in_normalized_text(id) == normalized);
             AddedTokenMatcher::new(ids.filter_map(|id| {
                 let flags = self.flags(id);
-                let spelled = self.spellings.binary_search_by_key(&id, |(id, _)| *id).ok();
-                let content = spelled.map_or(self.vocab.content(id), |at| self.spellings[at].1.as_slice());
+                let content = self.matched_spelling(id);
                 let has = |flag: u8| flags & flag != 0;
                 (!content.is_empty()).then(|| Added {
                     content,

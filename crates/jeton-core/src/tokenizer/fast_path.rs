@@ -184,7 +184,7 @@ impl Tokenizer {
     }
 
     /// Runs `work`, which writes to `out`, in this thread with pooled buffers.
-    fn run(
+    pub(super) fn run(
         &self,
         permit: &Permit<'_>,
         mut out: Written,
@@ -202,7 +202,7 @@ impl Tokenizer {
     }
 
     /// Encodes one text.
-    fn run_text(&self, text: Input<'_>, permit: &Permit<'_>, run: &mut EncodeCall<'_>) -> Result<()> {
+    pub(super) fn run_text(&self, text: Input<'_>, permit: &Permit<'_>, run: &mut EncodeCall<'_>) -> Result<()> {
         self.stretches(text.bytes, permit, |span, id| {
             if let Some(id) = id {
                 run.known(id);
@@ -371,7 +371,7 @@ fn expected(bytes: usize) -> usize {
 }
 
 impl Written {
-    fn new(counts_only: bool, expected: usize) -> Self {
+    pub(super) fn new(counts_only: bool, expected: usize) -> Self {
         Self { counts_only, expected, ..Self::default() }
     }
 

@@ -11,20 +11,26 @@
 //! build      options → tokenizer
 //! segments   text → segments
 //! slow_path  segments → ids, one by one; sampling, n best
-//! long       long texts and batches, on threads
+//! fast_path  long texts and batches, on threads
 //! spans      spans of ids
 //! explain    explanation of ids
 //! batch_spans  offsets of batches, from token_widths: the widths of tokens by id
 //! frame      templates
 //! permit     permission for special tokens
 //! words      numbers of tokens in words
+//! joints     positions where ids are independent
+//! cut        longest parts of a text within a number of tokens
+//! growing    ids of a text that grows
 //! ```
 
 mod batch_spans;
 mod build;
+mod cut;
 mod explain;
 mod fast_path;
 mod frame;
+mod growing;
+mod joints;
 mod permit;
 mod pipeline;
 mod segments;
@@ -35,9 +41,11 @@ mod words;
 
 pub use batch_spans::BatchOffsets;
 pub use build::{Extras, ENTRY};
+pub use cut::{Chunk, Cut, TextCutter};
 pub use explain::{Explained, Explanation, Why};
 pub use fast_path::Input;
 pub use frame::Framed;
+pub use growing::{Change, Growing};
 pub use permit::{Permission, Permit};
 pub use pipeline::Tokenizer;
 pub use segments::{Origin, Segment};

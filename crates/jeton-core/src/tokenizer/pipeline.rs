@@ -3,6 +3,7 @@
 use std::sync::OnceLock;
 
 use super::token_widths::TokenWidths;
+use super::joints::Joints;
 use crate::added_tokens::AddedTokenMatcher;
 use crate::decode::{Decoded, Decoder};
 use crate::encode::Encoder;
@@ -33,6 +34,7 @@ pub struct Tokenizer {
     pub(super) spellings: Vec<(u32, Vec<u8>)>, // normalized spellings of the added tokens that are matched in normalized text
     pub(super) matchers: [Matchers; 2],        // without special tokens, and with all
     pub(super) widths: OnceLock<Option<TokenWidths>>, // of all ids, if a text is the concatenation of its tokens
+    pub(super) joints: OnceLock<Joints>,       // made on first use
 }
 
 /// Matchers of added tokens in raw and in normalized text.

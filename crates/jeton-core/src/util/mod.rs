@@ -7,6 +7,7 @@ pub mod cancel;
 pub(crate) mod classes;
 pub mod hash;
 pub mod huge_pages;
+pub mod pair_effect;
 pub(crate) mod property_table;
 pub(crate) mod short_key;
 pub mod simd;

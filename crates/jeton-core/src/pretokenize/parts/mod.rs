@@ -8,15 +8,17 @@
 //! Left out: regexes that match the empty text, at which HF splits.
 //!
 //! ```text
-//! behavior    handling of matches
-//! characters  character sets
-//! rewrite     ByteLevel and Metaspace, which rewrite the text
-//! ruby        a regex in HF's dialect → ours
+//! behavior        handling of matches
+//! characters      character sets
+//! rewrite         ByteLevel and Metaspace, which rewrite the text
+//! from_oniguruma  a regex in HF's dialect → ours
+//! pair_effect     effect on the position between two characters
 //! ```
 
 mod behavior;
 pub mod characters;
 mod from_oniguruma;
+mod pair_effect;
 mod rewrite;
 
 use serde::Deserialize;
@@ -28,6 +30,7 @@ use crate::error::{Error, Result};
 use crate::util::cancel::{CancelCheck, KeepGoing};
 use behavior::{Behavior, Cutter, Stretch};
 use characters::Scripts;
+pub use pair_effect::SplitterPairs;
 use rewrite::Metaspace;
 
 /// A pre-tokenizer of HF, or a pattern of ours.

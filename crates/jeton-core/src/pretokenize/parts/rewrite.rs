@@ -92,6 +92,15 @@ impl Metaspace {
         self.split.then_some(self.mark)
     }
 
+    /// Returns a character as it is spelled: the mark for a space.
+    pub(super) fn spelled(&self, c: char) -> char {
+        if c == ' ' {
+            self.mark
+        } else {
+            c
+        }
+    }
+
     pub(super) fn needs_origins(&self) -> bool {
         self.scheme == PrependScheme::First
     }

@@ -66,6 +66,11 @@ impl TextUnit {
     }
 }
 
+/// Returns true for a character that is a grapheme cluster next to any other such character.
+pub(crate) fn is_separate_grapheme(c: char) -> bool {
+    restart::graphemes().of(c) == restart::LONE
+}
+
 /// Ends of the units of a text, ascending: see [`TextUnit::boundaries`].
 pub struct Boundaries<'a> {
     units: Units<'a>,

@@ -1,0 +1,92 @@
+//! Positions that no token of a model crosses, found by the two characters next to them.
+//!
+//! A merge, or a piece of Unigram, that covers a position makes a token with the characters on both sides. If no entry has
+//! them side by side, the tokens before the position and those after it are chosen independently. Unlike the filters of
+//! `vocab/merge_boundaries`, which are made for speed, this set is exact.
+//!
+//! Left out: models that treat a pretoken as a whole (WordPiece, WordLevel, SentencePiece's word and character models) or
+//! mark its start or end, and characters without an entry, which may be fused.
+
+use std::collections::HashSet;
+
+use super::Model;
+use crate::vocab::alphabet::{EndOfWord, Level};
+use crate::vocab::{Kind, Vocab};
+
+/// Adjacent units of the entries of a model.
+#[derive(Debug)]
+pub enum ModelPairs {
+    /// Any position may be crossed.
+    All,
+    /// Bit set of pairs of bytes.
+    Bytes(Box<[u64; 1 << 10]>),
+    /// Pairs of characters, and the characters that are entries.
+    Chars {
+        /// Adjacent characters of entries.
+        pairs: HashSet<(char, char)>,
+        /// Entries of one character.
+        singles: HashSet<char>,
+    },
+}
+
+impl Model {
+    /// Lists the adjacent units of all entries: linear in the vocabulary.
+    pub fn pairs_of_entries(&self, vocab: &Vocab) -> ModelPairs {
+        let is_byte_level = match self {
+            Self::Bpe(bpe) => {
+                let alphabet = &bpe.alphabet;
+                let is_plain = alphabet.end == EndOfWord::None && alphabet.prefix().is_empty();
+                match alphabet.level {
+                    Level::Byte if is_plain && alphabet.bytes().is_some() => true,
+                    Level::Char if is_plain => false,
+                    _ => return ModelPairs::All,
+                }
+            }
+            Self::Pieces(_) | Self::Unigram(_) => false,
+            _ => return ModelPairs::All,
+        };
+        if is_byte_level {
+            let mut bits = Box::new([0; 1 << 10]);
+            for (_, _, content) in vocab.iter() {
+                for pair in content.windows(2) {
+                    let at = usize::from(pair[0]) << 8 | usize::from(pair[1]);
+                    bits[at / 64] |= 1 << (at % 64);
+                }
+            }
+            return ModelPairs::Bytes(bits);
+        }
+        let (mut pairs, mut singles) = (HashSet::new(), HashSet::new());
+        for (_, kind, content) in vocab.iter() {
+            let Ok(text) = std::str::from_utf8(content) else { continue };
+            let mut chars = text.chars();
+            let Some(mut last) = chars.next() else { continue };
+            if kind == Kind::Token && chars.as_str().is_empty() {
+                singles.insert(last);
+            }
+            for next in chars {
+                pairs.insert((last, next));
+                last = next;
+            }
+        }
+        ModelPairs::Chars { pairs, singles }
+    }
+}
+
+impl ModelPairs {
+    /// Returns true if no token crosses the position between two adjacent characters of a pretoken.
+    pub fn splits(&self, left: char, right: char) -> bool {
+        match self {
+            Self::All => false,
+            Self::Bytes(bits) => {
+                let (mut before, mut after) = ([0; 4], [0; 4]);
+                let before = left.encode_utf8(&mut before).as_bytes();
+                let after = right.encode_utf8(&mut after).as_bytes();
+                let at = usize::from(before[before.len() - 1]) << 8 | usize::from(after[0]);
+                bits[at / 64] >> (at % 64) & 1 == 0
+            }
+            Self::Chars { pairs, singles } => {
+                singles.contains(&left) && singles.contains(&right) && !pairs.contains(&(left, right))
+            }
+        }
+    }
+}

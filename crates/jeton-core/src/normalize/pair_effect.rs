@@ -1,0 +1,123 @@
+//! Effect of a normalizer on the position between two adjacent characters.
+//!
+//! Invariant: `Keep(l, r)` holds in any text. The normalized text is that of the part before the position, which ends in
+//! `l`, and then what depends on the part after it alone, which begins with `r` unless it is stripped to nothing. Anything
+//! less certain is `Unknown`, so characters that reorder, compose or may be part of a longer rule have no effect to rely on.
+
+use std::collections::HashSet;
+
+use super::properties::{Properties, CONTROL, MARK, NONSPACING, ORDERED};
+use super::replace::ReplacePattern;
+use super::sentencepiece::SentencePiece;
+use super::{Normalizer, NormalizerKind};
+use crate::aligned_text::AlignedText;
+use crate::regex::Adjacency;
+use crate::util::pair_effect::PairEffect;
+use crate::util::text_unit::is_separate_grapheme;
+
+/// What [`Normalizer::pair_effect`] looks up, made once.
+#[derive(Debug, Default)]
+pub struct NormalizerPairs {
+    /// Of the regex of a `Replace`.
+    adjacency: Option<Adjacency>,
+    /// Of SentencePiece: characters that a rule has after its first one; None if they could not be listed.
+    continued: Option<HashSet<char>>,
+    /// Of SentencePiece: adjacent characters of user-defined pieces, and all of their characters.
+    user_pairs: HashSet<(char, char)>,
+    user_chars: HashSet<char>,
+}
+
+impl Normalizer {
+    /// Prepares [`Normalizer::pair_effect`]. `user_defined`: the contents of user-defined pieces.
+    pub fn pairs(&self, user_defined: &[&[u8]]) -> NormalizerPairs {
+        let mut pairs = NormalizerPairs::default();
+        match &self.0 {
+            NormalizerKind::Replace(replace) => {
+                if let ReplacePattern::Regex(regex) = replace.pattern() {
+                    pairs.adjacency = Adjacency::of(regex.text());
+                }
+            }
+            NormalizerKind::SentencePiece(part) => {
+                pairs.continued = part.map().map_or_else(|| Some(HashSet::new()), |map| map.continued());
+                for content in user_defined.iter().filter_map(|content| std::str::from_utf8(content).ok()) {
+                    pairs.user_chars.extend(content.chars());
+                    pairs.user_pairs.extend(content.chars().zip(content.chars().skip(1)));
+                }
+            }
+            _ => {}
+        }
+        pairs
+    }
+
+    /// Returns the effect on two adjacent characters: `Keep` or `Unknown`.
+    pub fn pair_effect(&self, pairs: &NormalizerPairs, left: char, right: char) -> PairEffect {
+        let known = self.keeps(pairs, left, right);
+        known.map_or(PairEffect::Unknown, |(left, right)| PairEffect::Keep(left, right))
+    }
+
+    fn keeps(&self, pairs: &NormalizerPairs, left: char, right: char) -> Option<(char, char)> {
+        let none_has = |bits: u16| {
+            let properties = Properties::get();
+            (properties.of(left) | properties.of(right)) & bits == 0
+        };
+        match &self.0 {
+            NormalizerKind::Form(form) => none_has(form.unstable()).then_some((left, right)),
+            NormalizerKind::StripAccents => none_has(MARK).then_some((left, right)),
+            NormalizerKind::Bert(part) => {
+                let removed = [(part.clean, CONTROL), (part.accents, NONSPACING | ORDERED)];
+                let removed = removed.iter().filter(|(is_on, _)| *is_on).fold(0, |bits, (_, more)| bits | more);
+                if none_has(removed) { self.one_by_one(left, right) } else { None }
+            }
+            NormalizerKind::Lowercase | NormalizerKind::Nmt | NormalizerKind::ByteLevel => self.one_by_one(left, right),
+            NormalizerKind::Strip { .. } => (!left.is_whitespace()).then_some((left, right)),
+            NormalizerKind::Prepend(_) => Some((left, right)),
+            NormalizerKind::Replace(replace) => match (replace.pattern(), &pairs.adjacency) {
+                (ReplacePattern::Text(text), _) if text.chars().count() == 1 => self.one_by_one(left, right),
+                (ReplacePattern::Text(text), _) => (!text.contains([left, right])).then_some((left, right)),
+                (ReplacePattern::Regex(_), None) => None,
+                (ReplacePattern::Regex(_), Some(regex)) => {
+                    // A character that the regex may read is the same after a replacement by itself.
+                    let content = replace.content();
+                    let left_stays = regex.never_reads(left) || content.chars().next_back() == Some(left);
+                    let right_stays = regex.never_reads(right) || content.starts_with(right);
+                    (regex.separates(left, right) && left_stays && right_stays).then_some((left, right))
+                }
+            },
+            NormalizerKind::Precompiled(_) => {
+                let apart = is_separate_grapheme(left) && is_separate_grapheme(right);
+                if apart { self.one_by_one(left, right) } else { None }
+            }
+            NormalizerKind::SentencePiece(part) => sentencepiece(part, pairs, left, right),
+        }
+    }
+
+    /// For components that process each of the two independently of its neighbors.
+    fn one_by_one(&self, left: char, right: char) -> Option<(char, char)> {
+        let spelled = |c: char| {
+            let mut aligned = AlignedText::new(c.encode_utf8(&mut [0; 4]), false).ok()?;
+            self.apply(&mut aligned, &|| true).ok()?;
+            Some(aligned.text().to_owned())
+        };
+        Some((spelled(left)?.chars().next_back()?, spelled(right)?.chars().next()?))
+    }
+}
+
+fn sentencepiece(part: &SentencePiece, pairs: &NormalizerPairs, left: char, right: char) -> Option<(char, char)> {
+    let options = part.options();
+    let continued = pairs.continued.as_ref()?;
+    let in_rule = continued.contains(&left) || continued.contains(&right);
+    if options.treat_whitespace_as_suffix || in_rule || pairs.user_pairs.contains(&(left, right)) {
+        return None;
+    }
+    let mapped = |c: char| {
+        let new = part.rule(c);
+        let stays = new.chars().eq([c]);
+        (stays || !pairs.user_chars.contains(&c)).then_some(new)
+    };
+    let (left, right) = (mapped(left)?.chars().next_back()?, mapped(right)?.chars().next()?);
+    if left == ' ' && options.remove_extra_whitespaces {
+        return None; // removed at the end of a text, and before other spaces
+    }
+    let escaped = |c: char| if c == ' ' && options.escape_whitespaces { '\u{2581}' } else { c };
+    Some((escaped(left), escaped(right)))
+}

@@ -1,0 +1,311 @@
+//! Pairs of adjacent characters that no match of a regex reads.
+//!
+//! A position automaton (Glushkov 1961) of the syntax tree tells which character may be read directly after which. If no
+//! path through the tree reads `right` after `left`, no match covers both, and an attempt that has read `left` fails at
+//! `right` exactly as it fails at the end of the text. The matches before the position are then the same whatever follows,
+//! and those after it the same whatever precedes.
+//!
+//! Bodies of lookaheads are paths, too. Left out: patterns that look back, for which [`Adjacency::of`] returns None.
+
+use super::program;
+use super::syntax::{parse, Assertion, Greed, SyntaxNode};
+use crate::util::pair_effect::PairEffect;
+use regex_syntax::hir::ClassUnicode;
+
+/// Maximum number of leaves: the table of pairs is quadratic in it. Published patterns have up to fifty.
+const MAX_LEAVES: usize = 1 << 10;
+
+/// Character sets of a pattern, and which of them may be read one after the other.
+#[derive(Debug, Clone)]
+pub(crate) struct Adjacency {
+    leaves: Vec<Leaf>,
+}
+
+/// A character set at one position of the pattern.
+#[derive(Debug, Clone)]
+struct Leaf {
+    set: ClassUnicode,
+    /// Leaves that may be read directly after it, ascending.
+    follow: Vec<usize>,
+    /// An assertion about the end of the text or line may be checked after it.
+    asserts_end: bool,
+    /// One character of the set is a match, unless it is also in one of these leaves.
+    alone: Option<Vec<usize>>,
+}
+
+/// Paths through a node.
+#[derive(Debug, Default)]
+struct Paths {
+    can_be_empty: bool,
+    /// Leaves that may be read first; [`END`] for an assertion about the end.
+    first: Vec<usize>,
+    /// Leaves that may be read last.
+    last: Vec<usize>,
+}
+
+/// Pseudo leaf: an assertion about the end.
+const END: usize = usize::MAX;
+
+impl Adjacency {
+    /// Analyzes a pattern; None if it looks back, does not compile, or is too large.
+    pub(crate) fn of(pattern: &str) -> Option<Self> {
+        let tree = parse(pattern).ok()?;
+        if program::compile(&tree).ok()?.looks_back {
+            return None;
+        }
+        let mut made = Self { leaves: Vec::new() };
+        made.paths(&tree)?;
+        let (mut next, mut alone) = (0, Vec::new());
+        leaves_alone(&tree, &mut next, &mut alone);
+        for (leaf, except) in alone {
+            made.leaves.get_mut(leaf)?.alone = Some(except);
+        }
+        for leaf in &mut made.leaves {
+            leaf.asserts_end = leaf.follow.contains(&END);
+            leaf.follow.retain(|&next| next != END);
+            leaf.follow.sort_unstable();
+            leaf.follow.dedup();
+        }
+        Some(made)
+    }
+
+    /// Returns the effect of splitting at matches, which are separate parts, on two adjacent characters.
+    pub(crate) fn effect(&self, left: char, right: char) -> PairEffect {
+        let [before, after] = [left, right].map(|c| self.leaves_of(c));
+        let crosses = |&leaf: &usize| {
+            let leaf = &self.leaves[leaf];
+            leaf.asserts_end || leaf.follow.iter().any(|next| after.contains(next))
+        };
+        if before.iter().any(crosses) {
+            return PairEffect::Unknown;
+        }
+        // A character that is a match by itself is in a match, wherever the search begins.
+        let always = |leaves: &[usize]| {
+            let is_match = |&leaf: &usize| {
+                let except = self.leaves[leaf].alone.as_ref();
+                except.is_some_and(|except| !except.iter().any(|other| leaves.contains(other)))
+            };
+            leaves.iter().any(is_match)
+        };
+        if always(&before) || always(&after) {
+            PairEffect::Split
+        } else if before.is_empty() && after.is_empty() {
+            PairEffect::Keep(left, right)
+        } else {
+            PairEffect::Unknown
+        }
+    }
+
+    /// Returns true if no part of the pattern reads the character.
+    pub(crate) fn never_reads(&self, c: char) -> bool {
+        self.leaves_of(c).is_empty()
+    }
+
+    /// Returns true if no match reads both characters, and none that has read `left` depends on what follows.
+    pub(crate) fn separates(&self, left: char, right: char) -> bool {
+        let after = self.leaves_of(right);
+        let crosses = |leaf: &Leaf| leaf.asserts_end || leaf.follow.iter().any(|next| after.contains(next));
+        !self.leaves_of(left).into_iter().any(|leaf| crosses(&self.leaves[leaf]))
+    }
+
+    fn leaves_of(&self, c: char) -> Vec<usize> {
+        let has = |leaf: &Leaf| {
+            let ranges = leaf.set.ranges();
+            let at = ranges.partition_point(|range| range.end() < c);
+            ranges.get(at).is_some_and(|range| range.start() <= c)
+        };
+        (0..self.leaves.len()).filter(|&leaf| has(&self.leaves[leaf])).collect()
+    }
+
+    /// Adds the leaves of a node in order, and returns its paths.
+    fn paths(&mut self, node: &SyntaxNode) -> Option<Paths> {
+        Some(match node {
+            SyntaxNode::Empty => Paths { can_be_empty: true, ..Paths::default() },
+            SyntaxNode::Class(class) => {
+                let leaf = self.leaves.len();
+                if leaf == MAX_LEAVES {
+                    return None;
+                }
+                self.leaves.push(Leaf { set: class.set.clone(), follow: Vec::new(), asserts_end: false, alone: None });
+                Paths { can_be_empty: false, first: vec![leaf], last: vec![leaf] }
+            }
+            SyntaxNode::Concat(parts) => {
+                let mut all = Paths { can_be_empty: true, ..Paths::default() };
+                for part in parts {
+                    let next = self.paths(part)?;
+                    self.follows(&all.last, &next.first);
+                    if all.can_be_empty {
+                        all.first.extend_from_slice(&next.first);
+                    }
+                    if next.can_be_empty {
+                        all.last.extend_from_slice(&next.last);
+                    } else {
+                        all.last = next.last;
+                    }
+                    all.can_be_empty &= next.can_be_empty;
+                }
+                all
+            }
+            SyntaxNode::Alternate(branches) => {
+                let mut all = Paths::default();
+                for branch in branches {
+                    let next = self.paths(branch)?;
+                    all.can_be_empty |= next.can_be_empty;
+                    all.first.extend(next.first);
+                    all.last.extend(next.last);
+                }
+                all
+            }
+            SyntaxNode::Repeat { node, min, max, .. } => {
+                let mut body = self.paths(node)?;
+                if *max > 1 {
+                    self.follows(&body.last, &body.first);
+                }
+                body.can_be_empty |= *min == 0;
+                body
+            }
+            SyntaxNode::Atomic(node) => self.paths(node)?,
+            // Its body is read, but what follows it is read from where it began.
+            SyntaxNode::Look { node, .. } => {
+                Paths { can_be_empty: true, first: self.paths(node)?.first, last: Vec::new() }
+            }
+            SyntaxNode::Assert(Assertion::EndText | Assertion::EndLine) => {
+                Paths { can_be_empty: true, first: vec![END], last: Vec::new() }
+            }
+            SyntaxNode::Assert(_) => return None,
+        })
+    }
+
+    fn follows(&mut self, last: &[usize], first: &[usize]) {
+        for &leaf in last {
+            self.leaves[leaf].follow.extend_from_slice(first);
+        }
+    }
+}
+
+/// Lists the leaves of which one character is a match of `node` without an assertion, each with the leaves of preceding
+/// optional parts that would take the character without returning it. Returns the leaves of `node`, which begin at `next`.
+fn leaves_alone(node: &SyntaxNode, next: &mut usize, alone: &mut Vec<(usize, Vec<usize>)>) -> std::ops::Range<usize> {
+    let start = *next;
+    match node {
+        SyntaxNode::Empty | SyntaxNode::Assert(_) => {}
+        SyntaxNode::Class(_) => {
+            alone.push((start, Vec::new()));
+            *next += 1;
+        }
+        SyntaxNode::Concat(parts) => {
+            let optional: Vec<bool> = parts.iter().map(is_optional).collect();
+            let num_needed = optional.iter().filter(|&&is_optional| !is_optional).count();
+            let mut taken = Vec::new(); // leaves of preceding parts that do not backtrack
+            for (part, is_optional) in parts.iter().zip(optional) {
+                let mut own = Vec::new();
+                let leaves = leaves_alone(part, next, &mut own);
+                if num_needed == usize::from(!is_optional) {
+                    alone.extend(own.into_iter().map(|(leaf, except)| (leaf, [&except[..], &taken].concat())));
+                }
+                if !backtracks(part) {
+                    taken.extend(leaves);
+                }
+            }
+        }
+        SyntaxNode::Alternate(branches) => {
+            for branch in branches {
+                leaves_alone(branch, next, alone);
+            }
+        }
+        SyntaxNode::Repeat { node, min, max, .. } => {
+            let mut own = Vec::new();
+            leaves_alone(node, next, &mut own);
+            if *min <= 1 && *max > 0 {
+                alone.append(&mut own);
+            }
+        }
+        SyntaxNode::Atomic(node) => {
+            leaves_alone(node, next, alone);
+        }
+        SyntaxNode::Look { node, .. } => {
+            leaves_alone(node, next, &mut Vec::new());
+        }
+    }
+    start..*next
+}
+
+/// Returns true if a node matches the empty text wherever it is, without an assertion.
+fn is_optional(node: &SyntaxNode) -> bool {
+    match node {
+        SyntaxNode::Empty => true,
+        SyntaxNode::Class(_) | SyntaxNode::Look { .. } | SyntaxNode::Assert(_) => false,
+        SyntaxNode::Concat(parts) => parts.iter().all(is_optional),
+        SyntaxNode::Alternate(branches) => branches.iter().any(is_optional),
+        SyntaxNode::Repeat { node, min, .. } => *min == 0 || is_optional(node),
+        SyntaxNode::Atomic(node) => is_optional(node),
+    }
+}
+
+/// Returns true if all shorter matches of a node are tried, too.
+fn backtracks(node: &SyntaxNode) -> bool {
+    match node {
+        SyntaxNode::Empty | SyntaxNode::Class(_) | SyntaxNode::Look { .. } | SyntaxNode::Assert(_) => true,
+        SyntaxNode::Concat(parts) | SyntaxNode::Alternate(parts) => parts.iter().all(backtracks),
+        SyntaxNode::Repeat { greed: Greed::Possessive, .. } | SyntaxNode::Atomic(_) => false,
+        SyntaxNode::Repeat { node, .. } => backtracks(node),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+    use super::*;
+
+    fn effect(pattern: &str, pair: &str) -> PairEffect {
+        let mut chars = pair.chars();
+        let (left, right) = (chars.next().unwrap(), chars.next().unwrap());
+        Adjacency::of(pattern).unwrap().effect(left, right)
+    }
+
+    #[test]
+    fn pairs_of_a_published_pattern() {
+        let pattern = crate::pretokenize::patterns::published("cl100k").unwrap();
+        for (pair, expected) in [
+            ("a ", PairEffect::Split),
+            ("a,", PairEffect::Split),
+            ("a1", PairEffect::Split),
+            ("1a", PairEffect::Split),
+            ("天。", PairEffect::Split),
+            ("a'", PairEffect::Split),
+            (" a", PairEffect::Unknown),
+            ("ab", PairEffect::Unknown),
+            ("12", PairEffect::Unknown),
+            ("  ", PairEffect::Unknown),
+            ("\nA", PairEffect::Unknown),
+            (",\n", PairEffect::Unknown),
+            ("'s", PairEffect::Unknown),
+        ] {
+            assert_eq!(effect(pattern, pair), expected, "{pair:?}");
+        }
+        // After letters, o200k reads a contraction.
+        assert_eq!(effect(crate::pretokenize::patterns::published("o200k").unwrap(), "a'"), PairEffect::Unknown);
+    }
+
+    #[test]
+    fn text_between_matches_stays_together() {
+        assert_eq!(effect("[0-9]{1,3}", "ab"), PairEffect::Keep('a', 'b'));
+        assert_eq!(effect("[0-9]{1,3}", "a1"), PairEffect::Split);
+        assert_eq!(effect("[0-9]{1,3}", "1a"), PairEffect::Split);
+        assert_eq!(effect("[0-9]{2}", "a1"), PairEffect::Unknown); // "1" alone is no match
+        assert_eq!(effect("ab|c", "xb"), PairEffect::Unknown);
+    }
+
+    #[test]
+    fn an_optional_part_that_keeps_its_character_is_heeded() {
+        assert_eq!(effect("x?+x", "ax"), PairEffect::Unknown); // "x" alone is no match
+        assert_eq!(effect("x?x", "ax"), PairEffect::Split);
+        assert_eq!(effect("[xy]?+[xz]", "az"), PairEffect::Split);
+        assert_eq!(effect("a+$|a", "ab"), PairEffect::Unknown);
+        assert_eq!(effect("a(?=b)|a", "ab"), PairEffect::Unknown);
+        assert_eq!(effect("a(?!c)|a|b", "ab"), PairEffect::Split);
+        assert!(Adjacency::of(r"(?<=a)b").is_none());
+        assert!(Adjacency::of(r"\ba").is_none());
+    }
+}

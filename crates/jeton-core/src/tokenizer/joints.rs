@@ -1,0 +1,183 @@
+//! Joints: positions of a text where the ids before and the ids after are independent.
+//!
+//! Definition: `b` is a joint of a text if for all `a < b < c`, `ids(text[a..c])` is `ids(text[a..b])` and then ids that
+//! depend on `text[b..c]` alone. Numbers of ids therefore add up at joints, and ids before the last joint of a text stay
+//! the same when text is appended. The ids after a joint are those of the text from the character before it on, without
+//! those of that character.
+//!
+//! Whether a position is a joint is decided by the two characters next to it, stage by stage (`PairEffect`), so some
+//! joints are not recognized, but none is false. Between words nearly all published tokenizers have one.
+//!
+//! Left out: rounding. Unigram adds scores from the start of a pretoken, so nearly equal segmentations may be chosen
+//! differently in a longer text (`model/unigram`); callers check what they found by encoding it as a whole.
+//!
+//! Cost: made on first use, linear in the vocabulary; a lookup is one load for ASCII, else one in a hash table.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::RwLock;
+
+use super::pipeline::Tokenizer;
+use crate::model::ModelPairs;
+use crate::normalize::NormalizerPairs;
+use crate::pretokenize::SplitterPairs;
+use crate::util::atomic_cell::made_once;
+use crate::util::pair_effect::PairEffect;
+use crate::vocab::Kind;
+
+/// Most pairs beyond ASCII that are cached.
+const MOST_CACHED: usize = 1 << 16;
+
+/// Whether pairs of characters are joints.
+#[derive(Debug)]
+pub(super) struct Joints {
+    added: [AddedPairs; 2], // matched in raw and in normalized text
+    normalizers: Vec<NormalizerPairs>,
+    splitters: Vec<SplitterPairs>,
+    model: ModelPairs,
+    ascii: Box<[AtomicU8]>, // 0 unknown, 1 no joint, 2 joint
+    others: RwLock<HashMap<(char, char), bool>>,
+}
+
+/// Characters of added tokens.
+#[derive(Debug, Default)]
+struct AddedPairs {
+    pairs: HashSet<(char, char)>,
+    last: HashSet<char>,
+    takes_space: bool, // some include white space on their left or right
+}
+
+impl AddedPairs {
+    fn add(&mut self, content: &[u8], takes_space: bool) {
+        self.takes_space |= takes_space;
+        let text = String::from_utf8_lossy(content);
+        self.pairs.extend(text.chars().zip(text.chars().skip(1)));
+        self.last.extend(text.chars().next_back());
+    }
+
+    /// Returns false if a token may cover the position, or end there: what follows it is normalized separately.
+    fn allow(&self, left: char, right: char) -> bool {
+        let touches = self.takes_space && left.is_whitespace();
+        !touches && !self.last.contains(&left) && !self.pairs.contains(&(left, right))
+    }
+}
+
+impl Tokenizer {
+    /// Returns true if a position between these characters is a joint.
+    #[inline]
+    pub(super) fn is_joint(&self, left: char, right: char) -> bool {
+        let joints = made_once(&self.joints, || Joints::new(self));
+        if !left.is_ascii() || !right.is_ascii() {
+            return joints.is_joint_beyond_ascii(self, left, right);
+        }
+        let cell = &joints.ascii[(left as usize) << 7 | right as usize];
+        match cell.load(Ordering::Relaxed) {
+            0 => {
+                let found = joints.find(self, left, right);
+                cell.store(1 + u8::from(found), Ordering::Relaxed);
+                found
+            }
+            known => known == 2,
+        }
+    }
+
+    /// Returns the first joint in `from..=until`, after the character that ends at `from`.
+    pub(super) fn next_joint(&self, text: &str, from: usize, until: usize) -> Option<usize> {
+        let mut before = text[..from].chars().next_back();
+        let mut at = from;
+        for c in text[from..].chars() {
+            if at > until {
+                return None;
+            }
+            if before.is_some_and(|before| self.is_joint(before, c)) {
+                return Some(at);
+            }
+            at += c.len_utf8();
+            before = Some(c);
+        }
+        None
+    }
+
+    /// Returns the last joint in `from..=until`.
+    pub(super) fn last_joint(&self, text: &str, from: usize, until: usize) -> Option<usize> {
+        let mut after = text[until..].chars().next();
+        let mut at = until;
+        for c in text[..until].chars().rev() {
+            if at < from {
+                return None;
+            }
+            if after.is_some_and(|after| self.is_joint(c, after)) {
+                return Some(at);
+            }
+            at -= c.len_utf8();
+            after = Some(c);
+        }
+        None
+    }
+}
+
+impl Joints {
+    fn new(tok: &Tokenizer) -> Self {
+        let mut added = [AddedPairs::default(), AddedPairs::default()];
+        let mut user_defined = Vec::new();
+        for &id in &tok.added {
+            let is_normalized = tok.is_matched_in_normalized_text(id);
+            let content = tok.vocab.content(id);
+            added[usize::from(is_normalized)].add(tok.matched_spelling(id), tok.takes_space(id));
+            if tok.model_finds_added && tok.vocab.kind(id) == Kind::Added {
+                user_defined.push(content);
+            }
+        }
+        Self {
+            added,
+            normalizers: tok.normalizers.iter().map(|normalizer| normalizer.pairs(&user_defined)).collect(),
+            splitters: tok.splitters.iter().map(|splitter| splitter.pairs()).collect(),
+            model: if tok.byte_alphabet { ModelPairs::All } else { tok.model.pairs_of_entries(&tok.vocab) },
+            ascii: (0..1 << 14).map(|_| AtomicU8::new(0)).collect(),
+            others: RwLock::default(),
+        }
+    }
+
+    /// Never waits: a child process may have been forked while another thread held the lock.
+    fn is_joint_beyond_ascii(&self, tok: &Tokenizer, left: char, right: char) -> bool {
+        if let Ok(cached) = self.others.try_read() {
+            if let Some(&known) = cached.get(&(left, right)) {
+                return known;
+            }
+        }
+        let found = self.find(tok, left, right);
+        if let Ok(mut cached) = self.others.try_write() {
+            if cached.len() >= MOST_CACHED {
+                cached.clear();
+            }
+            cached.insert((left, right), found);
+        }
+        found
+    }
+
+    fn find(&self, tok: &Tokenizer, left: char, right: char) -> bool {
+        if !self.added[0].allow(left, right) {
+            return false;
+        }
+        let mut pair = (left, right);
+        for (normalizer, pairs) in tok.normalizers.iter().zip(&self.normalizers) {
+            match normalizer.pair_effect(pairs, pair.0, pair.1) {
+                PairEffect::Keep(left, right) => pair = (left, right),
+                _ => return false,
+            }
+        }
+        if !self.added[1].allow(pair.0, pair.1) {
+            return false;
+        }
+        for (index, splitter) in self.splitters.iter().enumerate() {
+            match splitter.effect(pair.0, pair.1) {
+                PairEffect::Split => return true,
+                // Later components would see the byte alphabet.
+                PairEffect::Keep(..) if splitter.spells_bytes() && index + 1 < self.splitters.len() => return false,
+                PairEffect::Keep(left, right) => pair = (left, right),
+                PairEffect::Unknown => return false,
+            }
+        }
+        self.model.splits(pair.0, pair.1)
+    }
+}
