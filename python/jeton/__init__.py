@@ -18,12 +18,13 @@ __version__ = "0.1.0"
 # Module -> its public names. The first use of a name imports its module, so a program that only counts tokens does not
 # import training. Type checkers read `__init__.pyi`, which a test compares with this table.
 _PUBLIC = {
-    "_core": ("TextStream",),
+    "_core": ("GrowingText", "TextStream"),
     "added_tokens": ("AddedToken",),
     "analysis": ("Comparison", "Measure", "MeasureTable", "Sizes", "VocabSize", "compare", "measure", "sizes"),
     "batch": ("PaddedBatch", "TokenBatch"),
     "chat": ("Chat",),
     "corpus": ("Corpus", "Source"),
+    "cutting": ("Chunk",),
     "definition": ("TrainingFacts",),
     "encoding": ("Encoding", "Token"),
     "errors": (

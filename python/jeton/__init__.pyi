@@ -5,7 +5,10 @@ from . import compat as compat
 from . import formats as formats
 from . import training as training
 from . import vocabulary as vocabulary
-from ._core import TextStream as TextStream
+from ._core import (
+    GrowingText as GrowingText,
+    TextStream as TextStream,
+)
 from .added_tokens import AddedToken as AddedToken
 from .analysis import (
     Comparison as Comparison,
@@ -26,6 +29,7 @@ from .corpus import (
     Corpus as Corpus,
     Source as Source,
 )
+from .cutting import Chunk as Chunk
 from .definition import TrainingFacts as TrainingFacts
 from .encoding import (
     Encoding as Encoding,

@@ -43,6 +43,7 @@ class ConfigError(JetonError, ValueError):
         stage: stage of a pipeline that has the option: ``"normalizer"``, ``"pretokenizer"``, ``"model"``,
             ``"template"`` or ``"decoder"``.
         feature: name of the feature, if other libraries have it and Jeton does not.
+        position: character offset in the text, if a character of it does not fit the option.
 
     Examples:
         >>> ConfigError("vocab_size=100 is below the 256 bytes of the alphabet", option="vocab_size").option
@@ -50,12 +51,19 @@ class ConfigError(JetonError, ValueError):
     """
 
     def __init__(
-        self, message: str = "", *, option: str | None = None, stage: str | None = None, feature: str | None = None
+        self,
+        message: str = "",
+        *,
+        option: str | None = None,
+        stage: str | None = None,
+        feature: str | None = None,
+        position: int | None = None,
     ) -> None:
         super().__init__(message)
         self.option = option
         self.stage = stage
         self.feature = feature
+        self.position = position
 
 
 class FormatError(JetonError, ValueError):

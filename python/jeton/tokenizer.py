@@ -31,6 +31,7 @@ from .added_tokens import (
     with_added_tokens,
 )
 from .arguments import flag, instance, string, strings
+from .cutting import count_batch, count_up_to, split, truncate
 from .definition import Definition, Pattern, TrainingFacts
 from .errors import ConfigError, DecodeError, InvalidTextError, SpecialTokenError, UnknownTokenError
 from .merge_list import vocabulary_of_merges
@@ -46,9 +47,10 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from ._core import TextStream
+    from ._core import GrowingText, TextStream
     from .batch import TokenBatch
     from .chat import Chat, ChatOptions, Conversation
+    from .cutting import Chunk, Side, TextUnit
     from .drawing import Tree
     from .encoding import Encoding
     from .explanation import Explanation
@@ -442,8 +444,159 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         threads = _threads(text)
         if special is None and add_special_tokens is None and self._defaults is _NO_OPTIONS:  # as in `encode`
             return self._core.count(text, None, threads)
-        added = self._core.num_template_ids() if self._uses_template(add_special_tokens) else 0
-        return self._core.count(text, self._permission(special), threads) + added
+        return self._core.count(text, self._permission(special), threads) + self._num_added(add_special_tokens)
+
+    def count_batch(
+        self,
+        texts: Iterable[str | bytes],
+        *,
+        special: Special | None = None,
+        add_special_tokens: bool | None = None,
+        threads: int | None = None,
+    ) -> NDArray[np.int64]:
+        """int64[texts]: the number of ids of each text, without building them, on several threads.
+
+        Raises:
+            InvalidTextError, SpecialTokenError: as `encode`, with the `index` of the text.
+
+        Examples:
+            >>> Tokenizer.from_merges({104: b"h", 105: b"i"}, []).count_batch(["hi", "", "h"])
+            array([2, 0, 1])
+        """
+        items, _ = _texts(texts, None, "count_batch")
+        return count_batch(
+            self._core, items, self._permission(special), self._num_added(add_special_tokens), num_threads(threads)
+        )
+
+    def count_up_to(
+        self, text: str, limit: int, *, special: Special | None = None, add_special_tokens: bool | None = None
+    ) -> int | None:
+        """Number of ids of a text if it is at most `limit`, else None. Encodes only as much of the text as that takes.
+
+        Args:
+            text: the text.
+            limit: n ≥ 0 ids, those of a template included if it is applied.
+            special: as `encode`.
+            add_special_tokens: as `encode`.
+
+        Examples:
+            >>> tok = Tokenizer.from_merges({104: b"h", 105: b"i"}, [])
+            >>> tok.count_up_to("hi", 2), tok.count_up_to("hi" * 10**6, 2)
+            (2, None)
+        """
+        return count_up_to(self._core, text, limit, self._permission(special), self._num_added(add_special_tokens))
+
+    def truncate(
+        self,
+        text: str,
+        max_tokens: int,
+        *,
+        side: Side = "right",
+        marker: str = "…",
+        at: TextUnit = "character",
+        special: Special | None = None,
+        add_special_tokens: bool | None = None,
+    ) -> str:
+        """The longest part of a text whose own number of tokens fits.
+
+        Tokens are those of the result encoded anew, so they never exceed `max_tokens`. Numbers of tokens are not
+        monotone in the length of a text; the result is the longest of all that fit. (Where no position within 1 KiB
+        has independent ids before and after it, as in base64, a longer one may fit.)
+
+        Args:
+            text: the text.
+            max_tokens: n ≥ 0. Tokens of a template count only if it is applied.
+            side: the end that is removed. ``"right"`` returns the longest prefix, ``"left"`` the longest suffix.
+                ``"middle"`` returns a prefix, the marker and a suffix: the suffix gets half of the tokens that the
+                marker leaves, rounded down; the prefix is the longest with which all three fit.
+            marker: replaces a removed middle; its tokens count.
+            at: the unit at whose boundaries the text is cut: ``"character"``, ``"grapheme"``, ``"word"`` or
+                ``"sentence"`` (Unicode Standard Annex #29). If not even one unit fits, the next smaller one is used.
+            special: as `encode`.
+            add_special_tokens: as `encode`.
+
+        Returns:
+            A part of the text, possibly empty; the text itself if it fits.
+
+        Raises:
+            InvalidTextError, SpecialTokenError: as `encode`, in the part of the text that was encoded.
+            ConfigError: the template or the marker exceeds `max_tokens`.
+
+        Examples:
+            >>> tok = Tokenizer.from_merges({i: bytes([i]) for i in range(256)}, [])
+            >>> tok.truncate("one two three", 9), tok.truncate("one two three", 9, at="word")
+            ('one two t', 'one two ')
+            >>> tok.truncate("naïve", 3), tok.truncate("one two three", 8, side="middle", marker="~")
+            ('na', 'one ~ree')
+        """
+        return truncate(
+            self._core,
+            text,
+            max_tokens,
+            side,
+            marker,
+            at,
+            self._permission(special),
+            self._num_added(add_special_tokens),
+        )
+
+    def split(
+        self,
+        text: str,
+        max_tokens: int,
+        *,
+        overlap: int = 0,
+        at: TextUnit = "character",
+        special: Special | None = None,
+        add_special_tokens: bool | None = None,
+    ) -> list[Chunk]:
+        """All of a text in chunks of at most `max_tokens` tokens each, as long as possible, in order.
+
+        Tokens of a chunk are those of the chunk encoded alone. Without `overlap`, the chunks joined are the text.
+
+        Args:
+            text: the text.
+            max_tokens: n ≥ 1. Tokens of a template count only if it is applied.
+            overlap: each chunk begins with the longest end of the previous one that has at most so many tokens (fewer
+                if no text could follow it).
+            at: as `truncate`; the units of a chunk are those of the text from its start on.
+            special: as `encode`.
+            add_special_tokens: as `encode`.
+
+        Raises:
+            InvalidTextError, SpecialTokenError: as `encode`.
+            ConfigError: a single character exceeds `max_tokens`; `position` is its offset.
+
+        Examples:
+            >>> tok = Tokenizer.from_merges({i: bytes([i]) for i in range(256)}, [])
+            >>> [chunk.text for chunk in tok.split("one two three", 9, at="word")]
+            ['one two ', 'three']
+            >>> tok.split("one two three", 9, overlap=4, at="word")[1]
+            Chunk(text='two three', char_span=(4, 13), byte_span=(4, 13), num_tokens=9)
+        """
+        return split(
+            self._core,
+            text,
+            max_tokens,
+            overlap,
+            at,
+            self._permission(special),
+            self._num_added(add_special_tokens),
+        )
+
+    def growing(self, *, special: Special | None = None) -> GrowingText:
+        """Ids of a text that grows at its end, without encoding all of it with each addition.
+
+        Args:
+            special: as `encode`. A template is not applied.
+
+        Examples:
+            >>> tok = Tokenizer.from_merges({97: b"a", 98: b"b", 256: b"ab"}, [(97, 98, 256)])
+            >>> growing = tok.growing()
+            >>> growing.append("a"), growing.append("b"), growing.num_tokens
+            ((0, [97]), (0, [256]), 1)
+        """
+        return _core.growing_text(self._core, self._permission(special))
 
     def explain(self, text: str | bytes, *, special: Special | None = None) -> Explanation:
         """Explanation of an encoding, step by step. Print it, or take `to_json()` or `.html`.
@@ -1105,6 +1258,9 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
 
     def _uses_template(self, add_special_tokens: bool | None) -> bool:
         return self._defaults.add_special_tokens if add_special_tokens is None else add_special_tokens
+
+    def _num_added(self, add_special_tokens: bool | None) -> int:
+        return self._core.num_template_ids() if self._uses_template(add_special_tokens) else 0
 
     def _unknown_id(self, id: int, position: int | None = None) -> UnknownTokenError:
         place = "" if position is None else f" at position {position}"

@@ -69,6 +69,11 @@ pub fn to_python(py: Python<'_>, error: Error, place: impl Fn(usize) -> usize) -
             );
             make::<SpecialTokenError>(py, message, &[("position", number(at)), ("token", Fact::Text(token))])
         }
+        ErrorKind::Limit { at, count, limit } => {
+            let at = place(at);
+            let message = format!("the character at position {at} takes {count} tokens, and the limit is {limit}");
+            make::<ConfigError>(py, message, &[("position", number(at)), ("option", Fact::Text("max_tokens".into()))])
+        }
         ErrorKind::Training(_) => make::<TrainingError>(py, message, &[]),
         ErrorKind::System { code, message } => match code {
             Some(code) => PyOSError::new_err((code, message)),

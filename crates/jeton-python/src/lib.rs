@@ -17,11 +17,13 @@ mod continue_training;
 mod corpus;
 mod counter;
 mod counts;
+mod cuts;
 mod decoders;
 mod error;
 mod explained;
 mod files;
 mod formats;
+mod growing;
 mod mmap;
 mod models;
 mod parts;
@@ -51,6 +53,8 @@ mod _core {
     #[pymodule_export]
     use crate::counts::Counts;
     #[pymodule_export]
+    use crate::cuts::{count_batch, count_up_to, split, truncate, unit_boundaries};
+    #[pymodule_export]
     use crate::decoders::{apply_template, decode_parts, trim_offsets};
     #[pymodule_export]
     use crate::files::{oniguruma_pattern, pattern_names, read_bytes, read_tokenizer_json, spell_bytes, split_text};
@@ -59,6 +63,8 @@ mod _core {
         merges_txt, pattern_text, rank_file_differs, read_pair, read_sentencepiece, read_tekken, read_vocab_txt,
         tekken_vocab, vocab_txt, write_sentencepiece, TekkenFile,
     };
+    #[pymodule_export]
+    use crate::growing::{growing_text, GrowingText};
     #[pymodule_export]
     use crate::mmap::Limit;
     #[pymodule_export]

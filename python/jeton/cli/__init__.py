@@ -26,6 +26,8 @@ COMMANDS = (
     "encode",
     "decode",
     "count",
+    "truncate",
+    "split",
     "explain",
     "chat",
     "compare",

@@ -192,12 +192,28 @@ impl Unigram {
         scratch: &mut Scratch,
         out: &mut Out<'_>,
     ) -> Result<()> {
+        self.encode_after(text, &mut 0.0, keep_going, scratch, out)
+    }
+
+    /// Appends the ids of the end of a text, which begins where no piece crosses. `sum`: sum of the preceding scores, to
+    /// which its own are added.
+    ///
+    /// # Errors
+    /// As [`Unigram::encode`].
+    pub fn encode_after(
+        &self,
+        text: &[u8],
+        sum: &mut f64,
+        keep_going: KeepGoing<'_>,
+        scratch: &mut Scratch,
+        out: &mut Out<'_>,
+    ) -> Result<()> {
         utf8(text)?;
         let special = out.special;
         let spelled = |run: &[u8], at| self.spelled(run, at, special);
         let mut writer = UnknownWriter::new(&self.unknown, text, out).looking_up(&spelled);
         let each = |id, end, _| self.put(id, end, &mut writer);
-        self.search::<false>(text, &mut 0.0, special, keep_going, &mut scratch.best_paths, each)?;
+        self.search::<false>(text, sum, special, keep_going, &mut scratch.best_paths, each)?;
         writer.finish()
     }
 

@@ -31,7 +31,7 @@ mod edit;
 mod forms;
 mod lower_case;
 pub mod nfkc_rules;
-mod pair_effect;
+pub mod pair_effect;
 mod precompiled;
 mod properties;
 mod replace;
@@ -47,7 +47,6 @@ use crate::util::cancel::{CancelCheck, KeepGoing};
 use bert::Bert;
 use charsmap::Charsmap;
 use forms::Form;
-pub use pair_effect::NormalizerPairs;
 use replace::Replace;
 use sentencepiece::{CharsmapOptions, SentencePiece};
 

@@ -66,7 +66,11 @@ impl Normalizer {
             NormalizerKind::Bert(part) => {
                 let removed = [(part.clean, CONTROL), (part.accents, NONSPACING | ORDERED)];
                 let removed = removed.iter().filter(|(is_on, _)| *is_on).fold(0, |bits, (_, more)| bits | more);
-                if none_has(removed) { self.one_by_one(left, right) } else { None }
+                if none_has(removed) {
+                    self.one_by_one(left, right)
+                } else {
+                    None
+                }
             }
             NormalizerKind::Lowercase | NormalizerKind::Nmt | NormalizerKind::ByteLevel => self.one_by_one(left, right),
             NormalizerKind::Strip { .. } => (!left.is_whitespace()).then_some((left, right)),
@@ -78,14 +82,18 @@ impl Normalizer {
                 (ReplacePattern::Regex(_), Some(regex)) => {
                     // A character that the regex may read is the same after a replacement by itself.
                     let content = replace.content();
-                    let left_stays = regex.never_reads(left) || content.chars().next_back() == Some(left);
+                    let left_stays = regex.never_reads(left) || content.ends_with(left);
                     let right_stays = regex.never_reads(right) || content.starts_with(right);
                     (regex.separates(left, right) && left_stays && right_stays).then_some((left, right))
                 }
             },
             NormalizerKind::Precompiled(_) => {
                 let apart = is_separate_grapheme(left) && is_separate_grapheme(right);
-                if apart { self.one_by_one(left, right) } else { None }
+                if apart {
+                    self.one_by_one(left, right)
+                } else {
+                    None
+                }
             }
             NormalizerKind::SentencePiece(part) => sentencepiece(part, pairs, left, right),
         }
@@ -115,9 +123,10 @@ fn sentencepiece(part: &SentencePiece, pairs: &NormalizerPairs, left: char, righ
         (stays || !pairs.user_chars.contains(&c)).then_some(new)
     };
     let (left, right) = (mapped(left)?.chars().next_back()?, mapped(right)?.chars().next()?);
-    if left == ' ' && options.remove_extra_whitespaces {
+    let escaped = |c: char| if c == ' ' && options.escape_whitespaces { '\u{2581}' } else { c };
+    let (left, right) = (escaped(left), escaped(right));
+    if options.remove_extra_whitespaces && left == escaped(' ') {
         return None; // removed at the end of a text, and before other spaces
     }
-    let escaped = |c: char| if c == ' ' && options.escape_whitespaces { '\u{2581}' } else { c };
-    Some((escaped(left), escaped(right)))
+    Some((left, right))
 }

@@ -13,13 +13,13 @@
 //! parts         HF's pre-tokenizers
 //! ```
 
-mod parts;
+pub mod parts;
 mod patterns;
 mod pretokenizer;
 mod scanner;
 mod starts;
 
-pub use parts::{characters, read_oniguruma, Splitter, SplitterPairs};
+pub use parts::{characters, read_oniguruma, Splitter};
 pub use patterns::{names, oniguruma, published, to_oniguruma};
 pub use pretokenizer::{Pretokenizer, Span, Spans};
 pub(crate) use starts::{StartFinder, Starts};

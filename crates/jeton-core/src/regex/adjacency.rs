@@ -266,7 +266,7 @@ mod tests {
 
     #[test]
     fn pairs_of_a_published_pattern() {
-        let pattern = crate::pretokenize::patterns::published("cl100k").unwrap();
+        let pattern = crate::pretokenize::published("cl100k").unwrap();
         for (pair, expected) in [
             ("a ", PairEffect::Split),
             ("a,", PairEffect::Split),
@@ -285,7 +285,7 @@ mod tests {
             assert_eq!(effect(pattern, pair), expected, "{pair:?}");
         }
         // After letters, o200k reads a contraction.
-        assert_eq!(effect(crate::pretokenize::patterns::published("o200k").unwrap(), "a'"), PairEffect::Unknown);
+        assert_eq!(effect(crate::pretokenize::published("o200k").unwrap(), "a'"), PairEffect::Unknown);
     }
 
     #[test]

@@ -46,7 +46,7 @@ pub struct Chunk {
 pub struct Cut {
     /// End of the prefix.
     pub head: usize,
-    /// Start of the suffix; the same if nothing was removed.
+    /// Start of the suffix; the same if nothing is removed.
     pub tail: usize,
 }
 
@@ -148,7 +148,9 @@ impl<'t> TextCutter<'t> {
             let joint = self.tok.next_joint(&rest, first_char, rest.len()).unwrap_or(rest.len());
             let after = if joint < rest.len() { self.count_between(&rest, joint, rest.len())? } else { 0 };
             if let Some(limit) = limit.checked_sub(after) {
-                let head = self.longest_prefix(0, tail, limit, &rest[..joint])?;
+                // At least one character is removed, though a text with the marker may have fewer tokens.
+                let end = floor(self.text, tail.saturating_sub(1));
+                let head = self.longest_prefix(0, end, limit, &rest[..joint])?;
                 if head.end > 0 || self.count(&rest)? <= limit + after {
                     return Ok(Cut { head: head.end, tail });
                 }
@@ -229,11 +231,7 @@ impl<'t> TextCutter<'t> {
                     if count > limit {
                         continue;
                     }
-                    let exact = if self.rounds {
-                        self.count(&[&text[start..at], rest].concat())?
-                    } else {
-                        count
-                    };
+                    let exact = if self.rounds { self.count(&[&text[start..at], rest].concat())? } else { count };
                     if exact <= limit {
                         return Ok(Chunk { start, end: at, count: exact });
                     }
@@ -299,7 +297,7 @@ impl<'t> TextCutter<'t> {
         if let Some(&last) = bases.last().filter(|last| last.at - lower <= LONG) {
             let first = self.text[lower..].chars().next().map_or(0, char::len_utf8);
             let mut base = last;
-            while let Some(joint) = self.tok.last_joint(self.text, lower + first, base.at.saturating_sub(1).max(lower)) {
+            while let Some(joint) = self.joint_before(lower + first, floor(self.text, base.at.saturating_sub(1))) {
                 let count = base.count + self.count_between(self.text, joint, base.at)?;
                 if count > limit {
                     lower = joint;
@@ -500,7 +498,11 @@ impl<'t> TextCutter<'t> {
             .iter()
             .map(|&at| {
                 let piece = with_context(text, start, base_of(at).at, at);
-                if rest.is_empty() { Cow::Borrowed(piece) } else { Cow::Owned([piece, rest].concat()) }
+                if rest.is_empty() {
+                    Cow::Borrowed(piece)
+                } else {
+                    Cow::Owned([piece, rest].concat())
+                }
             })
             .collect();
         let counts = self.count_all(&pieces, positions.first().map_or(start, |&at| base_of(at).at))?;
@@ -532,7 +534,11 @@ impl<'t> TextCutter<'t> {
 
     /// Returns the last joint in `from..=until`.
     fn joint_before(&mut self, from: usize, until: usize) -> Option<usize> {
-        if from > until { None } else { self.tok.last_joint(self.text, from, until) }
+        if from > until {
+            None
+        } else {
+            self.tok.last_joint(self.text, from, until)
+        }
     }
 
     /// Counts the tokens from a joint, or from `start`, to `until`.
@@ -573,7 +579,11 @@ impl<'t> TextCutter<'t> {
     /// Returns the offset of a part in the text; 0 for another text.
     fn offset_of(&self, part: &str) -> usize {
         let offset = (part.as_ptr() as usize).wrapping_sub(self.text.as_ptr() as usize);
-        if offset <= self.text.len() { offset } else { 0 }
+        if offset <= self.text.len() {
+            offset
+        } else {
+            0
+        }
     }
 
     /// Counts the tokens of texts, each encoded alone. `at`: offset of the first, for errors.

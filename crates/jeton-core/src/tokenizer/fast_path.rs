@@ -283,6 +283,35 @@ impl Tokenizer {
         threads: usize,
         watch: KeepGoingMut<'_>,
     ) -> std::result::Result<(Vec<u32>, Vec<i64>), (usize, Error)> {
+        let all = self.batch(texts, permit, threads, watch, false)?;
+        let offsets = [0].into_iter().chain(all.ends.iter().map(|&end| end as i64)).collect();
+        Ok((all.ids, offsets))
+    }
+
+    /// Counts the ids of many texts.
+    ///
+    /// # Errors
+    /// As [`Tokenizer::encode_batch`].
+    pub fn count_batch<'t, I: Into<Input<'t>> + Copy + Sync>(
+        &self,
+        texts: &[I],
+        permit: &Permit<'_>,
+        threads: usize,
+        watch: KeepGoingMut<'_>,
+    ) -> std::result::Result<Vec<i64>, (usize, Error)> {
+        let all = self.batch(texts, permit, threads, watch, true)?;
+        let mut before = 0;
+        Ok(all.ends.iter().map(|&end| (end - std::mem::replace(&mut before, end)) as i64).collect())
+    }
+
+    fn batch<'t, I: Into<Input<'t>> + Copy + Sync>(
+        &self,
+        texts: &[I],
+        permit: &Permit<'_>,
+        threads: usize,
+        watch: KeepGoingMut<'_>,
+        counts_only: bool,
+    ) -> std::result::Result<Written, (usize, Error)> {
         let texts: Vec<Input<'_>> = texts.iter().map(|&text| text.into()).collect();
         let total: usize = texts.iter().map(|text| text.bytes.len()).sum();
         self.prepare(total, watch).map_err(|error| (0, error))?;
@@ -293,7 +322,7 @@ impl Tokenizer {
         let small = |group: usize, keep_going: KeepGoing<'_>| {
             let texts = &texts[groups[group].clone()];
             let bytes = texts.iter().map(|text| text.bytes.len()).sum();
-            self.run(permit, lists.out(false, bytes), keep_going, |run| {
+            self.run(permit, lists.out(counts_only, bytes), keep_going, |run| {
                 let following = texts.iter().skip(1).map(|text| text.bytes).chain([&[][..]]);
                 texts.iter().zip(following).try_for_each(|(&text, following)| {
                     following.iter().take(4096).step_by(64).for_each(simd::prefetch);
@@ -304,16 +333,16 @@ impl Tokenizer {
             })
         };
         let mut all = Written::default();
-        if groups.len() > 1 {
+        if groups.len() > 1 && !counts_only {
             all.ids = buffer_pool::IDS.take(expected(total));
         }
         let is_long = |group: &Range<usize>| texts[group.start].bytes.len() >= LONG_TEXT;
         let mut from = 0;
         while let Some(group) = groups.get(from) {
             if is_long(group) {
-                let ids = self.encode_long(texts[group.start], permit, threads, watch); // split for all threads
-                let ids = ids.map_err(|error| (group.start, error))?;
-                all.append(Written { count: ids.len(), ends: vec![ids.len()], ids, ..Written::default() });
+                let written = self.in_parts(texts[group.start], permit, threads, watch, counts_only); // for all threads
+                let written = written.map_err(|error| (group.start, error))?;
+                all.append(Written { ends: vec![written.count], ..written });
                 from += 1;
                 continue;
             }
@@ -342,8 +371,7 @@ impl Tokenizer {
                 }
             };
         }
-        let offsets = [0].into_iter().chain(all.ends.iter().map(|&end| end as i64)).collect();
-        Ok((all.ids, offsets))
+        Ok(all)
     }
 
     /// Encodes texts one by one to find the one that fails; returns its index and error.

@@ -17,13 +17,11 @@ use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::RwLock;
 
-use super::pipeline::Tokenizer;
-use crate::model::ModelPairs;
-use crate::normalize::NormalizerPairs;
-use crate::pretokenize::SplitterPairs;
-use crate::util::atomic_cell::made_once;
+use crate::model::pair_effect::ModelPairs;
+use crate::normalize::pair_effect::NormalizerPairs;
+use crate::normalize::Normalizer;
+use crate::pretokenize::parts::pair_effect::SplitterPairs;
 use crate::util::pair_effect::PairEffect;
-use crate::vocab::Kind;
 
 /// Most pairs beyond ASCII that are cached.
 const MOST_CACHED: usize = 1 << 16;
@@ -41,14 +39,15 @@ pub(super) struct Joints {
 
 /// Characters of added tokens.
 #[derive(Debug, Default)]
-struct AddedPairs {
+pub(super) struct AddedPairs {
     pairs: HashSet<(char, char)>,
     last: HashSet<char>,
     takes_space: bool, // some include white space on their left or right
 }
 
 impl AddedPairs {
-    fn add(&mut self, content: &[u8], takes_space: bool) {
+    /// Adds a token; `takes_space`: it includes white space next to it.
+    pub(super) fn add(&mut self, content: &[u8], takes_space: bool) {
         self.takes_space |= takes_space;
         let text = String::from_utf8_lossy(content);
         self.pairs.extend(text.chars().zip(text.chars().skip(1)));
@@ -62,18 +61,28 @@ impl AddedPairs {
     }
 }
 
-impl Tokenizer {
-    /// Returns true if a position between these characters is a joint.
+impl Joints {
+    /// Collects what each stage looks up. The first of `added` are matched in raw text, the second in normalized text.
+    pub(super) fn new(
+        added: [AddedPairs; 2],
+        normalizers: Vec<NormalizerPairs>,
+        splitters: Vec<SplitterPairs>,
+        model: ModelPairs,
+    ) -> Self {
+        let ascii = (0..1 << 14).map(|_| AtomicU8::new(0)).collect();
+        Self { added, normalizers, splitters, model, ascii, others: RwLock::default() }
+    }
+
+    /// Returns true if a position between these characters is a joint. `normalizers`: those of the pairs.
     #[inline]
-    pub(super) fn is_joint(&self, left: char, right: char) -> bool {
-        let joints = made_once(&self.joints, || Joints::new(self));
+    pub(super) fn is_joint(&self, normalizers: &[Normalizer], left: char, right: char) -> bool {
         if !left.is_ascii() || !right.is_ascii() {
-            return joints.is_joint_beyond_ascii(self, left, right);
+            return self.is_joint_beyond_ascii(normalizers, left, right);
         }
-        let cell = &joints.ascii[(left as usize) << 7 | right as usize];
+        let cell = &self.ascii[(left as usize) << 7 | right as usize];
         match cell.load(Ordering::Relaxed) {
             0 => {
-                let found = joints.find(self, left, right);
+                let found = self.find(normalizers, left, right);
                 cell.store(1 + u8::from(found), Ordering::Relaxed);
                 found
             }
@@ -81,71 +90,14 @@ impl Tokenizer {
         }
     }
 
-    /// Returns the first joint in `from..=until`, after the character that ends at `from`.
-    pub(super) fn next_joint(&self, text: &str, from: usize, until: usize) -> Option<usize> {
-        let mut before = text[..from].chars().next_back();
-        let mut at = from;
-        for c in text[from..].chars() {
-            if at > until {
-                return None;
-            }
-            if before.is_some_and(|before| self.is_joint(before, c)) {
-                return Some(at);
-            }
-            at += c.len_utf8();
-            before = Some(c);
-        }
-        None
-    }
-
-    /// Returns the last joint in `from..=until`.
-    pub(super) fn last_joint(&self, text: &str, from: usize, until: usize) -> Option<usize> {
-        let mut after = text[until..].chars().next();
-        let mut at = until;
-        for c in text[..until].chars().rev() {
-            if at < from {
-                return None;
-            }
-            if after.is_some_and(|after| self.is_joint(c, after)) {
-                return Some(at);
-            }
-            at -= c.len_utf8();
-            after = Some(c);
-        }
-        None
-    }
-}
-
-impl Joints {
-    fn new(tok: &Tokenizer) -> Self {
-        let mut added = [AddedPairs::default(), AddedPairs::default()];
-        let mut user_defined = Vec::new();
-        for &id in &tok.added {
-            let is_normalized = tok.is_matched_in_normalized_text(id);
-            let content = tok.vocab.content(id);
-            added[usize::from(is_normalized)].add(tok.matched_spelling(id), tok.takes_space(id));
-            if tok.model_finds_added && tok.vocab.kind(id) == Kind::Added {
-                user_defined.push(content);
-            }
-        }
-        Self {
-            added,
-            normalizers: tok.normalizers.iter().map(|normalizer| normalizer.pairs(&user_defined)).collect(),
-            splitters: tok.splitters.iter().map(|splitter| splitter.pairs()).collect(),
-            model: if tok.byte_alphabet { ModelPairs::All } else { tok.model.pairs_of_entries(&tok.vocab) },
-            ascii: (0..1 << 14).map(|_| AtomicU8::new(0)).collect(),
-            others: RwLock::default(),
-        }
-    }
-
     /// Never waits: a child process may have been forked while another thread held the lock.
-    fn is_joint_beyond_ascii(&self, tok: &Tokenizer, left: char, right: char) -> bool {
+    fn is_joint_beyond_ascii(&self, normalizers: &[Normalizer], left: char, right: char) -> bool {
         if let Ok(cached) = self.others.try_read() {
             if let Some(&known) = cached.get(&(left, right)) {
                 return known;
             }
         }
-        let found = self.find(tok, left, right);
+        let found = self.find(normalizers, left, right);
         if let Ok(mut cached) = self.others.try_write() {
             if cached.len() >= MOST_CACHED {
                 cached.clear();
@@ -155,12 +107,12 @@ impl Joints {
         found
     }
 
-    fn find(&self, tok: &Tokenizer, left: char, right: char) -> bool {
+    fn find(&self, normalizers: &[Normalizer], left: char, right: char) -> bool {
         if !self.added[0].allow(left, right) {
             return false;
         }
         let mut pair = (left, right);
-        for (normalizer, pairs) in tok.normalizers.iter().zip(&self.normalizers) {
+        for (normalizer, pairs) in normalizers.iter().zip(&self.normalizers) {
             match normalizer.pair_effect(pairs, pair.0, pair.1) {
                 PairEffect::Keep(left, right) => pair = (left, right),
                 _ => return false,

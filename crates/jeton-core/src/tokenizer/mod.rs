@@ -18,7 +18,8 @@
 //! frame      templates
 //! permit     permission for special tokens
 //! words      numbers of tokens in words
-//! joints     positions where ids are independent
+//! joints     positions where ids are independent, by the characters next to them
+//! joint_search  joints of a text
 //! cut        longest parts of a text within a number of tokens
 //! growing    ids of a text that grows
 //! ```
@@ -30,6 +31,7 @@ mod explain;
 mod fast_path;
 mod frame;
 mod growing;
+mod joint_search;
 mod joints;
 mod permit;
 mod pipeline;

@@ -2,8 +2,8 @@
 
 use std::sync::OnceLock;
 
-use super::token_widths::TokenWidths;
 use super::joints::Joints;
+use super::token_widths::TokenWidths;
 use crate::added_tokens::AddedTokenMatcher;
 use crate::decode::{Decoded, Decoder};
 use crate::encode::Encoder;

@@ -18,7 +18,7 @@
 mod behavior;
 pub mod characters;
 mod from_oniguruma;
-mod pair_effect;
+pub mod pair_effect;
 mod rewrite;
 
 use serde::Deserialize;
@@ -30,7 +30,6 @@ use crate::error::{Error, Result};
 use crate::util::cancel::{CancelCheck, KeepGoing};
 use behavior::{Behavior, Cutter, Stretch};
 use characters::Scripts;
-pub use pair_effect::SplitterPairs;
 use rewrite::Metaspace;
 
 /// A pre-tokenizer of HF, or a pattern of ours.

@@ -2,8 +2,7 @@
 
 use super::behavior::Behavior;
 use super::{characters, SplitPattern, Splitter, SplitterKind};
-use crate::pretokenize::pretokenizer::PatternKind;
-use crate::pretokenize::Pretokenizer;
+use crate::pretokenize::pretokenizer::{PatternKind, Pretokenizer};
 use crate::regex::Adjacency;
 use crate::util::pair_effect::PairEffect;
 

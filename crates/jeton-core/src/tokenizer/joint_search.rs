@@ -1,0 +1,64 @@
+//! Search for joints in a text.
+
+use super::joints::{AddedPairs, Joints};
+use super::pipeline::Tokenizer;
+use crate::model::pair_effect::ModelPairs;
+use crate::util::atomic_cell::made_once;
+use crate::vocab::Kind;
+
+impl Tokenizer {
+    fn joints(&self) -> &Joints {
+        made_once(&self.joints, || {
+            let mut added = [AddedPairs::default(), AddedPairs::default()];
+            let mut user_defined = Vec::new();
+            for &id in &self.added {
+                let is_normalized = self.is_matched_in_normalized_text(id);
+                added[usize::from(is_normalized)].add(self.matched_spelling(id), self.takes_space(id));
+                if self.model_finds_added && self.vocab.kind(id) == Kind::Added {
+                    user_defined.push(self.vocab.content(id));
+                }
+            }
+            let normalizers = self.normalizers.iter().map(|normalizer| normalizer.pairs(&user_defined)).collect();
+            let splitters = self.splitters.iter().map(|splitter| splitter.pairs()).collect();
+            let spells_bytes = self.byte_alphabet; // pairs are of characters before that
+            let model = if spells_bytes { ModelPairs::All } else { self.model.pairs_of_entries(&self.vocab) };
+            Joints::new(added, normalizers, splitters, model)
+        })
+    }
+
+    /// Returns the first joint in `from..=until`, after the character that ends at `from`.
+    pub(super) fn next_joint(&self, text: &str, from: usize, until: usize) -> Option<usize> {
+        let joints = self.joints();
+        let mut before = text[..from].chars().next_back();
+        let mut at = from;
+        for c in text[from..].chars() {
+            if at > until {
+                return None;
+            }
+            if before.is_some_and(|before| joints.is_joint(&self.normalizers, before, c)) {
+                return Some(at);
+            }
+            at += c.len_utf8();
+            before = Some(c);
+        }
+        None
+    }
+
+    /// Returns the last joint in `from..=until`.
+    pub(super) fn last_joint(&self, text: &str, from: usize, until: usize) -> Option<usize> {
+        let joints = self.joints();
+        let mut after = text[until..].chars().next();
+        let mut at = until;
+        for c in text[..until].chars().rev() {
+            if at < from {
+                return None;
+            }
+            if after.is_some_and(|after| joints.is_joint(&self.normalizers, c, after)) {
+                return Some(at);
+            }
+            at -= c.len_utf8();
+            after = Some(c);
+        }
+        None
+    }
+}

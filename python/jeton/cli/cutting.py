@@ -1,0 +1,47 @@
+"""Options and input of the commands that cut texts: ``truncate`` and ``split``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from ..cutting import UNITS
+from ..errors import InvalidTextError
+from .options import CommonOptions, TextOptions
+from .streams import InputText, repaired
+
+__all__ = ["cut_options", "text_argument"]
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def cut_options(command: Function) -> Function:
+    """Adds -n and --at, passed as `max_tokens` and `at`."""
+    limit = click.option(
+        "-n", "--max-tokens", "max_tokens", type=click.IntRange(0), required=True, metavar="N", help="Tokens, at most."
+    )
+    unit = click.option(
+        "--at",
+        type=click.Choice(UNITS),
+        default="character",
+        show_default=True,
+        help="The unit at whose boundaries texts are cut. If not even one fits, the next smaller unit is used.",
+    )
+    return limit(unit(command))
+
+
+def text_argument(common: CommonOptions, text: InputText, options: TextOptions) -> str:
+    """The text as `str`; bytes that are not UTF-8 are an error, or U+FFFD with ``--errors replace``."""
+
+    def decoded(data: bytes | str) -> str:
+        try:
+            return data if isinstance(data, str) else data.decode()
+        except UnicodeDecodeError as error:
+            raise InvalidTextError(
+                f"the text is not UTF-8 at byte {error.start} ({error.reason}); --errors replace makes it U+FFFD",
+                position=error.start,
+            ) from None
+
+    return repaired(common, text, options, decoded)

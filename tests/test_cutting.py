@@ -1,0 +1,333 @@
+"""Parts of a text within a number of tokens equal trying every position; texts that grow equal encoding anew."""
+
+from __future__ import annotations
+
+import copy
+import random
+import threading
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import pytest
+
+import jeton
+from jeton import _core
+from tests.material import CORPUS, KINDS, TRICKY, tokenizer
+from tests.selection import amount
+
+REAL = (
+    "cl100k_base.tiktoken",
+    "o200k_base.tiktoken",
+    "bert-uncased.vocab.txt",
+    "t5-small.tokenizer.json",
+    "roberta-base.tokenizer.json",
+    "phi-3-mini.tokenizer.json",
+    "mistral-v1.model",
+    "spm-ja.model",
+    "spm-unigram-en.model",
+    "mbart-en-fairseq.sentencepiece.bpe.model",
+    "mbart-en-fairseq.tokenizer.json",
+    "gpt-neox-20b.tokenizer.json",
+)
+UNITS = ("character", "grapheme", "word", "sentence")
+SMALLER = {"sentence": "word", "word": "grapheme", "grapheme": "character", "character": None}
+SPECIALS: tuple[Literal["none", "all"], ...] = ("none", "all")
+# Text that joins with its neighbors: marks, contractions, white space, pieces of special tokens, long runs.
+ODD = (
+    *("  ", "\n\n", " \n", "\t", "'s", "'ll", "’", "123", "4567", "é", "e\u0301", "👩‍🔬", "🇫🇷", "今天", "。", "한국"),
+    *(
+        "नमस्ते",
+        "\u200d",
+        "ﬁ",
+        "…",
+        "▁",
+        "a",
+        "aaaaaaaaaa",
+        "<0x0A>",
+        "<s>",
+        "</s>",
+        "<|im_end|>",
+        "[MASK]",
+        "<a>b",
+        "\r\n",
+    ),
+    *("\u00a0", "\ufeff", "ß", "İ", " ,", "-", "_", "(", "}", "\u3000", "ｶﾞ", "\u0308", "Hello", "WORLD", "don't", " "),
+)
+
+
+@cache
+def real(folder: Path, name: str) -> jeton.Tokenizer:
+    return jeton.load(folder / "vocabs" / name)
+
+
+def random_text(rng: random.Random) -> str:
+    if rng.random() < 0.4:
+        start = rng.randrange(len(CORPUS))
+        text = CORPUS[start : start + rng.randrange(1, 60)]
+    else:
+        text = "".join(rng.choice(ODD) for _ in range(rng.randrange(1, 14)))
+    at = rng.randrange(len(text) + 1)
+    return text[:at] + rng.choice(ODD) + text[at:]
+
+
+def ends(text: str, at: str) -> list[int]:
+    return _core.unit_boundaries(text, at)
+
+
+class Plain:
+    """The same by trying every boundary, from the long end."""
+
+    def __init__(self, tok: jeton.Tokenizer, special: Literal["none", "all"]) -> None:
+        self._tok = tok
+        self._special = special
+
+    def count(self, text: str) -> int:
+        return len(self._tok.encode(text, special=self._special))
+
+    def prefix(self, text: str, limit: int, at: str, rest: str = "", until: int | None = None) -> int:
+        unit: str | None = at
+        while unit:
+            for end in reversed(ends(text, unit)):
+                if (until is None or end <= until) and self.count(text[:end] + rest) <= limit:
+                    return end
+            unit = SMALLER[unit]
+        return 0
+
+    def suffix(self, text: str, limit: int, at: str) -> int:
+        unit: str | None = at
+        while unit:
+            for start in [0, *ends(text, unit)[:-1]]:
+                if self.count(text[start:]) <= limit:
+                    return start
+            unit = SMALLER[unit]
+        return len(text)
+
+    def middle(self, text: str, limit: int, at: str, marker: str) -> str:
+        if self.count(text) <= limit:
+            return text
+        start = self.suffix(text, (limit - self.count(marker)) // 2, at)
+        rest = marker + text[start:]
+        return text[: self.prefix(text, limit, at, rest, start - 1)] + rest
+
+    def split(self, text: str, limit: int, at: str) -> list[tuple[int, int]]:
+        spans = []
+        start = 0
+        while start < len(text):
+            length = self.prefix(text[start:], limit, at)
+            if not length:
+                raise jeton.ConfigError("too long", position=start)
+            spans.append((start, start + length))
+            start += length
+        return spans
+
+
+def check(tok: jeton.Tokenizer, rng: random.Random) -> None:
+    """Compares all functions on one random text."""
+    text, special, at = random_text(rng), rng.choice(SPECIALS), rng.choice(UNITS)
+    limit = rng.choice((1, 2, 3, 5, 8, 13, 21))
+    plain, options = Plain(tok, special), {"special": special}
+    try:
+        num_tokens = plain.count(text)
+    except jeton.InvalidTextError:  # a character that the vocabulary lacks
+        return
+    assert tok.count_up_to(text, limit, **options) == (num_tokens if num_tokens <= limit else None)  # type: ignore[arg-type]
+    cut: Any = {"at": at, **options}
+    assert tok.truncate(text, limit, **cut) == text[: plain.prefix(text, limit, at)]
+    assert tok.truncate(text, limit, side="left", **cut) == text[plain.suffix(text, limit, at) :]
+    marker = rng.choice(("…", "[...]", " ~ ", ""))
+    if _encodes(tok, marker) and plain.count(marker) <= limit:
+        wanted = plain.middle(text, limit, at, marker)
+        if plain.count(wanted) <= limit:  # else the suffix leaves no room, and gets shorter
+            assert tok.truncate(text, limit, side="middle", marker=marker, **cut) == wanted
+    try:
+        spans = plain.split(text, limit, at)
+    except jeton.ConfigError as error:
+        with pytest.raises(jeton.ConfigError) as raised:
+            tok.split(text, limit, **cut)
+        assert raised.value.position == error.position
+        return
+    chunks = tok.split(text, limit, **cut)
+    assert [chunk.char_span for chunk in chunks] == spans
+    check_chunks(plain, text, chunks, limit)
+    assert "".join(chunk.text for chunk in chunks) == text
+    overlap = rng.randrange(limit)
+    chunks = tok.split(text, limit, overlap=overlap, **cut)
+    check_chunks(plain, text, chunks, limit)
+    end = 0
+    for chunk in chunks:
+        assert chunk.char_span[0] <= end < chunk.char_span[1]
+        assert plain.count(text[chunk.char_span[0] : end]) <= overlap
+        end = chunk.char_span[1]
+    assert end == len(text)
+
+
+def _encodes(tok: jeton.Tokenizer, text: str) -> bool:
+    try:
+        tok.encode(text)
+    except jeton.InvalidTextError:
+        return False
+    return True
+
+
+def check_chunks(plain: Plain, text: str, chunks: list[jeton.Chunk], limit: int) -> None:
+    for chunk in chunks:
+        assert chunk.text == text[slice(*chunk.char_span)] == text.encode()[slice(*chunk.byte_span)].decode()
+        assert chunk.num_tokens == plain.count(chunk.text) <= limit
+
+
+def check_growth(tok: jeton.Tokenizer, rng: random.Random) -> None:
+    """Compares the ids after each append with encoding all of it."""
+    text, special = random_text(rng) + random_text(rng), rng.choice(SPECIALS)
+    growing = tok.growing(special=special)
+    ids: list[int] = []
+    at = stable = 0
+    while at < len(text):
+        part = text[at : at + rng.randrange(1, 9)]
+        at += len(part)
+        try:
+            wanted = tok.encode(text[:at], special=special)
+        except jeton.InvalidTextError:
+            return
+        start, new = growing.append(part)
+        assert start >= stable
+        ids[start:] = new
+        assert ids == wanted
+        stable = growing.stable_tokens
+        assert growing.num_tokens == len(growing) == len(ids)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_equal_to_trying_every_position(kind: str) -> None:
+    rng = random.Random(kind)
+    for _ in range(amount(150, default=12)):
+        check(tokenizer(kind), rng)
+        check_growth(tokenizer(kind), rng)
+
+
+@pytest.mark.parametrize("name", REAL)
+def test_equal_for_real_vocabularies(name: str, data: Path) -> None:
+    rng = random.Random(name)
+    for _ in range(amount(150, default=12)):
+        check(real(data, name), rng)
+        check_growth(real(data, name), rng)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("text", TRICKY, ids=range(len(TRICKY)))
+def test_chunks_join_to_the_text(kind: str, text: str) -> None:
+    tok = tokenizer(kind)
+    if not _encodes(tok, text):
+        pytest.skip("the vocabulary lacks a character")
+    for limit in (8, 100):
+        chunks = tok.split(text, limit, at="grapheme")
+        assert "".join(chunk.text for chunk in chunks) == text
+        check_chunks(Plain(tok, "none"), text, chunks, limit)
+
+
+@pytest.mark.parametrize("text", ["a" * 20_000, "xyzw" * 5_000, "今天天气" * 2_000, "é" * 9_000, "\u0301" * 9_000])
+def test_long_texts_without_boundaries(text: str) -> None:
+    """The position is found by bisection: within the limit, nearly the longest, and without quadratic work."""
+    tok = jeton.default()
+    for limit in (7, 400):
+        chunks = tok.split(text, limit)
+        assert "".join(chunk.text for chunk in chunks) == text
+        check_chunks(Plain(tok, "none"), text, chunks, limit)
+        assert all(chunk.num_tokens >= limit - 3 for chunk in chunks[:-1])
+        assert limit - 3 <= tok.count(tok.truncate(text, limit, side="left")) <= limit
+        assert tok.count(tok.truncate(text, limit, side="middle")) <= limit
+
+
+def test_the_text_itself_if_it_fits() -> None:
+    tok = jeton.default()
+    for side in ("right", "left", "middle"):
+        assert tok.truncate("a few words", 100, side=side) == "a few words"
+        assert tok.truncate("", 0, side=side, marker="") == ""
+    assert tok.split("", 5) == []
+    assert tok.count_up_to("", 0) == 0
+
+
+def test_the_template_counts_if_it_is_applied() -> None:
+    tok = tokenizer("byte gpt2")
+    text = "one two three four five six seven"
+    added = tok.count("", add_special_tokens=True)
+    for limit in range(added, 12):
+        assert tok.truncate(text, limit, add_special_tokens=True) == tok.truncate(text, limit - added)
+        assert tok.count(tok.truncate(text, limit, add_special_tokens=True), add_special_tokens=True) <= limit
+
+
+def test_wrong_arguments_are_named() -> None:
+    tok = jeton.default()
+    for call, option in [
+        (lambda: tok.truncate("a", -1), "max_tokens"),
+        (lambda: tok.truncate("a", 1.5), "max_tokens"),  # type: ignore[arg-type]
+        (lambda: tok.truncate(b"a", 1), "text"),  # type: ignore[arg-type]
+        (lambda: tok.truncate("a", 1, side="top"), "side"),  # type: ignore[arg-type]
+        (lambda: tok.truncate("a", 1, at="line"), "at"),  # type: ignore[arg-type]
+        (lambda: tok.truncate("a b c d e", 1, side="middle", marker="[cut here]"), "marker"),
+        (lambda: tok.split("a", 0), "max_tokens"),
+        (lambda: tok.split("a", 3, overlap=3), "overlap"),
+        (lambda: tok.split("a", 3, overlap=-1), "overlap"),
+        (lambda: tok.count_up_to("a", -1), "limit"),
+        (lambda: tok.count_batch("a text"), "texts"),
+    ]:
+        with pytest.raises(jeton.ConfigError) as raised:
+            call()
+        assert raised.value.option == option
+
+
+def test_errors_have_the_position_in_the_text() -> None:
+    tok = jeton.Tokenizer.from_merges(
+        {i: bytes([i]) for i in range(256)}, [], special_tokens={"<|x|>": 300}, pattern="gpt2"
+    )
+    text = "今 words " * 50 + "<|x|> more"
+    with pytest.raises(jeton.SpecialTokenError) as refused:
+        tok.split(text, 30, special="raise")
+    assert refused.value.position == text.index("<|x|>")
+    with pytest.raises(jeton.ConfigError, match="3 tokens, and the limit is 2") as limited:
+        tok.split("ab今", 2)
+    assert limited.value.position == 2
+    with pytest.raises(jeton.InvalidTextError) as invalid:
+        tok.truncate("ab\ud800", 2)
+    assert invalid.value.position == 2
+    growing = tok.growing(special="raise")
+    growing.append("今 words")
+    with pytest.raises(jeton.SpecialTokenError) as grown:
+        growing.append(" and <|x|>")
+    assert grown.value.position == len("今 words and ".encode())
+    assert growing.append("") == (len(tok.encode("今 words")), [])  # as before
+
+
+def test_counts_of_a_batch() -> None:
+    tok = jeton.default()
+    texts = ["one two", "", b"three \xff", CORPUS, "x" * 2_000_000]
+    for threads in (1, 3):
+        counts = tok.count_batch(texts, threads=threads)
+        assert counts.dtype == np.int64
+        assert counts.tolist() == [tok.count(text) for text in texts]
+    assert tok.count_batch([]).tolist() == []
+    with pytest.raises(jeton.InvalidTextError, match="text 1") as raised:
+        tok.count_batch(["a", "\ud800"])
+    assert raised.value.index == 1
+
+
+def test_a_growing_text_can_be_copied_and_shared() -> None:
+    tok = jeton.default()
+    growing = tok.growing()
+    growing.append("The old man told")
+    other = copy.deepcopy(growing)
+    other.append(" the tale")
+    assert growing.num_tokens == tok.count("The old man told")
+    assert other.num_tokens == tok.count("The old man told the tale")
+    assert "16 bytes" in repr(growing)
+    shared = tok.growing()
+    threads = [threading.Thread(target=lambda: [shared.append(" tale") for _ in range(200)]) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert shared.num_tokens == tok.count(" tale" * 800)
+    for wrong in (b"bytes", 5):
+        with pytest.raises(TypeError, match="takes a str"):
+            growing.append(wrong)  # type: ignore[arg-type]
