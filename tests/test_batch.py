@@ -247,6 +247,153 @@ def test_tokenize_batch_is_tokenize_of_each() -> None:
         BERT.tokenize_batch(["a"], special={"<x>"})
 
 
+# ── decoding ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_batches_are_decoded_from_any_rows() -> None:
+    tok = tokenizer("byte gpt2")
+    some = ["the old tale", "", "今天 <|im_end|>", "é" * 9_000]
+    batch = tok.encode_batch(some, special="all")
+    rows = [row.tolist() for row in batch]
+    for given_rows in (
+        batch,
+        rows,
+        iter(rows),
+        list(batch),
+        [np.array(row, np.int64) for row in rows],
+        map(tuple, rows),
+    ):
+        assert tok.decode_batch(given_rows) == some  # type: ignore[arg-type]
+    assert tok.decode_batch(batch, skip_special_tokens=True)[2] == "今天 "
+    assert tok.decode_batch(np.array([[104, 105], [105, 104]])) == ["hi", "ih"]
+    assert tok.decode_bytes_batch(batch[:2]) == [text.encode() for text in some[:2]]
+    assert tok.decode_batch(rows * 300, threads=2) == some * 300
+    assert tok.decode_batch([]) == tok.decode_bytes_batch([]) == []
+    part = dataclasses.replace(batch, offsets=batch.offsets[2:])
+    assert tok.decode_batch(part) == some[2:]
+
+
+def test_rows_that_are_not_utf8() -> None:
+    rows = [[104], [0xE5, 0xB0], [0x8F]]
+    assert BYTES.decode_batch(rows) == ["h", "\ufffd", "\ufffd"]
+    assert BYTES.decode_batch(rows, errors="ignore") == ["h", "", ""]
+    assert BYTES.decode_bytes_batch(rows) == [b"h", b"\xe5\xb0", b"\x8f"]
+    with pytest.raises(
+        jeton.DecodeError, match=r"^text 1 of the batch: the bytes of these ids are not UTF-8 at byte 0"
+    ) as caught:
+        BYTES.decode_batch(rows, errors="strict")
+    assert (caught.value.index, caught.value.position) == (1, 0)
+    with pytest.raises(jeton.ConfigError, match="errors='surrogateescape' is not"):
+        BYTES.decode_batch(rows, errors="surrogateescape")  # type: ignore[arg-type]
+
+
+def test_rows_with_unknown_ids() -> None:
+    batch = BYTES.encode_batch(["a", "bc"])
+    wrong = dataclasses.replace(batch, ids=np.array([97, 98, 999], np.uint32))
+    for rows, index, position, id in (
+        ([[104], [105, 300]], 1, 1, 300),
+        ([[104, 1 << 40], [105, 300]], 0, 1, 1 << 40),
+        ([[], [-1]], 1, 0, -1),
+        (wrong, 1, 1, 999),
+    ):
+        for decode in (BYTES.decode_batch, BYTES.decode_bytes_batch):
+            with pytest.raises(
+                jeton.UnknownTokenError, match=rf"^text {index} of the batch: id {id} at position"
+            ) as caught:
+                decode(rows)  # type: ignore[operator]
+            assert (caught.value.index, caught.value.position, caught.value.id) == (index, position, id)
+    for rows in ([["a"]], [[1.5]], [5], 5, ["ab"]):
+        with pytest.raises(TypeError):
+            BYTES.decode_batch(rows)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="offsets of a batch"):
+        BYTES.decode_batch(dataclasses.replace(batch, offsets=np.array([0, 5])))
+
+
+def test_tokens_of_a_sequence() -> None:
+    tok = tokenizer("byte gpt2")
+    ids = tok.encode("né the old<|im_end|>é", special="all")
+    assert b"".join(tok.decode_tokens_bytes(ids)) == "né the old<|im_end|>é".encode()
+    assert tok.decode_tokens_bytes(np.array(ids, np.uint32)) == [tok.id_to_bytes(id) for id in ids]
+    assert tok.decode_tokens_bytes([]) == []
+    for id in (9_999, -1, 1 << 40):
+        with pytest.raises(jeton.UnknownTokenError, match=f"id {id} at position 1") as caught:
+            tok.decode_tokens_bytes([97, id])
+        assert caught.value.position == 1
+
+
+def test_offsets_of_a_sequence() -> None:
+    text, starts = BYTES.decode_with_offsets("aé中!".encode())
+    assert (text, starts) == ("aé中!", [0, 1, 1, 2, 2, 2, 3])
+    assert BYTES.decode_with_offsets([]) == ("", [])
+    assert BYTES.decode_with_offsets([97, 0xE5, 98]) == ("a\ufffdb", [0, 1, 2])
+    assert BYTES.decode_with_offsets([0xE5, 98], errors="ignore") == ("b", [0, 0])
+    with pytest.raises(jeton.DecodeError):
+        BYTES.decode_with_offsets([0xE5, 98], errors="strict")
+    with pytest.raises(jeton.ConfigError, match="errors="):
+        BYTES.decode_with_offsets([97], errors="x")  # type: ignore[arg-type]
+    with pytest.raises(jeton.UnknownTokenError, match="id 256 at position 1"):
+        BYTES.decode_with_offsets([97, 256])
+    tok = BYTES.add_tokens(["<|end|>"])
+    assert tok.decode_with_offsets([97, 256, 98]) == ("a<|end|>b", [0, 1, 8])
+    assert tok.decode_with_offsets([97, 256, 98], skip_special_tokens=True) == ("ab", [0, 1, 1])
+    words = tokenizer("words suffix")
+    assert words.decode_with_offsets(words.encode("the old"))[1][0] == 0
+
+
+def test_offsets_of_a_sequence_are_those_of_tiktoken() -> None:
+    tiktoken = pytest.importorskip("tiktoken")
+    tok = tokenizer("byte o200k")
+    ranks = {content: id for id, content in tok.vocab.items() if not tok.is_special(id)}
+    peer = tiktoken.Encoding("small", pat_str=r"[\s\S]+", mergeable_ranks=ranks, special_tokens={})  # it only decodes
+    for text in (*TRICKY, CORPUS):
+        ids = tok.encode(text)
+        assert tok.decode_with_offsets(ids) == peer.decode_with_offsets(ids)
+        assert tok.decode_tokens_bytes(ids) == peer.decode_tokens_bytes(ids)
+
+
+# ── lone surrogates ───────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_surrogates_are_replaced() -> None:
+    tok = tokenizer("byte gpt2")
+    for broken, replaced in (
+        ("a\ud83d", "a\ufffd"),
+        ("\ude09b", "\ufffdb"),
+        ("\ud83d\ude09", "😉"),
+        ("\ude09\ud83d", "\ufffd\ufffd"),
+        ("é\ud83d\ud83d\ude09\U0001f609", "é\ufffd😉😉"),
+        ("plain é", "plain é"),
+        (b"\xed\xa0\x80", b"\xed\xa0\x80"),
+    ):
+        ids = tok.encode(replaced)
+        assert tok.encode(broken, errors="replace") == ids
+        assert tok.encode_array(broken, errors="replace").tolist() == ids
+        assert tok.count(broken, errors="replace") == len(ids)
+        assert [row.tolist() for row in tok.encode_batch([broken, "x"], errors="replace")] == [ids, tok.encode("x")]
+        pair = tok.encode_batch(["x"], [broken], errors="replace", max_length=5)
+        assert pair.ids.tolist() == [*tok.encode("x"), *ids][:5]
+        assert tok.encode("x", broken, errors="replace", special="all") == tok.encode("x", replaced, special="all")
+    spans = BYTES.encode_batch(["\ud83d\ude09a"], errors="replace", offsets=True).hf_offsets
+    assert spans is not None
+    assert spans.tolist() == [[0, 1]] * 4 + [[1, 2]]
+
+
+def test_surrogates_are_errors_by_default() -> None:
+    chars = tokenizer("char none")
+    for call in (chars.encode, chars.encode_array, chars.count, lambda text: chars.encode_batch([text])):
+        with pytest.raises(jeton.InvalidTextError, match="lone surrogate at position 1"):
+            call("a\ud800")  # type: ignore[operator]
+    for call in (chars.encode, chars.encode_array, chars.count):
+        with pytest.raises(jeton.ConfigError, match='errors=\'ignore\' is not "strict" or "replace"'):
+            call("a", errors="ignore")  # type: ignore[operator]
+        with pytest.raises(jeton.InvalidTextError, match="UTF-8"):
+            call(b"a\xff", errors="replace")  # type: ignore[operator]
+    with pytest.raises(jeton.ConfigError, match="errors='x'"):
+        chars.encode_batch(["a"], errors="x")  # type: ignore[arg-type]
+    with pytest.raises(jeton.SpecialTokenError):
+        chars.encode("\ud800<|im_end|>", errors="replace", special="raise")
+
+
 # ── padding ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
 

@@ -395,7 +395,7 @@ def test_wrong_types_are_named() -> None:
         (lambda: any_tok.decode([104, 1 << 70]), jeton.UnknownTokenError, f"id {1 << 70} at position 1 is not in"),
         (lambda: any_tok.decode_bytes([1 << 31]), jeton.UnknownTokenError, f"id {1 << 31} at position 0 is not in"),
         (lambda: any_tok.decode_batch(5), TypeError, "a batch must be a sequence of sequences of ids, not int"),
-        (lambda: any_tok.decode_batch([5]), TypeError, "ids must be a sequence of integers, not int"),
+        (lambda: any_tok.decode_batch([5]), TypeError, r"batch\[0\] must be a sequence of integers, not int"),
         (lambda: any_tok.decode([104], errors=5), jeton.ConfigError, "errors=5"),
         (lambda: any_tok.id_to_bytes("a"), TypeError, "an id is an integer, not str"),
         (lambda: any_tok.id_to_token(None), TypeError, "an id is an integer, not NoneType"),

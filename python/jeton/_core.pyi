@@ -22,7 +22,12 @@ __all__ = [
     "apply_template",
     "character_map",
     "chat_spans",
+    "decode_lists",
     "decode_parts",
+    "decode_rows",
+    "decode_tokens",
+    "decode_with_starts",
+    "encode_batch_with_offsets",
     "encode_chat",
     "find_added",
     "find_invalid_text",
@@ -71,6 +76,20 @@ def apply_template(
 def decode_parts(
     vocabulary: Vocabulary, parts_json: str, byte_level: bool, ids: Sequence[int], skip_special: bool
 ) -> tuple[bytes, str]: ...
+def decode_lists(
+    tok: Tokenizer, rows: Sequence[list[int]], threads: int, *, as_text: bool, skip_special: bool
+) -> list[Any]: ...
+def decode_rows(
+    tok: Tokenizer,
+    ids: NDArray[np.uint8],
+    offsets: Sequence[int],
+    threads: int,
+    *,
+    as_text: bool,
+    skip_special: bool,
+) -> list[Any]: ...
+def decode_tokens(tok: Tokenizer, ids: list[int]) -> list[bytes]: ...
+def decode_with_starts(tok: Tokenizer, ids: list[int], *, errors: str, skip_special: bool) -> tuple[str, list[int]]: ...
 def encode_batch_with_offsets(
     tok: Tokenizer,
     texts: Sequence[str | bytes],

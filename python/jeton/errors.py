@@ -108,16 +108,20 @@ class UnknownTokenError(JetonError, KeyError):
     Attributes:
         id: the id, if an id was given.
         position: its index in the given sequence.
+        index: the index of that sequence in a batch.
 
     Examples:
         >>> print(UnknownTokenError("id 999 at position 2 is not in the vocabulary", id=999, position=2))
         id 999 at position 2 is not in the vocabulary
     """
 
-    def __init__(self, message: str = "", *, id: int | None = None, position: int | None = None) -> None:
+    def __init__(
+        self, message: str = "", *, id: int | None = None, position: int | None = None, index: int | None = None
+    ) -> None:
         super().__init__(message)
         self.id = id
         self.position = position
+        self.index = index
 
     # KeyError prints the repr of its only argument, which quotes and escapes the message.
     __str__ = Exception.__str__
@@ -188,15 +192,17 @@ class DecodeError(JetonError, ValueError):
 
     Attributes:
         position: index of the first decoded byte that is not UTF-8.
+        index: the index of the ids in a batch.
 
     Examples:
         >>> DecodeError("the bytes of these ids are not UTF-8 at byte 2", position=2).position
         2
     """
 
-    def __init__(self, message: str = "", *, position: int | None = None) -> None:
+    def __init__(self, message: str = "", *, position: int | None = None, index: int | None = None) -> None:
         super().__init__(message)
         self.position = position
+        self.index = index
 
 
 class DownloadError(JetonError, OSError):

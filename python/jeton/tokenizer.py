@@ -16,7 +16,7 @@ import os
 import sys
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from operator import index
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, Unpack, overload
@@ -33,13 +33,14 @@ from .added_tokens import (
 from .arguments import flag, instance, string, strings
 from .cutting import count_batch, count_up_to, split, truncate
 from .definition import Definition, Pattern, TrainingFacts
-from .errors import ConfigError, DecodeError, InvalidTextError, SpecialTokenError, UnknownTokenError
+from .errors import ConfigError, InvalidTextError, SpecialTokenError, UnknownTokenError
 from .merge_list import vocabulary_of_merges
 from .readonly import ReadOnlyDict
 from .roles import KEEP, Keep, role_id, with_roles
 from .sampling import sampling_options
 from .special import Special, permission
 from .spelling import Spelling
+from .text_errors import DecodeErrors, SurrogateErrors, encode_replaced, not_utf8
 from .threads import num_threads
 from .vocab_view import MAX_ID, VocabView
 
@@ -142,6 +143,7 @@ class Tokenizer:
         alpha: float | None = None,
         nbest: int | None = None,
         seed: int | None = None,
+        errors: SurrogateErrors = "strict",
     ) -> list[int]:
         """The ids of a text.
 
@@ -157,6 +159,7 @@ class Tokenizer:
                 0 samples uniformly; large values approach the best segmentation.
             nbest: samples among the n best segmentations only; None: among all.
             seed: makes sampling reproducible on any machine; None: a new seed for each call.
+            errors: ``"replace"``: a lone surrogate in a `str` becomes U+FFFD, and a surrogate pair its character.
 
         Returns:
             n ≥ 0 ids below `vocab_size`. The same text has the same ids on every machine.
@@ -186,8 +189,13 @@ class Tokenizer:
             and alpha is None
             and nbest is None
             and seed is None
+            and errors == "strict"
         ):
             return self._core.encode_text(text)
+        if errors != "strict":
+            sampling = {"dropout": dropout, "alpha": alpha, "nbest": nbest, "seed": seed}
+            options = {"special": special, "add_special_tokens": add_special_tokens, **sampling}
+            return encode_replaced(errors, self.encode, text, pair, **options)
         chance = (dropout, alpha, nbest, seed) != (0, None, None, None)
         drawn = sampling_options(self._definition.model.type, dropout, alpha, nbest, seed) if chance else None
         return self._core.encode(
@@ -229,6 +237,7 @@ class Tokenizer:
         threads: int | None = None,
         special: Special | None = None,
         add_special_tokens: bool | None = None,
+        errors: SurrogateErrors = "strict",
     ) -> NDArray[np.uint32]:
         """The ids of a text as an array, faster than a list for all but short texts.
 
@@ -237,6 +246,7 @@ class Tokenizer:
             threads: maximum number of threads for a long text; None: RAYON_NUM_THREADS, or all cores.
             special: as `encode`.
             add_special_tokens: as `encode`.
+            errors: as `encode`.
 
         Returns:
             uint32[n]
@@ -245,6 +255,9 @@ class Tokenizer:
             >>> Tokenizer.from_merges({104: b"h", 105: b"i"}, []).encode_array("hi").tolist()
             [104, 105]
         """
+        if errors != "strict":
+            options = {"threads": threads, "special": special, "add_special_tokens": add_special_tokens}
+            return encode_replaced(errors, self.encode_array, text, **options)
         threads = _threads(text) if threads is None else num_threads(threads)
         if special is None and add_special_tokens is None and self._defaults is _NO_OPTIONS:  # as in `encode`
             ids = self._core.encode_array(text, None, threads)
@@ -269,6 +282,7 @@ class Tokenizer:
         threads: int | None = None,
         special: Special | None = None,
         add_special_tokens: bool | None = None,
+        errors: SurrogateErrors = "strict",
     ) -> TokenBatch:
         """The ids of many texts or pairs, truncated with the rules of transformers. `TokenBatch.padded` pads them.
 
@@ -287,6 +301,7 @@ class Tokenizer:
             threads: as `encode_array`.
             special: as `encode`.
             add_special_tokens: as `encode`.
+            errors: as `encode`. Offsets are those of the text with replacements.
 
         Returns:
             All ids in one array, with the offset of each row.
@@ -320,7 +335,8 @@ class Tokenizer:
             self.pad_id,
             flag(offsets, "offsets"),
         )
-        return encoder.encode(first, second, Truncation(max_length, truncation, stride, side, overflow))
+        options = Truncation(max_length, truncation, stride, side, overflow)
+        return encode_replaced(errors, encoder.encode, first, second, truncation=options)
 
     def tokenize_batch(
         self,
@@ -433,14 +449,21 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         return self._core.byte_spans(text, self._permission(special), template=self._uses_template(None))
 
     def count(
-        self, text: str | bytes, *, special: Special | None = None, add_special_tokens: bool | None = None
+        self,
+        text: str | bytes,
+        *,
+        special: Special | None = None,
+        add_special_tokens: bool | None = None,
+        errors: SurrogateErrors = "strict",
     ) -> int:
-        """Number of ids that `encode` returns, without building them.
+        """Number of ids that `encode` returns, without building them. The arguments are those of `encode`.
 
         Examples:
             >>> Tokenizer.from_merges({104: b"h", 105: b"i"}, []).count("hi")
             2
         """
+        if errors != "strict":
+            return encode_replaced(errors, self.count, text, special=special, add_special_tokens=add_special_tokens)
         threads = _threads(text)
         if special is None and add_special_tokens is None and self._defaults is _NO_OPTIONS:  # as in `encode`
             return self._core.count(text, None, threads)
@@ -722,7 +745,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         self,
         ids: Iterable[int] | NDArray[Any],
         *,
-        errors: Literal["replace", "strict", "ignore"] = "replace",
+        errors: DecodeErrors = "replace",
         skip_special_tokens: bool = False,
     ) -> str:
         """The text of ids.
@@ -749,11 +772,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         try:
             return data.decode("utf-8", errors)
         except UnicodeDecodeError as error:
-            raise DecodeError(
-                f"the bytes of these ids are not UTF-8 at byte {error.start} ({error.reason}); "
-                'errors="replace" shows them as U+FFFD, decode_bytes returns them',
-                position=error.start,
-            ) from None
+            raise not_utf8(error) from None
 
     def decode_bytes(self, ids: Iterable[int] | NDArray[Any], *, skip_special_tokens: bool = False) -> bytes:
         """The bytes of ids; lossless if the tokenizer is.
@@ -788,7 +807,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         self,
         prompt_ids: Iterable[int] | NDArray[Any] = (),
         *,
-        errors: Literal["replace", "strict", "ignore"] = "replace",
+        errors: DecodeErrors = "replace",
         skip_special_tokens: bool = False,
         stop: str | Iterable[str] = (),
     ) -> TextStream:
@@ -834,18 +853,93 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         self,
         batch: TokenBatch | Iterable[Iterable[int]],
         *,
-        errors: Literal["replace", "strict", "ignore"] = "replace",
+        errors: DecodeErrors = "replace",
         skip_special_tokens: bool = False,
+        threads: int | None = None,
     ) -> list[str]:
         """The texts of many sequences of ids.
 
+        Args:
+            batch: a `TokenBatch`, or sequences or arrays of ids.
+            errors: as `decode`.
+            skip_special_tokens: as `decode`.
+            threads: as `encode_array`.
+
+        Raises:
+            UnknownTokenError, DecodeError: as `decode`; the error has the index of the sequence.
+
         Examples:
             >>> tok = Tokenizer.from_merges({104: b"h", 105: b"i"}, [])
-            >>> tok.decode_batch(tok.encode_batch(["hi", "h"]))
-            ['hi', 'h']
+            >>> tok.decode_batch(tok.encode_batch(["hi", "h"])), tok.decode_batch([[105], []])
+            (['hi', 'h'], ['i', ''])
         """
-        sequences = _list(batch, "a batch", "sequences of ids")
-        return [self.decode(ids, errors=errors, skip_special_tokens=skip_special_tokens) for ids in sequences]
+        from .batch_decoding import BatchDecoder
+
+        return BatchDecoder(self._core, num_threads(threads), skip_special_tokens).texts(batch, errors)
+
+    def decode_bytes_batch(
+        self,
+        batch: TokenBatch | Iterable[Iterable[int]],
+        *,
+        skip_special_tokens: bool = False,
+        threads: int | None = None,
+    ) -> list[bytes]:
+        """The bytes of many sequences of ids, each as from `decode_bytes`. The arguments are those of `decode_batch`.
+
+        Examples:
+            >>> Tokenizer.from_merges({195: b"\\xc3"}, []).decode_bytes_batch([[195], [195, 195]])
+            [b'\\xc3', b'\\xc3\\xc3']
+        """
+        from .batch_decoding import BatchDecoder
+
+        return BatchDecoder(self._core, num_threads(threads), skip_special_tokens).bytes(batch)
+
+    def decode_tokens_bytes(self, ids: Iterable[int] | NDArray[Any]) -> list[bytes]:
+        """The bytes of each id, as from `id_to_bytes`.
+
+        Raises:
+            UnknownTokenError: as `decode`.
+
+        Examples:
+            >>> tok = Tokenizer.from_merges({i: bytes([i]) for i in range(256)}, [])
+            >>> tok.decode_tokens_bytes([195, 169, 33])
+            [b'\\xc3', b'\\xa9', b'!']
+        """
+        return self._checked(partial(_core.decode_tokens, self._core), ids)
+
+    def decode_with_offsets(
+        self,
+        ids: Iterable[int] | NDArray[Any],
+        *,
+        errors: DecodeErrors = "replace",
+        skip_special_tokens: bool = False,
+    ) -> tuple[str, list[int]]:
+        """The text of ids, and the character at which each id begins.
+
+        An id that begins inside of a character has that character. The offset of an id is the length of the text of
+        the ids before it, without an incomplete character at its end: a space that a decoder puts between two ids
+        belongs to the second.
+
+        Args:
+            ids: as `decode`.
+            errors: as `decode`.
+            skip_special_tokens: as `decode`. The ids omitted have an offset, too.
+
+        Raises:
+            UnknownTokenError, DecodeError: as `decode`.
+
+        Examples:
+            >>> tok = Tokenizer.from_merges({i: bytes([i]) for i in range(256)}, [])
+            >>> tok.decode_with_offsets("né!".encode())
+            ('né!', [0, 1, 1, 2])
+
+        Source:
+            openai/tiktoken, core.py (`decode_with_offsets`).
+        """
+        if errors not in ("replace", "strict", "ignore"):
+            raise ConfigError(f'errors={errors!r} is none of "replace", "strict", "ignore"', option="errors")
+        decode = partial(_core.decode_with_starts, self._core, errors=errors, skip_special=skip_special_tokens)
+        return self._checked(decode, ids)
 
     # ── properties ────────────────────────────────────────────────────────────────────────────────────────────────
 

@@ -1,14 +1,19 @@
-//! Batches: ids of many texts with their offsets.
+//! Batches: ids of many texts with their offsets, and texts of many sequences of ids; the tokens of one.
+
+use std::collections::HashMap;
 
 use jeton_core::error::Error;
 use jeton_core::tokenizer as core;
+use pyo3::buffer::PyBuffer;
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::PyMemoryView;
+use pyo3::types::{PyBytes, PyList, PyMemoryView, PyString};
 
-use crate::arguments::{Text, Wide};
+use crate::arguments::{self, Text, Wide};
 use crate::column;
 use crate::error;
 use crate::signals::SignalCheck;
+use crate::stream::invalid_utf8;
 use crate::tokenizer::Tokenizer;
 
 type View<'py> = Bound<'py, PyMemoryView>;
@@ -43,4 +48,106 @@ pub fn encode_batch_with_offsets<'py>(
     }
     let first = if first.is_empty() { None } else { Some(column::view(py, first)?) };
     Ok((column::view(py, ids)?, column::view(py, ends)?, column::view(py, offsets)?, first))
+}
+
+/// Decodes lists of ids: a list of `str` with U+FFFD for invalid UTF-8, or without `as_text` of `bytes`.
+#[pyfunction]
+#[pyo3(signature = (tok, rows, threads, *, as_text, skip_special))]
+pub fn decode_lists<'py>(
+    py: Python<'py>,
+    tok: &Bound<'py, Tokenizer>,
+    rows: Vec<Bound<'py, PyList>>,
+    threads: usize,
+    as_text: bool,
+    skip_special: bool,
+) -> PyResult<Bound<'py, PyList>> {
+    let mut ids = Vec::new();
+    let mut ends = vec![0];
+    for (index, row) in rows.iter().enumerate() {
+        let wide = |(position, id): arguments::WideId<'_>| error::unknown_id(&tok.get().0, &id, position);
+        let own = arguments::ids_or_wide(row).and_then(|own| own.map_err(wide));
+        ids.extend_from_slice(&own.map_err(|failed| error::in_batch(py, failed, index))?);
+        ends.push(ids.len());
+    }
+    decoded(py, tok.get(), &ids, &ends, threads, as_text, skip_special)
+}
+
+/// Likewise, of little-endian u32: row i has the ids `offsets[i]..offsets[i + 1]`.
+#[pyfunction]
+#[pyo3(signature = (tok, ids, offsets, threads, *, as_text, skip_special))]
+pub fn decode_rows<'py>(
+    py: Python<'py>,
+    tok: &Bound<'py, Tokenizer>,
+    ids: PyBuffer<u8>,
+    offsets: Vec<usize>,
+    threads: usize,
+    as_text: bool,
+    skip_special: bool,
+) -> PyResult<Bound<'py, PyList>> {
+    let ids = column::ids(py, &ids)?;
+    decoded(py, tok.get(), &ids, &offsets, threads, as_text, skip_special)
+}
+
+fn decoded<'py>(
+    py: Python<'py>,
+    tok: &Tokenizer,
+    ids: &[u32],
+    offsets: &[usize],
+    threads: usize,
+    as_text: bool,
+    skip_special: bool,
+) -> PyResult<Bound<'py, PyList>> {
+    let row = |range: &[usize]| ids.get(range[0]..range[1]);
+    let rows: Option<Vec<&[u32]>> = offsets.windows(2).map(row).collect();
+    let rows = rows.ok_or_else(|| PyValueError::new_err("the offsets of a batch ascend, up to its number of ids"))?;
+    let mut watch = SignalCheck::new(None);
+    let done = py.detach(|| tok.0.decode_batch(&rows, skip_special, as_text, threads, &mut || watch.keep_going(0)));
+    let groups = watch.finish(done, |(index, failed)| error::in_batch(py, error::plain(py, failed), index))?;
+    let list = PyList::empty(py);
+    for bytes in groups.iter().flat_map(core::DecodedRows::iter) {
+        match as_text {
+            true => list.append(PyString::new(py, &String::from_utf8_lossy(bytes)))?,
+            false => list.append(PyBytes::new(py, bytes))?,
+        }
+    }
+    Ok(list)
+}
+
+/// Returns the bytes of each id in the middle of decoded text.
+#[pyfunction]
+pub fn decode_tokens<'py>(
+    py: Python<'py>,
+    tok: &Bound<'py, Tokenizer>,
+    ids: &Bound<'py, PyList>,
+) -> PyResult<Bound<'py, PyList>> {
+    let tok = tok.get();
+    let ids = arguments::ids(ids)?;
+    tok.0.check_ids(&ids).map_err(|failed| error::plain(py, failed))?;
+    let mut known: HashMap<u32, Bound<'py, PyBytes>> = HashMap::new();
+    let mut bytes = Vec::new();
+    let list = PyList::empty(py);
+    for id in ids {
+        let token = known.entry(id).or_insert_with(|| {
+            bytes.clear();
+            tok.0.decode_one(id, &mut bytes);
+            PyBytes::new(py, &bytes)
+        });
+        list.append(&*token)?;
+    }
+    Ok(list)
+}
+
+/// Decodes ids to text, with the number of characters before each.
+#[pyfunction]
+#[pyo3(signature = (tok, ids, *, errors, skip_special))]
+pub fn decode_with_starts(
+    py: Python<'_>,
+    tok: &Bound<'_, Tokenizer>,
+    ids: &Bound<'_, PyList>,
+    errors: &str,
+    skip_special: bool,
+) -> PyResult<(String, Vec<usize>)> {
+    let (tok, ids, invalid) = (&tok.get().0, arguments::ids(ids)?, invalid_utf8(errors)?);
+    let done = py.detach(|| tok.decoder().decode_with_starts(tok.vocab(), &ids, skip_special, invalid));
+    done.map_err(|failed| error::plain(py, failed))
 }

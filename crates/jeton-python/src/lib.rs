@@ -41,7 +41,7 @@ mod _core {
     #[pymodule_export]
     use crate::arguments::find_invalid_utf8;
     #[pymodule_export]
-    use crate::batches::encode_batch_with_offsets;
+    use crate::batches::{decode_lists, decode_rows, decode_tokens, decode_with_starts, encode_batch_with_offsets};
     #[pymodule_export]
     use crate::chat::{chat_spans, encode_chat};
     #[pymodule_export]

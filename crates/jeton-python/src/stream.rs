@@ -57,6 +57,16 @@ const SHORT: usize = 1 << 10;
 /// Characters that `repr` shows.
 const SHOWN: usize = 40;
 
+/// Converts a policy for bytes that are not UTF-8.
+pub fn invalid_utf8(errors: &str) -> PyResult<InvalidUtf8> {
+    match errors {
+        "replace" => Ok(InvalidUtf8::Replace),
+        "ignore" => Ok(InvalidUtf8::Ignore),
+        "strict" => Ok(InvalidUtf8::Strict),
+        _ => Err(PyValueError::new_err("errors is \"replace\", \"ignore\" or \"strict\"")),
+    }
+}
+
 /// Starts a stream. `errors`: "replace", "ignore" or "strict". Stop strings end the text after the prompt.
 #[pyfunction]
 #[pyo3(signature = (tok, prompt_ids, stop, *, errors, skip_special))]
@@ -68,12 +78,7 @@ pub fn text_stream(
     errors: &str,
     skip_special: bool,
 ) -> PyResult<TextStream> {
-    let invalid = match errors {
-        "replace" => InvalidUtf8::Replace,
-        "ignore" => InvalidUtf8::Ignore,
-        "strict" => InvalidUtf8::Strict,
-        _ => return Err(PyValueError::new_err("errors is \"replace\", \"ignore\" or \"strict\"")),
-    };
+    let invalid = invalid_utf8(errors)?;
     let mut stream = tok.get().0.decoder().stream(skip_special, invalid);
     let ids = arguments::ids(prompt_ids)?;
     let start = || {

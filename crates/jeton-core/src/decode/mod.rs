@@ -25,7 +25,7 @@ use crate::error::Result;
 use crate::vocab::{Kind, Vocab};
 
 use contents::Contents;
-use entries::each;
+use entries::{each, unknown};
 use parts::Plan;
 
 pub use stream::{InvalidUtf8, Stream};
@@ -125,6 +125,45 @@ impl Decoder {
             Plan::Steps(chain) => bytes = chain.run(vocab, ids, skip_special, true)?,
         }
         Ok(String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
+    }
+
+    /// Checks that all `ids` have an entry.
+    ///
+    /// # Errors
+    /// [`crate::error::ErrorKind::UnknownId`] for the first that has none.
+    pub fn check(&self, vocab: &Vocab, ids: &[u32]) -> Result<()> {
+        match ids.iter().position(|&id| vocab.kind(id) == Kind::Hole) {
+            Some(position) => Err(unknown(vocab, ids[position], position)),
+            None => Ok(()),
+        }
+    }
+
+    /// Decodes `ids` to text, with the number of characters before each id: those of the text of the ids before it, without
+    /// an incomplete character at its end.
+    ///
+    /// # Errors
+    /// As [`Decoder::push`].
+    pub fn decode_with_starts(
+        &self,
+        vocab: &Vocab,
+        ids: &[u32],
+        skip_special: bool,
+        invalid: InvalidUtf8,
+    ) -> Result<(String, Vec<usize>)> {
+        self.check(vocab, ids)?;
+        let mut stream = self.stream(skip_special, invalid);
+        let mut starts = Vec::with_capacity(ids.len());
+        let mut chars = 0;
+        for &id in ids {
+            starts.push(chars + stream.held_chars(&self.plan, vocab.content(id))?);
+            chars += self.push(vocab, &mut stream, &[id])?.chars().count();
+        }
+        let mut least = chars + self.finish(&mut stream)?.chars().count();
+        for start in starts.iter_mut().rev() {
+            least = least.min(*start); // a decoder may shorten text that it joins
+            *start = least;
+        }
+        Ok((stream.text().to_owned(), starts))
     }
 
     /// Starts decoding ids that arrive one by one.

@@ -145,6 +145,28 @@ impl Model {
         matches!(self, Self::Unigram(model) if !model.single && model.unknown.unk() == Some(id))
     }
 
+    /// Returns the unknown token.
+    pub fn unk(&self) -> Option<u32> {
+        match self {
+            Self::Bpe(model) => model.alphabet.unk(),
+            Self::Pieces(model) => model.unknown.unk(),
+            Self::Unigram(model) => model.unknown.unk(),
+            Self::WordPiece(model) => Some(model.unk),
+            Self::WordLevel(model) => model.unk,
+            Self::Words(model) => model.unknown.unk(),
+            Self::Chars(model) => model.unknown.unk(),
+        }
+    }
+
+    /// Returns the prefix of the content of a token that continues a pretoken (`##`); its bytes are not in the text.
+    pub fn continuing_prefix(&self) -> &str {
+        match self {
+            Self::Bpe(model) => model.alphabet.prefix(),
+            Self::WordPiece(model) => &model.prefix,
+            _ => "",
+        }
+    }
+
     /// Returns the split points inside of pretokens; None if the model has none.
     pub fn split_points(&self, vocab: &Vocab) -> Option<SplitPoints> {
         match self {

@@ -47,7 +47,7 @@ pub struct Pieces {
     ranks: Vec<u32>, // id -> rank of its score
     user_defined: Trie,
     ascii: [u32; 128], // pieces of one ASCII character
-    unknown: Unknown,
+    pub(super) unknown: Unknown,
     has_unused: bool,
     cuts_words: bool, // no piece crosses the start of a word, and `▁` is a piece
     has_odd: bool,    // some piece has a character that is no piece

@@ -22,7 +22,7 @@ use crate::vocab::{Kind, Vocab};
 #[derive(Debug, Clone)]
 pub struct WordLevel {
     pub(super) added: AddedEntries,
-    unk: Option<u32>,
+    pub(super) unk: Option<u32>,
 }
 
 impl WordLevel {
@@ -48,7 +48,7 @@ impl WordLevel {
 #[derive(Debug, Clone)]
 pub struct Words {
     added: AddedEntries,
-    unknown: Unknown,
+    pub(super) unknown: Unknown,
 }
 
 impl Words {
@@ -83,7 +83,7 @@ impl Words {
 #[derive(Debug, Clone)]
 pub struct Chars {
     added: Trie,
-    unknown: Unknown,
+    pub(super) unknown: Unknown,
 }
 
 impl Chars {
@@ -133,7 +133,8 @@ pub struct WordPiece {
     first: Trie,
     next: Trie, // without the prefix
     pub(super) added: AddedEntries,
-    unk: u32,
+    pub(super) unk: u32,
+    pub(super) prefix: Box<str>,
     max_chars: usize,
 }
 
@@ -146,7 +147,7 @@ impl WordPiece {
         let entries: Vec<_> = tokens.chain(added.ids().map(|id| (vocab.content(id), id))).collect();
         let inside = entries.iter().filter_map(|(content, id)| Some((content.strip_prefix(prefix.as_bytes())?, *id)));
         let next = Trie::new(inside.filter(|entry| !entry.0.is_empty()).collect());
-        Ok(Self { first: Trie::new(entries), next, added, unk, max_chars })
+        Ok(Self { first: Trie::new(entries), next, added, unk, prefix: prefix.into(), max_chars })
     }
 
     /// Returns true if a pretoken has more characters than the model accepts.

@@ -80,6 +80,11 @@ impl Normalizer {
         Self::from_value(&parse(part)?, user_defined)
     }
 
+    /// Returns true for a normalization form, which aligns each character of a text that it does not change with itself.
+    pub fn is_form(&self) -> bool {
+        matches!(self.0, NormalizerKind::Form(_))
+    }
+
     /// Reads normalizers from a JSON list of components.
     ///
     /// # Errors

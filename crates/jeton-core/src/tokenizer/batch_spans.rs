@@ -1,7 +1,8 @@
 //! Offsets of the ids of many texts, as columns.
 //!
-//! Where a text is the concatenation of its tokens, offsets are computed from the ids of the fast path (`token_widths`).
-//! Other texts are encoded again, with their spans.
+//! The fast path gives the ids. Where a text is the concatenation of its tokens, the offsets follow from the ids
+//! (`token_widths`). Other texts are normalized and split again, with alignments, and their pretokens are matched with the
+//! ids without running the model (`known_ids`), or else encoded again with their spans.
 //!
 //! Invariant: offsets equal those of [`Tokenizer::encode_with_spans`], trimmed as by the template, for any number of
 //! threads.
@@ -12,10 +13,12 @@ use std::sync::{Mutex, PoisonError};
 
 use super::build::{LSTRIP, RSTRIP};
 use super::fast_path::{groups, Input, KeepGoingMut, PART};
+use super::known_ids::KnownIds;
 use super::permit::Permit;
 use super::pipeline::Tokenizer;
 use super::token_widths::TokenWidths;
 use crate::error::{Error, ErrorKind, Result};
+use crate::normalize::Normalizer;
 use crate::parallel;
 use crate::postprocess::WhiteEnds;
 use crate::util::atomic_cell::made_once;
@@ -104,9 +107,10 @@ impl Tokenizer {
     ) -> Result<Vec<i64>> {
         let widths = made_once(&self.widths, || self.token_widths()).as_ref();
         let mut spans = vec![0; 2 * ids.len()];
-        let is_text = || text.text.is_some() || std::str::from_utf8(text.bytes).is_ok();
-        let by_width =
-            |widths: &TokenWidths| is_text() && widths.write_char_spans(&self.vocab, ids, text.bytes.len(), &mut spans);
+        let compares = self.plain.is_none();
+        let by_width = |widths: &TokenWidths| {
+            text.valid().is_some() && widths.write_char_spans(&self.vocab, ids, text.bytes, compares, &mut spans)
+        };
         if widths.is_some_and(by_width) {
             return Ok(spans);
         }
@@ -123,7 +127,9 @@ impl Tokenizer {
         keep_going: KeepGoing<'_>,
     ) -> std::result::Result<(), TextError> {
         let widths = made_once(&self.widths, || self.token_widths()).as_ref();
+        let compares = self.plain.is_none();
         let Task { texts, ends, mut offsets, mut first } = task;
+        let mut tracer = KnownIds::default();
         for (index, (text, range)) in texts.iter().zip(ends.windows(2)).enumerate() {
             let ids = &ids[range[0] as usize..range[1] as usize];
             let (own, rest) = offsets.split_at_mut(2 * ids.len());
@@ -132,11 +138,20 @@ impl Tokenizer {
             if !keep_going() {
                 return Err((index, ErrorKind::Interrupted.into()));
             }
-            let is_text = || text.text.is_some() || std::str::from_utf8(text.bytes).is_ok();
-            let by_width =
-                |widths: &TokenWidths| is_text() && widths.write(&self.vocab, ids, text.bytes.len(), own, own_first);
+            let is_text = || text.valid().is_some();
+            let by_width = |widths: &TokenWidths| {
+                is_text() && widths.write(&self.vocab, ids, text.bytes, compares, own, own_first)
+            };
             if !widths.is_some_and(by_width) {
-                self.trace(text.bytes, ids, permit, (own, own_first), keep_going).map_err(|error| (index, error))?;
+                let columns = (&mut *own, &mut *own_first);
+                let is_done = match text.valid() {
+                    Some(text) => self.trace_known(text, ids, permit, &mut tracer, columns, keep_going),
+                    None => Ok(false),
+                };
+                if !is_done.map_err(|error| (index, error))? {
+                    self.trace(text.bytes, ids, permit, (own, own_first), keep_going)
+                        .map_err(|error| (index, error))?;
+                }
             }
         }
         Ok(())
@@ -145,7 +160,9 @@ impl Tokenizer {
     /// Returns the widths of tokens; None if they are not the bytes of the text.
     fn token_widths(&self) -> Option<TokenWidths> {
         let alphabet = &self.model.as_bpe()?.alphabet;
-        if self.plain.is_none() || alphabet.level != Level::Byte || alphabet.end != EndOfWord::None {
+        // A form may leave the text unchanged; the contents are compared with it.
+        let keeps_text = self.normalizers.iter().all(Normalizer::is_form);
+        if !keeps_text || alphabet.level != Level::Byte || alphabet.end != EndOfWord::None {
             return None;
         }
         let is_known = |id| match self.vocab.kind(id) {

@@ -40,7 +40,7 @@ pub(super) type KeepGoingMut<'a> = &'a mut dyn FnMut() -> bool;
 #[derive(Debug, Clone, Copy)]
 pub struct Input<'t> {
     pub(super) bytes: &'t [u8],
-    pub(super) text: Option<&'t str>,
+    text: Option<&'t str>,
 }
 
 impl<'t> From<&'t str> for Input<'t> {
@@ -65,6 +65,11 @@ impl NotText for Vec<u8> {}
 impl<const N: usize> NotText for [u8; N] {}
 
 impl<'t> Input<'t> {
+    /// Returns the text, if it is valid UTF-8.
+    pub(super) fn valid(&self) -> Option<&'t str> {
+        self.text.or_else(|| std::str::from_utf8(self.bytes).ok())
+    }
+
     /// Returns a range of the text, if it is valid UTF-8.
     fn text(&self, span: Span) -> Option<&'t str> {
         let known = self.text.and_then(|text| text.get(span.start..span.end));

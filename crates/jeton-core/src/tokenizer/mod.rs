@@ -14,7 +14,8 @@
 //! fast_path  long texts and batches, on threads
 //! spans      spans of ids
 //! explain    explanation of ids
-//! batch_spans  offsets of batches, from token_widths: the widths of tokens by id
+//! batch_spans  offsets of batches, from token_widths (by id) or known_ids (traced, without running the model)
+//! batch_decode ids of batches → bytes and text
 //! frame      templates
 //! permit     permission for special tokens
 //! words      numbers of tokens in words
@@ -24,8 +25,10 @@
 //! growing    ids of a text that grows
 //! ```
 
+mod batch_decode;
 mod batch_spans;
 mod build;
+mod char_index;
 mod cut;
 mod explain;
 mod fast_path;
@@ -33,6 +36,7 @@ mod frame;
 mod growing;
 mod joint_search;
 mod joints;
+mod known_ids;
 mod permit;
 mod pipeline;
 mod segments;
@@ -41,6 +45,7 @@ mod spans;
 mod token_widths;
 mod words;
 
+pub use batch_decode::DecodedRows;
 pub use batch_spans::BatchOffsets;
 pub use build::{Extras, ENTRY};
 pub use cut::{Chunk, Cut, TextCutter};

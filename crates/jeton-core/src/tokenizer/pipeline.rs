@@ -102,6 +102,14 @@ impl Tokenizer {
         self.decoder.decode_text(&self.vocab, ids, skip_special)
     }
 
+    /// Checks that all ids have an entry.
+    ///
+    /// # Errors
+    /// [`crate::error::ErrorKind::UnknownId`] for the first that has none.
+    pub fn check_ids(&self, ids: &[u32]) -> Result<()> {
+        self.decoder.check(&self.vocab, ids)
+    }
+
     /// Appends the bytes of an id in the middle of a text.
     pub fn decode_one(&self, id: u32, out: &mut Vec<u8>) {
         self.decoder.token(&self.vocab, id, out);

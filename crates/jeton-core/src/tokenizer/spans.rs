@@ -252,7 +252,7 @@ impl<'s> OwnBytes<'s> {
 }
 
 /// Returns the origins of the first and the last of these bytes.
-fn hf_offsets(segment: &Segment<'_>, start: usize, end: usize) -> (usize, usize) {
+pub(super) fn hf_offsets(segment: &Segment<'_>, start: usize, end: usize) -> (usize, usize) {
     match segment.place {
         Origin::At(at) => (at + start, at + end),
         Origin::Traced { origins, whole } => match origins.get(start..end) {
@@ -267,7 +267,7 @@ fn hf_offsets(segment: &Segment<'_>, start: usize, end: usize) -> (usize, usize)
 
 /// Sets the offsets of each byte of unknown text to those of its whole run, as HF's Unigram does. A byte-fallback entry,
 /// `<0x0A>`, covers one byte, and its spelling is longer.
-fn place_bytes(
+pub(super) fn place_bytes(
     vocab: &Vocab,
     segment: &Segment<'_>,
     ids: &[u32],

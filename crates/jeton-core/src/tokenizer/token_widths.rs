@@ -99,24 +99,28 @@ impl TokenWidths {
         Self { table, add_prefix_space }
     }
 
-    /// Writes Hugging Face's offsets of the ids of a text of `num_bytes` bytes of UTF-8: two numbers for each, in
-    /// characters. `first`: likewise, of each token as the first of a truncated text; may be empty. Returns false if the
-    /// widths do not tell them.
+    /// Writes Hugging Face's offsets of the ids of a text, valid UTF-8: two numbers for each, in characters. `first`: likewise, of each token as the first of a truncated text; may be empty. Returns false if the
+    /// widths do not tell them. `compares`: whether the contents may differ from the text.
     pub(super) fn write(
         &self,
         vocab: &Vocab,
         ids: &[u32],
-        num_bytes: usize,
+        text: &[u8],
+        compares: bool,
         out: &mut [i64],
         first: &mut [i64],
     ) -> bool {
         let (spans, firsts) = (out.as_chunks_mut::<2>().0, first.as_chunks_mut::<2>().0);
         let (mut bytes, mut chars) = (0, 0);
+        let mut is_same = true;
         let mut span = |id: u32, width: Width| {
             let token = match width & 0xFFFF {
                 WIDE => Unpacked::of(vocab.content(id)),
                 width => Unpacked::from(width),
             };
+            if compares {
+                is_same &= text.get(bytes..bytes + token.bytes) == Some(vocab.content(id));
+            }
             let start = chars - i64::from(token.begins_inside);
             chars += token.chars;
             bytes += token.bytes;
@@ -145,11 +149,18 @@ impl TokenWidths {
                 }
             }
         }
-        bytes == num_bytes
+        is_same && bytes == text.len()
     }
 
     /// Writes the smallest range of characters that covers each id, and else as [`TokenWidths::write`].
-    pub(super) fn write_char_spans(&self, vocab: &Vocab, ids: &[u32], num_bytes: usize, out: &mut [i64]) -> bool {
+    pub(super) fn write_char_spans(
+        &self,
+        vocab: &Vocab,
+        ids: &[u32],
+        text: &[u8],
+        compares: bool,
+        out: &mut [i64],
+    ) -> bool {
         let (mut bytes, mut chars) = (0, 0);
         for (&id, out) in ids.iter().zip(out.as_chunks_mut::<2>().0) {
             let width = match &self.table {
@@ -161,12 +172,15 @@ impl TokenWidths {
                 Some(width) if width & 0xFFFF == WIDE => Unpacked::of(vocab.content(id)),
                 Some(width) => Unpacked::from(width),
             };
+            if compares && text.get(bytes..bytes + token.bytes) != Some(vocab.content(id)) {
+                return false;
+            }
             let start = chars - i64::from(token.begins_inside);
             chars += token.chars;
             bytes += token.bytes;
             *out = [start, chars];
         }
-        bytes == num_bytes
+        bytes == text.len()
     }
 
     #[inline(always)]

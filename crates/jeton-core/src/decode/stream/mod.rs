@@ -158,6 +158,20 @@ impl Stream {
         Ok(&self.text[start..])
     }
 
+    /// Returns the number of characters of the text that is held back before an id with this content: those that it has
+    /// if no id follows, without an incomplete one, unless the content makes it invalid.
+    pub(super) fn held_chars(&mut self, plan: &Plan, content: &[u8]) -> Result<usize> {
+        if let PlanState::Contents(_) = self.plan {
+            let continues = content.first().is_none_or(|byte| byte & 0xC0 == 0x80);
+            return Ok(usize::from(self.lossy() && self.utf8.is_incomplete() && !continues));
+        }
+        let text = std::mem::take(&mut self.text);
+        let mut copy = self.clone();
+        self.text = text;
+        copy.invalid = InvalidUtf8::Ignore;
+        Ok(copy.finish(plan)?.chars().count())
+    }
+
     fn check_status(&self, refused: Status, what: &str) -> Result<()> {
         if self.status == refused {
             return Err(Error::config(format!("the stream {what}; a new text needs a new stream")));
