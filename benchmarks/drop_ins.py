@@ -112,14 +112,14 @@ CASES = [
         "decode_with_offsets, 1 KB", 1000, 100, lambda enc, ids: [enc.decode_with_offsets(row) for row in ids], ids_of
     ),
     Case(
-        "decode_single_token_bytes",
+        "decode_single_token_bytes of each id, 1 KB",
         1000,
         20,
         lambda enc, ids: [enc.decode_single_token_bytes(id) for row in ids for id in row],
         ids_of,
     ),
     Case(
-        "encode_single_token",
+        "encode_single_token of each token, 1 KB",
         1000,
         20,
         lambda enc, tokens: [enc.encode_single_token(token) for token in tokens],

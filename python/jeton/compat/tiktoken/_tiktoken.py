@@ -32,6 +32,7 @@ R50K = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(
 _GPT2 = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
 _NAMED = frozenset({R50K, _GPT2, *map(_core.pattern_text, _core.pattern_names())} - {None})
 
+_LONGEST_TABLE = 1 << 20  # ids; beyond it, tokens are looked up in a dict
 _MODEL = Bpe(ranks="tokens", whole_first=True)
 
 
@@ -76,11 +77,6 @@ class CoreBPE:
     def special_tokens(self) -> Set[str]:
         """The special tokens."""
         return self._special.keys()
-
-    @property
-    def special_ids(self) -> dict[bytes, int]:
-        """Special token -> id."""
-        return {token.encode(): id for token, id in self._special.items()}
 
     # ── text → ids ───────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -314,6 +310,17 @@ class CoreBPE:
     def ranks(self) -> dict[bytes, int]:
         """Token -> rank."""
         return self._tokens.ranks if isinstance(self._tokens, RankFile) else self._tokens
+
+    @cached_property
+    def id_of(self) -> dict[bytes, int]:
+        """Mergeable or special token -> id."""
+        return {token.encode(): id for token, id in self._special.items()} | self.ranks
+
+    @cached_property
+    def bytes_by_id(self) -> list[bytes | None]:
+        """The bytes of ids, then as many None: a negative id is an index from the end."""
+        end = min(max(self.bytes_of, default=-1) + 1, _LONGEST_TABLE)
+        return list(map(self.bytes_of.get, range(end))) + [None] * end
 
     @cached_property
     def sorted_tokens(self) -> tuple[list[bytes], NDArray[np.uint32], list[bool]]:

@@ -84,10 +84,9 @@ class Encoding:
         self._core_bpe = bpe = CoreBPE(ranks, special_tokens, pat_str)
         # The core, if its ids need no translation: short calls skip `CoreBPE`, which would add half of their time.
         self._plain_core = bpe.core if bpe.is_plain else None
-        # From the first call for a single token on: the mergeable tokens
+        # Tables for calls of single tokens, from the first such call on
         self._id_of: dict[bytes, int] = {}
-        self._bytes_of: dict[int, bytes] = {}
-        self._special_id_of = {token: id for token, id in bpe.special_ids.items() if bpe.token_id(token) is None}
+        self._bytes_by_id: list[bytes | None] = []
 
     if not TYPE_CHECKING:
 
@@ -259,12 +258,11 @@ class Encoding:
         """
         if isinstance(text_or_bytes, str):
             text_or_bytes = text_or_bytes.encode()
-        found = self._id_of.get(text_or_bytes)
-        if found is None:
-            found = self._special_id_of.get(text_or_bytes)
-        if found is None:
+        try:
+            return self._id_of[text_or_bytes]
+        except KeyError:
             found = self._core_bpe.encode_single_token(text_or_bytes)
-            self._id_of = self._core_bpe.ranks
+        self._id_of = self._core_bpe.id_of
         return found
 
     # ── ids → text ───────────────────────────────────────────────────────────────────────────────────────────────
@@ -302,10 +300,14 @@ class Encoding:
         Raises:
             KeyError: it is not in the vocabulary.
         """
-        if type(token) is int and (found := self._bytes_of.get(token)) is not None:
-            return found
-        self._bytes_of = self._core_bpe.bytes_of
-        return self._core_bpe.decode_single_token_bytes(token)
+        try:
+            if (found := self._bytes_by_id[token]) is not None:
+                return found
+        except (IndexError, TypeError):
+            pass
+        found = self._core_bpe.decode_single_token_bytes(token)
+        self._bytes_by_id = self._core_bpe.bytes_by_id
+        return found
 
     def decode_tokens_bytes(self, tokens: Iterable[int]) -> list[bytes]:
         """The bytes of each of many ids.
