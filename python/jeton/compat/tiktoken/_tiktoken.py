@@ -110,6 +110,14 @@ class CoreBPE:
             return "all"
         return [self._internal_ids[token] for token in permitted] or None
 
+    def permission_for(self, text: str, allowed_special: Set[str]) -> str | list[int] | None:
+        """`permission`; the error of a wrong text takes precedence."""
+        try:
+            return self.permission(allowed_special)
+        except (TypeError, UnicodeEncodeError):
+            self._text(text).encode()
+            raise
+
     def _text(self, text: str) -> str:
         if not isinstance(text, str):
             raise TypeError(f"a text is a str, not {type(text).__name__}")
@@ -129,12 +137,7 @@ class CoreBPE:
         Raises:
             UnicodeEncodeError: a lone surrogate.
         """
-        try:
-            permission = self.permission(allowed_special)
-        except (TypeError, UnicodeEncodeError):
-            self._text(text).encode()  # raises first
-            raise
-        return self._encode(text, permission)
+        return self._encode(text, self.permission_for(text, allowed_special))
 
     def _encode(self, text: str, permission: Any) -> list[int]:
         try:
@@ -159,7 +162,7 @@ class CoreBPE:
 
     def encode_to_tiktoken_buffer(self, text: str, allowed_special: Set[str]) -> memoryview:
         """`encode`, as a buffer of unsigned 32-bit integers."""
-        ids: Any = self.encode_array(text, self.permission(allowed_special))
+        ids: Any = self.encode_array(text, self.permission_for(text, allowed_special))
         return memoryview(ids)
 
     def encode_batch(self, texts: list[str], permission: Any, threads: int) -> list[list[int]]:

@@ -133,17 +133,19 @@ class Encoding:
             ([97, 256], [97, 60, 115, 62])
         """
         bpe = self._core_bpe
-        if disallowed_special == "all" and isinstance(text, str):  # one pass
+        if allowed_special is _NONE and not disallowed_special:
+            return self.encode_ordinary(text)
+        if (
+            disallowed_special == "all"
+            and isinstance(text, str)
+            and (allowed_special is _NONE or allowed_special == "all" or _is_empty(allowed_special))
+        ):
             try:
-                if allowed_special is not _NONE and allowed_special != "all":
-                    bpe.permission(allowed_special)  # raises
-                ids = bpe.core.encode(text, "all" if allowed_special == "all" else "raise")
-            except (SpecialTokenError, InvalidTextError, TypeError, UnicodeEncodeError):
+                ids = bpe.core.encode(text, "raise" if allowed_special != "all" else "all")
+            except (SpecialTokenError, InvalidTextError):
                 pass
             else:
                 return ids if bpe.is_plain else bpe.external(ids)
-        elif not disallowed_special and allowed_special is _NONE:
-            return self.encode_ordinary(text)
         allowed = self._checked(text, allowed_special, disallowed_special)
         try:
             return bpe.encode(text, allowed)
@@ -165,15 +167,17 @@ class Encoding:
         """
         bpe = self._core_bpe
         threads = 1 if type(text) is str and len(text) < _LONG_TEXT else available_threads(None)
-        if disallowed_special == "all" and isinstance(text, str):
+        if (
+            disallowed_special == "all"
+            and isinstance(text, str)
+            and (allowed_special is _NONE or allowed_special == "all" or _is_empty(allowed_special))
+        ):
             try:
-                if allowed_special is not _NONE and allowed_special != "all":
-                    bpe.permission(allowed_special)  # raises
-                return bpe.encode_array(text, "all" if allowed_special == "all" else "raise", threads)
-            except (SpecialTokenError, TypeError, UnicodeEncodeError):
+                return bpe.encode_array(text, "raise" if allowed_special != "all" else "all", threads)
+            except (SpecialTokenError, UnicodeEncodeError):
                 pass
         allowed = self._checked(text, allowed_special, disallowed_special)
-        return bpe.encode_array(text, bpe.permission(allowed), threads)
+        return bpe.encode_array(text, bpe.permission_for(text, allowed), threads)
 
     def encode_ordinary_batch(self, text: Iterable[str], *, num_threads: int = 8) -> list[list[int]]:
         """The ids of many texts; the spelling of special tokens is plain text."""
@@ -426,7 +430,7 @@ class Encoding:
         return allowed_special, disallowed_special
 
     def _checked(self, text: str, allowed_special: Any, disallowed_special: Any) -> Set[str]:
-        """Returns the allowed special tokens.
+        """Returns special tokens that may be matched: those that are allowed, and some that the text does not contain.
 
         Raises:
             ValueError: the text contains a disallowed string.
@@ -434,6 +438,8 @@ class Encoding:
         allowed, refused = self._resolved(allowed_special, disallowed_special)
         if refused and (match := spelled(frozenset(refused)).search(text)):
             raise_disallowed_special_token(match.group())
+        if disallowed_special == "all" and isinstance(allowed, set | frozenset) and set(map(type, allowed)) <= {str}:
+            return allowed.union(refused)  # all: a matcher of some tokens would have to be built
         return allowed
 
 
@@ -462,6 +468,10 @@ def raise_disallowed_special_token(token: str) -> NoReturn:
         f"by passing `disallowed_special=(enc.special_tokens_set - {{{token!r}}})`.\n"
         "To disable this check for all special tokens, pass `disallowed_special=()`.\n"
     )
+
+
+def _is_empty(tokens: Any) -> bool:
+    return isinstance(tokens, set | frozenset) and not tokens
 
 
 def _repaired(text: str) -> str:
