@@ -10,13 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence, Set
 from dataclasses import replace
 from functools import cached_property
+from itertools import accumulate, repeat
 from json import dumps
-from operator import eq, index, methodcaller
+from operator import eq, index, itemgetter, methodcaller, sub
 from typing import TYPE_CHECKING, Any
 
 from ... import _core
 from ...definition import Bpe, Component, Definition
-from ...errors import ConfigError, InvalidTextError, UnknownTokenError
+from ...errors import ConfigError, InvalidTextError, JetonError, UnknownTokenError
 from .. import report
 from .numbering import MAX_ID, number
 from .ranks import RankFile
@@ -33,6 +34,7 @@ _GPT2 = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)
 _NAMED = frozenset({R50K, _GPT2, *map(_core.pattern_text, _core.pattern_names())} - {None})
 
 _LONGEST_TABLE = 1 << 20  # ids; beyond it, tokens are looked up in a dict
+_CONTINUATION = bytes(range(0x80, 0xC0))  # bytes that continue a character of UTF-8
 _MODEL = Bpe(ranks="tokens", whole_first=True)
 
 
@@ -296,16 +298,42 @@ class CoreBPE:
         Raises:
             KeyError: an id that is not in the vocabulary.
         """
-        if self._external is not None:
-            return list(map(self.decode_single_token_bytes, tokens))
         ids = list(tokens)
-        try:
-            found = list(map(self.core.decoded, ids))
-        except (OverflowError, TypeError):
-            found = [None]
-        if None in found:  # raises the error of the first wrong id
-            return list(map(self.decode_single_token_bytes, ids))
-        return found  # type: ignore[return-value]
+        if self._external is None:
+            try:
+                return _core.decode_tokens(self.core, ids)
+            except (JetonError, OverflowError, TypeError):
+                pass
+        return list(map(self.decode_single_token_bytes, ids))  # raises the error of the first wrong id
+
+    def decode_with_offsets(self, tokens: Iterable[int]) -> tuple[str, list[int]]:
+        """The text of ids, and for each id the index of the first character that has bytes of it.
+
+        Raises:
+            KeyError: an id that is not in the vocabulary.
+            UnicodeDecodeError: the bytes are not UTF-8.
+        """
+        ids = list(tokens)
+        if self._external is None:
+            try:
+                return _core.decode_with_starts(self.core, ids, errors="strict", skip_special=False)
+            except (JetonError, OverflowError, TypeError):
+                pass
+        found = self.decode_tokens_bytes(ids)
+        # A character starts at a byte that continues none. All loops over tokens run in C.
+        continues = map(_CONTINUATION.__contains__, map(itemgetter(0), found))
+        lengths = map(len, map(methodcaller("translate", None, _CONTINUATION), found))
+        offsets = list(map(max, repeat(0), map(sub, accumulate(lengths, initial=0), continues)))
+        return b"".join(found).decode("utf-8", errors="strict"), offsets
+
+    def decode_lists(self, rows: list[Any], threads: int, *, as_text: bool) -> list[Any] | None:
+        """The bytes or texts of many lists of ids; None if they are to be decoded one by one."""
+        if self._external is None and set(map(type, rows)) <= {list}:
+            try:
+                return _core.decode_lists(self.core, rows, threads, as_text=as_text, skip_special=False)
+            except (JetonError, OverflowError, TypeError):
+                pass
+        return None
 
     # ── the vocabulary ───────────────────────────────────────────────────────────────────────────────────────────
 

@@ -10,11 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence, Set
 from functools import cached_property, partial
-from itertools import accumulate, repeat
-from operator import itemgetter, methodcaller, sub
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 from ...errors import InvalidTextError, SpecialTokenError, UnknownTokenError
+from ...text_errors import replace_surrogates
 from ...threads import num_threads as available_threads
 from .. import report
 from ._tiktoken import CoreBPE
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
 __all__ = ["Encoding", "raise_disallowed_special_token"]
 
 _NONE: Set[str] = frozenset()
-_CONTINUATION = bytes(range(0x80, 0xC0))  # bytes that continue a character of UTF-8
 _LONG_TEXT = 1 << 18  # characters; as in `Tokenizer.encode_array`
 
 
@@ -106,7 +104,7 @@ class Encoding:
                 return core.encode_text(text)
             return self._core_bpe.encode_ordinary(text)
         except (InvalidTextError, UnicodeEncodeError):
-            return self._core_bpe.encode_ordinary(_repaired(text))
+            return self._core_bpe.encode_ordinary(replace_surrogates(text))
 
     def encode(
         self,
@@ -150,7 +148,7 @@ class Encoding:
         try:
             return bpe.encode(text, allowed)
         except UnicodeEncodeError:
-            return bpe.encode(_repaired(text), allowed)
+            return bpe.encode(replace_surrogates(text), allowed)
 
     def encode_to_numpy(
         self,
@@ -334,28 +332,22 @@ class Encoding:
             >>> enc.decode_with_offsets(list("né!".encode()))
             ('né!', [0, 1, 1, 2])
         """
-        found = self._core_bpe.decode_tokens_bytes(tokens)
-        data = b"".join(found)
-        lengths = list(map(len, found))
-        if data.isascii() and 0 not in lengths:
-            return data.decode(), list(accumulate(lengths, initial=0))[:-1]
-        # A character starts at a byte that continues none. All loops over tokens run in C.
-        continues = map(_CONTINUATION.__contains__, map(itemgetter(0), found))
-        starts = map(len, map(methodcaller("translate", None, _CONTINUATION), found))
-        offsets = list(map(max, repeat(0), map(sub, accumulate(starts, initial=0), continues)))
-        return data.decode("utf-8", errors="strict"), offsets
+        return self._core_bpe.decode_with_offsets(tokens)
 
     def decode_batch(
         self, batch: Iterable[Sequence[int]], *, errors: str = "replace", num_threads: int = 8
     ) -> list[str]:
-        """The texts of many sequences of ids; `num_threads` has no effect."""
-        _threads(num_threads)
-        return list(map(partial(self.decode, errors=errors), batch))
+        """The texts of many sequences of ids; `num_threads` as in `encode_batch`."""
+        threads, rows = _threads(num_threads), list(batch)
+        if errors == "replace" and (found := self._core_bpe.decode_lists(rows, threads, as_text=True)) is not None:
+            return found
+        return list(map(partial(self.decode, errors=errors), rows))
 
     def decode_bytes_batch(self, batch: Iterable[Sequence[int]], *, num_threads: int = 8) -> list[bytes]:
-        """The bytes of many sequences of ids; `num_threads` has no effect."""
-        _threads(num_threads)
-        return list(map(self._core_bpe.decode_bytes, batch))
+        """The bytes of many sequences of ids; `num_threads` as in `encode_batch`."""
+        threads, rows = _threads(num_threads), list(batch)
+        found = self._core_bpe.decode_lists(rows, threads, as_text=False)
+        return list(map(self._core_bpe.decode_bytes, rows)) if found is None else found
 
     # ── the vocabulary ───────────────────────────────────────────────────────────────────────────────────────────
 
@@ -472,11 +464,6 @@ def raise_disallowed_special_token(token: str) -> NoReturn:
 
 def _is_empty(tokens: Any) -> bool:
     return isinstance(tokens, set | frozenset) and not tokens
-
-
-def _repaired(text: str) -> str:
-    """The text with surrogate pairs joined and lone surrogates replaced."""
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _threads(given: int | None) -> int:
