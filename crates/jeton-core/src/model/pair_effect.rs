@@ -10,7 +10,7 @@
 use std::collections::HashSet;
 
 use super::Model;
-use crate::vocab::alphabet::{EndOfWord, Level};
+use crate::vocab::alphabet::{Alphabet, EndOfWord, Level};
 use crate::vocab::{Kind, Vocab};
 
 /// Adjacent units of the entries of a model.
@@ -29,23 +29,22 @@ pub enum ModelPairs {
     },
 }
 
+/// Returns true if symbols are the same at the start, inside and at the end of a pretoken.
+fn is_unmarked(alphabet: &Alphabet) -> bool {
+    alphabet.end == EndOfWord::None && alphabet.prefix().is_empty()
+}
+
 impl Model {
+    /// Returns true for byte-level BPE whose tokens are their bytes, without marks of the end or the inside of words.
+    pub fn is_byte_level(&self) -> bool {
+        self.as_bpe().is_some_and(|bpe| {
+            bpe.alphabet.level == Level::Byte && bpe.alphabet.bytes().is_some() && is_unmarked(&bpe.alphabet)
+        })
+    }
+
     /// Lists the adjacent units of all entries: linear in the vocabulary.
     pub fn pairs_of_entries(&self, vocab: &Vocab) -> ModelPairs {
-        let is_byte_level = match self {
-            Self::Bpe(bpe) => {
-                let alphabet = &bpe.alphabet;
-                let is_plain = alphabet.end == EndOfWord::None && alphabet.prefix().is_empty();
-                match alphabet.level {
-                    Level::Byte if is_plain && alphabet.bytes().is_some() => true,
-                    Level::Char if is_plain => false,
-                    _ => return ModelPairs::All,
-                }
-            }
-            Self::Pieces(_) | Self::Unigram(_) => false,
-            _ => return ModelPairs::All,
-        };
-        if is_byte_level {
+        if self.is_byte_level() {
             let mut bits = Box::new([0; 1 << 10]);
             for (_, _, content) in vocab.iter() {
                 for pair in content.windows(2) {
@@ -54,6 +53,14 @@ impl Model {
                 }
             }
             return ModelPairs::Bytes(bits);
+        }
+        let has_characters = match self {
+            Self::Bpe(bpe) => bpe.alphabet.level == Level::Char && is_unmarked(&bpe.alphabet),
+            Self::Pieces(_) | Self::Unigram(_) => true,
+            _ => false,
+        };
+        if !has_characters {
+            return ModelPairs::All;
         }
         let (mut pairs, mut singles) = (HashSet::new(), HashSet::new());
         for (_, kind, content) in vocab.iter() {

@@ -57,6 +57,20 @@ struct Base {
     count: usize,
 }
 
+/// End of the longest prefix that may be within the limit.
+#[derive(Debug, Clone, Copy)]
+struct Upper {
+    at: usize,
+    exceeds: bool, // a joint, up to which there are more tokens
+}
+
+/// Ends of the tokens of a text from its start on, encoded as a whole, in blocks. Only where tokens are their bytes.
+#[derive(Debug, Default)]
+struct TokenEnds {
+    ends: Vec<usize>,
+    until: usize, // a joint, or the end of the text
+}
+
 /// Finds parts of one text.
 pub struct TextCutter<'t> {
     tok: &'t Tokenizer,
@@ -67,7 +81,8 @@ pub struct TextCutter<'t> {
     alone: HashMap<char, usize>, // tokens of a character before a joint
     bytes_per_token: f64,
     jointless: (usize, usize), // range without a joint inside
-    rounds: bool,              // joints hold up to rounding, so that results are checked
+    token_ends: Option<TokenEnds>,
+    rounds: bool, // joints hold up to rounding, so that results are checked
 }
 
 impl<'t> TextCutter<'t> {
@@ -91,6 +106,7 @@ impl<'t> TextCutter<'t> {
             alone: HashMap::new(),
             bytes_per_token: 4.0,
             jointless: (0, 0),
+            token_ends: tok.tokens_are_bytes().then(TokenEnds::default),
             rounds: matches!(tok.model(), Model::Unigram(_)),
         })
     }
@@ -216,14 +232,19 @@ impl<'t> TextCutter<'t> {
             }
         }
         while bases.last().is_some_and(|last| last.count > limit) {
-            upper = bases.pop().map_or(upper, |last| last.at);
+            upper = bases.pop().map_or(upper, |last| Upper { at: last.at, exceeds: true });
         }
         self.refine(&mut bases, &mut upper, limit)?;
+        // Before other text, the position may be no joint.
+        let upper = match upper.exceeds && rest.is_empty() {
+            true => floor(self.text, upper.at.saturating_sub(1)),
+            false => upper.at,
+        };
         let mut unit = Some(self.unit);
         while let Some(one) = unit {
             let text = self.text;
             let mut positions = boundaries_back(one, &text[start..], upper - start).map(|at| start + at);
-            let mut num_tried = 1;
+            let mut num_tried = if one == TextUnit::Character { 4 } else { 1 };
             loop {
                 let tried: Vec<usize> = positions.by_ref().take(num_tried).collect();
                 let counts = self.counts_up_to(&bases, start, &tried, rest)?;
@@ -376,7 +397,12 @@ impl<'t> TextCutter<'t> {
 
     /// Counts tokens up to joints of `text[start..end]`, until they exceed the limit or the text ends. Returns the
     /// positions, ascending, of which only the last may exceed it; and the end of the text that may be within the limit.
-    fn bases(&mut self, start: usize, end: usize, limit: usize) -> Result<(Vec<Base>, usize)> {
+    fn bases(&mut self, start: usize, end: usize, limit: usize) -> Result<(Vec<Base>, Upper)> {
+        if end == self.text.len() {
+            if let Some(found) = self.bases_by_token_ends(start, limit)? {
+                return Ok(found);
+            }
+        }
         let mut bases = vec![Base { at: start, count: 0 }];
         let step = step(limit);
         while let Some(&last) = bases.last() {
@@ -430,10 +456,80 @@ impl<'t> TextCutter<'t> {
             };
             if let Some(over) = over {
                 let upper = self.bisect_prefix(start, reached, over, limit)?;
-                return Ok((bases, upper));
+                return Ok((bases, Upper { at: upper, exceeds: false }));
             }
         }
-        Ok((bases, end))
+        Ok((bases, Upper { at: end, exceeds: false }))
+    }
+
+    /// As [`TextCutter::bases`] of the rest of the text, from the ends of its tokens: between joints they are those of any
+    /// part. None if they are not known.
+    fn bases_by_token_ends(&mut self, start: usize, limit: usize) -> Result<Option<(Vec<Base>, Upper)>> {
+        let end = self.text.len();
+        let first = Base { at: start, count: 0 };
+        if self.token_ends.is_none() || start == end {
+            return Ok(None);
+        }
+        let Some(joint) = self.joint_after(start, start + 1, end.min(start + LONG)) else { return Ok(None) };
+        let count = self.count(&self.text[start..joint])?;
+        if count > limit {
+            return Ok(Some((vec![first], Upper { at: joint, exceeds: true })));
+        }
+        let mut bases = vec![first, Base { at: joint, count }];
+        // Until one more token than fits is known.
+        let left = limit - count;
+        let before = loop {
+            let Some(known) = &self.token_ends else { return Ok(None) };
+            let before = known.ends.partition_point(|&end| end <= joint);
+            if known.until == end || known.until > joint && known.ends.len() - before > left {
+                break before;
+            }
+            let missing = (left + 1).saturating_sub(known.ends.len() - before);
+            let wanted = (missing as f64 * self.bytes_per_token * 1.125) as usize;
+            self.extend_token_ends((known.until.max(joint) + wanted).min(end))?;
+        };
+        let Some(known) = &self.token_ends else { return Ok(None) };
+        let Some(&reached) = known.ends.get(before + left) else {
+            bases.push(Base { at: end, count: count + known.ends.len() - before });
+            return Ok(Some((bases, Upper { at: end, exceeds: false })));
+        };
+        // The tokens up to `last` fit, and with the next one, which ends at `reached`, they do not.
+        let last = if left == 0 { joint } else { known.ends[before + left - 1] };
+        let within = floor(self.text, last);
+        let found = self.tok.last_joint(self.text, joint, within).unwrap_or(joint);
+        let num_found = known.ends.partition_point(|&end| end <= found) - before;
+        if found > joint {
+            bases.push(Base { at: found, count: count + num_found });
+        }
+        let reached = ceil(self.text, reached);
+        match self.joint_after(start, reached, end.min(reached + LONG)) {
+            Some(upper) if upper - found <= LONG => Ok(Some((bases, Upper { at: upper, exceeds: true }))),
+            None if end - found <= LONG => Ok(Some((bases, Upper { at: end, exceeds: false }))),
+            _ => Ok(None),
+        }
+    }
+
+    /// Encodes more of the text, up to a joint at or after `until`. Gives up if the tokens are not the bytes of the text.
+    fn extend_token_ends(&mut self, until: usize) -> Result<()> {
+        let Some(mut known) = self.token_ends.take() else { return Ok(()) };
+        let until = ceil(self.text, until);
+        let until = self.joint_after(0, until, self.text.len()).unwrap_or(self.text.len());
+        let from = known.until;
+        let context = self.text[..from].chars().next_back();
+        let skipped = context.map_or(Ok(0), |before| self.of_char(before))?;
+        let part = with_context(self.text, 0, from, until);
+        let ids = self.tok.encode_long(part, self.permit, 1, &mut || (self.keep_going)());
+        let ids = ids.map_err(|error| error.shifted(self.offset_of(part)))?;
+        let mut at = from;
+        known.ends.extend(ids.iter().skip(skipped).map(|&id| {
+            at += self.tok.vocab().content(id).len();
+            at
+        }));
+        known.until = until;
+        if at == until {
+            self.token_ends = Some(known);
+        }
+        Ok(())
     }
 
     /// Returns the last position from which a prefix is within the limit, as if numbers were monotone.
@@ -456,14 +552,14 @@ impl<'t> TextCutter<'t> {
 
     /// Adds the joints between the last base and `upper`, as far as they are within the limit; lowers `upper` to the
     /// first that is not.
-    fn refine(&mut self, bases: &mut Vec<Base>, upper: &mut usize, limit: usize) -> Result<()> {
+    fn refine(&mut self, bases: &mut Vec<Base>, upper: &mut Upper, limit: usize) -> Result<()> {
         let (Some(&first), Some(&last)) = (bases.first(), bases.last()) else { return Ok(()) };
-        if *upper - last.at > LONG {
+        if upper.at - last.at > LONG {
             return Ok(());
         }
         let mut bounds = vec![last.at];
         let mut from = last.at;
-        while let Some(next) = self.joint_after(first.at, from + 1, *upper).filter(|&next| next < *upper) {
+        while let Some(next) = self.joint_after(first.at, from + 1, upper.at) {
             bounds.push(next);
             from = next;
         }
@@ -474,7 +570,7 @@ impl<'t> TextCutter<'t> {
         for (pair, of_piece) in bounds.windows(2).zip(counts) {
             count += of_piece - self.context(first.at, pair[0])?;
             if count > limit {
-                *upper = pair[1];
+                *upper = Upper { at: pair[1], exceeds: true };
                 break;
             }
             bases.push(Base { at: pair[1], count });

@@ -7,6 +7,14 @@ use crate::util::atomic_cell::made_once;
 use crate::vocab::Kind;
 
 impl Tokenizer {
+    /// Returns true if the tokens of a text are its bytes, in order: a byte-level model after at most one pattern, and no
+    /// added token that includes white space.
+    pub(super) fn tokens_are_bytes(&self) -> bool {
+        let keeps_all = self.plain.as_ref().is_some_and(|pattern| !pattern.leaves_gaps());
+        let is_exact = |&id: &u32| !self.takes_space(id) && !self.is_matched_in_normalized_text(id);
+        keeps_all && self.model.is_byte_level() && self.added.iter().all(is_exact)
+    }
+
     fn joints(&self) -> &Joints {
         made_once(&self.joints, || {
             let mut added = [AddedPairs::default(), AddedPairs::default()];
