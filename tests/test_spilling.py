@@ -446,7 +446,7 @@ def test_learning_keeps_to_the_limit(plain: jeton.Counts, tmp_path: Path) -> Non
         most = lambda: int(re.search(r"VmHWM:\\s+(\\d+)", Path("/proc/self/status").read_text())[1]) >> 10
         before = most()
         limit = jeton.Limits(memory_limit=sys.argv[1])
-        tok = jeton.train(counts, {amount(3_000, default=700)}, pattern="gpt2", progress=False, limits=limit)
+        tok = jeton.train(counts, {amount(3_000, default=1_500)}, pattern="gpt2", progress=False, limits=limit)
         print(tok.fingerprint, most() - before)
     """)
     said = [subprocess.check_output([sys.executable, "-c", script, limit]).decode() for limit in ("8GiB", "6MiB")]

@@ -21,6 +21,24 @@ from jeton.playground.server import bind, make_server
 
 from ..material import tokenizer
 
+# Functions of each module with browser tests that the default selection has: the first ones, which are about what the
+# module is for.
+KEPT = 3
+FUNCTIONS = pytest.StashKey[list[str]]()
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Leaves the later browser tests of each module to ``JETON_TESTS=all``: each takes seconds."""
+    module = item.getparent(pytest.Module)
+    if module is None or "chromium" not in getattr(item, "fixturenames", ()):
+        return
+    functions = module.stash.setdefault(FUNCTIONS, [])
+    function = item.nodeid.partition("[")[0]
+    if function not in functions:
+        functions.append(function)
+    if functions.index(function) >= KEPT:
+        item.add_marker(pytest.mark.slow(reason=f"the first {KEPT} browser tests of each module"))
+
 
 @contextmanager
 def running(catalog: Catalog) -> Iterator[str]:
