@@ -172,12 +172,11 @@ def samples(data: Path, rng: random.Random, number: int) -> list[str]:
     return found
 
 
-@pytest.mark.slow(reason="the same with small models")
 def test_batches_of_vocabularies(data: Path) -> None:
     names = [path for path in sorted((data / "vocabs").iterdir()) if not path.name.startswith(("gpt2.", "hostile"))]
     assert len(names) > 12
     for path in names:
         tok = jeton.load(path)
-        some = samples(data, random.Random(path.name), 400)
+        some = samples(data, random.Random(path.name), amount(400, default=20))
         check(tok, some)
         check(tok, some[:100], special="all", add_special_tokens=True)
