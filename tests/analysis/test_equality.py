@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 import jeton
+from jeton.analysis.comparison_texts import ComparisonTexts, takes_bytes
 from jeton.analysis.edge_cases import EDGE_CASES, INVALID_UTF8
-from jeton.analysis.equality import Difference, GeneratedTexts, same_ids, takes_bytes
+from jeton.analysis.equality import Difference, same_ids
 from tests.material import BYTE_KINDS, byte_tokenizer, tokenizer
 
 TH = (116, 104, 256)  # t + h
@@ -25,7 +26,7 @@ def first(a: jeton.Tokenizer, b: jeton.Tokenizer, *texts: str | bytes) -> Differ
 
 def test_every_kind_of_tokenizer_equals_itself_read_again(kind: str) -> None:
     tok = tokenizer(kind)
-    texts = list(GeneratedTexts(tok, tok, 500))
+    texts = list(ComparisonTexts(tok, tok, 500))
     found = same_ids(tok, jeton.Tokenizer.from_bytes(tok.to_bytes()), texts, progress=False)
     assert found.equal
     assert found.same_fingerprint
@@ -43,7 +44,7 @@ def test_a_template_for_pairs_alone_is_compared() -> None:
 
 
 def test_byte_level_is_compared_on_bytes_too(kind: str) -> None:
-    texts = list(GeneratedTexts(tokenizer(kind), tokenizer(kind), 100))
+    texts = list(ComparisonTexts(tokenizer(kind), tokenizer(kind), 100))
     assert takes_bytes(tokenizer(kind)) == (kind in BYTE_KINDS)
     assert any(isinstance(text, bytes) for text in texts) == (kind in BYTE_KINDS)
     if kind in BYTE_KINDS:
@@ -157,6 +158,6 @@ def test_long_texts_are_shown_in_part() -> None:
 def test_real_rank_files_survive_as_tokenizer_json(data: Path, tmp_path: Path) -> None:
     tok = jeton.load(data / "vocabs" / "cl100k_base.tiktoken")
     tok.save(tmp_path / "a.json")
-    found = same_ids(tok, jeton.load(tmp_path / "a.json"), GeneratedTexts(tok, tok, 2000), progress=False)
+    found = same_ids(tok, jeton.load(tmp_path / "a.json"), ComparisonTexts(tok, tok, 2000), progress=False)
     assert found.equal
     assert found.same_fingerprint

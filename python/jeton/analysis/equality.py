@@ -14,17 +14,15 @@ Left out: spans, spellings of tokens, names of special tokens.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sized
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from ..errors import InvalidTextError, JetonError
+from ..errors import JetonError
 from ..progress import Progress, ProgressEvent, make_reporter
 from ..threads import num_threads
 from ..tokenizer import Tokenizer
-from .edge_cases import EDGE_CASES, INVALID_UTF8
-from .generated_texts import generate_bytes, generate_texts
+from .comparison_texts import ComparisonTexts
 
-__all__ = ["Difference", "Equality", "GeneratedTexts", "same_ids", "takes_bytes"]
+__all__ = ["Difference", "Equality", "same_ids"]
 
 # Maximum number of texts and characters in a batch.
 BATCH = 256
@@ -93,57 +91,6 @@ class Equality(NamedTuple):
         return self.first is None
 
 
-@dataclass(frozen=True)
-class GeneratedTexts:
-    """Built-in texts for comparing two tokenizers: `EDGE_CASES`, special tokens of both, and generated texts.
-
-    For byte-level tokenizers they include invalid UTF-8.
-
-    Attributes:
-        a, b: tokenizers whose tokens the texts contain.
-        num: number of texts from the tokens of `a`; a quarter as many from `b`, and a quarter as many byte strings.
-        seed: seed of the generator.
-
-    Examples:
-        >>> import jeton
-        >>> tok = jeton.train(["low lower"], 258, progress=False)
-        >>> len(GeneratedTexts(tok, tok, 100)) == len(list(GeneratedTexts(tok, tok, 100))) > 250
-        True
-    """
-
-    a: Tokenizer
-    b: Tokenizer
-    num: int = 20_000
-    seed: int = 0
-
-    def __iter__(self) -> Iterator[str | bytes]:
-        yield from EDGE_CASES
-        for token in self._special:
-            yield from (token, f"a{token} {token}{token}b")
-        yield from generate_texts(self.a, self.num, self.seed, special=True)
-        yield from generate_texts(self.b, self.num // 4, self.seed + 1, special=True)
-        if takes_bytes(self.a):
-            yield from INVALID_UTF8
-            yield from generate_bytes(self.a, self.num // 4, self.seed, special=True)
-
-    def __len__(self) -> int:
-        num_bytes = len(INVALID_UTF8) + self.num // 4 if takes_bytes(self.a) else 0
-        return len(EDGE_CASES) + 2 * len(self._special) + self.num + self.num // 4 + num_bytes
-
-    @property
-    def _special(self) -> list[str]:
-        return list({**self.a.special_tokens, **self.b.special_tokens})
-
-
-def takes_bytes(tok: Tokenizer) -> bool:
-    """True if a tokenizer encodes invalid UTF-8."""
-    try:
-        tok.encode(b"\xff")
-    except InvalidTextError:
-        return False
-    return True
-
-
 def same_ids(
     a: Tokenizer,
     b: Tokenizer,
@@ -158,7 +105,7 @@ def same_ids(
     Args:
         a: the first tokenizer.
         b: the second. Names of special tokens may differ; their ids may not.
-        texts: texts to compare on; None: `GeneratedTexts`.
+        texts: texts to compare on; None: `ComparisonTexts`.
         decode: compare decoded bytes, too; a conversion may keep ids and lose the decoder.
         threads, progress: as in `jeton.train`.
 
@@ -174,7 +121,7 @@ def same_ids(
           second  256 119  lo w  (2 ids)
     """
     both = _TokenizerPair(a, b, decode, num_threads(threads))
-    texts = GeneratedTexts(a, b) if texts is None else texts
+    texts = ComparisonTexts(a, b) if texts is None else texts
     total = len(texts) if isinstance(texts, Sized) else None
     compared = refused = 0
     with make_reporter(progress) as report:

@@ -1,4 +1,4 @@
-"""Upper bounds of each operation's memory and work, computed from its arguments before it runs.
+"""Upper bounds of the memory and work of methods and filters, computed from their arguments before they run.
 
 `METHODS` and `FILTERS` list all methods and filters that templates may use. Each bound has the parameters of the
 operation itself, so Python binds positional and keyword arguments alike. It passes the `RenderBudget` the operation's

@@ -8,8 +8,9 @@ A chat template is an untrusted program, so every operation is metered:
   operation, which Python cannot interrupt, is limited to `MAX_STEP` units of work (`RenderBudget.step`).
 - **Output.** Printed text becomes tokens, which take far more memory than the text (`RenderBudget.write`).
 
-The limits grow linearly with the size of the caller's input, so that long chats are not rejected. `costs` and
-`formatting` compute an upper bound of each operation from its arguments; an operation without a bound is rejected.
+The limits grow linearly with the size of the caller's input, so that long chats are not rejected. An upper
+bound of each operation is computed from its arguments: of methods and filters in `costs`, of formats in `formatting`,
+of operators in `sandbox`. An operation without a bound is rejected.
 """
 
 from __future__ import annotations

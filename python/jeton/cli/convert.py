@@ -21,7 +21,8 @@ import click
 
 import jeton
 
-from ..analysis.equality import Difference, Equality, GeneratedTexts, same_ids
+from ..analysis.comparison_texts import ComparisonTexts
+from ..analysis.equality import Difference, Equality, same_ids
 from ..compression import decompressed
 from ..corpus import files_of
 from ..errors import ConfigError
@@ -94,7 +95,7 @@ def convert(
     with _new_beside(output, is_folder=format == "folder") as new:
         lost = _save(common, tok, new, format, accept_loss)
         again = _loaded(new, tok)
-        built_in = GeneratedTexts(tok, again, strings)
+        built_in = ComparisonTexts(tok, again, strings)
         mine = (piece for file in files for piece in _pieces(file))
         result = same_ids(
             tok,
