@@ -82,6 +82,7 @@ MAY_USE = {
     },
     "train": BASE | {"util::classes", "aligned_text", "added_tokens", "normalize", "pretokenize", "parallel"},
     "format": BASE | {"model"},
+    "sentencepiece": BASE | {"model", "normalize", "tokenizer", "format"},
 }
 # Names that the core must not contain: Python, files and the network.
 FORBIDDEN = re.compile(r"\b(pyo3|std::fs|std::net|std::path)\b")

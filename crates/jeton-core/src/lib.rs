@@ -69,6 +69,7 @@ pub mod parallel;
 pub mod postprocess;
 pub mod pretokenize;
 mod regex;
+pub mod sentencepiece;
 pub mod tokenizer;
 
 // corpus → counts → merges

@@ -59,6 +59,28 @@ pub fn write_sentencepiece<'py>(py: Python<'py>, tok: &Tokenizer, facts: &str) -
     Ok(PyBytes::new(py, &file))
 }
 
+/// Returns the fields of a `.model` that are no pieces, as (number, content).
+#[pyfunction]
+pub fn sentencepiece_specs<'py>(py: Python<'py>, data: &[u8]) -> PyResult<Vec<(u32, Bound<'py, PyBytes>)>> {
+    let found = py.detach(|| sentencepiece::specs(data)).map_err(|failed| error::plain(py, failed))?;
+    Ok(found.into_iter().map(|(number, content)| (number, PyBytes::new(py, content))).collect())
+}
+
+/// Replaces the fields of a `.model` that follow its pieces.
+#[pyfunction]
+#[pyo3(signature = (data, trainer, normalizer, denormalizer=None))]
+pub fn with_sentencepiece_specs<'py>(
+    py: Python<'py>,
+    data: &[u8],
+    trainer: &[u8],
+    normalizer: &[u8],
+    denormalizer: Option<&[u8]>,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let work = || sentencepiece::with_specs(data, trainer, normalizer, denormalizer);
+    let file = py.detach(work).map_err(|failed| error::plain(py, failed))?;
+    Ok(PyBytes::new(py, &file))
+}
+
 /// A `tekken.json`.
 #[pyclass(frozen, module = "jeton._core")]
 pub struct TekkenFile(tekken::TekkenFile);

@@ -29,6 +29,7 @@ mod models;
 mod parts;
 mod presets;
 mod run;
+mod sentencepiece;
 mod signals;
 mod stream;
 mod tokenizer;
@@ -61,7 +62,7 @@ mod _core {
     #[pymodule_export]
     use crate::formats::{
         merges_txt, pattern_text, rank_file_differs, read_pair, read_sentencepiece, read_tekken, read_vocab_txt,
-        tekken_vocab, vocab_txt, write_sentencepiece, TekkenFile,
+        sentencepiece_specs, tekken_vocab, vocab_txt, with_sentencepiece_specs, write_sentencepiece, TekkenFile,
     };
     #[pymodule_export]
     use crate::growing::{growing_text, GrowingText};
@@ -72,9 +73,13 @@ mod _core {
     #[pymodule_export]
     use crate::parts::{find_added, normalize_text, normalize_texts, pretokenize_text};
     #[pymodule_export]
-    use crate::presets::{alphabet_size, character_map, learn_hf, learn_sentencepiece};
+    use crate::presets::{
+        alphabet_size, character_map, character_rules, learn_hf, learn_sentencepiece, learn_sentencepiece_words,
+    };
     #[pymodule_export]
     use crate::run::Run;
+    #[pymodule_export]
+    use crate::sentencepiece::{set_nbest_timeout, set_random_seed, PieceModel, PieceNormalizer, VectorBuffer};
     #[pymodule_export]
     use crate::stream::{text_stream, TextStream};
     #[pymodule_export]

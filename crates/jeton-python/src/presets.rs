@@ -3,7 +3,7 @@
 use jeton_core::error::Error;
 use jeton_core::normalize::{compile, nfkc_rules};
 use jeton_core::train::merge::LearnedMerge;
-use jeton_core::train::{assemble, hf, sentencepiece, sequences};
+use jeton_core::train::{assemble, hf, sentencepiece, sentencepiece_words, sequences};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
@@ -32,6 +32,13 @@ pub fn character_map<'py>(
     };
     let blob = py.detach(build).map_err(|failed| error::plain(py, failed))?;
     Ok(PyBytes::new(py, &blob))
+}
+
+/// Returns the rules of a character map, by ascending source.
+#[pyfunction]
+pub fn character_rules(py: Python<'_>, map: &[u8]) -> PyResult<Vec<(String, String)>> {
+    let rules = py.detach(|| compile::decompile(map)).map_err(|failed| error::plain(py, failed))?;
+    Ok(rules.into_iter().collect())
 }
 
 /// The vocabulary, the size of the alphabet, merges, and the columns of the training log: pair counts, corpus tokens,
@@ -89,6 +96,22 @@ pub fn learn_sentencepiece(
         }
         Ok(learned(Vocabulary::from_pieces(numbered), found.num_chars, &merges))
     })
+}
+
+/// Learns the pieces of a word or character model.
+#[pyfunction]
+pub fn learn_sentencepiece_words(
+    py: Python<'_>,
+    counts: &Counts,
+    options_json: &str,
+    reserved: Vec<ReservedEntry>,
+) -> PyResult<Vocabulary> {
+    let learn = || {
+        let options = sentencepiece_words::WordOptions::from_json(options_json)?;
+        let pieces = sentencepiece_words::learn(&counts.0, &options)?;
+        Ok(Vocabulary::from_pieces(assemble::number(reserved_entries(reserved), pieces)))
+    };
+    py.detach(learn).map_err(|failed| error::plain(py, failed))
 }
 
 /// Returns the number of initial symbols of the counts.

@@ -31,7 +31,10 @@ PEERS: dict[str, dict[str, str]] = {
         "tiktoken._educational": "jeton.compat.tiktoken._educational",
         "tiktoken._tiktoken": "jeton.compat.tiktoken._tiktoken",
         "tiktoken_ext.openai_public": "jeton.compat.tiktoken.openai_public",
-    }
+    },
+    "sentencepiece": {
+        "sentencepiece": "jeton.compat.sentencepiece",
+    },
 }
 
 

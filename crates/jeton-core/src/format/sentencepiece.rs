@@ -14,7 +14,9 @@
 use std::collections::HashSet;
 
 use base64::prelude::{Engine, BASE64_STANDARD};
-use prost::encoding::{decode_key, decode_varint, encode_key, encode_varint, skip_field, DecodeContext, WireType};
+use prost::encoding::{
+    decode_key, decode_varint, encode_key, encode_varint, encoded_len_varint, skip_field, DecodeContext, WireType,
+};
 use prost::Message;
 use serde::{Deserialize, Serialize};
 
@@ -315,6 +317,55 @@ fn facts(
         escape_whitespaces: normalizer.escape_whitespaces(),
         denormalizes: !denormalizer.precompiled_charsmap().is_empty(),
     })
+}
+
+/// Returns the fields of a file that are no pieces, as (number, content).
+///
+/// # Errors
+/// [`Error::format`] with the byte.
+pub fn specs(file: &[u8]) -> Result<Vec<(u32, &[u8])>> {
+    let mut found = Vec::new();
+    let mut rest = file;
+    while !rest.is_empty() {
+        let at = file.len() - rest.len();
+        let wrong = |error: &dyn std::fmt::Display| {
+            Error::format(format!("not a readable SentencePiece model: {error}"), format!("byte {at}"))
+        };
+        let (tag, wire) = decode_key(&mut rest).map_err(|error| wrong(&error))?;
+        if wire != WireType::LengthDelimited {
+            skip_field(wire, tag, &mut rest, DecodeContext::default()).map_err(|error| wrong(&error))?;
+            continue;
+        }
+        let length = decode_varint(&mut rest).map_err(|error| wrong(&error))?;
+        let split = usize::try_from(length).ok().and_then(|length| rest.split_at_checked(length));
+        let (inside, after) = split.ok_or_else(|| wrong(&"a field is cut off"))?;
+        rest = after;
+        match tag {
+            1 => drop(RawPiece::decode(inside).map_err(|error| wrong(&error))?),
+            _ => found.push((tag, inside)),
+        }
+    }
+    Ok(found)
+}
+
+/// Replaces the fields of a file that follow its pieces: trainer, normalizer and denormalizer.
+///
+/// # Errors
+/// As [`specs`].
+pub fn with_specs(file: &[u8], trainer: &[u8], normalizer: &[u8], denormalizer: Option<&[u8]>) -> Result<Vec<u8>> {
+    let first = specs(file)?.first().map_or(file.len(), |(_, content)| {
+        let start = content.as_ptr() as usize - file.as_ptr() as usize;
+        start - 1 - encoded_len_varint(content.len() as u64)
+    });
+    let mut out = file[..first].to_vec();
+    for (tag, content) in [(2, Some(trainer)), (3, Some(normalizer)), (5, denormalizer)] {
+        if let Some(content) = content {
+            encode_key(tag, WireType::LengthDelimited, &mut out);
+            encode_varint(content.len() as u64, &mut out);
+            out.extend_from_slice(content);
+        }
+    }
+    Ok(out)
 }
 
 /// Writes a file.

@@ -202,11 +202,26 @@ impl Unigram {
         special: Specials<'_>,
         keep_going: KeepGoing<'_>,
     ) -> Result<Vec<Segmentation>> {
+        let found = self.nbest_with_ends(text, n, special, keep_going)?;
+        Ok(found.into_iter().map(|(ids, _, score)| (ids, score)).collect())
+    }
+
+    /// Likewise, with the end of each id in the text: ids, ends, sum of scores.
+    ///
+    /// # Errors
+    /// As [`Unigram::nbest`].
+    pub fn nbest_with_ends(
+        &self,
+        text: &[u8],
+        n: usize,
+        special: Specials<'_>,
+        keep_going: KeepGoing<'_>,
+    ) -> Result<Vec<(Vec<u32>, Vec<usize>, f64)>> {
         let paths = self.best_paths(text, n, special, keep_going)?;
         let write = |(path, score): (Vec<(u32, usize)>, f64)| {
-            let mut ids = Vec::with_capacity(path.len());
-            self.write(text, path.into_iter(), &mut Out { special, ..Out::ids(&mut ids) })?;
-            Ok((ids, score))
+            let (mut ids, mut ends) = (Vec::with_capacity(path.len()), Vec::with_capacity(path.len()));
+            self.write(text, path.into_iter(), &mut Out { special, ..Out::with_ends(&mut ids, &mut ends) })?;
+            Ok((ids, ends, score))
         };
         paths.into_iter().map(write).collect()
     }

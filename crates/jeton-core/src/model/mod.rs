@@ -135,6 +135,22 @@ impl Model {
         }
     }
 
+    /// Likewise, with the end of each id in the pretoken.
+    ///
+    /// # Errors
+    /// As [`Model::nbest`].
+    pub fn nbest_with_ends(
+        &self,
+        pretoken: &[u8],
+        n: usize,
+        keep_going: KeepGoing<'_>,
+    ) -> Result<Vec<(Vec<u32>, Vec<usize>, f64)>> {
+        match self {
+            Self::Unigram(model) => model.nbest_with_ends(pretoken, n, Specials::None, keep_going),
+            _ => Err(Error::config("only Unigram models rank segmentations")),
+        }
+    }
+
     /// Returns true if HF gives all bytes of a run of unknown text one offset range.
     pub fn places_bytes_together(&self) -> bool {
         matches!(self, Self::Unigram(model) if !model.single)

@@ -10,7 +10,7 @@
 //! Cost: a lookup reads one unit for each byte of the longest matching key; the traversal reads 255 units for each distinct
 //! node. Source: google/sentencepiece, `normalizer.cc`; S. Yata, Darts-clone, for the units.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 use crate::error::{Error, Result};
 
@@ -206,6 +206,33 @@ impl Charsmap {
             }
         }
         Some(found)
+    }
+
+    /// Returns all rules: source -> replacement, by ascending source. None for more than `most`, or a source that is not
+    /// UTF-8.
+    pub(super) fn rules(&self, most: usize) -> Option<BTreeMap<String, String>> {
+        let mut rules = BTreeMap::new();
+        let mut open = vec![(offset(self.units[0]), Vec::new())]; // the children of a node, and the path to it
+        while let Some((base, path)) = open.pop() {
+            for byte in 1..=255u8 {
+                let place = base ^ u32::from(byte);
+                let Some(&unit) = self.units.get(place as usize).filter(|unit| label(**unit) == u32::from(byte)) else {
+                    continue;
+                };
+                let path: Vec<u8> = [&path[..], &[byte]].concat();
+                let below = place ^ offset(unit);
+                if has_value(unit) {
+                    let text = self.texts.get(value(*self.units.get(below as usize)?)..)?;
+                    let source = String::from_utf8(path.clone()).ok()?;
+                    rules.insert(source, text.split('\0').next()?.to_owned());
+                }
+                if rules.len() > most || open.len() > most {
+                    return None;
+                }
+                open.push((below, path));
+            }
+        }
+        Some(rules)
     }
 
     /// Yields the rules for prefixes of `text` as (length of the prefix, replacement), the shortest first.

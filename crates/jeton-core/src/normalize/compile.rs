@@ -13,6 +13,7 @@ use std::collections::BTreeMap;
 
 use hashbrown::HashMap;
 
+use super::charsmap::Charsmap;
 use crate::error::{Error, Result};
 
 /// Rules: source -> replacement.
@@ -32,6 +33,16 @@ type Children = Vec<(u8, Child)>;
 enum Child {
     Value(u32),
     Node { children: u32, has_value: bool },
+}
+
+/// Returns the rules of a character map.
+///
+/// # Errors
+/// [`Error::format`] for an invalid map; [`Error::config`] for over a million rules.
+pub fn decompile(map: &[u8]) -> Result<Rules> {
+    const MOST: usize = 1 << 20;
+    let rules = Charsmap::new(map)?.rules(MOST);
+    rules.ok_or_else(|| Error::config("the character map has too many rules, or one for bytes that are not UTF-8"))
 }
 
 /// Compiles rules to a character map.

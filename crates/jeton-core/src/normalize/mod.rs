@@ -36,6 +36,7 @@ mod precompiled;
 mod properties;
 mod replace;
 mod sentencepiece;
+mod starts;
 
 use base64::engine::general_purpose::STANDARD;
 use base64::Engine;
@@ -49,6 +50,8 @@ use charsmap::Charsmap;
 use forms::Form;
 use replace::Replace;
 use sentencepiece::{CharsmapOptions, SentencePiece};
+
+pub use starts::Started;
 
 /// One component of a normalizer.
 #[derive(Debug)]
@@ -129,6 +132,17 @@ impl Normalizer {
             "SentencePiece" => NormalizerKind::SentencePiece(Box::new(fields.sentencepiece(user_defined)?)),
             _ => return Err(Error::config(format!("the normalizer {} is not known", part["type"]))),
         }))
+    }
+
+    /// Normalizes bytes as SentencePiece does, with its alignment.
+    ///
+    /// # Errors
+    /// [`Error::config`] for another normalizer; [`Error::text`] for a text over 4 GiB; `Interrupted`.
+    pub fn with_starts(&self, text: &[u8], keep_going: KeepGoing<'_>) -> Result<Started> {
+        match &self.0 {
+            NormalizerKind::SentencePiece(part) => part.with_starts(text, &mut CancelCheck::new(keep_going)),
+            _ => Err(Error::config("only SentencePiece's normalizer aligns bytes with starts")),
+        }
     }
 
     /// Rewrites the chunks of a text.

@@ -1,13 +1,13 @@
-//! The normalization rules that SentencePiece calls `nfkc` and `nmt_nfkc`, generated from Unicode's tables.
+//! The normalization rules that SentencePiece calls `nfkc`, `nmt_nfkc`, `nfkc_cf` and `nmt_nfkc_cf`, generated from
+//! Unicode's tables.
 //!
 //! SentencePiece replaces the longest match and does not reorder marks. Its rules are therefore NFKC of every character,
 //! and of every spelling of a composable decomposition (a letter and its marks, each possibly a variant; parts of Hangul
 //! syllables), without those that follow from shorter rules. `nmt_nfkc` maps more characters to a space and removes control
-//! characters.
+//! characters. The rules that end in `_cf` also fold case, character by character.
 //!
 //! Invariant: the rules equal those of sentencepiece 0.2.3, which has Unicode 17. Cost: a quarter of a million rules in
-//! about a fifth of a second. Source: google/sentencepiece `builder.cc` (the algorithm). Left out: `nfkc_cf` and
-//! `nmt_nfkc_cf`, which fold case.
+//! about a fifth of a second. Source: google/sentencepiece `builder.cc` (the algorithm).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -39,6 +39,8 @@ pub fn named(name: &str) -> Option<Rules> {
     match name {
         "nfkc" => Some(nfkc()),
         "nmt_nfkc" => Some(nmt(nfkc())),
+        "nfkc_cf" => Some(folded(nfkc())),
+        "nmt_nfkc_cf" => Some(folded(nmt(nfkc()))),
         _ => None,
     }
 }
@@ -78,6 +80,35 @@ fn nmt(mut rules: Rules) -> Rules {
     rules.extend(controls.map(|c| (c.to_string(), String::new())));
     rules.remove(KEPT);
     without_redundant(rules)
+}
+
+/// Adds simple case folding to the replacements, and of all other characters.
+fn folded(mut rules: Rules) -> Rules {
+    rules.values_mut().for_each(|text| *text = text.chars().map(fold).collect());
+    for c in ('\u{1}'..=char::MAX).filter(|&c| !is_noncharacter(c)) {
+        let to = fold(c);
+        if to != c {
+            rules.entry(c.to_string()).or_insert_with(|| to.to_string());
+        }
+    }
+    without_redundant(rules)
+}
+
+/// Simple case folding of Unicode (statuses C and S of CaseFolding.txt).
+fn fold(c: char) -> char {
+    let only = |mut mapped: &mut dyn Iterator<Item = char>| {
+        let first = mapped.next();
+        first.filter(|_| (&mut mapped).next().is_none())
+    };
+    let upper = only(&mut c.to_uppercase()).unwrap_or(c);
+    match c {
+        'ı' => c,                                                   // its upper case is that of `i`
+        '\u{13A0}'..='\u{13FD}' | '\u{AB70}'..='\u{ABBF}' => upper, // Cherokee folds to upper case
+        '\u{1FD3}' => '\u{390}',
+        '\u{1FE3}' => '\u{3B0}',
+        '\u{FB05}' => '\u{FB06}',
+        _ => only(&mut upper.to_lowercase()).unwrap_or(upper),
+    }
 }
 
 fn is_noncharacter(c: char) -> bool {

@@ -15,7 +15,7 @@ use crate::util::cancel::CancelCheck;
 use crate::util::utf8::{of_three, of_two};
 
 /// Substitute for a space in pieces.
-const MARK: &str = "\u{2581}";
+pub(super) const MARK: &str = "\u{2581}";
 
 /// Options for white space, named as in the model's file.
 #[derive(Debug, Clone, Copy)]
@@ -100,7 +100,7 @@ impl SentencePiece {
     }
 
     /// Returns the length of the text that the next step consumes, and its replacement.
-    fn prefix<'a>(&'a self, text: &'a str) -> Result<(usize, &'a str)> {
+    pub(super) fn prefix<'a>(&'a self, text: &'a str) -> Result<(usize, &'a str)> {
         if let Some(automaton) = &self.user_defined {
             let found = automaton.try_find(Input::new(text).anchored(Anchored::Yes));
             if let Some(found) = found.map_err(|error| Error::config(error.to_string()))? {
@@ -135,6 +135,15 @@ impl SentencePiece {
                 return at;
             }
             at += len;
+        }
+    }
+
+    /// Returns the number of bytes from the start of a text that are copied unchanged, whole characters.
+    #[inline]
+    pub(super) fn unchanged_run(&self, text: &[u8]) -> usize {
+        match text.first() {
+            Some(byte) if !byte.is_ascii() => self.staying_run(text),
+            _ => self.plain_run(text),
         }
     }
 
@@ -242,7 +251,7 @@ impl SentencePiece {
                 }
             }
             let rest = &old.as_bytes()[at..];
-            let run = if rest[0].is_ascii() { self.plain_run(rest) } else { self.staying_run(rest) };
+            let run = self.unchanged_run(rest);
             if run > 0 {
                 writer.copy(run);
                 at += run;

@@ -65,8 +65,13 @@ impl NotText for Vec<u8> {}
 impl<const N: usize> NotText for [u8; N] {}
 
 impl<'t> Input<'t> {
+    /// Returns the bytes.
+    pub fn bytes(&self) -> &'t [u8] {
+        self.bytes
+    }
+
     /// Returns the text, if it is valid UTF-8.
-    pub(super) fn valid(&self) -> Option<&'t str> {
+    pub fn valid(&self) -> Option<&'t str> {
         self.text.or_else(|| std::str::from_utf8(self.bytes).ok())
     }
 

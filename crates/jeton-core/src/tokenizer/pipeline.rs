@@ -76,6 +76,11 @@ impl Tokenizer {
         &self.model
     }
 
+    /// Returns the components of the normalizer.
+    pub fn normalizers(&self) -> &[Normalizer] {
+        &self.normalizers
+    }
+
     /// Returns the template.
     pub fn template(&self) -> &Template {
         &self.template

@@ -16,6 +16,7 @@ pub mod options;
 mod replay;
 pub mod rules;
 pub mod sentencepiece;
+pub mod sentencepiece_words;
 pub mod sequences;
 mod shard;
 mod symbol_array;

@@ -78,7 +78,8 @@ pub fn learn(
     run: &LearnOptions<'_>,
     watch: &mut OnMerge<'_>,
 ) -> Result<SentencePieceResult> {
-    let chars = required_chars(counts, options)?;
+    let chars = required_chars(counts, options.character_coverage, &options.required_chars)?;
+    let chars: Vec<char> = chars.into_iter().map(|(c, _)| c).collect();
     let Some(num_merges) = options.vocab_size.checked_sub(chars.len()) else {
         return Err(Error::config(format!(
             "the vocabulary size leaves room for {} pieces, and the characters of the corpus alone are {}; lower \
@@ -106,9 +107,9 @@ pub fn learn(
     Ok(strings.assemble(chars.len(), merges))
 }
 
-/// Returns the characters of the vocabulary, in descending order of counts.
-fn required_chars(counts: &Counts, options: &SentencePieceOptions) -> Result<Vec<char>> {
-    let asked = options.required_chars.chars().filter(|&c| c != '\0');
+/// Returns the characters of the vocabulary with their counts, in descending order of counts.
+pub(super) fn required_chars(counts: &Counts, coverage: f32, required: &str) -> Result<Vec<(char, u64)>> {
+    let asked = required.chars().filter(|&c| c != '\0');
     let mut seen: HashMap<char, (bool, u64)> = asked.map(|c| (c, (true, 0))).collect();
     let mut total: u64 = 0;
     for (word, count) in counts.iter() {
@@ -128,7 +129,7 @@ fn required_chars(counts: &Counts, options: &SentencePieceOptions) -> Result<Vec
     let mut covered: u64 = 0;
     let mut chars = Vec::new();
     for (c, (_, count)) in sorted {
-        if (covered as f64 / total as f64) as f32 >= options.character_coverage {
+        if (covered as f64 / total as f64) as f32 >= coverage {
             break;
         }
         covered = covered.saturating_add(count);
@@ -137,10 +138,10 @@ fn required_chars(counts: &Counts, options: &SentencePieceOptions) -> Result<Vec
         }
     }
     chars.sort_by_key(|&(c, count)| (std::cmp::Reverse(count), c)); // sorts required characters, too
-    Ok(chars.into_iter().map(|(c, _)| c).collect())
+    Ok(chars)
 }
 
-fn text(word: &[u8]) -> Result<&str> {
+pub(super) fn text(word: &[u8]) -> Result<&str> {
     std::str::from_utf8(word).map_err(|error| Error::text("a word is not UTF-8", error.valid_up_to()))
 }
 

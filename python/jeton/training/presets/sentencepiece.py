@@ -5,7 +5,7 @@ split before white space. The most frequent characters enter the vocabulary unti
 text. Pieces are learned from the rest of the words, in the order of count, then length, then string; the characters
 follow them. Saved as a `.model`, the tokenizer has the same pieces, scores and ids as SentencePiece's own.
 
-Left out, and refused by name: the case-folding normalizations, sampling (``input_sentence_size``), which uses the C++
+Left out, and refused by name: sampling (``input_sentence_size``), which uses the C++
 library's random numbers, ``auto_character_coverage``, and a pre-tokenizer for training.
 
 Source: google/sentencepiece 0.2.3, trainer_interface.cc, bpe_model_trainer.cc, sentencepiece_model.proto (facts).
@@ -30,8 +30,7 @@ from .base import OWN_RULES, Learned, LearningContext, Recipe, TrainingPreset, c
 
 __all__ = ["SentencePiece"]
 
-NORMALIZATIONS = ("nmt_nfkc", "nfkc", "identity")
-_FOLDING = ("nmt_nfkc_cf", "nfkc_cf")
+NORMALIZATIONS = ("nmt_nfkc", "nfkc", "nmt_nfkc_cf", "nfkc_cf", "identity")
 _SPACE, _RARE = "\u2581", "\u2585"
 _SPECIAL, _USER_DEFINED, _BYTE = 4, 3, 6  # kinds of entries, in the core's numbers
 
@@ -41,7 +40,7 @@ class SentencePiece(TrainingPreset):
     """``spm_train --model_type=bpe``, under the names of its flags.
 
     Attributes:
-        normalization_rule_name: ``"nmt_nfkc"``, ``"nfkc"`` or ``"identity"``.
+        normalization_rule_name: ``"nmt_nfkc"``, ``"nfkc"``, these with ``_cf``, which fold case, or ``"identity"``.
         normalization_rules: additional rules, text -> text, which override the named ones (``normalization_rule_tsv``).
         add_dummy_prefix, remove_extra_whitespaces: normalization of white space.
         character_coverage: share of the text that the characters of the vocabulary cover, from 0.98 to 1.
@@ -103,12 +102,6 @@ class SentencePiece(TrainingPreset):
     def __post_init__(self) -> None:
         checked(self)
         name = self.normalization_rule_name
-        if name in _FOLDING:
-            raise ConfigError(
-                f"normalization_rule_name={name!r} folds case, which is not supported; lowercase the text first, or "
-                "pass normalization_rules=",
-                option="normalization_rule_name",
-            )
         if name not in NORMALIZATIONS:
             raise ConfigError(
                 f"normalization_rule_name: there is no normalization {name!r}; names: {', '.join(NORMALIZATIONS)}",

@@ -1,0 +1,120 @@
+//! Ids or pieces → text, with the range of each piece.
+//!
+//! `▁` becomes a space, byte pieces become their bytes, and control pieces have no text. The unknown piece becomes its
+//! surface; any other unknown text stays. Of the first pieces one leading `▁` is removed, as the normalizer added it.
+//!
+//! Invariant: a byte outside of a character is U+FFFD. The character of several byte pieces belongs to the last.
+//!
+//! Cost: linear. Source: google/sentencepiece, `sentencepiece_processor.cc` (`Decode`). Fast version, of ids: the decoder of
+//! [`crate::decode`].
+
+use super::pieces::{PieceKind, Pieces};
+use crate::tokenizer::Tokenizer;
+
+const SPACE: &str = "\u{2581}";
+
+/// Piece of a decoded text.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct DecodedPiece {
+    /// The id.
+    pub id: u32,
+    /// Half-open byte range of the text, which is its surface.
+    pub range: (usize, usize),
+}
+
+/// Decoded text. It is valid UTF-8 if all pieces are.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct DecodedText {
+    /// The text.
+    pub text: Vec<u8>,
+    /// The pieces, in order.
+    pub pieces: Vec<DecodedPiece>,
+}
+
+impl Pieces {
+    /// Decodes pieces, each as its id and its text.
+    pub fn decode<'p>(&self, tok: &Tokenizer, pieces: impl Iterator<Item = (u32, &'p [u8])>) -> DecodedText {
+        let mut done = DecodedText::default();
+        let mut run = Vec::new(); // bytes of the current byte pieces
+        let (mut at_start, mut took_one) = (self.takes_space, false);
+        for (id, piece) in pieces {
+            if let Some(byte) = self.byte(tok, id) {
+                run.push(byte);
+                done.pieces.push(DecodedPiece { id, range: (0, 0) });
+                continue;
+            }
+            done.end_run(&mut run);
+            at_start &= !took_one && done.text.is_empty();
+            took_one = false;
+            let start = done.text.len();
+            match self.kind(tok, id) {
+                PieceKind::Control => {}
+                PieceKind::Unknown if tok.vocab().content(id) == piece => {
+                    done.text.extend_from_slice(self.unk_surface.as_bytes());
+                }
+                PieceKind::Unknown => done.text.extend_from_slice(piece),
+                _ => {
+                    let rest = piece.strip_prefix(SPACE.as_bytes()).filter(|_| at_start);
+                    took_one = rest.is_some() && !self.takes_many;
+                    put_spaces(rest.unwrap_or(piece), &mut done.text);
+                }
+            }
+            done.pieces.push(DecodedPiece { id, range: (start, done.text.len()) });
+        }
+        done.end_run(&mut run);
+        done
+    }
+
+    /// Decodes pieces by their text.
+    pub fn decode_pieces(&self, tok: &Tokenizer, pieces: &[&[u8]]) -> DecodedText {
+        self.decode(tok, pieces.iter().map(|&piece| (self.id(tok, piece), piece)))
+    }
+
+    /// Decodes ids of the vocabulary. As in SentencePiece, a piece is looked up by its text again.
+    pub fn decode_ids(&self, tok: &Tokenizer, ids: &[u32]) -> DecodedText {
+        let text = |&id: &u32| tok.vocab().content(id);
+        self.decode(tok, ids.iter().map(text).map(|piece| (self.id(tok, piece), piece)))
+    }
+}
+
+impl DecodedText {
+    /// Writes the bytes of the last byte pieces.
+    fn end_run(&mut self, run: &mut Vec<u8>) {
+        let mut piece = self.pieces.len() - run.len();
+        for chunk in run.utf8_chunks() {
+            for c in chunk.valid().chars() {
+                let start = self.text.len();
+                self.text.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
+                for _ in 1..c.len_utf8() {
+                    self.pieces[piece].range = (start, start);
+                    piece += 1;
+                }
+                self.pieces[piece].range = (start, self.text.len());
+                piece += 1;
+            }
+            for _ in chunk.invalid() {
+                let start = self.text.len();
+                self.text.extend_from_slice("\u{FFFD}".as_bytes());
+                self.pieces[piece].range = (start, self.text.len());
+                piece += 1;
+            }
+        }
+        run.clear();
+    }
+}
+
+/// Appends a piece with spaces for `▁`.
+fn put_spaces(piece: &[u8], out: &mut Vec<u8>) {
+    let mut rest = piece;
+    while let Some(&first) = rest.first() {
+        if let Some(after) = rest.strip_prefix(SPACE.as_bytes()) {
+            out.push(b' ');
+            rest = after;
+            continue;
+        }
+        let len = 1 + rest[1..].iter().position(|&byte| byte == SPACE.as_bytes()[0]).unwrap_or(rest.len() - 1);
+        debug_assert!(first == rest[0]);
+        out.extend_from_slice(&rest[..len]);
+        rest = &rest[len..];
+    }
+}

@@ -1,0 +1,206 @@
+//! Text → ids, and the text and range of each piece.
+//!
+//! A piece covers bytes of the normalized text. Its range of the input begins where its first byte's step began, and ends
+//! where the next piece's begins. A run of unknown characters is one piece, whose text is theirs. The bytes of a
+//! character are pieces of their own: the last one has its range.
+//!
+//! Ids without an unknown piece determine the normalized text that each covers, so the model runs on the fast path.
+//!
+//! Cost: linear; the slow path takes one more pass of the model.
+
+use super::pieces::Pieces;
+use super::samples::Draw;
+use crate::error::{Error, Result};
+use crate::model::{Out, Sampler, Scratch, Specials};
+use crate::normalize::Started;
+use crate::tokenizer::{Input, Tokenizer};
+use crate::util::cancel::KeepGoing;
+use crate::util::utf8;
+use crate::vocab::Kind;
+
+/// Piece of an encoded text.
+#[derive(Debug, Clone, PartialEq)]
+pub struct EncodedPiece {
+    /// The id.
+    pub id: u32,
+    /// Its text, if it is an unknown piece; else it is that of the id.
+    pub unknown: Option<String>,
+    /// Half-open byte range of the input.
+    pub range: (u32, u32),
+    /// True if it has a surface: all but the first bytes of a character.
+    pub has_surface: bool,
+}
+
+/// Encoded text.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct EncodedText {
+    /// The pieces, in order.
+    pub pieces: Vec<EncodedPiece>,
+    /// Sum of scores, of the n best.
+    pub score: Option<f32>,
+}
+
+/// Ids, and for each the end of its bytes in the normalized text.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Segmented {
+    pub(super) ids: Vec<u32>,
+    pub(super) ends: Vec<usize>,
+}
+
+impl Pieces {
+    /// Encodes a text to ids.
+    ///
+    /// # Errors
+    /// `Interrupted`; as [`Tokenizer::encode`].
+    pub fn ids(
+        &self,
+        tok: &Tokenizer,
+        text: Input<'_>,
+        threads: usize,
+        watch: &mut dyn FnMut() -> bool,
+    ) -> Result<Vec<u32>> {
+        if text.valid().is_some() {
+            return tok.encode_long(text, &tok.permit_none(), threads, watch);
+        }
+        let watch = std::cell::RefCell::new(watch);
+        let keep_going: KeepGoing<'_> = &|| (watch.borrow_mut())();
+        let normal = normalized(tok, text.bytes(), keep_going)?;
+        Ok(self.segment(tok, &normal, keep_going)?.ids)
+    }
+
+    /// Encodes a text to pieces with ranges. `ids`: its ids, if they are known.
+    ///
+    /// # Errors
+    /// As [`Pieces::ids`].
+    pub fn encode(
+        &self,
+        tok: &Tokenizer,
+        text: Input<'_>,
+        ids: Option<Vec<u32>>,
+        keep_going: KeepGoing<'_>,
+    ) -> Result<EncodedText> {
+        let normal = normalized(tok, text.bytes(), keep_going)?;
+        let ids = match ids {
+            None if text.valid().is_some() => Some(tok.encode_long(text, &tok.permit_none(), 1, &mut || keep_going())?),
+            ids => ids,
+        };
+        let known = ids.and_then(|ids| self.ends_of(tok, ids, &normal.text));
+        let segmented = match known {
+            Some(segmented) => segmented,
+            None => self.segment(tok, &normal, keep_going)?,
+        };
+        self.placed(tok, &normal, segmented)
+    }
+
+    /// Encodes a text at random.
+    ///
+    /// # Errors
+    /// [`Error::config`] for a model that cannot sample; as [`Pieces::ids`].
+    pub fn sample(
+        &self,
+        tok: &Tokenizer,
+        text: &[u8],
+        draw: &Draw,
+        sampler: &mut Sampler,
+        keep_going: KeepGoing<'_>,
+    ) -> Result<EncodedText> {
+        let normal = normalized(tok, text, keep_going)?;
+        let segmented = match draw.set(tok, sampler)? {
+            true => {
+                let mut done = Segmented::default();
+                let mut out = Out { special: Specials::None, ..Out::with_ends(&mut done.ids, &mut done.ends) };
+                let (bytes, scratch) = (normal.text.as_bytes(), &mut Scratch::default());
+                tok.model().sample(tok.vocab(), bytes, sampler, keep_going, scratch, &mut out)?;
+                done
+            }
+            false => self.segment(tok, &normal, keep_going)?,
+        };
+        self.placed(tok, &normal, segmented)
+    }
+
+    /// Returns the `n` best segmentations of a text in descending order.
+    ///
+    /// # Errors
+    /// [`Error::config`] for a model without scores of segmentations; as [`Pieces::ids`].
+    pub fn nbest(&self, tok: &Tokenizer, text: &[u8], n: usize, keep_going: KeepGoing<'_>) -> Result<Vec<EncodedText>> {
+        let normal = normalized(tok, text, keep_going)?;
+        let found = tok.model().nbest_with_ends(normal.text.as_bytes(), n, keep_going)?;
+        let placed = found.into_iter().map(|(ids, ends, score)| {
+            let text = self.placed(tok, &normal, Segmented { ids, ends })?;
+            Ok(EncodedText { score: Some(score as f32), ..text })
+        });
+        placed.collect()
+    }
+
+    /// Runs the model on a normalized text.
+    fn segment(&self, tok: &Tokenizer, normal: &Started, keep_going: KeepGoing<'_>) -> Result<Segmented> {
+        let mut done = Segmented::default();
+        let mut out = Out { special: Specials::None, ..Out::with_ends(&mut done.ids, &mut done.ends) };
+        let bytes = normal.text.as_bytes();
+        tok.model().encode(tok.vocab(), bytes, keep_going, &mut Scratch::default(), &mut out)?;
+        Ok(done)
+    }
+
+    /// Returns the ends of ids without an unknown piece; None for other ids.
+    fn ends_of(&self, tok: &Tokenizer, ids: Vec<u32>, normal: &str) -> Option<Segmented> {
+        let mut ends = Vec::with_capacity(ids.len());
+        let mut end = 0;
+        for &id in &ids {
+            end += match tok.vocab().kind(id) {
+                Kind::Byte => 1,
+                _ if id == self.unk => return None,
+                _ => tok.vocab().content(id).len(),
+            };
+            ends.push(end);
+        }
+        (end == normal.len()).then_some(Segmented { ids, ends })
+    }
+
+    /// Adds texts of unknown pieces and ranges of the input.
+    fn placed(&self, tok: &Tokenizer, normal: &Started, done: Segmented) -> Result<EncodedText> {
+        let misplaced = || Error::config("the pieces of a text do not cover it");
+        let (bytes, starts) = (normal.text.as_bytes(), &normal.starts);
+        let place = |at: usize| starts.get(at).copied().ok_or_else(misplaced);
+        let mut pieces = Vec::with_capacity(done.ids.len());
+        let mut at = 0;
+        let mut unit = 0..0; // the character, or word, of the current byte pieces
+        for (&id, &end) in done.ids.iter().zip(&done.ends) {
+            let (mut range, mut has_surface, mut unknown) = ((place(at)?, place(end)?), true, None);
+            if self.byte_fallback && tok.vocab().kind(id) == Kind::Byte {
+                if at >= unit.end {
+                    unit = at..self.unit_end(&normal.text, at);
+                }
+                let first = place(unit.start)?;
+                has_surface = end >= unit.end;
+                range = if has_surface { (first, place(unit.end)?) } else { (first, first) };
+            } else if id == self.unk {
+                let text = normal.text.get(at..end).ok_or_else(misplaced)?;
+                unknown = Some(text.to_owned());
+            }
+            pieces.push(EncodedPiece { id, unknown, range, has_surface });
+            at = end;
+        }
+        if at != bytes.len() {
+            return Err(misplaced());
+        }
+        Ok(EncodedText { pieces, score: None })
+    }
+
+    /// Returns the end of the text that falls back to bytes together: a character, in a word model a word.
+    fn unit_end(&self, text: &str, at: usize) -> usize {
+        let bytes = text.as_bytes();
+        let next = (at + utf8::char_len(bytes[at])).min(bytes.len());
+        if !self.words {
+            return next;
+        }
+        text.get(next..).and_then(|rest| rest.find('\u{2581}')).map_or(bytes.len(), |found| next + found)
+    }
+}
+
+/// Normalizes a text with SentencePiece's normalizer.
+fn normalized(tok: &Tokenizer, text: &[u8], keep_going: KeepGoing<'_>) -> Result<Started> {
+    match tok.normalizers() {
+        [only] => only.with_starts(text, keep_going),
+        _ => Err(Error::config("a SentencePiece model has one normalizer")),
+    }
+}

@@ -1,0 +1,97 @@
+//! The pieces of a model: piece ↔ id, and their kinds.
+//!
+//! Invariant: control, unknown and byte pieces have a table of their own, which is searched first; a text that is no piece
+//! has the id of the unknown piece.
+
+use hashbrown::HashMap;
+
+use crate::error::{Error, Result};
+use crate::format::sentencepiece::{byte_of, Facts};
+use crate::model::Model;
+use crate::tokenizer::Tokenizer;
+use crate::vocab::Kind;
+
+/// Kind of a piece, as in SentencePiece.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PieceKind {
+    /// Ordinary piece.
+    Normal,
+    /// The unknown piece.
+    Unknown,
+    /// Piece that no text spells.
+    Control,
+    /// Piece that is matched before all others.
+    UserDefined,
+    /// Piece that is not used.
+    Unused,
+    /// Byte of a character that is no piece.
+    Byte,
+}
+
+/// What SentencePiece reads from a model beyond the tokenizer.
+#[derive(Debug)]
+pub struct Pieces {
+    pub(super) unk: u32,
+    pub(super) unk_surface: String,
+    pub(super) takes_space: bool, // decoding removes a `▁` at the start
+    pub(super) takes_many: bool,  // decoding removes white space of all first pieces
+    pub(super) byte_fallback: bool,
+    pub(super) words: bool,          // an unknown piece is a word, not a character
+    listed: HashMap<Box<[u8]>, u32>, // control, unknown, byte and user-defined pieces
+}
+
+impl Pieces {
+    /// Reads the pieces of a tokenizer that was made of a model with these options.
+    ///
+    /// # Errors
+    /// [`Error::config`] for a tokenizer without the unknown piece.
+    pub fn new(tok: &Tokenizer, facts: &Facts) -> Result<Self> {
+        let unk = tok.model().unk().ok_or_else(|| Error::config("the model has no unknown piece"))?;
+        let mut listed = HashMap::new();
+        let of = |wanted: fn(Kind) -> bool| tok.vocab().iter().filter(move |entry| wanted(entry.1));
+        let user_defined = of(|kind| kind == Kind::Added);
+        for (id, _, content) in user_defined.chain(of(|kind| matches!(kind, Kind::Special | Kind::Byte))) {
+            listed.insert(content.into(), id);
+        }
+        Ok(Self {
+            unk,
+            unk_surface: facts.unk_surface.clone(),
+            takes_space: facts.add_dummy_prefix || facts.remove_extra_whitespaces,
+            takes_many: facts.remove_extra_whitespaces,
+            byte_fallback: facts.byte_fallback,
+            words: matches!(tok.model(), Model::Words(_)),
+            listed,
+        })
+    }
+
+    /// Returns the id of the unknown piece.
+    pub fn unk(&self) -> u32 {
+        self.unk
+    }
+
+    /// Returns the id of a piece, that of the unknown piece for any other text.
+    pub fn id(&self, tok: &Tokenizer, piece: &[u8]) -> u32 {
+        let found = self.listed.get(piece).copied();
+        found.or_else(|| tok.vocab().find(piece, false)).unwrap_or(self.unk)
+    }
+
+    /// Returns the kind of an id of the vocabulary.
+    pub fn kind(&self, tok: &Tokenizer, id: u32) -> PieceKind {
+        match tok.vocab().kind(id) {
+            Kind::Special if id == self.unk => PieceKind::Unknown,
+            Kind::Special => PieceKind::Control,
+            Kind::Added => PieceKind::UserDefined,
+            Kind::Unused | Kind::Unreachable | Kind::Hole => PieceKind::Unused,
+            Kind::Byte => PieceKind::Byte,
+            Kind::Token | Kind::EndsWord => PieceKind::Normal,
+        }
+    }
+
+    /// Returns the byte of a byte piece.
+    pub(super) fn byte(&self, tok: &Tokenizer, id: u32) -> Option<u8> {
+        match tok.vocab().kind(id) {
+            Kind::Byte => byte_of(std::str::from_utf8(tok.vocab().content(id)).ok()?),
+            _ => None,
+        }
+    }
+}

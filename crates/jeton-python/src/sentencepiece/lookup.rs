@@ -1,0 +1,92 @@
+//! Properties of pieces, by id or for many ids at once.
+
+use jeton_core::sentencepiece::PieceKind;
+use pyo3::exceptions::{PyIndexError, PyTypeError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyList, PyString};
+
+use super::convert;
+use super::PieceModel;
+
+impl PieceModel {
+    /// Returns the number of pieces.
+    pub(super) fn piece_size_of(&self) -> usize {
+        self.len()
+    }
+
+    /// Returns the id of the unknown piece.
+    pub(super) fn unk_id_of(&self) -> u32 {
+        self.pieces.unk()
+    }
+
+    /// Returns the id of a piece, or of each piece of a sequence.
+    pub(super) fn piece_to_id_of<'py>(
+        &self,
+        py: Python<'py>,
+        piece: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        if piece.is_instance_of::<PyString>() || piece.is_instance_of::<PyBytes>() {
+            let Ok(text) = convert::item(piece) else {
+                return Err(PyTypeError::new_err("a piece has a lone surrogate"));
+            };
+            return Ok(self.pieces.id(self.tok(), text.bytes()).into_pyobject(py)?.into_any());
+        }
+        let list = PyList::empty(py);
+        for item in convert::items(piece)? {
+            let text = convert::item(&item).map_err(|_| PyTypeError::new_err("pieces are str or bytes"))?;
+            list.append(self.pieces.id(self.tok(), text.bytes()))?;
+        }
+        Ok(list.into_any())
+    }
+
+    /// Returns the piece of an id.
+    pub(super) fn id_to_piece_of<'py>(&self, py: Python<'py>, id: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        self.look_up(py, id, |id| Ok(self.string(py, id).into_any()))
+    }
+
+    /// Returns the score of an id.
+    pub(super) fn score_of<'py>(&self, py: Python<'py>, id: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let scores = self.tok().scores();
+        let score = |id: u32| scores.get(id as usize).copied().unwrap_or(0.0);
+        self.look_up(py, id, |id| Ok(score(id).into_pyobject(py)?.into_any()))
+    }
+
+    pub(super) fn is_unknown_of<'py>(&self, py: Python<'py>, id: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        self.is_kind(py, id, PieceKind::Unknown)
+    }
+
+    pub(super) fn is_control_of<'py>(&self, py: Python<'py>, id: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        self.is_kind(py, id, PieceKind::Control)
+    }
+
+    pub(super) fn is_unused_of<'py>(&self, py: Python<'py>, id: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        self.is_kind(py, id, PieceKind::Unused)
+    }
+
+    pub(super) fn is_byte_of<'py>(&self, py: Python<'py>, id: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        self.is_kind(py, id, PieceKind::Byte)
+    }
+}
+
+impl PieceModel {
+    fn is_kind<'py>(&self, py: Python<'py>, id: &Bound<'py, PyAny>, kind: PieceKind) -> PyResult<Bound<'py, PyAny>> {
+        let is_kind = |id: u32| self.pieces.kind(self.tok(), id) == kind;
+        self.look_up(py, id, |id| Ok(is_kind(id).into_pyobject(py)?.to_owned().into_any()))
+    }
+
+    /// Applies `each` to an id, or to all ids of a sequence.
+    fn look_up<'py>(
+        &self,
+        py: Python<'py>,
+        id: &Bound<'py, PyAny>,
+        each: impl Fn(u32) -> PyResult<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        if let Ok(id) = convert::integer(id) {
+            let known = u32::try_from(id).ok().filter(|&id| (id as usize) < self.len());
+            return each(known.ok_or_else(|| PyIndexError::new_err("piece id is out of range."))?);
+        }
+        let ids = self.checked(convert::ids(id)?)?;
+        let found = ids.into_iter().map(each).collect::<PyResult<Vec<_>>>()?;
+        Ok(PyList::new(py, found)?.into_any())
+    }
+}

@@ -1,0 +1,202 @@
+//! SentencePiece's interface for `jeton.compat.sentencepiece`: one class for a model, one for a normalizer.
+//!
+//! Exceptions are those of SentencePiece: `TypeError` for arguments, `IndexError` for ids, `ValueError` for roles that the
+//! model lacks, `RuntimeError` for all else.
+
+mod convert;
+mod decode;
+mod encode;
+mod lookup;
+mod normalizer;
+mod random;
+
+use jeton_core::error::{Error, ErrorKind};
+use jeton_core::format::sentencepiece::Facts;
+use jeton_core::sentencepiece::Pieces;
+use pyo3::exceptions::{PyKeyboardInterrupt, PyMemoryError, PyRuntimeError};
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::PyString;
+
+pub use convert::VectorBuffer;
+pub use normalizer::PieceNormalizer;
+pub use random::{set_nbest_timeout, set_random_seed};
+
+use crate::error;
+use crate::tokenizer::Tokenizer;
+
+/// A model with SentencePiece's interface.
+#[pyclass(frozen, module = "jeton._core")]
+pub struct PieceModel {
+    tok: Py<Tokenizer>,
+    pieces: Pieces,
+    bos: Option<u32>,
+    eos: Option<u32>,
+    strings: PyOnceLock<Box<[PyOnceLock<Py<PyString>>]>>, // id -> its piece; made on demand
+}
+
+#[pymethods]
+impl PieceModel {
+    /// `facts`: options as returned by `read_sentencepiece`.
+    #[new]
+    fn new(py: Python<'_>, tok: Py<Tokenizer>, facts: &str, bos: Option<u32>, eos: Option<u32>) -> PyResult<Self> {
+        let facts = Facts::from_json(facts).map_err(|failed| error::plain(py, failed))?;
+        let pieces = Pieces::new(&tok.get().0, &facts).map_err(|failed| error::plain(py, failed))?;
+        Ok(Self { tok, pieces, bos, eos, strings: PyOnceLock::new() })
+    }
+
+    /// Encodes a text, or with `is_batch` a list of texts. `sampling`: (enabled, nbest_size, alpha).
+    #[allow(clippy::too_many_arguments)]
+    fn encode<'py>(
+        &self,
+        py: Python<'py>,
+        input: &Bound<'py, PyAny>,
+        is_batch: bool,
+        output: u8,
+        sampling: Option<(Bound<'py, PyAny>, Bound<'py, PyAny>, Bound<'py, PyAny>)>,
+        add_bos: &Bound<'py, PyAny>,
+        add_eos: &Bound<'py, PyAny>,
+        reverse: &Bound<'py, PyAny>,
+        unk_piece: &Bound<'py, PyAny>,
+        threads: usize,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        self.encode_of(py, input, is_batch, output, sampling, add_bos, add_eos, reverse, unk_piece, threads)
+    }
+
+    /// Returns the `nbest` best segmentations of a text, or of each text of a list.
+    #[allow(clippy::too_many_arguments)]
+    fn nbest<'py>(
+        &self,
+        py: Python<'py>,
+        input: &Bound<'py, PyAny>,
+        nbest: &Bound<'py, PyAny>,
+        output: u8,
+        add_bos: &Bound<'py, PyAny>,
+        add_eos: &Bound<'py, PyAny>,
+        reverse: &Bound<'py, PyAny>,
+        unk_piece: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        self.nbest_of(py, input, nbest, output, add_bos, add_eos, reverse, unk_piece)
+    }
+
+    /// Decodes ids.
+    fn decode_ids<'py>(&self, py: Python<'py>, ids: &Bound<'py, PyAny>, output: u8) -> PyResult<Bound<'py, PyAny>> {
+        self.decode_ids_of(py, ids, output)
+    }
+
+    /// Decodes the ids of each item.
+    fn decode_ids_batch<'py>(
+        &self,
+        py: Python<'py>,
+        batch: &Bound<'py, PyAny>,
+        output: u8,
+        threads: usize,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        self.decode_ids_batch_of(py, batch, output, threads)
+    }
+
+    /// Decodes pieces. Bytes give bytes.
+    fn decode_pieces<'py>(
+        &self,
+        py: Python<'py>,
+        pieces: &Bound<'py, PyAny>,
+        output: u8,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        self.decode_pieces_of(py, pieces, output)
+    }
+
+    /// Decodes the pieces of each item.
+    fn decode_pieces_batch<'py>(
+        &self,
+        py: Python<'py>,
+        batch: &Bound<'py, PyAny>,
+        output: u8,
+        threads: usize,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        self.decode_pieces_batch_of(py, batch, output, threads)
+    }
+
+    /// Returns the number of pieces.
+    fn piece_size(&self) -> usize {
+        self.piece_size_of()
+    }
+
+    /// Returns the id of the unknown piece.
+    fn unk_id(&self) -> u32 {
+        self.unk_id_of()
+    }
+
+    /// Returns the id of a piece, or of each piece of a sequence.
+    fn piece_to_id<'py>(&self, py: Python<'py>, piece: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        self.piece_to_id_of(py, piece)
+    }
+
+    /// Returns the piece of an id.
+    fn id_to_piece<'py>(&self, py: Python<'py>, id: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        self.id_to_piece_of(py, id)
+    }
+
+    /// Returns the score of an id.
+    fn score<'py>(&self, py: Python<'py>, id: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        self.score_of(py, id)
+    }
+
+    fn is_unknown<'py>(&self, py: Python<'py>, id: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        self.is_unknown_of(py, id)
+    }
+
+    fn is_control<'py>(&self, py: Python<'py>, id: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        self.is_control_of(py, id)
+    }
+
+    fn is_unused<'py>(&self, py: Python<'py>, id: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        self.is_unused_of(py, id)
+    }
+
+    fn is_byte<'py>(&self, py: Python<'py>, id: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        self.is_byte_of(py, id)
+    }
+
+    /// Normalizes a text, or each text of a list; with offsets, returns (text, starts).
+    fn normalize<'py>(
+        &self,
+        py: Python<'py>,
+        input: &Bound<'py, PyAny>,
+        with_offsets: bool,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        match self.tok().normalizers() {
+            [only] => normalizer::normalize(py, only, input, with_offsets),
+            _ => Err(PyRuntimeError::new_err("the model has no normalizer")),
+        }
+    }
+}
+
+impl PieceModel {
+    fn tok(&self) -> &jeton_core::tokenizer::Tokenizer {
+        &self.tok.get().0
+    }
+
+    /// Returns the number of pieces.
+    fn len(&self) -> usize {
+        self.tok().vocab().len()
+    }
+
+    /// Returns the piece of an id of the vocabulary, which is one object.
+    fn string<'py>(&self, py: Python<'py>, id: u32) -> Bound<'py, PyString> {
+        let all = self.strings.get_or_init(py, || (0..self.len()).map(|_| PyOnceLock::new()).collect());
+        let make = || PyString::new(py, &String::from_utf8_lossy(self.tok().vocab().content(id))).unbind();
+        match all.get(id as usize) {
+            Some(string) => string.get_or_init(py, make).bind(py).clone(),
+            None => make().into_bound(py),
+        }
+    }
+}
+
+/// Converts a core error to SentencePiece's exception.
+fn raised(error: Error) -> PyErr {
+    match error.kind() {
+        ErrorKind::Interrupted => PyKeyboardInterrupt::new_err(()),
+        ErrorKind::Memory { .. } => PyMemoryError::new_err(error.to_string()),
+        _ => PyRuntimeError::new_err(error.to_string()),
+    }
+}

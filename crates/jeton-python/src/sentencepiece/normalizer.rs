@@ -1,0 +1,82 @@
+//! SentencePiece's normalizer alone.
+
+use jeton_core::normalize::{Normalizer, Started};
+use jeton_core::util::cancel::KeepGoing;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyList, PyString};
+
+use super::convert;
+use super::encode::char_indices;
+use super::raised;
+use crate::arguments::Text;
+use crate::error;
+use crate::signals::run_with_signals;
+
+/// A normalizer with SentencePiece's interface.
+#[pyclass(frozen, module = "jeton._core")]
+pub struct PieceNormalizer(Normalizer);
+
+#[pymethods]
+impl PieceNormalizer {
+    /// `part`: a component as JSON. `user_defined`: contents that stay unchanged.
+    #[new]
+    fn new(py: Python<'_>, part: &str, user_defined: Vec<Vec<u8>>) -> PyResult<Self> {
+        let user_defined: Vec<&[u8]> = user_defined.iter().map(Vec::as_slice).collect();
+        Normalizer::from_json(part, &user_defined).map(Self).map_err(|failed| error::plain(py, failed))
+    }
+
+    /// Normalizes a text, or each text of a list; with offsets, returns (text, starts).
+    fn normalize<'py>(
+        &self,
+        py: Python<'py>,
+        input: &Bound<'py, PyAny>,
+        with_offsets: bool,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        normalize(py, &self.0, input, with_offsets)
+    }
+}
+
+/// Normalizes a text, or each text of a list.
+pub fn normalize<'py>(
+    py: Python<'py>,
+    normalizer: &Normalizer,
+    input: &Bound<'py, PyAny>,
+    with_offsets: bool,
+) -> PyResult<Bound<'py, PyAny>> {
+    let Ok(texts) = input.cast::<PyList>() else { return one(py, normalizer, input, with_offsets) };
+    let list = PyList::empty(py);
+    for text in texts.iter() {
+        list.append(one(py, normalizer, &text, with_offsets)?)?;
+    }
+    Ok(list.into_any())
+}
+
+fn one<'py>(
+    py: Python<'py>,
+    normalizer: &Normalizer,
+    input: &Bound<'py, PyAny>,
+    with_offsets: bool,
+) -> PyResult<Bound<'py, PyAny>> {
+    let text = convert::text(input)?;
+    let work = |keep_going: KeepGoing<'_>| normalizer.with_starts(text.bytes(), keep_going);
+    let Started { text: normal, starts } = run_with_signals(py, work, raised)?;
+    let object = match text {
+        Text::Str(_) => PyString::new(py, &normal).into_any(),
+        Text::Bytes(_) => PyBytes::new(py, normal.as_bytes()).into_any(),
+    };
+    if !with_offsets {
+        return Ok(object);
+    }
+    let starts = match text {
+        Text::Bytes(_) => starts,
+        Text::Str(text) => of_characters(text, &normal, &starts),
+    };
+    Ok((object, starts).into_pyobject(py)?.into_any())
+}
+
+/// Converts starts of bytes to starts of characters, in characters, and one more.
+fn of_characters(text: &str, normal: &str, starts: &[u32]) -> Vec<u32> {
+    let indices = char_indices(text.as_bytes());
+    let ends = normal.char_indices().map(|(at, _)| at).chain([normal.len()]);
+    ends.map(|at| starts.get(at).and_then(|&start| indices.get(start as usize)).copied().unwrap_or(0)).collect()
+}

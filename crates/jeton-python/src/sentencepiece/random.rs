@@ -1,0 +1,42 @@
+//! State of the process: the generator of random segmentations, and the time limit of the n best.
+
+use std::collections::hash_map::RandomState;
+use std::hash::{BuildHasher, Hasher};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::OnceLock;
+
+use jeton_core::model::Sampler;
+use pyo3::prelude::*;
+
+/// Seed of the next segmentation; the first one is random.
+static NEXT: OnceLock<AtomicU64> = OnceLock::new();
+static NBEST_TIMEOUT: AtomicI64 = AtomicI64::new(0);
+
+/// Odd, so that all 2^64 states follow each other.
+const STEP: u64 = 0xD1B5_4A32_D192_ED03;
+
+fn next() -> &'static AtomicU64 {
+    NEXT.get_or_init(|| AtomicU64::new(RandomState::new().build_hasher().finish()))
+}
+
+/// Returns a sampler for one text.
+pub fn sampler() -> Sampler {
+    Sampler::new(next().fetch_add(STEP, Ordering::Relaxed))
+}
+
+/// Sets the seed of the process.
+#[pyfunction]
+pub fn set_random_seed(seed: u32) {
+    next().store(u64::from(seed), Ordering::Relaxed);
+}
+
+/// Sets the time limit in milliseconds; 0: none.
+#[pyfunction]
+pub fn set_nbest_timeout(milliseconds: i32) {
+    NBEST_TIMEOUT.store(i64::from(milliseconds), Ordering::Relaxed);
+}
+
+/// Returns the time limit in milliseconds.
+pub fn nbest_timeout() -> Option<u64> {
+    u64::try_from(NBEST_TIMEOUT.load(Ordering::Relaxed)).ok().filter(|&limit| limit > 0)
+}

@@ -1,0 +1,490 @@
+"""`SentencePieceProcessor`.
+
+Methods have two spellings, ``encode_as_ids`` and ``EncodeAsIds``. All loops over texts, ids and pieces are in the core.
+
+Source: google/sentencepiece 0.2.3, python/src/sentencepiece (behavior).
+"""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn, Self
+
+from .. import report
+from . import forms
+from .loading import UNLOADED, ids_of_roles, load, read_file
+from .naming import add_camel_case
+from .runtime import num_workers
+
+__all__ = ["SentencePieceProcessor", "report_missing_attributes"]
+
+_NO_ROLES = {"unk": -1, "bos": -1, "eos": -1, "pad": -1}
+
+
+class SentencePieceProcessor:
+    """A SentencePiece model: text ↔ ids and pieces.
+
+    Args:
+        model_file: path of a ``.model``.
+        model_proto: content of one, as bytes or as a ``ModelProto``.
+        out_type: form of encoded texts: ``int``, ``str``, ``bytes``, ``"proto"``, ``"serialized_proto"``, ``"numpy"`` or
+            ``"offset_mapping"``; the older name of `return_type`.
+        add_bos: adds the id of ``<s>`` before the text.
+        add_eos: adds the id of ``</s>`` after the text.
+        reverse: reverses the ids, before `add_bos` and `add_eos`.
+        emit_unk_piece: spells unknown pieces ``<unk>``; else as in the text.
+        enable_sampling: draws a random segmentation.
+        nbest_size: Unigram: draws from this many best; -1: from all.
+        alpha: Unigram: factor of scores; BPE: probability that a merge is skipped.
+        num_threads: threads for lists of texts; -1: one for each processor.
+        return_type: form of encoded texts.
+
+    Raises:
+        ValueError: an unknown form.
+        RuntimeError: the model cannot be read.
+
+    Examples:
+        >>> import jeton
+        >>> by = jeton.training.presets.SentencePiece()
+        >>> tok = jeton.train(["low lower lowest"], 13, preset=by, progress=False)
+        >>> tok.save(path := folder / "low.model")
+        >>> sp = SentencePieceProcessor(model_file=str(path), add_eos=True)
+        >>> sp.encode("lower"), sp.encode(["low", "low!"], out_type=str)
+        ([5, 12, 2], [['▁low', '</s>'], ['▁low', '!', '</s>']])
+    """
+
+    def __init__(
+        self,
+        model_file: Any = None,
+        model_proto: Any = None,
+        out_type: Any = None,
+        add_bos: bool = False,
+        add_eos: bool = False,
+        reverse: bool = False,
+        emit_unk_piece: bool = False,
+        enable_sampling: bool = False,
+        nbest_size: int = -1,
+        alpha: float = 0.1,
+        num_threads: int = -1,
+        return_type: Any = None,
+    ) -> None:
+        self._model: Any = UNLOADED
+        self._proto = b""
+        self._roles = _NO_ROLES
+        self._return_type = forms.resolve(return_type, out_type, int)
+        self._add_bos = add_bos
+        self._add_eos = add_eos
+        self._reverse = reverse
+        self._emit_unk_piece = emit_unk_piece
+        self._enable_sampling = enable_sampling
+        self._nbest_size = nbest_size
+        self._alpha = alpha
+        self._num_threads = num_threads
+        if model_file or model_proto:
+            self.load(model_file=model_file, model_proto=model_proto)
+
+    # ── loading ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+    @classmethod
+    def from_file(cls, model_file: Any, **kwargs: Any) -> Self:
+        """A processor of a model file, with options of the constructor."""
+        processor = cls(**_without_model(kwargs))
+        processor.load_from_file(model_file)
+        return processor
+
+    @classmethod
+    def from_proto(cls, model_proto: Any, **kwargs: Any) -> Self:
+        """A processor of the content of a model file, with options of the constructor."""
+        processor = cls(**_without_model(kwargs))
+        processor.load_from_serialized_proto(model_proto)
+        return processor
+
+    def load(self, model_file: Any = None, model_proto: Any = None) -> bool:
+        """Loads a model; returns True."""
+        if model_file and model_proto:
+            raise ValueError("model_file and model_proto exclude each other")
+        if model_proto:
+            return self.load_from_serialized_proto(model_proto)
+        if model_file:
+            return self.load_from_file(model_file)
+        raise ValueError("pass model_file or model_proto")
+
+    def load_from_file(self, filename: Any) -> bool:
+        """Loads a model file; returns True."""
+        return self.load_from_serialized_proto(read_file(filename))
+
+    def load_from_serialized_proto(self, serialized: Any) -> bool:
+        """Loads the content of a model file; returns True."""
+        if hasattr(serialized, "SerializeToString"):
+            serialized = serialized.SerializeToString()
+        if not isinstance(serialized, bytes):
+            raise TypeError(f"a serialized model is bytes, not {type(serialized).__name__}")
+        self._model, self._roles = UNLOADED, _NO_ROLES
+        model, facts = load(serialized)
+        self._model, self._proto, self._roles = model, serialized, ids_of_roles(facts, model)
+        return True
+
+    # ── text → ids ───────────────────────────────────────────────────────────────────────────────────────────────
+
+    def encode(
+        self,
+        input: Any,
+        add_bos: Any = None,
+        add_eos: Any = None,
+        reverse: Any = None,
+        emit_unk_piece: Any = None,
+        enable_sampling: Any = None,
+        nbest_size: Any = None,
+        alpha: Any = None,
+        num_threads: Any = None,
+        thread_pool: Any = None,
+        return_type: Any = None,
+        out_type: Any = None,
+        return_bytes: Any = None,
+    ) -> Any:
+        """Encodes a text, or each text of a list; None is the option of the constructor.
+
+        Raises:
+            ValueError: options that contradict each other, or a role that the model lacks.
+            TypeError: an argument of the wrong type.
+        """
+        form = self._return_type if return_type is out_type else forms.resolve(return_type, out_type, self._return_type)
+        if return_bytes is not None and form != "offset_mapping":
+            raise ValueError("return_bytes is an option of return_type='offset_mapping'")
+        sampling = None
+        if enable_sampling or (enable_sampling is None and self._enable_sampling) or nbest_size is not None:
+            sampling = self._sampling(enable_sampling, nbest_size, alpha)
+        elif alpha is not None:
+            sampling = self._sampling(enable_sampling, nbest_size, alpha)
+        if num_threads is None:
+            num_threads = self._num_threads
+        if not isinstance(num_threads, int):
+            raise TypeError("num_threads must be int")
+        is_batch = isinstance(input, list)
+        result = self._model.encode(
+            input,
+            is_batch,
+            forms.encoded(form, input, return_bytes),
+            sampling,
+            self._add_bos if add_bos is None else add_bos,
+            self._add_eos if add_eos is None else add_eos,
+            self._reverse if reverse is None else reverse,
+            self._emit_unk_piece if emit_unk_piece is None else emit_unk_piece,
+            num_workers(num_threads, thread_pool) if is_batch else 1,
+        )
+        return result if form in forms.READY else forms.finished(form, result, is_batch)
+
+    def _sampling(self, enable_sampling: Any, nbest_size: Any, alpha: Any) -> tuple[Any, Any, Any]:
+        enabled = self._enable_sampling if enable_sampling is None else enable_sampling
+        nbest_size = self._nbest_size if nbest_size is None else nbest_size
+        alpha = self._alpha if alpha is None else alpha
+        if enabled is True and (nbest_size is None or nbest_size == 0 or nbest_size == 1 or alpha is None):
+            raise ValueError("enable_sampling needs nbest_size > 1, or -1 for all segmentations, and alpha")
+        return enabled, nbest_size, alpha
+
+    def encode_as_pieces(self, input: Any, **kwargs: Any) -> Any:
+        """`encode` to pieces."""
+        return self.encode(input, return_type=str, **kwargs)
+
+    def encode_as_ids(self, input: Any, **kwargs: Any) -> Any:
+        """`encode` to ids."""
+        return self.encode(input, return_type=int, **kwargs)
+
+    def encode_as_numpy(self, input: Any, **kwargs: Any) -> Any:
+        """`encode` to arrays."""
+        return self.encode(input, return_type="numpy", **kwargs)
+
+    def encode_as_proto(self, input: Any, **kwargs: Any) -> Any:
+        """`encode` to messages."""
+        return self.encode(input, return_type="proto", **kwargs)
+
+    def encode_as_offset_mapping(self, input: Any, **kwargs: Any) -> Any:
+        """`encode` to dicts with ``ids``, ``pieces`` and ``offsets``."""
+        return self.encode(input, return_type="offset_mapping", **kwargs)
+
+    def sample_encode_as_pieces(self, input: Any, nbest_size: Any = None, alpha: Any = None, **kwargs: Any) -> Any:
+        """A random segmentation, as pieces."""
+        return self._sampled(str, input, nbest_size, alpha, kwargs)
+
+    def sample_encode_as_ids(self, input: Any, nbest_size: Any = None, alpha: Any = None, **kwargs: Any) -> Any:
+        """A random segmentation, as ids."""
+        return self._sampled(int, input, nbest_size, alpha, kwargs)
+
+    def sample_encode_as_numpy(self, input: Any, nbest_size: Any = None, alpha: Any = None, **kwargs: Any) -> Any:
+        """A random segmentation, as arrays."""
+        return self._sampled("numpy", input, nbest_size, alpha, kwargs)
+
+    def sample_encode_as_proto(self, input: Any, nbest_size: Any = None, alpha: Any = None, **kwargs: Any) -> Any:
+        """A random segmentation, as messages."""
+        return self._sampled("proto", input, nbest_size, alpha, kwargs)
+
+    def _sampled(self, form: Any, input: Any, nbest_size: Any, alpha: Any, kwargs: dict[str, Any]) -> Any:
+        return self.encode(
+            input, nbest_size=nbest_size, alpha=alpha, return_type=form, enable_sampling=True, **kwargs
+        )
+
+    def nbest_encode(
+        self,
+        input: Any,
+        add_bos: Any = None,
+        add_eos: Any = None,
+        reverse: Any = None,
+        emit_unk_piece: Any = None,
+        nbest_size: Any = None,
+        return_type: Any = None,
+        out_type: Any = None,
+    ) -> Any:
+        """The n best segmentations of a text, or of each text of a list, the best first (Unigram)."""
+        form = forms.resolve(return_type, out_type, self._return_type)
+        if nbest_size is None:
+            nbest_size = self._nbest_size
+        if nbest_size <= 0:
+            nbest_size = 1
+        if form == "offset_mapping":
+            raise ValueError("the n best have no form 'offset_mapping'")
+        result = self._model.nbest(
+            input,
+            nbest_size,
+            forms.encoded(form, input, None),
+            self._add_bos if add_bos is None else add_bos,
+            self._add_eos if add_eos is None else add_eos,
+            self._reverse if reverse is None else reverse,
+            self._emit_unk_piece if emit_unk_piece is None else emit_unk_piece,
+        )
+        return forms.finished_nbest(form, result, isinstance(input, list))
+
+    def nbest_encode_as_pieces(self, input: Any, nbest_size: Any = None, **kwargs: Any) -> Any:
+        """`nbest_encode` to pieces."""
+        return self.nbest_encode(input, nbest_size=nbest_size, return_type=str, **kwargs)
+
+    def nbest_encode_as_ids(self, input: Any, nbest_size: Any = None, **kwargs: Any) -> Any:
+        """`nbest_encode` to ids."""
+        return self.nbest_encode(input, nbest_size=nbest_size, return_type=int, **kwargs)
+
+    def nbest_encode_as_numpy(self, input: Any, nbest_size: Any = None, **kwargs: Any) -> Any:
+        """`nbest_encode` to arrays."""
+        return self.nbest_encode(input, nbest_size=nbest_size, return_type="numpy", **kwargs)
+
+    def nbest_encode_as_proto(self, input: Any, nbest_size: Any = None, **kwargs: Any) -> Any:
+        """`nbest_encode` to messages."""
+        return self.nbest_encode(input, nbest_size=nbest_size, return_type="proto", **kwargs)
+
+    def parallel_encode(
+        self,
+        input: Any,
+        add_bos: Any = None,
+        add_eos: Any = None,
+        reverse: Any = None,
+        emit_unk_piece: Any = None,
+        chunk_len: Any = None,
+        num_threads: Any = None,
+        thread_pool: Any = None,
+        return_type: Any = None,
+        out_type: Any = None,
+    ) -> Any:
+        """`encode`, which SentencePiece computes in chunks of `chunk_len` characters on several threads."""
+        form = forms.resolve(return_type, out_type, self._return_type)
+        if num_threads is None:
+            num_threads = self._num_threads
+        if not isinstance(num_threads, int):
+            raise TypeError("num_threads must be int")
+        if not isinstance(chunk_len, int) or chunk_len <= 0:
+            raise ValueError("chunk_len is a positive integer")
+        if form == "offset_mapping":
+            raise ValueError("parallel_encode has no form 'offset_mapping'")
+        threads = num_workers(num_threads, thread_pool)
+        is_batch = isinstance(input, list)
+        result = self._model.encode(
+            input,
+            is_batch,
+            forms.encoded(form, input, None),
+            None,
+            self._add_bos if add_bos is None else add_bos,
+            self._add_eos if add_eos is None else add_eos,
+            self._reverse if reverse is None else reverse,
+            self._emit_unk_piece if emit_unk_piece is None else emit_unk_piece,
+            threads,
+        )
+        return forms.finished(form, result, is_batch)
+
+    def parallel_encode_as_pieces(self, input: Any, **kwargs: Any) -> Any:
+        """`parallel_encode` to pieces."""
+        return self.parallel_encode(input, return_type=str, **kwargs)
+
+    def parallel_encode_as_ids(self, input: Any, **kwargs: Any) -> Any:
+        """`parallel_encode` to ids."""
+        return self.parallel_encode(input, return_type=int, **kwargs)
+
+    def parallel_encode_as_numpy(self, input: Any, **kwargs: Any) -> Any:
+        """`parallel_encode` to arrays."""
+        return self.parallel_encode(input, return_type="numpy", **kwargs)
+
+    def parallel_encode_as_proto(self, input: Any, **kwargs: Any) -> Any:
+        """`parallel_encode` to messages."""
+        return self.parallel_encode(input, return_type="proto", **kwargs)
+
+    # ── ids and pieces → text ────────────────────────────────────────────────────────────────────────────────────
+
+    def decode(
+        self,
+        input: Any,
+        return_type: Any = None,
+        out_type: Any = None,
+        num_threads: Any = None,
+        thread_pool: Any = None,
+        return_bytes: Any = None,
+    ) -> Any:
+        """Decodes an id, ids, a piece, pieces, or lists of them.
+
+        Raises:
+            IndexError: an id that is not in the vocabulary.
+            ValueError: an unknown form.
+            TypeError: an argument of the wrong type.
+        """
+        form = str if return_type is out_type else forms.resolve(return_type, out_type, str)
+        if return_bytes is not None and form != "offset_mapping":
+            raise ValueError("return_bytes is an option of return_type='offset_mapping'")
+        if num_threads is None:
+            num_threads = self._num_threads
+        if not isinstance(num_threads, int):
+            raise TypeError("num_threads must be int")
+        shape = forms.shape_of(input)
+        output = forms.decoded(form, return_bytes)
+        method = getattr(self._model, shape.method)
+        if shape.is_batch:
+            result = method(shape.input, output, num_workers(num_threads, thread_pool))
+        else:
+            result = method(shape.input, output)
+        return result if form in forms.READY else forms.finished(form, result, shape.is_batch)
+
+    def decode_pieces(self, input: Any, return_type: Any = None, **kwargs: Any) -> Any:
+        """`decode`, of pieces."""
+        return self.decode(input, return_type=return_type, **kwargs)
+
+    def decode_ids(self, input: Any, return_type: Any = None, **kwargs: Any) -> Any:
+        """`decode`, of ids."""
+        return self.decode(input, return_type=return_type, **kwargs)
+
+    def decode_pieces_as_proto(self, input: Any, **kwargs: Any) -> Any:
+        """`decode` pieces to messages."""
+        return self.decode(input, return_type="proto", **kwargs)
+
+    def decode_ids_as_proto(self, input: Any, **kwargs: Any) -> Any:
+        """`decode` ids to messages."""
+        return self.decode(input, return_type="proto", **kwargs)
+
+    def normalize(self, input: Any, with_offsets: Any = None) -> Any:
+        """The normalized text, or of each text of a list; with offsets, (text, starts in the input)."""
+        return self._model.normalize(input, bool(with_offsets))
+
+    # ── the vocabulary ───────────────────────────────────────────────────────────────────────────────────────────
+
+    def get_piece_size(self) -> int:
+        """The number of pieces."""
+        return self._model.piece_size()  # type: ignore[no-any-return]
+
+    def piece_to_id(self, piece: Any) -> Any:
+        """The id of a piece, or the ids of a sequence; that of ``<unk>`` for any other text."""
+        return self._model.piece_to_id(piece)
+
+    def id_to_piece(self, id: Any) -> Any:
+        """The piece of an id, or the pieces of a sequence."""
+        return self._model.id_to_piece(id)
+
+    def get_score(self, id: Any) -> Any:
+        """The score of an id, or the scores of a sequence."""
+        return self._model.score(id)
+
+    def is_unknown(self, id: Any) -> Any:
+        """True for the unknown piece."""
+        return self._model.is_unknown(id)
+
+    def is_control(self, id: Any) -> Any:
+        """True for a piece that no text spells."""
+        return self._model.is_control(id)
+
+    def is_unused(self, id: Any) -> Any:
+        """True for a piece that is not used."""
+        return self._model.is_unused(id)
+
+    def is_byte(self, id: Any) -> Any:
+        """True for a byte of a character that is no piece."""
+        return self._model.is_byte(id)
+
+    def unk_id(self) -> int:
+        """The id of ``<unk>``; -1 if there is none."""
+        return self._roles["unk"]
+
+    def bos_id(self) -> int:
+        """The id of ``<s>``; -1 if there is none."""
+        return self._roles["bos"]
+
+    def eos_id(self) -> int:
+        """The id of ``</s>``; -1 if there is none."""
+        return self._roles["eos"]
+
+    def pad_id(self) -> int:
+        """The id of ``<pad>``; -1 if there is none."""
+        return self._roles["pad"]
+
+    def serialized_model_proto(self) -> bytes:
+        """The content of the model file."""
+        return self._proto
+
+    piece_size = get_piece_size
+    vocab_size = get_piece_size
+    tokenize = encode
+    detokenize = decode
+
+    def __len__(self) -> int:
+        return self.get_piece_size()
+
+    def __getitem__(self, piece: Any) -> Any:
+        return self.piece_to_id(piece)
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = self.__dict__.copy()
+        for name in ("_model", "_roles", "_proto"):
+            state.pop(name, None)
+        state["model_proto"] = self._proto
+        return state
+
+    def __setstate__(self, state: Any) -> None:
+        state = dict(state) if isinstance(state, dict) else {"model_proto": state}
+        SentencePieceProcessor.__init__(self)
+        self.load_from_serialized_proto(state.pop("model_proto"))
+        self.__dict__.update(state)
+
+
+add_camel_case(
+    SentencePieceProcessor,
+    but=frozenset(
+        {
+            "from_file",
+            "from_proto",
+            "unk_id",
+            "bos_id",
+            "eos_id",
+            "pad_id",
+            "serialized_model_proto",
+            "piece_size",
+            "vocab_size",
+        }
+    ),
+)
+
+
+def _without_model(kwargs: dict[str, Any]) -> dict[str, Any]:
+    if "model_file" in kwargs or "model_proto" in kwargs:
+        raise ValueError("the model is given twice")
+    return kwargs
+
+
+def report_missing_attributes() -> None:
+    """Records names that processors do not have. Not always: it makes each access to an attribute slower."""
+
+    def missing(sp: SentencePieceProcessor, name: str) -> NoReturn:
+        if not report.is_private(name):
+            report.missing(f"sentencepiece.SentencePieceProcessor.{name}")
+        raise AttributeError(f"'SentencePieceProcessor' object has no attribute {name!r}", name=name, obj=sp)
+
+    SentencePieceProcessor.__getattr__ = missing  # type: ignore[attr-defined]

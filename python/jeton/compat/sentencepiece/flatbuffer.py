@@ -1,0 +1,22 @@
+"""`convert_to_flatbuffer`, which is not supported."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...errors import UnsupportedFeatureError
+
+__all__ = ["convert_to_flatbuffer"]
+
+
+def convert_to_flatbuffer(*args: Any, **kwargs: Any) -> bytes | None:
+    """Not supported: the format of the C++ library's lite processor.
+
+    Raises:
+        UnsupportedFeatureError: always.
+    """
+    raise UnsupportedFeatureError(
+        "convert_to_flatbuffer is not supported: the format is that of the C++ library's lite processor",
+        format="sentencepiece",
+        feature="convert_to_flatbuffer",
+    )

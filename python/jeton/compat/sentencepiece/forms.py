@@ -1,0 +1,149 @@
+"""Forms of results (`return_type`), and shapes of what is decoded."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from ...errors import MissingDependencyError
+
+__all__ = ["READY", "Shape", "decoded", "encoded", "finished", "finished_nbest", "resolve", "shape_of"]
+
+# Form → the core's number.
+_ENCODED = {int: 0, "numpy": 1, str: 2, bytes: 3, "serialized_proto": 4, "proto": 4}
+_DECODED = {str: 2, bytes: 3, "serialized_proto": 4, "proto": 4}
+_MAPPING, _BYTE_MAPPING = 5, 6
+_FORMS = (int, str, bytes, "proto", "serialized_proto", "numpy", "offset_mapping")
+
+# The core's results have these forms.
+READY = frozenset({int, str, bytes, "serialized_proto", "offset_mapping"})
+
+
+def resolve(return_type: Any, out_type: Any, default: Any) -> Any:
+    """The form that two names of one option choose.
+
+    Raises:
+        ValueError: both are given, or the form is unknown.
+
+    Examples:
+        >>> resolve(None, str, int)
+        <class 'str'>
+    """
+    if out_type is not None:
+        if return_type is not None:
+            raise ValueError("return_type and out_type are one option; pass return_type")
+        return_type = out_type
+    if return_type is None:
+        return_type = default
+    if isinstance(return_type, str) and return_type == "immutable_proto":
+        raise ValueError("return_type='immutable_proto' is not supported; pass 'proto'")
+    if return_type not in _FORMS:
+        raise ValueError(f"there is no return_type={return_type!r}; there are {_FORMS}")
+    return return_type
+
+
+def encoded(form: Any, input: Any, return_bytes: Any) -> int:
+    """The core's number of the form of an encoded text; offsets are those of the input's type by default.
+
+    Examples:
+        >>> encoded(int, "text", None), encoded("offset_mapping", b"text", None)
+        (0, 6)
+    """
+    if form != "offset_mapping":
+        return _ENCODED[form]
+    if return_bytes is None:
+        first = input[0] if isinstance(input, list) and input else input
+        return_bytes = isinstance(first, bytes)
+    return _BYTE_MAPPING if return_bytes else _MAPPING
+
+
+def decoded(form: Any, return_bytes: Any) -> int:
+    """The core's number of the form of a decoded text.
+
+    Raises:
+        ValueError: texts have no such form.
+
+    Examples:
+        >>> decoded(bytes, None)
+        3
+    """
+    if form == "offset_mapping":
+        return _BYTE_MAPPING if return_bytes else _MAPPING
+    if form not in _DECODED:
+        raise ValueError(f"there is no return_type={form!r} of decoded text")
+    return _DECODED[form]
+
+
+def finished(form: Any, result: Any, is_batch: bool) -> Any:
+    """Arrays for buffers, and messages for bytes.
+
+    Raises:
+        MissingDependencyError: a message, and protobuf is not installed.
+    """
+    if form == "numpy":
+        import numpy as np
+
+        return [np.frombuffer(row, np.int32) for row in result] if is_batch else np.frombuffer(result, np.int32)
+    if form == "proto":
+        parse = _messages().SentencePieceText.FromString
+        return list(map(parse, result)) if is_batch else parse(result)
+    return result
+
+
+def finished_nbest(form: Any, result: Any, is_batch: bool) -> Any:
+    """`finished`, of the n best of one text or of several."""
+    if form == "numpy":
+        return [finished(form, rows, True) for rows in result] if is_batch else finished(form, result, True)
+    if form == "proto":
+        parse = _messages().NBestSentencePieceText.FromString
+        return list(map(parse, result)) if is_batch else parse(result)
+    return result
+
+
+def _messages() -> Any:
+    try:
+        from . import sentencepiece_pb2
+    except MissingDependencyError:
+        raise
+    return sentencepiece_pb2
+
+
+class Shape(NamedTuple):
+    """What is decoded.
+
+    Attributes:
+        input: ids or pieces, or several of them.
+        is_batch: several.
+        method: method of the core's model.
+    """
+
+    input: Any
+    is_batch: bool
+    method: str
+
+
+def _is_sequence(value: Any) -> bool:
+    return hasattr(value, "__len__") and not isinstance(value, str | bytes)
+
+
+def _has_pieces(row: Any) -> bool:
+    return len(row) > 0 and not hasattr(row, "dtype") and isinstance(row[0], str | bytes)
+
+
+def shape_of(input: Any) -> Shape:
+    """Recognizes what is decoded. The first row that is not empty decides between ids and pieces.
+
+    Examples:
+        >>> shape_of([["▁a"], []]).method, shape_of(3).input
+        ('decode_pieces_batch', [3])
+    """
+    if input is None or (isinstance(input, str | bytes) and not input):
+        input = []
+    elif not _is_sequence(input):
+        input = [input]
+    is_batch = input.ndim > 1 if hasattr(input, "ndim") else len(input) > 0 and _is_sequence(input[0])
+    if is_batch:
+        row = next((row for row in input if _is_sequence(row) and len(row) > 0), [])
+    else:
+        row = input
+    kind = "pieces" if _has_pieces(row) else "ids"
+    return Shape(input, is_batch, f"decode_{kind}_batch" if is_batch else f"decode_{kind}")

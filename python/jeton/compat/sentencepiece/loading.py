@@ -1,0 +1,101 @@
+"""Model files → the core's model."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any
+
+from ... import _core
+from ...errors import FormatError
+from ...formats import sentencepiece as model_files
+
+__all__ = ["UNLOADED", "load", "read_file"]
+
+
+def read_file(filename: str | bytes) -> bytes:
+    """The content of a model file.
+
+    Raises:
+        TypeError: not a path as `str` or `bytes`.
+        RuntimeError: the file cannot be read.
+    """
+    if not isinstance(filename, str | bytes):
+        raise TypeError(f"a file name is a str, not {type(filename).__name__}")
+    try:
+        with open(filename, "rb") as file:
+            return file.read()
+    except (OSError, ValueError) as error:
+        reason = os.strerror(error.errno) if isinstance(error, OSError) and error.errno else str(error)
+        raise RuntimeError(f"{os.fsdecode(filename)!r}: {reason}") from None
+
+
+def load(data: bytes) -> tuple[_core.PieceModel, dict[str, Any]]:
+    """The core's model of a file, and the options in it.
+
+    Raises:
+        RuntimeError: not a model that SentencePiece loads.
+    """
+    if not isinstance(data, bytes):
+        raise TypeError(f"a serialized model is bytes, not {type(data).__name__}")
+    try:
+        text, facts, definition, vocabulary = model_files.read_parts(data, source="model_proto")
+    except FormatError as error:
+        raise RuntimeError(str(error)) from error
+    find = vocabulary.find_any
+    bos, eos = (None if facts[role] is None else find(facts[role].encode()) for role in ("bos", "eos"))
+    return _core.PieceModel(definition.build(vocabulary), text, bos, eos), facts
+
+
+class _Unloaded:
+    """Stands for the model of a processor without one."""
+
+    def _raise(self, *arguments: object) -> Any:
+        raise RuntimeError("Model is not initialized.")
+
+    encode = encode_batch = nbest = decode_ids = decode_ids_batch = decode_pieces = decode_pieces_batch = _raise
+
+    def piece_size(self) -> int:
+        return 0
+
+    def unk_id(self) -> int:
+        return -1
+
+    def piece_to_id(self, piece: Any) -> Any:
+        if isinstance(piece, str | bytes):
+            return 0
+        if any(not isinstance(item, str | bytes) for item in piece):
+            raise TypeError("pieces are str or bytes")
+        return [0] * len(piece)
+
+    def _no_id(self, id: Any) -> Any:
+        if isinstance(id, int):
+            raise IndexError("piece id is out of range.")
+        if len(id):
+            raise IndexError("piece id is out of range.")
+        return []
+
+    id_to_piece = score = is_unknown = is_control = is_unused = is_byte = _no_id
+
+    def normalize(self, text: Any, with_offsets: bool) -> Any:
+        if with_offsets:
+            self._raise()
+        if isinstance(text, list):
+            return [self.normalize(item, False) for item in text]
+        if not isinstance(text, str | bytes):
+            raise TypeError("a text is str or bytes")
+        return type(text)()
+
+
+UNLOADED: Any = _Unloaded()
+
+
+def ids_of_roles(facts: dict[str, Any], model: _core.PieceModel) -> dict[str, int]:
+    """The ids of the roles, -1 for one that the model lacks."""
+    found = {role: -1 if facts[role] is None else model.piece_to_id(facts[role]) for role in ("bos", "eos", "pad")}
+    return {"unk": model.unk_id(), **found}
+
+
+def parsed(text: str) -> Any:
+    """JSON as an object."""
+    return json.loads(text)

@@ -1,0 +1,194 @@
+"""Fields of `TrainerSpec` and `NormalizerSpec`, and their encoding. Needs no protobuf.
+
+Source: google/sentencepiece src/sentencepiece_model.proto (names, numbers, defaults).
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+__all__ = ["NORMALIZER", "TRAINER", "Field", "nested", "parse", "serialize"]
+
+
+class Field(NamedTuple):
+    """A field of a message.
+
+    Attributes:
+        name: its name.
+        number: its number.
+        kind: a scalar type, or the name of a type that begins with a dot.
+        default: its default; None: that of its type.
+        repeated: a list.
+        is_deprecated: accepted and ignored.
+    """
+
+    name: str
+    number: int
+    kind: str
+    default: Any = None
+    repeated: bool = False
+    is_deprecated: bool = False
+
+
+TRAINER = (
+    Field("input", 1, "string", repeated=True),
+    Field("input_format", 7, "string"),
+    Field("model_prefix", 2, "string"),
+    Field("model_type", 3, ".sentencepiece.TrainerSpec.ModelType", "UNIGRAM"),
+    Field("vocab_size", 4, "int32", 8000),
+    Field("character_coverage", 10, "float", 0.9995),
+    Field("input_sentence_size", 11, "uint64", 0),
+    Field("shuffle_input_sentence", 19, "bool", True),
+    Field("seed_sentencepiece_size", 14, "int32", 1_000_000),
+    Field("shrinking_factor", 15, "float", 0.75),
+    Field("max_sentence_length", 18, "int32", 4192),
+    Field("num_threads", 16, "int32", 16),
+    Field("num_sub_iterations", 17, "int32", 2),
+    Field("max_sentencepiece_length", 20, "int32", 16),
+    Field("split_by_unicode_script", 21, "bool", True),
+    Field("split_by_number", 23, "bool", True),
+    Field("split_by_whitespace", 22, "bool", True),
+    Field("treat_whitespace_as_suffix", 24, "bool", False),
+    Field("allow_whitespace_only_pieces", 26, "bool", False),
+    Field("split_digits", 25, "bool", False),
+    Field("pretokenization_delimiter", 53, "string", ""),
+    Field("control_symbols", 30, "string", repeated=True),
+    Field("user_defined_symbols", 31, "string", repeated=True),
+    Field("required_chars", 36, "string"),
+    Field("byte_fallback", 35, "bool", False),
+    Field("vocabulary_output_piece_score", 32, "bool", True),
+    Field("hard_vocab_limit", 33, "bool", True),
+    Field("use_all_vocab", 34, "bool", False),
+    Field("unk_id", 40, "int32", 0),
+    Field("bos_id", 41, "int32", 1),
+    Field("eos_id", 42, "int32", 2),
+    Field("pad_id", 43, "int32", -1),
+    Field("unk_piece", 45, "string", "<unk>"),
+    Field("bos_piece", 46, "string", "<s>"),
+    Field("eos_piece", 47, "string", "</s>"),
+    Field("pad_piece", 48, "string", "<pad>"),
+    Field("unk_surface", 44, "string", " \u2047 "),
+    Field("seed_sentencepieces_file", 54, "string", ""),
+    Field("auto_character_coverage", 55, "bool", False),
+    Field("accept_language", 5, "string", repeated=True, is_deprecated=True),
+    Field("self_test_sample_size", 6, "int32", 0, is_deprecated=True),
+    Field("mining_sentence_size", 12, "int32", is_deprecated=True),
+    Field("training_sentence_size", 13, "int32", is_deprecated=True),
+    Field("train_extremely_large_corpus", 49, "bool", False, is_deprecated=True),
+    Field("enable_differential_privacy", 50, "bool", False, is_deprecated=True),
+    Field("differential_privacy_noise_level", 51, "float", 0.0, is_deprecated=True),
+    Field("differential_privacy_clipping_threshold", 52, "uint64", 0, is_deprecated=True),
+)
+NORMALIZER = (
+    Field("name", 1, "string"),
+    Field("precompiled_charsmap", 2, "bytes"),
+    Field("add_dummy_prefix", 3, "bool", True),
+    Field("remove_extra_whitespaces", 4, "bool", True),
+    Field("escape_whitespaces", 5, "bool", True),
+    Field("normalization_rule_tsv", 6, "string"),
+)
+
+_VARINT, _BYTES, _FLOAT = 0, 2, 5  # wire types
+
+
+def _varint(number: int) -> bytes:
+    number &= (1 << 64) - 1
+    out = bytearray()
+    while number > 0x7F:
+        out.append(number & 0x7F | 0x80)
+        number >>= 7
+    out.append(number)
+    return bytes(out)
+
+
+def _one(field: Field, value: Any) -> bytes:
+    if field.kind in ("string", "bytes"):
+        data = value.encode() if isinstance(value, str) else bytes(value)
+        return _varint(field.number << 3 | _BYTES) + _varint(len(data)) + data
+    if field.kind == "float":
+        return _varint(field.number << 3 | _FLOAT) + struct.pack("<f", value)
+    return _varint(field.number << 3 | _VARINT) + _varint(int(value))
+
+
+def serialize(fields: Sequence[Field], values: Mapping[str, Any]) -> bytes:
+    """The message with these values, by ascending number. Other fields are left out.
+
+    Examples:
+        >>> serialize(NORMALIZER, {"add_dummy_prefix": False, "name": "nfkc"})
+        b'\\n\\x04nfkc\\x18\\x00'
+    """
+    out = b""
+    for field in sorted(fields, key=lambda field: field.number):
+        if field.name in values:
+            value = values[field.name]
+            out += b"".join(_one(field, item) for item in (value if field.repeated else (value,)))
+    return out
+
+
+def parse(fields: Sequence[Field], data: bytes) -> dict[str, Any]:
+    """The values in a message.
+
+    Raises:
+        ValueError: not a message.
+
+    Examples:
+        >>> parse(NORMALIZER, b"\\n\\x04nfkc\\x18\\x00")
+        {'name': 'nfkc', 'add_dummy_prefix': False}
+    """
+    by_number = {field.number: field for field in fields}
+    found: dict[str, Any] = {}
+    for number, value in _records(data):
+        field = by_number.get(number)
+        if field is None:
+            continue
+        if isinstance(value, bytes) != (field.kind in ("string", "bytes")):
+            raise ValueError(f"{field.name} has another type")
+        if field.kind == "string":
+            value = value.decode("utf-8", "replace")
+        elif field.kind == "bool":
+            value = bool(value)
+        found[field.name] = [*found.get(field.name, []), value] if field.repeated else value
+    return found
+
+
+def _records(data: bytes) -> Iterator[tuple[int, Any]]:
+    at = 0
+
+    def varint() -> int:
+        nonlocal at
+        number = shift = 0
+        while True:
+            if at >= len(data) or shift > 63:
+                raise ValueError("not a message: it ends in a number")
+            byte = data[at]
+            at += 1
+            number |= (byte & 0x7F) << shift
+            shift += 7
+            if byte < 0x80:
+                return number
+
+    while at < len(data):
+        key = varint()
+        number, wire = key >> 3, key & 7
+        if not number:
+            raise ValueError("not a message: a field has the number 0")
+        if wire == _VARINT:
+            yield number, varint()
+            continue
+        size = varint() if wire == _BYTES else {1: 8, _FLOAT: 4}.get(wire)
+        if size is None or at + size > len(data):
+            raise ValueError("not a message: a field is cut off")
+        value, at = data[at : at + size], at + size
+        yield number, struct.unpack("<f", value)[0] if wire == _FLOAT else value
+
+
+def nested(number: int, message: bytes) -> bytes:
+    """A message as a field of another.
+
+    Examples:
+        >>> nested(3, b"ab")
+        b'\\x1a\\x02ab'
+    """
+    return _varint(number << 3 | _BYTES) + _varint(len(message)) + message
