@@ -11,7 +11,7 @@
 use super::pieces::Pieces;
 use super::samples::Draw;
 use crate::error::{Error, Result};
-use crate::model::{Out, Sampler, Scratch, Specials};
+use crate::model::{Model, Out, Sampler, Scratch, Specials};
 use crate::normalize::Started;
 use crate::tokenizer::{Input, Tokenizer};
 use crate::util::cancel::KeepGoing;
@@ -118,11 +118,16 @@ impl Pieces {
         self.placed(tok, &normal, segmented)
     }
 
-    /// Returns the `n` best segmentations of a text in descending order.
+    /// Returns the `n` best segmentations of a text in descending order. As in SentencePiece, the best one alone has the
+    /// score 0.
     ///
     /// # Errors
     /// [`Error::config`] for a model without scores of segmentations; as [`Pieces::ids`].
     pub fn nbest(&self, tok: &Tokenizer, text: &[u8], n: usize, keep_going: KeepGoing<'_>) -> Result<Vec<EncodedText>> {
+        if n <= 1 && matches!(tok.model(), Model::Unigram(_)) {
+            let best = self.encode(tok, Input::from(text), None, keep_going)?;
+            return Ok(vec![EncodedText { score: Some(0.0), ..best }]);
+        }
         let normal = normalized(tok, text, keep_going)?;
         let found = tok.model().nbest_with_ends(normal.text.as_bytes(), n, keep_going)?;
         let placed = found.into_iter().map(|(ids, ends, score)| {

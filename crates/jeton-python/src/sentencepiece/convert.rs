@@ -2,7 +2,7 @@
 
 use std::ffi::c_int;
 
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::ffi;
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -69,6 +69,12 @@ impl VectorBuffer {
         }
         Ok(())
     }
+
+    /// NumPy keeps a view, not the object, of a class with this method.
+    ///
+    /// # Safety
+    /// As in CPython: `view` is one that `__getbuffer__` filled.
+    unsafe fn __releasebuffer__(&self, _view: *mut ffi::Py_buffer) {}
 }
 
 /// Borrows a text.
@@ -76,7 +82,7 @@ pub fn text<'a>(object: &'a Bound<'_, PyAny>) -> PyResult<Text<'a>> {
     if !object.is_instance_of::<PyString>() && !object.is_instance_of::<PyBytes>() {
         return Err(PyTypeError::new_err("a text is str or bytes"));
     }
-    text_or(object, "the text")
+    text_or(object).map_err(|_| PyRuntimeError::new_err("the text has a lone surrogate"))
 }
 
 /// Borrows a text of a list, or a piece.
@@ -84,17 +90,14 @@ pub fn item<'a>(object: &'a Bound<'_, PyAny>) -> PyResult<Text<'a>> {
     if !object.is_instance_of::<PyString>() && !object.is_instance_of::<PyBytes>() {
         return Err(PyTypeError::new_err("the elements of a list are str or bytes"));
     }
-    text_or(object, "an element of the list")
+    text_or(object).map_err(|_| PyTypeError::new_err("an element of the list has a lone surrogate"))
 }
 
-fn text_or<'a>(object: &'a Bound<'_, PyAny>, what: &str) -> PyResult<Text<'a>> {
+fn text_or<'a>(object: &'a Bound<'_, PyAny>) -> PyResult<Text<'a>> {
     if let Ok(bytes) = object.cast::<PyBytes>() {
         return Ok(Text::Bytes(bytes.as_bytes()));
     }
-    let text = object.cast::<PyString>()?;
-    text.to_str()
-        .map(Text::Str)
-        .map_err(|_| pyo3::exceptions::PyRuntimeError::new_err(format!("{what} has a lone surrogate")))
+    object.cast::<PyString>()?.to_str().map(Text::Str)
 }
 
 /// Converts a flag: `None` is false, and numbers have their truth value.

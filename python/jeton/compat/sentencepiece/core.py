@@ -11,6 +11,7 @@ from typing import Any, NoReturn, Self
 
 from .. import report
 from . import forms
+from .binding import Binding
 from .loading import UNLOADED, ids_of_roles, load, read_file
 from .naming import add_camel_case
 from .runtime import num_workers
@@ -82,6 +83,11 @@ class SentencePieceProcessor:
         if model_file or model_proto:
             self.load(model_file=model_file, model_proto=model_proto)
 
+    @property
+    def _processor(self) -> Binding:
+        """Methods of the extension that code of sentencepiece calls."""
+        return Binding(self._model)
+
     # ── loading ──────────────────────────────────────────────────────────────────────────────────────────────────
 
     @classmethod
@@ -147,7 +153,9 @@ class SentencePieceProcessor:
             ValueError: options that contradict each other, or a role that the model lacks.
             TypeError: an argument of the wrong type.
         """
-        form = self._return_type if return_type is out_type else forms.resolve(return_type, out_type, self._return_type)
+        form = self._return_type
+        if return_type is not None or out_type is not None:
+            form = forms.resolve(return_type, out_type, form)
         if return_bytes is not None and form != "offset_mapping":
             raise ValueError("return_bytes is an option of return_type='offset_mapping'")
         sampling = None
@@ -168,7 +176,7 @@ class SentencePieceProcessor:
             self._add_bos if add_bos is None else add_bos,
             self._add_eos if add_eos is None else add_eos,
             self._reverse if reverse is None else reverse,
-            self._emit_unk_piece if emit_unk_piece is None else emit_unk_piece,
+            form in forms.SPELLED and (self._emit_unk_piece if emit_unk_piece is None else emit_unk_piece),
             num_workers(num_threads, thread_pool) if is_batch else 1,
         )
         return result if form in forms.READY else forms.finished(form, result, is_batch)
@@ -239,6 +247,8 @@ class SentencePieceProcessor:
             nbest_size = self._nbest_size
         if nbest_size <= 0:
             nbest_size = 1
+        if isinstance(input, list) and not input:
+            return []
         if form == "offset_mapping":
             raise ValueError("the n best have no form 'offset_mapping'")
         result = self._model.nbest(
@@ -248,7 +258,7 @@ class SentencePieceProcessor:
             self._add_bos if add_bos is None else add_bos,
             self._add_eos if add_eos is None else add_eos,
             self._reverse if reverse is None else reverse,
-            self._emit_unk_piece if emit_unk_piece is None else emit_unk_piece,
+            form in forms.SPELLED and (self._emit_unk_piece if emit_unk_piece is None else emit_unk_piece),
         )
         return forms.finished_nbest(form, result, isinstance(input, list))
 
@@ -289,21 +299,28 @@ class SentencePieceProcessor:
             raise TypeError("num_threads must be int")
         if not isinstance(chunk_len, int) or chunk_len <= 0:
             raise ValueError("chunk_len is a positive integer")
-        if form == "offset_mapping":
-            raise ValueError("parallel_encode has no form 'offset_mapping'")
         threads = num_workers(num_threads, thread_pool)
         is_batch = isinstance(input, list)
-        result = self._model.encode(
-            input,
-            is_batch,
-            forms.encoded(form, input, None),
-            None,
-            self._add_bos if add_bos is None else add_bos,
-            self._add_eos if add_eos is None else add_eos,
-            self._reverse if reverse is None else reverse,
-            self._emit_unk_piece if emit_unk_piece is None else emit_unk_piece,
-            threads,
-        )
+        if is_batch and not input:
+            return []
+        if form == "offset_mapping":
+            raise ValueError("parallel_encode has no form 'offset_mapping'")
+        try:
+            result = self._model.encode(
+                input,
+                is_batch,
+                forms.encoded(form, input, None),
+                None,
+                self._add_bos if add_bos is None else add_bos,
+                self._add_eos if add_eos is None else add_eos,
+                self._reverse if reverse is None else reverse,
+                form in forms.SPELLED and (self._emit_unk_piece if emit_unk_piece is None else emit_unk_piece),
+                threads,
+            )
+        except TypeError as error:
+            if is_batch and forms.has_surrogate(input):  # here, SentencePiece raises the error of a single text
+                raise RuntimeError(str(error)) from None
+            raise
         return forms.finished(form, result, is_batch)
 
     def parallel_encode_as_pieces(self, input: Any, **kwargs: Any) -> Any:
@@ -340,7 +357,9 @@ class SentencePieceProcessor:
             ValueError: an unknown form.
             TypeError: an argument of the wrong type.
         """
-        form = str if return_type is out_type else forms.resolve(return_type, out_type, str)
+        form: Any = str
+        if return_type is not None or out_type is not None:
+            form = forms.resolve(return_type, out_type, form)
         if return_bytes is not None and form != "offset_mapping":
             raise ValueError("return_bytes is an option of return_type='offset_mapping'")
         if num_threads is None:

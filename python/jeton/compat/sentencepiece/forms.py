@@ -4,15 +4,27 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from ...errors import MissingDependencyError
-
-__all__ = ["READY", "Shape", "decoded", "encoded", "finished", "finished_nbest", "resolve", "shape_of"]
+__all__ = [
+    "READY",
+    "SPELLED",
+    "Shape",
+    "decoded",
+    "encoded",
+    "finished",
+    "finished_nbest",
+    "has_surrogate",
+    "resolve",
+    "shape_of",
+]
 
 # Form → the core's number.
 _ENCODED = {int: 0, "numpy": 1, str: 2, bytes: 3, "serialized_proto": 4, "proto": 4}
 _DECODED = {str: 2, bytes: 3, "serialized_proto": 4, "proto": 4}
 _MAPPING, _BYTE_MAPPING = 5, 6
 _FORMS = (int, str, bytes, "proto", "serialized_proto", "numpy", "offset_mapping")
+
+# Forms with the text of pieces.
+SPELLED = frozenset({str, bytes, "proto", "serialized_proto", "offset_mapping"})
 
 # The core's results have these forms.
 READY = frozenset({int, str, bytes, "serialized_proto", "offset_mapping"})
@@ -54,6 +66,22 @@ def encoded(form: Any, input: Any, return_bytes: Any) -> int:
         first = input[0] if isinstance(input, list) and input else input
         return_bytes = isinstance(first, bytes)
     return _BYTE_MAPPING if return_bytes else _MAPPING
+
+
+def has_surrogate(texts: list[Any]) -> bool:
+    """True if all are texts, and one is not Unicode.
+
+    Examples:
+        >>> has_surrogate(["a", "\\ud800"]), has_surrogate(["a", 3])
+        (True, False)
+    """
+    try:
+        "".join(text for text in texts if not isinstance(text, bytes)).encode()
+    except UnicodeEncodeError:
+        return True
+    except TypeError:
+        pass
+    return False
 
 
 def decoded(form: Any, return_bytes: Any) -> int:
@@ -100,10 +128,8 @@ def finished_nbest(form: Any, result: Any, is_batch: bool) -> Any:
 
 
 def _messages() -> Any:
-    try:
-        from . import sentencepiece_pb2
-    except MissingDependencyError:
-        raise
+    from . import sentencepiece_pb2
+
     return sentencepiece_pb2
 
 

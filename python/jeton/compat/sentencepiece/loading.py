@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from typing import Any
 
@@ -53,7 +52,19 @@ class _Unloaded:
     def _raise(self, *arguments: object) -> Any:
         raise RuntimeError("Model is not initialized.")
 
-    encode = encode_batch = nbest = decode_ids = decode_ids_batch = decode_pieces = decode_pieces_batch = _raise
+    nbest = decode_pieces = decode_pieces_batch = _raise
+
+    def encode(self, input: Any, is_batch: bool, *options: object) -> Any:
+        return [] if is_batch and not input else self._raise()
+
+    def decode_ids(self, ids: Any, output: int) -> Any:
+        self._no_id(ids)
+        self._raise()
+
+    def decode_ids_batch(self, batch: Any, output: int, threads: int) -> Any:
+        for ids in batch:
+            self._no_id(ids)
+        self._raise()
 
     def piece_size(self) -> int:
         return 0
@@ -94,8 +105,3 @@ def ids_of_roles(facts: dict[str, Any], model: _core.PieceModel) -> dict[str, in
     """The ids of the roles, -1 for one that the model lacks."""
     found = {role: -1 if facts[role] is None else model.piece_to_id(facts[role]) for role in ("bos", "eos", "pad")}
     return {"unk": model.unk_id(), **found}
-
-
-def parsed(text: str) -> Any:
-    """JSON as an object."""
-    return json.loads(text)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ... import _core
-from ...errors import ConfigError
+from ...errors import ConfigError, TrainingError
 from ...formats import sentencepiece as model_files
 from ...training import train
 from ...training.presets import SentencePiece, SentencePieceUnigram
@@ -151,7 +151,7 @@ class _Run:
                 errors="replace",
                 threads=self._all["num_threads"],
             )
-        except ConfigError as error:
+        except (ConfigError, TrainingError) as error:
             raise RuntimeError(str(error)) from error
         except OSError as error:
             raise RuntimeError(f"{error.filename}: {error.strerror}") from error
