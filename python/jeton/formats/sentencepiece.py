@@ -25,7 +25,7 @@ from ..tokenizer import Tokenizer
 from . import layout as layouts
 from .error_context import error_context, refuse_losses
 
-__all__ = ["looks_like", "read", "read_parts", "write"]
+__all__ = ["looks_like", "read", "write"]
 
 FORMAT = "sentencepiece"
 _ROLES = ("bos", "eos", "pad", "unk")
@@ -63,37 +63,20 @@ def read(data: bytes, *, source: str, layout: str | Mapping[str, Any] | None = N
     """
     asked = None if layout is None else layouts.resolve(layout)
     with error_context(source, FORMAT):
-        _, facts, vocabulary = _facts_of(data, asked)
+        text, vocabulary = _read(data, asked)
+        facts = json.loads(text)
+        if facts["denormalizes"]:
+            raise UnsupportedFeatureError(
+                "a denormalizer (denormalizer_spec) is not supported",
+                place="denormalizer_spec",
+                feature="denormalizer_spec",
+            )
         roles = {role: facts[role] for role in _ROLES if facts[role] is not None}
         template = None
         if asked is not None:
             roles |= {role: token for role, token in (asked.get("roles") or {}).items() if _has(vocabulary, token)}
             template = layouts.template(asked.get("template"), vocabulary)
         return Tokenizer(_definition(facts, roles, template), vocabulary)
-
-
-def read_parts(data: bytes, *, source: str) -> tuple[str, dict[str, Any], Definition, _core.Vocabulary]:
-    """Reads a model's options, as JSON and as an object, its definition and its vocabulary.
-
-    Raises:
-        FormatError, UnsupportedFeatureError: as `read`.
-    """
-    with error_context(source, FORMAT):
-        text, facts, vocabulary = _facts_of(data, None)
-        roles = {role: facts[role] for role in _ROLES if facts[role] is not None}
-        return text, facts, _definition(facts, roles, None), vocabulary
-
-
-def _facts_of(data: bytes, asked: Mapping[str, Any] | None) -> tuple[str, dict[str, Any], _core.Vocabulary]:
-    text, vocabulary = _read(data, asked)
-    facts = json.loads(text)
-    if facts["denormalizes"]:
-        raise UnsupportedFeatureError(
-            "a denormalizer (denormalizer_spec) is not supported",
-            place="denormalizer_spec",
-            feature="denormalizer_spec",
-        )
-    return text, facts, vocabulary
 
 
 def _read(data: bytes, asked: Mapping[str, Any] | None) -> tuple[str, _core.Vocabulary]:

@@ -145,6 +145,17 @@ impl Normalizer {
         }
     }
 
+    /// Normalizes bytes as [`Normalizer::with_starts`], without starts, on the fast path for valid UTF-8.
+    ///
+    /// # Errors
+    /// As [`Normalizer::with_starts`].
+    pub fn without_starts(&self, text: &[u8], keep_going: KeepGoing<'_>) -> Result<String> {
+        let Ok(valid) = std::str::from_utf8(text) else { return Ok(self.with_starts(text, keep_going)?.text) };
+        let mut aligned = AlignedText::new(valid, false)?;
+        self.apply(&mut aligned, keep_going)?;
+        Ok(aligned.text().to_owned())
+    }
+
     /// Rewrites the chunks of a text.
     ///
     /// # Errors

@@ -8,11 +8,14 @@
 //!
 //! Cost: linear; the slow path takes one more pass of the model.
 
+use std::cell::RefCell;
+use std::sync::atomic::Ordering;
+
 use super::pieces::Pieces;
 use super::samples::Draw;
 use crate::error::{Error, Result};
 use crate::model::{Model, Out, Sampler, Scratch, Specials};
-use crate::normalize::Started;
+use crate::normalize::{Normalizer, Started};
 use crate::tokenizer::{Input, Tokenizer};
 use crate::util::cancel::KeepGoing;
 use crate::util::utf8;
@@ -40,6 +43,15 @@ pub struct EncodedText {
     pub score: Option<f32>,
 }
 
+/// Ids, and the texts of the unknown pieces among them, in order.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Spelled {
+    /// The ids.
+    pub ids: Vec<u32>,
+    /// Texts of the unknown pieces.
+    pub unknown: Vec<String>,
+}
+
 /// Ids, and for each the end of its bytes in the normalized text.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Segmented {
@@ -62,10 +74,10 @@ impl Pieces {
         if text.valid().is_some() {
             return tok.encode_long(text, &tok.permit_none(), threads, watch);
         }
-        let watch = std::cell::RefCell::new(watch);
+        let watch = RefCell::new(watch);
         let keep_going: KeepGoing<'_> = &|| (watch.borrow_mut())();
-        let normal = normalized(tok, text.bytes(), keep_going)?;
-        Ok(self.segment(tok, &normal, keep_going)?.ids)
+        let normal = normalizer(tok)?.with_starts(text.bytes(), keep_going)?;
+        Ok(self.segment(tok, &normal.text, keep_going)?.ids)
     }
 
     /// Encodes a text to pieces with ranges. `ids`: its ids, if they are known.
@@ -79,7 +91,7 @@ impl Pieces {
         ids: Option<Vec<u32>>,
         keep_going: KeepGoing<'_>,
     ) -> Result<EncodedText> {
-        let normal = normalized(tok, text.bytes(), keep_going)?;
+        let normal = normalizer(tok)?.with_starts(text.bytes(), keep_going)?;
         let ids = match ids {
             None if text.valid().is_some() => Some(tok.encode_long(text, &tok.permit_none(), 1, &mut || keep_going())?),
             ids => ids,
@@ -87,9 +99,44 @@ impl Pieces {
         let known = ids.and_then(|ids| self.ends_of(tok, ids, &normal.text));
         let segmented = match known {
             Some(segmented) => segmented,
-            None => self.segment(tok, &normal, keep_going)?,
+            None => self.segment(tok, &normal.text, keep_going)?,
         };
         self.placed(tok, &normal, segmented)
+    }
+
+    /// Encodes a text to pieces without ranges.
+    ///
+    /// A text with unknown pieces runs the slow path, whose ends delimit them; so does the next text, at once.
+    ///
+    /// # Errors
+    /// As [`Pieces::ids`].
+    pub fn spell(
+        &self,
+        tok: &Tokenizer,
+        text: Input<'_>,
+        threads: usize,
+        watch: &mut dyn FnMut() -> bool,
+    ) -> Result<Spelled> {
+        let is_likely = self.saw_unknown.load(Ordering::Relaxed);
+        if !is_likely {
+            let ids = self.ids(tok, text, threads, watch)?;
+            if !ids.contains(&self.unk) {
+                return Ok(Spelled { ids, unknown: Vec::new() });
+            }
+        }
+        let watch = RefCell::new(watch);
+        let keep_going: KeepGoing<'_> = &|| (watch.borrow_mut())();
+        let normal = normalizer(tok)?.without_starts(text.bytes(), keep_going)?;
+        let Segmented { ids, ends } = self.segment(tok, &normal, keep_going)?;
+        let start = |index: usize| if index == 0 { 0 } else { ends[index - 1] };
+        let is_unk = |(index, &id): (usize, &u32)| (id == self.unk).then_some(start(index)..ends[index]);
+        let unknown = ids.iter().enumerate().filter_map(is_unk);
+        let unknown = unknown.map(|range| normal.get(range).map(str::to_owned)).collect::<Option<Vec<_>>>();
+        let unknown = unknown.ok_or_else(|| Error::config("an unknown piece is no text"))?;
+        if is_likely == unknown.is_empty() {
+            self.saw_unknown.store(!is_likely, Ordering::Relaxed);
+        }
+        Ok(Spelled { ids, unknown })
     }
 
     /// Encodes a text at random.
@@ -104,7 +151,7 @@ impl Pieces {
         sampler: &mut Sampler,
         keep_going: KeepGoing<'_>,
     ) -> Result<EncodedText> {
-        let normal = normalized(tok, text, keep_going)?;
+        let normal = normalizer(tok)?.with_starts(text, keep_going)?;
         let segmented = match draw.set(tok, sampler)? {
             true => {
                 let mut done = Segmented::default();
@@ -113,7 +160,7 @@ impl Pieces {
                 tok.model().sample(tok.vocab(), bytes, sampler, keep_going, scratch, &mut out)?;
                 done
             }
-            false => self.segment(tok, &normal, keep_going)?,
+            false => self.segment(tok, &normal.text, keep_going)?,
         };
         self.placed(tok, &normal, segmented)
     }
@@ -128,7 +175,7 @@ impl Pieces {
             let best = self.encode(tok, Input::from(text), None, keep_going)?;
             return Ok(vec![EncodedText { score: Some(0.0), ..best }]);
         }
-        let normal = normalized(tok, text, keep_going)?;
+        let normal = normalizer(tok)?.with_starts(text, keep_going)?;
         let found = tok.model().nbest_with_ends(normal.text.as_bytes(), n, keep_going)?;
         let placed = found.into_iter().map(|(ids, ends, score)| {
             let text = self.placed(tok, &normal, Segmented { ids, ends })?;
@@ -138,11 +185,10 @@ impl Pieces {
     }
 
     /// Runs the model on a normalized text.
-    fn segment(&self, tok: &Tokenizer, normal: &Started, keep_going: KeepGoing<'_>) -> Result<Segmented> {
+    fn segment(&self, tok: &Tokenizer, normal: &str, keep_going: KeepGoing<'_>) -> Result<Segmented> {
         let mut done = Segmented::default();
         let mut out = Out { special: Specials::None, ..Out::with_ends(&mut done.ids, &mut done.ends) };
-        let bytes = normal.text.as_bytes();
-        tok.model().encode(tok.vocab(), bytes, keep_going, &mut Scratch::default(), &mut out)?;
+        tok.model().encode(tok.vocab(), normal.as_bytes(), keep_going, &mut Scratch::default(), &mut out)?;
         Ok(done)
     }
 
@@ -202,10 +248,9 @@ impl Pieces {
     }
 }
 
-/// Normalizes a text with SentencePiece's normalizer.
-fn normalized(tok: &Tokenizer, text: &[u8], keep_going: KeepGoing<'_>) -> Result<Started> {
+fn normalizer(tok: &Tokenizer) -> Result<&Normalizer> {
     match tok.normalizers() {
-        [only] => only.with_starts(text, keep_going),
+        [only] => Ok(only),
         _ => Err(Error::config("a SentencePiece model has one normalizer")),
     }
 }

@@ -1,6 +1,7 @@
 //! SentencePiece's interface over a tokenizer: pieces with their text, offsets and scores, and decoding of pieces.
 //!
 //! ```text
+//! load       `.model` → tokenizer
 //! pieces     piece ↔ id, kinds, surfaces of pieces
 //! encode     text → ids, and the text and range of each piece
 //! samples    sampled and n best segmentations
@@ -15,12 +16,14 @@
 
 mod decode;
 mod encode;
+mod load;
 mod pieces;
 mod proto;
 mod samples;
 
 pub use decode::{DecodedPiece, DecodedText};
-pub use encode::{EncodedPiece, EncodedText};
+pub use encode::{EncodedPiece, EncodedText, Spelled};
+pub use load::load;
 pub use pieces::{PieceKind, Pieces};
 pub use proto::{decoded_message, encoded_message, nbest_message};
 pub use samples::Draw;

@@ -3,6 +3,8 @@
 //! Invariant: control, unknown and byte pieces have a table of their own, which is searched first; a text that is no piece
 //! has the id of the unknown piece.
 
+use std::sync::atomic::AtomicBool;
+
 use hashbrown::HashMap;
 
 use crate::error::{Error, Result};
@@ -36,8 +38,10 @@ pub struct Pieces {
     pub(super) takes_space: bool, // decoding removes a `▁` at the start
     pub(super) takes_many: bool,  // decoding removes white space of all first pieces
     pub(super) byte_fallback: bool,
-    pub(super) words: bool,          // an unknown piece is a word, not a character
-    listed: HashMap<Box<[u8]>, u32>, // control, unknown, byte and user-defined pieces
+    pub(super) words: bool,             // an unknown piece is a word, not a character
+    pub(super) saw_unknown: AtomicBool, // the last text had an unknown piece
+    listed: HashMap<Box<[u8]>, u32>,    // control, unknown, byte and user-defined pieces
+    begins: Box<[bool; 256]>,           // bytes with which one of them begins
 }
 
 impl Pieces {
@@ -47,11 +51,12 @@ impl Pieces {
     /// [`Error::config`] for a tokenizer without the unknown piece.
     pub fn new(tok: &Tokenizer, facts: &Facts) -> Result<Self> {
         let unk = tok.model().unk().ok_or_else(|| Error::config("the model has no unknown piece"))?;
-        let mut listed = HashMap::new();
+        let (mut listed, mut begins) = (HashMap::new(), Box::new([false; 256]));
         let of = |wanted: fn(Kind) -> bool| tok.vocab().iter().filter(move |entry| wanted(entry.1));
         let user_defined = of(|kind| kind == Kind::Added);
         for (id, _, content) in user_defined.chain(of(|kind| matches!(kind, Kind::Special | Kind::Byte))) {
             listed.insert(content.into(), id);
+            begins[usize::from(content.first().copied().unwrap_or_default())] = true;
         }
         Ok(Self {
             unk,
@@ -60,7 +65,9 @@ impl Pieces {
             takes_many: facts.remove_extra_whitespaces,
             byte_fallback: facts.byte_fallback,
             words: matches!(tok.model(), Model::Words(_)),
+            saw_unknown: AtomicBool::new(false),
             listed,
+            begins,
         })
     }
 
@@ -71,7 +78,8 @@ impl Pieces {
 
     /// Returns the id of a piece, that of the unknown piece for any other text.
     pub fn id(&self, tok: &Tokenizer, piece: &[u8]) -> u32 {
-        let found = self.listed.get(piece).copied();
+        let may_be = piece.first().is_some_and(|&byte| self.begins[usize::from(byte)]);
+        let found = if may_be { self.listed.get(piece).copied() } else { None };
         found.or_else(|| tok.vocab().find(piece, false)).unwrap_or(self.unk)
     }
 

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use jeton_core::error::ErrorKind;
 use jeton_core::parallel;
-use jeton_core::sentencepiece::{encoded_message, nbest_message, Draw, EncodedText};
+use jeton_core::sentencepiece::{encoded_message, nbest_message, Draw, EncodedText, Spelled};
 use jeton_core::tokenizer::Input;
 use jeton_core::util::cancel::KeepGoing;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
@@ -77,6 +77,7 @@ impl Frame {
 /// Result of the core for one text.
 enum Encoded {
     Ids(Vec<u32>),
+    Spelled(Spelled),
     Text(EncodedText),
 }
 
@@ -157,23 +158,9 @@ impl PieceModel {
         match frame.output {
             Output::Ids | Output::Array => self.pieces.ids(tok, text, threads, &mut || keep_going()).map(Encoded::Ids),
             Output::Pieces | Output::BytePieces => {
-                let ids = self.pieces.ids(tok, text, threads, &mut || keep_going())?;
-                self.with_unknown(text, ids, keep_going)
+                self.pieces.spell(tok, text, threads, &mut || keep_going()).map(Encoded::Spelled)
             }
             _ => self.pieces.encode(tok, text, None, keep_going).map(Encoded::Text),
-        }
-    }
-
-    /// Adds the texts of unknown pieces, if there are any.
-    fn with_unknown(
-        &self,
-        text: Input<'_>,
-        ids: Vec<u32>,
-        keep_going: KeepGoing<'_>,
-    ) -> Result<Encoded, jeton_core::error::Error> {
-        match ids.contains(&self.pieces.unk()) {
-            true => self.pieces.encode(self.tok(), text, Some(ids), keep_going).map(Encoded::Text),
-            false => Ok(Encoded::Ids(ids)),
         }
     }
 
@@ -219,12 +206,19 @@ impl PieceModel {
         let (ids, offsets) = tok.encode_batch(texts, &tok.permit_none(), threads, watch).map_err(|(_, error)| error)?;
         let spans = offsets.windows(2).map(|ends| ends[0] as usize..ends[1] as usize);
         let rows: Vec<Vec<u32>> = spans.map(|span| ids[span].to_vec()).collect();
-        if !matches!(frame.output, Output::Pieces | Output::BytePieces) {
-            return Ok(rows.into_iter().map(Encoded::Ids).collect());
+        let is_spelled = matches!(frame.output, Output::Pieces | Output::BytePieces);
+        let unk = self.pieces.unk();
+        let has_unknown: Vec<usize> = match is_spelled {
+            true => (0..rows.len()).filter(|&index| rows[index].contains(&unk)).collect(),
+            false => Vec::new(),
+        };
+        let mut encoded: Vec<Encoded> = rows.into_iter().map(Encoded::Ids).collect();
+        let job = |at: usize, keep_going: KeepGoing<'_>| self.run(texts[has_unknown[at]], frame, 1, keep_going);
+        let spelled = parallel::jobs(has_unknown.len(), threads, watch, job);
+        for (&index, spelled) in has_unknown.iter().zip(spelled) {
+            encoded[index] = spelled?;
         }
-        let keep_going: KeepGoing<'_> = &|| true;
-        let pairs = texts.iter().zip(rows);
-        pairs.map(|(&text, ids)| self.with_unknown(text, ids, keep_going)).collect()
+        Ok(encoded)
     }
 
     fn nbest_one<'py>(
@@ -289,7 +283,7 @@ impl PieceModel {
         match frame.output {
             Output::Ids | Output::Array => {
                 let ids = match encoded {
-                    Encoded::Ids(ids) => ids,
+                    Encoded::Ids(ids) | Encoded::Spelled(Spelled { ids, .. }) => ids,
                     Encoded::Text(text) => text.pieces.iter().map(|piece| piece.id).collect(),
                 };
                 let ids = self.framed(ids, frame, |id| id);
@@ -303,6 +297,11 @@ impl PieceModel {
                 let known = |id| self.piece(py, id, as_bytes);
                 let pieces = match encoded {
                     Encoded::Ids(ids) => ids.into_iter().map(known).collect(),
+                    Encoded::Spelled(Spelled { ids, unknown }) => {
+                        let (unk, mut unknown) = (self.pieces.unk(), unknown.into_iter());
+                        let mut text = |id| if id == unk { unknown.next() } else { None };
+                        ids.into_iter().map(|id| self.spelled(py, id, text(id), frame, as_bytes)).collect()
+                    }
                     Encoded::Text(text) => {
                         let pieces = text.pieces.into_iter();
                         pieces.map(|piece| self.spelled(py, piece.id, piece.unknown, frame, as_bytes)).collect()

@@ -14,11 +14,6 @@ impl PieceModel {
         self.len()
     }
 
-    /// Returns the id of the unknown piece.
-    pub(super) fn unk_id_of(&self) -> u32 {
-        self.pieces.unk()
-    }
-
     /// Returns the id of a piece, or of each piece of a sequence.
     pub(super) fn piece_to_id_of<'py>(
         &self,
@@ -31,12 +26,15 @@ impl PieceModel {
             };
             return Ok(self.pieces.id(self.tok(), text.bytes()).into_pyobject(py)?.into_any());
         }
-        let list = PyList::empty(py);
-        for item in convert::items(piece)? {
-            let text = convert::item(&item).map_err(|_| PyTypeError::new_err("pieces are str or bytes"))?;
-            list.append(self.pieces.id(self.tok(), text.bytes()))?;
-        }
-        Ok(list.into_any())
+        let id = |item: &Bound<'py, PyAny>| {
+            let text = convert::item(item).map_err(|_| PyTypeError::new_err("pieces are str or bytes"))?;
+            Ok(self.pieces.id(self.tok(), text.bytes()))
+        };
+        let ids: PyResult<Vec<u32>> = match piece.cast::<PyList>() {
+            Ok(list) => list.iter().map(|item| id(&item)).collect(),
+            Err(_) => convert::items(piece)?.iter().map(id).collect(),
+        };
+        ids?.into_pyobject(py)
     }
 
     /// Returns the piece of an id.

@@ -11,8 +11,8 @@ mod normalizer;
 mod random;
 
 use jeton_core::error::{Error, ErrorKind};
-use jeton_core::format::sentencepiece::Facts;
-use jeton_core::sentencepiece::Pieces;
+use jeton_core::sentencepiece::{load, Pieces};
+use jeton_core::tokenizer::Tokenizer;
 use pyo3::exceptions::{PyKeyboardInterrupt, PyMemoryError, PyRuntimeError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -22,27 +22,36 @@ pub use convert::VectorBuffer;
 pub use normalizer::PieceNormalizer;
 pub use random::{set_nbest_timeout, set_random_seed};
 
-use crate::error;
-use crate::tokenizer::Tokenizer;
-
 /// A model with SentencePiece's interface.
 #[pyclass(frozen, module = "jeton._core")]
 pub struct PieceModel {
-    tok: Py<Tokenizer>,
+    tok: Tokenizer,
     pieces: Pieces,
     bos: Option<u32>,
     eos: Option<u32>,
+    pad: Option<u32>,
     strings: PyOnceLock<Box<[PyOnceLock<Py<PyString>>]>>, // id -> its piece; made on demand
 }
 
 #[pymethods]
 impl PieceModel {
-    /// `facts`: options as returned by `read_sentencepiece`.
+    /// Reads a model file.
     #[new]
-    fn new(py: Python<'_>, tok: Py<Tokenizer>, facts: &str, bos: Option<u32>, eos: Option<u32>) -> PyResult<Self> {
-        let facts = Facts::from_json(facts).map_err(|failed| error::plain(py, failed))?;
-        let pieces = Pieces::new(&tok.get().0, &facts).map_err(|failed| error::plain(py, failed))?;
-        Ok(Self { tok, pieces, bos, eos, strings: PyOnceLock::new() })
+    fn new(py: Python<'_>, data: &[u8]) -> PyResult<Self> {
+        let read = || {
+            let (tok, facts) = load(data)?;
+            let pieces = Pieces::new(&tok, &facts)?;
+            let id = |role: &Option<String>| role.as_ref().map(|piece| pieces.id(&tok, piece.as_bytes()));
+            let (bos, eos, pad) = (id(&facts.bos), id(&facts.eos), id(&facts.pad));
+            Ok(Self { tok, pieces, bos, eos, pad, strings: PyOnceLock::new() })
+        };
+        py.detach(read).map_err(raised)
+    }
+
+    /// Returns the ids of (unk, bos, eos, pad); -1 for one that the model lacks.
+    fn roles(&self) -> (i64, i64, i64, i64) {
+        let id = |role: Option<u32>| role.map_or(-1, i64::from);
+        (self.pieces.unk().into(), id(self.bos), id(self.eos), id(self.pad))
     }
 
     /// Encodes a text, or with `is_batch` a list of texts. `sampling`: (enabled, nbest_size, alpha).
@@ -121,11 +130,6 @@ impl PieceModel {
         self.piece_size_of()
     }
 
-    /// Returns the id of the unknown piece.
-    fn unk_id(&self) -> u32 {
-        self.unk_id_of()
-    }
-
     /// Returns the id of a piece, or of each piece of a sequence.
     fn piece_to_id<'py>(&self, py: Python<'py>, piece: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         self.piece_to_id_of(py, piece)
@@ -172,8 +176,8 @@ impl PieceModel {
 }
 
 impl PieceModel {
-    fn tok(&self) -> &jeton_core::tokenizer::Tokenizer {
-        &self.tok.get().0
+    fn tok(&self) -> &Tokenizer {
+        &self.tok
     }
 
     /// Returns the number of pieces.

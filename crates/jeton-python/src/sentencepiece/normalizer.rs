@@ -11,6 +11,7 @@ use super::raised;
 use crate::arguments::Text;
 use crate::error;
 use crate::signals::run_with_signals;
+use crate::tokenizer::SHORT;
 
 /// A normalizer with SentencePiece's interface.
 #[pyclass(frozen, module = "jeton._core")]
@@ -58,20 +59,30 @@ fn one<'py>(
     with_offsets: bool,
 ) -> PyResult<Bound<'py, PyAny>> {
     let text = convert::text(input)?;
+    if !with_offsets {
+        let work = |keep_going: KeepGoing<'_>| normalizer.without_starts(text.bytes(), keep_going);
+        let normal = match text.bytes().len() < SHORT {
+            true => work(&|| true).map_err(raised)?,
+            false => run_with_signals(py, work, raised)?,
+        };
+        return Ok(same_type(py, &text, &normal));
+    }
     let work = |keep_going: KeepGoing<'_>| normalizer.with_starts(text.bytes(), keep_going);
     let Started { text: normal, starts } = run_with_signals(py, work, raised)?;
-    let object = match text {
-        Text::Str(_) => PyString::new(py, &normal).into_any(),
-        Text::Bytes(_) => PyBytes::new(py, normal.as_bytes()).into_any(),
-    };
-    if !with_offsets {
-        return Ok(object);
-    }
+    let object = same_type(py, &text, &normal);
     let starts = match text {
         Text::Bytes(_) => starts,
         Text::Str(text) => of_characters(text, &normal, &starts),
     };
     Ok((object, starts).into_pyobject(py)?.into_any())
+}
+
+/// Returns `str` or `bytes`, as the input.
+fn same_type<'py>(py: Python<'py>, text: &Text<'_>, normal: &str) -> Bound<'py, PyAny> {
+    match text {
+        Text::Str(_) => PyString::new(py, normal).into_any(),
+        Text::Bytes(_) => PyBytes::new(py, normal.as_bytes()).into_any(),
+    }
 }
 
 /// Converts starts of bytes to starts of characters, in characters, and one more.

@@ -9,16 +9,15 @@ from __future__ import annotations
 
 from typing import Any, NoReturn, Self
 
+from ... import _core
 from .. import report
 from . import forms
 from .binding import Binding
-from .loading import UNLOADED, ids_of_roles, load, read_file
+from .loading import UNLOADED, read_file
 from .naming import add_camel_case
 from .runtime import num_workers
 
 __all__ = ["SentencePieceProcessor", "report_missing_attributes"]
-
-_NO_ROLES = {"unk": -1, "bos": -1, "eos": -1, "pad": -1}
 
 
 class SentencePieceProcessor:
@@ -70,7 +69,6 @@ class SentencePieceProcessor:
     ) -> None:
         self._model: Any = UNLOADED
         self._proto = b""
-        self._roles = _NO_ROLES
         self._return_type = forms.resolve(return_type, out_type, int)
         self._add_bos = add_bos
         self._add_eos = add_eos
@@ -124,9 +122,8 @@ class SentencePieceProcessor:
             serialized = serialized.SerializeToString()
         if not isinstance(serialized, bytes):
             raise TypeError(f"a serialized model is bytes, not {type(serialized).__name__}")
-        self._model, self._roles = UNLOADED, _NO_ROLES
-        model, facts = load(serialized)
-        self._model, self._proto, self._roles = model, serialized, ids_of_roles(facts, model)
+        self._model = UNLOADED
+        self._model, self._proto = _core.PieceModel(serialized), serialized
         return True
 
     # ── text → ids ───────────────────────────────────────────────────────────────────────────────────────────────
@@ -357,6 +354,9 @@ class SentencePieceProcessor:
             ValueError: an unknown form.
             TypeError: an argument of the wrong type.
         """
+        if type(input) is list and input and type(input[0]) is int:  # the most frequent call
+            if return_type is out_type is return_bytes is num_threads is None and type(self._num_threads) is int:
+                return self._model.decode_ids(input, forms.TEXT)
         form: Any = str
         if return_type is not None or out_type is not None:
             form = forms.resolve(return_type, out_type, form)
@@ -431,19 +431,19 @@ class SentencePieceProcessor:
 
     def unk_id(self) -> int:
         """The id of ``<unk>``; -1 if there is none."""
-        return self._roles["unk"]
+        return self._model.roles()[0]  # type: ignore[no-any-return]
 
     def bos_id(self) -> int:
         """The id of ``<s>``; -1 if there is none."""
-        return self._roles["bos"]
+        return self._model.roles()[1]  # type: ignore[no-any-return]
 
     def eos_id(self) -> int:
         """The id of ``</s>``; -1 if there is none."""
-        return self._roles["eos"]
+        return self._model.roles()[2]  # type: ignore[no-any-return]
 
     def pad_id(self) -> int:
         """The id of ``<pad>``; -1 if there is none."""
-        return self._roles["pad"]
+        return self._model.roles()[3]  # type: ignore[no-any-return]
 
     def serialized_model_proto(self) -> bytes:
         """The content of the model file."""
@@ -462,7 +462,7 @@ class SentencePieceProcessor:
 
     def __getstate__(self) -> dict[str, Any]:
         state = self.__dict__.copy()
-        for name in ("_model", "_roles", "_proto"):
+        for name in ("_model", "_proto"):
             state.pop(name, None)
         state["model_proto"] = self._proto
         return state

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...errors import UnsupportedFeatureError
-
 __all__ = ["convert_to_flatbuffer"]
 
 
@@ -15,6 +13,8 @@ def convert_to_flatbuffer(*args: Any, **kwargs: Any) -> bytes | None:
     Raises:
         UnsupportedFeatureError: always.
     """
+    from ...errors import UnsupportedFeatureError
+
     raise UnsupportedFeatureError(
         "convert_to_flatbuffer is not supported: the format is that of the C++ library's lite processor",
         format="sentencepiece",

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 __all__ = [
     "READY",
     "SPELLED",
+    "TEXT",
     "Shape",
     "decoded",
     "encoded",
@@ -20,6 +21,7 @@ __all__ = [
 # Form → the core's number.
 _ENCODED = {int: 0, "numpy": 1, str: 2, bytes: 3, "serialized_proto": 4, "proto": 4}
 _DECODED = {str: 2, bytes: 3, "serialized_proto": 4, "proto": 4}
+TEXT = 2
 _MAPPING, _BYTE_MAPPING = 5, 6
 _FORMS = (int, str, bytes, "proto", "serialized_proto", "numpy", "offset_mapping")
 

@@ -1,15 +1,11 @@
-"""Model files → the core's model."""
+"""Model files, and the model of a processor without one."""
 
 from __future__ import annotations
 
 import os
 from typing import Any
 
-from ... import _core
-from ...errors import FormatError
-from ...formats import sentencepiece as model_files
-
-__all__ = ["UNLOADED", "load", "read_file"]
+__all__ = ["UNLOADED", "read_file"]
 
 
 def read_file(filename: str | bytes) -> bytes:
@@ -27,23 +23,6 @@ def read_file(filename: str | bytes) -> bytes:
     except (OSError, ValueError) as error:
         reason = os.strerror(error.errno) if isinstance(error, OSError) and error.errno else str(error)
         raise RuntimeError(f"{os.fsdecode(filename)!r}: {reason}") from None
-
-
-def load(data: bytes) -> tuple[_core.PieceModel, dict[str, Any]]:
-    """The core's model of a file, and the options in it.
-
-    Raises:
-        RuntimeError: not a model that SentencePiece loads.
-    """
-    if not isinstance(data, bytes):
-        raise TypeError(f"a serialized model is bytes, not {type(data).__name__}")
-    try:
-        text, facts, definition, vocabulary = model_files.read_parts(data, source="model_proto")
-    except FormatError as error:
-        raise RuntimeError(str(error)) from error
-    find = vocabulary.find_any
-    bos, eos = (None if facts[role] is None else find(facts[role].encode()) for role in ("bos", "eos"))
-    return _core.PieceModel(definition.build(vocabulary), text, bos, eos), facts
 
 
 class _Unloaded:
@@ -69,8 +48,8 @@ class _Unloaded:
     def piece_size(self) -> int:
         return 0
 
-    def unk_id(self) -> int:
-        return -1
+    def roles(self) -> tuple[int, int, int, int]:
+        return -1, -1, -1, -1
 
     def piece_to_id(self, piece: Any) -> Any:
         if isinstance(piece, str | bytes):
@@ -99,9 +78,3 @@ class _Unloaded:
 
 
 UNLOADED: Any = _Unloaded()
-
-
-def ids_of_roles(facts: dict[str, Any], model: _core.PieceModel) -> dict[str, int]:
-    """The ids of the roles, -1 for one that the model lacks."""
-    found = {role: -1 if facts[role] is None else model.piece_to_id(facts[role]) for role in ("bos", "eos", "pad")}
-    return {"unk": model.unk_id(), **found}

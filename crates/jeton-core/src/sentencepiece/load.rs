@@ -1,0 +1,65 @@
+//! `.model` → tokenizer. `jeton/formats/sentencepiece.py` builds the same, as a definition that can be changed and saved.
+//!
+//! Cost: linear in the file. The pair table of BPE is made on first use.
+
+use serde_json::{json, Value};
+
+use crate::error::{Error, Result};
+use crate::format::layout;
+use crate::format::sentencepiece::{read, Facts};
+use crate::tokenizer::{Extras, Tokenizer};
+use crate::vocab::{Kind, Vocab};
+
+/// Builds the tokenizer of a model file.
+///
+/// # Errors
+/// [`Error::format`] for what SentencePiece does not load; [`Error::unsupported`] for a denormalizer.
+pub fn load(file: &[u8]) -> Result<(Tokenizer, Facts)> {
+    let model = read(file)?;
+    let facts = model.facts.clone();
+    if facts.denormalizes {
+        let message = "a denormalizer (denormalizer_spec) is not supported";
+        return Err(Error::unsupported("denormalizer_spec", message));
+    }
+    let layout::Arranged { entries, scores, .. } = layout::arrange(model, None)?;
+    let is_unk = |kind: Kind, content: &[u8]| kind == Kind::Special && content == facts.unk.as_bytes();
+    let unk = entries.iter().find(|entry| is_unk(entry.1, &entry.2)).map(|entry| entry.0);
+    let vocab = Vocab::new(entries.iter().map(|(id, kind, content)| (*id, *kind, content.as_slice())))?;
+    let tokenizer =
+        Tokenizer::from_json(&options(&facts, unk).to_string(), vocab, Extras { scores, ..Extras::default() })?;
+    Ok((tokenizer, facts))
+}
+
+/// Returns the options of the tokenizer.
+fn options(facts: &Facts, unk: Option<u32>) -> Value {
+    let mut model = json!({ "unk": unk, "byte_fallback": facts.byte_fallback });
+    model["type"] = match facts.model_type.as_str() {
+        "unigram" => json!("Unigram"),
+        "bpe" => json!("Pieces"),
+        "char" => json!("Chars"),
+        _ => json!("Words"),
+    };
+    if facts.model_type == "unigram" {
+        model["fuse_unk"] = json!(true);
+        model["precision"] = json!("f32");
+    }
+    json!({
+        "model": model,
+        "normalizer": [{
+            "type": "SentencePiece",
+            "precompiled_charsmap": facts.precompiled_charsmap,
+            "add_dummy_prefix": facts.add_dummy_prefix,
+            "remove_extra_whitespaces": facts.remove_extra_whitespaces,
+            "escape_whitespaces": facts.escape_whitespaces,
+            "treat_whitespace_as_suffix": facts.treat_whitespace_as_suffix,
+        }],
+        "decoder": [{
+            "type": "SentencePiece",
+            "add_dummy_prefix": facts.add_dummy_prefix,
+            "remove_extra_whitespaces": facts.remove_extra_whitespaces,
+            "treat_whitespace_as_suffix": facts.treat_whitespace_as_suffix,
+            "unk_surface": facts.unk_surface,
+            "unk": unk,
+        }],
+    })
+}

@@ -1,0 +1,199 @@
+"""Implementation of `SentencePieceTrainer`: corpus → model file.
+
+BPE, word and character models have the pieces and scores of SentencePiece, Unigram models nearly so (docs/training.md).
+
+Source: google/sentencepiece 0.2.3, src/sentencepiece_trainer.cc, src/trainer_interface.cc (behavior).
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from ... import _core
+from ...errors import ConfigError, TrainingError
+from ...formats import sentencepiece as model_files
+from ...training import train
+from ...training.presets import SentencePiece, SentencePieceUnigram
+from . import specs
+from .normalizer import component, populated
+from .sentences import lines_of, of_iterator, pretokenized
+from .trainer_options import MODEL_TYPES, Options, of_keywords, refuse_unsupported
+from .trainer_presets import BOUNDARY, Adapted, WordModel
+
+__all__ = ["run"]
+
+_DEFAULTS = {field.name: field.default for field in specs.TRAINER}
+_SHARED = (
+    "character_coverage", "required_chars", "max_sentence_length", "max_sentencepiece_length",
+    "split_by_unicode_script", "split_by_number", "split_by_whitespace", "split_digits",
+    "treat_whitespace_as_suffix", "allow_whitespace_only_pieces", "byte_fallback", "hard_vocab_limit",
+    "unk_id", "bos_id", "eos_id", "pad_id", "unk_piece", "bos_piece", "eos_piece", "pad_piece", "unk_surface",
+)  # fmt: skip
+_UNIGRAM = ("seed_sentencepiece_size", "shrinking_factor", "num_sub_iterations")
+_NAMES = {number: name.lower() for name, number in MODEL_TYPES.items()}
+_NORMALIZER_KEYS = (
+    "normalization_rule_name", "normalization_rule_tsv", "add_dummy_prefix", "escape_whitespaces",
+    "remove_extra_whitespaces", "name", "precompiled_charsmap",
+)  # fmt: skip
+_RANGES = {"num_threads": (1, 1024), "num_sub_iterations": (1, 10), "shrinking_factor": (0.5, 0.95)}
+
+
+def run(kwargs: dict[str, Any]) -> None:
+    """Implements `SentencePieceTrainer.train`."""
+    iterator = kwargs.pop("sentence_reader", None)
+    iterator = kwargs.pop("sentence_iterator", iterator)
+    writer = kwargs.pop("model_writer", None)
+    normalizer = kwargs.pop("normalizer", None)
+    split = kwargs.pop("pretokenizer", None)
+    may_differ = bool(kwargs.pop("allow_inconsistent_pretokenization", False))
+    if normalizer and (clash := next((name for name in _NORMALIZER_KEYS if name in kwargs), None)):
+        raise ValueError(f"normalizer and {clash} exclude each other")
+    options = of_keywords(kwargs)
+    if normalizer:
+        options.normalizer.update(specs.parse(specs.NORMALIZER, normalizer.serialized_normalizer_spec()))
+    made = _Run(options, iterator, split, may_differ, has_writer=writer is not None)
+    data = made.model()
+    if writer is not None:
+        writer.write(data)
+    else:
+        made.save(data)
+
+
+class _Run:
+    """One training run."""
+
+    def __init__(self, options: Options, iterator: Any, split: Any, may_differ: bool, *, has_writer: bool) -> None:
+        self._given = options.trainer
+        self._all: dict[str, Any] = _DEFAULTS | {"model_type": MODEL_TYPES["UNIGRAM"]} | options.trainer
+        self._iterator, self._split, self._may_differ = iterator, split, may_differ
+        self._type = _NAMES[self._all["model_type"]]
+        self._check(has_writer)
+        refuse_unsupported(options.trainer)
+        self._normalizer = populated(options.normalizer)
+        if not self._normalizer.get("escape_whitespaces", True):
+            raise RuntimeError("escape_whitespaces=False: normalized texts must not have spaces")
+        suffix = self._all["treat_whitespace_as_suffix"]
+        self._component = component(self._normalizer, treat_whitespace_as_suffix=suffix)
+
+    def _check(self, has_writer: bool) -> None:
+        values, prefix = self._all, self._all["model_prefix"]
+        if (self._iterator is not None) == bool(values["input"]):
+            raise RuntimeError("pass either input or sentence_iterator")
+        if has_writer == bool(prefix):
+            raise RuntimeError("pass either model_prefix or model_writer")
+        if values["vocab_size"] <= 0:
+            raise RuntimeError("vocab_size must be positive")
+        for name, (low, high) in _RANGES.items():
+            if not low <= values[name] <= high:
+                raise RuntimeError(f"{name}={values[name]} is not from {low} to {high}")
+        is_subword = self._type in ("unigram", "bpe")
+        if is_subword and values["use_all_vocab"]:
+            raise RuntimeError("use_all_vocab is an option of word and char models")
+        if self._split is not None or values["pretokenization_delimiter"]:
+            if not is_subword:
+                raise RuntimeError("only unigram and bpe models are trained with a pretokenizer")
+            if self._split is not None and values["pretokenization_delimiter"]:
+                raise RuntimeError("pretokenizer and pretokenization_delimiter exclude each other")
+        if 0 < values["input_sentence_size"] <= 100:
+            raise RuntimeError("input_sentence_size must be over 100")
+        if (values["input_format"] or "text") not in ("text", "tsv"):
+            raise RuntimeError(f"input_format={values['input_format']!r}: there are text and tsv")
+
+    def model(self) -> bytes:
+        """The content of the model file."""
+        try:
+            preset = self._preset()
+            sentences = self._sentences(preset)
+            tok = train(
+                sentences,
+                self._all["vocab_size"],
+                preset=Adapted(
+                    preset,
+                    self._component,
+                    boundaries=self._boundaries(),
+                    is_normalized=self._split is not None,
+                ),
+                progress=False,
+                errors="replace",
+                threads=self._all["num_threads"],
+            )
+        except (ConfigError, TrainingError) as error:
+            raise RuntimeError(str(error)) from error
+        except OSError as error:
+            raise RuntimeError(f"{error.filename}: {error.strerror}") from error
+        written = model_files.render(tok, ())
+        trainer = dict(self._given)
+        if not self._all["hard_vocab_limit"] or self._type == "char" or self._all["use_all_vocab"]:
+            trainer["vocab_size"] = tok.vocab_size
+        return _core.with_sentencepiece_specs(
+            written, specs.serialize(_NUMBERED, trainer), specs.serialize(specs.NORMALIZER, self._normalizer)
+        )
+
+    def _boundaries(self) -> tuple[str, ...]:
+        if self._split is not None:
+            return (BOUNDARY,)
+        delimiter = self._all["pretokenization_delimiter"]
+        return (delimiter,) if delimiter else ()
+
+    def _preset(self) -> SentencePiece:
+        values: dict[str, Any] = {name: self._all[name] for name in _SHARED}
+        values["required_chars"] = values["required_chars"] or ""
+        values |= {name: self._normalizer.get(name, True) for name in ("add_dummy_prefix", "remove_extra_whitespaces")}
+        values["normalization_rule_name"] = "identity"
+        symbols = {name: tuple(self._all[name] or ()) for name in ("control_symbols", "user_defined_symbols")}
+        match self._type:
+            case "bpe":
+                return SentencePiece(**values, **symbols)
+            case "unigram":
+                return SentencePieceUnigram(**values, **symbols, **{name: self._all[name] for name in _UNIGRAM})
+        if self._type == "word":  # words begin with white space
+            marked = ((symbol, f"▁{symbol}") if symbol[:1] != "▁" else (symbol,) for symbol in symbols["user_defined_symbols"])
+            symbols["user_defined_symbols"] = tuple(symbol for pair in marked for symbol in pair)
+        return WordModel(**values, **symbols, model_type=self._type, use_all_vocab=self._all["use_all_vocab"])
+
+    def _sentences(self, preset: SentencePiece) -> Any:
+        count = self._all["input_sentence_size"]
+        if self._iterator is not None:
+            sentences: Any = of_iterator(self._iterator)
+        elif count or self._split is not None:
+            sentences = lines_of(self._all["input"], count)
+        else:
+            for path in self._all["input"]:
+                with open(path, "rb"):
+                    pass
+            return [Path(path) for path in self._all["input"]]
+        if self._split is None:
+            return sentences
+        reserved = preset._reserved(self._all["vocab_size"])
+        return pretokenized(
+            sentences,
+            _core.PieceNormalizer(json.dumps(self._component), []),
+            self._split,
+            symbols=[content for _, _, content in reserved],
+            max_bytes=self._all["max_sentence_length"],
+            may_differ=self._may_differ,
+        )
+
+    def save(self, data: bytes) -> None:
+        """Writes the model and its list of pieces.
+
+        Raises:
+            RuntimeError: a file cannot be written.
+        """
+        prefix = self._all["model_prefix"]
+        model = _core.PieceModel(data)
+        ids = list(range(model.piece_size()))
+        if self._all["vocabulary_output_piece_score"]:
+            lines = map("{}\t{:g}\n".format, model.id_to_piece(ids), model.score(ids))
+        else:
+            lines = map("{}\n".format, model.id_to_piece(ids))
+        try:
+            Path(f"{prefix}.model").write_bytes(data)
+            Path(f"{prefix}.vocab").write_bytes("".join(lines).encode())
+        except OSError as error:
+            raise RuntimeError(f"{prefix}: {error.strerror}") from error
+
+
+_NUMBERED = tuple(field._replace(kind="int32") if field.name == "model_type" else field for field in specs.TRAINER)
