@@ -102,11 +102,11 @@ fn max_growth() -> usize {
 #[derive(Debug)]
 pub struct Encoder {
     tables: OnceLock<Tables>,
-    growth: AtomicUsize,               // bytes by which the caches have grown
-    building: Mutex<()>,               // held while the tables are built; only ever try_lock
-    spent: AtomicUsize,                // cost so far without tables, in bytes of text
-    break_even: usize,                 // cost at which the tables are built
-    split_points: Option<SplitPoints>, // split points inside of pretokens
+    growth: AtomicUsize,                         // bytes by which the caches have grown
+    building: Mutex<()>,                         // held while the tables are built; only ever try_lock
+    spent: AtomicUsize,                          // cost so far without tables, in bytes of text
+    break_even: usize,                           // cost at which the tables are built
+    split_points: OnceLock<Option<SplitPoints>>, // split points inside of pretokens; made for the first text
     workers: [AtomicCell<EncodeWorker>; MAX_WORKERS],
 }
 
@@ -238,14 +238,14 @@ fn token_table(
 
 impl Encoder {
     /// Creates the encoder of a model, without tables.
-    pub fn new(vocab: &Vocab, model: &Model) -> Self {
+    pub fn new(vocab: &Vocab) -> Self {
         Self {
             tables: OnceLock::new(),
             growth: AtomicUsize::new(0),
             building: Mutex::default(),
             spent: AtomicUsize::new(0),
             break_even: if always() { 0 } else { vocab.num_tokens() * COST_OF_AN_ENTRY },
-            split_points: model.split_points(vocab),
+            split_points: OnceLock::new(),
             workers: Default::default(),
         }
     }
@@ -407,7 +407,8 @@ impl EncodeCall<'_> {
     /// As [`EncodeCall::flush`].
     #[inline]
     pub fn pretoken(&mut self, bytes: &[u8], is_text: bool) -> Result<()> {
-        if let Some(split_points) = &self.encoder.split_points {
+        let split_points = self.encoder.split_points.get_or_init(|| self.model.split_points(self.vocab));
+        if let Some(split_points) = split_points {
             return self.parts(split_points, bytes, is_text);
         }
         let PendingPretokens { bounds, is_text: all_are, .. } = &self.worker.pending;

@@ -9,10 +9,12 @@
 //! (`reconstruct`) with the rank of its score, and `merging` does the rest. Otherwise, and with unused pieces or sampling,
 //! the slow path follows the rule literally.
 //!
-//! Cost: O(n log n). The table has one entry for each piece and is built on first use. Source: SentencePiece
+//! Cost: O(n log n). The table has one entry for each piece and is built when texts repay that; until then the slow path
+//! runs. Source: SentencePiece
 //! src/bpe_model.cc. Plain version: `tests/models.rs`.
 
 use std::cmp::Reverse;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::OnceLock;
 
 use hashbrown::{HashMap, HashSet};
@@ -39,6 +41,9 @@ const UNKNOWN: u32 = 1 << 30;
 /// Flag of a symbol that never merges.
 const FROZEN: u32 = 1 << 31;
 
+/// Entries of the pair table that are made in the time in which a byte is encoded without it.
+const ENTRIES_PER_BYTE: usize = 8;
+
 /// A SentencePiece BPE model.
 #[derive(Debug, Clone)]
 pub struct Pieces {
@@ -52,6 +57,27 @@ pub struct Pieces {
     cuts_words: bool, // no piece crosses the start of a word, and `▁` is a piece
     has_odd: bool,    // some piece has a character that is no piece
     longest: usize,   // bytes of the longest piece
+    spent: Spent,
+}
+
+/// Bytes that were encoded without the pair table.
+#[derive(Debug, Default)]
+struct Spent(AtomicUsize);
+
+impl Clone for Spent {
+    fn clone(&self) -> Self {
+        Self::default()
+    }
+}
+
+impl Spent {
+    /// Adds bytes; returns their sum.
+    fn add(&self, bytes: usize) -> usize {
+        // Load and store instead of an atomic addition: a lost update does no harm.
+        let sum = self.0.load(Ordering::Relaxed).saturating_add(bytes);
+        self.0.store(sum, Ordering::Relaxed);
+        sum
+    }
 }
 
 impl Pieces {
@@ -64,6 +90,7 @@ impl Pieces {
         let ids = || vocab.iter().filter(|entry| is_piece(entry.1)).map(|(id, _, content)| (id, content));
         let ranks = ranks(vocab, scores, ids().map(|entry| entry.0).collect())?;
         let (mut has_odd, mut has_inner) = (false, false);
+        let characters = characters(ids().map(|entry| entry.1));
         for (_, content) in ids() {
             has_inner |= has_inner_word_start(content);
             let first = content.first().map_or(0, |_| char_len(content, 0));
@@ -73,7 +100,7 @@ impl Pieces {
             let mut at = 0;
             while at < content.len() && !has_odd {
                 let next = at + char_len(content, at);
-                has_odd |= vocab.find(&content[at..next], false).is_none();
+                has_odd |= !characters.has(&content[at..next]);
                 at = next;
             }
         }
@@ -91,7 +118,20 @@ impl Pieces {
         let user_defined = added_trie(vocab);
         let longest = ids().map(|(_, content)| content.len()).max().unwrap_or(0);
         let pairs = OnceLock::new();
-        Ok(Self { pairs, word_start, ranks, user_defined, ascii, unknown, has_unused, cuts_words, has_odd, longest })
+        let spent = Spent::default();
+        Ok(Self {
+            pairs,
+            word_start,
+            ranks,
+            user_defined,
+            ascii,
+            unknown,
+            has_unused,
+            cuts_words,
+            has_odd,
+            longest,
+            spent,
+        })
     }
 
     /// Returns the split points inside of pretokens, if any; none with unused pieces, whose split depends on the
@@ -117,6 +157,11 @@ impl Pieces {
     /// Returns true if some piece has a character that is no piece.
     pub(super) fn has_odd(&self) -> bool {
         self.has_odd
+    }
+
+    /// Returns true if a text is too short, with those before, to repay the construction of the pair table.
+    fn is_early(&self, vocab: &Vocab, bytes: usize) -> bool {
+        self.pairs.get().is_none() && self.spent.add(bytes) < vocab.num_tokens() / ENTRIES_PER_BYTE
     }
 
     /// Returns the symbol of a text, or [`UNKNOWN`] if it is no piece.
@@ -175,7 +220,7 @@ impl Pieces {
         out: &mut Out<'_>,
     ) -> Result<()> {
         let is_plain = self.symbols(vocab, text, scratch)?;
-        if self.has_odd || self.has_unused {
+        if self.has_odd || self.has_unused || self.is_early(vocab, text.len()) {
             return self.by_the_rule(vocab, text, None, keep_going, scratch, out);
         }
         if is_plain {
@@ -265,7 +310,8 @@ impl Pieces {
         let Scratch { symbols, starts, nodes, agenda, .. } = scratch;
         link(symbols, nodes)?;
         agenda.clear();
-        let pairs = if self.has_odd || sampler.is_some() { None } else { Some(self.pairs(vocab, keep_going)?) };
+        let spells = self.has_odd || sampler.is_some() || (!self.has_unused && self.pairs.get().is_none());
+        let pairs = if spells { None } else { Some(self.pairs(vocab, keep_going)?) };
         let mut cancel = CancelCheck::new(keep_going);
         let mut parts = HashMap::new(); // unused piece -> bytes of its left part
         let pair = |nodes: &[SymbolNode], left: u32| {
@@ -335,6 +381,37 @@ impl Pieces {
         let result = vocab.find(together, false)?;
         Some(Merge { rank: self.ranks[result as usize], result })
     }
+}
+
+/// Characters that are pieces.
+struct Characters {
+    low: Box<[u64; 1 << 10]>, // bit set of those up to U+FFFF
+    high: HashSet<char>,
+}
+
+impl Characters {
+    fn has(&self, text: &[u8]) -> bool {
+        let Some(c) = std::str::from_utf8(text).ok().and_then(|text| text.chars().next()) else { return false };
+        match self.low.get(c as usize / 64) {
+            Some(bits) => bits >> (c as usize % 64) & 1 != 0,
+            None => self.high.contains(&c),
+        }
+    }
+}
+
+/// Returns the characters among the pieces. A lookup of each character of all pieces in the vocabulary would take half of
+/// the time of loading.
+fn characters<'a>(pieces: impl Iterator<Item = &'a [u8]>) -> Characters {
+    let mut found = Characters { low: Box::new([0; 1 << 10]), high: HashSet::new() };
+    for content in pieces.filter(|content| content.len() <= 4) {
+        let mut chars = std::str::from_utf8(content).unwrap_or_default().chars();
+        let (Some(c), None) = (chars.next(), chars.next()) else { continue };
+        match found.low.get_mut(c as usize / 64) {
+            Some(bits) => *bits |= 1 << (c as usize % 64),
+            None => drop(found.high.insert(c)),
+        }
+    }
+    found
 }
 
 /// id → rank: pieces of the same score (in 32 bits) have the same rank.

@@ -130,7 +130,7 @@ impl Tokenizer {
             .map_err(|error| error.in_stage("model"))?;
         let flags = with_entries(flags, model.added_entries());
         let needs_origins = splitters.iter().any(Splitter::needs_origins);
-        let encoder = Encoder::new(&vocab, &model);
+        let encoder = Encoder::new(&vocab);
         let mut tokenizer = Self {
             vocab,
             added,

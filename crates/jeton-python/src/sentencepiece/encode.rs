@@ -393,19 +393,20 @@ pub fn offsets(text: &[u8], ranges: impl Iterator<Item = (usize, usize)>, as_byt
     ranges.map(|(start, end)| (at(start), at(end))).collect()
 }
 
-/// Returns the index of the character of each byte, and the number of characters. A byte of invalid UTF-8 is one.
+/// Returns the index of the character of each byte, and the number of characters. A character has the length that its first
+/// byte announces, also in invalid UTF-8.
 pub fn char_indices(text: &[u8]) -> Vec<u32> {
     let mut indices = Vec::with_capacity(text.len() + 1);
     let mut count = 0;
-    for chunk in text.utf8_chunks() {
-        for c in chunk.valid().chars() {
-            indices.resize(indices.len() + c.len_utf8(), count);
-            count += 1;
-        }
-        for _ in chunk.invalid() {
-            indices.push(count);
-            count += 1;
-        }
+    while indices.len() < text.len() {
+        let len = match text[indices.len()] {
+            0..0xC0 => 1,
+            0xC0..0xE0 => 2,
+            0xE0..0xF0 => 3,
+            0xF0.. => 4,
+        };
+        indices.resize((indices.len() + len).min(text.len()), count);
+        count += 1;
     }
     indices.push(count);
     indices

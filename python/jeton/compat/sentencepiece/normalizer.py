@@ -5,8 +5,6 @@ Source: google/sentencepiece 0.2.3, python/src/sentencepiece, src/builder.cc (be
 
 from __future__ import annotations
 
-import base64
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -121,10 +119,12 @@ def component(spec: Mapping[str, Any], *, treat_whitespace_as_suffix: bool = Fal
         >>> component({"add_dummy_prefix": False})["add_dummy_prefix"]
         False
     """
+    from base64 import b64encode  # here and below, imported on use: programs that only encode need neither
+
     blob = spec.get("precompiled_charsmap")
     return {
         "type": "SentencePiece",
-        "precompiled_charsmap": base64.b64encode(blob).decode() if blob else None,
+        "precompiled_charsmap": b64encode(blob).decode() if blob else None,
         **{flag: spec.get(flag, True) for flag in FLAGS},
         "treat_whitespace_as_suffix": treat_whitespace_as_suffix,
     }
@@ -183,9 +183,11 @@ class SentencePieceNormalizer:
         self._load(spec | {flag: bool(value) for flag, value in flags.items() if value is not None})
 
     def _load(self, spec: Spec) -> None:
+        from json import dumps
+
         self._spec = spec
         try:
-            self._normalizer = _core.PieceNormalizer(json.dumps(component(spec)), [])
+            self._normalizer = _core.PieceNormalizer(dumps(component(spec)), [])
         except JetonError as error:
             raise RuntimeError(str(error)) from None
 
