@@ -1,6 +1,6 @@
 """Cost of the drop-in for SentencePiece compared with sentencepiece; `benchmarks/record/drop-ins-sentencepiece.csv`.
 
-    JETON_TEST_DATA=… python benchmarks/drop_ins_sentencepiece.py [--only mistral-v1.model] [--rounds 15] [--output FILE]
+    JETON_TEST_DATA=… python benchmarks/drop_ins_sentencepiece.py [--only MODEL] [--rounds 15] [--output FILE]
 
 As `drop_ins`: both libraries run in this process, in alternating rounds, on texts that no round before had; CPU time of
 all threads, medians. If a result differs, the run ends. Importing and loading run in new processes.

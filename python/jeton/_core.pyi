@@ -12,16 +12,20 @@ __all__ = [
     "Counts",
     "GrowingText",
     "Memory",
+    "PieceModel",
+    "PieceNormalizer",
     "Run",
     "SpelledVocabulary",
     "TekkenFile",
     "TextStream",
     "Tokenizer",
+    "VectorBuffer",
     "Vocabulary",
     "Words",
     "alphabet_size",
     "apply_template",
     "character_map",
+    "character_rules",
     "chat_spans",
     "count_batch",
     "count_up_to",
@@ -39,6 +43,7 @@ __all__ = [
     "learn_hf",
     "learn_more",
     "learn_sentencepiece",
+    "learn_sentencepiece_words",
     "learn_unigram",
     "merge_runs",
     "merges_txt",
@@ -57,6 +62,9 @@ __all__ = [
     "read_tokenizer_json",
     "read_vocab_txt",
     "rules_hold",
+    "sentencepiece_specs",
+    "set_nbest_timeout",
+    "set_random_seed",
     "spell_bytes",
     "split",
     "split_text",
@@ -66,6 +74,7 @@ __all__ = [
     "truncate",
     "unit_boundaries",
     "vocab_txt",
+    "with_sentencepiece_specs",
     "write_sentencepiece",
 ]
 
@@ -128,6 +137,7 @@ _Learned = tuple[Vocabulary, int, list[_Merge], _Columns]
 
 def alphabet_size(counts: Counts, level: str, end_of_word_style: str | None) -> int: ...
 def character_map(name: str | None, rules: Sequence[tuple[str, str]]) -> bytes: ...
+def character_rules(map: bytes) -> list[tuple[str, str]]: ...
 def learn_hf(counts: Counts, options_json: str, keeps_merges: bool, run: Run) -> _Learned: ...
 def learn_more(
     counts: Counts,
@@ -148,6 +158,15 @@ def learn_sentencepiece(
     reserved: Sequence[tuple[int, int, str]],
     run: Run,
 ) -> _Learned: ...
+def learn_sentencepiece_words(
+    counts: Counts, options_json: str, reserved: Sequence[tuple[int, int, str]]
+) -> Vocabulary: ...
+def sentencepiece_specs(data: bytes) -> list[tuple[int, bytes]]: ...
+def set_nbest_timeout(milliseconds: int) -> None: ...
+def set_random_seed(seed: int) -> None: ...
+def with_sentencepiece_specs(
+    data: bytes, trainer: bytes, normalizer: bytes, denormalizer: bytes | None = None
+) -> bytes: ...
 def learn_unigram(
     counts: Counts,
     options_json: str,
@@ -159,6 +178,48 @@ def learn_unigram(
 def spell_bytes(data: bytes) -> str: ...
 def split_text(text: str | bytes, pattern: str, *, is_regex: bool) -> list[_Span]: ...
 def trim_offsets(content: bytes, is_bytes: bool, add_prefix_space: bool, index: int, span: _Span) -> _Span: ...
+
+@final
+class PieceModel:
+    def __new__(cls, data: bytes) -> PieceModel: ...
+    def roles(self) -> tuple[int, int, int, int]: ...  # unk, bos, eos, pad; -1: none
+    def encode(
+        self,
+        input: Any,
+        is_batch: bool,
+        output: int,
+        sampling: tuple[Any, Any, Any] | None,  # enabled, nbest_size, alpha
+        add_bos: Any,
+        add_eos: Any,
+        reverse: Any,
+        unk_piece: Any,
+        threads: int,
+    ) -> Any: ...
+    def nbest(
+        self, input: Any, nbest: Any, output: int, add_bos: Any, add_eos: Any, reverse: Any, unk_piece: Any
+    ) -> Any: ...
+    def decode_ids(self, ids: Any, output: int) -> Any: ...
+    def decode_ids_batch(self, batch: Any, output: int, threads: int) -> Any: ...
+    def decode_pieces(self, pieces: Any, output: int) -> Any: ...
+    def decode_pieces_batch(self, batch: Any, output: int, threads: int) -> Any: ...
+    def normalize(self, input: Any, with_offsets: bool) -> Any: ...
+    def piece_size(self) -> int: ...
+    def piece_to_id(self, piece: Any) -> Any: ...
+    def id_to_piece(self, id: Any) -> Any: ...
+    def score(self, id: Any) -> Any: ...
+    def is_unknown(self, id: Any) -> Any: ...
+    def is_control(self, id: Any) -> Any: ...
+    def is_unused(self, id: Any) -> Any: ...
+    def is_byte(self, id: Any) -> Any: ...
+
+@final
+class PieceNormalizer:
+    def __new__(cls, part: str, user_defined: Sequence[bytes]) -> PieceNormalizer: ...
+    def normalize(self, input: Any, with_offsets: bool) -> Any: ...
+
+@final
+class VectorBuffer:
+    def data_address(self) -> int: ...
 
 @final
 class BareModel:

@@ -61,6 +61,37 @@ def test_a_script_runs_unchanged(tmp_path: Path, is_module: bool) -> None:
     ]
 
 
+def test_a_script_that_uses_sentencepiece(tmp_path: Path) -> None:
+    (tmp_path / "script.py").write_text(SENTENCEPIECE)
+    done = run("sentencepiece", "script.py", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == ["jeton.compat.sentencepiece [8, 4, 9, 10]", "jeton.compat.sentencepiece"]
+    assert done.stderr.splitlines() == [
+        "jeton.compat.sentencepiece: no call fell back",
+        "jeton.compat.sentencepiece: missing, used 1 times: sentencepiece.SentencePieceProcessor.CalculateEntropy",
+        "jeton.compat.sentencepiece: missing, used 1 times: sentencepiece.other",
+    ]
+
+
+SENTENCEPIECE = """
+import io, subprocess, sys
+import sentencepiece as spm
+model = io.BytesIO()
+spm.SentencePieceTrainer.train(
+    sentence_iterator=iter(["low lower lowest"]), model_writer=model, vocab_size=13, model_type="bpe"
+)
+sp = spm.SentencePieceProcessor(model_proto=model.getvalue())
+print(spm.__name__, sp.encode("lower"), flush=True)
+if not hasattr(sp, "CalculateEntropy"):
+    try:
+        import sentencepiece.other
+    except ImportError:
+        pass
+code = "import sentencepiece; print(sentencepiece.__name__)"
+print(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip())
+"""
+
+
 def test_exit_codes(tmp_path: Path) -> None:
     (tmp_path / "fails.py").write_text("import tiktoken, sys; sys.exit(7)")
     assert run("tiktoken", "fails.py", cwd=tmp_path).returncode == 7

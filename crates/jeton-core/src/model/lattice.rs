@@ -8,7 +8,8 @@
 //! the search finds them; in SentencePiece the order depends on its heap.
 //!
 //! Cost: memory O(pieces in the lattice). A* prunes its agenda to the best paths when it is full, as both libraries do, so
-//! some of the n best of a long text may be missing. Source: SentencePiece src/unigram_model.cc (Lattice), HF
+//! some of the n best of a long text may be missing; SentencePiece 0.2.3 limits the search, after which there is only the
+//! best. Source: SentencePiece src/unigram_model.cc (Lattice), HF
 //! models/unigram/lattice.rs; Kudo 2018, arXiv 1804.10959, section 3.
 
 use std::cmp::Ordering;
@@ -108,12 +109,47 @@ impl Lattice {
     }
 }
 
+impl Lattice {
+    /// Returns the best path, with the sum of its scores from the start on. Requires [`Lattice::find_best`].
+    fn viterbi(&self, end: usize) -> (Vec<(u32, usize)>, f64) {
+        let (mut path, mut at, mut score) = (Vec::new(), end, None);
+        while at > 0 {
+            let first = |best: Edge, next: Edge| if next.best > best.best { next } else { best };
+            let Some(edge) = self.ending(at).map(|edge| self.edges[edge as usize]).reduce(first) else { break };
+            score = score.or(Some(edge.best));
+            path.push((edge.id, at));
+            at = edge.start as usize;
+        }
+        path.reverse();
+        (path, score.unwrap_or(0.0))
+    }
+}
+
 /// A path from some edge to the end of the text.
 #[derive(Debug, Clone, Copy)]
 struct Path {
     edge: u32,
     then: u32,  // rest of the path; NONE: the end of the text
     score: f64, // of its edges
+}
+
+/// Maximum number of paths between two prunings, of all paths, and of prunings (SentencePiece).
+const MOST_KEPT: usize = 100_000;
+const MOST_PATHS: usize = 500_000;
+const MOST_CUTS: usize = 10;
+
+/// Work of a search so far.
+struct Effort {
+    paths: usize,
+    cuts: usize,
+    most_kept: usize, // paths at which the agenda is pruned
+}
+
+impl Effort {
+    /// Returns true if SentencePiece gives up, and returns the best path alone.
+    fn is_too_much(&self) -> bool {
+        self.paths >= MOST_PATHS || self.cuts > MOST_CUTS
+    }
 }
 
 /// A path in the agenda, ordered by its best possible score, then by age.
@@ -251,16 +287,26 @@ impl Unigram {
         let mut search = Search { lattice: &lattice, model: self, paths, agenda, age: 0 };
         search.expand(text.len(), NONE);
         let mut found = Vec::new();
+        let mut effort = Effort { paths: 1 + search.paths.len(), cuts: 0, most_kept: MOST_KEPT };
         while let Some(OpenPath { promise, path, .. }) = search.agenda.pop() {
             cancel.check()?;
             let start = lattice.edges[search.paths[path as usize].edge as usize].start as usize;
             if start > 0 {
+                let before = search.paths.len();
                 search.expand(start, path);
-                if search.agenda.len() >= most {
+                effort.paths += search.paths.len() - before;
+                let is_large = self.single && search.agenda.len() > keep && search.paths.len() >= effort.most_kept;
+                if search.agenda.len() >= most || is_large {
                     search.cut_back(keep);
+                    effort.cuts += 1;
+                    effort.most_kept = search.paths.len() + MOST_KEPT;
+                }
+                if self.single && effort.is_too_much() {
+                    return Ok(vec![lattice.viterbi(text.len())]);
                 }
                 continue;
             }
+            effort.paths += 1;
             let steps =
                 std::iter::successors(search.paths.get(path as usize), |path| search.paths.get(path.then as usize));
             let edges = steps.map(|path| lattice.edges[path.edge as usize]);

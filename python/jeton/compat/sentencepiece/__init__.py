@@ -12,7 +12,7 @@ Examples:
     ... )
     >>> sp = spm.SentencePieceProcessor(model_proto=model.getvalue())
     >>> sp.encode("lower", out_type=str), sp.decode(sp.encode("low lowest"))
-    (['▁lowe', 'r'], 'low lowest')
+    (['▁', 'low', 'e', 'r'], 'low lowest')
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from __future__ import annotations
 from importlib.util import find_spec
 
 from .. import report
-from .flatbuffer import convert_to_flatbuffer
 from .core import SentencePieceProcessor
+from .flatbuffer import convert_to_flatbuffer
 from .normalizer import SentencePieceNormalizer
 from .runtime import ThreadPool, set_data_dir, set_min_log_level, set_nbest_timeout, set_random_generator_seed
 from .trainer import SentencePieceTrainer

@@ -26,8 +26,8 @@ class SentencePieceProcessor:
     Args:
         model_file: path of a ``.model``.
         model_proto: content of one, as bytes or as a ``ModelProto``.
-        out_type: form of encoded texts: ``int``, ``str``, ``bytes``, ``"proto"``, ``"serialized_proto"``, ``"numpy"`` or
-            ``"offset_mapping"``; the older name of `return_type`.
+        out_type: form of encoded texts: ``int``, ``str``, ``bytes``, ``"proto"``, ``"serialized_proto"``, ``"numpy"``
+            or ``"offset_mapping"``; the older name of `return_type`.
         add_bos: adds the id of ``<s>`` before the text.
         add_eos: adds the id of ``</s>`` after the text.
         reverse: reverses the ids, before `add_bos` and `add_eos`.
@@ -43,13 +43,15 @@ class SentencePieceProcessor:
         RuntimeError: the model cannot be read.
 
     Examples:
-        >>> import jeton
-        >>> by = jeton.training.presets.SentencePiece()
-        >>> tok = jeton.train(["low lower lowest"], 13, preset=by, progress=False)
-        >>> tok.save(path := folder / "low.model")
-        >>> sp = SentencePieceProcessor(model_file=str(path), add_eos=True)
+        >>> import io
+        >>> from jeton.compat.sentencepiece import SentencePieceTrainer
+        >>> model = io.BytesIO()
+        >>> SentencePieceTrainer.train(
+        ...     sentence_iterator=iter(["low lower lowest"]), model_writer=model, vocab_size=13, model_type="bpe"
+        ... )
+        >>> sp = SentencePieceProcessor(model_proto=model.getvalue(), add_eos=True)
         >>> sp.encode("lower"), sp.encode(["low", "low!"], out_type=str)
-        ([5, 12, 2], [['▁low', '</s>'], ['▁low', '!', '</s>']])
+        ([8, 4, 9, 10, 2], [['▁', 'low', '</s>'], ['▁', 'low', '!', '</s>']])
     """
 
     def __init__(
@@ -86,7 +88,7 @@ class SentencePieceProcessor:
         """Methods of the extension that code of sentencepiece calls."""
         return Binding(self._model)
 
-    # ── loading ──────────────────────────────────────────────────────────────────────────────────────────────────
+    # ── loading ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
     @classmethod
     def from_file(cls, model_file: Any, **kwargs: Any) -> Self:
@@ -126,7 +128,7 @@ class SentencePieceProcessor:
         self._model, self._proto = _core.PieceModel(serialized), serialized
         return True
 
-    # ── text → ids ───────────────────────────────────────────────────────────────────────────────────────────────
+    # ── text → ids ────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def encode(
         self,
@@ -156,9 +158,12 @@ class SentencePieceProcessor:
         if return_bytes is not None and form != "offset_mapping":
             raise ValueError("return_bytes is an option of return_type='offset_mapping'")
         sampling = None
-        if enable_sampling or (enable_sampling is None and self._enable_sampling) or nbest_size is not None:
-            sampling = self._sampling(enable_sampling, nbest_size, alpha)
-        elif alpha is not None:
+        if (
+            enable_sampling
+            or (enable_sampling is None and self._enable_sampling)
+            or nbest_size is not None
+            or alpha is not None
+        ):
             sampling = self._sampling(enable_sampling, nbest_size, alpha)
         if num_threads is None:
             num_threads = self._num_threads
@@ -223,9 +228,7 @@ class SentencePieceProcessor:
         return self._sampled("proto", input, nbest_size, alpha, kwargs)
 
     def _sampled(self, form: Any, input: Any, nbest_size: Any, alpha: Any, kwargs: dict[str, Any]) -> Any:
-        return self.encode(
-            input, nbest_size=nbest_size, alpha=alpha, return_type=form, enable_sampling=True, **kwargs
-        )
+        return self.encode(input, nbest_size=nbest_size, alpha=alpha, return_type=form, enable_sampling=True, **kwargs)
 
     def nbest_encode(
         self,
@@ -336,7 +339,7 @@ class SentencePieceProcessor:
         """`parallel_encode` to messages."""
         return self.parallel_encode(input, return_type="proto", **kwargs)
 
-    # ── ids and pieces → text ────────────────────────────────────────────────────────────────────────────────────
+    # ── ids and pieces → text ─────────────────────────────────────────────────────────────────────────────────────────
 
     def decode(
         self,
@@ -354,9 +357,9 @@ class SentencePieceProcessor:
             ValueError: an unknown form.
             TypeError: an argument of the wrong type.
         """
-        if type(input) is list and input and type(input[0]) is int:  # the most frequent call
-            if return_type is out_type is return_bytes is num_threads is None and type(self._num_threads) is int:
-                return self._model.decode_ids(input, forms.TEXT)
+        is_plain = return_type is out_type is return_bytes is num_threads is None and type(self._num_threads) is int
+        if is_plain and type(input) is list and input and type(input[0]) is int:  # the most frequent call
+            return self._model.decode_ids(input, forms.TEXT)
         form: Any = str
         if return_type is not None or out_type is not None:
             form = forms.resolve(return_type, out_type, form)
@@ -395,7 +398,7 @@ class SentencePieceProcessor:
         """The normalized text, or of each text of a list; with offsets, (text, starts in the input)."""
         return self._model.normalize(input, bool(with_offsets))
 
-    # ── the vocabulary ───────────────────────────────────────────────────────────────────────────────────────────
+    # ── the vocabulary ────────────────────────────────────────────────────────────────────────────────────────────────
 
     def get_piece_size(self) -> int:
         """The number of pieces."""

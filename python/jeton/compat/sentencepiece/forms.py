@@ -169,9 +169,6 @@ def shape_of(input: Any) -> Shape:
     elif not _is_sequence(input):
         input = [input]
     is_batch = input.ndim > 1 if hasattr(input, "ndim") else len(input) > 0 and _is_sequence(input[0])
-    if is_batch:
-        row = next((row for row in input if _is_sequence(row) and len(row) > 0), [])
-    else:
-        row = input
+    row = next((row for row in input if _is_sequence(row) and len(row) > 0), ()) if is_batch else input
     kind = "pieces" if _has_pieces(row) else "ids"
     return Shape(input, is_batch, f"decode_{kind}_batch" if is_batch else f"decode_{kind}")

@@ -121,9 +121,7 @@ def classes(name: str) -> dict[str, Any]:
     try:
         from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
     except ImportError:
-        raise MissingDependencyError(
-            "the messages of SentencePiece need protobuf: pip install protobuf", package="protobuf"
-        ) from None
+        raise MissingDependencyError("the messages of SentencePiece need protobuf: pip install protobuf") from None
     file = descriptor_pb2.FileDescriptorProto(name=f"{name}.proto", package=PACKAGE)
     _FILES[name](file)
     file.options.optimize_for = descriptor_pb2.FileOptions.LITE_RUNTIME

@@ -14,7 +14,15 @@ from . import specs
 from .loading import read_file
 from .naming import add_camel_case
 
-__all__ = ["FLAGS", "SentencePieceNormalizer", "charsmap_of", "component", "populated", "rules_of_file", "spec_of_model"]
+__all__ = [
+    "FLAGS",
+    "SentencePieceNormalizer",
+    "charsmap_of",
+    "component",
+    "populated",
+    "rules_of_file",
+    "spec_of_model",
+]
 
 FLAGS = ("add_dummy_prefix", "remove_extra_whitespaces", "escape_whitespaces")
 DEFAULT_NAME = "nmt_nfkc"
@@ -221,9 +229,7 @@ class SentencePieceNormalizer:
         self._load(spec_of_model(serialized_model_proto))
 
 
-add_camel_case(
-    SentencePieceNormalizer, but=frozenset({"serialized_model_proto", "serialized_normalizer_spec"})
-)
+add_camel_case(SentencePieceNormalizer, but=frozenset({"serialized_model_proto", "serialized_normalizer_spec"}))
 
 
 def _serialized(message: Any) -> Any:

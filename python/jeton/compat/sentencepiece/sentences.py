@@ -2,7 +2,7 @@
 
 The loops here call functions of the user for each sentence.
 
-Source: google/sentencepiece 0.2.3, src/trainer_interface.cc, python/src/sentencepiece/sentencepiece_pybind.cc (behavior).
+Source: google/sentencepiece 0.2.3, src/trainer_interface.cc, sentencepiece_pybind.cc (behavior).
 """
 
 from __future__ import annotations

@@ -32,9 +32,9 @@ class SentencePieceTrainer:
         Args:
             arg: options as one command line.
             logstream: accepted; nothing is logged.
-            **kwargs: options; and ``sentence_iterator``, an iterator of texts; ``model_writer``, whose ``write`` is called
-                with the model; ``normalizer``, a `SentencePieceNormalizer`; ``pretokenizer``, a function that splits a
-                normalized text; ``allow_inconsistent_pretokenization``.
+            **kwargs: options; and ``sentence_iterator``, an iterator of texts; ``model_writer``, whose ``write`` is
+                called with the model; ``normalizer``, a `SentencePieceNormalizer`; ``pretokenizer``, a function that
+                splits a normalized text; ``allow_inconsistent_pretokenization``.
 
         Raises:
             ValueError: a value of the wrong type, or an option without support.

@@ -135,7 +135,9 @@ def refuse_unsupported(trainer: Mapping[str, Any]) -> None:
         if trainer.get(name):
             raise ConfigError(f"{name} is not supported: {reason}", option=name)
     if trainer.get("input_format") == "tsv":
-        raise ConfigError("input_format='tsv' is not supported: pass each line as often as it counts", option="input_format")
+        raise ConfigError(
+            "input_format='tsv' is not supported: pass each line as often as it counts", option="input_format"
+        )
     if trainer.get("input_sentence_size", 0) > 0 and trainer.get("shuffle_input_sentence", True):
         raise ConfigError(
             "input_sentence_size with shuffle_input_sentence draws lines with the random numbers of the C++ library, "

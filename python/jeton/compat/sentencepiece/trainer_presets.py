@@ -1,5 +1,5 @@
-"""Training presets for SentencePiece's options that Jeton's own presets lack: any normalizer, word and character models,
-texts that the caller has split.
+"""Training presets for options of SentencePiece that Jeton's own presets lack: any normalizer, word and character
+models, texts that the caller has split.
 """
 
 from __future__ import annotations

@@ -142,14 +142,18 @@ class _Run:
         values["required_chars"] = values["required_chars"] or ""
         values |= {name: self._normalizer.get(name, True) for name in ("add_dummy_prefix", "remove_extra_whitespaces")}
         values["normalization_rule_name"] = "identity"
-        symbols = {name: tuple(self._all[name] or ()) for name in ("control_symbols", "user_defined_symbols")}
+        symbols: dict[str, Any] = {
+            name: tuple(self._all[name] or ()) for name in ("control_symbols", "user_defined_symbols")
+        }
         match self._type:
             case "bpe":
                 return SentencePiece(**values, **symbols)
             case "unigram":
                 return SentencePieceUnigram(**values, **symbols, **{name: self._all[name] for name in _UNIGRAM})
         if self._type == "word":  # words begin with white space
-            marked = ((symbol, f"▁{symbol}") if symbol[:1] != "▁" else (symbol,) for symbol in symbols["user_defined_symbols"])
+            marked = (
+                (symbol, f"▁{symbol}") if symbol[:1] != "▁" else (symbol,) for symbol in symbols["user_defined_symbols"]
+            )
             symbols["user_defined_symbols"] = tuple(symbol for pair in marked for symbol in pair)
         return WordModel(**values, **symbols, model_type=self._type, use_all_vocab=self._all["use_all_vocab"])
 

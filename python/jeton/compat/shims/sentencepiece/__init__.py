@@ -1,4 +1,4 @@
-"""``import sentencepiece`` of a process that has `jeton.compat.shims` on its path: the drop-in takes this module's place."""
+"""``import sentencepiece`` of a process that has `jeton.compat.shims` on its path: the drop-in takes its place."""
 
 if __name__ == "sentencepiece":
     import sys

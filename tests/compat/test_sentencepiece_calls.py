@@ -1,0 +1,58 @@
+"""Generated calls of the drop-in for SentencePiece and of sentencepiece: `tools/compat_calls_sentencepiece.py`."""
+
+from __future__ import annotations
+
+import importlib
+import os
+from pathlib import Path
+
+import pytest
+from tools.compat_calls_sentencepiece import differences, small_models
+
+import jeton.compat.sentencepiece as drop_in
+from tests.selection import amount
+
+peer = pytest.importorskip("sentencepiece", reason="sentencepiece is a test dependency")
+
+DATA = os.environ.get("JETON_TEST_DATA")
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_generated_calls(seed: int) -> None:
+    found, counts = differences(amount(2_000, default=250), 100 + seed, Path(DATA) if DATA else None)
+    assert not found, "\n".join(found)
+    assert len(counts) > 35
+
+
+def test_every_public_name_is_there() -> None:
+    assert {name for name in dir(peer) if name[0].isalpha() and callable(getattr(peer, name))} <= set(dir(drop_in))
+    for kind in ("SentencePieceProcessor", "SentencePieceTrainer", "SentencePieceNormalizer"):
+        theirs = {name for name in dir(getattr(peer, kind)) if not name.startswith("_")}
+        assert theirs - set(dir(getattr(drop_in, kind))) == set()
+
+
+@pytest.mark.parametrize("name", ["sentencepiece_pb2", "sentencepiece_model_pb2"])
+def test_messages_have_equal_descriptors(name: str) -> None:
+    descriptor_pb2 = pytest.importorskip("google.protobuf.descriptor_pb2")
+    ours = importlib.import_module(f"jeton.compat.sentencepiece.{name}").DESCRIPTOR
+    try:
+        theirs = importlib.import_module(f"sentencepiece.{name}").DESCRIPTOR
+    except Exception as error:  # generated for a newer protobuf
+        pytest.skip(f"sentencepiece.{name}: {error}")
+    found = [descriptor_pb2.FileDescriptorProto.FromString(each.serialized_pb) for each in (theirs, ours)]
+    assert found[1] == found[0]
+
+
+@pytest.mark.parametrize("kind", ["bpe", "bpe_bytes", "word", "char"])
+def test_the_files_of_both_trainers_load_in_both(kind: str) -> None:
+    data = small_models()[kind]
+    ours = drop_in.SentencePieceProcessor(model_proto=data)
+    assert ours.serialized_model_proto() == data
+    assert peer.SentencePieceProcessor(model_proto=ours.serialized_model_proto()).vocab_size() == len(ours)
+
+
+def test_pickles_of_the_original_load() -> None:
+    state = peer.SentencePieceProcessor(model_proto=small_models()["bpe"], add_bos=True, out_type=str).__getstate__()
+    sp = drop_in.SentencePieceProcessor.__new__(drop_in.SentencePieceProcessor)
+    sp.__setstate__(state)
+    assert sp.encode("low") == ["<s>", *sp.encode("low", add_bos=False)]
