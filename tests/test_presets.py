@@ -176,7 +176,6 @@ def test_what_contradicts_is_refused(options: dict[str, Any], option: str) -> No
         ("sentencepiece", {"character_coverage": float("nan")}, "character_coverage"),
         ("sentencepiece", {"max_sentencepiece_length": 0}, "max_sentencepiece_length"),
         ("sentencepiece", {"max_sentence_length": 9}, "max_sentence_length"),
-        ("sentencepiece", {"normalization_rule_name": "nmt_nfkc_cf"}, "normalization_rule_name"),
         ("sentencepiece", {"normalization_rule_name": "nfd"}, "normalization_rule_name"),
         ("sentencepiece", {"split_digits": 1}, "split_digits"),
         ("sentencepiece", {"user_defined_symbols": "<x>"}, "user_defined_symbols"),

@@ -8,7 +8,7 @@
 //! ```
 //!
 //! `normalize`, `pretokenize`, `model`, `postprocess` and `decode` do not know each other; [`tokenizer`] owns them;
-//! [`train`] and [`mod@format`] are beside it. `tools/check_layers.py` enforces these layers.
+//! [`train`] and [`mod@format`] are beside it, and [`sentencepiece`] is above. `tools/check_layers.py` enforces these layers.
 //!
 //! From a corpus to a tokenizer, and from a text to ids and back:
 //!

@@ -42,7 +42,7 @@ def replace(library: str) -> ModuleType:
     """Makes ``import`` of a library import the drop-in, in this process.
 
     Args:
-        library: ``"tiktoken"``.
+        library: ``"tiktoken"`` or ``"sentencepiece"``.
 
     Returns:
         The module that replaces it.

@@ -98,6 +98,9 @@ fn max_growth() -> usize {
     })
 }
 
+/// Entries that are searched for split points in the time in which a byte is encoded without them.
+const ENTRIES_PER_BYTE: usize = 8;
+
 /// State that all threads share.
 #[derive(Debug)]
 pub struct Encoder {
@@ -385,6 +388,22 @@ pub struct EncodeCall<'r> {
     pub out: &'r mut Written,
 }
 
+impl<'r> EncodeCall<'r> {
+    /// Returns the split points inside of pretokens. The first short texts do not repay the search for those of a BPE model.
+    #[inline]
+    fn split_points(&self) -> Option<&'r SplitPoints> {
+        let encoder: &'r Encoder = self.encoder;
+        if let Some(made) = encoder.split_points.get() {
+            return made.as_ref();
+        }
+        let is_early = encoder.spent.load(Ordering::Relaxed) < self.vocab.num_tokens() / ENTRIES_PER_BYTE;
+        if is_early && matches!(self.model, Model::Pieces(_)) {
+            return None;
+        }
+        encoder.split_points.get_or_init(|| self.model.split_points(self.vocab)).as_ref()
+    }
+}
+
 impl EncodeCall<'_> {
     /// Appends an id that needs no lookup.
     #[inline]
@@ -407,8 +426,7 @@ impl EncodeCall<'_> {
     /// As [`EncodeCall::flush`].
     #[inline]
     pub fn pretoken(&mut self, bytes: &[u8], is_text: bool) -> Result<()> {
-        let split_points = self.encoder.split_points.get_or_init(|| self.model.split_points(self.vocab));
-        if let Some(split_points) = split_points {
+        if let Some(split_points) = self.split_points() {
             return self.parts(split_points, bytes, is_text);
         }
         let PendingPretokens { bounds, is_text: all_are, .. } = &self.worker.pending;

@@ -166,6 +166,16 @@ struct NormalizerProto {
 /// # Errors
 /// [`Error::format`] with the byte and, if one is invalid, the piece.
 pub fn read(file: &[u8]) -> Result<ModelProto> {
+    let (mut model, charsmap) = read_with_charsmap(file)?;
+    model.facts.precompiled_charsmap = (!charsmap.is_empty()).then(|| BASE64_STANDARD.encode(charsmap));
+    Ok(model)
+}
+
+/// Reads a file, with the character map apart, which is empty if no character changes.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_with_charsmap(file: &[u8]) -> Result<(ModelProto, Vec<u8>)> {
     let mut trainer = Trainer::default();
     let mut normalizer = NormalizerProto::default();
     let mut denormalizer = NormalizerProto::default();
@@ -217,7 +227,8 @@ pub fn read(file: &[u8]) -> Result<ModelProto> {
         let (score, kind) = (piece.score(), kind(&piece).unwrap_or(Kind::Token));
         PieceProto { kind, content: piece.piece.unwrap_or_default(), score }
     });
-    Ok(ModelProto { facts, pieces: pieces.collect() })
+    let model = ModelProto { facts, pieces: pieces.collect() };
+    Ok((model, normalizer.precompiled_charsmap.unwrap_or_default()))
 }
 
 /// Reads a piece whose fields are in ascending order, as SentencePiece writes them, at most once each, with a text of up to
@@ -319,7 +330,6 @@ fn facts(
     };
     let or = |name: &str, default: &str| if name.is_empty() { default.to_owned() } else { name.to_owned() };
     let unk = pieces.iter().find(|piece| piece.kind() == UNKNOWN).map(|piece| piece.piece().to_vec());
-    let charsmap = normalizer.precompiled_charsmap();
     Ok(Facts {
         model_type: (*model_type).to_owned(),
         unk: String::from_utf8(unk.unwrap_or_default()).unwrap_or_default(),
@@ -330,7 +340,7 @@ fn facts(
         eos: role(&or(trainer.eos_piece(), "</s>")),
         pad: role(&or(trainer.pad_piece(), "<pad>")),
         normalizer: normalizer.name().to_owned(),
-        precompiled_charsmap: (!charsmap.is_empty()).then(|| BASE64_STANDARD.encode(charsmap)),
+        precompiled_charsmap: None,
         add_dummy_prefix: normalizer.add_dummy_prefix(),
         remove_extra_whitespaces: normalizer.remove_extra_whitespaces(),
         escape_whitespaces: normalizer.escape_whitespaces(),

@@ -390,7 +390,11 @@ struct Characters {
 }
 
 impl Characters {
+    #[inline]
     fn has(&self, text: &[u8]) -> bool {
+        if let [byte @ 0..0x80] = text {
+            return self.low[usize::from(*byte) / 64] >> (byte % 64) & 1 != 0;
+        }
         let Some(c) = std::str::from_utf8(text).ok().and_then(|text| text.chars().next()) else { return false };
         match self.low.get(c as usize / 64) {
             Some(bits) => bits >> (c as usize % 64) & 1 != 0,
@@ -404,8 +408,10 @@ impl Characters {
 fn characters<'a>(pieces: impl Iterator<Item = &'a [u8]>) -> Characters {
     let mut found = Characters { low: Box::new([0; 1 << 10]), high: HashSet::new() };
     for content in pieces.filter(|content| content.len() <= 4) {
-        let mut chars = std::str::from_utf8(content).unwrap_or_default().chars();
-        let (Some(c), None) = (chars.next(), chars.next()) else { continue };
+        if content.is_empty() || char_len(content, 0) != content.len() {
+            continue;
+        }
+        let Some(c) = std::str::from_utf8(content).ok().and_then(|text| text.chars().next()) else { continue };
         match found.low.get_mut(c as usize / 64) {
             Some(bits) => *bits |= 1 << (c as usize % 64),
             None => drop(found.high.insert(c)),

@@ -25,6 +25,8 @@
 //!
 //! Left out: without an unknown token, HF refuses a text if an unknown character was considered, we if it is used.
 
+use hashbrown::HashSet;
+
 use super::best_paths::{Best, BestPaths, NO_ID, UNREACHED};
 use super::bpe::has_inner_word_start;
 use super::output::{Out, Specials};
@@ -112,11 +114,14 @@ impl Unigram {
         }
         let unk_score = round(min - PENALTY);
         let (cuts_words, largest) = (single && has_mark && !has_inner, unk_score.abs().max(largest));
+        let code = |content: &[u8]| std::str::from_utf8(content).ok()?.chars().next();
+        let initial: HashSet<char> = pieces.iter().filter_map(|entry| code(entry.0)).collect();
         let trie = Trie::new(pieces);
         let mut first = vec![ROOT; 1 << 16].into_boxed_slice();
-        for (first, code) in first.iter_mut().zip(0..) {
-            let node = char::from_u32(code).and_then(|c| trie.node(c.encode_utf8(&mut [0; 4]).as_bytes()));
-            *first = node.unwrap_or(ROOT);
+        for c in initial {
+            if let Some(first) = first.get_mut(c as usize) {
+                *first = trie.node(c.encode_utf8(&mut [0; 4]).as_bytes()).unwrap_or(ROOT);
+            }
         }
         Ok(Self { trie, first, entries, unk_score, single, unknown, cuts_words, largest })
     }

@@ -7,8 +7,7 @@
 //! it, no path is longer than [`MAX_KEY`] bytes (so there is no cycle), and all replacements are terminated UTF-8. A lookup
 //! then reads a bounded number of units and cannot fail.
 //!
-//! Cost: a lookup reads one unit for each byte of the longest matching key; the traversal reads 255 units for each distinct
-//! node. Source: google/sentencepiece, `normalizer.cc`; S. Yata, Darts-clone, for the units.
+//! Cost: a lookup reads one unit for each byte of the longest matching key; the traversal is linear in the trie. Source: google/sentencepiece, `normalizer.cc`; S. Yata, Darts-clone, for the units.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -53,6 +52,37 @@ fn broken(what: impl Into<String>) -> Error {
     Error::format(format!("the character map is broken: {}", what.into()), "precompiled_charsmap")
 }
 
+/// The units that are children, by set: unit u with the label l is the child for byte l of the set at u ^ l, and of no other.
+struct Edges {
+    starts: Vec<u32>, // set -> its first child in `units`; one more
+    units: Vec<u32>,
+}
+
+impl Edges {
+    fn new(units: &[u32]) -> Self {
+        let sets = || {
+            let labels = (0..).zip(units).map(|(at, &unit): (u32, _)| (at, label(unit)));
+            labels.filter(|&(_, label)| (1..256).contains(&label)).map(|(at, label)| (at, (at ^ label) as usize))
+        };
+        let mut starts = vec![0u32; units.len() + 1];
+        sets().for_each(|(_, set)| starts[set + 1] += 1);
+        for at in 1..starts.len() {
+            starts[at] += starts[at - 1];
+        }
+        let (mut next, mut children) = (starts.clone(), vec![0; starts[units.len()] as usize]);
+        for (at, set) in sets() {
+            children[next[set] as usize] = at;
+            next[set] += 1;
+        }
+        Self { starts, units: children }
+    }
+
+    /// Returns the children of a set.
+    fn of(&self, set: u32) -> &[u32] {
+        &self.units[self.starts[set as usize] as usize..self.starts[set as usize + 1] as usize]
+    }
+}
+
 impl Charsmap {
     /// Reads and validates a map.
     ///
@@ -89,33 +119,55 @@ impl Charsmap {
         Ok(map)
     }
 
-    /// Returns true if some rule may begin with this character.
-    pub(super) fn may_begin_with(&self, c: char) -> bool {
-        let mut place = 0;
-        for &byte in c.encode_utf8(&mut [0; 4]).as_bytes() {
-            place ^= offset(self.units[place as usize]) ^ u32::from(byte);
-            let unit = self.units[place as usize];
-            if label(unit) != u32::from(byte) {
-                return false;
+    /// Returns the characters from U+0080 to U+FFFF with which some rule may begin, as a bit set.
+    pub(super) fn first_characters(&self) -> Box<[u64; 1 << 10]> {
+        let mut found = Box::new([0; 1 << 10]);
+        for lead in 0xC2..0xF0 {
+            let Some((place, is_rule)) = self.child(0, lead) else { continue };
+            let first = if lead < 0xE0 { (lead & 0x1F) << 6 } else { (lead & 0xF) << 12 };
+            if lead < 0xE0 {
+                found[first as usize / 64] |= self.continuations(place, is_rule);
+                continue;
             }
-            if has_value(unit) {
-                return true;
+            for second in 0x80..0xC0 {
+                let Some((place, ends)) = self.child(place, second) else {
+                    found[first as usize / 64 + (second & 0x3F) as usize] |= if is_rule { u64::MAX } else { 0 };
+                    continue;
+                };
+                found[first as usize / 64 + (second & 0x3F) as usize] |= self.continuations(place, is_rule || ends);
             }
         }
-        true
+        found
+    }
+
+    /// Returns the last bytes of a character that continue a rule, as a bit set; all if the rule has ended.
+    fn continuations(&self, place: u32, has_ended: bool) -> u64 {
+        let is_child = |byte: u32| u64::from(self.child(place, 0x80 | byte).is_some());
+        if has_ended {
+            u64::MAX
+        } else {
+            (0..64).fold(0, |all, byte| all | is_child(byte) << byte)
+        }
+    }
+
+    /// Returns the child of a unit for a byte, and true if a rule ends there.
+    fn child(&self, place: u32, byte: u32) -> Option<(u32, bool)> {
+        let below = place ^ offset(self.units[place as usize]) ^ byte;
+        let unit = *self.units.get(below as usize)?;
+        (label(unit) == byte).then(|| (below, has_value(unit)))
     }
 
     /// Traverses the trie. Nodes may share children, so the heights of sets of children are memoized.
     fn check(&self) -> Result<()> {
         const OPEN: u8 = u8::MAX;
+        let edges = Edges::new(&self.units);
         let mut heights = vec![0u8; self.units.len()]; // height of the set of children at each position, from 1
-        let mut path: Vec<(u32, u32, u8)> = Vec::new(); // (children, next byte, height so far)
+        let mut path: Vec<(u32, u32, u8)> = Vec::new(); // (children, number of the next one, height so far)
         let root = self.children(0, self.units[0])?;
         heights[root as usize] = OPEN;
-        path.push((root, 1, 1));
-        while let Some((base, byte, height)) = path.pop() {
-            let is_child = |byte: &u32| label(self.units[(base ^ byte) as usize]) == *byte;
-            let Some(byte) = (byte..=255).find(is_child) else {
+        path.push((root, 0, 1));
+        while let Some((base, number, height)) = path.pop() {
+            let Some(&place) = edges.of(base).get(number as usize) else {
                 heights[base as usize] = height;
                 if let Some((.., above)) = path.last_mut() {
                     *above = (*above).max(height + 1);
@@ -125,8 +177,7 @@ impl Charsmap {
                 }
                 continue;
             };
-            path.push((base, byte + 1, height));
-            let place = base ^ byte;
+            path.push((base, number + 1, height));
             let unit = self.units[place as usize];
             let below = self.children(place, unit)?;
             if has_value(unit) {
@@ -138,7 +189,7 @@ impl Charsmap {
                 }
                 0 => {
                     heights[below as usize] = OPEN;
-                    path.push((below, 1, 1));
+                    path.push((below, 0, 1));
                 }
                 OPEN => return Err(broken("its trie runs in a circle")),
                 known => {

@@ -49,8 +49,9 @@ use bert::Bert;
 use charsmap::Charsmap;
 use forms::Form;
 use replace::Replace;
-use sentencepiece::{CharsmapOptions, SentencePiece};
+use sentencepiece::SentencePiece;
 
+pub use sentencepiece::CharsmapOptions;
 pub use starts::Started;
 
 /// One component of a normalizer.
@@ -81,6 +82,15 @@ impl Normalizer {
     /// it claims.
     pub fn from_json(part: &str, user_defined: &[&[u8]]) -> Result<Self> {
         Self::from_value(&parse(part)?, user_defined)
+    }
+
+    /// Builds SentencePiece's normalizer from a character map and options of white space.
+    ///
+    /// # Errors
+    /// As [`Normalizer::from_json`].
+    pub fn sentencepiece(map: Option<&[u8]>, options: CharsmapOptions, user_defined: &[&[u8]]) -> Result<Self> {
+        let part = SentencePiece::new(map.map(Charsmap::new).transpose()?, options, user_defined)?;
+        Ok(Self(NormalizerKind::SentencePiece(Box::new(part))))
     }
 
     /// Returns true for a normalization form, which aligns each character of a text that it does not change with itself.

@@ -19,11 +19,15 @@ pub(super) const MARK: &str = "\u{2581}";
 
 /// Options for white space, named as in the model's file.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct CharsmapOptions {
-    pub(super) add_dummy_prefix: bool,
-    pub(super) remove_extra_whitespaces: bool,
-    pub(super) escape_whitespaces: bool,
-    pub(super) treat_whitespace_as_suffix: bool,
+pub struct CharsmapOptions {
+    /// White space is inserted before the text.
+    pub add_dummy_prefix: bool,
+    /// White space is trimmed, and runs are collapsed.
+    pub remove_extra_whitespaces: bool,
+    /// White space becomes `▁`.
+    pub escape_whitespaces: bool,
+    /// White space is inserted after the text instead.
+    pub treat_whitespace_as_suffix: bool,
 }
 
 /// Normalizer of a model.
@@ -51,9 +55,9 @@ impl SentencePiece {
                 && map.as_ref().is_none_or(|map| !map.begins_in_ascii[usize::from(byte)]);
         }
         let mut stays = Box::new([0; 1 << 10]);
-        for c in '\u{80}'..='\u{FFFF}' {
-            let bit = u64::from(map.as_ref().is_none_or(|map| !map.may_begin_with(c)));
-            stays[c as usize / 64] |= bit << (c as usize % 64);
+        let changes = map.as_ref().map(Charsmap::first_characters);
+        for (at, stays) in stays.iter_mut().enumerate().skip(2) {
+            *stays = !changes.as_ref().map_or(0, |changes| changes[at]);
         }
         let mut is_space_simple = map.as_ref().is_none_or(|map| !map.begins[usize::from(b' ')]);
         let mut contents = Vec::with_capacity(user_defined.len());

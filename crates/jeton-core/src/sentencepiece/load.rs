@@ -6,7 +6,8 @@ use serde_json::{json, Value};
 
 use crate::error::{Error, Result};
 use crate::format::layout;
-use crate::format::sentencepiece::{read, Facts};
+use crate::format::sentencepiece::{read_with_charsmap, Facts};
+use crate::normalize::{CharsmapOptions, Normalizer};
 use crate::tokenizer::{Extras, Tokenizer};
 use crate::vocab::{Kind, Vocab};
 
@@ -15,7 +16,7 @@ use crate::vocab::{Kind, Vocab};
 /// # Errors
 /// [`Error::format`] for what SentencePiece does not load; [`Error::unsupported`] for a denormalizer.
 pub fn load(file: &[u8]) -> Result<(Tokenizer, Facts)> {
-    let model = read(file)?;
+    let (model, charsmap) = read_with_charsmap(file)?;
     let facts = model.facts.clone();
     if facts.denormalizes {
         let message = "a denormalizer (denormalizer_spec) is not supported";
@@ -25,9 +26,23 @@ pub fn load(file: &[u8]) -> Result<(Tokenizer, Facts)> {
     let is_unk = |kind: Kind, content: &[u8]| kind == Kind::Special && content == facts.unk.as_bytes();
     let unk = entries.iter().find(|entry| is_unk(entry.1, &entry.2)).map(|entry| entry.0);
     let vocab = Vocab::new(entries.iter().map(|(id, kind, content)| (*id, *kind, content.as_slice())))?;
-    let tokenizer =
-        Tokenizer::from_json(&options(&facts, unk).to_string(), vocab, Extras { scores, ..Extras::default() })?;
+    let user_defined: Vec<&[u8]> = entries.iter().filter(|entry| entry.1 == Kind::Added).map(|e| &*e.2).collect();
+    let normalizer = normalizer(&facts, &charsmap, &user_defined)?;
+    let extras = Extras { scores, ..Extras::default() };
+    let options = options(&facts, unk).to_string();
+    let tokenizer = Tokenizer::with_normalizers(&options, Some(vec![normalizer]), vocab, extras)?;
     Ok((tokenizer, facts))
+}
+
+/// Builds the normalizer. As JSON, its character map would take as long as all else.
+fn normalizer(facts: &Facts, charsmap: &[u8], user_defined: &[&[u8]]) -> Result<Normalizer> {
+    let options = CharsmapOptions {
+        add_dummy_prefix: facts.add_dummy_prefix,
+        remove_extra_whitespaces: facts.remove_extra_whitespaces,
+        escape_whitespaces: facts.escape_whitespaces,
+        treat_whitespace_as_suffix: facts.treat_whitespace_as_suffix,
+    };
+    Normalizer::sentencepiece(Some(charsmap).filter(|map| !map.is_empty()), options, user_defined)
 }
 
 /// Returns the options of the tokenizer.
@@ -45,14 +60,7 @@ fn options(facts: &Facts, unk: Option<u32>) -> Value {
     }
     json!({
         "model": model,
-        "normalizer": [{
-            "type": "SentencePiece",
-            "precompiled_charsmap": facts.precompiled_charsmap,
-            "add_dummy_prefix": facts.add_dummy_prefix,
-            "remove_extra_whitespaces": facts.remove_extra_whitespaces,
-            "escape_whitespaces": facts.escape_whitespaces,
-            "treat_whitespace_as_suffix": facts.treat_whitespace_as_suffix,
-        }],
+        "normalizer": [{ "type": "SentencePiece" }], // see `normalizer`
         "decoder": [{
             "type": "SentencePiece",
             "add_dummy_prefix": facts.add_dummy_prefix,

@@ -30,7 +30,7 @@ pub enum PieceKind {
     Byte,
 }
 
-/// What SentencePiece reads from a model beyond the tokenizer.
+/// Pieces of a model by text, and options of decoding.
 #[derive(Debug)]
 pub struct Pieces {
     pub(super) unk: u32,

@@ -92,6 +92,19 @@ impl Tokenizer {
     /// # Errors
     /// [`Error::config`] for options that are invalid or contradict the vocabulary.
     pub fn from_json(options: &str, vocab: Vocab, extras: Extras) -> Result<Self> {
+        Self::with_normalizers(options, None, vocab, extras)
+    }
+
+    /// Builds a tokenizer whose normalizers, if given, replace those of the options, which have their types.
+    ///
+    /// # Errors
+    /// As [`Tokenizer::from_json`].
+    pub fn with_normalizers(
+        options: &str,
+        normalizers: Option<Vec<Normalizer>>,
+        vocab: Vocab,
+        extras: Extras,
+    ) -> Result<Self> {
         let mut options: TokenizerOptions = serde_json::from_str(options)
             .map_err(|error| Error::config(format!("the options of a tokenizer: {error}")))?;
         let is_type = |part: &Value, name: &str| part["type"] == name;
@@ -105,8 +118,14 @@ impl Tokenizer {
             true => vocab.iter().filter(|&(_, kind, _)| kind == Kind::Added).map(|(_, _, content)| content).collect(),
             false => Vec::new(),
         };
-        let normalizers = options.normalizer.iter().map(|part| Normalizer::from_json(&part.to_string(), &user_defined));
-        let normalizers = normalizers.collect::<Result<Vec<_>>>().map_err(|error| error.in_stage("normalizer"))?;
+        let made = |part: &Value| Normalizer::from_json(&part.to_string(), &user_defined);
+        let normalizers = match normalizers {
+            Some(normalizers) => normalizers,
+            None => {
+                let all = options.normalizer.iter().map(made).collect::<Result<Vec<_>>>();
+                all.map_err(|error| error.in_stage("normalizer"))?
+            }
+        };
         let splitters = options.pretokenizer.iter().map(|part| Splitter::from_json(&part.to_string()));
         let splitters = splitters.collect::<Result<Vec<_>>>().map_err(|error| error.in_stage("pretokenizer"))?;
         let plain = match (&normalizers[..], &splitters[..]) {

@@ -31,7 +31,16 @@ impl PieceModel {
             Ok(self.pieces.id(self.tok(), text.bytes()))
         };
         let ids: PyResult<Vec<u32>> = match piece.cast::<PyList>() {
-            Ok(list) => list.iter().map(|item| id(&item)).collect(),
+            Ok(list) => {
+                let mut ids = Vec::with_capacity(list.len());
+                for item in list.iter() {
+                    ids.push(match item.cast_exact::<PyString>().ok().and_then(|text| text.to_str().ok()) {
+                        Some(text) => self.pieces.id(self.tok(), text.as_bytes()),
+                        None => id(&item)?,
+                    });
+                }
+                Ok(ids)
+            }
             Err(_) => convert::items(piece)?.iter().map(id).collect(),
         };
         ids?.into_pyobject(py)

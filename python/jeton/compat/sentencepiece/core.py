@@ -318,7 +318,7 @@ class SentencePieceProcessor:
                 threads,
             )
         except TypeError as error:
-            if is_batch and forms.has_surrogate(input):  # here, SentencePiece raises the error of a single text
+            if "surrogate" in str(error):  # here, SentencePiece raises the error of a single text
                 raise RuntimeError(str(error)) from None
             raise
         return forms.finished(form, result, is_batch)

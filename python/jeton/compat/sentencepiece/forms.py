@@ -1,4 +1,4 @@
-"""Forms of results (`return_type`), and shapes of what is decoded."""
+"""Forms of results (`return_type`), and shapes of the input of `decode`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ __all__ = [
     "encoded",
     "finished",
     "finished_nbest",
-    "has_surrogate",
     "resolve",
     "shape_of",
 ]
@@ -70,22 +69,6 @@ def encoded(form: Any, input: Any, return_bytes: Any) -> int:
     return _BYTE_MAPPING if return_bytes else _MAPPING
 
 
-def has_surrogate(texts: list[Any]) -> bool:
-    """True if all are texts, and one is not Unicode.
-
-    Examples:
-        >>> has_surrogate(["a", "\\ud800"]), has_surrogate(["a", 3])
-        (True, False)
-    """
-    try:
-        "".join(text for text in texts if not isinstance(text, bytes)).encode()
-    except UnicodeEncodeError:
-        return True
-    except TypeError:
-        pass
-    return False
-
-
 def decoded(form: Any, return_bytes: Any) -> int:
     """The core's number of the form of a decoded text.
 
@@ -136,7 +119,7 @@ def _messages() -> Any:
 
 
 class Shape(NamedTuple):
-    """What is decoded.
+    """Shape of the input of `decode`.
 
     Attributes:
         input: ids or pieces, or several of them.
@@ -158,7 +141,7 @@ def _has_pieces(row: Any) -> bool:
 
 
 def shape_of(input: Any) -> Shape:
-    """Recognizes what is decoded. The first row that is not empty decides between ids and pieces.
+    """Recognizes the shape of an input of `decode`. The first row that is not empty decides between ids and pieces.
 
     Examples:
         >>> shape_of([["▁a"], []]).method, shape_of(3).input

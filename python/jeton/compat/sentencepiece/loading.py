@@ -26,7 +26,7 @@ def read_file(filename: str | bytes) -> bytes:
 
 
 class _Unloaded:
-    """Stands for the model of a processor without one."""
+    """Model of a processor before one is loaded: most methods raise an error."""
 
     def _raise(self, *arguments: object) -> Any:
         raise RuntimeError("Model is not initialized.")
