@@ -18,7 +18,7 @@ use std::collections::BinaryHeap;
 use hashbrown::HashMap;
 
 use super::best_paths::NO_ID;
-use super::output::{Out, Segmentation, Specials};
+use super::output::{Out, PlacedSegmentation, Segmentation, Specials};
 use super::sampling::{Sampler, Scaled};
 use super::unigram::{check_len, Unigram};
 use super::unknown::{char_len, utf8};
@@ -252,7 +252,7 @@ impl Unigram {
         n: usize,
         special: Specials<'_>,
         keep_going: KeepGoing<'_>,
-    ) -> Result<Vec<(Vec<u32>, Vec<usize>, f64)>> {
+    ) -> Result<Vec<PlacedSegmentation>> {
         let paths = self.best_paths(text, n, special, keep_going)?;
         let write = |(path, score): (Vec<(u32, usize)>, f64)| {
             let (mut ids, mut ends) = (Vec::with_capacity(path.len()), Vec::with_capacity(path.len()));

@@ -39,7 +39,7 @@ pub mod words;
 
 pub use added_entries::AddedEntries;
 pub use lattice::MOST as MOST_SEGMENTATIONS;
-pub use output::{Out, Segmentation, Specials};
+pub use output::{Out, PlacedSegmentation, Segmentation, Specials};
 pub use sampling::Sampler;
 pub use scratch::Scratch;
 pub use trie::Trie;
@@ -144,7 +144,7 @@ impl Model {
         pretoken: &[u8],
         n: usize,
         keep_going: KeepGoing<'_>,
-    ) -> Result<Vec<(Vec<u32>, Vec<usize>, f64)>> {
+    ) -> Result<Vec<PlacedSegmentation>> {
         match self {
             Self::Unigram(model) => model.nbest_with_ends(pretoken, n, Specials::None, keep_going),
             _ => Err(Error::config("only Unigram models rank segmentations")),

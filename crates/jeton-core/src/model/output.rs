@@ -3,6 +3,9 @@
 /// A segmentation: ids and sum of scores.
 pub type Segmentation = (Vec<u32>, f64);
 
+/// A segmentation with the end of each id in the text: ids, ends, sum of scores.
+pub type PlacedSegmentation = (Vec<u32>, Vec<usize>, f64);
+
 /// Permitted special tokens.
 #[derive(Debug, Clone, Copy, Default)]
 pub enum Specials<'a> {

@@ -6,6 +6,7 @@ Source: google/sentencepiece 0.2.3, python/src/sentencepiece, src/builder.cc (be
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from ... import _core
@@ -45,6 +46,7 @@ def spec_of_model(data: bytes) -> Spec:
         raise RuntimeError(f"not a SentencePiece model: {error}") from None
 
 
+@lru_cache(maxsize=8)
 def charsmap_of(name: str) -> bytes:
     """The character map with a name.
 
