@@ -259,12 +259,17 @@ impl Charsmap {
         Some(found)
     }
 
-    /// Returns all rules: source -> replacement, by ascending source. None for more than `most`, or a source that is not
-    /// UTF-8.
+    /// Returns all rules: source -> replacement, by ascending source. None for more than `most` nodes, or a source that is
+    /// not UTF-8.
     pub(super) fn rules(&self, most: usize) -> Option<BTreeMap<String, String>> {
         let mut rules = BTreeMap::new();
         let mut open = vec![(offset(self.units[0]), Vec::new())]; // the children of a node, and the path to it
+        let mut num_nodes = 0; // paths that share nodes may be too many
         while let Some((base, path)) = open.pop() {
+            num_nodes += 1;
+            if num_nodes > most {
+                return None;
+            }
             for byte in 1..=255u8 {
                 let place = base ^ u32::from(byte);
                 let Some(&unit) = self.units.get(place as usize).filter(|unit| label(**unit) == u32::from(byte)) else {
@@ -276,9 +281,6 @@ impl Charsmap {
                     let text = self.texts.get(value(*self.units.get(below as usize)?)..)?;
                     let source = String::from_utf8(path.clone()).ok()?;
                     rules.insert(source, text.split('\0').next()?.to_owned());
-                }
-                if rules.len() > most || open.len() > most {
-                    return None;
                 }
                 open.push((below, path));
             }

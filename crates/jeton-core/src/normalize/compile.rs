@@ -38,9 +38,9 @@ enum Child {
 /// Returns the rules of a character map.
 ///
 /// # Errors
-/// [`Error::format`] for an invalid map; [`Error::config`] for over a million rules.
+/// [`Error::format`] for an invalid map; [`Error::config`] for one with over four million paths.
 pub fn decompile(map: &[u8]) -> Result<Rules> {
-    const MOST: usize = 1 << 20;
+    const MOST: usize = 1 << 22;
     let rules = Charsmap::new(map)?.rules(MOST);
     rules.ok_or_else(|| Error::config("the character map has too many rules, or one for bytes that are not UTF-8"))
 }
