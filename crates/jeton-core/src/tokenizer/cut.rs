@@ -12,6 +12,7 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
+use super::byte_cut::ByteCutter;
 use super::fast_path::Input;
 use super::permit::Permit;
 use super::pipeline::Tokenizer;
@@ -22,7 +23,7 @@ use crate::util::cancel::KeepGoing;
 use crate::util::text_unit::TextUnit;
 
 /// Bytes between joints above which the position between them is found by bisection.
-const LONG: usize = 1 << 10;
+pub(super) const LONG: usize = 1 << 10;
 
 /// Bytes between the joints at which tokens are counted first, at least and at most.
 const STEPS: (usize, usize) = (12, 256);
@@ -82,6 +83,7 @@ pub struct TextCutter<'t> {
     bytes_per_token: f64,
     jointless: (usize, usize), // range without a joint inside
     token_ends: Option<TokenEnds>,
+    by_bytes: Option<ByteCutter<'t>>,
     rounds: bool, // joints hold up to rounding, so that results are checked
 }
 
@@ -107,6 +109,7 @@ impl<'t> TextCutter<'t> {
             bytes_per_token: 4.0,
             jointless: (0, 0),
             token_ends: tok.tokens_are_bytes().then(TokenEnds::default),
+            by_bytes: ByteCutter::new(tok, text, permit, keep_going),
             rounds: matches!(tok.model(), Model::Unigram(_)),
         })
     }
@@ -224,6 +227,13 @@ impl<'t> TextCutter<'t> {
     /// Finds the longest prefix of `text[start..end]` with which `rest` has at most `limit` tokens: none if no position
     /// is, of whatever unit. Tokens after a joint of `rest` may be left out of both.
     fn longest_prefix(&mut self, start: usize, end: usize, limit: usize, rest: &str) -> Result<Chunk> {
+        if let (TextUnit::Character, Some(by_bytes)) = (self.unit, &mut self.by_bytes) {
+            if end == self.text.len() && rest.is_empty() {
+                if let Some(found) = by_bytes.longest_prefix(start, limit)? {
+                    return Ok(found);
+                }
+            }
+        }
         let (mut bases, mut upper) = self.bases(start, end, limit)?;
         if let Some(last) = bases.last().filter(|last| last.at == end && last.count <= limit) {
             let is_end = end == self.text.len() && rest.is_empty();
@@ -734,14 +744,14 @@ fn with_context(text: &str, start: usize, from: usize, until: usize) -> &str {
     &text[from - before..until]
 }
 
-fn floor(text: &str, mut at: usize) -> usize {
+pub(super) fn floor(text: &str, mut at: usize) -> usize {
     while !text.is_char_boundary(at) {
         at -= 1;
     }
     at
 }
 
-fn ceil(text: &str, mut at: usize) -> usize {
+pub(super) fn ceil(text: &str, mut at: usize) -> usize {
     while !text.is_char_boundary(at) {
         at += 1;
     }

@@ -2,6 +2,7 @@
 
 use super::joints::{AddedPairs, Joints};
 use super::pipeline::Tokenizer;
+use super::token_reach::TokenReach;
 use crate::model::pair_effect::ModelPairs;
 use crate::util::atomic_cell::made_once;
 use crate::vocab::Kind;
@@ -13,6 +14,17 @@ impl Tokenizer {
         let keeps_all = self.plain.as_ref().is_some_and(|pattern| !pattern.leaves_gaps());
         let is_exact = |&id: &u32| !self.takes_space(id) && !self.is_matched_in_normalized_text(id);
         keeps_all && self.model.is_byte_level() && self.added.iter().all(is_exact)
+    }
+
+    /// Returns how far tokens reach.
+    pub(super) fn token_reach(&self) -> &TokenReach {
+        made_once(&self.reach, || TokenReach::new(&self.vocab))
+    }
+
+    /// Returns true if a position between two characters is a joint.
+    #[inline]
+    pub(super) fn is_joint(&self, left: char, right: char) -> bool {
+        self.joints().is_joint(&self.normalizers, left, right)
     }
 
     fn joints(&self) -> &Joints {

@@ -21,13 +21,14 @@
 //! words      numbers of tokens in words
 //! joints     positions where ids are independent, by the characters next to them
 //! joint_search  joints of a text
-//! cut        longest parts of a text within a number of tokens
+//! cut        longest parts of a text within a number of tokens; byte_cut for byte-level models, with token_reach
 //! growing    ids of a text that grows
 //! ```
 
 mod batch_decode;
 mod batch_spans;
 mod build;
+mod byte_cut;
 mod char_index;
 mod cut;
 mod explain;
@@ -42,6 +43,7 @@ mod pipeline;
 mod segments;
 mod slow_path;
 mod spans;
+mod token_reach;
 mod token_widths;
 mod words;
 

@@ -3,6 +3,7 @@
 use std::sync::OnceLock;
 
 use super::joints::Joints;
+use super::token_reach::TokenReach;
 use super::token_widths::TokenWidths;
 use crate::added_tokens::AddedTokenMatcher;
 use crate::decode::{Decoded, Decoder};
@@ -35,6 +36,7 @@ pub struct Tokenizer {
     pub(super) matchers: [Matchers; 2],        // without special tokens, and with all
     pub(super) widths: OnceLock<Option<TokenWidths>>, // of all ids, if a text is the concatenation of its tokens
     pub(super) joints: OnceLock<Joints>,       // made on first use
+    pub(super) reach: OnceLock<TokenReach>,    // made on first use
 }
 
 /// Matchers of added tokens in raw and in normalized text.
