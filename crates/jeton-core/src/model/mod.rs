@@ -31,6 +31,7 @@ mod rank_queue;
 mod reconstruct;
 mod sampling;
 mod scratch;
+mod token_parts;
 mod trie;
 pub mod unigram;
 mod unknown;
@@ -44,6 +45,7 @@ pub use output::{Out, Segmentation, Specials};
 pub use prefixes::{KnownTokens, PrefixCounter};
 pub use sampling::Sampler;
 pub use scratch::Scratch;
+pub use token_parts::TokenParts;
 pub use trie::Trie;
 pub use unknown::Unknown;
 

@@ -6,25 +6,27 @@
 //! one of them are those of that prefix. And those of any other prefix are some of them, and then those of the rest alone,
 //! if the two tokens next to that position are valid neighbors. A position that is a few tokens back nearly always is one.
 //!
-//! Cost: for each prefix usually a lookup, or merging of some ten bytes. Memory: a fixed cache of pairs.
+//! Cost: for each prefix usually some lookups, or merging of some ten bytes.
 //! Source: the validity of adjacent tokens is that of Hendrik van Antwerpen and Alexander Neubeck, "So many tokens, so
 //! little time" (github.blog, 2024), here for any ranks and without a table of last tokens.
 //! Left out: models that mark the start or end of a pretoken, user-defined pieces, Unigram (`unigram_prefixes`).
 
-use super::merging::Merger;
 use super::output::Out;
+use super::pairs::{Merge, Pairs};
 use super::scratch::Scratch;
+use super::token_parts::TokenParts;
 use super::Model;
 use crate::error::Result;
 use crate::util::cancel::KeepGoing;
-use crate::util::hash::Hash;
 use crate::vocab::{Kind, Vocab};
-
-/// Cached pairs of tokens.
-const NUM_PAIRS: usize = 1 << 12;
 
 /// Tokens before a position that are encoded again first. Two would do for most; each more costs some ten nanoseconds.
 const FEW: usize = 3;
+
+/// Bytes that are merged in arrays.
+const SHORT: usize = 48;
+
+const NO_MERGE: Merge = Merge { rank: u32::MAX, result: 0 };
 
 /// Tokens of a pretoken. All of them, or those of a long prefix.
 #[derive(Debug, Clone, Copy)]
@@ -53,32 +55,37 @@ pub struct PrefixCounter<'m> {
     model: &'m Model,
     vocab: &'m Vocab,
     by_bytes: bool,
-    longest: usize, // bytes of the longest entry
+    longest: usize,                // bytes of the longest entry
+    parts: Option<&'m TokenParts>, // else neighbors are merged
+    looks_up: bool,                // whole pretokens are looked up, and some entry is not merged
     scratch: Scratch,
     ids: Vec<u32>,
     ends: Vec<usize>,
     pair: Vec<u32>,
-    pairs: Box<[(u64, bool)]>, // left << 32 | right -> valid
-    hash: Hash,
 }
 
 impl<'m> PrefixCounter<'m> {
-    /// Creates a counter; None for other models. `longest`: bytes of the longest entry.
-    pub fn new(model: &'m Model, vocab: &'m Vocab, longest: usize) -> Option<Self> {
+    /// Creates a counter; None for other models. `longest`: bytes of the longest entry. `parts`: those of
+    /// [`Model::token_parts`].
+    pub fn new(model: &'m Model, vocab: &'m Vocab, longest: usize, parts: Option<&'m TokenParts>) -> Option<Self> {
         if !model.only_merges(vocab) {
             return None;
         }
+        let looks_up = model.as_bpe().is_some_and(|bpe| {
+            bpe.whole_first()
+                && (parts.is_none_or(|parts| !parts.is_complete()) || bpe.added_entries().next().is_some())
+        });
         Some(Self {
             model,
             vocab,
             by_bytes: model.is_byte_level(),
             longest,
+            parts,
+            looks_up,
             scratch: Scratch::default(),
             ids: Vec::new(),
             ends: Vec::new(),
             pair: Vec::new(),
-            pairs: Box::new([]),
-            hash: Hash::default(),
         })
     }
 
@@ -168,7 +175,7 @@ impl<'m> PrefixCounter<'m> {
     /// Returns true if whole pretokens are looked up, and this is an entry.
     fn is_entry(&self, pretoken: &[u8]) -> bool {
         let entry = |model: &Model| model.as_bpe().and_then(|bpe| bpe.entry(self.vocab, pretoken));
-        pretoken.len() <= self.longest && entry(self.model).is_some()
+        self.looks_up && pretoken.len() <= self.longest && entry(self.model).is_some()
     }
 
     /// Returns true if a position begins a character, or the model takes bytes.
@@ -197,18 +204,12 @@ impl<'m> PrefixCounter<'m> {
 
     /// Returns true if two tokens of bytes are the tokens of their concatenation.
     fn are_neighbors(&mut self, tokens: [u32; 2], both: &[u8], keep_going: KeepGoing<'_>) -> Result<bool> {
-        if self.pairs.is_empty() {
-            self.pairs = vec![(u64::MAX, false); NUM_PAIRS].into();
-        }
-        let key = u64::from(tokens[0]) << 32 | u64::from(tokens[1]);
-        let slot = self.hash.int(key) as usize >> (usize::BITS - NUM_PAIRS.trailing_zeros());
-        if self.pairs[slot].0 == key {
-            return Ok(self.pairs[slot].1);
+        if let (Some(parts), Model::Bpe(bpe)) = (self.parts, self.model) {
+            let is_token = parts.is_merged(tokens[1]) || self.vocab.content(tokens[1]).len() == 1;
+            return Ok(is_token && parts.are_neighbors(bpe.pairs(self.vocab, keep_going)?, tokens[0], tokens[1]));
         }
         self.merge(both, keep_going)?;
-        let are = self.ids == tokens;
-        self.pairs[slot] = (key, are);
-        Ok(are)
+        Ok(self.ids == tokens)
     }
 
     /// Returns true if the first of the tokens in `self.ids`, which begin at `start`, may follow those before `first`.
@@ -262,22 +263,81 @@ impl<'m> PrefixCounter<'m> {
 
     /// Merges a text into `self.ids` and `self.ends`, without looking it up as a whole.
     fn merge(&mut self, text: &[u8], keep_going: KeepGoing<'_>) -> Result<()> {
-        let Self { model, vocab, scratch, ids, ends, .. } = self;
+        let Self { model, vocab, scratch, ids, ends, by_bytes, .. } = self;
         ids.clear();
         ends.clear();
-        let mut out = Out::with_ends(ids, ends);
         match model {
-            Model::Bpe(bpe) => {
-                bpe.symbols(text, scratch, &out)?;
-                let merger: Merger<'_, _> = bpe.merger(vocab, keep_going)?;
-                merger.run(text.len(), keep_going, scratch, &mut out)
+            Model::Bpe(bpe) if *by_bytes && text.len() <= SHORT => {
+                let pairs = bpe.pairs(vocab, keep_going)?;
+                if let Some(bytes) = bpe.alphabet.bytes() {
+                    merge_short(pairs, bytes, text, ids, ends);
+                }
+                Ok(())
             }
-            _ => model.encode(vocab, text, keep_going, scratch, &mut out),
+            Model::Bpe(bpe) => {
+                let mut out = Out::with_ends(ids, ends);
+                bpe.symbols(text, scratch, &out)?;
+                bpe.merger(vocab, keep_going)?.run(text.len(), keep_going, scratch, &mut out)
+            }
+            _ => model.encode(vocab, text, keep_going, scratch, &mut Out::with_ends(ids, ends)),
         }
     }
 }
 
+/// Merges at most [`SHORT`] bytes, as `Merger` does. No symbol is moved: most texts are shorter than a call of `memmove`
+/// is worth.
+fn merge_short(pairs: &Pairs, bytes: &[u32; 256], text: &[u8], ids: &mut Vec<u32>, ends: &mut Vec<usize>) {
+    let len = text.len();
+    let (mut symbols, mut next) = ([0; SHORT], [0u8; SHORT]);
+    let mut merges = [NO_MERGE; SHORT]; // of each symbol with the next one
+    for (i, &byte) in text.iter().enumerate() {
+        symbols[i] = bytes[usize::from(byte)];
+        next[i] = i as u8 + 1;
+        if i > 0 {
+            merges[i - 1] = pairs.get(symbols[i - 1], symbols[i]).unwrap_or(NO_MERGE);
+        }
+    }
+    loop {
+        let (mut best, mut at, mut before, mut i, mut previous) = (u32::MAX, 0, None, 0, None);
+        while i < len {
+            if merges[i].rank < best {
+                (best, at, before) = (merges[i].rank, i, previous);
+            }
+            previous = Some(i);
+            i = usize::from(next[i]);
+        }
+        if best == u32::MAX {
+            break;
+        }
+        symbols[at] = merges[at].result;
+        next[at] = next[usize::from(next[at])];
+        let after = usize::from(next[at]);
+        let merge = |left: usize, right: usize| pairs.get(symbols[left], symbols[right]).unwrap_or(NO_MERGE);
+        merges[at] = if after < len { merge(at, after) } else { NO_MERGE };
+        if let Some(before) = before {
+            merges[before] = merge(before, at);
+        }
+    }
+    let mut i = 0;
+    while i < len {
+        ids.push(symbols[i]);
+        i = usize::from(next[i]);
+        ends.push(i);
+    }
+}
+
 impl Model {
+    /// Returns the last merges of the tokens of a byte-level model, if they are in order (`token_parts`).
+    ///
+    /// # Errors
+    /// `Interrupted` while tables are built.
+    pub fn token_parts(&self, vocab: &Vocab, keep_going: KeepGoing<'_>) -> Result<Option<TokenParts>> {
+        match self {
+            Self::Bpe(bpe) if self.is_byte_level() => Ok(TokenParts::new(bpe.pairs(vocab, keep_going)?, vocab)),
+            _ => Ok(None),
+        }
+    }
+
     /// Returns true if the tokens of a pretoken depend on merges of adjacent symbols only: no marks of words, no
     /// user-defined pieces, no unused ones, and symbols do not depend on more than their character.
     fn only_merges(&self, vocab: &Vocab) -> bool {
@@ -333,7 +393,8 @@ mod tests {
             }
             merges.push((left, right, result));
         }
-        for i in (1..merges.len()).rev() {
+        let is_in_order = below(state, 2) == 0;
+        for i in (1..merges.len()).rev().filter(|_| !is_in_order) {
             merges.swap(i, below(state, i as u64 + 1) as usize);
         }
         let unk = contents.len() as u32;
@@ -350,11 +411,13 @@ mod tests {
 
     #[test]
     fn all_prefixes_and_suffixes_as_encoded_alone() {
-        let mut state = 5;
+        let (mut state, mut in_order) = (5, 0);
         for round in 0..3_000 {
             let level = if round % 2 == 0 { Level::Byte } else { Level::Char };
             let (vocab, model) = random_model(&mut state, level);
-            let mut counter = PrefixCounter::new(&model, &vocab, 12).unwrap();
+            let parts = model.token_parts(&vocab, &|| true).unwrap();
+            in_order += usize::from(parts.is_some());
+            let mut counter = PrefixCounter::new(&model, &vocab, 12, parts.as_ref()).unwrap();
             for _ in 0..5 {
                 let mut text = String::new();
                 while text.len() < below(&mut state, 60) as usize {
@@ -379,5 +442,6 @@ mod tests {
                 }
             }
         }
+        assert!(in_order > 300, "{in_order}");
     }
 }

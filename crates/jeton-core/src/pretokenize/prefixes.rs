@@ -46,8 +46,8 @@ impl Pretokenizer {
         read <= until
     }
 
-    /// Returns a position of a pretoken of a text from which on the text from its start to any position is one pretoken, up
-    /// to three bytes before its end. None if that is not certain.
+    /// Returns a position of a pretoken of a text from which on the text from its start to any position is one pretoken, if it
+    /// is at least three bytes before its end. None if that is not certain.
     pub(crate) fn one_from(&self, text: &[u8], start: usize, end: usize) -> Option<usize> {
         let rules = match &self.0 {
             PatternKind::None => return Some(start + 1),
@@ -154,7 +154,7 @@ mod tests {
                 }
                 for span in &all {
                     let Some(from) = pattern.one_from(text.as_bytes(), span.start, span.end) else { continue };
-                    for until in from..span.end.saturating_sub(3) {
+                    for until in from..(span.end + 1).saturating_sub(3) {
                         if text.is_char_boundary(until) {
                             ones += 1;
                             let found = spans(&text[span.start..until]);

@@ -149,8 +149,10 @@ impl Tokenizer {
             spellings: Vec::new(),
             matchers: Default::default(),
             widths: OnceLock::new(),
+            one_to_one: OnceLock::new(),
             joints: OnceLock::new(),
             reach: OnceLock::new(),
+            parts: OnceLock::new(),
         };
         tokenizer.spellings = tokenizer.normalized_spellings()?;
         let suffix = options.suffix.as_deref();

@@ -13,6 +13,8 @@
 //!
 //! Left out: added tokens in the text that is tried (`cut` does it), other units than characters.
 
+use std::ops::Range;
+
 use super::build::SINGLE_WORD;
 use super::cut::{ceil, floor, Chunk, LONG};
 use super::permit::Permit;
@@ -55,6 +57,8 @@ pub(super) struct ByteCutter<'t> {
 /// Pretokens of a part of the text.
 #[derive(Debug, Default)]
 struct Region {
+    /// The tokens of the text that are those of the region.
+    tokens: Option<Range<usize>>,
     /// Start of each, and the end of the last.
     bounds: Vec<usize>,
     /// Number of the tokens before each of `bounds`.
@@ -67,26 +71,33 @@ struct Region {
 
 impl<'t> ByteCutter<'t> {
     /// Creates a cutter; None for other tokenizers.
+    ///
+    /// # Errors
+    /// `Interrupted` while tables are built.
     pub(super) fn new(
         tok: &'t Tokenizer,
         text: &'t str,
         permit: &'t Permit<'t>,
         keep_going: KeepGoing<'t>,
-    ) -> Option<Self> {
-        let pretokenizer = tok.plain.as_ref().filter(|plain| tok.tokens_are_bytes() && plain.has_prefix_rules())?;
+    ) -> Result<Option<Self>> {
+        let Some(pretokenizer) = tok.plain.as_ref().filter(|plain| tok.tokens_are_bytes() && plain.has_prefix_rules())
+        else {
+            return Ok(None);
+        };
         // Without a pattern, a part of a pretoken may be looked up as a whole. Single-word tokens depend on their neighbors.
         let looks_up = tok.model.as_bpe().is_some_and(Bpe::whole_first) && pretokenizer.pattern().is_none();
         if looks_up || tok.added.iter().any(|&id| tok.flags(id) & SINGLE_WORD != 0) {
-            return None;
+            return Ok(None);
         }
         let reach = tok.token_reach();
-        Some(Self {
+        let counter = PrefixCounter::new(&tok.model, &tok.vocab, reach.longest(), tok.token_parts(keep_going)?);
+        Ok(counter.map(|counter| Self {
             tok,
             permit,
             pretokenizer,
             text,
             keep_going,
-            counter: PrefixCounter::new(&tok.model, &tok.vocab, reach.longest())?,
+            counter,
             reach,
             ids: Vec::new(),
             ends: Vec::new(),
@@ -99,7 +110,7 @@ impl<'t> ByteCutter<'t> {
             region: Region::default(),
             scratch: Scratch::default(),
             alone: Default::default(),
-        })
+        }))
     }
 
     /// Returns the longest prefix of `text[start..]` of at most `limit` tokens; None if an added token may be in the way.
@@ -125,15 +136,21 @@ impl<'t> ByteCutter<'t> {
             if self.has_added(start, joint) {
                 return Ok(None);
             }
-            let alone = std::mem::take(&mut self.alone);
-            let alone = self.encode_alone(start, joint, alone)?;
-            let before = alone.0.len();
-            if before > limit {
-                let found = self.in_region(start, joint, &alone.0, &alone.1, limit)?;
-                self.alone = alone;
-                return Ok(found.map(|(end, count)| Chunk { start, end, count }));
-            }
-            self.alone = alone;
+            let before = match self.count_rest(start, joint)? {
+                Some(count) if count <= limit => count,
+                _ => {
+                    let alone = std::mem::take(&mut self.alone);
+                    let alone = self.encode_alone(start, joint, alone)?;
+                    let before = alone.0.len();
+                    if before > limit {
+                        let found = self.in_region(start, joint, &alone.0, &alone.1, limit)?;
+                        self.alone = alone;
+                        return Ok(found.map(|(end, count)| Chunk { start, end, count }));
+                    }
+                    self.alone = alone;
+                    before
+                }
+            };
             (joint, before)
         };
         let left = limit - before;
@@ -166,6 +183,7 @@ impl<'t> ByteCutter<'t> {
         let (ids, ends) = (std::mem::take(&mut self.ids), std::mem::take(&mut self.ends));
         let to = from + ends[from..].partition_point(|&end| end <= upper);
         let done = self.in_region(found, upper, &ids[from..to], &ends[from..to], limit - so_far);
+        self.region.tokens = Some(from..to);
         (self.ids, self.ends) = (ids, ends);
         Ok(done?.map(|(end, count)| Chunk { start, end, count: so_far + count }))
     }
@@ -263,6 +281,7 @@ impl<'t> ByteCutter<'t> {
             return Ok(Some((base, 0)));
         }
         let mut region = std::mem::take(&mut self.region);
+        region.tokens = None;
         region.bounds.clear();
         region.counts.clear();
         region.one_from = None;
@@ -278,7 +297,8 @@ impl<'t> ByteCutter<'t> {
         region.budget = 64 * LONG + 8 * (upper - base);
         let mut found = Some((base, 0));
         let mut index = region.bounds.len() - 2;
-        let mut at = upper;
+        let reached = self.reach.end(&self.text.as_bytes()[..upper], base, limit);
+        let mut at = upper.min(reached + 1);
         while at > base {
             at = floor(self.text, at - 1);
             if at == base {
@@ -324,8 +344,7 @@ impl<'t> ByteCutter<'t> {
         while first > 0 && !self.pretokenizer.is_final(bytes, (bounds[first - 1], bounds[first]), at) {
             first -= 1;
         }
-        let is_long = at - start > LONG / 8;
-        if first == index && is_long && end - at > 3 {
+        if first == index && end - at >= 3 {
             let rules = match region.one_from {
                 Some((known, rules)) if known == index => rules,
                 _ => {
@@ -361,6 +380,41 @@ impl<'t> ByteCutter<'t> {
                 }
             } else {
                 self.count_pretoken(start, end)?
+            };
+        }
+        Ok(Some(count))
+    }
+
+    /// Counts the tokens of a part from inside of the last region to its end; None for another part.
+    fn count_rest(&mut self, start: usize, joint: usize) -> Result<Option<usize>> {
+        let region = std::mem::take(&mut self.region);
+        let done = self.count_rest_of(&region, start, joint);
+        self.region = region;
+        done
+    }
+
+    fn count_rest_of(&mut self, region: &Region, start: usize, joint: usize) -> Result<Option<usize>> {
+        let Some(tokens) = region.tokens.clone() else { return Ok(None) };
+        let (bounds, counts) = (&region.bounds, &region.counts);
+        if bounds.first().is_none_or(|&first| start < first) || bounds.last() != Some(&joint) {
+            return Ok(None);
+        }
+        let (mut count, mut index) = (0, 0);
+        for span in self.pretokenizer.spans(&self.text[start..joint]) {
+            let span = span.map_err(|error| error.shifted(start))?;
+            let (from, to) = (start + span.start, start + span.end);
+            while bounds[index + 1] <= from {
+                index += 1;
+            }
+            count += if to != bounds[index + 1] {
+                self.count_pretoken(from, to)?
+            } else if from == bounds[index] {
+                counts[index + 1] - counts[index]
+            } else {
+                let own = tokens.start + counts[index]..tokens.start + counts[index + 1];
+                let known = KnownTokens { ids: &self.ids[own.clone()], ends: &self.ends[own], start: bounds[index] };
+                let pretoken = &self.text.as_bytes()[bounds[index]..to];
+                self.counter.count_suffix(pretoken, known, from - bounds[index], self.keep_going)?
             };
         }
         Ok(Some(count))

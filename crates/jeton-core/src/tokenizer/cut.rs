@@ -16,6 +16,7 @@ use super::byte_cut::ByteCutter;
 use super::fast_path::Input;
 use super::permit::Permit;
 use super::pipeline::Tokenizer;
+use super::stretch::{KeptPairs, Stretch};
 use crate::encode::Written;
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{Model, Scratch};
@@ -84,6 +85,7 @@ pub struct TextCutter<'t> {
     jointless: (usize, usize), // range without a joint inside
     token_ends: Option<TokenEnds>,
     by_bytes: Option<ByteCutter<'t>>,
+    kept: KeptPairs,
     rounds: bool, // joints hold up to rounding, so that results are checked
 }
 
@@ -109,7 +111,8 @@ impl<'t> TextCutter<'t> {
             bytes_per_token: 4.0,
             jointless: (0, 0),
             token_ends: tok.tokens_are_bytes().then(TokenEnds::default),
-            by_bytes: ByteCutter::new(tok, text, permit, keep_going),
+            by_bytes: ByteCutter::new(tok, text, permit, keep_going)?,
+            kept: KeptPairs::default(),
             rounds: matches!(tok.model(), Model::Unigram(_)),
         })
     }
@@ -227,9 +230,12 @@ impl<'t> TextCutter<'t> {
     /// Finds the longest prefix of `text[start..end]` with which `rest` has at most `limit` tokens: none if no position
     /// is, of whatever unit. Tokens after a joint of `rest` may be left out of both.
     fn longest_prefix(&mut self, start: usize, end: usize, limit: usize, rest: &str) -> Result<Chunk> {
-        if let (TextUnit::Character, Some(by_bytes)) = (self.unit, &mut self.by_bytes) {
-            if end == self.text.len() && rest.is_empty() {
-                if let Some(found) = by_bytes.longest_prefix(start, limit)? {
+        let mut of_characters = None;
+        if let (Some(by_bytes), true) = (&mut self.by_bytes, end == self.text.len() && rest.is_empty()) {
+            of_characters = by_bytes.longest_prefix(start, limit)?;
+            if let Some(found) = of_characters {
+                let mut last = boundaries_back(self.unit, &self.text[start..], found.end - start);
+                if found.end == self.text.len() || last.next() == Some(found.end - start) {
                     return Ok(found);
                 }
             }
@@ -250,6 +256,7 @@ impl<'t> TextCutter<'t> {
             true => floor(self.text, upper.at.saturating_sub(1)),
             false => upper.at,
         };
+        let upper = of_characters.map_or(upper, |longest| longest.end);
         let mut unit = Some(self.unit);
         while let Some(one) = unit {
             let text = self.text;
@@ -465,7 +472,15 @@ impl<'t> TextCutter<'t> {
                 size *= 2;
             };
             if let Some(over) = over {
-                let upper = self.bisect_prefix(start, reached, over, limit)?;
+                let upper = match self.longest_in_stretch(start, reached, far, limit)? {
+                    Some(upper) if upper == far => {
+                        let count = reached.count + self.count_from(start, reached.at, far)?;
+                        bases.push(Base { at: far, count });
+                        continue;
+                    }
+                    Some(upper) => upper,
+                    None => self.bisect_prefix(start, reached, over, limit)?,
+                };
                 return Ok((bases, Upper { at: upper, exceeds: false }));
             }
         }
@@ -540,6 +555,18 @@ impl<'t> TextCutter<'t> {
             self.token_ends = Some(known);
         }
         Ok(())
+    }
+
+    /// Returns the end of the longest prefix that ends between `base` and the next joint, if that is certain.
+    fn longest_in_stretch(&mut self, start: usize, base: Base, far: usize, limit: usize) -> Result<Option<usize>> {
+        let text = with_context(self.text, start, base.at, far);
+        let num_context = self.context(start, base.at)?;
+        let context = text.len() - (far - base.at);
+        let stretch = Stretch { text, context, num_context };
+        let (tok, permit, keep_going) = (self.tok, self.permit, self.keep_going);
+        let found = tok.longest_in_stretch(stretch, limit - base.count, permit, &mut self.kept, keep_going);
+        let found = found.map_err(|error| error.shifted(base.at - context))?;
+        Ok(found.map(|end| base.at - context + end).filter(|&end| end > base.at))
     }
 
     /// Returns the last position from which a prefix is within the limit, as if numbers were monotone.

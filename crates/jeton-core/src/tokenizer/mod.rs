@@ -14,14 +14,14 @@
 //! fast_path  long texts and batches, on threads
 //! spans      spans of ids
 //! explain    explanation of ids
-//! batch_spans  offsets of batches, from token_widths (by id) or known_ids (traced, without running the model)
+//! batch_spans  offsets of batches, from token_widths (by id), one_to_one (by character) or known_ids (traced, without running the model)
 //! batch_decode ids of batches → bytes and text
 //! frame      templates
 //! permit     permission for special tokens
 //! words      numbers of tokens in words
 //! joints     positions where ids are independent, by the characters next to them
 //! joint_search  joints of a text
-//! cut        longest parts of a text within a number of tokens; byte_cut for byte-level models, with token_reach
+//! cut        longest parts of a text within a number of tokens; byte_cut for byte-level models, stretch for text without joints, both with token_reach
 //! growing    ids of a text that grows
 //! ```
 
@@ -38,11 +38,13 @@ mod growing;
 mod joint_search;
 mod joints;
 mod known_ids;
+mod one_to_one;
 mod permit;
 mod pipeline;
 mod segments;
 mod slow_path;
 mod spans;
+mod stretch;
 mod token_reach;
 mod token_widths;
 mod words;
