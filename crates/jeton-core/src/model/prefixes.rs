@@ -172,6 +172,15 @@ impl<'m> PrefixCounter<'m> {
         }
     }
 
+    /// Returns the tokens of a text and their ends, without looking it up as a whole.
+    ///
+    /// # Errors
+    /// As `Model::encode`.
+    pub fn merged(&mut self, text: &[u8], keep_going: KeepGoing<'_>) -> Result<(Vec<u32>, Vec<usize>)> {
+        self.merge(text, keep_going)?;
+        Ok((std::mem::take(&mut self.ids), std::mem::take(&mut self.ends)))
+    }
+
     /// Returns true if whole pretokens are looked up, and this is an entry.
     fn is_entry(&self, pretoken: &[u8]) -> bool {
         let entry = |model: &Model| model.as_bpe().and_then(|bpe| bpe.entry(self.vocab, pretoken));

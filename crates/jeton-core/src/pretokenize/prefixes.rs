@@ -46,6 +46,32 @@ impl Pretokenizer {
         read <= until
     }
 
+    /// Returns true if the pretoken that begins at a character of a text ends where the one that begins at the next
+    /// character ends, which is `end`. False if that is not certain.
+    pub(crate) fn ends_as_next(&self, text: &[u8], at: usize, end: usize) -> bool {
+        let rules = match &self.0 {
+            PatternKind::None => return true,
+            PatternKind::Named(named) => named.rules,
+            _ => return false,
+        };
+        let classes = Classes::get();
+        let (class, len) = classes.at(text, at);
+        let (next, next_len) = classes.at(text, at + len);
+        let has = |mask: u8| class & mask != 0 && next & mask != 0;
+        // The next character is not the last one, which may be an optional character before others.
+        if at + len + next_len >= end {
+            return false;
+        }
+        if !rules.cased {
+            let is_number = rules.digits == usize::MAX && has(NUMBER);
+            let is_symbol = has(SYMBOL) && text[at] != b'\'' && text[at + len] != b'\'';
+            return has(LETTER) || is_number || is_symbol && end_class(classes, text, end) & SYMBOL != 0;
+        }
+        class & LOWER != 0 && next & LOWER != 0
+            || class & CASELESS != 0 && next & CASELESS != 0 && classes.run(text, at, CASELESS | MARK) >= end
+            || has(SYMBOL & !MARK) && end_class(classes, text, end) & SYMBOL & !MARK != 0 && text[at] != b'\''
+    }
+
     /// Returns a position of a pretoken of a text from which on the text from its start to any position is one pretoken, if it
     /// is at least three bytes before its end. None if that is not certain.
     pub(crate) fn one_from(&self, text: &[u8], start: usize, end: usize) -> Option<usize> {
@@ -84,6 +110,12 @@ impl Pretokenizer {
         let is_plain = !rules.cased || class & MARK == 0 && first & MARK == 0;
         (class & SYMBOL != 0 && is_plain && all(at, SYMBOL)).then_some(at + len)
     }
+}
+
+/// Returns the class of the character that ends at a position.
+fn end_class(classes: &Classes, text: &[u8], end: usize) -> u8 {
+    let start = (0..end).rev().find(|&at| text[at] & 0xC0 != 0x80).unwrap_or(0);
+    classes.at(text, start).0
 }
 
 fn has_newline(text: &[u8], start: usize, end: usize) -> bool {
@@ -132,7 +164,7 @@ mod tests {
         for name in ["gpt2", "gpt4", "cl100k", "llama3", "qwen2", "o200k"] {
             let pattern = Pretokenizer::named(name).unwrap();
             let spans = |text: &str| -> Vec<Span> { pattern.spans(text).flatten().collect() };
-            let (mut finals, mut ones) = (0, 0);
+            let (mut finals, mut ones, mut suffixes) = (0, 0, 0);
             for _ in 0..6_000 {
                 let few = 2 + below(alphabet.len() - 1);
                 let offset = below(alphabet.len());
@@ -152,6 +184,16 @@ mod tests {
                         }
                     }
                 }
+                for (at, _) in text.char_indices() {
+                    let end = |at: usize| pattern.spans(&text[at..]).flatten().next().map(|span| at + span.end);
+                    let next = at + text[at..].chars().next().unwrap().len_utf8();
+                    if let Some(next_end) = end(next) {
+                        if pattern.ends_as_next(text.as_bytes(), at, next_end) {
+                            suffixes += 1;
+                            assert_eq!(end(at), Some(next_end), "{name} {text:?} from {at}");
+                        }
+                    }
+                }
                 for span in &all {
                     let Some(from) = pattern.one_from(text.as_bytes(), span.start, span.end) else { continue };
                     for until in from..(span.end + 1).saturating_sub(3) {
@@ -163,7 +205,7 @@ mod tests {
                     }
                 }
             }
-            assert!(finals > 10_000 && ones > 2_000, "{name} {finals} {ones}");
+            assert!(finals > 10_000 && ones > 2_000 && suffixes > 500, "{name} {finals} {ones} {suffixes}");
         }
     }
 }

@@ -29,6 +29,9 @@ use crate::util::cancel::KeepGoing;
 /// Bytes of the text that are encoded at once, at most.
 const BLOCK: usize = 1 << 16;
 
+/// Bytes of a pretoken that is encoded instead of counted by its tokens.
+const SHORT_PRETOKEN: usize = 24;
+
 /// Slots of the cache of pairs of characters.
 const NUM_PAIRS: usize = 1 << 11;
 
@@ -418,6 +421,58 @@ impl<'t> ByteCutter<'t> {
             };
         }
         Ok(Some(count))
+    }
+
+    /// Returns the start of the longest suffix of `text[start..end]` of at most `limit` tokens: `end` is a joint, or the end
+    /// of the text. None if that is not certain.
+    ///
+    /// # Errors
+    /// As [`Tokenizer::encode`].
+    pub(super) fn longest_suffix(&mut self, start: usize, end: usize, limit: usize) -> Result<Option<usize>> {
+        let (text, bytes) = (self.text, self.text.as_bytes());
+        let from = floor(text, start + self.reach.start(&bytes[start..end], limit));
+        if self.has_added(from, end) {
+            return Ok(None);
+        }
+        let mut budget = (1 << 22) + 8 * (end - from);
+        // From each position: the end of the first pretoken, and the number of all tokens.
+        let mut suffixes = vec![(end, u32::MAX); end - from + 1];
+        suffixes[end - from] = (end, 0);
+        let mut known: (Vec<u32>, Vec<usize>, std::ops::Range<usize>) = (Vec::new(), Vec::new(), 0..0);
+        let mut found = end;
+        for (offset, c) in text[from..end].char_indices().rev() {
+            let (at, next) = (from + offset, from + offset + c.len_utf8());
+            let next_end = suffixes[next - from].0;
+            let to = if next < end && self.pretokenizer.ends_as_next(&bytes[..end], at, next_end) {
+                next_end
+            } else {
+                let Some(span) = self.pretokenizer.spans(&text[at..end]).next() else { return Ok(None) };
+                let to = at + span.map_err(|error| error.shifted(at))?.end;
+                let Some(left) = budget.checked_sub(to - at) else { return Ok(None) };
+                budget = left;
+                to
+            };
+            let own = if to - at <= SHORT_PRETOKEN {
+                self.count_pretoken(at, to)?
+            } else {
+                if known.2.end != to || known.2.start > at {
+                    let first = floor(text, to.saturating_sub(2 * (to - at)).max(from));
+                    let Some(left) = budget.checked_sub(to - first) else { return Ok(None) };
+                    budget = left;
+                    let (ids, ends) = self.counter.merged(&bytes[first..to], self.keep_going)?;
+                    known = (ids, ends, first..to);
+                }
+                let tokens = KnownTokens { ids: &known.0, ends: &known.1, start: 0 };
+                let range = known.2.clone();
+                self.counter.count_suffix(&bytes[range.clone()], tokens, at - range.start, self.keep_going)?
+            };
+            let count = suffixes[to - from].1.saturating_add(own as u32);
+            suffixes[offset] = (to, count);
+            if count as usize <= limit {
+                found = at;
+            }
+        }
+        Ok(Some(found))
     }
 
     fn count_pretoken(&mut self, start: usize, end: usize) -> Result<usize> {

@@ -5,9 +5,11 @@
 //! searched from the long end. Joints make that local: numbers add up there, so a prefix has at least the tokens of each
 //! of its joints, and only the positions between the last joint within the limit and the next one are tried.
 //!
-//! Cost: each byte is encoded about twice, whatever the limit. Between two joints that are more than [`LONG`] bytes apart,
-//! such as in base64 or in a script without spaces and punctuation, the position is found by bisection, as if numbers were
-//! monotone: the part is within the limit, but a longer one may be, too.
+//! Cost: each byte is encoded about twice, whatever the limit. Byte-level models with a named pattern have a faster search
+//! (`byte_cut`). Between two joints that are more than [`LONG`] bytes apart, such as in base64 or in a script without spaces
+//! and punctuation, all prefixes are counted at once (`byte_cut`, `stretch`). Where that is not possible, and for suffixes of
+//! other models than byte-level ones, the position is found by bisection, as if numbers were monotone: the part is within
+//! the limit, but a longer one may be, too.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -314,8 +316,18 @@ impl<'t> TextCutter<'t> {
                     size *= 2;
                 };
                 if let Some(over) = over {
-                    lower = self.bisect_suffix(over, last, limit)?;
-                    break;
+                    let exact = match &mut self.by_bytes {
+                        Some(by_bytes) => by_bytes.longest_suffix(at, last.at, limit - last.count)?,
+                        None => None,
+                    };
+                    lower = match exact {
+                        Some(exact) => exact,
+                        None => self.bisect_suffix(over, last, limit)?,
+                    };
+                    if exact != Some(at) {
+                        break;
+                    }
+                    lower = start;
                 }
             }
             let Some(joint) = joint else {

@@ -6,13 +6,14 @@
 //! contents of the tokens are compared with the text, character by character.
 //!
 //! Invariant: if the result is true, the offsets are those of [`Tokenizer::encode_with_spans`]. Texts with other characters,
-//! unknown or added tokens take the slow path. Cost: one byte for each id, made once; a lookup for each token, in the
+//! added tokens, and other unknown tokens than whole words, take the slow path. Cost: one byte for each id, made once; a lookup for each token, in the
 //! second kind for each character.
 
 use std::collections::HashMap;
 
 use super::char_index::num_chars;
 use super::pipeline::Tokenizer;
+use crate::model::Model;
 use crate::vocab::alphabet::{byte_entries, EndOfWord, WORD_START};
 use crate::vocab::{Kind, Vocab};
 
@@ -169,8 +170,18 @@ impl OneToOne {
     }
 
     fn write_words(&self, mut words: Words<'_>, ids: &[u32], spans: &mut [[i64; 2]]) -> bool {
-        let prefix = words.tok.model.continuing_prefix().as_bytes();
+        let model = &words.tok.model;
+        let prefix = model.continuing_prefix().as_bytes();
+        // A whole word is unknown.
+        let unk = model.unk().filter(|_| matches!(model, Model::WordPiece(_) | Model::WordLevel(_)));
         for (&id, span) in ids.iter().zip(spans) {
+            if Some(id) == unk {
+                match words.pass_unknown() {
+                    Some(own) => *span = own,
+                    None => return false,
+                }
+                continue;
+            }
             if self.width(id) == 0 {
                 return false;
             }
@@ -218,6 +229,14 @@ impl Words<'_> {
             rest = after;
         }
         let bytes = self.text.as_bytes();
+        // Most tokens are ASCII.
+        if let Some(own) = bytes.get(self.at..self.at + rest.len()) {
+            if own.iter().zip(rest).all(|(&own, &byte)| own < 0x80 && self.ascii[usize::from(own & 0x7F)] == byte) {
+                self.at += rest.len();
+                self.chars += rest.len() as i64;
+                return Some([start, self.chars]);
+            }
+        }
         while let Some(&byte) = rest.first() {
             let own = *bytes.get(self.at)?;
             if own < 0x80 && byte < 0x80 {
@@ -235,6 +254,33 @@ impl Words<'_> {
             self.chars += 1;
         }
         Some([start, self.chars])
+    }
+
+    /// Passes an unknown word; returns its offsets.
+    fn pass_unknown(&mut self) -> Option<[i64; 2]> {
+        self.skip_white_space();
+        let (start, text) = (self.chars, self.text);
+        // Most unknown words are punctuation.
+        if let Some(&byte) = text.as_bytes().get(self.at).filter(|byte| byte.is_ascii_punctuation()) {
+            let is_itself = self.ascii[usize::from(byte)] == byte;
+            if is_itself && self.tok.splitters.iter().any(|splitter| splitter.isolates(byte.into())) {
+                (self.at, self.chars) = (self.at + 1, self.chars + 1);
+                return Some([start, self.chars]);
+            }
+        }
+        for c in text[self.at..].chars() {
+            let image = self.image(c)?;
+            let is_single = self.tok.splitters.iter().any(|splitter| splitter.isolates(image));
+            if self.chars > start && (is_single || image.is_whitespace()) {
+                break;
+            }
+            self.at += c.len_utf8();
+            self.chars += 1;
+            if is_single {
+                break;
+            }
+        }
+        (self.chars > start).then_some([start, self.chars])
     }
 
     /// Returns true at the start of the text and after white space.

@@ -1,9 +1,9 @@
-//! How far a number of tokens can reach: an upper bound for the end of prefixes.
+//! How far a number of tokens can reach: bounds for the ends of prefixes and the starts of suffixes.
 //!
 //! For the first three bytes of a token, a table has the length of the longest one that begins with them. From a position
-//! on, one token ends at most so far; the next one begins there or before.
+//! on, one token ends at most so far; the next one begins there or before. Likewise for the last three bytes, backwards.
 //!
-//! Cost: 128 KiB, made once, linear in the vocabulary; one lookup for each byte that is passed.
+//! Cost: 256 KiB, made once, linear in the vocabulary; one lookup for each byte that is passed.
 
 use crate::vocab::Vocab;
 
@@ -13,6 +13,7 @@ const BITS: u32 = 16;
 #[derive(Debug)]
 pub(super) struct TokenReach {
     by_start: Box<[u16]>, // hash of the first three bytes -> bytes of the longest token with that hash
+    by_end: Box<[u16]>,   // likewise of the last three bytes
     longest: usize,
 }
 
@@ -24,15 +25,21 @@ fn hash(a: u8, b: u8, c: u8) -> usize {
 impl TokenReach {
     /// Reads all entries.
     pub(super) fn new(vocab: &Vocab) -> Self {
-        let (mut by_start, mut longest) = (vec![2; 1 << BITS].into_boxed_slice(), 1);
+        let [mut by_start, mut by_end] = [0; 2].map(|_| vec![2; 1 << BITS].into_boxed_slice());
+        let mut longest = 1;
         for (_, _, content) in vocab.iter() {
             longest = content.len().max(longest);
+            let len = u16::try_from(content.len()).unwrap_or(u16::MAX);
             if let [a, b, c, ..] = *content {
                 let known = &mut by_start[hash(a, b, c)];
-                *known = (*known).max(u16::try_from(content.len()).unwrap_or(u16::MAX));
+                *known = len.max(*known);
+            }
+            if let [.., a, b, c] = *content {
+                let known = &mut by_end[hash(a, b, c)];
+                *known = len.max(*known);
             }
         }
-        Self { by_start, longest }
+        Self { by_start, by_end, longest }
     }
 
     /// Returns the bytes of the longest entry.
@@ -55,6 +62,30 @@ impl TokenReach {
             end = next;
         }
         end
+    }
+
+    /// Returns a lower bound for the start of the last `num` tokens of a text.
+    pub(super) fn start(&self, text: &[u8], num: usize) -> usize {
+        let (mut start, mut from) = (text.len(), text.len()); // of the tokens so far; all ends after `from` are read
+        for _ in 0..num {
+            let mut next = start;
+            while from >= start && from > 0 {
+                let own = match text[..from] {
+                    [.., a, b, c] => match self.by_end[hash(a, b, c)] {
+                        u16::MAX => self.longest,
+                        known => usize::from(known),
+                    },
+                    _ => from,
+                };
+                next = next.min(from.saturating_sub(own));
+                from -= 1;
+            }
+            if next == 0 {
+                return 0;
+            }
+            start = next;
+        }
+        start
     }
 
     fn at(&self, text: &[u8], at: usize) -> usize {
@@ -85,5 +116,8 @@ mod tests {
         assert!(reach.end(b"xxabcdefghxxxxxxxxxxxx", 0, 2) >= 4);
         assert_eq!(reach.end(b"abcd", 0, 9), 4);
         assert_eq!(reach.end(b"abcdef", 3, 0), 3);
+        assert_eq!(reach.start(b"xxxxxxxxxxxxabcdefgh", 1), 12);
+        assert!(reach.start(b"xxxxxxxxxxxxabcdefghab", 2) <= 12);
+        assert_eq!((reach.start(b"ab", 9), reach.start(b"abc", 0)), (0, 3));
     }
 }
