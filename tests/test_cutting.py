@@ -250,7 +250,8 @@ def test_long_texts_without_boundaries(text: str) -> None:
         assert "".join(chunk.text for chunk in chunks) == text
         check_chunks(Plain(tok, "none"), text, chunks, limit)
         assert all(chunk.num_tokens >= 0.9 * limit - 3 for chunk in chunks[:-1])
-        assert 0.9 * limit - 3 <= tok.count(tok.truncate(text, limit, side="left")) <= limit
+        fits = min(limit, tok.count(text))
+        assert 0.9 * fits - 3 <= tok.count(tok.truncate(text, limit, side="left")) <= limit
         assert tok.count(tok.truncate(text, limit, side="middle")) <= limit
 
 
@@ -280,7 +281,7 @@ def test_the_longest_prefix_of_long_texts(kind: str) -> None:
 @pytest.mark.parametrize("name", [name for name in REAL if name != "gpt-neox-20b.tokenizer.json"])
 def test_the_longest_prefix_of_long_texts_for_real_vocabularies(name: str, data: Path) -> None:
     rng, letters = random.Random(name), "etaoinshrdlu"
-    for text in rng.sample(tuple(LONG.values()), amount(5, default=1)):
+    for text in rng.sample(tuple(LONG.values()), amount(3, default=1)):
         check_long(real(data, name), text[:1_500], rng.choice((2, 7)), "character")
     check_long(real(data, name), "".join(rng.choice(letters) for _ in range(1_500)), 20, "character")
 
