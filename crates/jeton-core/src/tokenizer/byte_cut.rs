@@ -16,13 +16,14 @@
 use std::ops::Range;
 
 use super::build::SINGLE_WORD;
-use super::cut::{ceil, floor, Chunk, LONG};
+use super::chunk::{ceil, floor, Chunk, LONG};
 use super::permit::Permit;
 use super::pipeline::Tokenizer;
 use super::token_reach::TokenReach;
 use crate::error::Result;
 use crate::model::bpe::Bpe;
-use crate::model::{KnownTokens, Out, PrefixCounter, Scratch};
+use crate::model::prefixes::{KnownTokens, PrefixCounter};
+use crate::model::{Out, Scratch};
 use crate::pretokenize::Pretokenizer;
 use crate::util::cancel::KeepGoing;
 

@@ -15,6 +15,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use super::byte_cut::ByteCutter;
+use super::chunk::{ceil, floor, Chunk, LONG};
 use super::fast_path::Input;
 use super::permit::Permit;
 use super::pipeline::Tokenizer;
@@ -25,25 +26,11 @@ use crate::model::{Model, Scratch};
 use crate::util::cancel::KeepGoing;
 use crate::util::text_unit::TextUnit;
 
-/// Bytes between joints above which the position between them is found by bisection.
-pub(super) const LONG: usize = 1 << 10;
-
 /// Bytes between the joints at which tokens are counted first, at least and at most.
 const STEPS: (usize, usize) = (12, 256);
 
 /// Most positions that are tried in one batch.
 const MOST_TRIED: usize = 16;
-
-/// A part of a text.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Chunk {
-    /// First byte.
-    pub start: usize,
-    /// One past the last byte.
-    pub end: usize,
-    /// Number of its tokens.
-    pub count: usize,
-}
 
 /// A text without its middle: a prefix, and a suffix after the marker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -781,20 +768,6 @@ fn step(limit: usize) -> usize {
 fn with_context(text: &str, start: usize, from: usize, until: usize) -> &str {
     let before = text[start..from].chars().next_back().map_or(0, char::len_utf8);
     &text[from - before..until]
-}
-
-pub(super) fn floor(text: &str, mut at: usize) -> usize {
-    while !text.is_char_boundary(at) {
-        at -= 1;
-    }
-    at
-}
-
-pub(super) fn ceil(text: &str, mut at: usize) -> usize {
-    while !text.is_char_boundary(at) {
-        at += 1;
-    }
-    at
 }
 
 /// Returns the boundaries of a unit up to `at`, descending, without 0.

@@ -12,31 +12,11 @@
 use std::collections::HashMap;
 
 use super::char_index::num_chars;
+use super::character_widths::{AlignedKind, OneToOne, CHANGES, INSIDE};
 use super::pipeline::Tokenizer;
 use crate::model::Model;
 use crate::vocab::alphabet::{byte_entries, EndOfWord, WORD_START};
 use crate::vocab::{Kind, Vocab};
-
-/// Not an image of an ASCII character.
-const CHANGES: u8 = 0xFF;
-
-/// Bit of a token that begins inside of a character.
-const INSIDE: u8 = 0x80;
-
-/// What alignment follows from.
-#[derive(Debug)]
-pub(super) struct OneToOne {
-    widths: Box<[u8]>, // id -> characters that begin in it, and `INSIDE`; 0: unknown
-    kind: AlignedKind,
-}
-
-#[derive(Debug)]
-enum AlignedKind {
-    /// One pretoken. With a prepended mark, the end of its own offsets: 0, or 1 if it is aligned to the first character.
-    Whole { mark_end: Option<i64> },
-    /// Words, with a mark before each.
-    Words { mark: Option<char>, ascii: Box<[u8; 128]> },
-}
 
 /// Images of the characters beyond ASCII that were met.
 pub(super) type CharacterImages = HashMap<char, Option<char>>;

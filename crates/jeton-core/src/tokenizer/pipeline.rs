@@ -2,8 +2,8 @@
 
 use std::sync::OnceLock;
 
+use super::character_widths::OneToOne;
 use super::joints::Joints;
-use super::one_to_one::OneToOne;
 use super::token_reach::TokenReach;
 use super::token_widths::TokenWidths;
 use crate::added_tokens::AddedTokenMatcher;

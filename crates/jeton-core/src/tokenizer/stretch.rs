@@ -13,12 +13,13 @@
 
 use std::collections::HashMap;
 
-use super::cut::ceil;
+use super::chunk::ceil;
 use super::permit::Permit;
 use super::pipeline::Tokenizer;
 use super::segments::Origin;
 use crate::error::{Error, ErrorKind, Result};
-use crate::model::{KnownTokens, Model, Out, PrefixCounter, Scratch, Specials};
+use crate::model::prefixes::{KnownTokens, PrefixCounter};
+use crate::model::{Model, Out, Scratch, Specials};
 use crate::util::cancel::KeepGoing;
 
 /// Bytes at the start of a stretch that need not be kept together: white space and marks of the word before.
@@ -81,12 +82,8 @@ impl Tokenizer {
             let positions = text.char_indices().map(|(at, _)| at).chain([end]).filter(|&at| at > head);
             let ends: Vec<(usize, usize)> =
                 positions.map(|at| (at, last.ends.partition_point(|&own| own <= at))).collect();
-            return self.last_within(&last, &ends, reached, left, permit.specials(), keep_going).map(
-                |found| match found {
-                    Some(found) => Some(found.unwrap_or(head)),
-                    None => None,
-                },
-            );
+            let found = self.last_within(&last, &ends, reached, left, permit.specials(), keep_going)?;
+            return Ok(found.map(|found| found.unwrap_or(head)));
         }
     }
 
