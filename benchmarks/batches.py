@@ -7,8 +7,8 @@ thread for the call and for freeing its result; offsets of `tokenizers` stay in 
 Decoding takes turns likewise, with ``decode_batch`` of `tokenizers` and with one `decode` for each text.
 
 First, ids and offsets are compared on texts of all corpora. A vocabulary with differences has their number instead of
-times, and the exit code is 4. Offsets of a `.model` may differ, because SentencePiece's normalizer is not that of the
-``tokenizer.json`` that `tokenizers` reads.
+times, and the exit code is 4. Offsets of a `.model` may differ: SentencePiece's dummy prefix comes from no character,
+(0, 0), and the ``Prepend`` of the ``tokenizer.json`` that `tokenizers` reads is aligned to the first one, (0, 1).
 """
 
 from __future__ import annotations

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import pickle
+import random
 from collections.abc import Iterable
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,6 +17,7 @@ from hypothesis import strategies as st
 
 import jeton
 from jeton import truncation
+from tests.selection import amount
 
 from .material import BYTE_KINDS, CORPUS, TRICKY, byte_strings, byte_tokenizer, texts, tokenizer
 
@@ -170,6 +173,32 @@ def test_offsets_of_random_texts(kind: str, data: st.DataObject) -> None:
     some = data.draw(st.lists(texts(kind), max_size=4))
     if kind in BYTE_KINDS:
         some += data.draw(st.lists(byte_strings(kind), max_size=3))  # type: ignore[arg-type]
+    assert columns_of(tok.encode_batch(some, offsets=True)) == offsets_of(tok.tokenize_batch(some))
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "mistral-v1.model",
+        "phi-3-mini.tokenizer.json",
+        "t5-small.tokenizer.json",
+        "bert-uncased.vocab.txt",
+        "mbart-en-fairseq.tokenizer.json",
+        "spm-unigram-en.model",
+    ],
+)
+def test_offsets_by_character_for_real_vocabularies(name: str, data: Path) -> None:
+    """Of normalizers that turn each character into one, and of texts in which they do not."""
+    tok, rng = jeton.load(data / "vocabs" / name), random.Random(name)
+    odd = (
+        *(" ", "  ", "\n", "\r\n", "▁", "▁▁", "é", "e\u0301", "ﬁ", "İ", "今", "😉", "[UNK]"),
+        *("<0x41>", "</s>", "~", "\u00a0", "##a", ","),
+    )
+    some = []
+    for _ in range(amount(400, default=80)):
+        start = rng.randrange(len(CORPUS) - 1)
+        some.append(rng.choice(("", *odd)) + CORPUS[start : start + rng.randrange(40)] + rng.choice(("", *odd)))
+        some.append("".join(rng.choice((*odd, "the old tale")) for _ in range(rng.randrange(4))))
     assert columns_of(tok.encode_batch(some, offsets=True)) == offsets_of(tok.tokenize_batch(some))
 
 

@@ -226,17 +226,76 @@ def test_chunks_join_to_the_text(kind: str, text: str) -> None:
         check_chunks(Plain(tok, "none"), text, chunks, limit)
 
 
-@pytest.mark.parametrize("text", ["a" * 20_000, "xyzw" * 5_000, "今天天气" * 2_000, "é" * 9_000, "\u0301" * 9_000])
+LONG = {
+    "one letter": "a" * 20_000,
+    "letters": "xyzw" * 5_000,
+    "Chinese": "今天天气很好我们出去走走吧" * 500,
+    "two bytes": "é" * 9_000,
+    "marks": "\u0301" * 9_000,
+    "Thai": "สวัสดีชาวโลก" * 500,
+    "spaces": " " * 9_000,
+    "lines": "\n" * 9_000,
+    "symbols": "=" * 9_000,
+    "digits": "1234567" * 1_000,
+    "words and spaces": ("a" * 1_500 + " " * 1_500) * 3,
+}
+
+
+@pytest.mark.parametrize("text", LONG.values(), ids=LONG)
 def test_long_texts_without_boundaries(text: str) -> None:
-    """The position is found by bisection: within the limit, nearly the longest, and without quadratic work."""
+    """Within the limit and without quadratic work, whatever the text."""
     tok = jeton.default()
     for limit in (7, 400):
         chunks = tok.split(text, limit)
         assert "".join(chunk.text for chunk in chunks) == text
         check_chunks(Plain(tok, "none"), text, chunks, limit)
-        assert all(chunk.num_tokens >= limit - 3 for chunk in chunks[:-1])
-        assert limit - 3 <= tok.count(tok.truncate(text, limit, side="left")) <= limit
+        assert all(chunk.num_tokens >= 0.9 * limit - 3 for chunk in chunks[:-1])
+        fits = min(limit, tok.count(text))
+        assert 0.9 * fits - 3 <= tok.count(tok.truncate(text, limit, side="left")) <= limit
         assert tok.count(tok.truncate(text, limit, side="middle")) <= limit
+
+
+def check_long(tok: jeton.Tokenizer, text: str, limit: int, at: Any) -> None:
+    """Compares the first chunks with trying every boundary as far as so many tokens can reach."""
+    plain, start = Plain(tok, "none"), 0
+    try:
+        chunks = tok.split(text, limit, at=at)
+    except jeton.ConfigError:
+        return
+    for chunk in chunks[:3]:
+        length = plain.prefix(text[start : start + len(chunk.text) + 200], limit, at)
+        assert chunk.char_span == (start, start + length)
+        start += length
+
+
+@pytest.mark.parametrize("kind", ["byte none", "byte gpt2", "byte cl100k", "byte llama3", "byte o200k", "char none"])
+def test_the_longest_prefix_of_long_texts(kind: str) -> None:
+    """Over all prefixes, though there is no boundary for more than 1 KiB."""
+    rng = random.Random(kind)
+    for _ in range(amount(20, default=3)):
+        part = rng.choice((rng.choice(tuple(LONG.values()))[:20], "the older keeper", "toldtheoldtale", "oldTOLDold"))
+        text = "".join(rng.choice((part, part, "the", "old")) for _ in range(3_000 // len(part)))[:3_000]
+        check_long(tokenizer(kind), text, rng.choice((3, 20)), rng.choice(("character", "grapheme")))
+
+
+@pytest.mark.parametrize("name", [name for name in REAL if name != "gpt-neox-20b.tokenizer.json"])
+def test_the_longest_prefix_of_long_texts_for_real_vocabularies(name: str, data: Path) -> None:
+    rng, letters = random.Random(name), "etaoinshrdlu"
+    for text in rng.sample(tuple(LONG.values()), amount(3, default=1)):
+        check_long(real(data, name), text[:1_500], rng.choice((2, 7)), "character")
+    check_long(real(data, name), "".join(rng.choice(letters) for _ in range(1_500)), 20, "character")
+
+
+@pytest.mark.parametrize("kind", ["byte gpt2", "byte cl100k", "byte llama3", "byte o200k"])
+def test_the_longest_suffix_of_long_texts(kind: str) -> None:
+    rng = random.Random(kind)
+    for _ in range(amount(20, default=3)):
+        part = rng.choice((rng.choice(tuple(LONG.values()))[:20], "oldTOLDold", "toldtheoldtale"))
+        text = "".join(rng.choice((part, part, "the", "old")) for _ in range(1_500 // len(part)))
+        limit, plain = rng.choice((3, 20)), Plain(tokenizer(kind), "none")
+        found = tokenizer(kind).truncate(text, limit, side="left")
+        longer = text[max(0, len(text) - len(found) - 200) :]
+        assert found == longer[plain.suffix(longer, limit, "character") :]
 
 
 def test_the_text_itself_if_it_fits() -> None:

@@ -222,6 +222,39 @@ impl Unigram {
         writer.finish()
     }
 
+    /// Returns for each position of a text the number of tokens of the best segmentation up to there; `u32::MAX` inside
+    /// of characters. None if an unknown character does not become bytes: a run of them is one token.
+    ///
+    /// # Errors
+    /// As [`Unigram::encode`].
+    pub(crate) fn counts_of_prefixes(
+        &self,
+        text: &[u8],
+        special: Specials<'_>,
+        keep_going: KeepGoing<'_>,
+    ) -> Result<Option<Vec<u32>>> {
+        check_len(text)?;
+        let (mut ways, mut cancel) = (BestPaths::default(), CancelCheck::new(keep_going));
+        let mut counts = vec![u32::MAX; text.len() + 1];
+        counts[0] = 0;
+        let (mut from, mut sum) = (0, 0.0);
+        while from < text.len() {
+            let end = self.window::<false>(text, from, sum, special, &mut cancel, &mut ways)?;
+            for at in 1..=end - from {
+                let Some(way) = ways.best.get(at).filter(|way| way.start != NO_ID) else { continue };
+                let start = way.start as usize;
+                if way.id == NO_ID && !self.unknown.is_spelled() {
+                    return Ok(None);
+                }
+                let own = if way.id == NO_ID { (at - start) as u32 } else { 1 };
+                counts[from + at] = counts[from + start].saturating_add(own);
+            }
+            sum = ways.best[end - from].score;
+            from = end;
+        }
+        Ok(Some(counts))
+    }
+
     /// Returns true if words, which begin with a `▁` after another character, can be encoded by
     /// [`Unigram::encode_word`].
     pub(super) fn is_sum_of_words(&self) -> bool {

@@ -99,6 +99,57 @@ impl Normalizer {
         }
     }
 
+    /// Returns the one character that a character becomes, next to any others, with which it is aligned; None if that is not
+    /// certain.
+    pub fn image(&self, c: char) -> Option<char> {
+        let none_has = |bits: u16| Properties::get().of(c) & bits == 0;
+        match &self.0 {
+            NormalizerKind::Form(form) => none_has(form.unstable()).then_some(c),
+            NormalizerKind::StripAccents => none_has(MARK).then_some(c),
+            NormalizerKind::Bert(_) | NormalizerKind::Lowercase | NormalizerKind::Nmt => {
+                self.keeps(&NormalizerPairs::default(), c, c)?;
+                self.one_character(c)
+            }
+            // A line feed is a grapheme, except after a carriage return, which has no image here.
+            NormalizerKind::Precompiled(_) if c == '\n' || c != '\r' && is_separate_grapheme(c) => {
+                self.one_character(c)
+            }
+            _ => None,
+        }
+    }
+
+    /// Returns the image of a character by itself, if that is one character.
+    fn one_character(&self, c: char) -> Option<char> {
+        let mut aligned = AlignedText::new(c.encode_utf8(&mut [0; 4]), false).ok()?;
+        self.apply(&mut aligned, &|| true).ok()?;
+        let mut chars = aligned.text().chars();
+        chars.next().filter(|_| chars.next().is_none())
+    }
+
+    /// Returns true if each character becomes one, and none is added.
+    pub fn keeps_number_of_characters(&self) -> bool {
+        match &self.0 {
+            NormalizerKind::Replace(replace) => {
+                let is_char = matches!(replace.pattern(), ReplacePattern::Text(text) if text.chars().count() == 1);
+                is_char && replace.content().chars().count() == 1
+            }
+            NormalizerKind::SentencePiece(part) => part.adds_prefix().is_none() && part.only_escapes(),
+            _ => false,
+        }
+    }
+
+    /// Returns the end of the offsets of a prepended mark, if the component prepends it to all text and else keeps the
+    /// number of characters: 1 if it is aligned to the first character, 0 if to nothing.
+    pub fn prepends(&self, mark: char) -> Option<u8> {
+        match &self.0 {
+            NormalizerKind::Prepend(text) => text.chars().eq([mark]).then_some(1),
+            NormalizerKind::SentencePiece(part) if part.only_escapes() => {
+                part.adds_prefix().filter(|&prefix| prefix == mark).map(|_| 0)
+            }
+            _ => None,
+        }
+    }
+
     /// For components that process each of the two independently of its neighbors.
     fn one_by_one(&self, left: char, right: char) -> Option<(char, char)> {
         let spelled = |c: char| {

@@ -86,6 +86,19 @@ impl SentencePiece {
     }
 
     /// Returns the options.
+    /// Returns true if it changes spaces only, one by one.
+    pub(super) fn only_escapes(&self) -> bool {
+        let Self { map, options, user_defined, .. } = self;
+        let is_simple = !options.remove_extra_whitespaces && !options.treat_whitespace_as_suffix;
+        map.is_none() && user_defined.is_none() && is_simple
+    }
+
+    /// Returns the character that it adds at the start of a text.
+    pub(super) fn adds_prefix(&self) -> Option<char> {
+        let mark = if self.options.escape_whitespaces { '\u{2581}' } else { ' ' };
+        self.options.add_dummy_prefix.then_some(mark)
+    }
+
     pub(super) fn options(&self) -> CharsmapOptions {
         self.options
     }

@@ -10,11 +10,13 @@
 //! scanner       hand-written matchers of the named patterns
 //! starts        bit-parallel version of the scanner, 64 bytes at a time
 //! patterns      names and texts of patterns, and equivalents for other engines
+//! prefixes      pretokens of the prefixes of a text
 //! parts         HF's pre-tokenizers
 //! ```
 
 pub mod parts;
 mod patterns;
+mod prefixes;
 mod pretokenizer;
 mod scanner;
 mod starts;

@@ -6,7 +6,7 @@
 //! Sources: tiktoken's `openai_public.py` (gpt2 = r50k, cl100k, o200k), minbpe's `regex.py` (gpt4), Meta's and Qwen's
 //! tokenizers (llama3, qwen2), and `tokenizers`' `ByteLevel` (gpt2 as HF writes it).
 
-use super::scanner::{self, Scanner};
+use super::scanner::{self, Family, ScanRules, Scanner};
 use super::starts::{finder, StartFinder};
 use crate::util::simd::SimdLevel;
 
@@ -22,6 +22,8 @@ pub(super) struct NamedPattern {
     spellings: &'static [&'static str],
     /// Scanner: one pretoken after the other.
     pub(super) scanner: Scanner,
+    /// Rules of the scanner.
+    pub(super) rules: &'static ScanRules,
     /// Bit-parallel finder.
     pub(super) finder: fn(SimdLevel) -> StartFinder,
 }
@@ -46,6 +48,7 @@ pub(super) static NAMED: [NamedPattern; 6] = [
             r"'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s",
         ],
         scanner: scanner::gpt2,
+        rules: &scanner::Gpt2::RULES,
         finder: finder::<scanner::Gpt2>,
     },
     NamedPattern {
@@ -54,6 +57,7 @@ pub(super) static NAMED: [NamedPattern; 6] = [
         oniguruma: LLAMA3,
         spellings: &[],
         scanner: scanner::llama3,
+        rules: &scanner::Llama3::RULES,
         finder: finder::<scanner::Llama3>,
     },
     NamedPattern {
@@ -62,6 +66,7 @@ pub(super) static NAMED: [NamedPattern; 6] = [
         oniguruma: r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++\z|\s*[\r\n]|\s+(?!\S)|\s",
         spellings: &[],
         scanner: scanner::cl100k,
+        rules: &scanner::Cl100k::RULES,
         finder: finder::<scanner::Cl100k>,
     },
     NamedPattern {
@@ -70,6 +75,7 @@ pub(super) static NAMED: [NamedPattern; 6] = [
         oniguruma: LLAMA3,
         spellings: &[],
         scanner: scanner::llama3,
+        rules: &scanner::Llama3::RULES,
         finder: finder::<scanner::Llama3>,
     },
     NamedPattern {
@@ -78,6 +84,7 @@ pub(super) static NAMED: [NamedPattern; 6] = [
         oniguruma: QWEN2,
         spellings: &[],
         scanner: scanner::qwen2,
+        rules: &scanner::Qwen2::RULES,
         finder: finder::<scanner::Qwen2>,
     },
     NamedPattern {
@@ -86,6 +93,7 @@ pub(super) static NAMED: [NamedPattern; 6] = [
         oniguruma: O200K,
         spellings: &[],
         scanner: scanner::o200k,
+        rules: &scanner::O200k::RULES,
         finder: finder::<scanner::O200k>,
     },
 ];

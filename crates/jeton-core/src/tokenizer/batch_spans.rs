@@ -1,7 +1,7 @@
 //! Offsets of the ids of many texts, as columns.
 //!
 //! The fast path gives the ids. Where a text is the concatenation of its tokens, the offsets follow from the ids
-//! (`token_widths`). Other texts are normalized and split again, with alignments, and their pretokens are matched with the
+//! (`token_widths`), and where each character of a text becomes one, from the tokens' characters (`one_to_one`). Other texts are normalized and split again, with alignments, and their pretokens are matched with the
 //! ids without running the model (`known_ids`), or else encoded again with their spans.
 //!
 //! Invariant: offsets equal those of [`Tokenizer::encode_with_spans`], trimmed as by the template, for any number of
@@ -14,6 +14,7 @@ use std::sync::{Mutex, PoisonError};
 use super::build::{LSTRIP, RSTRIP};
 use super::fast_path::{groups, Input, KeepGoingMut, PART};
 use super::known_ids::KnownIds;
+use super::one_to_one::CharacterImages;
 use super::permit::Permit;
 use super::pipeline::Tokenizer;
 use super::token_widths::TokenWidths;
@@ -128,6 +129,8 @@ impl Tokenizer {
     ) -> std::result::Result<(), TextError> {
         let widths = made_once(&self.widths, || self.token_widths()).as_ref();
         let compares = self.plain.is_none();
+        let one_to_one = made_once(&self.one_to_one, || self.one_to_one()).as_ref();
+        let mut images = CharacterImages::default();
         let Task { texts, ends, mut offsets, mut first } = task;
         let mut tracer = KnownIds::default();
         for (index, (text, range)) in texts.iter().zip(ends.windows(2)).enumerate() {
@@ -138,13 +141,15 @@ impl Tokenizer {
             if !keep_going() {
                 return Err((index, ErrorKind::Interrupted.into()));
             }
-            let is_text = || text.valid().is_some();
-            let by_width = |widths: &TokenWidths| {
-                is_text() && widths.write(&self.vocab, ids, text.bytes, compares, own, own_first)
+            let valid = text.valid();
+            let is_done = match (valid, widths, one_to_one) {
+                (Some(_), Some(widths), _) => widths.write(&self.vocab, ids, text.bytes, compares, own, own_first),
+                (Some(valid), None, Some(aligned)) => aligned.write(self, ids, valid, &mut images, own),
+                _ => false,
             };
-            if !widths.is_some_and(by_width) {
+            if !is_done {
                 let columns = (&mut *own, &mut *own_first);
-                let is_done = match text.valid() {
+                let is_done = match valid {
                     Some(text) => self.trace_known(text, ids, permit, &mut tracer, columns, keep_going),
                     None => Ok(false),
                 };

@@ -23,7 +23,7 @@ use crate::vocab::{Kind, Vocab};
 /// Flags of added tokens.
 pub(super) const LSTRIP: u8 = 1;
 pub(super) const RSTRIP: u8 = 2;
-const SINGLE_WORD: u8 = 4;
+pub(super) const SINGLE_WORD: u8 = 4;
 const NORMALIZED: u8 = 8;
 /// Flag of an added token that is also an entry of the model, which can produce it from unmatched text. Never set for a
 /// special token.
@@ -168,7 +168,10 @@ impl Tokenizer {
             spellings: Vec::new(),
             matchers: Default::default(),
             widths: OnceLock::new(),
+            one_to_one: OnceLock::new(),
             joints: OnceLock::new(),
+            reach: OnceLock::new(),
+            parts: OnceLock::new(),
         };
         tokenizer.spellings = tokenizer.normalized_spellings()?;
         let suffix = options.suffix.as_deref();

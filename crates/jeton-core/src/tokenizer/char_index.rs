@@ -13,8 +13,8 @@ pub(super) struct CharIndex {
     is_ascii: bool,
 }
 
-/// Returns the number of bytes that begin a character.
-fn num_starts(bytes: &[u8]) -> usize {
+/// Returns the number of characters of a text, or of a part: of bytes that begin one.
+pub(super) fn num_chars(bytes: &[u8]) -> usize {
     let (words, rest) = bytes.as_chunks::<8>();
     let of_word = |word: &[u8; 8]| {
         let word = u64::from_le_bytes(*word);
@@ -33,7 +33,7 @@ impl CharIndex {
             let mut before = 0;
             for block in text.as_bytes().chunks(BLOCK) {
                 self.counts.push(before);
-                before += num_starts(block) as u32;
+                before += num_chars(block) as u32;
             }
             self.counts.push(before);
         }
@@ -43,7 +43,7 @@ impl CharIndex {
     #[inline]
     fn before(&self, text: &[u8], byte: usize) -> usize {
         let block = byte / BLOCK;
-        self.counts[block] as usize + num_starts(&text[block * BLOCK..byte])
+        self.counts[block] as usize + num_chars(&text[block * BLOCK..byte])
     }
 
     /// Returns the smallest range of characters that covers a range of bytes; for an empty range, the number of characters

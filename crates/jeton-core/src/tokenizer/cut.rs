@@ -5,41 +5,32 @@
 //! searched from the long end. Joints make that local: numbers add up there, so a prefix has at least the tokens of each
 //! of its joints, and only the positions between the last joint within the limit and the next one are tried.
 //!
-//! Cost: each byte is encoded about twice, whatever the limit. Between two joints that are more than [`LONG`] bytes apart,
-//! such as in base64 or in a script without spaces and punctuation, the position is found by bisection, as if numbers were
-//! monotone: the part is within the limit, but a longer one may be, too.
+//! Cost: each byte is encoded about twice, whatever the limit. Byte-level models with a named pattern have a faster search
+//! (`byte_cut`). Between two joints that are more than [`LONG`] bytes apart, such as in base64 or in a script without spaces
+//! and punctuation, all prefixes are counted at once (`byte_cut`, `stretch`). Where that is not possible, and for suffixes of
+//! other models than byte-level ones, the position is found by bisection, as if numbers were monotone: the part is within
+//! the limit, but a longer one may be, too.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
 
+use super::byte_cut::ByteCutter;
+use super::chunk::{ceil, floor, Chunk, LONG};
 use super::fast_path::Input;
 use super::permit::Permit;
 use super::pipeline::Tokenizer;
+use super::stretch::{KeptPairs, Stretch};
 use crate::encode::Written;
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{Model, Scratch};
 use crate::util::cancel::KeepGoing;
 use crate::util::text_unit::TextUnit;
 
-/// Bytes between joints above which the position between them is found by bisection.
-const LONG: usize = 1 << 10;
-
 /// Bytes between the joints at which tokens are counted first, at least and at most.
 const STEPS: (usize, usize) = (12, 256);
 
 /// Most positions that are tried in one batch.
 const MOST_TRIED: usize = 16;
-
-/// A part of a text.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Chunk {
-    /// First byte.
-    pub start: usize,
-    /// One past the last byte.
-    pub end: usize,
-    /// Number of its tokens.
-    pub count: usize,
-}
 
 /// A text without its middle: a prefix, and a suffix after the marker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -82,6 +73,8 @@ pub struct TextCutter<'t> {
     bytes_per_token: f64,
     jointless: (usize, usize), // range without a joint inside
     token_ends: Option<TokenEnds>,
+    by_bytes: Option<ByteCutter<'t>>,
+    kept: KeptPairs,
     rounds: bool, // joints hold up to rounding, so that results are checked
 }
 
@@ -107,6 +100,8 @@ impl<'t> TextCutter<'t> {
             bytes_per_token: 4.0,
             jointless: (0, 0),
             token_ends: tok.tokens_are_bytes().then(TokenEnds::default),
+            by_bytes: ByteCutter::new(tok, text, permit, keep_going)?,
+            kept: KeptPairs::default(),
             rounds: matches!(tok.model(), Model::Unigram(_)),
         })
     }
@@ -224,6 +219,16 @@ impl<'t> TextCutter<'t> {
     /// Finds the longest prefix of `text[start..end]` with which `rest` has at most `limit` tokens: none if no position
     /// is, of whatever unit. Tokens after a joint of `rest` may be left out of both.
     fn longest_prefix(&mut self, start: usize, end: usize, limit: usize, rest: &str) -> Result<Chunk> {
+        let mut of_characters = None;
+        if let (Some(by_bytes), true) = (&mut self.by_bytes, end == self.text.len() && rest.is_empty()) {
+            of_characters = by_bytes.longest_prefix(start, limit)?;
+            if let Some(found) = of_characters {
+                let mut last = boundaries_back(self.unit, &self.text[start..], found.end - start);
+                if found.end == self.text.len() || last.next() == Some(found.end - start) {
+                    return Ok(found);
+                }
+            }
+        }
         let (mut bases, mut upper) = self.bases(start, end, limit)?;
         if let Some(last) = bases.last().filter(|last| last.at == end && last.count <= limit) {
             let is_end = end == self.text.len() && rest.is_empty();
@@ -240,6 +245,7 @@ impl<'t> TextCutter<'t> {
             true => floor(self.text, upper.at.saturating_sub(1)),
             false => upper.at,
         };
+        let upper = of_characters.map_or(upper, |longest| longest.end);
         let mut unit = Some(self.unit);
         while let Some(one) = unit {
             let text = self.text;
@@ -297,8 +303,18 @@ impl<'t> TextCutter<'t> {
                     size *= 2;
                 };
                 if let Some(over) = over {
-                    lower = self.bisect_suffix(over, last, limit)?;
-                    break;
+                    let exact = match &mut self.by_bytes {
+                        Some(by_bytes) => by_bytes.longest_suffix(at, last.at, limit - last.count)?,
+                        None => None,
+                    };
+                    lower = match exact {
+                        Some(exact) => exact,
+                        None => self.bisect_suffix(over, last, limit)?,
+                    };
+                    if exact != Some(at) {
+                        break;
+                    }
+                    lower = start;
                 }
             }
             let Some(joint) = joint else {
@@ -455,7 +471,15 @@ impl<'t> TextCutter<'t> {
                 size *= 2;
             };
             if let Some(over) = over {
-                let upper = self.bisect_prefix(start, reached, over, limit)?;
+                let upper = match self.longest_in_stretch(start, reached, far, limit)? {
+                    Some(upper) if upper == far => {
+                        let count = reached.count + self.count_from(start, reached.at, far)?;
+                        bases.push(Base { at: far, count });
+                        continue;
+                    }
+                    Some(upper) => upper,
+                    None => self.bisect_prefix(start, reached, over, limit)?,
+                };
                 return Ok((bases, Upper { at: upper, exceeds: false }));
             }
         }
@@ -530,6 +554,18 @@ impl<'t> TextCutter<'t> {
             self.token_ends = Some(known);
         }
         Ok(())
+    }
+
+    /// Returns the end of the longest prefix that ends between `base` and the next joint, if that is certain.
+    fn longest_in_stretch(&mut self, start: usize, base: Base, far: usize, limit: usize) -> Result<Option<usize>> {
+        let text = with_context(self.text, start, base.at, far);
+        let num_context = self.context(start, base.at)?;
+        let context = text.len() - (far - base.at);
+        let stretch = Stretch { text, context, num_context };
+        let (tok, permit, keep_going) = (self.tok, self.permit, self.keep_going);
+        let found = tok.longest_in_stretch(stretch, limit - base.count, permit, &mut self.kept, keep_going);
+        let found = found.map_err(|error| error.shifted(base.at - context))?;
+        Ok(found.map(|end| base.at - context + end).filter(|&end| end > base.at))
     }
 
     /// Returns the last position from which a prefix is within the limit, as if numbers were monotone.
@@ -732,20 +768,6 @@ fn step(limit: usize) -> usize {
 fn with_context(text: &str, start: usize, from: usize, until: usize) -> &str {
     let before = text[start..from].chars().next_back().map_or(0, char::len_utf8);
     &text[from - before..until]
-}
-
-fn floor(text: &str, mut at: usize) -> usize {
-    while !text.is_char_boundary(at) {
-        at -= 1;
-    }
-    at
-}
-
-fn ceil(text: &str, mut at: usize) -> usize {
-    while !text.is_char_boundary(at) {
-        at += 1;
-    }
-    at
 }
 
 /// Returns the boundaries of a unit up to `at`, descending, without 0.

@@ -2,8 +2,12 @@
 
 use super::joints::{AddedPairs, Joints};
 use super::pipeline::Tokenizer;
+use super::token_reach::TokenReach;
+use crate::error::Result;
 use crate::model::pair_effect::ModelPairs;
+use crate::model::TokenParts;
 use crate::util::atomic_cell::made_once;
+use crate::util::cancel::KeepGoing;
 use crate::vocab::Kind;
 
 impl Tokenizer {
@@ -13,6 +17,34 @@ impl Tokenizer {
         let keeps_all = self.plain.as_ref().is_some_and(|pattern| !pattern.leaves_gaps());
         let is_exact = |&id: &u32| !self.takes_space(id) && !self.is_matched_in_normalized_text(id);
         keeps_all && self.model.is_byte_level() && self.added.iter().all(is_exact)
+    }
+
+    /// Returns how far tokens reach.
+    pub(super) fn token_reach(&self) -> &TokenReach {
+        made_once(&self.reach, || TokenReach::new(&self.vocab))
+    }
+
+    /// Returns the last merges of the tokens, if they are in order.
+    ///
+    /// # Errors
+    /// `Interrupted` while tables are built.
+    pub(super) fn token_parts(&self, keep_going: KeepGoing<'_>) -> Result<Option<&TokenParts>> {
+        if self.parts.get().is_none() {
+            let made = self.model.token_parts(&self.vocab, keep_going)?;
+            return Ok(made_once(&self.parts, || made).as_ref());
+        }
+        Ok(self.parts.get().and_then(Option::as_ref))
+    }
+
+    /// Returns true if a position between two characters is a joint.
+    #[inline]
+    pub(super) fn is_joint(&self, left: char, right: char) -> bool {
+        self.joints().is_joint(&self.normalizers, left, right)
+    }
+
+    /// Returns true if all stages before the model keep two adjacent characters together.
+    pub(super) fn keeps(&self, left: char, right: char) -> bool {
+        self.joints().keeps(&self.normalizers, left, right)
     }
 
     fn joints(&self) -> &Joints {

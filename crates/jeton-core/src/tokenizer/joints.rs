@@ -13,9 +13,11 @@
 //!
 //! Cost: made on first use, linear in the vocabulary; a lookup is one load for ASCII, else one in a hash table.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::RwLock;
+
+use hashbrown::HashMap;
 
 use crate::model::pair_effect::ModelPairs;
 use crate::normalize::pair_effect::NormalizerPairs;
@@ -107,29 +109,46 @@ impl Joints {
         found
     }
 
+    /// Returns true if all stages before the model keep two adjacent characters together, and process both sides
+    /// independently.
+    pub(super) fn keeps(&self, normalizers: &[Normalizer], left: char, right: char) -> bool {
+        self.before_model(normalizers, left, right).is_some_and(|pair| matches!(pair, PairEffect::Keep(..)))
+    }
+
     fn find(&self, normalizers: &[Normalizer], left: char, right: char) -> bool {
+        match self.before_model(normalizers, left, right) {
+            Some(PairEffect::Split) => true,
+            Some(PairEffect::Keep(left, right)) => self.model.splits(left, right),
+            _ => false,
+        }
+    }
+
+    /// Returns the effect of all stages before the model; None if an added token may be there.
+    fn before_model(&self, normalizers: &[Normalizer], left: char, right: char) -> Option<PairEffect> {
         if !self.added[0].allow(left, right) {
-            return false;
+            return None;
         }
         let mut pair = (left, right);
         for (normalizer, pairs) in normalizers.iter().zip(&self.normalizers) {
             match normalizer.pair_effect(pairs, pair.0, pair.1) {
                 PairEffect::Keep(left, right) => pair = (left, right),
-                _ => return false,
+                _ => return Some(PairEffect::Unknown),
             }
         }
         if !self.added[1].allow(pair.0, pair.1) {
-            return false;
+            return None;
         }
         for (index, splitter) in self.splitters.iter().enumerate() {
             match splitter.effect(pair.0, pair.1) {
-                PairEffect::Split => return true,
+                PairEffect::Split => return Some(PairEffect::Split),
                 // Later components would see the byte alphabet.
-                PairEffect::Keep(..) if splitter.spells_bytes() && index + 1 < self.splitters.len() => return false,
+                PairEffect::Keep(..) if splitter.spells_bytes() && index + 1 < self.splitters.len() => {
+                    return Some(PairEffect::Unknown);
+                }
                 PairEffect::Keep(left, right) => pair = (left, right),
-                PairEffect::Unknown => return false,
+                PairEffect::Unknown => return Some(PairEffect::Unknown),
             }
         }
-        self.model.splits(pair.0, pair.1)
+        Some(PairEffect::Keep(pair.0, pair.1))
     }
 }

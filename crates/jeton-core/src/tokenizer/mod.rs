@@ -14,21 +14,24 @@
 //! fast_path  long texts and batches, on threads
 //! spans      spans of ids
 //! explain    explanation of ids
-//! batch_spans  offsets of batches, from token_widths (by id) or known_ids (traced, without running the model)
+//! batch_spans  offsets of batches, from token_widths (by id), one_to_one (by character) or known_ids (traced, without running the model)
 //! batch_decode ids of batches → bytes and text
 //! frame      templates
 //! permit     permission for special tokens
 //! words      numbers of tokens in words
 //! joints     positions where ids are independent, by the characters next to them
 //! joint_search  joints of a text
-//! cut        longest parts of a text within a number of tokens
+//! cut        longest parts of a text within a number of tokens; byte_cut for byte-level models, stretch for text without joints, both with token_reach
 //! growing    ids of a text that grows
 //! ```
 
 mod batch_decode;
 mod batch_spans;
 mod build;
+mod byte_cut;
 mod char_index;
+mod character_widths;
+mod chunk;
 mod cut;
 mod explain;
 mod fast_path;
@@ -37,18 +40,22 @@ mod growing;
 mod joint_search;
 mod joints;
 mod known_ids;
+mod one_to_one;
 mod permit;
 mod pipeline;
 mod segments;
 mod slow_path;
 mod spans;
+mod stretch;
+mod token_reach;
 mod token_widths;
 mod words;
 
 pub use batch_decode::DecodedRows;
 pub use batch_spans::BatchOffsets;
 pub use build::{Extras, ENTRY};
-pub use cut::{Chunk, Cut, TextCutter};
+pub use chunk::Chunk;
+pub use cut::{Cut, TextCutter};
 pub use explain::{Explained, Explanation, Why};
 pub use fast_path::Input;
 pub use frame::Framed;

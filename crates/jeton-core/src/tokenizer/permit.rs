@@ -41,6 +41,11 @@ impl Permit<'_> {
         }
     }
 
+    /// Matcher of added tokens in raw text.
+    pub(super) fn raw(&self) -> Option<&AddedTokenMatcher> {
+        self.matchers.raw.as_ref()
+    }
+
     /// Matcher of added tokens in normalized text.
     pub(super) fn normalized(&self) -> Option<&AddedTokenMatcher> {
         self.matchers.normalized.as_ref()

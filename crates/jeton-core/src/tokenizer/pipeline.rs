@@ -2,13 +2,15 @@
 
 use std::sync::OnceLock;
 
+use super::character_widths::OneToOne;
 use super::joints::Joints;
+use super::token_reach::TokenReach;
 use super::token_widths::TokenWidths;
 use crate::added_tokens::AddedTokenMatcher;
 use crate::decode::{Decoded, Decoder};
 use crate::encode::Encoder;
 use crate::error::Result;
-use crate::model::Model;
+use crate::model::{Model, TokenParts};
 use crate::normalize::Normalizer;
 use crate::postprocess::Template;
 use crate::pretokenize::{Pretokenizer, Splitter};
@@ -34,7 +36,10 @@ pub struct Tokenizer {
     pub(super) spellings: Vec<(u32, Vec<u8>)>, // normalized spellings of the added tokens that are matched in normalized text
     pub(super) matchers: [Matchers; 2],        // without special tokens, and with all
     pub(super) widths: OnceLock<Option<TokenWidths>>, // of all ids, if a text is the concatenation of its tokens
+    pub(super) one_to_one: OnceLock<Option<OneToOne>>, // if each character becomes one
     pub(super) joints: OnceLock<Joints>,       // made on first use
+    pub(super) reach: OnceLock<TokenReach>,    // made on first use
+    pub(super) parts: OnceLock<Option<TokenParts>>, // made on first use; None: not in order
 }
 
 /// Matchers of added tokens in raw and in normalized text.

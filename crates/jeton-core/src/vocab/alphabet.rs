@@ -236,6 +236,12 @@ impl Alphabet {
         self.unknown.bytes.as_ref().is_some_and(|ids| !ids.contains(&NO_ID))
     }
 
+    /// Returns true if the symbols of a pretoken depend on its characters one by one, or on runs of unknown characters.
+    pub fn is_local(&self) -> bool {
+        let spells_all_or_none = self.unknown.bytes.is_none() || self.spells_unknown();
+        self.end == EndOfWord::None && self.prefix.is_none() && !self.unknown.dropped && spells_all_or_none
+    }
+
     /// Returns the prefix of symbols inside a pretoken.
     pub fn prefix(&self) -> &str {
         self.prefix.as_deref().unwrap_or_default()

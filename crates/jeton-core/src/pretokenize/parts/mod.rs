@@ -206,6 +206,22 @@ impl Splitter {
         matches!(&self.0, SplitterKind::Metaspace(metaspace) if metaspace.needs_origins())
     }
 
+    /// Returns the mark that begins each chunk, or None if the component only splits and drops white space: for a component
+    /// after which words are separate. None at all for others.
+    pub fn word_rule(&self) -> Option<Option<char>> {
+        match &self.0 {
+            SplitterKind::Bert | SplitterKind::WhitespaceSplit => Some(None),
+            SplitterKind::Pattern(pattern) if pattern.leaves_gaps() => Some(None),
+            SplitterKind::Metaspace(metaspace) => metaspace.prepends_always().map(Some),
+            _ => None,
+        }
+    }
+
+    /// Returns true if the component makes a chunk of each such character.
+    pub fn isolates(&self, c: char) -> bool {
+        matches!(self.0, SplitterKind::Bert) && characters::punctuation().has(c)
+    }
+
     /// Splits all chunks of a text except added tokens, and rewrites them if the component does.
     ///
     /// # Errors

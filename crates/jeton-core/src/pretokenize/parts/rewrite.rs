@@ -87,6 +87,11 @@ impl Metaspace {
         Ok(Self { mark: spelled.replacement, scheme, split: spelled.split.unwrap_or(true) })
     }
 
+    /// Returns the mark, if each chunk without a space at its start gets one.
+    pub(super) fn prepends_always(&self) -> Option<char> {
+        (self.scheme == PrependScheme::Always).then_some(self.mark)
+    }
+
     /// Returns the mark, if chunks are split before it.
     pub(super) fn split(&self) -> Option<char> {
         self.split.then_some(self.mark)

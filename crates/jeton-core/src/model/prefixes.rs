@@ -1,0 +1,456 @@
+//! Numbers of tokens of all prefixes and all suffixes of a pretoken, for models that only merge.
+//!
+//! A text has the tokens t₁…tₙ if and only if each two adjacent ones are the tokens of their concatenation: merging is
+//! local, so as long as no merge crosses a boundary, both sides merge as if they were alone, and the first merge that
+//! crosses one would do so in the two tokens around it, too. Two facts follow. The tokens of the pretoken up to the end of
+//! one of them are those of that prefix. And those of any other prefix are some of them, and then those of the rest alone,
+//! if the two tokens next to that position are valid neighbors. A position that is a few tokens back nearly always is one.
+//!
+//! Cost: for each prefix usually some lookups, or merging of some ten bytes.
+//! Source: the validity of adjacent tokens is that of Hendrik van Antwerpen and Alexander Neubeck, "So many tokens, so
+//! little time" (github.blog, 2024), here for any ranks and without a table of last tokens.
+//! Left out: models that mark the start or end of a pretoken, user-defined pieces, Unigram (`unigram_prefixes`).
+
+use super::output::Out;
+use super::pairs::{Merge, Pairs};
+use super::scratch::Scratch;
+use super::token_parts::TokenParts;
+use super::Model;
+use crate::error::Result;
+use crate::util::cancel::KeepGoing;
+use crate::vocab::{Kind, Vocab};
+
+/// Tokens before a position that are encoded again first. Two would do for most; each more costs some ten nanoseconds.
+const FEW: usize = 3;
+
+/// Bytes that are merged in arrays.
+const SHORT: usize = 48;
+
+const NO_MERGE: Merge = Merge { rank: u32::MAX, result: 0 };
+
+/// Tokens of a pretoken. All of them, or those of a long prefix.
+#[derive(Debug, Clone, Copy)]
+pub struct KnownTokens<'k> {
+    /// Ids.
+    pub ids: &'k [u32],
+    /// Ends, from `start` on.
+    pub ends: &'k [usize],
+    /// Start of the pretoken, in the numbering of `ends`.
+    pub start: usize,
+}
+
+impl KnownTokens<'_> {
+    /// Returns the end of the tokens before `index`, from the start of the pretoken on.
+    fn end(&self, index: usize) -> usize {
+        match index.checked_sub(1) {
+            Some(last) => self.ends[last] - self.start,
+            None => 0,
+        }
+    }
+}
+
+/// Counts tokens of prefixes and suffixes.
+#[derive(Debug)]
+pub struct PrefixCounter<'m> {
+    model: &'m Model,
+    vocab: &'m Vocab,
+    by_bytes: bool,
+    longest: usize,                // bytes of the longest entry
+    parts: Option<&'m TokenParts>, // else neighbors are merged
+    looks_up: bool,                // whole pretokens are looked up, and some entry is not merged
+    scratch: Scratch,
+    ids: Vec<u32>,
+    ends: Vec<usize>,
+    pair: Vec<u32>,
+}
+
+impl<'m> PrefixCounter<'m> {
+    /// Creates a counter; None for other models. `longest`: bytes of the longest entry. `parts`: those of
+    /// [`Model::token_parts`].
+    pub fn new(model: &'m Model, vocab: &'m Vocab, longest: usize, parts: Option<&'m TokenParts>) -> Option<Self> {
+        if !model.only_merges(vocab) {
+            return None;
+        }
+        let looks_up = model.as_bpe().is_some_and(|bpe| {
+            bpe.whole_first()
+                && (parts.is_none_or(|parts| !parts.is_complete()) || bpe.added_entries().next().is_some())
+        });
+        Some(Self {
+            model,
+            vocab,
+            by_bytes: model.is_byte_level(),
+            longest,
+            parts,
+            looks_up,
+            scratch: Scratch::default(),
+            ids: Vec::new(),
+            ends: Vec::new(),
+            pair: Vec::new(),
+        })
+    }
+
+    /// Returns the number of tokens of `pretoken[..end]`, which is a pretoken itself.
+    ///
+    /// # Errors
+    /// As `Model::encode`.
+    pub fn count_prefix(
+        &mut self,
+        pretoken: &[u8],
+        known: KnownTokens<'_>,
+        end: usize,
+        keep_going: KeepGoing<'_>,
+    ) -> Result<usize> {
+        if self.is_entry(&pretoken[..end]) {
+            return Ok(1);
+        }
+        let num_before = known.ends.partition_point(|&known_end| known_end <= known.start + end);
+        if known.end(num_before) == end {
+            return Ok(num_before);
+        }
+        if self.by_bytes {
+            for first in (num_before.saturating_sub(1).max(1)..=num_before).rev() {
+                if self.is_last(pretoken, known, first, end, keep_going)? {
+                    return Ok(first + 1);
+                }
+            }
+        }
+        let mut few = FEW;
+        loop {
+            let first =
+                (0..=num_before.saturating_sub(few)).rev().find(|&first| self.is_start(pretoken, known.end(first)));
+            let first = first.unwrap_or(0);
+            let start = known.end(first);
+            self.merge(&pretoken[start..end], keep_going)?;
+            if first == 0 {
+                return Ok(self.ids.len());
+            }
+            let num = self.ids.len();
+            let is_next = self.ids.first() == known.ids.get(first)
+                && self.ends.first().is_some_and(|&local| start + local == known.end(first + 1));
+            if is_next || self.fits_after(pretoken, known, first, start, keep_going)? {
+                return Ok(first + num);
+            }
+            few *= 2;
+        }
+    }
+
+    /// Returns the number of tokens of `pretoken[start..]`, which is a pretoken itself.
+    ///
+    /// # Errors
+    /// As `Model::encode`.
+    pub fn count_suffix(
+        &mut self,
+        pretoken: &[u8],
+        known: KnownTokens<'_>,
+        start: usize,
+        keep_going: KeepGoing<'_>,
+    ) -> Result<usize> {
+        if self.is_entry(&pretoken[start..]) {
+            return Ok(1);
+        }
+        let num = known.ids.len();
+        let num_before = known.ends.partition_point(|&end| end < known.start + start);
+        if num_before < num && known.end(num_before + 1) == start {
+            return Ok(num - num_before - 1);
+        }
+        let mut few = FEW;
+        loop {
+            let from = (num_before + few).min(num);
+            let after = (from..=num).find(|&after| self.is_start(pretoken, known.end(after))).unwrap_or(num);
+            let end = known.end(after);
+            self.merge(&pretoken[start..end], keep_going)?;
+            let count = self.ids.len() + num - after;
+            if after == num {
+                return Ok(count);
+            }
+            let is_previous = self.ids.last() == known.ids.get(after - 1)
+                && start + self.ends.iter().rev().nth(1).copied().unwrap_or(0) == known.end(after - 1);
+            if is_previous || self.fits_before(pretoken, known, after, start, keep_going)? {
+                return Ok(count);
+            }
+            few *= 2;
+        }
+    }
+
+    /// Returns the tokens of a text and their ends, without looking it up as a whole.
+    ///
+    /// # Errors
+    /// As `Model::encode`.
+    pub fn merged(&mut self, text: &[u8], keep_going: KeepGoing<'_>) -> Result<(Vec<u32>, Vec<usize>)> {
+        self.merge(text, keep_going)?;
+        Ok((std::mem::take(&mut self.ids), std::mem::take(&mut self.ends)))
+    }
+
+    /// Returns true if whole pretokens are looked up, and this is an entry.
+    fn is_entry(&self, pretoken: &[u8]) -> bool {
+        let entry = |model: &Model| model.as_bpe().and_then(|bpe| bpe.entry(self.vocab, pretoken));
+        self.looks_up && pretoken.len() <= self.longest && entry(self.model).is_some()
+    }
+
+    /// Returns true if a position begins a character, or the model takes bytes.
+    fn is_start(&self, pretoken: &[u8], at: usize) -> bool {
+        self.by_bytes || pretoken.get(at).is_none_or(|&byte| byte & 0xC0 != 0x80)
+    }
+
+    /// Returns true if the tokens of `pretoken[..end]` are those before `first`, not 0, and one more.
+    fn is_last(
+        &mut self,
+        pretoken: &[u8],
+        known: KnownTokens<'_>,
+        first: usize,
+        end: usize,
+        keep_going: KeepGoing<'_>,
+    ) -> Result<bool> {
+        let start = known.end(first);
+        let content = &pretoken[start..end];
+        if content.len() > self.longest {
+            return Ok(false);
+        }
+        let found = self.vocab.find(content, false).filter(|&id| self.vocab.kind(id) == Kind::Token);
+        let Some(id) = found else { return Ok(false) };
+        self.are_neighbors([known.ids[first - 1], id], &pretoken[known.end(first - 1)..end], keep_going)
+    }
+
+    /// Returns true if two tokens of bytes are the tokens of their concatenation.
+    fn are_neighbors(&mut self, tokens: [u32; 2], both: &[u8], keep_going: KeepGoing<'_>) -> Result<bool> {
+        if let (Some(parts), Model::Bpe(bpe)) = (self.parts, self.model) {
+            let is_token = parts.is_merged(tokens[1]) || self.vocab.content(tokens[1]).len() == 1;
+            return Ok(is_token && parts.are_neighbors(bpe.pairs(self.vocab, keep_going)?, tokens[0], tokens[1]));
+        }
+        self.merge(both, keep_going)?;
+        Ok(self.ids == tokens)
+    }
+
+    /// Returns true if the first of the tokens in `self.ids`, which begin at `start`, may follow those before `first`.
+    fn fits_after(
+        &mut self,
+        pretoken: &[u8],
+        known: KnownTokens<'_>,
+        first: usize,
+        start: usize,
+        keep_going: KeepGoing<'_>,
+    ) -> Result<bool> {
+        let mut left = first - 1;
+        while !self.is_start(pretoken, known.end(left)) {
+            left -= 1;
+        }
+        let num = (1..=self.ends.len()).find(|&num| self.is_start(pretoken, start + self.ends[num - 1]));
+        let num = num.unwrap_or(self.ends.len());
+        self.pair.clear();
+        self.pair.extend_from_slice(&known.ids[left..first]);
+        self.pair.extend_from_slice(&self.ids[..num]);
+        let end = start + self.ends.get(num - 1).copied().unwrap_or(0);
+        self.merge(&pretoken[known.end(left)..end], keep_going)?;
+        Ok(self.ids == self.pair)
+    }
+
+    /// Returns true if the last of the tokens in `self.ids`, which begin at `start`, may precede those from `after` on.
+    fn fits_before(
+        &mut self,
+        pretoken: &[u8],
+        known: KnownTokens<'_>,
+        after: usize,
+        start: usize,
+        keep_going: KeepGoing<'_>,
+    ) -> Result<bool> {
+        let own_end = |ends: &[usize], num: usize| num.checked_sub(1).map_or(0, |last| ends[last]);
+        let mut left = self.ids.len().saturating_sub(1);
+        while !self.is_start(pretoken, start + own_end(&self.ends, left)) {
+            left -= 1;
+        }
+        let mut right = after + 1;
+        while !self.is_start(pretoken, known.end(right)) {
+            right += 1;
+        }
+        self.pair.clear();
+        self.pair.extend_from_slice(&self.ids[left..]);
+        self.pair.extend_from_slice(&known.ids[after..right]);
+        let from = start + own_end(&self.ends, left);
+        self.merge(&pretoken[from..known.end(right)], keep_going)?;
+        Ok(self.ids == self.pair)
+    }
+
+    /// Merges a text into `self.ids` and `self.ends`, without looking it up as a whole.
+    fn merge(&mut self, text: &[u8], keep_going: KeepGoing<'_>) -> Result<()> {
+        let Self { model, vocab, scratch, ids, ends, by_bytes, .. } = self;
+        ids.clear();
+        ends.clear();
+        match model {
+            Model::Bpe(bpe) if *by_bytes && text.len() <= SHORT => {
+                let pairs = bpe.pairs(vocab, keep_going)?;
+                if let Some(bytes) = bpe.alphabet.bytes() {
+                    merge_short(pairs, bytes, text, ids, ends);
+                }
+                Ok(())
+            }
+            Model::Bpe(bpe) => {
+                let mut out = Out::with_ends(ids, ends);
+                bpe.symbols(text, scratch, &out)?;
+                bpe.merger(vocab, keep_going)?.run(text.len(), keep_going, scratch, &mut out)
+            }
+            _ => model.encode(vocab, text, keep_going, scratch, &mut Out::with_ends(ids, ends)),
+        }
+    }
+}
+
+/// Merges at most [`SHORT`] bytes, as `Merger` does. No symbol is moved: most texts are shorter than a call of `memmove`
+/// is worth.
+fn merge_short(pairs: &Pairs, bytes: &[u32; 256], text: &[u8], ids: &mut Vec<u32>, ends: &mut Vec<usize>) {
+    let len = text.len();
+    let (mut symbols, mut next) = ([0; SHORT], [0u8; SHORT]);
+    let mut merges = [NO_MERGE; SHORT]; // of each symbol with the next one
+    for (i, &byte) in text.iter().enumerate() {
+        symbols[i] = bytes[usize::from(byte)];
+        next[i] = i as u8 + 1;
+        if i > 0 {
+            merges[i - 1] = pairs.get(symbols[i - 1], symbols[i]).unwrap_or(NO_MERGE);
+        }
+    }
+    loop {
+        let (mut best, mut at, mut before, mut i, mut previous) = (u32::MAX, 0, None, 0, None);
+        while i < len {
+            if merges[i].rank < best {
+                (best, at, before) = (merges[i].rank, i, previous);
+            }
+            previous = Some(i);
+            i = usize::from(next[i]);
+        }
+        if best == u32::MAX {
+            break;
+        }
+        symbols[at] = merges[at].result;
+        next[at] = next[usize::from(next[at])];
+        let after = usize::from(next[at]);
+        let merge = |left: usize, right: usize| pairs.get(symbols[left], symbols[right]).unwrap_or(NO_MERGE);
+        merges[at] = if after < len { merge(at, after) } else { NO_MERGE };
+        if let Some(before) = before {
+            merges[before] = merge(before, at);
+        }
+    }
+    let mut i = 0;
+    while i < len {
+        ids.push(symbols[i]);
+        i = usize::from(next[i]);
+        ends.push(i);
+    }
+}
+
+impl Model {
+    /// Returns the last merges of the tokens of a byte-level model, if they are in order (`token_parts`).
+    ///
+    /// # Errors
+    /// `Interrupted` while tables are built.
+    pub fn token_parts(&self, vocab: &Vocab, keep_going: KeepGoing<'_>) -> Result<Option<TokenParts>> {
+        match self {
+            Self::Bpe(bpe) if self.is_byte_level() => Ok(TokenParts::new(bpe.pairs(vocab, keep_going)?, vocab)),
+            _ => Ok(None),
+        }
+    }
+
+    /// Returns true if the tokens of a pretoken depend on merges of adjacent symbols only: no marks of words, no
+    /// user-defined pieces, no unused ones, and symbols do not depend on more than their character.
+    fn only_merges(&self, vocab: &Vocab) -> bool {
+        match self {
+            Self::Bpe(bpe) => self.is_byte_level() || bpe.alphabet.is_local(),
+            Self::Pieces(pieces) => pieces.only_merges() && vocab.iter().all(|(_, kind, _)| kind != Kind::Added),
+            _ => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+    use super::*;
+    use crate::model::bpe::Bpe;
+    use crate::vocab::alphabet::{Alphabet, EndOfWord, Level};
+
+    /// A small generator with a fixed seed: splitmix64, Steele, Lea and Flood 2014.
+    fn below(state: &mut u64, n: u64) -> u64 {
+        *state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = *state;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        (z ^ (z >> 31)) % n
+    }
+
+    /// Merges of few letters in random order, so that ranks do not increase along the merges of a token.
+    fn random_model(state: &mut u64, level: Level) -> (Vocab, Model) {
+        let letters: &[&str] = if level == Level::Byte { &["a", "b", "c"] } else { &["a", "b", "é", "中"] };
+        let letters = &letters[..1 + below(state, letters.len() as u64) as usize];
+        let mut contents: Vec<Vec<u8>> = match level {
+            Level::Byte => (0..=255).map(|byte| vec![byte]).collect(),
+            Level::Char => letters.iter().map(|letter| letter.as_bytes().to_vec()).collect(),
+        };
+        let mut usable: Vec<u32> = match level {
+            Level::Byte => letters.iter().map(|letter| u32::from(letter.as_bytes()[0])).collect(),
+            Level::Char => (0..letters.len() as u32).collect(),
+        };
+        let mut merges = Vec::new();
+        for _ in 0..below(state, 14) {
+            let [left, right] = [0; 2].map(|_| usable[below(state, usable.len() as u64) as usize]);
+            let joined = [&contents[left as usize][..], &contents[right as usize]].concat();
+            if merges.iter().any(|&(l, r, _)| (l, r) == (left, right)) || joined.len() > 12 {
+                continue;
+            }
+            let known = contents.iter().position(|content| *content == joined);
+            let result = known.unwrap_or(contents.len()) as u32;
+            if known.is_none() {
+                contents.push(joined);
+                usable.push(result);
+            }
+            merges.push((left, right, result));
+        }
+        let is_in_order = below(state, 2) == 0;
+        for i in (1..merges.len()).rev().filter(|_| !is_in_order) {
+            merges.swap(i, below(state, i as u64 + 1) as usize);
+        }
+        let unk = contents.len() as u32;
+        let mut entries: Vec<(u32, Kind, &[u8])> =
+            (0..).zip(&contents).map(|(id, content)| (id, Kind::Token, &content[..])).collect();
+        entries.push((unk, Kind::Special, b"<unk>"));
+        let vocab = Vocab::new(entries).unwrap();
+        let unk = (level == Level::Char).then_some(unk);
+        let alphabet = Alphabet::of(&vocab, level, EndOfWord::None, unk).fusing_unknown(below(state, 2) == 0);
+        let whole_first = below(state, 3) == 0;
+        let model = Bpe::from_merges(&vocab, alphabet, merges, whole_first).unwrap();
+        (vocab, Model::Bpe(model))
+    }
+
+    #[test]
+    fn all_prefixes_and_suffixes_as_encoded_alone() {
+        let (mut state, mut in_order) = (5, 0);
+        for round in 0..3_000 {
+            let level = if round % 2 == 0 { Level::Byte } else { Level::Char };
+            let (vocab, model) = random_model(&mut state, level);
+            let parts = model.token_parts(&vocab, &|| true).unwrap();
+            in_order += usize::from(parts.is_some());
+            let mut counter = PrefixCounter::new(&model, &vocab, 12, parts.as_ref()).unwrap();
+            for _ in 0..5 {
+                let mut text = String::new();
+                while text.len() < below(&mut state, 60) as usize {
+                    let letter = ["a", "b", "c", "é", "中", "z"][below(&mut state, 6) as usize];
+                    let times = if below(&mut state, 5) == 0 { below(&mut state, 20) } else { 1 };
+                    (0..times).for_each(|_| text.push_str(letter));
+                }
+                let encode = |text: &[u8]| {
+                    let (mut ids, mut ends) = (Vec::new(), Vec::new());
+                    let mut out = Out::with_ends(&mut ids, &mut ends);
+                    model.encode(&vocab, text, &|| true, &mut Scratch::default(), &mut out).unwrap();
+                    (ids, ends)
+                };
+                let bytes = text.as_bytes();
+                let (ids, ends) = encode(bytes);
+                let known = KnownTokens { ids: &ids, ends: &ends, start: 0 };
+                for at in (1..text.len()).filter(|&at| text.is_char_boundary(at)) {
+                    let prefix = counter.count_prefix(bytes, known, at, &|| true).unwrap();
+                    assert_eq!(prefix, encode(&bytes[..at]).0.len(), "{text:?} up to {at}, round {round}");
+                    let suffix = counter.count_suffix(bytes, known, at, &|| true).unwrap();
+                    assert_eq!(suffix, encode(&bytes[at..]).0.len(), "{text:?} from {at}, round {round}");
+                }
+            }
+        }
+        assert!(in_order > 300, "{in_order}");
+    }
+}
