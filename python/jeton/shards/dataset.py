@@ -41,10 +41,9 @@ def open(folder: str | os.PathLike[str]) -> ShardDataset:
         UnsupportedFeatureError: a format that other libraries memory-map (parquet, arrow), or counts.
 
     Examples:
-        >>> import jeton, tempfile
+        >>> import jeton, pathlib, tempfile
         >>> folder = tempfile.mkdtemp()
-        >>> with builtins.open(f"{folder}/lines.txt", "w") as file:
-        ...     _ = file.write("to be\\nor not to be\\n")
+        >>> _ = pathlib.Path(folder, "lines.txt").write_text("to be\\nor not to be\\n")
         >>> tok = jeton.default()
         >>> _ = jeton.shards.make(f"{folder}/lines.txt", f"{folder}/out", tok, documents="line", progress=False)
         >>> dataset = open(f"{folder}/out")
@@ -63,10 +62,9 @@ class ShardDataset(Sequence[NDArray[Any]]):
         dtype: type of the ids.
 
     Examples:
-        >>> import jeton, tempfile
+        >>> import jeton, pathlib, tempfile
         >>> folder = tempfile.mkdtemp()
-        >>> with builtins.open(f"{folder}/lines.txt", "w") as file:
-        ...     _ = file.write("to be\\nor not to be\\n")
+        >>> _ = pathlib.Path(folder, "lines.txt").write_text("to be\\nor not to be\\n")
         >>> tok = jeton.default()
         >>> _ = jeton.shards.make(f"{folder}/lines.txt", f"{folder}/out", tok, documents="line", progress=False)
         >>> dataset = ShardDataset(f"{folder}/out")
@@ -140,10 +138,9 @@ class ShardDataset(Sequence[NDArray[Any]]):
         """The documents of one shard: ``shard(0).tokens`` has their ids as one array.
 
         Examples:
-            >>> import jeton, tempfile
+            >>> import jeton, pathlib, tempfile
             >>> folder = tempfile.mkdtemp()
-            >>> with builtins.open(f"{folder}/a.txt", "w") as file:
-            ...     _ = file.write("to be")
+            >>> _ = pathlib.Path(folder, "a.txt").write_text("to be")
             >>> _ = jeton.shards.make(f"{folder}/a.txt", f"{folder}/out", jeton.default(), progress=False)
             >>> len(open(f"{folder}/out").shard(0).tokens)
             2
@@ -163,10 +160,9 @@ class ShardDataset(Sequence[NDArray[Any]]):
         Most arrays are views of the files; an array that has ids of two shards is a copy.
 
         Examples:
-            >>> import jeton, tempfile
+            >>> import jeton, pathlib, tempfile
             >>> folder = tempfile.mkdtemp()
-            >>> with builtins.open(f"{folder}/a.txt", "w") as file:
-            ...     _ = file.write("to be or not to be")
+            >>> _ = pathlib.Path(folder, "a.txt").write_text("to be or not to be")
             >>> _ = jeton.shards.make(f"{folder}/a.txt", f"{folder}/out", jeton.default(), progress=False)
             >>> [ids.shape for ids in open(f"{folder}/out").batches(4)]
             [(4,)]

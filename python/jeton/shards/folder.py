@@ -109,6 +109,13 @@ class ShardFolder:
         text = content if isinstance(content, str) else json.dumps(content, ensure_ascii=False, indent=1) + "\n"
         self.write_bytes(name, text.encode())
 
+    def write_plan(self, plan: Plan) -> None:
+        """Writes the plan, with one line for each input."""
+        facts = plan.to_json()
+        inputs = ",\n  ".join(json.dumps(file, ensure_ascii=False) for file in facts.pop("inputs"))
+        head = json.dumps(facts, ensure_ascii=False, indent=1).removesuffix("\n}")
+        self.write(PLAN, f'{head},\n "inputs": [\n  {inputs}\n ]\n}}\n')
+
     def write_bytes(self, name: str, data: bytes) -> None:
         """Writes a file."""
         with write_atomically(self.path / name) as file:

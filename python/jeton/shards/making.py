@@ -12,7 +12,7 @@ from ..tokenizer import Tokenizer
 from .merging import merge
 from .planning import plan
 from .report import Report
-from .running import Runner, run
+from .running import Runner, run_plan
 from .verification import verify as verify_folder
 
 __all__ = ["make"]
@@ -54,7 +54,7 @@ def make(
         Report(2 documents, 6 tokens, 1 shards of format bin)
     """
     plan(corpus, output, tok, **options)
-    run(output, workers=workers, runner=runner, progress=progress)
+    run_plan(output, None, workers, runner, progress)  # `merge` reports skipped records
     report = merge(output, join=join)
     if verify:
         found = verify_folder(output, progress=progress)

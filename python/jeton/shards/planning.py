@@ -104,7 +104,7 @@ def plan(
     if data is not None:  # before the plan, which says that all is there
         folder.write_bytes(TOKENIZER, data)
     if not folder.has_plan():
-        folder.write("plan.json", made.to_json())
+        folder.write_plan(made)
     return made
 
 

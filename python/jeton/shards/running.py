@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -18,7 +19,9 @@ from .plan import Plan
 from .planning import Status, status
 from .tasks import Task
 
-__all__ = ["run"]
+__all__ = ["run", "run_plan"]
+
+_log = logging.getLogger("jeton")
 
 Runner = Literal["threads", "processes"]
 
@@ -57,6 +60,21 @@ def run(
         >>> run(f"{folder}/out").is_complete
         True
     """
+    num_skipped = run_plan(output, job, workers, runner, progress)
+    if num_skipped:
+        _log.warning("skipped %d records; the report will name them", num_skipped, extra={"skipped": num_skipped})
+    return status(output)
+
+
+def run_plan(
+    output: str | os.PathLike[str],
+    job: tuple[int, int] | None,
+    workers: int | None,
+    runner: Runner,
+    progress: Progress,
+) -> int:
+    """Implements `run`; returns the number of records that these tasks skipped."""
+    num_skipped = 0
     folder = ShardFolder(output)
     choice(runner, "runner", tuple(RUNNERS))
     share = _share(job)
@@ -82,7 +100,8 @@ def run(
             for facts in results:
                 watch.complete(facts)
                 watch.show()
-    return status(output)
+                num_skipped += sum(count for count, _ in facts["skipped"].values())
+    return num_skipped
 
 
 def _share(job: tuple[int, int] | None) -> slice:

@@ -91,8 +91,8 @@ def verify(output: str | os.PathLike[str], *, progress: Progress = None) -> Veri
         >>> _ = jeton.shards.make(f"{folder}/a.txt", f"{folder}/out", jeton.default(), progress=False)
         >>> with open(f"{folder}/out/shard-00000.bin", "r+b") as file:
         ...     _ = file.write(b"?")
-        >>> [problem.rpartition("/")[2] for problem in verify(f"{folder}/out").problems][0]
-        'shard-00000.bin: its bytes have changed: the hash differs'
+        >>> print(verify(f"{folder}/out").problems[0].removeprefix(f"{folder}/out/"))
+        shard-00000.bin: its bytes have changed: the hash differs; remove done/00000.json, and run and merge again
     """
     folder = ShardFolder(output)
     plan = folder.load_plan()
@@ -124,11 +124,12 @@ class _Verifier:
         done = 0
         for number, shard in enumerate(manifest["shards"]):
             report(ProgressEvent("verify", done, total, "B"))
-            if self._check_files(shard["files"]):
+            hint = f"; remove done/{number:05}.json, and run and merge again"
+            if self._check_files(shard["files"], hint):
                 check = partial(self._check_shard, number, shard, tok, number in sampled)
                 self._collect(self._folder.stem(number), check)
             done += sum(file["bytes"] for file in shard["files"].values())
-        self._check_files(manifest.get("joined", {}))
+        self._check_files(manifest.get("joined", {}), "; merge with join again")
         self._check_sums()
         report(ProgressEvent("verify", total, total, "B"))
         return self._result(plan.num_tasks)
@@ -154,18 +155,18 @@ class _Verifier:
             text = str(error)
             self._problems.append(text if name in text else f"{name}: {text}")
 
-    def _check_files(self, files: dict[str, dict[str, Any]]) -> bool:
-        """Checks size and hash of files; True if all exist."""
+    def _check_files(self, files: dict[str, dict[str, Any]], hint: str) -> bool:
+        """Checks size and hash of files; True if all exist. `hint`: how to make them again."""
         complete = True
         for name, file in files.items():
             path = self._folder.path / name
             if not path.exists():
-                self._problems.append(f"{path}: it is missing")
+                self._problems.append(f"{path}: it is missing{hint}")
                 complete = False
             elif path.stat().st_size != file["bytes"]:
-                self._problems.append(f"{path}: it has {path.stat().st_size:,} bytes, expected {file['bytes']:,}")
+                self._problems.append(f"{path}: it has {path.stat().st_size:,} bytes, expected {file['bytes']:,}{hint}")
             elif sha256_of(path) != file["sha256"]:
-                self._problems.append(f"{path}: its bytes have changed: the hash differs")
+                self._problems.append(f"{path}: its bytes have changed: the hash differs{hint}")
         return complete
 
     def _check_shard(self, number: int, shard: dict[str, Any], tok: Tokenizer | None, is_sampled: bool) -> None:

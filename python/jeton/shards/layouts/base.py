@@ -64,6 +64,7 @@ class Spool:
         >>> spool.add(np.array([3, 1], np.int64))
         >>> [block.tolist() for block in spool.blocks()], len(spool)
         ([[3, 1]], 2)
+        >>> spool.close()
     """
 
     def __init__(self) -> None:
