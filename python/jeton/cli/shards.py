@@ -37,11 +37,10 @@ def shards() -> None:
     """Turns a corpus into token shards: files of ids for training, or files of counts.
 
     \b
-    On one machine; the same command resumes after an interruption:
-      jeton shards make data/*.jsonl -o out/ -t my.json --format megatron --append-eos
-    On many, with a shared file system:
-      jeton shards plan data/*.jsonl -o out/ -t my.json --format megatron --append-eos
-      jeton shards run out/ --task 0/64        on each: 0/64, 1/64, …
+    Examples:
+      jeton shards make data/*.jsonl -o out/ -t my.json --append-eos     on one machine
+      jeton shards plan data/*.jsonl -o out/ -t my.json --append-eos     on many, with a shared file system:
+      jeton shards run out/ --task 0/64                                  on each: 0/64, 1/64, …
       jeton shards merge out/
       jeton shards verify out/
     """

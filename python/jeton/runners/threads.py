@@ -6,7 +6,7 @@ Ctrl-C reaches the calling thread, which only waits for results. It then stops t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from queue import Empty, SimpleQueue
+from queue import Empty, Full, Queue
 from threading import Event, Lock, Thread
 from typing import Any, TypeVar
 
@@ -45,11 +45,18 @@ def run_threads(
         [0, 1, 4, 9, 16]
     """
     canceled, lock, iterator = Event(), Lock(), iter(items)
-    results: SimpleQueue[tuple[str, Any]] = SimpleQueue()
+    results: Queue[tuple[str, Any]] = Queue(2 * workers)  # threads wait for a caller that is slower
 
     def check() -> None:
         if canceled.is_set():
             raise CanceledError
+
+    def put(kind: str, value: Any) -> None:
+        while not canceled.is_set():
+            try:
+                return results.put((kind, value), timeout=IDLE_S)
+            except Full:
+                pass
 
     def loop() -> None:
         try:
@@ -58,12 +65,12 @@ def run_threads(
                     item = next(iterator, check)
                 if item is check:
                     break
-                results.put(("result", work(item, check)))  # type: ignore[arg-type]
-            results.put(("end", None))
+                put("result", work(item, check))  # type: ignore[arg-type]
+            put("end", None)
         except CanceledError:
-            results.put(("end", None))
+            put("end", None)
         except BaseException as error:
-            results.put(("error", error))
+            put("error", error)
 
     threads = [Thread(target=loop, name=f"jeton-worker-{number}", daemon=True) for number in range(workers)]
     for thread in threads:
