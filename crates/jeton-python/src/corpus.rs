@@ -30,11 +30,7 @@ pub fn find_invalid_text(texts: Vec<Bound<'_, PyBytes>>) -> Option<usize> {
 
 /// Counts the occurrences of each spelling in all texts. Of two that overlap the earlier counts, then the longer.
 #[pyfunction]
-pub fn count_spellings(
-    py: Python<'_>,
-    texts: Vec<Bound<'_, PyBytes>>,
-    spellings: Vec<Vec<u8>>,
-) -> PyResult<Vec<u64>> {
+pub fn count_spellings(py: Python<'_>, texts: Vec<Bound<'_, PyBytes>>, spellings: Vec<Vec<u8>>) -> PyResult<Vec<u64>> {
     let texts: Vec<&[u8]> = texts.iter().map(|text| text.as_bytes()).collect();
     let count = || -> Result<_> {
         let tokens = (0..).zip(&spellings).map(|(id, spelling)| Added::plain(spelling, id));
