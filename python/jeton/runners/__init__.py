@@ -5,7 +5,7 @@ threads     threads of this process
 processes   processes on this machine
 ```
 
-A runner knows nothing of what it runs. The function takes an item and a check, which it calls often: the check raises
+The function takes an item and a check, and calls the check often. The check raises
 `CanceledError` when the caller has stopped or another item has failed. Results must be small. Invariant: when the
 iterator ends, for whatever reason, no call is running any more.
 

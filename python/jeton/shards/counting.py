@@ -22,7 +22,7 @@ from .tasks import Task
 __all__ = ["count_task", "counting_of", "joined_counts"]
 
 SUFFIX = ".jtc"
-MEMORY = 512 << 20  # of the counts of one task; what is over it is spilled to disk
+MEMORY = 512 << 20  # of the counts of one task; above it they spill to disk
 
 
 def counting_of(pattern: str | None, special_tokens: object) -> dict[str, Any]:

@@ -1,8 +1,8 @@
 """`open`: shards as a memory-mapped sequence of documents.
 
 It has `__len__` and `__getitem__`, as a map-style dataset of PyTorch needs them, and pickles as the name of its
-folder, so that it can be passed to the processes of a `DataLoader`. Shards are opened on first use; a bounded number
-stays open.
+folder, so that it can be passed to the processes of a `DataLoader`. Shards are opened on first use; at most
+`MOST_OPEN` stay open.
 """
 
 from __future__ import annotations

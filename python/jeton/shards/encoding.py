@@ -1,4 +1,4 @@
-"""Documents → ids in the type of the file, with bos and eos, and what is counted along the way.
+"""Documents → ids in the type of the file, with bos and eos; totals of a task.
 
 bos and eos are a template, which the core applies to the whole batch. Spellings of special tokens in documents are
 text; they are counted. Documents without tokens are dropped and counted.

@@ -85,7 +85,7 @@ def run_task(
         report: called with bytes of text that have been processed.
 
     Returns:
-        What the completion file has.
+        The content of the completion file.
 
     Raises:
         ShardError: an input has changed.

@@ -3,7 +3,7 @@
     plan.json        the plan; tokenizer.json: the tokenizer
     shard-00000.*    the shards, named by task
     done/00000.json  completion of a task, written after its shard: counts, sums, hashes
-    manifest.json    all shards, written by `merge`; report.json and report.md: what was read and made
+    manifest.json    all shards, written by `merge`; report.json, report.md: totals, skipped records
 
 A file is written under a temporary name, flushed to disk and renamed. The folder is flushed before the completion file
 is written, so that a completed task has its shard after a crash of the machine, too.

@@ -145,7 +145,7 @@ class _Totals:
         self._largest: list[tuple[int, str]] = []
 
     def add(self, facts: dict[str, Any]) -> dict[str, Any]:
-        """Adds the completion of a task; returns what the manifest has of its shard."""
+        """Adds the completion of a task; returns the entry of its shard in the manifest."""
         for name in ("documents", "bytes", "tokens", "empty"):
             self.sums[name] += facts[name]
         self.sums["highest_id"] = max(self.sums["highest_id"], facts["highest_id"])

@@ -96,7 +96,7 @@ class Plan:
         return Corpus([], **self.reading)
 
     def ranges(self, task: Task) -> list[FileRange]:
-        """What a task reads."""
+        """The ranges of files of a task, in order."""
         return [FileRange(self.inputs[piece.input].path, piece.start, piece.end) for piece in task.pieces]
 
     def to_json(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""`Report`: what was read, skipped and written, for programs and for people."""
+"""`Report`: totals, skipped records and warnings, as JSON and Markdown."""
 
 from __future__ import annotations
 

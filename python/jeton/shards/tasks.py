@@ -51,7 +51,7 @@ class Task:
 
     Attributes:
         number: its number, from 0.
-        pieces: what it reads, in order.
+        pieces: ranges of its inputs, in order.
         num_bytes: size of its pieces, before decompression.
     """
 

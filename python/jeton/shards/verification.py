@@ -40,7 +40,7 @@ class Verification:
 
     Attributes:
         folder: the folder.
-        shards, documents, tokens: what was read.
+        shards, documents, tokens: totals of the shards.
         compared: documents that were read from their source again, and whose ids are equal.
         decoded, decoded_equal: documents of these that were decoded, and those whose bytes are the source. A tokenizer
             that normalizes, or drops white space, does not decode to the source.
@@ -78,7 +78,7 @@ def verify(output: str | os.PathLike[str], *, progress: Progress = None) -> Veri
         progress: None draws a bar in a terminal; True, False, or a function that is called with each event.
 
     Returns:
-        What was read, and every difference; nothing is raised for one.
+        Totals, and every difference; a difference raises nothing.
 
     Raises:
         ShardError: the folder has no plan, or is not merged.

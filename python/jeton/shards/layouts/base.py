@@ -1,4 +1,4 @@
-"""Interface of the layouts, and what they share: ends of documents on disk, and documents of a shard.
+"""Interface of the layouts; lengths of documents, spooled to disk; documents of a shard, memory-mapped.
 
 A writer receives the ids of consecutive documents in the type of the file. Its memory does not depend on the shard:
 lengths of documents are spooled to disk.

@@ -27,7 +27,7 @@ GROUP_DOCUMENTS = 1 << 16
 
 
 class _Columns(Layout):
-    """What the two have in common."""
+    """Base of the two."""
 
     dtypes = ("int32", "uint32", "uint16")
     can_read: ClassVar[bool] = False

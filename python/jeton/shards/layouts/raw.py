@@ -38,7 +38,7 @@ MAX_UINT16_VOCAB = 1 << 16
 
 
 class _Raw(Layout):
-    """What the four have in common."""
+    """Base of the four."""
 
     dtypes = ("uint16", "uint32")
     ends_suffix = ".documents"
