@@ -37,6 +37,7 @@ _PUBLIC = {
         "JetonError",
         "LossyConversionWarning",
         "MissingDependencyError",
+        "ShardError",
         "SpecialTokenError",
         "TrainingError",
         "UnknownTokenError",
@@ -50,7 +51,7 @@ _PUBLIC = {
     "vocabulary": ("prune",),
 }
 # Modules that are public themselves, as attributes of the package.
-_MODULES = ("analysis", "chat", "compat", "formats", "training", "vocabulary")
+_MODULES = ("analysis", "chat", "compat", "formats", "shards", "training", "vocabulary")
 _MODULE_OF = {name: module for module, names in _PUBLIC.items() for name in names}
 
 __all__ = sorted(_MODULE_OF)

@@ -3,6 +3,7 @@ from . import analysis as analysis
 from . import chat as chat
 from . import compat as compat
 from . import formats as formats
+from . import shards as shards
 from . import training as training
 from . import vocabulary as vocabulary
 from ._core import (
@@ -45,6 +46,7 @@ from .errors import (
     JetonError as JetonError,
     LossyConversionWarning as LossyConversionWarning,
     MissingDependencyError as MissingDependencyError,
+    ShardError as ShardError,
     SpecialTokenError as SpecialTokenError,
     TrainingError as TrainingError,
     UnknownTokenError as UnknownTokenError,

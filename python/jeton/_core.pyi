@@ -28,6 +28,7 @@ __all__ = [
     "character_rules",
     "chat_spans",
     "count_batch",
+    "count_spellings",
     "count_up_to",
     "decode_lists",
     "decode_parts",
@@ -89,6 +90,7 @@ _Edge = tuple[int, int, int | None, float]  # start, end, id, score
 def apply_template(
     template_json: str, first: Sequence[int], second: Sequence[int] | None, add_special_tokens: bool
 ) -> tuple[list[int], list[int], list[bool], list[tuple[int, int] | None]]: ...
+def count_spellings(texts: Sequence[bytes], spellings: Sequence[bytes]) -> list[int]: ...
 def decode_parts(
     vocabulary: Vocabulary, parts_json: str, byte_level: bool, ids: Sequence[int], skip_special: bool
 ) -> tuple[bytes, str]: ...

@@ -18,14 +18,19 @@ try:
 except ImportError:  # Windows: an open file cannot be removed, so no lock is needed
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["write_atomically"]
+__all__ = ["remove_stale", "write_atomically"]
 
 _MOST_CHARS = 50  # of the target's name in a temporary file's name: file systems permit 255 bytes
 
 
 @contextmanager
-def write_atomically(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+def write_atomically(path: str | os.PathLike[str], *, sweep: bool = True) -> Iterator[BinaryIO]:
     """Opens a temporary file that replaces ``path`` when the block ends without an error.
+
+    Args:
+        path: the target.
+        sweep: remove stale temporary files of the target first, which lists its folder. For a folder of many files,
+            pass False, and call `remove_stale` once.
 
     Raises:
         OSError: the folder is missing or not writable, or the disk is full; names ``path``, which is unchanged.
@@ -47,7 +52,8 @@ def write_atomically(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         descriptor = _create(temporary)
         try:
             lock = os.dup(descriptor) if fcntl else None  # held until the rename
-            _remove_left(folder, name, temporary)
+            if sweep:
+                _remove_left(folder, re.escape(name), temporary)
             with os.fdopen(descriptor, "wb") as file:
                 yield file
                 file.flush()
@@ -83,9 +89,23 @@ def _create(path: str) -> int:
         os.close(descriptor)  # another process removed it as stale before it was locked
 
 
+def remove_stale(folder: str | os.PathLike[str]) -> None:
+    """Removes the temporary files in a folder that processes left behind when they were killed.
+
+    Examples:
+        >>> import tempfile, pathlib
+        >>> folder = pathlib.Path(tempfile.mkdtemp())
+        >>> (folder / ".a.txt.0123456789abcdef.tmp").touch()
+        >>> remove_stale(folder)
+        >>> list(folder.iterdir())
+        []
+    """
+    _remove_left(os.fspath(folder), ".+", "")
+
+
 def _remove_left(folder: str, name: str, own: str) -> None:
-    """Removes stale temporary files for this name: those of processes that have ended."""
-    is_temporary = re.compile(rf"\.{re.escape(name)}\.[0-9a-f]{{16}}\.tmp").fullmatch
+    """Removes stale temporary files of the names that match a regex: those of processes that have ended."""
+    is_temporary = re.compile(rf"\.{name}\.[0-9a-f]{{16}}\.tmp").fullmatch
     with suppress(OSError):
         for entry in os.listdir(folder or "."):
             path = os.path.join(folder, entry)

@@ -19,6 +19,7 @@ __all__ = [
     "JetonError",
     "LossyConversionWarning",
     "MissingDependencyError",
+    "ShardError",
     "SpecialTokenError",
     "TrainingError",
     "UnknownTokenError",
@@ -100,6 +101,22 @@ class UnsupportedFeatureError(FormatError):
     ) -> None:
         super().__init__(message, format=format, place=place)
         self.feature = feature
+
+
+class ShardError(JetonError, RuntimeError):
+    """Shards that are incomplete, corrupt, or of other inputs than planned.
+
+    Attributes:
+        path: the file or folder.
+
+    Examples:
+        >>> ShardError("out/: 2 of 8 tasks are not complete", path="out/").path
+        'out/'
+    """
+
+    def __init__(self, message: str = "", *, path: str | None = None) -> None:
+        super().__init__(message)
+        self.path = path
 
 
 class UnknownTokenError(JetonError, KeyError):

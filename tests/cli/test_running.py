@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -16,6 +17,7 @@ import pytest
 import jeton
 from jeton.cli import COMMANDS, main
 from jeton.cli.option_names import in_options
+from jeton.cli.shards import shards
 from jeton.errors import ConfigError
 
 from .conftest import Run
@@ -26,12 +28,17 @@ def jeton_process(*args: object, **options: object) -> subprocess.Popen[bytes]:
     return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)  # type: ignore[call-overload,no-any-return]
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+# Commands, and those of groups.
+PARTS = [f"shards {name}" for name in shards.commands]
+EVERY_COMMAND = [*(name for name in COMMANDS if name != "shards"), *PARTS]
+
+
+@pytest.mark.parametrize("command", EVERY_COMMAND)
 def test_every_command_has_help_with_examples(run: Run, command: str) -> None:
-    result = run(command, "--help")
+    result = run(*command.split(), "--help")
     assert result.code == 0
     assert result.err == ""
-    assert "Examples:" in result.text
+    assert re.search("^ *Examples?:", result.text, re.MULTILINE)
     examples = [
         line for line in result.text.splitlines() if f"jeton {command} " in line or line.endswith(f"jeton {command}")
     ]

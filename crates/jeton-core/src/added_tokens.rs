@@ -98,6 +98,16 @@ impl AddedTokenMatcher {
         Matches { matcher: self, text, at: 0, end: 0, white_end: 0, waiting: None }
     }
 
+    /// Adds the number of matches of each token in a text to `counts`, whose index is the token's id. Other ids are not
+    /// counted.
+    pub fn count(&self, text: &[u8], counts: &mut [u64]) {
+        for found in self.matches(text) {
+            if let Some(count) = counts.get_mut(found.id as usize) {
+                *count += 1;
+            }
+        }
+    }
+
     /// Splits all chunks of a text at the matches.
     ///
     /// # Errors
@@ -227,6 +237,16 @@ mod tests {
             end = stop;
         }
         found
+    }
+
+    #[test]
+    fn counts_by_id() {
+        let tokens = [("<a>", 0), ("<a>b", 2), ("c", 9)];
+        let added = tokens.iter().map(|(content, id)| Added::plain(content.as_bytes(), *id));
+        let matcher = AddedTokenMatcher::new(added).unwrap().unwrap();
+        let mut counts = [0, 0, 5];
+        matcher.count(b"<a><a>b<a>bc<a", &mut counts);
+        assert_eq!(counts, [1, 0, 7]); // id 9 is beyond the counts
     }
 
     /// Each line as HF 0.23.3 has it, but for overlaps.

@@ -1,5 +1,7 @@
 //! Loops over the rows of a corpus.
 
+use jeton_core::added_tokens::{Added, AddedTokenMatcher};
+use jeton_core::error::Result;
 use jeton_core::train::jsonl;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -24,4 +26,19 @@ pub fn read_rows<'py>(py: Python<'py>, lines: &[u8], field: &str) -> PyResult<Ve
 #[pyfunction]
 pub fn find_invalid_text(texts: Vec<Bound<'_, PyBytes>>) -> Option<usize> {
     texts.iter().position(|text| std::str::from_utf8(text.as_bytes()).is_err())
+}
+
+/// Counts the occurrences of each spelling in all texts. Of two that overlap the earlier counts, then the longer.
+#[pyfunction]
+pub fn count_spellings(py: Python<'_>, texts: Vec<Bound<'_, PyBytes>>, spellings: Vec<Vec<u8>>) -> PyResult<Vec<u64>> {
+    let texts: Vec<&[u8]> = texts.iter().map(|text| text.as_bytes()).collect();
+    let count = || -> Result<_> {
+        let tokens = (0..).zip(&spellings).map(|(id, spelling)| Added::plain(spelling, id));
+        let mut counts = vec![0; spellings.len()];
+        if let Some(matcher) = AddedTokenMatcher::new(tokens)? {
+            texts.iter().for_each(|text| matcher.count(text, &mut counts));
+        }
+        Ok(counts)
+    };
+    py.detach(count).map_err(|failed| error::plain(py, failed))
 }

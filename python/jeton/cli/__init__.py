@@ -36,6 +36,7 @@ COMMANDS = (
     "measure",
     "sizes",
     "pretokens",
+    "shards",
     "convert",
     "add-tokens",
 )

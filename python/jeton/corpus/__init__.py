@@ -12,6 +12,7 @@ error_policy     invalid text and unreadable records
 selection        samples and held-out documents
 batches          documents in transit: chunks, prefetched by a thread, and batches
 document_reader  all sources → documents, in order, with statistics
+ranges           ranges of files, which begin at any byte; range_reader: their documents
 ```
 
 Left out: counts of pretokens, which ``training`` takes instead of a corpus.
@@ -25,15 +26,20 @@ from .corpus import Corpus
 from .document_reader import DocumentReader, open_corpus
 from .error_policy import Skipped
 from .paths import files_of, open_path
+from .range_reader import MAX_DOCUMENT, RangeReader
+from .ranges import FileRange
 from .source import CorpusLike, Source, check_corpus
 
 __all__ = [
+    "MAX_DOCUMENT",
     "MAX_EXPANSION",
     "Batch",
     "Corpus",
     "CorpusLike",
     "Document",
     "DocumentReader",
+    "FileRange",
+    "RangeReader",
     "Skipped",
     "Source",
     "check_corpus",

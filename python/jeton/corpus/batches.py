@@ -39,6 +39,7 @@ class DocumentChunk(NamedTuple):
         weight_group: index of their weight group; see `ResolvedSource`.
         position: bytes of the corpus read after these documents.
         size: approximate memory, in bytes.
+        lines_before: returns the number of lines before the first one that `numbers` counts: see `ranges`.
     """
 
     texts: list[bytes]
@@ -47,12 +48,13 @@ class DocumentChunk(NamedTuple):
     weight_group: int
     position: int
     size: int
+    lines_before: Callable[[], int] = int
 
     def source(self, index: int) -> str:
         """Source of a document, as in `Document`."""
         if self.numbers is None:
             return self.name
-        number = self.numbers[index]
+        number = self.numbers[index] + self.lines_before()
         return f"corpus[{number}]" if self.name == "corpus" else f"{self.name}:{number}"
 
     def select(self, chosen: Sequence[int]) -> DocumentChunk:
@@ -72,13 +74,14 @@ class Batch:
         weight_group: index of their weight group, from 0.
         weight: factor of their counts.
         bytes_read: bytes of the corpus read after these documents, on the scale of `Corpus.total_bytes`.
+        chunks: the chunks as they were read.
     """
 
     def __init__(self, chunks: list[DocumentChunk], weight: Fraction) -> None:
         self.texts = [text for chunk in chunks for text in chunk.texts] if len(chunks) > 1 else chunks[0].texts
         self.weight_group, self.weight = chunks[0].weight_group, weight
         self.bytes_read = chunks[-1].position
-        self._chunks = chunks
+        self.chunks = chunks
         self._starts: list[int] = []
 
     def source(self, index: int) -> str:
@@ -89,13 +92,23 @@ class Batch:
             >>> next(open_corpus(["one", "two"]).batches()).source(1)
             'corpus[1]'
         """
+        chunk, index = self._find(index)
+        return chunk.source(index)
+
+    def place(self, index: int) -> tuple[str, int | None]:
+        """File and number of a document: of its line in the range that is read, of its row, or None."""
+        chunk, index = self._find(index)
+        return chunk.name, None if chunk.numbers is None else chunk.numbers[index]
+
+    def _find(self, index: int) -> tuple[DocumentChunk, int]:
+        """The chunk of a document, and its index there."""
         if not self._starts:
             start = 0
-            for chunk in self._chunks:
+            for chunk in self.chunks:
                 self._starts.append(start)
                 start += len(chunk.texts)
         at = bisect_right(self._starts, index) - 1
-        return self._chunks[at].source(index - self._starts[at])
+        return self.chunks[at], index - self._starts[at]
 
 
 def batched(chunks: Iterable[DocumentChunk], weights: Mapping[int, Fraction], size: int) -> Iterator[Batch]:

@@ -94,8 +94,8 @@ class ErrorHandler:
         """Number of skipped records of all kinds."""
         return sum(kind.count for kind in self.skipped.values())
 
-    def skip(self, kind: str, source: str, error: JetonError) -> None:
-        """Counts an unreadable record.
+    def skip(self, kind: str, source: object, error: JetonError) -> None:
+        """Counts an unreadable record. A `source` that is not a `str` is one when it is shown.
 
         Raises:
             JetonError: `error`, unless the policy is ``"skip"``.
@@ -103,10 +103,10 @@ class ErrorHandler:
         if self.policy != "skip":
             raise error from None
         before = self.skipped.get(kind, Skipped(0, ()))
-        places = before.places if len(before.places) == MAX_SOURCES else (*before.places, source)
+        places = before.places if len(before.places) == MAX_SOURCES else (*before.places, str(source))
         self.skipped[kind] = Skipped(before.count + 1, places)
 
-    def encode(self, text: str, source: str, *, file: str) -> bytes | None:
+    def encode(self, text: str, source: object, *, file: str) -> bytes | None:
         """A `str` as UTF-8, or None if it is skipped; the only possible error is a lone surrogate."""
         try:
             return text.encode()
@@ -117,11 +117,11 @@ class ErrorHandler:
                 return repaired.encode()
             surrogate = f"U+{ord(text[error.start]):04X}"
             message = f"{source}: character {error.start} is the lone surrogate {surrogate}, which UTF-8 cannot hold"
-            wrong = InvalidTextError(f"{message}; remove it, {HINT}", position=error.start, source=source)
+            wrong = InvalidTextError(f"{message}; remove it, {HINT}", position=error.start, source=str(source))
         self.skip("lone surrogate", source, wrong)
         return None
 
-    def check(self, data: bytes, source: str, *, file: str, offset: int = 0) -> bytes | None:
+    def check(self, data: bytes, source: object, *, file: str, offset: int = 0) -> bytes | None:
         """The bytes, repaired under ``"replace"``, or None if skipped; `offset` is their start in the file."""
         invalid = find_invalid_utf8(data)
         if invalid is None:
@@ -135,7 +135,7 @@ class ErrorHandler:
         kind = next((name for magic, name in MAGIC.items() if offset == 0 and data.startswith(magic)), None)
         hint = f"it looks like {kind}" if kind else f"repair the text, {HINT}"
         message = f"{source}: byte {place} (0x{data[invalid]:02x}) is not valid UTF-8; {hint}"
-        self.skip("not UTF-8", source, InvalidTextError(message, position=place, source=source))
+        self.skip("not UTF-8", source, InvalidTextError(message, position=place, source=str(source)))
         return None
 
     def complaints(self) -> list[str]:

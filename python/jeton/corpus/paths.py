@@ -26,7 +26,7 @@ from .source import StrPath
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
-__all__ = ["file_name", "files_of", "open_path", "size_of"]
+__all__ = ["absolute", "file_name", "files_of", "identity_of", "open_path", "size_of"]
 
 BufferedReader: TypeAlias = "io.BufferedReader[Any]"
 T = TypeVar("T")
@@ -143,6 +143,30 @@ def size_of(file: str) -> int | None:
     return status.st_size if stat.S_ISREG(status.st_mode) else None
 
 
+def identity_of(file: str) -> tuple[int | None, str]:
+    """Size of a file, and what changes with its content: its time of modification in nanoseconds, or its ETag.
+
+    The size is None for a pipe, a device, and a remote file of unknown size.
+
+    Raises:
+        OSError: it does not exist, or cannot be read.
+
+    Examples:
+        >>> size, version = identity_of(__file__)
+        >>> size > 1000, version.startswith("mtime:")
+        (True, True)
+    """
+    if not _is_remote(file):
+        status = os.stat(file)
+        return status.st_size if stat.S_ISREG(status.st_mode) else None, f"mtime:{status.st_mtime_ns}"
+    system, path = _filesystem(file)
+    info = _remote_call(file, lambda: system.info(path))
+    names = ("ETag", "etag", "LastModified", "last_modified", "mtime", "updated", "created")
+    version = next((f"{name}:{info[name]}" for name in names if info.get(name) is not None), "")
+    size = info.get("size")
+    return None if size is None else int(size), version
+
+
 def file_name(file: str) -> str:
     """File name whose suffix selects the format: a web address without query and fragment.
 
@@ -151,6 +175,16 @@ def file_name(file: str) -> str:
         'https://example.org/rows.jsonl.gz'
     """
     return file.partition("?")[0].partition("#")[0] if file.startswith(WEB) else file
+
+
+def absolute(file: str) -> str:
+    """A file's name that is valid in every folder: an absolute path, or its URL.
+
+    Examples:
+        >>> absolute("s3://bucket/rows.jsonl"), os.path.isabs(absolute("rows.jsonl"))
+        ('s3://bucket/rows.jsonl', True)
+    """
+    return file if _is_remote(file) else os.path.abspath(file)
 
 
 def _walk(folder: str) -> list[str]:

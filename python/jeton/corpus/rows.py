@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from .._core import find_invalid_text, read_rows
 from ..errors import FormatError, JetonError, MissingDependencyError, UnsupportedFeatureError
 from .error_policy import ErrorHandler
-from .streams import LineBlock
+from .streams import LineBlock, LinePlace
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -42,10 +42,12 @@ def jsonl_texts(
         return [text for text in texts if text is not None], numbers
     kept, kept_numbers, offset = [], [], lines.offset
     for number, text, line in zip(numbers, texts, lines.data.split(b"\n"), strict=False):
-        looked_at = _look_again(line, number, field, name, handler, offset) if text is None else text
+        if text is None:
+            place = LinePlace(name, number, lines.lines_before)
+            text = _look_again(line, place, field, name, handler, offset)
         offset += len(line) + 1
-        if looked_at is not None:
-            kept.append(looked_at)
+        if text is not None:
+            kept.append(text)
             kept_numbers.append(number)
     return kept, kept_numbers
 
@@ -60,19 +62,21 @@ def field_text(row: Mapping[str, object], field: str, source: str, handler: Erro
     return handler.encode(text, source, file="corpus")
 
 
-def _look_again(line: bytes, number: int, field: str, name: str, handler: ErrorHandler, offset: int) -> bytes | None:
+def _look_again(
+    line: bytes, source: LinePlace, field: str, name: str, handler: ErrorHandler, offset: int
+) -> bytes | None:
     """Slow path for a line that the core did not parse: blank, valid for Python only, or invalid."""
-    source = f"{name}:{number}"
     checked = handler.check(line, source, file=name, offset=offset)
     if checked is None or not checked.strip():
         return None
     text = checked.decode()
     try:
-        row = _parse(text.removeprefix("\ufeff") if number == 1 else text)
+        row = _parse(text.removeprefix("\ufeff") if offset == 0 else text)
         found = _text(row, field)
     except _BadRowError as bad:
-        error: JetonError = FormatError(f"{source}: {bad}", format="jsonl", place=f"line {number}")
-        handler.skip(bad.kind, source, error)
+        shown = str(source)
+        error: JetonError = FormatError(f"{shown}: {bad}", format="jsonl", place=f"line {shown.rpartition(':')[2]}")
+        handler.skip(bad.kind, shown, error)
         return None
     return handler.encode(found, source, file=name)
 
@@ -109,9 +113,16 @@ BUFFER_BYTES = 1 << 20
 
 
 def column_texts(
-    raw: BinaryIO, field: str, name: str, handler: ErrorHandler
+    raw: BinaryIO, field: str, name: str, handler: ErrorHandler, start: int = 0, end: int | None = None
 ) -> Iterator[tuple[list[bytes], range | list[int], float]]:
-    """Yields texts, their row numbers (from 1), and the share of the file read so far.
+    """Yields texts, their row numbers (from 1), and the share of the rows read so far.
+
+    Args:
+        raw: the file.
+        field: the column.
+        name: name of the file, for errors.
+        handler: policy for invalid texts.
+        start, end: only the row groups whose middle byte is in this range; None: to the end of the file.
 
     Raises:
         FormatError: corrupt Parquet, a missing column, or a column without text.
@@ -126,18 +137,40 @@ def column_texts(
     try:
         with pq.ParquetFile(raw, buffer_size=BUFFER_BYTES) as file:
             _check_column(pa, file.schema_arrow, field, name)
-            total, done = max(1, file.metadata.num_rows), 0
-            for batch in file.iter_batches(ROWS_AT_A_TIME, columns=[field], use_threads=False):
+            groups, before, total = _row_groups(file.metadata, start, end)
+            if not groups:
+                return
+            done = 0
+            for batch in file.iter_batches(ROWS_AT_A_TIME, row_groups=groups, columns=[field], use_threads=False):
                 texts = _bytes(pa, batch.column(field))
-                numbers = range(done + 1, done + 1 + len(texts))
+                first = before + done + 1
+                numbers = range(first, first + len(texts))
                 done += len(texts)
-                yield *_valid_texts(texts, numbers, field, name, handler), done / total
+                yield *_valid_texts(texts, numbers, field, name, handler), done / max(1, total)
     except pa.ArrowNotImplementedError as error:
         raise UnsupportedFeatureError(f"{name}: {error}", format="parquet", feature=str(error)) from None
     except (pa.ArrowException, OSError) as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise  # an I/O error: for corrupt data pyarrow raises OSError without errno
         raise FormatError(f"{name}: corrupt Parquet data ({error})", format="parquet") from None
+
+
+def _row_groups(metadata: Any, start: int, end: int | None) -> tuple[list[int], int, int]:
+    """The row groups whose middle byte is in a range, the number of rows before them, and the number of their rows."""
+    if start == 0 and end is None:
+        return list(range(metadata.num_row_groups)), 0, metadata.num_rows
+    chosen, before, total = [], 0, 0
+    for index in range(metadata.num_row_groups):
+        group = metadata.row_group(index)
+        columns = [group.column(column) for column in range(group.num_columns)]
+        begin = min(column.dictionary_page_offset or column.data_page_offset for column in columns)
+        middle = begin + sum(column.total_compressed_size for column in columns) // 2
+        if start <= middle and (end is None or middle < end):
+            chosen.append(index)
+            total += group.num_rows
+        elif not chosen:
+            before += group.num_rows
+    return chosen, before, total
 
 
 def _check_column(pa: Any, schema: pa.Schema, field: str, name: str) -> None:

@@ -8,8 +8,9 @@ from __future__ import annotations
 import shutil
 import tempfile
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field
 from itertools import chain, islice
 from os import PathLike
 from os.path import isfile
@@ -21,9 +22,11 @@ from .batches import DocumentChunk, PrefetchQueue
 from .corpus import Corpus
 from .error_policy import ErrorHandler
 from .paths import file_name, files_of, open_path, size_of
+from .ranges import FileRange, LineRange, timed
 from .rows import column_texts, field_text, jsonl_texts
 from .source import CorpusLike, Source
 from .streams import (
+    LineBlock,
     check_encoding,
     check_size,
     decoded,
@@ -34,7 +37,7 @@ from .streams import (
     transcoded,
 )
 
-__all__ = ["GROUP_BYTES", "ReadStats", "ResolvedSource", "SourceReader"]
+__all__ = ["GROUP_BYTES", "ReadStats", "ResolvedSource", "SourceReader", "is_rows"]
 
 ROW_SUFFIXES = (".jsonl", ".ndjson")
 MAX_PATH = 4096  # longest path on Linux, longer than on other systems; a longer document cannot be a file name
@@ -47,6 +50,16 @@ DATASET_ROWS = 1000
 DOCUMENT_BYTES = 64
 
 
+def is_rows(file: str) -> bool:
+    """True if the suffix of a file says that it has rows of JSON.
+
+    Examples:
+        >>> is_rows("a/rows.jsonl.gz"), is_rows("rows.txt")
+        (True, False)
+    """
+    return split_suffix(file_name(file))[0].lower().endswith(ROW_SUFFIXES)
+
+
 @dataclass
 class ReadStats:
     """Counters of the documents, files and bytes read so far."""
@@ -56,6 +69,12 @@ class ReadStats:
     num_empty: int = 0
     bytes_done: int = 0
     raw: BinaryIO | None = None  # the open file; its position is the progress within it
+    lines: dict[str, int] = field(default_factory=dict)  # file -> lines that begin in the range read
+    read_s: float = 0.0  # seconds spent reading ranges, without parsing
+
+    def add_read_s(self, seconds: float) -> None:
+        """Adds to `read_s`."""
+        self.read_s += seconds
 
     @property
     def bytes_read(self) -> int:
@@ -112,8 +131,20 @@ class ResolvedSource:
 class SourceReader:
     """Reads sources into chunks and updates `stats` and `handler`."""
 
-    def __init__(self, stats: ReadStats, handler: ErrorHandler, group_bytes: int, queue: PrefetchQueue | None) -> None:
+    def __init__(
+        self,
+        stats: ReadStats,
+        handler: ErrorHandler,
+        group_bytes: int,
+        queue: PrefetchQueue | None,
+        max_document: int | None = None,
+        check: Callable[[], None] | None = None,
+    ) -> None:
+        """Args: `max_document`: bytes of a file that is one document, if not the machine's memory decides. `check`:
+        called often; may raise to stop.
+        """
         self._stats, self._handler, self._group_bytes, self._queue = stats, handler, group_bytes, queue
+        self._max_document, self._check = max_document, check
 
     def read(self, resolved: ResolvedSource) -> Iterator[DocumentChunk]:
         """Yields the chunks of a source."""
@@ -131,28 +162,87 @@ class SourceReader:
         else:
             yield from self._iterable(place, resolved)
 
-    def _file(self, file: str, resolved: ResolvedSource) -> Iterator[DocumentChunk]:
+    def read_range(self, part: FileRange, resolved: ResolvedSource) -> Iterator[DocumentChunk]:
+        """Yields the chunks of the documents that begin in a range of a file.
+
+        Under the policy ``"skip"`` the places of skipped lines are relative to the range: `ReadStats.lines` has what
+        adds up to the lines of the file.
+        """
+        file, end = part.file, part.end
+        if end is None:
+            yield from self._file(file, resolved, is_range=True)
+            return
+        is_table = file_name(file).lower().endswith(".parquet")
+        self._stats.num_files += 1
+        with open_path(file, self._check_canceled) as opened:
+            raw = timed(cast(BinaryIO, opened), self._stats.add_read_s)
+            try:
+                if is_table:
+                    for texts, numbers, _ in column_texts(
+                        cast(BinaryIO, raw), resolved.field, file, self._handler, part.start, end
+                    ):
+                        yield self._chunk(texts, file, numbers, resolved)
+                else:
+                    yield from self._lines(
+                        cast(BinaryIO, LineRange(cast(BinaryIO, raw), part.start, end)), part, resolved
+                    )
+            except FormatError as error:
+                self._skip_file(file, error)
+            finally:
+                raw.detach()
+
+    def _lines(self, stream: BinaryIO, part: FileRange, resolved: ResolvedSource) -> Iterator[DocumentChunk]:
+        """Yields the documents of the lines of a range."""
+
+        def before() -> int:
+            return part.lines_before
+
+        offset = cast(LineRange, stream).start
+        shown = int if self._handler.policy == "skip" else before  # see `read_range`
+        lines = self._stats.lines
+        for block in line_blocks(stream, part.file, offset, shown):
+            lines[part.file] = block.first - 1 + block.data.count(b"\n")
+            self._check_canceled()
+            yield self._block(block, part.file, resolved)._replace(lines_before=before)
+
+    def _block(self, lines: LineBlock, name: str, resolved: ResolvedSource) -> DocumentChunk:
+        """The documents of a block of lines."""
+        if is_rows(name):
+            texts, numbers = jsonl_texts(lines, resolved.field, name, self._handler)
+        else:
+            texts, numbers = split_lines(lines, name, self._handler)
+        return self._chunk(texts, name, numbers, resolved, len(lines.data))
+
+    def _skip_file(self, file: str, error: FormatError) -> None:
+        """Skips a file that cannot be read, or its rest; errors of rows have been handled."""
+        kind = "file without the field" if error.place == "schema" else "file that cannot be read"
+        self._handler.skip(kind, file, error)
+
+    def _file(self, file: str, resolved: ResolvedSource, *, is_range: bool = False) -> Iterator[DocumentChunk]:
         self._stats.num_files += 1
         size = size_of(file) or 0
         plain_name, suffix = split_suffix(file_name(file))
         is_table = plain_name.lower().endswith(".parquet")
-        is_whole = not (is_table or resolved.by_line or plain_name.lower().endswith(ROW_SUFFIXES))
+        is_whole = not (is_table or resolved.by_line or is_rows(file))
         if self._queue is not None and is_whole:
             self._queue.wait_for_space(size * (EXPANSION if suffix else 1))
-        with open_path(file, self._check_canceled) as raw:
+        with ExitStack() as stack:
+            raw = stack.enter_context(open_path(file, self._check_canceled))
+            if is_range:
+                raw = timed(cast(BinaryIO, raw), self._stats.add_read_s)
+                stack.callback(raw.detach)
             self._stats.raw = raw
             try:
                 if is_table and not suffix:
                     yield from self._table(raw, file, resolved, size)
                 else:
                     if is_whole and not suffix:
-                        check_size(size, file, max_file_bytes())
+                        check_size(size, file, self._max_document or max_file_bytes())
                     with decompressed(raw, file_name(file), max_expansion=resolved.max_expansion) as stream:
                         read = self._packed_table if is_table else self._documents
                         yield from read(stream, file, resolved)
-            except FormatError as error:  # of the file; errors of rows have been handled
-                kind = "file without the field" if error.place == "schema" else "file that cannot be read"
-                self._handler.skip(kind, file, error)
+            except FormatError as error:
+                self._skip_file(file, error)
             finally:
                 self._stats.raw = None
             self._stats.bytes_done += size
@@ -163,11 +253,10 @@ class SourceReader:
 
     def _documents(self, stream: BinaryIO, name: str, resolved: ResolvedSource) -> Iterator[DocumentChunk]:
         """Yields the documents of one decompressed stream."""
-        rows = split_suffix(file_name(name))[0].lower().endswith(ROW_SUFFIXES)
         if resolved.encoding != "utf-8":
             stream = transcoded(stream, resolved.encoding, name, self._handler)
-        if not rows and not resolved.by_line:
-            data = read_whole(stream, name, self._check_canceled)
+        if not is_rows(name) and not resolved.by_line:
+            data = read_whole(stream, name, self._check_canceled, self._max_document)
             self._stats.num_empty += not data
             checked = self._handler.check(data, name, file=name)
             yield self._chunk([] if checked is None else [checked], name, None, resolved)
@@ -175,11 +264,8 @@ class SourceReader:
         empty = True
         for lines in line_blocks(stream, name):
             empty = False
-            if rows:
-                texts, numbers = jsonl_texts(lines, resolved.field, name, self._handler)
-            else:
-                texts, numbers = split_lines(lines, name, self._handler)
-            yield self._chunk(texts, name, numbers, resolved, len(lines.data))
+            self._check_canceled()
+            yield self._block(lines, name, resolved)
         self._stats.num_empty += empty
 
     def _table(self, raw: BinaryIO, file: str, resolved: ResolvedSource, size: int) -> Iterator[DocumentChunk]:
@@ -274,6 +360,8 @@ class SourceReader:
         """Raises if the consumer has stopped, to end a long read."""
         if self._queue is not None:
             self._queue.raise_if_closed()
+        if self._check is not None:
+            self._check()
 
     def _chunk(
         self, texts: list[bytes], name: str, numbers: Any, resolved: ResolvedSource, num_bytes: int | None = None

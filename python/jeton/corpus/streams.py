@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "LineBlock",
+    "LinePlace",
     "check_encoding",
     "check_size",
     "decoded",
@@ -49,12 +50,31 @@ class LineBlock(NamedTuple):
     Attributes:
         data: their bytes, with line ends; the last line of a stream may have none.
         first: number of the first line, from 1.
-        offset: their start in the stream, in bytes.
+        offset: their start in the file, in bytes.
+        lines_before: returns the number of lines before the stream, if it is a range of a file: see `ranges`.
     """
 
     data: bytes
     first: int
     offset: int
+    lines_before: Callable[[], int] = int
+
+
+class LinePlace:
+    """Source of a line, ``"rows.jsonl:12"``. The lines before a range are counted when it is shown.
+
+    Examples:
+        >>> str(LinePlace("rows.jsonl", 12, lambda: 100))
+        'rows.jsonl:112'
+    """
+
+    __slots__ = ("_before", "_name", "_number")
+
+    def __init__(self, name: str, number: int, before: Callable[[], int]) -> None:
+        self._name, self._number, self._before = name, number, before
+
+    def __str__(self) -> str:
+        return f"{self._name}:{self._number + self._before()}"
 
 
 def check_size(num_bytes: int, name: str, most: int) -> None:
@@ -64,10 +84,9 @@ def check_size(num_bytes: int, name: str, most: int) -> None:
         FormatError: more than `most` bytes.
     """
     if num_bytes > most:
-        message = (
-            f"{name}: one document has more than {most:,} bytes; a file may have half of the memory of this machine, a "
-            f'line {LONGEST_LINE:,} bytes: pass documents="line", or split the document'
-        )
+        limits = f"a file may have half of the memory of this machine, a line {LONGEST_LINE:,} bytes: "
+        advice = f'{limits if most != LONGEST_LINE else ""}pass documents="line", or split the document'
+        message = f"{name}: one document has more than {most:,} bytes; {advice}"
         raise FormatError(message, format="text", place=f"byte {most}")
 
 
@@ -76,15 +95,15 @@ def max_file_bytes() -> int:
     return available() // 2
 
 
-def read_whole(stream: BinaryIO, name: str, check_canceled: Callable[[], None]) -> bytes:
-    """Reads a whole stream. Calls `check_canceled` after each read, which can raise to stop.
+def read_whole(stream: BinaryIO, name: str, check_canceled: Callable[[], None], most: int | None = None) -> bytes:
+    """Reads a whole stream of up to `most` bytes. Calls `check_canceled` after each read, which can raise to stop.
 
     Raises:
         FormatError: as `check_size`.
     """
     # io.BytesIO grows in place and returns its buffer without a copy. A stream's own read() joins a list of parts: this
     # takes twice the memory, and for a large file it is too slow to react to Ctrl-C.
-    whole, most = io.BytesIO(), max_file_bytes()
+    whole, most = io.BytesIO(), max_file_bytes() if most is None else most
     while data := _as_bytes(_read_some(stream), name):
         whole.write(data)
         check_size(whole.tell(), name, most)
@@ -92,16 +111,24 @@ def read_whole(stream: BinaryIO, name: str, check_canceled: Callable[[], None]) 
     return whole.getvalue()
 
 
-def line_blocks(stream: BinaryIO, name: str) -> Iterator[LineBlock]:
-    """Yields blocks of complete lines. If reading fails, it yields the complete lines read so far, then raises."""
+def line_blocks(
+    stream: BinaryIO, name: str, offset: int = 0, lines_before: Callable[[], int] = int
+) -> Iterator[LineBlock]:
+    """Yields blocks of complete lines. If reading fails, it yields the complete lines read so far, then raises.
+
+    Args:
+        stream: the stream.
+        name: its name, for errors.
+        offset, lines_before: position of the stream in its file, as in `LineBlock`.
+    """
     held: list[bytes] = []
-    size, first, offset = 0, 1, 0
+    size, first = 0, 1
     failed: Exception | None = None
     while failed is None:
         try:
             data = _as_bytes(_read_some(stream), name)
-            if b"\n" not in data:
-                check_size(size + len(data), f"{name}:{first}", LONGEST_LINE)
+            if b"\n" not in data and size + len(data) > LONGEST_LINE:
+                check_size(size + len(data), f"{name}:{first + lines_before()}", LONGEST_LINE)
         except Exception as error:
             data, failed = b"", error
         held.append(data)
@@ -111,7 +138,7 @@ def line_blocks(stream: BinaryIO, name: str) -> Iterator[LineBlock]:
         block = b"".join(held)
         whole = block if not data and failed is None else block[: block.rfind(b"\n") + 1]
         if whole:
-            yield LineBlock(whole, first, offset)
+            yield LineBlock(whole, first, offset, lines_before)
             first += whole.count(b"\n")
         held = [block[len(whole) :]] if len(whole) < len(block) else []
         size, offset = len(block) - len(whole), offset + len(whole)
@@ -146,7 +173,8 @@ def _valid_lines(
     """The lines that are valid UTF-8 or repaired, and their numbers."""
     kept, numbers, offset = [], [], lines.offset
     for number, text in enumerate(texts, start=lines.first):
-        checked = handler.check(text, f"{name}:{number}", file=name, offset=offset)
+        place = LinePlace(name, number, lines.lines_before)
+        checked = handler.check(text, place, file=name, offset=offset)
         offset += len(text) + 1
         if checked is not None:
             kept.append(checked)

@@ -26,7 +26,7 @@ from .limits import Limits, parse_bytes
 from .runs import Position, RunFolder, log_kept_counts
 from .stages import Stages
 
-__all__ = ["count", "count_pretokens", "without_rare"]
+__all__ = ["count", "count_batches", "count_pretokens", "without_rare"]
 
 _log = logging.getLogger("jeton")
 
@@ -117,11 +117,11 @@ def count(
         for (group, weight), source in groupby(batches, key=lambda batch: (batch.weight_group, batch.weight)):
             alone = corpus.num_weight_groups == 1 and weight == 1
             own, least = (limits, min_count) if alone else (limits.of_part(f"source-{group:04}"), 1)
-            counted = _count_source(source, stages, special_tokens, own, least)
+            counted = count_batches(source, stages, special_tokens, own, least)
             weighed = counted if weight == 1 else counted.scaled(weight)
             counts = weighed if counts is None else counts + weighed
     if counts is None:
-        counts = _count_source(iter(()), stages, special_tokens, limits, min_count)
+        counts = count_batches(iter(()), stages, special_tokens, limits, min_count)
     elif not alone and min_count > 1:
         counts = counts.without_rare(min_count)
     counts.skipped = {kind: skipped.count for kind, skipped in corpus.skipped.items()}
@@ -151,10 +151,10 @@ def _log_dropped(counts: Counts) -> None:
         )
 
 
-def _count_source(
-    batches: Iterator[Batch], stages: Stages, special_tokens: list[str], limits: Limits, min_count: int
+def count_batches(
+    batches: Iterator[Batch], stages: Stages, special_tokens: list[str], limits: Limits, min_count: int = 1
 ) -> Counts:
-    """Counts the batches of one source."""
+    """Counts the batches of one source, which have one weight. Logs nothing; `Counts.skipped` is left to the caller."""
     options = {"stages": stages.to_json(), "special_tokens": sorted(special_tokens)}
     folder = limits.checkpoint if limits.checkpoint is not None else limits.spill_folder
     spill = RunFolder.open(folder, checkpoint=limits.checkpoint is not None, options=options)

@@ -84,10 +84,19 @@ impl Tokenizer {
 
     /// Joins the ids of many texts, each with the template of one text.
     pub fn framed(&self, ids: &[u32], offsets: &[i64]) -> (Vec<u32>, Vec<i64>) {
-        let (mut all, mut starts) = (Vec::with_capacity(ids.len()), vec![0]);
+        let num_texts = offsets.len().saturating_sub(1);
+        let mut all = Vec::with_capacity(ids.len() + self.template.num_added(false) * num_texts);
+        let mut starts = Vec::with_capacity(num_texts + 1);
+        starts.push(0);
         for range in offsets.windows(2) {
             let text = ids.get(range[0] as usize..range[1] as usize).unwrap_or_default();
-            all.extend(self.template.apply(text, None, true, |id| id).tokens);
+            for item in self.template.single() {
+                match item {
+                    Item::Ids { ids, .. } => all.extend_from_slice(ids),
+                    Item::Sequence { sequence: Sequence::A, .. } => all.extend_from_slice(text),
+                    Item::Sequence { sequence: Sequence::B, .. } => {} // there is no second text
+                }
+            }
             starts.push(all.len() as i64);
         }
         (all, starts)

@@ -1,0 +1,361 @@
+"""``jeton shards``: makes token shards of a corpus on one machine, or by the jobs of an array."""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+from collections.abc import Callable, Mapping
+from typing import Any, Literal
+
+import click
+
+import jeton
+
+from ..corpus import Source
+from ..shards import FORMATS, Report, Status, kubernetes_manifest, slurm_script
+from ..shards.plan import TASK_BYTES
+from .options import DEFAULT_USED, ByteSize, Command, CommonOptions, Count, common_options, corpus_options
+from .quantities import counted, seconds, size
+from .running import DIFFERENT
+from .streams import write
+
+Function = Callable[..., None]
+
+
+class _Group(click.Group):
+    """Group whose commands are listed in the order of work."""
+
+    command_class = Command
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self.commands)
+
+
+@click.group(cls=_Group, short_help="Turn a corpus into token shards, on one machine or many.")
+def shards() -> None:
+    """Turns a corpus into token shards: files of ids for training, or files of counts.
+
+    \b
+    Examples:
+      jeton shards make data/*.jsonl -o out/ -t my.json --append-eos     on one machine
+      jeton shards plan data/*.jsonl -o out/ -t my.json --append-eos     on many, with a shared file system:
+      jeton shards run out/ --task 0/64                                  on each: 0/64, 1/64, …
+      jeton shards merge out/
+      jeton shards verify out/
+    """
+
+
+def _plan_options(command: Function) -> Function:
+    """Adds the options of a plan, passed as `corpus`, `output` and `options`, the keywords of `jeton.shards.plan`."""
+
+    @click.option(
+        "-o",
+        "--output",
+        required=True,
+        type=click.Path(file_okay=False),
+        metavar="FOLDER",
+        help="Folder of the shards.",
+    )
+    @click.option(
+        "-t",
+        "--tokenizer",
+        "name",
+        metavar="PATH|NAME",
+        help="The tokenizer: a file, a folder or a name. Default: the one that ships with Jeton.",
+    )
+    @click.option("--format", type=click.Choice(FORMATS), default="megatron", show_default=True, help="Format.")
+    @click.option("--dtype", default="auto", show_default=True, metavar="TYPE", help="uint16, int32 or uint32.")
+    @click.option("--append-eos", is_flag=True, help="End each document with the tokenizer's eos token.")
+    @click.option("--eos", metavar="TOKEN", help="End each document with this special token.")
+    @click.option("--prepend-bos", is_flag=True, help="Begin each document with the tokenizer's bos token.")
+    @click.option("--bos", metavar="TOKEN", help="Begin each document with this special token.")
+    @click.option(
+        "--task-bytes",
+        type=ByteSize(),
+        default=str(TASK_BYTES),
+        metavar="SIZE",
+        help="Bytes of input of a task, and so of a shard. Default: 256MB.",
+    )
+    @click.option("--pattern", default="o200k", metavar="NAME|REGEX", help="For --format counts: the pattern.")
+    @click.option(
+        "--special-token", "special_tokens", multiple=True, metavar="T", help="For --format counts; splits documents."
+    )
+    @corpus_options
+    @functools.wraps(command)
+    def wrapped(
+        common: CommonOptions,
+        corpus: tuple[str, ...],
+        reading: dict[str, Any],
+        output: str,
+        name: str | None,
+        append_eos: bool,
+        eos: str | None,
+        prepend_bos: bool,
+        bos: str | None,
+        **options: Any,
+    ) -> None:
+        if "-" in corpus:
+            raise click.UsageError("standard input cannot be read again by a task; write it to a file first")
+        tok = None if name is None else jeton.load(name)
+        if tok is None and options["format"] != "counts":
+            tok = jeton.default()
+            common.say(DEFAULT_USED)
+        options |= {"tok": tok, "append_eos": eos or append_eos, "prepend_bos": bos or prepend_bos}
+        read = jeton.Corpus([Source(place) for place in corpus], **reading)
+        command(common, **_rest(options), corpus=read, output=output, options=options)
+
+    return wrapped
+
+
+_RUN_OPTIONS = ("workers", "runner", "join", "no_verify", "task")
+
+
+def _rest(options: dict[str, Any]) -> dict[str, Any]:
+    """Removes and returns the options of a command that are not those of a plan."""
+    return {name: options.pop(name) for name in _RUN_OPTIONS if name in options}
+
+
+def _run_options(command: Function) -> Function:
+    """Adds --workers and --runner; passes `workers`."""
+
+    @click.option("--workers", type=click.IntRange(1), metavar="N", help="Tasks at a time. Default: all cores.")
+    @click.option(
+        "--runner", type=click.Choice(["threads", "processes"]), default="threads", help="Threads, or processes."
+    )
+    @functools.wraps(command)
+    def wrapped(common: CommonOptions, workers: int | None, **rest: Any) -> None:
+        if workers is not None and common.threads is not None:
+            raise click.UsageError("--workers and --threads are given; a task uses one thread, so pass one of them")
+        command(common, workers=workers or common.threads, **rest)
+
+    return wrapped
+
+
+_folder = click.argument("output", metavar="FOLDER", type=click.Path(file_okay=False))
+_join = click.option("--join", is_flag=True, help="Also write all shards as one file, joined.*.")
+
+
+@shards.command(short_help="Make shards: plan, run, merge and verify.")
+@click.option("--no-verify", is_flag=True, help="Do not read the shards again.")
+@_join
+@common_options
+@_run_options
+@_plan_options
+def make(
+    common: CommonOptions,
+    corpus: jeton.Corpus,
+    output: str,
+    options: dict[str, Any],
+    workers: int | None,
+    runner: Literal["threads", "processes"],
+    join: bool,
+    no_verify: bool,
+) -> None:
+    """Makes shards of CORPUS: files, globs, folders and URLs (.gz, .bz2, .xz and .zst too; .jsonl and .parquet by row).
+    The same command resumes after an interruption.
+
+    \b
+    Examples:
+      jeton shards make data/ -o out/ -t my.json --append-eos
+      jeton shards make 'data/*.jsonl' -o out/ -t gpt2 --format bin --eos '<|endoftext|>' --join
+      jeton shards make data/ -o counts/ --format counts && jeton train counts/*.jtc -o my.json
+    """
+    made = jeton.shards.make(
+        corpus,
+        output,
+        workers=workers,
+        runner=runner,
+        join=join,
+        verify=not no_verify,
+        progress=common.progress,
+        **options,
+    )
+    _show_report(common, made, output)
+    if not no_verify:
+        common.say("verified all shards")
+
+
+@shards.command(short_help="List the inputs and write the plan; read nothing.")
+@common_options
+@_plan_options
+def plan(common: CommonOptions, corpus: jeton.Corpus, output: str, options: dict[str, Any]) -> None:
+    """Plans shards of CORPUS: writes plan.json and the tokenizer into the folder. Inputs are listed and not read.
+
+    \b
+    Example:
+      jeton shards plan data/*.jsonl -o out/ -t my.json --append-eos --task-bytes 512MB
+    """
+    made = jeton.shards.plan(corpus, output, **options)
+    if common.as_json:
+        facts = {"tasks": made.num_tasks, "inputs": len(made.inputs), "bytes": made.num_bytes, "dtype": made.dtype}
+        write(json.dumps({**facts, "format": made.format, "digest": made.digest}))
+    what = f"{counted(len(made.inputs), 'file')}, {size(made.num_bytes)}"
+    common.say(f"planned  {counted(made.num_tasks, 'task')} of {what}; format {made.format}, {made.dtype or 'counts'}")
+
+
+@shards.command(short_help="Run the tasks that are not complete, or those of one job.")
+@_folder
+@click.option(
+    "--task",
+    metavar="K/N",
+    help="Only the tasks K, K+N, K+2N, …, with K from 0. Default: the job of a Slurm array or of an indexed Kubernetes "
+    "Job, if it is one, else all.",
+)
+@common_options
+@_run_options
+def run(
+    common: CommonOptions,
+    output: str,
+    task: str | None,
+    workers: int | None,
+    runner: Literal["threads", "processes"],
+) -> None:
+    """Runs the tasks of a planned FOLDER that are not complete. Any number of machines may do so at once, each with its
+    --task.
+
+    \b
+    Examples:
+      jeton shards run out/
+      jeton shards run out/ --task 3/64
+    """
+    found = jeton.shards.run(
+        output, job=_job(task, os.environ), workers=workers, runner=runner, progress=common.progress
+    )
+    _show_status(common, found)
+
+
+@shards.command(short_help="Check that all tasks are complete, and write the manifest and the report.")
+@_folder
+@_join
+@common_options
+def merge(common: CommonOptions, output: str, join: bool) -> None:
+    """Completes a FOLDER whose tasks are complete: writes manifest.json, report.json and report.md.
+
+    \b
+    Examples:
+      jeton shards merge out/
+      jeton shards merge out/ --join
+    """
+    _show_report(common, jeton.shards.merge(output, join=join), output)
+
+
+@shards.command(short_help="Read all shards again and compare them with the source.")
+@_folder
+@common_options
+def verify(common: CommonOptions, output: str) -> None:
+    """Reads all shards of a merged FOLDER again: hashes, counts, highest id, and samples against the source. The exit
+    code is 4 if anything differs.
+
+    \b
+    Example:
+      jeton shards verify out/
+    """
+    found = jeton.shards.verify(output, progress=common.progress)
+    if common.as_json:
+        write(json.dumps(found.to_json(), ensure_ascii=False))
+    for problem in found.problems:
+        common.warn(problem)
+    if not found.is_valid:
+        raise click.exceptions.Exit(DIFFERENT)
+    common.say(
+        f"verified {counted(found.shards, 'shard')}: {counted(found.tokens, 'token')} in "
+        f"{counted(found.documents, 'document')}; {found.compared:,} compared with the source"
+    )
+
+
+@shards.command(short_help="Show how many tasks are complete.")
+@_folder
+@common_options
+def status(common: CommonOptions, output: str) -> None:
+    """Shows how many tasks of a FOLDER are complete, also while other processes work on it.
+
+    \b
+    Example:
+      jeton shards status out/
+    """
+    found = jeton.shards.status(output)
+    if common.as_json:
+        write(json.dumps(found.to_json(), ensure_ascii=False))
+    else:
+        write(_status_line(found))
+
+
+@shards.command(short_help="Print a job script for Slurm, or a manifest for Kubernetes.")
+@click.argument("system", type=click.Choice(["slurm", "k8s"]))
+@_folder
+@click.option("--jobs", type=Count(1), default=16, show_default=True, metavar="N", help="Number of jobs.")
+@click.option("--cpus", type=Count(1), default=8, show_default=True, metavar="N", help="Cores of a job.")
+@click.option("--image", default="IMAGE", metavar="NAME", help="k8s: container image with Jeton.")
+@click.option("--claim", default="CLAIM", metavar="NAME", help="k8s: persistent volume claim of the folder.")
+@click.option("--mount", metavar="PATH", help="k8s: where it is mounted. Default: the parent of the folder.")
+@common_options
+def script(
+    common: CommonOptions, system: str, output: str, jobs: int, cpus: int, image: str, claim: str, mount: str | None
+) -> None:
+    """Prints a script that runs the tasks of a planned FOLDER as the jobs of an array.
+
+    \b
+    Examples:
+      jeton shards script slurm out/ --jobs 64 > job.sh && sbatch job.sh
+      jeton shards script k8s out/ --jobs 64 --image registry/jeton:1 --claim data | kubectl apply -f -
+    """
+    if system == "slurm":
+        text = slurm_script(output, jobs=jobs, cpus=cpus)
+    else:
+        text = kubernetes_manifest(output, jobs=jobs, cpus=cpus, image=image, claim=claim, mount=mount)
+    write(text.removesuffix("\n"))
+
+
+def _job(task: str | None, environment: Mapping[str, str]) -> tuple[int, int] | None:
+    """The job of --task, or of the environment of a Slurm array or an indexed Kubernetes Job."""
+    if task is not None:
+        number, slash, count = task.partition("/")
+        if not slash or not number.isdecimal() or not count.isdecimal() or not int(number) < int(count):
+            raise click.UsageError(f"--task {task} is not K/N with 0 <= K < N, such as 0/64")
+        return int(number), int(count)
+    if "SLURM_ARRAY_TASK_ID" in environment:
+        first, step = (
+            _number(environment, f"SLURM_ARRAY_TASK_{name}", default) for name, default in (("MIN", 0), ("STEP", 1))
+        )
+        index = (_number(environment, "SLURM_ARRAY_TASK_ID") - first) // max(step, 1)
+        jobs = _number(environment, "SLURM_ARRAY_TASK_COUNT")
+    elif "JOB_COMPLETION_INDEX" in environment:
+        index, jobs = _number(environment, "JOB_COMPLETION_INDEX"), _number(environment, "JOB_COMPLETIONS")
+    else:
+        return None
+    if not 0 <= index < jobs:
+        raise click.UsageError(f"the environment names job {index} of {jobs}; pass --task K/N")
+    return index, jobs
+
+
+def _number(environment: Mapping[str, str], name: str, default: int | None = None) -> int:
+    """A number in the environment."""
+    value = environment.get(name, default)
+    if value is None or not str(value).isdecimal():
+        raise click.UsageError(f"the environment variable {name} is {value!r}, not a number; pass --task K/N")
+    return int(value)
+
+
+def _status_line(found: Status) -> str:
+    done = f"{found.done:,} of {counted(found.total, 'task')} complete"
+    bytes_done = f"{size(found.bytes_done)} of {size(found.bytes_total)}"
+    return f"{done}, {bytes_done}; {'merged' if found.merged else 'not merged'}"
+
+
+def _show_status(common: CommonOptions, found: Status) -> None:
+    if common.as_json:
+        write(json.dumps(found.to_json(), ensure_ascii=False))
+    common.say(_status_line(found))
+
+
+def _show_report(common: CommonOptions, made: Report, output: str) -> None:
+    if common.as_json:
+        write(json.dumps(made.to_json(), ensure_ascii=False))
+        return
+    noun = "token" if made.tokenizer else "pretoken"
+    ratio = f"; {made.bytes_per_token:.3f} bytes per {noun}" if made.bytes_per_token else ""
+    empty = f"; {counted(made.empty, 'document')} without tokens left out" if made.empty else ""
+    common.say(f"read     {size(made.bytes)} in {counted(made.documents, 'document')}{empty}")
+    common.say(f"encoded  {counted(made.tokens, noun)}{ratio}; {seconds(sum(made.seconds.values()))} of all workers")
+    common.say(f"saved    {output}: {counted(made.shards, 'shard')} of format {made.format}")

@@ -1,0 +1,94 @@
+"""`RangeReader`: the documents of ranges of files, in order, for a task that may run on any machine.
+
+It reads in the calling thread, as many readers run at once. Each document is held in memory: a maximum size, which does
+not depend on the machine, is enforced.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
+
+from ..errors import FormatError
+from .batches import Batch, DocumentChunk, batched
+from .corpus import Corpus
+from .error_policy import ErrorHandler, Skipped
+from .ranges import FileRange
+from .source import Source
+from .source_reader import GROUP_BYTES, ReadStats, ResolvedSource, SourceReader
+
+__all__ = ["MAX_DOCUMENT", "RangeReader"]
+
+MAX_DOCUMENT = 1 << 28  # bytes of a document; that of a line, `streams.LONGEST_LINE`
+
+
+class RangeReader:
+    """Documents of ranges, with statistics.
+
+    Args:
+        ranges: what to read, in order; no two ranges of one file.
+        corpus: options of reading; its sources are not used.
+        check: called often; may raise to stop.
+
+    Examples:
+        >>> import tempfile
+        >>> path = tempfile.mkdtemp() + "/lines.txt"
+        >>> with open(path, "w") as file:
+        ...     _ = file.write("one\\ntwo\\nthree\\n")
+        >>> reader = RangeReader([FileRange(path, 4, 9)], Corpus(path, documents="line"))
+        >>> [batch.texts for batch in reader.batches()]
+        [[b'two', b'three']]
+    """
+
+    def __init__(self, ranges: Sequence[FileRange], corpus: Corpus, check: Callable[[], None] = lambda: None) -> None:
+        self._ranges, self._corpus, self._check = ranges, corpus, check
+        self._handler = ErrorHandler(corpus.errors)
+        self._stats = ReadStats()
+
+    @property
+    def skipped(self) -> dict[str, Skipped]:
+        """Kind of error -> skipped records; line numbers are relative to the ranges, see `SourceReader.read_range`."""
+        return self._handler.skipped
+
+    @property
+    def replaced(self) -> dict[str, int]:
+        """File -> number of replacements by U+FFFD."""
+        return self._handler.replaced
+
+    @property
+    def lines(self) -> dict[str, int]:
+        """File -> number of lines that begin in its range; only for ranges that are not whole files."""
+        return self._stats.lines
+
+    @property
+    def read_s(self) -> float:
+        """Seconds spent reading, without decompression and parsing."""
+        return self._stats.read_s
+
+    def batches(self, size: int = 8 << 20) -> Iterator[Batch]:
+        """Yields the documents in batches of about `size` bytes."""
+        return batched(self._chunks(), {0: Fraction(1)}, size)
+
+    def _chunks(self) -> Iterator[DocumentChunk]:
+        resolved = ResolvedSource.of(Source([]), 0, self._corpus)
+        reader = SourceReader(self._stats, self._handler, GROUP_BYTES, None, MAX_DOCUMENT, self._check)
+        for part in self._ranges:
+            for chunk in reader.read_range(part, resolved):
+                self._check()
+                if chunk.texts:
+                    yield self._bounded(chunk)
+
+    def _bounded(self, chunk: DocumentChunk) -> DocumentChunk:
+        """The chunk without documents over the maximum size, which only tables have: other readers refuse them."""
+        if max(map(len, chunk.texts)) <= MAX_DOCUMENT:
+            return chunk
+        kept = []
+        for index, text in enumerate(chunk.texts):
+            if len(text) <= MAX_DOCUMENT:
+                kept.append(index)
+                continue
+            source = chunk.source(index)
+            message = f"{source}: one document has more than {MAX_DOCUMENT:,} bytes; split the document"
+            error = FormatError(message, format="text", place=f"byte {MAX_DOCUMENT}")
+            self._handler.skip("too large", source, error)
+        return chunk.select(kept)

@@ -1,0 +1,155 @@
+"""Ranges of files: the documents that begin in a range of bytes, so that several tasks share one file.
+
+A line belongs to the range in which it begins. Consecutive ranges of a file therefore have each of its lines once, for
+any split points, and no range reads more than the rest of one line beyond its end. A row group of Parquet belongs to
+the range that has its middle byte.
+
+Line numbers are relative to the range: the lines before it have not been read. `lines_before` counts them, for a
+message that must name a line of the file.
+
+Cost: nothing is read before the range but the rest of the line at its start.
+"""
+
+from __future__ import annotations
+
+import io
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, BinaryIO
+
+from .paths import open_path
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
+
+__all__ = ["FileRange", "LineRange", "timed"]
+
+READ_BYTES = 1 << 18
+
+
+@dataclass(frozen=True)
+class FileRange:
+    """A range of a file, in bytes.
+
+    Attributes:
+        file: the file, from `files_of`.
+        start: first byte.
+        end: one past the last byte; None: the whole file, of any kind, which is not split.
+
+    Examples:
+        >>> FileRange("rows.jsonl", 0, 1 << 28).is_whole, FileRange("rows.jsonl.gz").is_whole
+        (False, True)
+    """
+
+    file: str
+    start: int = 0
+    end: int | None = None
+
+    @property
+    def is_whole(self) -> bool:
+        """True if the range is the whole file, whatever its size."""
+        return self.end is None
+
+    @cached_property
+    def lines_before(self) -> int:
+        """Number of lines that end before the first line of this range; reads the file up to it."""
+        return count_lines(self.file, self.start)
+
+
+def count_lines(file: str, end: int) -> int:
+    """Number of lines that begin before byte `end` of a file: the lines before the range that starts there."""
+    if end == 0:
+        return 0
+    lines = 1
+    with open_path(file) as raw:
+        left = end - 1
+        while left and (data := raw.read(min(left, READ_BYTES))):
+            lines += data.count(b"\n")
+            left -= len(data)
+    return lines
+
+
+class LineRange:
+    """Stream of the lines that begin in a range of a seekable stream.
+
+    Attributes:
+        start: offset of the first line.
+
+    Examples:
+        >>> LineRange(io.BytesIO(b"one\\ntwo\\nthree"), 2, 5).read(100)
+        b'two\\n'
+    """
+
+    def __init__(self, raw: BinaryIO, start: int, end: int) -> None:
+        self._raw, self._end = raw, end
+        self._held = b""  # read, and not yet returned
+        self._position = start  # of the next byte to return
+        if start:
+            self._skip(start)
+        elif end <= 0:
+            self._end = -1
+        self.start = self._position
+
+    def read(self, size: int) -> bytes:
+        """Reads up to `size` bytes; empty at the end of the range."""
+        if self._end < 0:
+            return b""
+        data = self._held[:size] or self._raw.read(size)
+        self._held = self._held[size:]
+        # The last line is the one that has byte end - 1.
+        last = data.find(b"\n", max(self._end - 1 - self._position, 0))
+        if last >= 0:
+            data, self._end = data[: last + 1], -1
+        self._position += len(data)
+        return data
+
+    def _skip(self, start: int) -> None:
+        """Skips the line that has byte start - 1: it begins in an earlier range."""
+        self._raw.seek(start - 1)
+        self._position = start - 1
+        while data := self._raw.read(READ_BYTES):
+            found = data.find(b"\n")
+            if found >= 0:
+                self._position += found + 1
+                self._held = data[found + 1 :]
+                break
+            self._position += len(data)
+        if not data or self._position >= self._end:
+            self._end = -1
+
+
+def timed(raw: BinaryIO, report: Callable[[float], object]) -> io.BufferedReader:
+    """A buffered stream that reports the seconds spent reading from `raw`.
+
+    Examples:
+        >>> seconds = []
+        >>> timed(io.BytesIO(b"text"), seconds.append).read(), len(seconds) > 0
+        (b'text', True)
+    """
+    return io.BufferedReader(_Timed(raw, report), READ_BYTES)
+
+
+class _Timed(io.RawIOBase):
+    def __init__(self, raw: BinaryIO, report: Callable[[float], object]) -> None:
+        self._raw, self._report = raw, report
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return self._raw.seekable()
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        return self._raw.seek(offset, whence)
+
+    def tell(self) -> int:
+        return self._raw.tell()
+
+    def readinto(self, buffer: WriteableBuffer) -> int:
+        began = time.perf_counter()
+        target = memoryview(buffer).cast("B")
+        read: int = self._raw.readinto(target)  # type: ignore[attr-defined]
+        self._report(time.perf_counter() - began)
+        return read

@@ -1,0 +1,77 @@
+"""Processes on this machine, started with ``forkserver`` where the system has it, else with ``spawn``.
+
+For corpora whose reading holds the GIL. The function and its items are pickled; the script that calls it needs the
+usual ``if __name__ == "__main__":``. Workers ignore Ctrl-C and stop at their next check instead, so that each removes
+its temporary files.
+"""
+
+from __future__ import annotations
+
+import errno
+import signal
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from itertools import islice
+from multiprocessing import get_all_start_methods, get_context
+from multiprocessing.synchronize import Event
+from typing import Any, TypeVar
+
+from .threads import IDLE_S, CanceledError
+
+__all__ = ["run_processes"]
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+_canceled: Event | None = None  # in a worker: set when it has to stop
+
+
+def run_processes(
+    work: Callable[[T, Callable[[], None]], R],
+    items: Iterable[T],
+    workers: int,
+    idle: Callable[[], object] = lambda: None,
+) -> Iterator[R]:
+    """Yields the results of a function for items, in the order of completion; arguments as `run_threads`.
+
+    Raises:
+        OSError: a worker was killed, for example because the machine ran out of memory.
+        Exception: the first that `work` raises.
+    """
+    context = get_context("forkserver" if "forkserver" in get_all_start_methods() else "spawn")
+    canceled, iterator = context.Event(), iter(items)
+    pool = ProcessPoolExecutor(workers, context, _start, (canceled,))
+    try:
+        # One item more than workers waits, so that none is idle and few are started in vain.
+        running: set[Future[Any]] = {pool.submit(_call, work, item) for item in islice(iterator, workers + 1)}
+        while running:
+            done, running = wait(running, IDLE_S, FIRST_COMPLETED)
+            if not done:
+                idle()
+            running |= {pool.submit(_call, work, item) for item in islice(iterator, len(done))}
+            for future in done:
+                yield future.result()
+    except BrokenProcessPool:
+        message = "a worker process was killed; the machine may lack memory for so many workers"
+        raise OSError(errno.ECHILD, message) from None
+    finally:
+        canceled.set()
+        pool.shutdown(cancel_futures=True)
+
+
+def _start(canceled: Event) -> None:
+    """Initializes a worker."""
+    global _canceled
+    _canceled = canceled
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _check() -> None:
+    if _canceled is not None and _canceled.is_set():
+        raise CanceledError
+
+
+def _call(work: Callable[[Any, Callable[[], None]], Any], item: Any) -> Any:
+    """Runs one item in a worker."""
+    return work(item, _check)

@@ -1,0 +1,95 @@
+"""Threads of this process. The work releases the GIL where it reads, decompresses, parses, encodes and writes.
+
+Ctrl-C reaches the calling thread, which only waits for results. It then stops the others at their next check.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from queue import Empty, Full, Queue
+from threading import Event, Lock, Thread
+from typing import Any, TypeVar
+
+__all__ = ["IDLE_S", "CanceledError", "run_threads"]
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+# Seconds between two calls of `idle`: as often as a progress bar is drawn.
+IDLE_S = 0.1
+
+
+class CanceledError(Exception):
+    """The caller has stopped, or another item has failed."""
+
+
+def run_threads(
+    work: Callable[[T, Callable[[], None]], R],
+    items: Iterable[T],
+    workers: int,
+    idle: Callable[[], object] = lambda: None,
+) -> Iterator[R]:
+    """Yields the results of a function for items, in the order of completion.
+
+    Args:
+        work: called with an item and the check.
+        items: consumed as threads become free.
+        workers: number of threads.
+        idle: called about ten times a second in the calling thread while results are awaited.
+
+    Raises:
+        Exception: the first that `work` raises; the other threads stop at their next check.
+
+    Examples:
+        >>> sorted(run_threads(lambda item, check: item * item, range(5), 2))
+        [0, 1, 4, 9, 16]
+    """
+    canceled, lock, iterator = Event(), Lock(), iter(items)
+    results: Queue[tuple[str, Any]] = Queue(2 * workers)  # threads wait for a caller that is slower
+
+    def check() -> None:
+        if canceled.is_set():
+            raise CanceledError
+
+    def put(kind: str, value: Any) -> None:
+        while not canceled.is_set():
+            try:
+                return results.put((kind, value), timeout=IDLE_S)
+            except Full:
+                pass
+
+    def loop() -> None:
+        try:
+            while not canceled.is_set():
+                with lock:
+                    item = next(iterator, check)
+                if item is check:
+                    break
+                put("result", work(item, check))  # type: ignore[arg-type]
+            put("end", None)
+        except CanceledError:
+            put("end", None)
+        except BaseException as error:
+            put("error", error)
+
+    threads = [Thread(target=loop, name=f"jeton-worker-{number}", daemon=True) for number in range(workers)]
+    for thread in threads:
+        thread.start()
+    running = len(threads)
+    try:
+        while running:
+            try:
+                kind, value = results.get(timeout=IDLE_S)
+            except Empty:
+                idle()
+                continue
+            if kind == "result":
+                yield value
+            elif kind == "error":
+                raise value
+            else:
+                running -= 1
+    finally:
+        canceled.set()
+        for thread in threads:
+            thread.join()

@@ -1,0 +1,47 @@
+"""Corpora → token shards, and counts of pretokens, on one machine or many.
+
+```text
+plan        `Plan`, the data that determines all bytes: planning makes it, tasks cuts inputs into tasks
+execution   one task: encoding turns documents into ids, layouts/ has a class a format, counting makes counts
+folder      files of a folder of shards; outputs: files that are hashed, and renamed when complete
+running     the tasks that are not complete, by a runner (`jeton.runners`)
+merging     completion files → manifest and report; joins shards
+verification  reads everything again
+dataset     `open`: memory-mapped documents
+making      all of it; scripts: jobs for Slurm and Kubernetes
+```
+
+A task is a function of the plan and its number. Its output does not depend on workers, runners, batches or
+interruptions, so tasks run anywhere, in any order, any number of times.
+"""
+
+from __future__ import annotations
+
+from .dataset import ShardDataset, open
+from .layouts import FORMATS
+from .making import make
+from .merging import merge
+from .plan import Plan
+from .planning import Status, plan, status
+from .report import Report
+from .running import run
+from .scripts import kubernetes_manifest, slurm_script
+from .verification import Verification, verify
+
+__all__ = [
+    "FORMATS",
+    "Plan",
+    "Report",
+    "ShardDataset",
+    "Status",
+    "Verification",
+    "kubernetes_manifest",
+    "make",
+    "merge",
+    "open",
+    "plan",
+    "run",
+    "slurm_script",
+    "status",
+    "verify",
+]

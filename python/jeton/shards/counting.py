@@ -1,0 +1,68 @@
+"""Counts of pretokens as shards: ``shard-00000.jtc`` …, whose sum is the counts of the whole corpus.
+
+``jeton train shards/*.jtc`` equals training on the corpus, byte for byte: counts have first positions, which add up in
+the order of the tasks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from ..arguments import strings
+from ..corpus import Batch, RangeReader
+from ..special import spell
+from ..training import Counts, Limits, Stages
+from ..training.count import count_batches
+from .folder import ShardFolder
+from .outputs import sha256_of
+from .plan import Plan
+from .tasks import Task
+
+__all__ = ["count_task", "counting_of", "joined_counts"]
+
+SUFFIX = ".jtc"
+MEMORY = 512 << 20  # of the counts of one task; above it they spill to disk
+
+
+def counting_of(pattern: str | None, special_tokens: object) -> dict[str, Any]:
+    """The options of counting for a plan.
+
+    Raises:
+        ConfigError: an invalid pattern or special token.
+    """
+    tokens = strings(special_tokens, "special_tokens")
+    for token in tokens:
+        spell(token)
+    return {"stages": Stages.of(pattern).to_json(), "special_tokens": tokens}
+
+
+def count_task(
+    folder: ShardFolder, plan: Plan, task: Task, reader: RangeReader, batches: Iterator[Batch]
+) -> dict[str, Any]:
+    """Counts the documents of a task and writes their file."""
+    counting = plan.counting or {}
+    stages, tokens = Stages.from_json(counting["stages"]), list(counting["special_tokens"])
+    counts = count_batches(batches, stages, tokens, Limits(memory_limit=MEMORY, threads=1))
+    counts.skipped = {kind: skipped.count for kind, skipped in reader.skipped.items()}
+    name = folder.stem(task.number) + SUFFIX
+    counts.save(folder.path / name)
+    return {
+        "documents": counts.documents,
+        "bytes": counts.corpus_bytes,
+        "tokens": counts.total,
+        "highest_id": -1,
+        "empty": 0,
+        "special": {},
+        "largest": [],
+        "outputs": {name: {"bytes": (folder.path / name).stat().st_size, "sha256": sha256_of(folder.path / name)}},
+    }
+
+
+def joined_counts(folder: ShardFolder, plan: Plan) -> Counts:
+    """The sum of all files of counts."""
+    paths = [folder.path / (folder.stem(number) + SUFFIX) for number in range(plan.num_tasks)]
+    counts = Counts.load(paths[0])
+    for path in paths[1:]:
+        counts = counts + Counts.load(path)
+    return counts

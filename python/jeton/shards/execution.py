@@ -1,0 +1,187 @@
+"""One task: reads its pieces, encodes them, writes one shard and its completion file.
+
+A task is a function of the plan and its number. It may run any number of times, anywhere, in any order, also twice at
+once: each run writes the same bytes under temporary names, and the last rename wins.
+
+Memory: a batch of about 8 MB of text and its ids, or one document, of up to 256 MiB.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from functools import cache
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from ..corpus import Batch, RangeReader
+from ..errors import FormatError, ShardError
+from ..tokenizer import Tokenizer
+from .counting import count_task
+from .encoding import Encoder, framed
+from .folder import TOKENIZER, ShardFolder
+from .layouts import COUNTS, LAYOUTS, ShardFacts
+from .outputs import OutputFiles
+from .plan import Plan, check_inputs
+from .tasks import Task
+
+__all__ = ["load_tokenizer", "run_task", "run_task_in"]
+
+Check: TypeAlias = Callable[[], None]
+Facts: TypeAlias = dict[str, Any]
+
+
+def run_task_in(folder: str, number: int, check: Check) -> Facts:
+    """Runs one task of the plan in a folder; for a process, which loads plan and tokenizer once."""
+    plan, tok = _loaded(folder)
+    return run_task(ShardFolder(folder), plan, tok, plan.tasks[number], check)
+
+
+@cache
+def _loaded(folder: str) -> tuple[Plan, Tokenizer | None]:
+    place = ShardFolder(folder)
+    plan = place.load_plan()
+    return plan, load_tokenizer(place, plan)
+
+
+def load_tokenizer(folder: ShardFolder, plan: Plan) -> Tokenizer | None:
+    """The tokenizer of a plan, with the template that adds bos and eos; None for counts.
+
+    Raises:
+        ShardError: its file is missing, or of another tokenizer.
+    """
+    if plan.tokenizer is None:
+        return None
+    path = folder.path / TOKENIZER
+    try:
+        tok = Tokenizer.from_bytes(path.read_bytes())
+    except FileNotFoundError:
+        raise ShardError(f"{path} is missing; plan again", path=str(path)) from None
+    if tok.fingerprint != plan.tokenizer:
+        message = f"{path}: the tokenizer is {tok.fingerprint}, and the plan is for {plan.tokenizer}"
+        raise ShardError(f"{message}; plan into another folder", path=str(path))
+    made = framed(tok, plan.bos, plan.eos)
+    made._core.make_tables()  # else each thread would begin without them
+    return made
+
+
+def run_task(
+    folder: ShardFolder,
+    plan: Plan,
+    tok: Tokenizer | None,
+    task: Task,
+    check: Check = lambda: None,
+    report: Callable[[int], object] = lambda num_bytes: None,
+) -> Facts:
+    """Runs a task.
+
+    Args:
+        folder: the output.
+        plan: its plan.
+        tok: as `load_tokenizer` returns it.
+        task: the task.
+        check: called often; may raise to stop.
+        report: called with bytes of text that have been processed.
+
+    Returns:
+        The content of the completion file.
+
+    Raises:
+        ShardError: an input has changed.
+        JetonError: a record, under ``errors="strict"``; the files of the task are removed.
+        OSError: reading or writing failed.
+    """
+    check_inputs(plan, task)
+    reader = RangeReader(plan.ranges(task), plan.corpus(), check)
+    clock = _Clock()
+    batches = clock.timed("parse", _reported(reader, report))
+    if plan.format == COUNTS:
+        facts = count_task(folder, plan, task, reader, batches)
+    else:
+        facts = _encode(folder, plan, tok, task, batches, clock)
+    check_inputs(plan, task)
+    seconds = clock.seconds
+    seconds["read"] = reader.read_s
+    seconds["parse"] = max(0.0, seconds.get("parse", 0.0) - reader.read_s)
+    facts = {
+        "task": task.number,
+        "plan": plan.digest,
+        **facts,
+        "input_bytes": task.num_bytes,
+        "skipped": {kind: [found.count, list(found.places)] for kind, found in reader.skipped.items()},
+        "replaced": reader.replaced,
+        "lines": reader.lines,
+        "seconds": {name: round(value, 4) for name, value in seconds.items()},
+    }
+    folder.write_done(task.number, facts)
+    return facts
+
+
+def _reported(reader: RangeReader, report: Callable[[int], object]) -> Iterator[Batch]:
+    for batch in reader.batches():
+        yield batch
+        report(sum(map(len, batch.texts)))
+
+
+def _encode(
+    folder: ShardFolder, plan: Plan, tok: Tokenizer | None, task: Task, batches: Iterator[Batch], clock: _Clock
+) -> Facts:
+    """Writes a shard of ids."""
+    if tok is None or plan.tokenizer is None or plan.format not in LAYOUTS:
+        raise FormatError(f"{folder}: the plan has no tokenizer, or an unknown format {plan.format!r}", format="plan")
+    encoder = Encoder(tok, plan)
+    stem = folder.stem(task.number)
+    with OutputFiles(folder.path) as files:
+        facts = ShardFacts(np.dtype(plan.dtype).newbyteorder("<"), plan.tokenizer)
+        writer = LAYOUTS[plan.format].writer(files, stem, facts)
+        try:
+            for batch in batches:
+                with clock.stage("encode"):
+                    found = encoder.encode(batch)
+                with clock.stage("write"):
+                    writer.add(*found)
+            with clock.stage("write"):
+                writer.finish()
+        finally:
+            writer.close()
+    clock.seconds["sync"] = files.sync_s
+    return {
+        "documents": encoder.documents,
+        "bytes": encoder.num_bytes,
+        "tokens": encoder.tokens,
+        "highest_id": encoder.highest,
+        "empty": encoder.empty,
+        "special": encoder.special,
+        "largest": encoder.largest,
+        "outputs": files.facts,
+    }
+
+
+class _Clock:
+    """Seconds by stage."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+        self._stage, self._began = "", 0.0
+
+    def stage(self, name: str) -> _Clock:
+        """Starts a stage, which ends with the block."""
+        self._stage = name
+        return self
+
+    def __enter__(self) -> None:
+        self._began = time.perf_counter()
+
+    def __exit__(self, *error: object) -> None:
+        self.seconds[self._stage] = self.seconds.get(self._stage, 0.0) + time.perf_counter() - self._began
+
+    def timed(self, stage: str, batches: Iterator[Batch]) -> Iterator[Batch]:
+        """Yields the items of an iterator, whose time counts for a stage."""
+        while True:
+            began = time.perf_counter()
+            batch = next(batches, None)
+            self.seconds[stage] = self.seconds.get(stage, 0.0) + time.perf_counter() - began
+            if batch is None:
+                return
+            yield batch

@@ -1,0 +1,26 @@
+"""Layouts of shards: one class a format, which writes, reads and joins its files.
+
+```text
+base        the interface, ends of documents, memory-mapped documents
+megatron    .bin and .idx
+raw         ids back to back: nanoGPT, llm.c, datatrove, OLMo
+columns     Parquet and Arrow
+```
+
+Counts of pretokens are no layout: they have no ids (`counting`).
+"""
+
+from __future__ import annotations
+
+from .base import Documents, Int64, Layout, Places, ShardFacts, ShardWriter
+from .columns import Arrow, Parquet
+from .megatron import Megatron
+from .raw import Bin, Datatrove, LlmC, Olmo
+
+__all__ = ["COUNTS", "FORMATS", "LAYOUTS", "Documents", "Int64", "Layout", "Places", "ShardFacts", "ShardWriter"]
+
+LAYOUTS: dict[str, Layout] = {
+    layout.name: layout for layout in (Megatron(), Bin(), LlmC(), Datatrove(), Olmo(), Parquet(), Arrow())
+}
+COUNTS = "counts"
+FORMATS = (*LAYOUTS, COUNTS)

@@ -1,0 +1,248 @@
+"""Interface of the layouts; lengths of documents, spooled to disk; documents of a shard, memory-mapped.
+
+A writer receives the ids of consecutive documents in the type of the file. Its memory does not depend on the shard:
+lengths of documents are spooled to disk.
+"""
+
+from __future__ import annotations
+
+import io
+import tempfile
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...arguments import choice
+from ...errors import ConfigError, ShardError
+from ..outputs import OutputFile, OutputFiles
+
+__all__ = ["Documents", "Int64", "Layout", "Places", "ShardFacts", "ShardWriter", "Spool", "as_bytes", "mapped"]
+
+Int64 = NDArray[np.int64]
+SPOOL_BYTES = 8 << 20
+BLOCK = 1 << 20  # items of a spool at a time
+
+
+class Places(NamedTuple):
+    """Sources of consecutive documents.
+
+    Attributes:
+        file: their file.
+        numbers: line or row of each, from 1; None: the file is one document.
+        num_documents: how many.
+    """
+
+    file: str
+    numbers: Sequence[int] | None
+    num_documents: int
+
+
+class ShardFacts(NamedTuple):
+    """Facts that a layout writes into its files, or checks them against.
+
+    Attributes:
+        dtype: type of the ids.
+        tokenizer: fingerprint of the tokenizer.
+        tokens, documents: totals of the shard; 0 while it is written.
+    """
+
+    dtype: np.dtype[Any]
+    tokenizer: str
+    tokens: int = 0
+    documents: int = 0
+
+
+class Spool:
+    """int64 values, in memory up to 8 MiB, then in a temporary file.
+
+    Examples:
+        >>> spool = Spool()
+        >>> spool.add(np.array([3, 1], np.int64))
+        >>> [block.tolist() for block in spool.blocks()], len(spool)
+        ([[3, 1]], 2)
+        >>> spool.close()
+    """
+
+    def __init__(self) -> None:
+        self._file = tempfile.SpooledTemporaryFile(SPOOL_BYTES)  # noqa: SIM115
+        self._length = 0
+
+    def add(self, values: Int64) -> None:
+        """Appends values."""
+        self._file.write(as_bytes(values.astype("<i8", copy=False)))
+        self._length += len(values)
+
+    def __len__(self) -> int:
+        return self._length
+
+    def blocks(self) -> Iterator[Int64]:
+        """Yields all values, in order, in blocks."""
+        self._file.seek(0)
+        while data := self._file.read(8 * BLOCK):
+            yield np.frombuffer(data, "<i8")
+
+    def close(self) -> None:
+        """Removes the file."""
+        self._file.close()
+
+
+def as_bytes(values: NDArray[Any]) -> memoryview:
+    """The memory of an array; its byte order must be little-endian."""
+    return memoryview(np.ascontiguousarray(values).data).cast("B") if values.size else memoryview(b"")
+
+
+def mapped(path: Path, dtype: str | np.dtype[Any], offset: int = 0, count: int = -1) -> NDArray[Any]:
+    """A file as a memory-mapped array, read-only.
+
+    Raises:
+        ShardError: the file is shorter than that.
+    """
+    dtype = np.dtype(dtype)
+    size = path.stat().st_size - offset
+    if count < 0:
+        count, rest = divmod(size, dtype.itemsize)
+        if rest:
+            raise ShardError(f"{path}: its size is not a multiple of {dtype.itemsize} bytes", path=str(path))
+    if size < count * dtype.itemsize:
+        raise ShardError(f"{path}: it is too short for {count:,} items of {dtype.itemsize} bytes", path=str(path))
+    if count == 0:
+        return np.empty(0, dtype)
+    # A plain array over the mapping: indexing np.memmap takes several times as long.
+    return np.asarray(np.memmap(path, dtype, "r", offset, (count,)))
+
+
+class Documents:
+    """Documents of one shard.
+
+    Attributes:
+        tokens: ids of all documents, memory-mapped.
+        ends: uint64 or int64, one past the last id of each document.
+    """
+
+    def __init__(self, tokens: NDArray[Any], ends: NDArray[Any]) -> None:
+        self.tokens, self.ends = tokens, ends
+
+    def __len__(self) -> int:
+        return len(self.ends)
+
+    def __getitem__(self, index: int) -> NDArray[Any]:
+        ends = self.ends
+        return self.tokens[(int(ends[index - 1]) if index else 0) : int(ends[index])]
+
+    def firsts(self) -> Iterator[Int64]:
+        """Yields the index of the first id of each document, in blocks; no document is empty."""
+        before = 0
+        for block in self._end_blocks():
+            yield np.concatenate([[before], block[:-1]])
+            before = int(block[-1])
+
+    def lasts(self) -> Iterator[Int64]:
+        """Yields the index of the last id of each document, in blocks."""
+        for block in self._end_blocks():
+            yield block - 1
+
+    def lengths(self) -> Iterator[Int64]:
+        """Yields the number of ids of each document, in blocks."""
+        before = 0
+        for block in self._end_blocks():
+            yield np.diff(block, prepend=before)
+            before = int(block[-1])
+
+    def _end_blocks(self) -> Iterator[Int64]:
+        """Yields the ends of documents, in blocks."""
+        for start in range(0, len(self.ends), BLOCK):
+            yield self.ends[start : start + BLOCK].astype(np.int64)
+
+    def check(self, name: str) -> None:
+        """Checks that the documents are ascending and cover all tokens.
+
+        Raises:
+            ShardError: they do not.
+        """
+        before = 0
+        for block in self._end_blocks():
+            if block[0] < before or (np.diff(block) < 0).any():
+                raise ShardError(f"{name}: the ends of its documents are not ascending", path=name)
+            before = int(block[-1])
+        if before != len(self.tokens):
+            message = f"{name}: its documents have {before:,} tokens, and the file has {len(self.tokens):,}"
+            raise ShardError(message, path=name)
+
+
+class ShardWriter(ABC):
+    """Writer of one shard."""
+
+    @abstractmethod
+    def add(self, ids: NDArray[Any], lengths: Int64, places: Sequence[Places]) -> None:
+        """Appends documents: their ids, in the type of the file, the number of ids of each, and their sources."""
+
+    @abstractmethod
+    def finish(self) -> None:
+        """Writes what follows the last document."""
+
+    def close(self) -> None:  # noqa: B027
+        """Frees temporary files, if there are any."""
+
+
+class Layout(ABC):
+    """One format of shards.
+
+    Attributes:
+        name: as in ``format=``.
+        dtypes: types that ids may have.
+        suffix: of the file of ids.
+        can_read: True if `jeton.shards.open` supports it.
+        can_join: True if shards can be joined to one.
+    """
+
+    name: ClassVar[str]
+    dtypes: ClassVar[tuple[str, ...]]
+    suffix: ClassVar[str]
+    can_read: ClassVar[bool] = True
+    can_join: ClassVar[bool] = True
+
+    @abstractmethod
+    def auto(self, vocab_size: int) -> str:
+        """The type for ``dtype="auto"``."""
+
+    @abstractmethod
+    def writer(self, files: OutputFiles, stem: str, facts: ShardFacts) -> ShardWriter:
+        """Starts a shard."""
+
+    @abstractmethod
+    def read(self, folder: Path, stem: str, facts: ShardFacts) -> Documents:
+        """Opens a shard, memory-mapped.
+
+        Raises:
+            ShardError: its files contradict each other or the facts.
+        """
+
+    @abstractmethod
+    def join(self, files: OutputFiles, stem: str, shards: Iterable[Documents], facts: ShardFacts) -> None:
+        """Writes all shards as one, without reading a whole shard into memory."""
+
+    def dtype(self, asked: str, vocab_size: int) -> str:
+        """The type of ids, checked against the highest possible one.
+
+        Raises:
+            ConfigError: the format does not have the type, or it is too small.
+        """
+        if asked == "auto":
+            asked = self.auto(vocab_size)
+        elif asked not in self.dtypes:
+            choice(asked, f"dtype (of format {self.name})", ("auto", *self.dtypes))
+        highest = int(np.iinfo(asked).max)
+        if vocab_size - 1 > highest:
+            message = f"dtype={asked!r} holds ids up to {highest:,}, and the tokenizer has ids up to {vocab_size - 1:,}"
+            raise ConfigError(f"{message}; pass dtype='auto'", option="dtype")
+        return asked
+
+
+def copy_tokens(file: OutputFile | io.RawIOBase, tokens: NDArray[Any]) -> None:
+    """Writes the ids of a shard in blocks, so that no more than a block of the mapping is in use."""
+    for start in range(0, len(tokens), BLOCK):
+        file.write(as_bytes(tokens[start : start + BLOCK]))

@@ -1,0 +1,140 @@
+"""Parquet and Arrow: one column, ``input_ids``, a list of ids per document.
+
+Rows are grouped by their number of ids, not by the batches in which they were encoded, so that the bytes do not depend
+on how the input was read. A group has less than 2^31 ids, whose offsets fit 32 bits. The Arrow file is a stream of
+record batches, which `datasets.Dataset.from_file` memory-maps.
+
+The bytes of a Parquet file also depend on the version of pyarrow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import MissingDependencyError, UnsupportedFeatureError
+from ..outputs import OutputFiles
+from .base import Documents, Int64, Layout, Places, ShardFacts, ShardWriter
+
+__all__ = ["Arrow", "Parquet"]
+
+GROUP_TOKENS = 1 << 20
+GROUP_DOCUMENTS = 1 << 16
+
+
+class _Columns(Layout):
+    """Base of the two."""
+
+    dtypes = ("int32", "uint32", "uint16")
+    can_read: ClassVar[bool] = False
+    can_join: ClassVar[bool] = False
+
+    def auto(self, vocab_size: int) -> str:
+        """int32, which every reader has."""
+        return "int32"
+
+    def writer(self, files: OutputFiles, stem: str, facts: ShardFacts) -> ShardWriter:
+        """See `Layout`."""
+        return _Writer(files, stem + self.suffix, facts)
+
+    def read(self, folder: Path, stem: str, facts: ShardFacts) -> Documents:
+        """Reads a shard into memory: its lists are not back to back in the file.
+
+        Raises:
+            MissingDependencyError: pyarrow is not installed.
+        """
+        pa = _pyarrow()
+        path = folder / (stem + self.suffix)
+        if self.suffix == ".parquet":
+            import pyarrow.parquet as pq
+
+            groups = [batch.column(0) for batch in pq.ParquetFile(path).iter_batches(GROUP_DOCUMENTS)]
+        else:
+            with pa.OSFile(str(path)) as file:
+                groups = [batch.column(0) for batch in pa.ipc.open_stream(file)]
+        tokens = [np.asarray(group.flatten()) for group in groups]
+        lengths = [np.asarray(group.value_lengths()).astype(np.int64) for group in groups]
+        ids = np.concatenate(tokens) if tokens else np.empty(0, facts.dtype)
+        return Documents(ids, np.cumsum(np.concatenate(lengths)) if lengths else np.empty(0, np.int64))
+
+    def join(self, files: OutputFiles, stem: str, shards: Iterable[Documents], facts: ShardFacts) -> None:
+        """Not supported: readers take a folder of files.
+
+        Raises:
+            UnsupportedFeatureError: always.
+        """
+        message = f"joining shards of format {self.name!r} is not supported; its readers take many files"
+        raise UnsupportedFeatureError(message, format=self.name, feature="join")
+
+
+class Parquet(_Columns):
+    """``format="parquet"``."""
+
+    name, suffix = "parquet", ".parquet"
+
+
+class Arrow(_Columns):
+    """``format="arrow"``."""
+
+    name, suffix = "arrow", ".arrow"
+
+
+def _pyarrow() -> Any:
+    try:
+        import pyarrow as pa
+        import pyarrow.ipc
+    except ImportError:
+        message = "the formats parquet and arrow need the package pyarrow: pip install 'jeton[data]'"
+        raise MissingDependencyError(message, extra="data") from None
+    return pa
+
+
+class _Writer(ShardWriter):
+    def __init__(self, files: OutputFiles, name: str, facts: ShardFacts) -> None:
+        self._pa = pa = _pyarrow()
+        self._schema = pa.schema([pa.field("input_ids", pa.list_(pa.from_numpy_dtype(facts.dtype)))])
+        self._file = files.open(name)
+        self._ids: list[NDArray[Any]] = []
+        self._lengths: list[Int64] = []
+        self._held_ids = self._held_documents = 0
+        if name.endswith(".parquet"):
+            import pyarrow.parquet as pq
+
+            made = pq.ParquetWriter(self._file, self._schema, compression="zstd", use_dictionary=False)
+        else:
+            made = pa.ipc.new_stream(self._file, self._schema)
+        self._writer: Any = made
+
+    def add(self, ids: NDArray[Any], lengths: Int64, places: Sequence[Places]) -> None:
+        """See `ShardWriter`."""
+        while len(lengths):
+            ends = np.cumsum(lengths)
+            # Up to and with the document that fills the group.
+            num = int(np.searchsorted(ends, GROUP_TOKENS - self._held_ids)) + 1
+            num = min(num, len(lengths), GROUP_DOCUMENTS - self._held_documents)
+            split = int(ends[num - 1])
+            self._ids.append(ids[:split])
+            self._lengths.append(lengths[:num])
+            self._held_ids, self._held_documents = self._held_ids + split, self._held_documents + num
+            ids, lengths = ids[split:], lengths[num:]
+            if self._held_ids >= GROUP_TOKENS or self._held_documents >= GROUP_DOCUMENTS:
+                self._write_group()
+
+    def finish(self) -> None:
+        """See `ShardWriter`."""
+        if self._lengths:
+            self._write_group()
+        self._writer.close()
+
+    def _write_group(self) -> None:
+        pa = self._pa
+        offsets = np.zeros(self._held_documents + 1, np.int32)
+        np.cumsum(np.concatenate(self._lengths), out=offsets[1:])
+        column = pa.ListArray.from_arrays(pa.array(offsets), pa.array(np.concatenate(self._ids)))
+        batch = pa.record_batch([column], schema=self._schema)
+        self._writer.write_batch(batch)  # for Parquet: one row group
+        self._ids, self._lengths, self._held_ids, self._held_documents = [], [], 0, 0

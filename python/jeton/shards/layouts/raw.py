@@ -1,0 +1,229 @@
+"""Ids back to back, with the ends of documents in a file of their own: nanoGPT, llm.c, datatrove, OLMo.
+
+    bin         .bin: ids                                           .documents: ends
+    llmc        .bin: 256 int32 of header, ids                      .documents: ends
+    datatrove   .ds: ids; .ds.metadata: tokenizer, number of ids    .ds.index: ends
+    olmo        .npy: ids, without NumPy's header; .csv.gz          .documents: ends
+
+An end is a uint64: one past the last id of a document. ``.documents`` is Jeton's own file, for `jeton.shards.open`:
+nanoGPT and llm.c know only the ids. A row of ``.csv.gz`` is start, end, id, source, line; the id is the source and the
+line. The compressed bytes depend on the version of zlib.
+
+Sources: karpathy/nanoGPT, data/openwebtext/prepare.py; karpathy/llm.c, dev/data/data_common.py; huggingface/datatrove,
+pipeline/tokens/tokenizer.py; allenai/dolma, python/dolma/tokenizer/memmap_writer.py.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import shutil
+import tempfile
+from collections.abc import Iterable, Sequence
+from itertools import repeat
+from pathlib import Path
+from typing import Any, BinaryIO, ClassVar, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import ShardError, UnsupportedFeatureError
+from ..outputs import OutputFile, OutputFiles
+from .base import BLOCK, Documents, Int64, Layout, Places, ShardFacts, ShardWriter, as_bytes, mapped
+
+__all__ = ["Bin", "Datatrove", "LlmC", "Olmo"]
+
+MAX_UINT16_VOCAB = 1 << 16
+
+
+class _Raw(Layout):
+    """Base of the four."""
+
+    dtypes = ("uint16", "uint32")
+    ends_suffix = ".documents"
+
+    def auto(self, vocab_size: int) -> str:
+        """uint16 if all ids fit."""
+        return "uint16" if vocab_size <= MAX_UINT16_VOCAB else "uint32"
+
+    def writer(self, files: OutputFiles, stem: str, facts: ShardFacts) -> ShardWriter:
+        """See `Layout`."""
+        return _Writer(files.open(stem + self.suffix), files.open(stem + self.ends_suffix))
+
+    def tokens(self, folder: Path, stem: str, facts: ShardFacts) -> NDArray[Any]:
+        """The ids of a shard."""
+        return mapped(folder / (stem + self.suffix), facts.dtype)
+
+    def read(self, folder: Path, stem: str, facts: ShardFacts) -> Documents:
+        """See `Layout`."""
+        return Documents(self.tokens(folder, stem, facts), mapped(folder / (stem + self.ends_suffix), "<u8"))
+
+    def join(self, files: OutputFiles, stem: str, shards: Iterable[Documents], facts: ShardFacts) -> None:
+        """See `Layout`."""
+        writer = self.writer(files, stem, facts)
+        try:
+            for shard in shards:
+                for start in range(0, len(shard.tokens), BLOCK):
+                    writer.add(shard.tokens[start : start + BLOCK], np.empty(0, np.int64), ())
+                for lengths in shard.lengths():
+                    writer.add(shard.tokens[:0], lengths, ())
+            writer.finish()
+        finally:
+            writer.close()
+
+
+class _Writer(ShardWriter):
+    """Writes ids to one file and the ends of documents to another."""
+
+    def __init__(self, tokens: BinaryIO | OutputFile, ends: OutputFile) -> None:
+        self._tokens, self._ends = tokens, ends
+        self.num_tokens = 0  # of the documents
+
+    def add(self, ids: NDArray[Any], lengths: Int64, places: Sequence[Places]) -> None:
+        """See `ShardWriter`."""
+        self._tokens.write(as_bytes(ids))
+        if len(lengths):
+            ends = np.cumsum(lengths) + self.num_tokens
+            self._ends.write(as_bytes(ends.astype("<u8")))
+            self.num_tokens = int(ends[-1])
+
+    def finish(self) -> None:
+        """See `ShardWriter`."""
+
+
+class Bin(_Raw):
+    """``format="bin"``."""
+
+    name, suffix = "bin", ".bin"
+
+
+class LlmC(_Raw):
+    """``format="llmc"``."""
+
+    name, suffix = "llmc", ".bin"
+    # dtype -> magic number, version
+    HEADS: ClassVar = {"uint16": (20240520, 1), "uint32": (20240801, 7)}
+    HEAD_BYTES = 1024
+    MAX_TOKENS = (1 << 31) - 1
+
+    def writer(self, files: OutputFiles, stem: str, facts: ShardFacts) -> ShardWriter:
+        """See `Layout`."""
+        return _LlmCWriter(files.open(f"{stem}.bin"), files.open(f"{stem}.documents"), facts)
+
+    def tokens(self, folder: Path, stem: str, facts: ShardFacts) -> NDArray[Any]:
+        """The ids of a shard."""
+        path = folder / f"{stem}.bin"
+        head = mapped(path, "<i4", 0, 256)
+        tokens = mapped(path, facts.dtype, self.HEAD_BYTES)
+        if tuple(head[:3].tolist()) != (*self.HEADS[facts.dtype.name], len(tokens)):
+            message = f"{path}: its header has {head[:3].tolist()}, and it has {len(tokens):,} tokens"
+            raise ShardError(message, path=str(path))
+        return tokens
+
+
+class _LlmCWriter(_Writer):
+    """Writes the header, which has the number of ids, before the ids: they wait in a temporary file."""
+
+    def __init__(self, file: OutputFile, ends: OutputFile, facts: ShardFacts) -> None:
+        self._file, self._dtype = file, facts.dtype
+        self._held = cast(BinaryIO, tempfile.TemporaryFile())  # noqa: SIM115
+        super().__init__(self._held, ends)
+
+    def finish(self) -> None:
+        """See `ShardWriter`."""
+        if self.num_tokens > LlmC.MAX_TOKENS:
+            message = f"{self.num_tokens:,} tokens, and a file of llm.c has at most {LlmC.MAX_TOKENS:,}"
+            raise UnsupportedFeatureError(f"{message}; pass smaller task_bytes=, or do not join", format="llmc")
+        head = np.zeros(256, "<i4")
+        head[:3] = *LlmC.HEADS[self._dtype.name], self.num_tokens
+        self._file.write(as_bytes(head))
+        self._held.seek(0)
+        shutil.copyfileobj(self._held, self._file, BLOCK)
+
+    def close(self) -> None:
+        """See `ShardWriter`."""
+        self._held.close()
+
+
+class Datatrove(_Raw):
+    """``format="datatrove"``."""
+
+    name, suffix, ends_suffix = "datatrove", ".ds", ".ds.index"
+
+    def writer(self, files: OutputFiles, stem: str, facts: ShardFacts) -> ShardWriter:
+        """See `Layout`."""
+        tokens, ends, metadata = (files.open(stem + suffix) for suffix in (".ds", ".ds.index", ".ds.metadata"))
+        return _DatatroveWriter(tokens, ends, metadata, facts)
+
+
+class _DatatroveWriter(_Writer):
+    def __init__(self, tokens: OutputFile, ends: OutputFile, metadata: OutputFile, facts: ShardFacts) -> None:
+        super().__init__(tokens, ends)
+        self._metadata, self._facts = metadata, facts
+
+    def finish(self) -> None:
+        """See `ShardWriter`."""
+        size = self._facts.dtype.itemsize
+        lines = (f"{self._facts.tokenizer}|{size}", str(self.num_tokens), _metric(self.num_tokens))
+        self._metadata.write("\n".join(lines).encode())
+
+
+def _metric(number: int) -> str:
+    """Three digits and a unit, as `humanize.metric(number, unit="T")` has them.
+
+    Examples:
+        >>> _metric(999), _metric(1234), _metric(45_678_901)
+        ('999 T', '1.23 kT', '45.7 MT')
+    """
+    exponent = min((len(str(number)) - 1) // 3, 5)
+    value = number / 1000**exponent
+    digits = 2 - (len(str(int(value))) - 1)
+    return f"{value:.{digits if number >= 1000 or number < 100 else 0}f} {('', 'k', 'M', 'G', 'T', 'P')[exponent]}T"
+
+
+class Olmo(_Raw):
+    """``format="olmo"``."""
+
+    name, suffix = "olmo", ".npy"
+    can_join = False  # rows of the table count ids from the start of their file
+
+    def writer(self, files: OutputFiles, stem: str, facts: ShardFacts) -> ShardWriter:
+        """See `Layout`."""
+        return _OlmoWriter(*(files.open(stem + suffix) for suffix in (".npy", ".documents", ".csv.gz")))
+
+    def join(self, files: OutputFiles, stem: str, shards: Iterable[Documents], facts: ShardFacts) -> None:
+        """Not supported.
+
+        Raises:
+            UnsupportedFeatureError: always.
+        """
+        raise UnsupportedFeatureError("joining shards of format 'olmo' is not supported", format="olmo", feature="join")
+
+
+class _OlmoWriter(_Writer):
+    def __init__(self, tokens: OutputFile, ends: OutputFile, table: OutputFile) -> None:
+        super().__init__(tokens, ends)
+        # Without a name and a time, so that equal rows give equal bytes.
+        self._zip = gzip.GzipFile("", "wb", 6, cast(BinaryIO, table), mtime=0)
+        self._text = io.TextIOWrapper(cast(BinaryIO, self._zip), "utf-8", "surrogateescape", newline="")
+        self._rows = csv.writer(self._text, lineterminator="\n")
+
+    def add(self, ids: NDArray[Any], lengths: Int64, places: Sequence[Places]) -> None:
+        """See `ShardWriter`."""
+        ends = np.cumsum(lengths) + self.num_tokens
+        starts = (ends - lengths).tolist()
+        super().add(ids, lengths, places)
+        at = 0
+        for file, numbers, count in places:
+            span = slice(at, at + count)
+            lines = [1] * count if numbers is None else numbers
+            names = repeat(file) if numbers is None else map("{}:{}".format, repeat(file), lines)
+            self._rows.writerows(zip(starts[span], ends[span].tolist(), names, repeat(file), lines))
+            at += count
+
+    def finish(self) -> None:
+        """See `ShardWriter`."""
+        self._text.flush()
+        self._text.detach()
+        self._zip.close()

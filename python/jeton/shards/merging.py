@@ -1,0 +1,195 @@
+"""`merge`: checks that all tasks are complete, and writes the manifest and the report; joins shards on demand.
+
+The manifest has what readers need and depends on the plan alone. The report also has times and warnings.
+
+Memory: a few hundred bytes a task.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+from ..arguments import flag
+from ..errors import ConfigError, ShardError
+from .counting import joined_counts
+from .dataset import shard_facts
+from .folder import MANIFEST, REPORT, ShardFolder
+from .layouts import COUNTS, LAYOUTS, Documents
+from .outputs import OutputFiles, sha256_of
+from .plan import Plan
+from .report import Report
+
+__all__ = ["JOINED", "MANIFEST_VERSION", "merge"]
+
+JOINED = "joined"
+MANIFEST_VERSION = 1
+MAX_PLACES = 3
+
+_log = logging.getLogger("jeton")
+
+
+def merge(output: str | os.PathLike[str], *, join: bool = False) -> Report:
+    """Completes a folder whose tasks are complete: writes ``manifest.json``, ``report.json`` and ``report.md``.
+
+    Args:
+        output: the folder.
+        join: also write all shards as one file, ``joined.*``; for the formats megatron, bin, llmc, datatrove, counts.
+
+    Returns:
+        The report.
+
+    Raises:
+        ShardError: tasks that are not complete, or a shard that is missing or damaged.
+        ConfigError: the format does not support `join`.
+
+    Examples:
+        >>> import jeton, tempfile
+        >>> folder = tempfile.mkdtemp()
+        >>> with open(f"{folder}/a.txt", "w") as file:
+        ...     _ = file.write("to be")
+        >>> _ = jeton.shards.plan(f"{folder}/a.txt", f"{folder}/out", jeton.default())
+        >>> _ = jeton.shards.run(f"{folder}/out")
+        >>> merge(f"{folder}/out").documents
+        1
+    """
+    folder = ShardFolder(output)
+    plan = folder.load_plan()
+    if flag(join, "join") and plan.format != COUNTS and not LAYOUTS[plan.format].can_join:
+        message = f"join= is not supported for format {plan.format!r}, whose readers take many files"
+        raise ConfigError(message, option="join")
+    missing = sorted(set(range(plan.num_tasks)) - folder.done())
+    if missing:
+        some = ", ".join(map(str, missing[:8])) + (", …" if len(missing) > 8 else "")
+        message = f"{folder}: {len(missing):,} of {plan.num_tasks:,} tasks are not complete ({some})"
+        raise ShardError(f"{message}; jeton.shards.run (jeton shards run) completes them", path=str(folder))
+    totals = _Totals(plan)
+    shards = [totals.add(facts) for facts in _done(folder, plan)]
+    folder.remove_stale()
+    joined = _join(folder, plan) if join else None
+    folder.write(MANIFEST, _manifest(plan, totals, shards, joined))
+    report = totals.report(joined)
+    folder.write(f"{REPORT}.json", report.to_json())
+    folder.write(f"{REPORT}.md", report.to_markdown())
+    for complaint in report.complaints():
+        _log.warning(complaint, extra={"skipped": report.num_skipped})
+    return report
+
+
+def _done(folder: ShardFolder, plan: Plan) -> Iterator[dict[str, Any]]:
+    """Yields the completion of each task, whose files have been checked for their size."""
+    for number in range(plan.num_tasks):
+        facts = folder.read_done(number, plan)
+        for name, file in facts["outputs"].items():
+            path = folder.path / name
+            size = path.stat().st_size if path.exists() else None
+            if size != file["bytes"]:
+                was = "is missing" if size is None else f"has {size:,} bytes"
+                message = f"{path} {was}, and its task wrote {file['bytes']:,}"
+                raise ShardError(f"{message}; remove done/{number:05}.json and run again", path=str(path))
+        yield facts
+
+
+def _manifest(
+    plan: Plan, totals: _Totals, shards: list[dict[str, Any]], joined: dict[str, Any] | None
+) -> dict[str, Any]:
+    return {
+        "version": MANIFEST_VERSION,
+        "format": plan.format,
+        "dtype": plan.dtype,
+        "tokenizer": plan.tokenizer,
+        "vocab_size": plan.vocab_size,
+        "bos": plan.bos,
+        "eos": plan.eos,
+        "plan": plan.digest,
+        **totals.sums,
+        "shards": shards,
+        **({"joined": joined} if joined is not None else {}),
+    }
+
+
+def _join(folder: ShardFolder, plan: Plan) -> dict[str, Any]:
+    """Writes all shards as one; returns name -> size and hash."""
+    if plan.format == COUNTS:
+        path = folder.path / f"{JOINED}.jtc"
+        joined_counts(folder, plan).save(path)
+        return {path.name: {"bytes": path.stat().st_size, "sha256": sha256_of(path)}}
+    layout = LAYOUTS[plan.format]
+    facts = shard_facts(plan.dtype, plan.tokenizer)
+    with OutputFiles(folder.path) as files:
+        layout.join(files, JOINED, _documents(folder, plan), facts)
+    return files.facts
+
+
+def _documents(folder: ShardFolder, plan: Plan) -> Iterator[Documents]:
+    """Yields the documents of each shard, one shard open at a time."""
+    facts = shard_facts(plan.dtype, plan.tokenizer)
+    for number in range(plan.num_tasks):
+        yield LAYOUTS[plan.format].read(folder.path, folder.stem(number), facts)
+
+
+class _Totals:
+    """Sums over all tasks, in order."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+        self.sums = {"documents": 0, "bytes": 0, "tokens": 0, "highest_id": -1, "empty": 0}
+        self._skipped: dict[str, tuple[int, list[str]]] = {}
+        self._replaced: Counter[str] = Counter()
+        self._special: Counter[str] = Counter()
+        self._seconds: Counter[str] = Counter()
+        self._lines: Counter[str] = Counter()  # file -> lines in the ranges of earlier tasks
+        self._largest: list[tuple[int, str]] = []
+
+    def add(self, facts: dict[str, Any]) -> dict[str, Any]:
+        """Adds the completion of a task; returns the entry of its shard in the manifest."""
+        for name in ("documents", "bytes", "tokens", "empty"):
+            self.sums[name] += facts[name]
+        self.sums["highest_id"] = max(self.sums["highest_id"], facts["highest_id"])
+        for kind, (count, places) in facts["skipped"].items():
+            before, known = self._skipped.get(kind, (0, []))
+            known += [self._place(*_split(place)) for place in places][: MAX_PLACES - len(known)]
+            self._skipped[kind] = before + count, known
+        largest = [(tokens, self._place(file, number)) for tokens, file, number in facts["largest"]]
+        # sorted is stable: of documents with equally many ids the first is kept
+        self._largest = sorted([*self._largest, *largest], key=lambda found: -found[0])[:MAX_PLACES]
+        self._replaced.update(facts["replaced"])
+        self._special.update(facts["special"])
+        self._seconds.update(facts["seconds"])
+        self._lines.update(facts["lines"])
+        return {
+            "files": facts["outputs"],
+            "documents": facts["documents"],
+            "tokens": facts["tokens"],
+        }
+
+    def _place(self, file: str, number: int | None) -> str:
+        """Source of a document: lines of a range are numbered from its start, and earlier tasks had those before."""
+        return file if number is None else f"{file}:{number + self._lines[file]}"
+
+    def report(self, joined: dict[str, Any] | None) -> Report:
+        """The report."""
+        return Report(
+            format=self._plan.format,
+            dtype=self._plan.dtype,
+            tokenizer=self._plan.tokenizer,
+            inputs=len(self._plan.inputs),
+            input_bytes=self._plan.num_bytes,
+            shards=self._plan.num_tasks,
+            **self.sums,
+            skipped={kind: (count, tuple(places)) for kind, (count, places) in self._skipped.items()},
+            replaced=dict(self._replaced),
+            special=dict(self._special),
+            largest=tuple(self._largest),
+            seconds={name: round(value, 3) for name, value in self._seconds.items()},
+            joined=tuple(joined or ()),
+        )
+
+
+def _split(place: str) -> tuple[str, int | None]:
+    """File and number of a place, ``"rows.jsonl:12"`` or ``"a.txt"``."""
+    file, colon, number = place.rpartition(":")
+    return (file, int(number)) if colon and number.isdecimal() else (place, None)

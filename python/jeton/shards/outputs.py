@@ -1,0 +1,93 @@
+"""Output files of a task: written under temporary names, hashed while they are written, renamed together at the end."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import time
+from contextlib import ExitStack
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, BinaryIO, Self
+
+from ..atomic import write_atomically
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
+
+__all__ = ["OutputFile", "OutputFiles", "sha256_of"]
+
+READ_BYTES = 1 << 20
+
+
+class OutputFile(io.RawIOBase):
+    """A file that is written from its start to its end."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file, self._sha = file, hashlib.sha256()
+        self.num_bytes = 0
+
+    def writable(self) -> bool:
+        """True: it is."""
+        return True
+
+    def write(self, data: ReadableBuffer) -> int:
+        """Writes all bytes."""
+        view = memoryview(data).cast("B")
+        self._sha.update(view)
+        self._file.write(view)
+        self.num_bytes += len(view)
+        return len(view)
+
+    def facts(self) -> dict[str, Any]:
+        """Size and hash."""
+        return {"bytes": self.num_bytes, "sha256": self._sha.hexdigest()}
+
+
+class OutputFiles:
+    """The files of one shard, as a context: they get their names when the block ends without an error.
+
+    Attributes:
+        facts: name -> size and hash, after the block.
+        sync_s: seconds spent flushing to disk and renaming, after the block.
+
+    Examples:
+        >>> import tempfile, pathlib
+        >>> folder = pathlib.Path(tempfile.mkdtemp())
+        >>> with OutputFiles(folder) as files:
+        ...     _ = files.open("a.bin").write(b"abc")
+        >>> (folder / "a.bin").read_bytes(), files.facts["a.bin"]["bytes"]
+        (b'abc', 3)
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder, self._stack = folder, ExitStack()
+        self._open: dict[str, OutputFile] = {}
+        self.facts: dict[str, dict[str, Any]] = {}
+        self.sync_s = 0.0
+
+    def open(self, name: str) -> OutputFile:
+        """Starts a file."""
+        file = self._stack.enter_context(write_atomically(self._folder / name, sweep=False))
+        self._open[name] = OutputFile(file)
+        return self._open[name]
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.facts = {name: file.facts() for name, file in self._open.items()}
+        began = time.perf_counter()
+        self._stack.__exit__(kind, error, trace)
+        self.sync_s = time.perf_counter() - began
+
+
+def sha256_of(path: Path) -> str:
+    """Hash of a file."""
+    sha = hashlib.sha256()
+    with path.open("rb") as file:
+        while data := file.read(READ_BYTES):
+            sha.update(data)
+    return sha.hexdigest()

@@ -1,0 +1,231 @@
+"""`Plan`: everything that determines the bytes of the shards, as plain data that is the same on every host.
+
+A plan names its inputs by size and version, its tokenizer by fingerprint, and its options. It is stored in
+``plan.json``, with the tokenizer beside it, so that a worker needs the folder and the inputs only. The number of
+workers, the runner and the version of Jeton are not part of it: they do not change the shards.
+
+Planning lists files and reads none.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from functools import cached_property
+from os import PathLike
+from typing import Any
+
+from ..arguments import integer, wrong
+from ..corpus import Corpus, FileRange, Source, files_of
+from ..corpus.paths import absolute, identity_of
+from ..errors import ConfigError, FormatError, ShardError
+from .tasks import InputFile, Task, cut_tasks, is_divisible
+
+__all__ = ["TASK_BYTES", "Plan", "check_inputs", "list_inputs", "reading_of"]
+
+VERSION = 1
+# Two seconds of encoding: little is lost with a task, and starting one costs nothing beside it.
+TASK_BYTES = 256_000_000
+MIN_TASK_BYTES = 1
+# Options of `Corpus` that a plan has. Samples and weights are not supported.
+READING = ("documents", "field", "errors", "encoding", "max_expansion")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Plan of a folder of shards. `jeton.shards.plan` makes one.
+
+    Attributes:
+        inputs: files, in order.
+        reading: options of reading, as in `Corpus`.
+        format: format of the shards.
+        dtype: type of the ids in files: ``"uint16"``, …; None for counts.
+        task_bytes: bytes of input of a task.
+        tokenizer: its fingerprint; None for counts.
+        vocab_size: highest possible id plus one; 0 for counts.
+        bos, eos: ids before and after each document; None: no id.
+        counting: pattern and special tokens of counts; None for other formats.
+
+    Examples:
+        >>> import jeton, tempfile, pathlib
+        >>> folder = pathlib.Path(tempfile.mkdtemp())
+        >>> _ = (folder / "rows.jsonl").write_text('{"text": "to be"}\\n' * 10)
+        >>> plan = jeton.shards.plan(folder / "rows.jsonl", folder / "shards", jeton.default(), task_bytes=100)
+        >>> plan.num_tasks, plan.dtype, plan == jeton.shards.Plan.from_json(plan.to_json())
+        (2, 'int32', True)
+    """
+
+    inputs: tuple[InputFile, ...]
+    reading: Mapping[str, Any]
+    format: str
+    dtype: str | None
+    task_bytes: int
+    tokenizer: str | None
+    vocab_size: int
+    bos: int | None = None
+    eos: int | None = None
+    counting: Mapping[str, Any] | None = None
+
+    @cached_property
+    def tasks(self) -> tuple[Task, ...]:
+        """The tasks, by number."""
+        documents, encoding = self.reading["documents"], self.reading["encoding"]
+        names_lines = self.format == "olmo"  # whose table has the line of each document in its file
+        divisible = [is_divisible(file.path, documents, encoding, names_lines) for file in self.inputs]
+        return tuple(cut_tasks(self.inputs, divisible, self.task_bytes))
+
+    @property
+    def num_tasks(self) -> int:
+        """Number of tasks, and of shards."""
+        return len(self.tasks)
+
+    @property
+    def num_bytes(self) -> int:
+        """Size of all inputs, before decompression."""
+        return sum(file.size for file in self.inputs)
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of the plan: completion files have it."""
+        return hashlib.sha256(json.dumps(self.to_json(), sort_keys=True).encode()).hexdigest()
+
+    def corpus(self) -> Corpus:
+        """The options of reading, as a `Corpus`."""
+        return Corpus([], **self.reading)
+
+    def ranges(self, task: Task) -> list[FileRange]:
+        """The ranges of files of a task, in order."""
+        return [FileRange(self.inputs[piece.input].path, piece.start, piece.end) for piece in task.pieces]
+
+    def to_json(self) -> dict[str, Any]:
+        """The plan as JSON."""
+        facts = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {"version": VERSION, **facts, "inputs": [list(file) for file in self.inputs]}
+
+    @classmethod
+    def from_json(cls, facts: Mapping[str, Any], name: str = "plan.json") -> Plan:
+        """Reads the output of `to_json`.
+
+        Raises:
+            FormatError: it is not.
+        """
+        try:
+            given = dict(facts)
+            version = given.pop("version")
+            if version != VERSION:
+                message = f"{name}: version {version!r}; this Jeton reads version {VERSION}: use a newer Jeton"
+                raise FormatError(message, format="plan")
+            given["inputs"] = tuple(InputFile(*file) for file in given["inputs"])
+            plan = cls(**given)
+            if set(plan.reading) != set(READING) or not all(isinstance(file.size, int) for file in plan.inputs):
+                raise ValueError("unknown options of reading, or inputs without a size")
+            integer(plan.task_bytes, "task_bytes", MIN_TASK_BYTES)
+        except (KeyError, TypeError, ValueError) as error:
+            if isinstance(error, FormatError):
+                raise
+            raise FormatError(f"{name}: not a plan of shards ({error})", format="plan") from None
+        return plan
+
+    def check_same(self, stored: Plan, folder: str) -> None:
+        """Checks that a plan is the one stored in its folder.
+
+        Raises:
+            ConfigError: it differs; names the first difference.
+        """
+        now, then = asdict(self), asdict(stored)
+        for name in now:
+            if name == "inputs" or now[name] == then[name]:
+                continue
+            if name in ("reading", "counting") and now[name] is not None and then[name] is not None:
+                name, before, after = next(
+                    (key, then[name].get(key), now[name][key])
+                    for key in now[name]
+                    if then[name].get(key) != now[name][key]
+                )
+            else:
+                before, after = then[name], now[name]
+            what = "append_eos" if name == "eos" else "prepend_bos" if name == "bos" else name
+            message = f"{folder} was planned with {what} {before!r}, and this call has {after!r}"
+            raise ConfigError(f"{message}; pass the same, or another folder", option=what)
+        if self.inputs != stored.inputs:
+            difference = _input_difference(stored.inputs, self.inputs)
+            raise ConfigError(
+                f"{folder} was planned with other inputs: {difference}; pass another folder", option="corpus"
+            )
+
+
+def _input_difference(then: Sequence[InputFile], now: Sequence[InputFile]) -> str:
+    """Words for the first difference between two lists of inputs."""
+    before, after = ({file.path: file for file in files} for files in (then, now))
+    for path, file in before.items():
+        if path not in after:
+            return f"{path} is no longer one"
+        if after[path] != file:
+            return f"{path} has changed since"
+    added = next((path for path in after if path not in before), None)
+    return f"{added} is new" if added is not None else "their order differs"
+
+
+def reading_of(corpus: Corpus) -> dict[str, Any]:
+    """The options of reading of a corpus.
+
+    Raises:
+        ConfigError: a sample, which is not supported.
+    """
+    if corpus.sample_bytes is not None:
+        message = "sample_bytes= is not supported: shards have the whole corpus"
+        raise ConfigError(message, option="sample_bytes")
+    return {name: getattr(corpus, name) for name in READING}
+
+
+def list_inputs(corpus: Corpus) -> tuple[InputFile, ...]:
+    """The files of a corpus, in order, with size and version.
+
+    Raises:
+        ConfigError: the corpus has documents in memory, streams, pipes, or sources with their own options.
+        FileNotFoundError: no such file, or no match.
+    """
+    places = corpus.sources if isinstance(corpus.sources, list | tuple) else [corpus.sources]
+    files = [file for place in places for file in files_of(_place(place))]
+    return tuple(_input(file) for file in files)
+
+
+def _place(place: Any) -> str | PathLike[str]:
+    """The path of an item of a corpus."""
+    if isinstance(place, Source):
+        for option in ("field", "documents", "encoding"):
+            if getattr(place, option) is not None:
+                message = f"{option}= of a Source is not supported for shards: all inputs have the same options"
+                raise ConfigError(message, option=option)
+        if place.exact_weight != 1:
+            raise ConfigError("weight= of a Source is not supported for shards", option="weight")
+        place = place.place
+    if not isinstance(place, str | PathLike):
+        raise wrong("corpus", place, "a path, glob, folder or URL, or a list of them: tasks read files")
+    return place
+
+
+def _input(file: str) -> InputFile:
+    size, version = identity_of(file)
+    if size is None:
+        message = f"{file} has no known size, as a pipe: a task must be able to read its input again; pass a file"
+        raise ConfigError(message, option="corpus")
+    return InputFile(absolute(file), size, version)
+
+
+def check_inputs(plan: Plan, task: Task) -> None:
+    """Checks that the inputs of a task are those that were planned.
+
+    Raises:
+        ShardError: one has changed.
+        FileNotFoundError: one is missing.
+    """
+    for piece in task.pieces:
+        planned = plan.inputs[piece.input]
+        size, version = identity_of(planned.path)
+        if (size, version) != (planned.size, planned.version):
+            was = f"{planned.size:,} bytes, {planned.version}"
+            message = f"{planned.path} has changed since it was planned ({was}; now {size:,} bytes, {version})"
+            raise ShardError(f"{message}; plan into another folder", path=planned.path)

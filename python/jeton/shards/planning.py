@@ -1,0 +1,202 @@
+"""`plan` and `status`: makes the plan of a folder, or checks that it is the one of an earlier call."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from ..arguments import choice, instance, integer
+from ..corpus import Corpus, CorpusLike
+from ..errors import ConfigError
+from ..formats import load
+from ..tokenizer import Tokenizer
+from .counting import counting_of
+from .encoding import framed
+from .folder import MANIFEST, TOKENIZER, ShardFolder
+from .layouts import COUNTS, FORMATS, LAYOUTS
+from .plan import MIN_TASK_BYTES, TASK_BYTES, Plan, list_inputs, reading_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["Status", "plan", "status"]
+
+StrPath = str | os.PathLike[str]
+
+
+def plan(
+    corpus: CorpusLike | Corpus,
+    output: StrPath,
+    tok: Tokenizer | StrPath | None = None,
+    *,
+    format: str = "megatron",
+    dtype: str = "auto",
+    append_eos: bool | str = False,
+    prepend_bos: bool | str = False,
+    task_bytes: int = TASK_BYTES,
+    documents: Literal["file", "line"] | None = None,
+    field: str | None = None,
+    errors: Literal["strict", "replace", "skip"] | None = None,
+    pattern: str | None = "o200k",
+    special_tokens: Sequence[str] = (),
+) -> Plan:
+    """Plans shards: lists the inputs, checks the options, and writes ``plan.json`` and the tokenizer into a folder.
+
+    No input is read. With an equal plan in the folder, the call changes nothing; tasks that are complete stay so.
+
+    Args:
+        corpus: a path, glob, folder or URL, a list of them, or a `Corpus` of them with options of reading.
+        output: the folder of the shards; it is created.
+        tok: the tokenizer, or its path or name. None for ``format="counts"``.
+        format: ``"megatron"``, ``"bin"`` (nanoGPT), ``"llmc"``, ``"datatrove"``, ``"olmo"``, ``"parquet"`` or
+            ``"arrow"``; or ``"counts"``, for training.
+        dtype: type of the ids in files, ``"uint16"``, ``"int32"`` or ``"uint32"``, as the format has them; ``"auto"``:
+            the one that the format's own tools choose. It is checked against the highest possible id.
+        append_eos: add the id of the role `eos`, or of the special token that is named, after each document.
+        prepend_bos: likewise before each document, for `bos`.
+        task_bytes: bytes of input of a task, and so of a shard.
+        documents, field, errors: as in `Corpus`.
+        pattern, special_tokens: for counts, as in `count_pretokens`.
+
+    Raises:
+        ConfigError: an invalid option; a dtype that is too small; a folder with another plan, and names what differs.
+        FileNotFoundError: no such file, or no match.
+
+    Examples:
+        >>> import jeton, tempfile
+        >>> folder = tempfile.mkdtemp()
+        >>> with open(f"{folder}/lines.txt", "w") as file:
+        ...     _ = file.write("to be\\nor not to be\\n")
+        >>> made = plan(f"{folder}/lines.txt", f"{folder}/out", jeton.default(), documents="line", append_eos=True)
+        >>> made.format, made.dtype, made.num_tasks
+        ('megatron', 'int32', 1)
+    """
+    reading = Corpus.of(corpus, documents=documents, field=field, errors=errors)
+    choice(format, "format", FORMATS)
+    integer(task_bytes, "task_bytes", MIN_TASK_BYTES)
+    options: dict[str, Any] = {"reading": reading_of(reading), "format": format, "task_bytes": task_bytes}
+    data = None
+    if format == COUNTS:
+        if tok is not None or append_eos or prepend_bos or dtype != "auto":
+            message = "format='counts' counts pretokens: a tokenizer, dtype, append_eos and prepend_bos have no effect"
+            raise ConfigError(message, option="format")
+        counting = counting_of(pattern, special_tokens)
+        options |= {"dtype": None, "tokenizer": None, "vocab_size": 0, "counting": counting}
+    else:
+        tok = _tokenizer(tok, format)
+        if special_tokens or pattern != "o200k":
+            raise ConfigError("pattern= and special_tokens= are for format='counts'", option="pattern")
+        options |= {
+            "dtype": LAYOUTS[format].dtype(dtype, tok.vocab_size),
+            "tokenizer": tok.fingerprint,
+            "vocab_size": tok.vocab_size,
+            "bos": _added_id(tok, "bos", prepend_bos, "prepend_bos"),
+            "eos": _added_id(tok, "eos", append_eos, "append_eos"),
+        }
+        framed(tok, options["bos"], options["eos"])
+        data = tok.to_bytes()
+    made = Plan(inputs=list_inputs(reading), **options)
+    folder = ShardFolder(output)
+    folder.create()
+    if folder.has_plan():
+        made.check_same(folder.load_plan(), str(folder))
+    if data is not None:  # before the plan, which says that all is there
+        folder.write_bytes(TOKENIZER, data)
+    if not folder.has_plan():
+        folder.write_plan(made)
+    return made
+
+
+def _tokenizer(tok: Tokenizer | StrPath | None, format: str) -> Tokenizer:
+    if tok is None:
+        raise ConfigError(f"format={format!r} needs a tokenizer: pass tok=", option="tok")
+    if isinstance(tok, str | os.PathLike):
+        return load(tok)
+    return instance(tok, "tok", Tokenizer, "a Tokenizer, a path or a name")
+
+
+def _added_id(tok: Tokenizer, role: str, asked: bool | str, option: str) -> int | None:
+    """The id of bos or eos, if it is added."""
+    if isinstance(asked, str):
+        if asked not in tok.special_tokens:
+            some = ", ".join(map(repr, list(tok.special_tokens)[:8])) or "none"
+            raise ConfigError(
+                f"{option}={asked!r} is not a special token of the tokenizer (it has {some})", option=option
+            )
+        return tok.special_tokens[asked]
+    if not instance(asked, option, bool, "True, False or a special token"):
+        return None
+    id = tok.bos_id if role == "bos" else tok.eos_id
+    if id is None:
+        message = f"the tokenizer has no role {role}: name the special token, as in {option}='<|endoftext|>'"
+        raise ConfigError(message, option=option)
+    return id
+
+
+@dataclass(frozen=True)
+class Status:
+    """Progress of a folder of shards.
+
+    Attributes:
+        folder: its path.
+        done, total: completed tasks and all tasks.
+        bytes_done, bytes_total: size of their inputs, before decompression.
+        merged: True if there is a manifest.
+        missing: numbers of the first tasks that are not complete.
+
+    Examples:
+        >>> Status("out", 1, 4, 100, 350, False, (0, 2, 3)).is_complete
+        False
+    """
+
+    folder: str
+    done: int
+    total: int
+    bytes_done: int
+    bytes_total: int
+    merged: bool
+    missing: tuple[int, ...]
+
+    @property
+    def is_complete(self) -> bool:
+        """True if all tasks are complete."""
+        return self.done == self.total
+
+    def to_json(self) -> dict[str, Any]:
+        """The status as JSON."""
+        return {**vars(self), "missing": list(self.missing)}
+
+
+MOST_MISSING = 10
+
+
+def status(output: StrPath) -> Status:
+    """Progress of a folder, also while another process works on it. Reads names only.
+
+    Raises:
+        ShardError: there is no plan.
+
+    Examples:
+        >>> import jeton, tempfile
+        >>> folder = tempfile.mkdtemp()
+        >>> with open(f"{folder}/a.txt", "w") as file:
+        ...     _ = file.write("to be")
+        >>> _ = plan(f"{folder}/a.txt", f"{folder}/out", jeton.default())
+        >>> status(f"{folder}/out").done
+        0
+    """
+    folder = ShardFolder(output)
+    made = folder.load_plan()
+    done = folder.done()
+    missing = [task.number for task in made.tasks if task.number not in done]
+    bytes_done = sum(task.num_bytes for task in made.tasks if task.number in done)
+    return Status(
+        str(folder),
+        made.num_tasks - len(missing),
+        made.num_tasks,
+        bytes_done,
+        made.num_bytes,
+        (folder.path / MANIFEST).exists(),
+        tuple(missing[:MOST_MISSING]),
+    )

@@ -1,0 +1,147 @@
+"""`run`: runs the tasks of a plan that are not complete, or those of one job of an array."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Callable, Iterator
+from functools import partial
+from threading import Lock
+from typing import Any, Literal
+
+from ..arguments import choice, integer, wrong
+from ..progress import Progress, ProgressEvent, make_reporter
+from ..runners import RUNNERS, run_processes, run_threads
+from ..threads import num_threads
+from .execution import Check, Facts, load_tokenizer, run_task, run_task_in
+from .folder import ShardFolder
+from .plan import Plan
+from .planning import Status, status
+from .tasks import Task
+
+__all__ = ["run", "run_plan"]
+
+_log = logging.getLogger("jeton")
+
+Runner = Literal["threads", "processes"]
+
+
+def run(
+    output: str | os.PathLike[str],
+    *,
+    job: tuple[int, int] | None = None,
+    workers: int | None = None,
+    runner: Runner = "threads",
+    progress: Progress = None,
+) -> Status:
+    """Runs the tasks of a plan that are not complete. It may be called on many machines at once, each with its job.
+
+    Args:
+        output: the folder with the plan, on a file system that all machines share.
+        job: ``(k, n)``: only the tasks k, k + n, k + 2n, …, with k from 0; None: all.
+        workers: tasks at a time; None: RAYON_NUM_THREADS, or all cores. A task uses one thread.
+        runner: ``"threads"`` of this process, or ``"processes"``.
+        progress: None draws a bar in a terminal; True, False, or a function that is called with each event.
+
+    Returns:
+        The status of the folder afterwards.
+
+    Raises:
+        ShardError: no plan; or an input or the tokenizer has changed.
+        JetonError: a record, under ``errors="strict"``; names file and line. Completed tasks stay complete.
+        OSError: an input cannot be read, or the disk is full. Completed tasks stay complete.
+
+    Examples:
+        >>> import jeton, tempfile
+        >>> folder = tempfile.mkdtemp()
+        >>> with open(f"{folder}/a.txt", "w") as file:
+        ...     _ = file.write("to be")
+        >>> _ = jeton.shards.plan(f"{folder}/a.txt", f"{folder}/out", jeton.default())
+        >>> run(f"{folder}/out").is_complete
+        True
+    """
+    num_skipped = run_plan(output, job, workers, runner, progress)
+    if num_skipped:
+        _log.warning("skipped %d records; the report will name them", num_skipped, extra={"skipped": num_skipped})
+    return status(output)
+
+
+def run_plan(
+    output: str | os.PathLike[str],
+    job: tuple[int, int] | None,
+    workers: int | None,
+    runner: Runner,
+    progress: Progress,
+) -> int:
+    """Implements `run`; returns the number of records that these tasks skipped."""
+    num_skipped = 0
+    folder = ShardFolder(output)
+    choice(runner, "runner", tuple(RUNNERS))
+    share = _share(job)
+    workers = num_threads(workers)
+    plan = folder.load_plan()
+    done = folder.done()
+    todo = [task for task in plan.tasks[share] if task.number not in done]
+    if todo:
+        folder.create()
+        tok = load_tokenizer(folder, plan)  # in any case, to fail before work starts
+        own = sum(task.num_bytes for task in plan.tasks[share])
+        with make_reporter(progress) as report:
+            before = own - sum(task.num_bytes for task in todo)
+            watch = _Watch(before, own, report)
+            watch.show()
+            workers = min(workers, len(todo))
+            if runner == "threads":
+                work = partial(_run_here, folder, plan, tok, watch)
+                results: Iterator[Facts] = run_threads(work, todo, workers, watch.show)
+            else:
+                work_in = partial(run_task_in, str(folder.path.absolute()))
+                results = run_processes(work_in, (task.number for task in todo), workers, watch.show)
+            for facts in results:
+                watch.complete(facts)
+                watch.show()
+                num_skipped += sum(count for count, _ in facts["skipped"].values())
+    return num_skipped
+
+
+def _share(job: tuple[int, int] | None) -> slice:
+    """The tasks of a job, as a slice."""
+    if job is None:
+        return slice(None)
+    if not isinstance(job, tuple) or len(job) != 2:
+        raise wrong("job", job, "a pair (k, n) of integers")
+    count = integer(job[1], "job[1]", 1)
+    return slice(integer(job[0], "job[0]", 0, count - 1), None, count)
+
+
+def _run_here(folder: ShardFolder, plan: Plan, tok: Any, watch: _Watch, task: Task, check: Check) -> Facts:
+    return run_task(folder, plan, tok, task, check, partial(watch.add, task))
+
+
+class _Watch:
+    """Progress of tasks on several threads, in bytes of input.
+
+    Within a task, bytes of text are shown up to the size of its input: compressed input has more.
+    """
+
+    def __init__(self, done: int, total: int, report: Callable[[ProgressEvent], object]) -> None:
+        self._done, self._total, self._report = done, total, report
+        self._running: dict[int, int] = {}  # task -> bytes of text
+        self._lock = Lock()
+
+    def add(self, task: Task, num_bytes: int) -> None:
+        """Adds bytes of a running task; called by its thread."""
+        with self._lock:
+            self._running[task.number] = min(self._running.get(task.number, 0) + num_bytes, task.num_bytes)
+
+    def complete(self, facts: Facts) -> None:
+        """Completes a task."""
+        with self._lock:
+            self._running.pop(facts["task"], None)
+            self._done += facts["input_bytes"]
+
+    def show(self) -> None:
+        """Reports the progress; called by the thread that waits."""
+        with self._lock:
+            done = self._done + sum(self._running.values())
+        self._report(ProgressEvent("shards", min(done, self._total), self._total, "B"))

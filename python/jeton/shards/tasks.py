@@ -1,0 +1,117 @@
+"""Tasks: consecutive pieces of files, in the order of the inputs, of about the same number of bytes.
+
+Rows of JSON, text with ``documents="line"`` and Parquet are split at any byte: a line belongs to the piece in which it
+begins, a row group to the piece that has its middle. Every other file is one piece, and small ones share a task. The
+tasks follow from names, sizes and options alone, so they are computed on every host, and no data is read.
+
+Invariant: the pieces of all tasks, in order, have each byte of each file once. Documents and their order therefore do
+not depend on the size of a task.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from ..compression import split_suffix
+from ..corpus.paths import file_name
+from ..corpus.source_reader import is_rows
+
+__all__ = ["InputFile", "Piece", "Task", "cut_tasks", "is_divisible"]
+
+EXPANSION = 4  # assumed ratio of compression, to group compressed files
+
+
+class InputFile(NamedTuple):
+    """A file of the corpus: its absolute path or URL, its size in bytes, and its version (mtime or ETag)."""
+
+    path: str
+    size: int
+    version: str
+
+
+class Piece(NamedTuple):
+    """A range of an input.
+
+    Attributes:
+        input: number of the input.
+        start: first byte.
+        end: one past the last byte; None: the whole file, which is not divisible.
+    """
+
+    input: int
+    start: int = 0
+    end: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A unit of work, which becomes one shard.
+
+    Attributes:
+        number: its number, from 0.
+        pieces: ranges of its inputs, in order.
+        num_bytes: size of its pieces, before decompression.
+    """
+
+    number: int
+    pieces: tuple[Piece, ...]
+    num_bytes: int
+
+
+def is_divisible(path: str, documents: str, encoding: str, names_lines: bool = False) -> bool:
+    """True if a file can be split between tasks; not by lines if the format names lines.
+
+    Examples:
+        >>> is_divisible("a.jsonl", "file", "utf-8"), is_divisible("a.jsonl.gz", "file", "utf-8")
+        (True, False)
+        >>> is_divisible("a.txt", "file", "utf-8"), is_divisible("a.txt", "line", "utf-8")
+        (False, True)
+    """
+    name, suffix = split_suffix(file_name(path))
+    if suffix:
+        return False
+    if name.lower().endswith(".parquet"):
+        return True
+    return encoding == "utf-8" and not names_lines and (is_rows(path) or documents == "line")
+
+
+def cut_tasks(inputs: Sequence[InputFile], divisible: Sequence[bool], task_bytes: int) -> Iterator[Task]:
+    """Yields the tasks of inputs.
+
+    Examples:
+        >>> files = [InputFile("a.jsonl", 25, ""), InputFile("b.txt", 3, ""), InputFile("c.txt", 4, "")]
+        >>> for task in cut_tasks(files, [True, False, False], 10):
+        ...     print(task.num_bytes, [tuple(piece) for piece in task.pieces])
+        10 [(0, 0, 10)]
+        10 [(0, 10, 20)]
+        8 [(0, 20, 25), (1, 0, None)]
+        4 [(2, 0, None)]
+    """
+    held: list[Piece] = []
+    number = cost = num_bytes = 0
+    for index, file in enumerate(inputs):
+        start = 0
+        while True:
+            if divisible[index]:
+                end = min(file.size, start + max(task_bytes - cost, 1))
+                piece, size = Piece(index, start, end), end - start
+                expected = size
+            else:
+                piece, size = Piece(index), file.size
+                expected = size * (EXPANSION if split_suffix(file_name(file.path))[1] else 1)
+            if held and cost + expected > task_bytes:
+                yield Task(number, tuple(held), num_bytes)
+                number, held, cost, num_bytes = number + 1, [], 0, 0
+                continue
+            held.append(piece)
+            cost, num_bytes = cost + expected, num_bytes + size
+            if cost >= task_bytes:
+                yield Task(number, tuple(held), num_bytes)
+                number, held, cost, num_bytes = number + 1, [], 0, 0
+            start += size
+            if not divisible[index] or start >= file.size:
+                break
+    if held:
+        yield Task(number, tuple(held), num_bytes)

@@ -1,0 +1,243 @@
+"""`verify`: reads all shards again and compares them with what their tasks recorded, and samples with the source.
+
+Every file is hashed. Ids and documents are counted, and the highest id, bos and eos are checked. The first batch of
+some tasks is read from its source and encoded again: its ids must be those of the shard.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from ..corpus import RangeReader
+from ..errors import JetonError, ShardError
+from ..progress import Progress, ProgressEvent, make_reporter
+from ..tokenizer import Tokenizer
+from ..training import Counts
+from .dataset import shard_facts
+from .encoding import Encoder
+from .execution import load_tokenizer
+from .folder import MANIFEST, ShardFolder
+from .layouts import COUNTS, LAYOUTS, Documents
+from .outputs import sha256_of
+from .plan import Plan, check_inputs
+
+__all__ = ["Verification", "verify"]
+
+BLOCK = 1 << 20
+NUM_SOURCES = 4  # tasks whose first batch is encoded again
+NUM_DECODED = 16  # documents of each that are decoded
+
+
+@dataclass(frozen=True)
+class Verification:
+    """Result of `verify`.
+
+    Attributes:
+        folder: the folder.
+        shards, documents, tokens: totals of the shards.
+        compared: documents that were read from their source again, and whose ids are equal.
+        decoded, decoded_equal: documents of these that were decoded, and those whose bytes are the source. A tokenizer
+            that normalizes, or drops white space, does not decode to the source.
+        problems: differences; empty if all is well.
+
+    Examples:
+        >>> Verification("out", 1, 2, 9, 2, 2, 2, ()).is_valid
+        True
+    """
+
+    folder: str
+    shards: int
+    documents: int
+    tokens: int
+    compared: int
+    decoded: int
+    decoded_equal: int
+    problems: tuple[str, ...]
+
+    @property
+    def is_valid(self) -> bool:
+        """True if nothing differs."""
+        return not self.problems
+
+    def to_json(self) -> dict[str, Any]:
+        """The result as JSON."""
+        return {**vars(self), "problems": list(self.problems)}
+
+
+def verify(output: str | os.PathLike[str], *, progress: Progress = None) -> Verification:
+    """Reads all shards of a merged folder again, and compares samples with the source.
+
+    Args:
+        output: the folder.
+        progress: None draws a bar in a terminal; True, False, or a function that is called with each event.
+
+    Returns:
+        Totals, and every difference; a difference raises nothing.
+
+    Raises:
+        ShardError: the folder has no plan, or is not merged.
+
+    Examples:
+        >>> import jeton, tempfile
+        >>> folder = tempfile.mkdtemp()
+        >>> with open(f"{folder}/a.txt", "w") as file:
+        ...     _ = file.write("to be or not to be")
+        >>> _ = jeton.shards.make(f"{folder}/a.txt", f"{folder}/out", jeton.default(), progress=False)
+        >>> with open(f"{folder}/out/shard-00000.bin", "r+b") as file:
+        ...     _ = file.write(b"?")
+        >>> print(verify(f"{folder}/out").problems[0].removeprefix(f"{folder}/out/"))
+        shard-00000.bin: its bytes have changed: the hash differs; remove done/00000.json, and run and merge again
+    """
+    folder = ShardFolder(output)
+    plan = folder.load_plan()
+    if not (folder.path / MANIFEST).exists():
+        message = f"{folder}: no {MANIFEST}; jeton.shards.merge (jeton shards merge) writes it when all tasks are done"
+        raise ShardError(message, path=str(folder))
+    with make_reporter(progress) as report:
+        return _Verifier(folder, plan, folder.read(MANIFEST)).run(report)
+
+
+class _Verifier:
+    """One run, which collects problems."""
+
+    def __init__(self, folder: ShardFolder, plan: Plan, manifest: dict[str, Any]) -> None:
+        self._folder, self._plan, self._manifest = folder, plan, manifest
+        self._problems: list[str] = []
+        self._documents = self._tokens = self._compared = self._decoded = self._decoded_equal = 0
+        self._highest = -1
+
+    def run(self, report: Any) -> Verification:
+        """Checks everything."""
+        plan, manifest = self._plan, self._manifest
+        if manifest.get("plan") != plan.digest or len(manifest.get("shards", ())) != plan.num_tasks:
+            self._problems.append(f"{self._folder.path / MANIFEST}: it is of another plan; merge again")
+            return self._result(0)
+        tok = self._tokenizer()
+        sampled = set(np.linspace(0, plan.num_tasks - 1, NUM_SOURCES).astype(int).tolist())
+        total = sum(file["bytes"] for shard in manifest["shards"] for file in shard["files"].values())
+        done = 0
+        for number, shard in enumerate(manifest["shards"]):
+            report(ProgressEvent("verify", done, total, "B"))
+            hint = f"; remove done/{number:05}.json, and run and merge again"
+            if self._check_files(shard["files"], hint):
+                check = partial(self._check_shard, number, shard, tok, number in sampled)
+                self._collect(self._folder.stem(number), check)
+            done += sum(file["bytes"] for file in shard["files"].values())
+        self._check_files(manifest.get("joined", {}), "; merge with join again")
+        self._check_sums()
+        report(ProgressEvent("verify", total, total, "B"))
+        return self._result(plan.num_tasks)
+
+    def _result(self, shards: int) -> Verification:
+        return Verification(
+            str(self._folder), shards, self._documents, self._tokens, self._compared, self._decoded,
+            self._decoded_equal, tuple(self._problems),
+        )  # fmt: skip
+
+    def _tokenizer(self) -> Tokenizer | None:
+        try:
+            return load_tokenizer(self._folder, self._plan)
+        except JetonError as error:
+            self._problems.append(str(error))
+            return None
+
+    def _collect(self, name: str, check: Any) -> None:
+        """Runs a check; its errors are problems."""
+        try:
+            check()
+        except (JetonError, OSError) as error:
+            text = str(error)
+            self._problems.append(text if name in text else f"{name}: {text}")
+
+    def _check_files(self, files: dict[str, dict[str, Any]], hint: str) -> bool:
+        """Checks size and hash of files; True if all exist. `hint`: how to make them again."""
+        complete = True
+        for name, file in files.items():
+            path = self._folder.path / name
+            if not path.exists():
+                self._problems.append(f"{path}: it is missing{hint}")
+                complete = False
+            elif path.stat().st_size != file["bytes"]:
+                self._problems.append(f"{path}: it has {path.stat().st_size:,} bytes, expected {file['bytes']:,}{hint}")
+            elif sha256_of(path) != file["sha256"]:
+                self._problems.append(f"{path}: its bytes have changed: the hash differs{hint}")
+        return complete
+
+    def _check_shard(self, number: int, shard: dict[str, Any], tok: Tokenizer | None, is_sampled: bool) -> None:
+        """Reads the documents of a shard."""
+        plan, stem = self._plan, self._folder.stem(number)
+        if plan.format == COUNTS:
+            counts = Counts.load(self._folder.path / f"{stem}.jtc")
+            self._equal(stem, "documents", counts.documents, shard["documents"])
+            self._equal(stem, "pretokens", counts.total, shard["tokens"])
+            self._documents, self._tokens = self._documents + counts.documents, self._tokens + counts.total
+            return
+        layout = LAYOUTS[plan.format]
+        found = layout.read(self._folder.path, stem, shard_facts(plan.dtype, plan.tokenizer))
+        found.check(stem)
+        self._equal(stem, "documents", len(found), shard["documents"])
+        self._equal(stem, "tokens", len(found.tokens), shard["tokens"])
+        self._documents, self._tokens = self._documents + len(found), self._tokens + len(found.tokens)
+        for at in range(0, len(found.tokens), BLOCK):
+            self._highest = max(self._highest, int(found.tokens[at : at + BLOCK].max()))
+        self._check_frames(stem, found)
+        if is_sampled and tok is not None:
+            self._compare(number, found, tok)
+
+    def _check_frames(self, stem: str, found: Documents) -> None:
+        """Checks that each document has its bos and eos."""
+        for name, id, edges in (("bos", self._plan.bos, found.firsts), ("eos", self._plan.eos, found.lasts)):
+            if id is not None:
+                missing = sum(int(np.count_nonzero(found.tokens[block] != id)) for block in edges())
+                if missing:
+                    self._problems.append(f"{stem}: {missing:,} documents lack the {name} id {id}")
+
+    def _compare(self, number: int, found: Documents, tok: Tokenizer) -> None:
+        """Encodes the first batch of a task again."""
+        plan, task = self._plan, self._plan.tasks[number]
+        check_inputs(plan, task)
+        batch = next(RangeReader(plan.ranges(task), plan.corpus()).batches(), None)
+        if batch is None:
+            return
+        stem = self._folder.stem(number)
+        encoder = Encoder(tok, plan)
+        expected = encoder.encode(batch)
+        if not np.array_equal(found.tokens[: len(expected.ids)], expected.ids):
+            self._problems.append(f"{stem}: its ids are not those of its source")
+            return
+        ends = np.cumsum(expected.lengths).tolist()
+        for index, start, end in self._spread(ends):
+            if not np.array_equal(found[index], expected.ids[start:end]):
+                self._problems.append(f"{stem}: document {index} is not that of its source")
+                return
+        self._compared += len(ends)
+        if encoder.empty:
+            return  # documents and texts do not correspond by index
+        for index, _, _ in self._spread(ends):
+            ids = found[index][plan.bos is not None :]
+            ids = ids[:-1] if plan.eos is not None else ids
+            self._decoded += 1
+            self._decoded_equal += tok.decode_bytes(ids.tolist()) == batch.texts[index]
+
+    @staticmethod
+    def _spread(ends: list[int]) -> Iterator[tuple[int, int, int]]:
+        """Yields index, start and end of some documents."""
+        for index in sorted(set(np.linspace(0, len(ends) - 1, NUM_DECODED).astype(int).tolist())) if ends else ():
+            yield index, ends[index - 1] if index else 0, ends[index]
+
+    def _check_sums(self) -> None:
+        """Compares totals with the manifest."""
+        if self._problems:
+            return  # they would only follow from these
+        for name, value in (("documents", self._documents), ("tokens", self._tokens), ("highest_id", self._highest)):
+            self._equal(MANIFEST, name, value, self._manifest[name])
+
+    def _equal(self, name: str, what: str, value: int, expected: int) -> None:
+        if value != expected:
+            self._problems.append(f"{name}: {what} {value:,}, expected {expected:,}")

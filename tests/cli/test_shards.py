@@ -1,0 +1,167 @@
+"""``jeton shards``: the commands, their exit codes, and the jobs of arrays."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+
+import jeton
+from jeton.cli.shards import _job
+
+from .conftest import Run
+
+
+@pytest.fixture
+def rows(tmp_path: Path) -> Path:
+    path = tmp_path / "rows.jsonl"
+    path.write_text("".join(json.dumps({"text": f"row {number} low lower"}) + "\n" for number in range(300)))
+    return path
+
+
+@pytest.fixture
+def tok(tmp_path: Path) -> Path:
+    path = tmp_path / "tok.json"
+    jeton.train(["low lower row"], 260, progress=False).add_tokens(["<|end|>"]).with_roles(eos="<|end|>").save(path)
+    return path
+
+
+def test_make_and_verify(run: Run, rows: Path, tok: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    command = ("shards", "make", rows, "-o", out, "-t", tok, "--append-eos", "--task-bytes", "2kB", "--join")
+    made = run(*command)
+    assert made.code == 0, made.err
+    assert "read     5.0 kB in 300 documents" in made.err
+    assert "verified all shards" in made.err
+    assert (out / "joined.idx").exists()
+    again = run(*command, "--json", "-q", "--no-verify")
+    facts = json.loads(again.text)
+    assert (facts["documents"], facts["dtype"]) == (300, "uint16")
+    assert len(jeton.shards.open(out)) == 300
+    (out / "shard-00001.bin").write_bytes(bytes((out / "shard-00001.bin").stat().st_size))
+    different = run("shards", "verify", out, "--json")
+    assert different.code == 4
+    assert "shard-00001.bin: its bytes have changed" in different.err
+    assert json.loads(different.text)["problems"]
+
+
+def test_plan_run_merge(run: Run, rows: Path, tok: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    planned = run("shards", "plan", rows, "-o", out, "-t", tok, "--task-bytes", "1k", "--format", "bin", "--json")
+    total = json.loads(planned.text)["tasks"]
+    assert json.loads(run("shards", "run", out, "--task", "1/3", "--json").text)["done"] == len(range(1, total, 3))
+    assert run("shards", "status", out).text.endswith("; not merged\n")
+    early = run("shards", "merge", out)
+    assert early.code == 1
+    assert "tasks are not complete (0, 2, 3, " in early.err
+    assert run("shards", "run", out, "--runner", "processes", "--workers", 1).code == 0
+    assert run("shards", "merge", out).code == 0
+    assert run("shards", "verify", out).code == 0
+    assert json.loads(run("shards", "status", out, "--json").text)["merged"] is True
+
+
+def test_skipped_records(run: Run, rows: Path, tok: Path, tmp_path: Path) -> None:
+    rows.write_text(rows.read_text() + "nonsense\n")
+    strict = run("shards", "make", rows, "-o", tmp_path / "a", "-t", tok)
+    assert strict.code == 1
+    assert "rows.jsonl:301: not a JSON row" in strict.err
+    skipped = run("shards", "make", rows, "-o", tmp_path / "b", "-t", tok, "--errors", "skip")
+    assert skipped.code == 3
+    assert f"skipped 1 record: 1 not a JSON row ({rows}:301)" in skipped.err
+    run("shards", "plan", rows, "-o", tmp_path / "c", "-t", tok, "--errors", "skip")
+    assert run("shards", "run", tmp_path / "c").code == 3
+    assert run("shards", "merge", tmp_path / "c").code == 3
+
+
+def test_counts_and_training(run: Run, rows: Path, tmp_path: Path) -> None:
+    out = tmp_path / "counts"
+    assert run("shards", "make", rows, "-o", out, "--format", "counts", "--task-bytes", "1k").code == 0
+    files = sorted(out.glob("*.jtc"))
+    assert len(files) > 5
+    for name, corpus in (("a.json", files), ("b.json", [rows])):
+        assert run("train", *corpus, "-o", tmp_path / name, "-s", 270).code == 0
+    assert (tmp_path / "a.json").read_bytes() == (tmp_path / "b.json").read_bytes()
+
+
+def test_progress_as_json(run: Run, rows: Path, tok: Path, tmp_path: Path) -> None:
+    result = run("shards", "make", rows, "-o", tmp_path / "out", "-t", tok, "--progress", "json", "-q")
+    events = [json.loads(line) for line in result.err.splitlines()]
+    assert {event["stage"] for event in events} == {"shards", "verify"}
+    size = rows.stat().st_size
+    assert [event["done"] for event in events if event["stage"] == "shards"][-1] == size
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["-", "-o", "out"], "standard input cannot be read again"),
+        (["x.txt", "-o", "out", "--workers", "2", "--threads", "2"], "pass one of them"),
+        (["x.txt"], "-o"),
+        (["x.txt", "-o", "out", "--format", "mds"], "mds"),
+    ],
+)
+def test_usage_errors(arguments: list[str], message: str, run: Run) -> None:
+    result = run("shards", "make", *arguments)
+    assert result.code == 2
+    assert message in result.err
+
+
+def test_errors_name_options(run: Run, rows: Path, tok: Path, tmp_path: Path) -> None:
+    result = run("shards", "plan", rows, "-o", tmp_path / "out", "-t", tok, "--prepend-bos")
+    assert result.code == 1
+    assert "the tokenizer has no role bos: name the special token" in result.err
+    run("shards", "plan", rows, "-o", tmp_path / "out", "-t", tok)
+    other = run("shards", "plan", rows, "-o", tmp_path / "out", "-t", tok, "--append-eos")
+    assert "was planned with --append-eos" in other.err
+
+
+@pytest.mark.parametrize(
+    ("task", "environment", "job"),
+    [
+        ("3/8", {}, (3, 8)),
+        ("3/8", {"JOB_COMPLETION_INDEX": "1", "JOB_COMPLETIONS": "2"}, (3, 8)),
+        (None, {}, None),
+        (None, {"SLURM_ARRAY_TASK_ID": "5", "SLURM_ARRAY_TASK_COUNT": "8"}, (5, 8)),
+        (
+            None,
+            {
+                "SLURM_ARRAY_TASK_ID": "105",
+                "SLURM_ARRAY_TASK_MIN": "101",
+                "SLURM_ARRAY_TASK_STEP": "2",
+                "SLURM_ARRAY_TASK_COUNT": "4",
+            },
+            (2, 4),
+        ),
+        (None, {"JOB_COMPLETION_INDEX": "1", "JOB_COMPLETIONS": "2"}, (1, 2)),
+    ],
+)
+def test_jobs(task: str | None, environment: dict[str, str], job: Any) -> None:
+    assert _job(task, environment) == job
+
+
+@pytest.mark.parametrize(
+    ("task", "environment"),
+    [
+        ("8/8", {}),
+        ("1", {}),
+        ("-1/2", {}),
+        ("a/b", {}),
+        (None, {"SLURM_ARRAY_TASK_ID": "5"}),
+        (None, {"JOB_COMPLETION_INDEX": "5"}),
+        (None, {"JOB_COMPLETION_INDEX": "5", "JOB_COMPLETIONS": "5"}),
+    ],
+)
+def test_invalid_jobs(task: str | None, environment: dict[str, str]) -> None:
+    with pytest.raises(click.UsageError, match="--task"):
+        _job(task, environment)
+
+
+def test_scripts(run: Run, rows: Path, tok: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    run("shards", "plan", rows, "-o", out, "-t", tok, "--task-bytes", "1k")
+    assert "#SBATCH --array=0-3" in run("shards", "script", "slurm", out, "--jobs", 4).text
+    manifest = json.loads(run("shards", "script", "k8s", out, "--jobs", 4, "--image", "r/jeton:1").text)
+    assert manifest["spec"]["template"]["spec"]["containers"][0]["image"] == "r/jeton:1"

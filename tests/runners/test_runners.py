@@ -1,0 +1,96 @@
+"""Threads and processes: results, the first error, cancellation, and nothing left running."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from jeton.runners import RUNNERS, CanceledError, run_processes, run_threads
+
+Check = Callable[[], None]
+
+
+def square(item: int, check: Check) -> int:
+    check()
+    return item * item
+
+
+def fail_at_three(item: int, check: Check) -> int:
+    if item == 3:
+        raise ValueError("three")
+    while item > 3:  # only a cancellation ends it
+        check()
+        time.sleep(0.01)
+    return item
+
+
+def killed(item: int, check: Check) -> int:
+    os.kill(os.getpid(), signal.SIGKILL)
+    return item
+
+
+@pytest.mark.parametrize("name", RUNNERS)
+def test_all_results(name: str) -> None:
+    assert sorted(RUNNERS[name](square, range(20), 2)) == [item * item for item in range(20)]
+    assert list(RUNNERS[name](square, [], 2)) == []
+
+
+@pytest.mark.parametrize("name", RUNNERS)
+def test_the_first_error_cancels_the_others(name: str) -> None:
+    with pytest.raises(ValueError, match="three"):
+        list(RUNNERS[name](fail_at_three, range(50), 3))
+
+
+def test_items_are_taken_as_threads_become_free() -> None:
+    taken = 0
+
+    def items() -> Iterator[int]:
+        nonlocal taken
+        for item in range(1000):
+            taken += 1
+            yield item
+
+    results = run_threads(square, items(), 2)
+    next(results)
+    results.close()  # type: ignore[attr-defined]
+    assert taken < 1000
+    assert not [thread for thread in threading.enumerate() if thread.name.startswith("jeton-worker")]
+
+
+def test_an_error_of_the_items() -> None:
+    def items() -> Iterator[int]:
+        yield 1
+        raise KeyError("items")
+
+    with pytest.raises(KeyError, match="items"):
+        list(run_threads(square, items(), 2))
+
+
+def test_idle_is_called_in_the_calling_thread() -> None:
+    seen: list[threading.Thread] = []
+
+    def slow(item: int, check: Check) -> int:
+        while not seen:
+            time.sleep(0.01)
+        return item
+
+    assert list(run_threads(slow, [1], 1, lambda: seen.append(threading.current_thread()))) == [1]
+    assert set(seen) == {threading.current_thread()}
+
+
+def test_canceled_work_is_no_error() -> None:
+    def canceled(item: int, check: Check) -> int:
+        raise CanceledError
+
+    assert list(run_threads(canceled, [1, 2], 2)) == []
+
+
+@pytest.mark.skipif(os.name != "posix", reason="Windows has no SIGKILL")
+def test_a_killed_worker_is_an_error() -> None:
+    with pytest.raises(OSError, match="a worker process was killed"):
+        list(run_processes(killed, [1], 1))

@@ -1,0 +1,94 @@
+"""A corpus of every kind of file, a small tokenizer, and what shards must have of them."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+import random
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import jeton
+
+EOS = 280  # of the tokenizer below
+WORDS = ["low", "lower", "new", " newest", "\n", "日本", "ä", "<|end|>", "wide", "  ", "x" * 40]
+
+
+@pytest.fixture(scope="session")
+def tok() -> jeton.Tokenizer:
+    made = jeton.train(["low lower lowest new newer newest wide wider widest 日本語"] * 3, 280, progress=False)
+    return made.add_tokens(["<|end|>", "<|begin|>"]).with_roles(eos="<|end|>", bos="<|begin|>")
+
+
+def texts(seed: int, number: int) -> list[str]:
+    rng = random.Random(seed)
+    return [" ".join(rng.choices(WORDS, k=rng.randrange(12))) for _ in range(number)]
+
+
+@pytest.fixture(scope="session")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Rows, compressed rows, a table, and small texts."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    folder = tmp_path_factory.mktemp("corpus")
+    (folder / "a.jsonl").write_text("".join(json.dumps({"text": text}) + "\n" for text in texts(1, 300)))
+    rows = "\n".join(json.dumps({"text": text}, ensure_ascii=False) for text in texts(2, 100))
+    (folder / "b.jsonl.gz").write_bytes(gzip.compress(rows.encode()))
+    pq.write_table(pa.table({"text": texts(3, 200)}), folder / "c.parquet", row_group_size=30)
+    (folder / "d").mkdir()
+    for number, text in enumerate(texts(4, 20)):
+        (folder / "d" / f"{number:02}.txt").write_text(text, encoding="utf-8")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def documents(corpus: Path, tok: jeton.Tokenizer) -> list[list[int]]:
+    """Ids of each document that has tokens, with eos, one after the other by the slow path."""
+    from jeton.corpus import open_corpus
+
+    return [[*tok.encode(document.data), EOS] for document in open_corpus(corpus) if document.data]
+
+
+def digest(folder: Path) -> str:
+    """Hash of all shards and the manifest."""
+    sha = hashlib.sha256()
+    for path in sorted(folder.iterdir()):
+        if path.is_file() and not path.name.startswith(("report", ".")):
+            sha.update(path.name.encode() + path.read_bytes())
+    return sha.hexdigest()
+
+
+def stored(folder: Path) -> list[list[int]]:
+    """Ids of each document of a folder of shards, by `jeton.shards.open` or pyarrow."""
+    manifest = json.loads((folder / "manifest.json").read_bytes())
+    if manifest["format"] not in ("parquet", "arrow"):
+        return [ids.tolist() for ids in jeton.shards.open(folder)]
+    return [row for table in tables(folder) for row in table["input_ids"].to_pylist()]
+
+
+def tables(folder: Path) -> Iterator[Any]:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    for path in sorted(folder.glob("shard-*")):
+        if path.suffix == ".parquet":
+            yield pq.read_table(path)
+        else:
+            with pa.memory_map(str(path)) as file:
+                yield pa.ipc.open_stream(file).read_all()
+
+
+def ids_of(folder: Path, dtype: str) -> list[int]:
+    """All ids of the files of ids, read without Jeton."""
+    return [
+        id
+        for path in sorted(folder.glob("shard-*"))
+        if path.suffix in (".bin", ".ds", ".npy")
+        for id in np.fromfile(path, dtype).tolist()
+    ]

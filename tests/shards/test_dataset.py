@@ -1,0 +1,72 @@
+"""`jeton.shards.open`: sequences of documents, and batches of one length."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import jeton
+from jeton.errors import FormatError, ShardError, UnsupportedFeatureError
+from jeton.shards import dataset as dataset_module
+
+
+@pytest.fixture(params=["megatron", "bin", "llmc", "datatrove", "olmo"])
+def opened(
+    request: pytest.FixtureRequest, corpus: Path, tok: jeton.Tokenizer, tmp_path: Path
+) -> jeton.shards.ShardDataset:
+    options = {"append_eos": True, "progress": False, "verify": False, "task_bytes": 2000}
+    jeton.shards.make(corpus, tmp_path, tok, format=request.param, **options)
+    return jeton.shards.open(tmp_path)
+
+
+def test_a_sequence(opened: jeton.shards.ShardDataset, documents: list[list[int]]) -> None:
+    assert len(opened) == len(documents)
+    assert [ids.tolist() for ids in opened] == documents
+    assert [opened[index].tolist() for index in range(-5, 5)] == [documents[index] for index in range(-5, 5)]
+    assert [ids.tolist() for ids in opened[10:200:7]] == documents[10:200:7]
+    for index in (len(documents), -len(documents) - 1):
+        with pytest.raises(IndexError):
+            opened[index]
+
+
+def test_batches_of_one_length(opened: jeton.shards.ShardDataset, documents: list[list[int]]) -> None:
+    ids = np.concatenate(list(map(np.array, documents)))
+    assert opened.num_tokens == len(ids)
+    for length in (1, 7, 1000, len(ids), len(ids) + 1):
+        batches = list(opened.batches(length))
+        assert len(batches) == len(ids) // length
+        assert np.array_equal(np.concatenate([[], *batches]), ids[: len(batches) * length])
+        assert {len(batch) for batch in batches} <= {length}
+
+
+def test_few_shards_stay_open(
+    opened: jeton.shards.ShardDataset, documents: list[list[int]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dataset_module, "MOST_OPEN", 2)
+    assert [opened[index].tolist() for index in range(0, len(documents), 50)] == documents[::50]
+    assert len(opened._open) <= 2
+
+
+def test_pickling(opened: jeton.shards.ShardDataset) -> None:
+    again = pickle.loads(pickle.dumps(opened))
+    assert np.array_equal(again[3], opened[3])
+
+
+def test_arrays_are_read_only_views(opened: jeton.shards.ShardDataset) -> None:
+    with pytest.raises(ValueError, match="read-only"):
+        opened[0][:] = 0
+
+
+def test_what_cannot_be_opened(corpus: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
+    jeton.shards.plan(corpus, tmp_path / "a", tok)
+    with pytest.raises(ShardError, match="no manifest"):
+        jeton.shards.open(tmp_path / "a")
+    jeton.shards.make(corpus, tmp_path / "b", tok, format="parquet", progress=False, verify=False)
+    with pytest.raises(UnsupportedFeatureError, match="use datasets or pyarrow"):
+        jeton.shards.open(tmp_path / "b")
+    (tmp_path / "b" / "manifest.json").write_text("{}")
+    with pytest.raises(FormatError, match="not a manifest"):
+        jeton.shards.open(tmp_path / "b")

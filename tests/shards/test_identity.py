@@ -1,0 +1,106 @@
+"""Shards depend on the plan alone: not on workers, runners, jobs or batches. Documents do not depend on task sizes."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import jeton
+from jeton.shards import FORMATS
+
+from ..selection import amount
+from .conftest import EOS, digest, stored
+
+IDS = [name for name in FORMATS if name != "counts"]
+
+
+def make(corpus: Path, folder: Path, tok: jeton.Tokenizer, **options: Any) -> jeton.shards.Report:
+    options = {"append_eos": True, "progress": False, "verify": False, "task_bytes": 4000, **options}
+    return jeton.shards.make(corpus, folder, tok, **options)
+
+
+@pytest.mark.parametrize("format", IDS)
+def test_every_format_has_the_documents_of_the_corpus(
+    format: str, corpus: Path, tok: jeton.Tokenizer, documents: list[list[int]], tmp_path: Path
+) -> None:
+    report = make(corpus, tmp_path / "a", tok, format=format, workers=2, verify=True)
+    assert stored(tmp_path / "a") == documents
+    assert (report.documents, report.tokens) == (len(documents), sum(map(len, documents)))
+    assert report.highest_id == max(map(max, documents))
+    make(corpus, tmp_path / "b", tok, format=format, workers=1)
+    assert digest(tmp_path / "a") == digest(tmp_path / "b")
+
+
+@pytest.mark.parametrize("task_bytes", [1000, 7777, 10**9])
+def test_documents_do_not_depend_on_the_size_of_tasks(
+    task_bytes: int, corpus: Path, tok: jeton.Tokenizer, documents: list[list[int]], tmp_path: Path
+) -> None:
+    make(corpus, tmp_path / "out", tok, format="bin", task_bytes=task_bytes)
+    assert stored(tmp_path / "out") == documents
+
+
+def test_a_task_smaller_than_a_line(tok: jeton.Tokenizer, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("low lower\n\nnew\r\nlast")
+    report = make(tmp_path / "a.txt", tmp_path / "out", tok, task_bytes=1, documents="line")
+    assert report.shards == (tmp_path / "a.txt").stat().st_size
+    assert stored(tmp_path / "out") == [[*tok.encode(text), EOS] for text in ("low lower", "new", "last")]
+    assert report.empty == 1
+
+
+def test_processes_write_the_same(corpus: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
+    make(corpus, tmp_path / "threads", tok, workers=3)
+    make(corpus, tmp_path / "processes", tok, workers=2, runner="processes")
+    assert digest(tmp_path / "threads") == digest(tmp_path / "processes")
+
+
+def test_jobs_in_any_order_and_repeated(corpus: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
+    make(corpus, tmp_path / "one", tok, task_bytes=1500)
+    rng = random.Random(7)
+    for trial in range(amount(20, default=2)):
+        folder = tmp_path / f"jobs-{trial}"
+        plan = jeton.shards.plan(corpus, folder, tok, append_eos=True, task_bytes=1500)
+        jobs = [(number, 8) for number in range(8)] * 2
+        rng.shuffle(jobs)
+        for job in jobs:
+            if rng.random() < 0.3:  # its node lost a shard, and the completion
+                lost = rng.randrange(plan.num_tasks)
+                (folder / "done" / f"{lost:05}.json").unlink(missing_ok=True)
+            jeton.shards.run(folder, job=job, workers=1, progress=False)
+        jeton.shards.run(folder, workers=1, progress=False)
+        jeton.shards.merge(folder)
+        assert digest(folder) == digest(tmp_path / "one")
+
+
+def test_batches_do_not_change_rows_groups(
+    corpus: Path, tok: jeton.Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Blocks of lines depend on how many bytes a read returns, as from a network."""
+    from jeton.corpus import streams
+    from jeton.shards.layouts import columns
+
+    monkeypatch.setattr(columns, "GROUP_TOKENS", 1000)
+    make(corpus, tmp_path / "a", tok, format="arrow")
+    monkeypatch.setattr(streams, "BLOCK_BYTES", 700)
+    monkeypatch.setattr(streams, "READ_BYTES", 300)
+    make(corpus, tmp_path / "b", tok, format="arrow")
+    assert digest(tmp_path / "a") == digest(tmp_path / "b")
+
+
+def test_a_finished_folder_is_left_as_it_is(corpus: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
+    make(corpus, tmp_path, tok)
+    times = {path: path.stat().st_mtime_ns for path in tmp_path.glob("shard-*")}
+    make(corpus, tmp_path, tok)
+    assert {path: path.stat().st_mtime_ns for path in tmp_path.glob("shard-*")} == times
+
+
+def test_bos_and_named_tokens(corpus: Path, tok: jeton.Tokenizer, documents: list[list[int]], tmp_path: Path) -> None:
+    make(corpus, tmp_path, tok, format="bin", prepend_bos=True, append_eos="<|begin|>", verify=True)
+    assert stored(tmp_path) == [[EOS + 1, *ids[:-1], EOS + 1] for ids in documents]
+
+
+def test_without_eos(corpus: Path, tok: jeton.Tokenizer, documents: list[list[int]], tmp_path: Path) -> None:
+    make(corpus, tmp_path, tok, format="datatrove", append_eos=False, verify=True)
+    assert stored(tmp_path) == [ids[:-1] for ids in documents]

@@ -1,0 +1,379 @@
+"""Failures of every kind leave a folder that the same call completes, with the same bytes."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import jeton
+from jeton.errors import ConfigError, FormatError, InvalidTextError, ShardError
+
+from ..selection import amount
+from .conftest import digest, stored, texts
+
+OPTIONS: dict[str, Any] = {"append_eos": True, "task_bytes": 2000}
+
+# Runs until it is killed; argv: corpus, output, tokenizer, runner.
+SCRIPT = """
+import sys
+import jeton
+if __name__ == "__main__":
+    corpus, output, tok, runner = sys.argv[1:]
+    options = {"append_eos": True, "task_bytes": 2000, "join": True, "verify": False}
+    jeton.shards.make(corpus, output, jeton.load(tok), workers=2, runner=runner, progress=False, **options)
+"""
+
+
+@pytest.fixture
+def saved(tok: jeton.Tokenizer, tmp_path: Path) -> Path:
+    tok.save(tmp_path / "tok.json")
+    return tmp_path / "tok.json"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="Windows has no SIGKILL")
+@pytest.mark.parametrize(
+    "runner",
+    [
+        "threads",
+        pytest.param("processes", marks=pytest.mark.slow(reason="threads are killed in the default selection")),
+    ],
+)
+def test_kill_at_random_moments(runner: str, corpus: Path, saved: Path, tmp_path: Path) -> None:
+    """A process group is killed at a random moment and started again, until it ends by itself."""
+    jeton.shards.make(corpus, tmp_path / "whole", jeton.load(saved), join=True, progress=False, **OPTIONS)
+    (tmp_path / "make.py").write_text(SCRIPT)
+    rng = random.Random(runner)
+    killed = 0
+    for trial in range(amount(6, default=1)):
+        folder = tmp_path / f"out-{trial}"
+        began = time.monotonic()
+        for _ in range(12):
+            arguments = [sys.executable, tmp_path / "make.py", corpus, folder, saved, runner]
+            with subprocess.Popen(arguments, start_new_session=True, stderr=subprocess.DEVNULL) as process:
+                while not folder.exists() and process.poll() is None:  # imports
+                    time.sleep(0.01)
+                try:
+                    process.wait(rng.uniform(0, 0.6))
+                except subprocess.TimeoutExpired:
+                    os.killpg(process.pid, signal.SIGKILL)
+                    killed += 1
+                if process.wait() == 0:
+                    break
+            assert time.monotonic() - began < 60
+        jeton.shards.make(corpus, folder, jeton.load(saved), join=True, progress=False, **OPTIONS)
+        assert digest(folder) == digest(tmp_path / "whole")
+        assert not list(folder.glob(".*.tmp"))
+    assert killed
+
+
+def test_complete_tasks_are_kept_when_one_fails(tok: jeton.Tokenizer, tmp_path: Path) -> None:
+    rows = [json.dumps({"text": text}) for text in texts(5, 200)]
+    bad = [*rows[:150], "nonsense", *rows[150:]]
+    path = tmp_path / "rows.jsonl"
+    path.write_text("\n".join(bad))
+    with pytest.raises(FormatError, match=r"rows\.jsonl:151: not a JSON row"):
+        jeton.shards.make(path, tmp_path / "out", tok, workers=1, progress=False, **OPTIONS)
+    status = jeton.shards.status(tmp_path / "out")
+    assert 0 < status.done < status.total
+    assert status.missing[0] == status.done
+    assert not list((tmp_path / "out").glob(".*.tmp"))
+    with pytest.raises(ShardError, match="tasks are not complete"):
+        jeton.shards.merge(tmp_path / "out")
+
+
+def test_skipped_records_have_the_lines_of_their_file(tok: jeton.Tokenizer, tmp_path: Path) -> None:
+    rows = [json.dumps({"text": text}) for text in texts(5, 200)]
+    for line in (20, 150, 190):
+        rows[line - 1] = "nonsense"
+    rows[170] = '{"other": 1}'
+    path = tmp_path / "rows.jsonl"
+    path.write_text("\n".join(rows))
+    report = jeton.shards.make(path, tmp_path / "out", tok, errors="skip", progress=False, **OPTIONS)
+    assert report.skipped == {
+        "not a JSON row": (3, tuple(f"{path}:{line}" for line in (20, 150, 190))),
+        "without the field 'text'": (1, (f"{path}:171",)),
+    }
+    assert (report.num_skipped, report.shards > 5) == (4, True)
+    expected = [[*tok.encode(json.loads(row)["text"]), tok.eos_id] for row in rows if "text" in row]
+    assert stored(tmp_path / "out") == [ids for ids in expected if len(ids) > 1]
+    largest = max(expected, key=len)
+    assert report.largest[0] == (len(largest), f"{path}:{rows.index(_row(rows, tok, largest)) + 1}")
+    assert "skipped 4 records" in (tmp_path / "out" / "report.md").read_text()
+
+
+def _row(rows: list[str], tok: jeton.Tokenizer, ids: list[int | None]) -> str:
+    """The first row with these ids."""
+    return next(row for row in rows if "text" in row and [*tok.encode(json.loads(row)["text"]), tok.eos_id] == ids)
+
+
+def test_invalid_text_is_replaced(tok: jeton.Tokenizer, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_bytes(b"low\n\xff\xff\nnew\n")
+    with pytest.raises(InvalidTextError, match=r"a\.txt:2: byte 4"):
+        jeton.shards.make(tmp_path / "a.txt", tmp_path / "a", tok, documents="line", progress=False)
+    report = jeton.shards.make(
+        tmp_path / "a.txt", tmp_path / "b", tok, documents="line", errors="replace", task_bytes=4, progress=False
+    )
+    assert report.replaced == {str(tmp_path / "a.txt"): 2}
+    assert tok.decode(jeton.shards.open(tmp_path / "b")[1]) == "\ufffd\ufffd"
+
+
+def test_text_that_the_tokenizer_cannot_encode(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("aaa\nab\n")
+    tok = jeton.Tokenizer.from_merges({97: b"a"}, [])
+    with pytest.raises(InvalidTextError, match=r"a\.txt:2: "):
+        jeton.shards.make(tmp_path / "a.txt", tmp_path / "out", tok, documents="line", progress=False)
+
+
+def test_a_corrupt_gzip_file(tok: jeton.Tokenizer, tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl.gz"
+    rng = random.Random(1)
+    data = gzip.compress("".join(json.dumps({"text": str(rng.random())}) + "\n" for _ in range(20000)).encode())
+    path.write_bytes(data[: len(data) // 2] + bytes(100) + data[len(data) // 2 + 100 :])
+    with pytest.raises(FormatError, match=r"rows\.jsonl\.gz"):  # its checksum, or a row of garbage before it
+        jeton.shards.make(path, tmp_path / "out", tok, progress=False)
+    assert jeton.shards.status(tmp_path / "out").done == 0
+    path.write_bytes(data[: len(data) // 2])
+    report = jeton.shards.make(path, tmp_path / "skip", tok, errors="skip", progress=False)
+    assert report.skipped["file that cannot be read"] == (1, (str(path),))
+    assert report.documents > 1000
+
+
+@pytest.fixture
+def planned(tok: jeton.Tokenizer, tmp_path: Path) -> Path:
+    """A folder with a plan of one file of lines."""
+    (tmp_path / "a.txt").write_text("low lower\n" * 500)
+    jeton.shards.plan(tmp_path / "a.txt", tmp_path / "out", tok, documents="line", task_bytes=1000)
+    return tmp_path / "out"
+
+
+def replan(folder: Path, tok: jeton.Tokenizer, **options: Any) -> jeton.shards.Plan:
+    options = {"documents": "line", "task_bytes": 1000, **options}
+    return jeton.shards.plan(folder.parent / "a.txt", folder, tok, **options)
+
+
+class TestChanges:
+    """What a plan was made for, and what is there now."""
+
+    def test_an_input_that_changed_after_planning(self, planned: Path, tok: jeton.Tokenizer) -> None:
+        path = planned.parent / "a.txt"
+        jeton.shards.run(planned, job=(0, 2), progress=False)
+        path.write_text("low newer\n" * 500)
+        os.utime(path, ns=(1, 1))
+        with pytest.raises(ShardError, match=r"a\.txt has changed since it was planned"):
+            jeton.shards.run(planned, progress=False)
+        with pytest.raises(ConfigError, match=r"other inputs: .*a\.txt has changed since"):
+            replan(planned, tok)
+
+    def test_an_input_that_changes_while_it_is_read(self, planned: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        from jeton.shards import execution
+
+        def encode(*arguments: Any) -> dict[str, Any]:
+            os.utime(planned.parent / "a.txt", ns=(1, 1))
+            return real(*arguments)
+
+        real = execution._encode
+        monkeypatch.setattr(execution, "_encode", encode)
+        with pytest.raises(ShardError, match="has changed"):
+            jeton.shards.run(planned, progress=False)
+        assert jeton.shards.status(planned).done == 0
+
+    def test_an_input_that_vanished(self, planned: Path) -> None:
+        (planned.parent / "a.txt").unlink()
+        with pytest.raises(FileNotFoundError, match=r"a\.txt"):
+            jeton.shards.run(planned, progress=False)
+
+    def test_a_new_input(self, planned: Path, tok: jeton.Tokenizer) -> None:
+        (planned.parent / "b.txt").write_text("x")
+        both = [planned.parent / "a.txt", planned.parent / "b.txt"]
+        with pytest.raises(ConfigError, match=r"b\.txt is new"):
+            jeton.shards.plan(both, planned, tok, documents="line", task_bytes=1000)
+
+    def test_another_tokenizer(self, planned: Path, tok: jeton.Tokenizer) -> None:
+        with pytest.raises(ConfigError, match=r"was planned with tokenizer 'j1:.*', and this call has 'j1:"):
+            replan(planned, tok.add_tokens(["<|more|>"]))
+        tok.add_tokens(["<|more|>"]).save(planned / "tokenizer.json")
+        with pytest.raises(ShardError, match="and the plan is for j1:"):
+            jeton.shards.run(planned, progress=False)
+        (planned / "tokenizer.json").unlink()
+        with pytest.raises(ShardError, match="is missing"):
+            jeton.shards.run(planned, progress=False)
+
+    @pytest.mark.parametrize(
+        ("option", "value"),
+        [
+            ("format", "bin"),
+            ("documents", "file"),
+            ("errors", "skip"),
+            ("task_bytes", 2000),
+            ("append_eos", True),
+            ("prepend_bos", True),
+            ("dtype", "int32"),
+        ],
+    )
+    def test_another_option(self, option: str, value: Any, planned: Path, tok: jeton.Tokenizer) -> None:
+        before = digest(planned)
+        with pytest.raises(ConfigError, match=f"was planned with {option} ") as caught:
+            replan(planned, tok, **{option: value})
+        assert caught.value.option == option
+        assert digest(planned) == before
+
+    def test_a_completion_of_another_plan(self, planned: Path) -> None:
+        jeton.shards.run(planned, progress=False)
+        done = planned / "done" / "00002.json"
+        facts = json.loads(done.read_bytes())
+        done.write_text(json.dumps({**facts, "plan": "other"}))
+        with pytest.raises(ShardError, match=r"00002\.json is of another plan"):
+            jeton.shards.merge(planned)
+
+    def test_a_missing_and_a_short_shard(self, planned: Path) -> None:
+        jeton.shards.run(planned, progress=False)
+        (planned / "shard-00001.bin").write_bytes(b"")
+        with pytest.raises(ShardError, match=r"shard-00001\.bin has 0 bytes, .* remove done/00001\.json"):
+            jeton.shards.merge(planned)
+        (planned / "shard-00001.bin").unlink()
+        with pytest.raises(ShardError, match=r"shard-00001\.bin is missing"):
+            jeton.shards.merge(planned)
+        (planned / "done" / "00001.json").unlink()
+        jeton.shards.run(planned, progress=False)
+        jeton.shards.merge(planned)
+        assert jeton.shards.verify(planned, progress=False).is_valid
+
+    @pytest.mark.parametrize("content", ["", "[]", "{}", '{"version": 2}', '{"version": 1, "inputs": [[1]]}'])
+    def test_a_damaged_plan(self, content: str, planned: Path) -> None:
+        (planned / "plan.json").write_text(content)
+        with pytest.raises(FormatError, match=r"plan\.json"):
+            jeton.shards.run(planned, progress=False)
+
+
+def test_a_folder_without_a_plan(tmp_path: Path) -> None:
+    for verb in (jeton.shards.run, jeton.shards.merge, jeton.shards.verify, jeton.shards.status):
+        with pytest.raises(ShardError, match=r"no plan\.json"):
+            verb(tmp_path)
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of 1 MB."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(folder)]
+    if not shutil.which("mount") or subprocess.run(mount, capture_output=True).returncode:
+        pytest.skip("mounting a file system needs a privilege")
+    yield folder
+    subprocess.run(["umount", str(folder)], check=True)
+
+
+def test_a_full_disk(small_disk: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("low lower new\n" * 40_000)
+    options: dict[str, Any] = {"documents": "line", "task_bytes": 50_000, "progress": False}
+    filler = small_disk / "filler"
+    filler.write_bytes(bytes(600_000))
+    with pytest.raises(OSError, match="No space left on device"):
+        jeton.shards.make(path, small_disk / "out", tok, **options)
+    status = jeton.shards.status(small_disk / "out")
+    assert 0 < status.done < status.total
+    assert not list((small_disk / "out").glob(".*.tmp"))
+    filler.unlink()
+    subprocess.run(["mount", "-o", "remount,size=20m", str(small_disk)], check=True)
+    jeton.shards.make(path, small_disk / "out", tok, **options)
+    jeton.shards.make(path, tmp_path / "out", tok, **options)
+    assert digest(small_disk / "out") == digest(tmp_path / "out")
+
+
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="this user may write everywhere")
+def test_a_read_only_folder(planned: Path) -> None:
+    planned.chmod(0o500)
+    with pytest.raises(PermissionError):
+        jeton.shards.run(planned, progress=False)
+    planned.chmod(0o700)
+    assert jeton.shards.run(planned, progress=False).is_complete
+
+
+def test_ctrl_c(planned: Path) -> None:
+    """The interrupt arrives while tasks run: no thread is left, and no temporary file."""
+
+    def interrupt(event: jeton.ProgressEvent) -> None:
+        if event.done:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        jeton.shards.run(planned, workers=2, progress=interrupt)
+    assert not [thread for thread in threading.enumerate() if thread.name.startswith("jeton-worker")]
+    assert not list(planned.glob(".*.tmp"))
+    assert jeton.shards.run(planned, progress=False).is_complete
+
+
+class TestVerify:
+    """What `verify` finds."""
+
+    @pytest.fixture
+    def made(self, planned: Path) -> Path:
+        jeton.shards.run(planned, progress=False)
+        jeton.shards.merge(planned)
+        return planned
+
+    def problems(self, folder: Path) -> str:
+        return "\n".join(jeton.shards.verify(folder, progress=False).problems)
+
+    def test_nothing(self, made: Path) -> None:
+        found = jeton.shards.verify(made, progress=False)
+        assert (found.is_valid, found.documents, found.decoded_equal) == (True, 500, found.decoded)
+        assert found.compared > 100
+
+    def test_one_bit(self, made: Path) -> None:
+        path = made / "shard-00002.idx"
+        data = bytearray(path.read_bytes())
+        data[-1] ^= 1
+        path.write_bytes(data)
+        assert "shard-00002.idx: its bytes have changed" in self.problems(made)
+
+    def test_a_shard_with_ids_of_another_text(self, made: Path) -> None:
+        """Files, hashes and counts agree; the ids are not those of the source."""
+        name = "shard-00000.bin"
+        (made / name).write_bytes(bytes((made / name).stat().st_size))
+        from jeton.shards.outputs import sha256_of
+
+        manifest = json.loads((made / "manifest.json").read_bytes())
+        manifest["shards"][0]["files"][name]["sha256"] = sha256_of(made / name)
+        (made / "manifest.json").write_text(json.dumps(manifest))
+        assert self.problems(made) == "shard-00000: its ids are not those of its source"
+
+    def test_a_missing_file(self, made: Path) -> None:
+        (made / "shard-00001.bin").unlink()
+        assert "shard-00001.bin: it is missing" in self.problems(made)
+
+    def test_an_old_manifest(self, made: Path, tok: jeton.Tokenizer) -> None:
+        (made / "plan.json").unlink()
+        replan(made, tok, append_eos=True)
+        assert "it is of another plan" in self.problems(made)
+
+    def test_a_lost_eos(self, tok: jeton.Tokenizer, planned: Path) -> None:
+        """A tokenizer's file that lost its template would give documents without eos."""
+        folder = planned.parent / "eos"
+        jeton.shards.make(planned.parent / "a.txt", folder, tok, append_eos=True, documents="line", progress=False)
+        path = folder / "shard-00000.bin"
+        data = path.read_bytes()
+        path.write_bytes(data[:-2] + bytes(2))
+        assert f"1 documents lack the eos id {tok.eos_id}" in self.problems(folder)
+
+
+def test_progress_reaches_the_end(planned: Path) -> None:
+    events: list[jeton.ProgressEvent] = []
+    jeton.shards.run(planned, workers=2, progress=events.append)
+    done = [event.done for event in events]
+    assert done == sorted(done)
+    assert (events[-1].done, events[-1].total, events[-1].unit) == (5000, 5000, "B")

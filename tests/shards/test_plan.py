@@ -1,0 +1,146 @@
+"""Plans: tasks cover their inputs; what cannot be planned is refused; a large plan is small and quick."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import jeton
+from jeton.errors import ConfigError
+from jeton.shards.plan import Plan
+from jeton.shards.tasks import InputFile, cut_tasks, is_divisible
+
+READING = {"documents": "file", "field": "text", "errors": "strict", "encoding": "utf-8", "max_expansion": 100}
+
+files = st.lists(st.tuples(st.sampled_from(["a.jsonl", "b.txt", "c.jsonl.gz"]), st.integers(0, 300)), max_size=20)
+
+
+@given(files, st.integers(1, 400))
+def test_tasks_have_every_byte_once_in_order(sizes: list[tuple[str, int]], task_bytes: int) -> None:
+    inputs = [InputFile(name, size, "") for name, size in sizes]
+    divisible = [is_divisible(file.path, "file", "utf-8") for file in inputs]
+    tasks = list(cut_tasks(inputs, divisible, task_bytes))
+    assert [task.number for task in tasks] == list(range(len(tasks)))
+    pieces = [piece for task in tasks for piece in task.pieces]
+    assert [piece.input for piece in pieces] == sorted(piece.input for piece in pieces)
+    assert {piece.input for piece in pieces} == set(range(len(inputs)))
+    for index, file in enumerate(inputs):
+        own = [piece for piece in pieces if piece.input == index]
+        if not divisible[index]:
+            assert [(piece.start, piece.end) for piece in own] == [(0, None)]
+            continue
+        assert [piece.start for piece in own] == [0, *(piece.end for piece in own[:-1])]
+        assert own[-1].end == file.size
+    assert sum(task.num_bytes for task in tasks) == sum(size for _, size in sizes)
+    for task in tasks:
+        assert len({piece.input for piece in task.pieces}) == len(task.pieces)
+        assert len(task.pieces) == 1 or task.num_bytes <= task_bytes
+
+
+def test_what_is_divisible() -> None:
+    assert is_divisible("a.JSONL", "file", "utf-8")
+    assert is_divisible("https://host/a.ndjson?x=1", "file", "utf-8")
+    assert is_divisible("a.parquet", "file", "gb18030")
+    assert not is_divisible("a.jsonl", "file", "gb18030")
+    assert not is_divisible("a.parquet.zst", "file", "utf-8")
+    assert not is_divisible("a.jsonl", "file", "utf-8", names_lines=True)
+
+
+def test_a_plan_survives_json(corpus: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
+    plan = jeton.shards.plan(corpus, tmp_path, tok, append_eos=True)
+    stored = Plan.from_json(json.loads((tmp_path / "plan.json").read_bytes()))
+    assert stored == plan
+    assert (stored.digest, stored.tasks) == (plan.digest, plan.tasks)
+    assert Path(stored.inputs[0].path).is_absolute()
+
+
+def test_a_relative_path_is_that_of_the_caller(
+    corpus: Path, tok: jeton.Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(corpus)
+    jeton.shards.plan("a.jsonl", tmp_path / "out", tok)
+    monkeypatch.chdir(tmp_path)
+    assert jeton.shards.run("out", progress=False).is_complete
+
+
+def test_a_remote_corpus(tok: jeton.Tokenizer, tmp_path: Path) -> None:
+    fsspec = pytest.importorskip("fsspec")
+    rows = "".join(json.dumps({"text": f"low {number}"}) + "\n" for number in range(100))
+    fsspec.filesystem("memory").pipe("/shards/rows.jsonl", rows.encode())
+    jeton.shards.make("memory://shards/*.jsonl", tmp_path, tok, task_bytes=300, progress=False)
+    assert [tok.decode(ids) for ids in jeton.shards.open(tmp_path)] == [f"low {number}" for number in range(100)]
+    fsspec.filesystem("memory").pipe("/shards/rows.jsonl", rows.encode())  # another time of creation
+    with pytest.raises(ConfigError, match="has changed since"):
+        jeton.shards.plan("memory://shards/*.jsonl", tmp_path, tok, task_bytes=300)
+
+
+def refused(match: str, corpus: Any, folder: Path, tok: Any, **options: Any) -> None:
+    with pytest.raises(ConfigError, match=match):
+        jeton.shards.plan(corpus, folder / "out", tok, **options)
+    assert not (folder / "out").exists()
+
+
+def test_what_cannot_be_planned(corpus: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
+    refused("tasks read files", [b"a text"], tmp_path, tok)
+    refused("weight= of a Source", [jeton.Source(corpus, 2)], tmp_path, tok)
+    refused("field= of a Source", jeton.Source(corpus, field="x"), tmp_path, tok)
+    refused("sample_bytes= is not supported", jeton.Corpus(corpus, sample_bytes=5), tmp_path, tok)
+    refused("format='mds' is not one of megatron", corpus, tmp_path, tok, format="mds")
+    refused("needs a tokenizer", corpus, tmp_path, None)
+    refused("is not a Tokenizer", corpus, tmp_path, 7)
+    refused("task_bytes=0 is not", corpus, tmp_path, tok, task_bytes=0)
+    refused("append_eos='<x>' is not a special token", corpus, tmp_path, tok, append_eos="<x>")
+    refused("append_eos=1 is not True", corpus, tmp_path, tok, append_eos=1)
+    bare = jeton.Tokenizer.from_merges({97: b"a"}, [])
+    refused("has no role eos: name the special token", corpus, tmp_path, bare, append_eos=True)
+    refused("have no effect", corpus, tmp_path, tok, format="counts")
+    refused("are for format='counts'", corpus, tmp_path, tok, pattern="gpt2")
+    with pytest.raises(FileNotFoundError):
+        jeton.shards.plan(tmp_path / "none", tmp_path / "out", tok)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes")
+def test_a_pipe_is_refused(tok: jeton.Tokenizer, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.txt")
+    refused("must be able to read its input again", tmp_path / "pipe.txt", tmp_path, tok)
+
+
+@pytest.mark.parametrize("job", [(1, 1), (-1, 2), (0, 0), (0,), 3])
+def test_an_invalid_job(job: Any, corpus: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
+    jeton.shards.plan(corpus, tmp_path, tok)
+    with pytest.raises(ConfigError, match="job"):
+        jeton.shards.run(tmp_path, job=job)
+
+
+def test_a_hundred_thousand_tasks() -> None:
+    """15 TB in 1 GB files: tasks are computed, not stored."""
+    inputs = tuple(InputFile(f"s3://bucket/part-{number:05}.jsonl", 1 << 30, "ETag:abc") for number in range(14_000))
+    plan = Plan(inputs, READING, "megatron", "int32", 150_000_000, "j1:0", 100_000)
+    assert plan.num_tasks > 100_000
+    spelled = json.dumps(plan.to_json())
+    assert len(spelled) < 1_000_000
+    assert Plan.from_json(json.loads(spelled)) == plan
+
+
+def test_scripts(corpus: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
+    folder = tmp_path / "a 'b"
+    plan = jeton.shards.plan(corpus, folder, tok, task_bytes=2000)
+    script = jeton.shards.slurm_script(folder, jobs=5, cpus=3)
+    assert "--array=0-4" in script
+    assert "--cpus-per-task=3" in script
+    # The shell passes the folder as one argument.
+    echoed = script.replace("exec jeton", "printf '%s\\n'").replace("$SLURM_CPUS_PER_TASK", "3")
+    out = subprocess.run(["bash"], input=echoed, capture_output=True, text=True, check=True)
+    assert str(folder) in out.stdout.splitlines()
+    manifest = json.loads(jeton.shards.kubernetes_manifest(folder, jobs=1000, image="registry/jeton:1", claim="data"))
+    assert manifest["spec"]["completions"] == plan.num_tasks  # no more jobs than tasks
+    container = manifest["spec"]["template"]["spec"]["containers"][0]
+    assert container["env"] == [{"name": "JOB_COMPLETIONS", "value": str(plan.num_tasks)}]
+    assert container["volumeMounts"][0]["mountPath"] == str(tmp_path)
