@@ -10,7 +10,7 @@ import pytest
 from tools.compat_calls_sentencepiece import differences, small_models
 
 import jeton.compat.sentencepiece as drop_in
-from tests.selection import amount
+from tests.selection import amount, rest_is_slow
 
 peer = pytest.importorskip("sentencepiece", reason="sentencepiece is a test dependency")
 
@@ -49,6 +49,20 @@ def test_the_files_of_both_trainers_load_in_both(kind: str) -> None:
     ours = drop_in.SentencePieceProcessor(model_proto=data)
     assert ours.serialized_model_proto() == data
     assert peer.SentencePieceProcessor(model_proto=ours.serialized_model_proto()).vocab_size() == len(ours)
+
+
+NAMES = rest_is_slow(
+    ["nmt_nfkc_cf", "nfkc_cf", "nmt_nfkc", "nfkc"],
+    lambda name: name == "nmt_nfkc_cf",
+    "one of them has all their rules",
+)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_named_rules_are_equal(name: str) -> None:
+    assert drop_in.SentencePieceNormalizer(rule_name=name).decompile() == (
+        peer.SentencePieceNormalizer(rule_name=name).Decompile()
+    )
 
 
 def test_pickles_of_the_original_load() -> None:

@@ -27,3 +27,81 @@ pub use load::load;
 pub use pieces::{PieceKind, Pieces};
 pub use proto::{decoded_message, encoded_message, nbest_message};
 pub use samples::Draw;
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+    use super::*;
+    use crate::format::sentencepiece::{write, Facts, ModelProto, PieceProto};
+    use crate::vocab::Kind;
+
+    fn model(model_type: &str, byte_fallback: bool) -> (crate::tokenizer::Tokenizer, Pieces) {
+        let facts = Facts {
+            model_type: model_type.into(),
+            unk: "<unk>".into(),
+            unk_surface: " ? ".into(),
+            byte_fallback,
+            add_dummy_prefix: true,
+            remove_extra_whitespaces: true,
+            escape_whitespaces: true,
+            ..Facts::default()
+        };
+        let mut pieces = vec![("<unk>", Kind::Special), ("<s>", Kind::Special)];
+        pieces.extend(["▁", "▁a", "a", "b", "ab"].map(|piece| (piece, Kind::Token)));
+        let mut pieces: Vec<PieceProto> = (0..)
+            .zip(pieces)
+            .map(|(at, (piece, kind))| PieceProto { kind, content: piece.into(), score: -(at as f32) })
+            .collect();
+        if byte_fallback {
+            let byte = |byte: u8| format!("<0x{byte:02X}>").into_bytes();
+            pieces.extend((0..=255).map(|b| PieceProto { kind: Kind::Byte, content: byte(b), score: 0.0 }));
+        }
+        let (tok, facts) = load(&write(&ModelProto { facts, pieces }).unwrap()).unwrap();
+        let pieces = Pieces::new(&tok, &facts).unwrap();
+        (tok, pieces)
+    }
+
+    fn ranges(text: &str, model_type: &str, byte_fallback: bool) -> Vec<(u32, (u32, u32), bool)> {
+        let (tok, pieces) = model(model_type, byte_fallback);
+        let encoded = pieces.encode(&tok, text.into(), None, &|| true).unwrap();
+        encoded.pieces.iter().map(|piece| (piece.id, piece.range, piece.has_surface)).collect()
+    }
+
+    #[test]
+    fn ranges_of_pieces() {
+        for model_type in ["unigram", "bpe"] {
+            assert_eq!(ranges(" a  b ", model_type, false), [(3, (1, 2), true), (2, (2, 4), true), (5, (4, 5), true)]);
+            // A run of unknown characters is one piece.
+            assert_eq!(ranges("aéé", model_type, false), [(3, (0, 1), true), (0, (1, 5), true)]);
+            // The last byte has the range of the character.
+            let [first, second] = [7 + 0xC3, 7 + 0xA9];
+            let bytes = [(3, (0, 1), true), (first, (1, 1), false), (second, (1, 3), true)];
+            assert_eq!(ranges("aé", model_type, true), bytes);
+        }
+        assert_eq!(ranges("", "bpe", false), []);
+        assert_eq!(ranges("   ", "unigram", false), []);
+    }
+
+    #[test]
+    fn unknown_pieces_have_their_text() {
+        let (tok, pieces) = model("unigram", false);
+        for _ in 0..2 {
+            let spelled = pieces.spell(&tok, "aéxb".into(), 1, &mut || true).unwrap();
+            assert_eq!((spelled.ids, spelled.unknown), (vec![3, 0, 5], vec!["éx".to_owned()]));
+        }
+        let spelled = pieces.spell(&tok, "ab".into(), 1, &mut || true).unwrap();
+        assert!(spelled.unknown.is_empty());
+    }
+
+    #[test]
+    fn decoding_replaces_bytes_outside_of_characters() {
+        let (tok, pieces) = model("bpe", true);
+        let decoded = pieces.decode_ids(&tok, &[3, 7 + 0xC3, 7 + 0xA9, 7 + 0xFF, 1, 0]);
+        assert_eq!(String::from_utf8(decoded.text).unwrap(), "aé\u{FFFD} ? ");
+        let ranges: Vec<_> = decoded.pieces.iter().map(|piece| piece.range).collect();
+        assert_eq!(ranges, [(0, 1), (1, 1), (1, 3), (3, 6), (6, 6), (6, 9)]);
+        let decoded = pieces.decode_pieces(&tok, &[b"\xE2\x96\x81a", b"other", b"<unk>"]);
+        assert_eq!(String::from_utf8(decoded.text).unwrap(), "aother ? ");
+    }
+}

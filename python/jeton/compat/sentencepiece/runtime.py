@@ -65,6 +65,8 @@ def num_workers(num_threads: Any, thread_pool: Any) -> int:
 def set_random_generator_seed(seed: int) -> None:
     """Sets the seed of random segmentations. They differ from those of SentencePiece with this seed.
 
+    Lists repeat with one thread only: several threads draw in any order.
+
     Examples:
         >>> set_random_generator_seed(1)
     """
