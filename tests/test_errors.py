@@ -23,6 +23,7 @@ BUILTINS = {
     errors.DownloadError: OSError,
     errors.TrainingError: RuntimeError,
     errors.MissingDependencyError: ImportError,
+    errors.ShardError: RuntimeError,
 }
 
 

@@ -59,7 +59,7 @@ def test_processes_write_the_same(corpus: Path, tok: jeton.Tokenizer, tmp_path: 
 def test_jobs_in_any_order_and_repeated(corpus: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
     make(corpus, tmp_path / "one", tok, task_bytes=1500)
     rng = random.Random(7)
-    for trial in range(amount(20, default=2)):
+    for trial in range(amount(8, default=2)):
         folder = tmp_path / f"jobs-{trial}"
         plan = jeton.shards.plan(corpus, folder, tok, append_eos=True, task_bytes=1500)
         jobs = [(number, 8) for number in range(8)] * 2

@@ -57,7 +57,7 @@ def test_kill_at_random_moments(runner: str, corpus: Path, saved: Path, tmp_path
     (tmp_path / "make.py").write_text(SCRIPT)
     rng = random.Random(runner)
     killed = 0
-    for trial in range(amount(6, default=1)):
+    for trial in range(amount(3, default=1)):
         folder = tmp_path / f"out-{trial}"
         began = time.monotonic()
         for _ in range(12):

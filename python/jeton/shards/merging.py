@@ -2,7 +2,7 @@
 
 The manifest has what readers need and depends on the plan alone. The report also has times and warnings.
 
-Memory: a few hundred bytes a task.
+Memory: about 4 KB a task; 100,000 tasks take 0.4 GB.
 """
 
 from __future__ import annotations
