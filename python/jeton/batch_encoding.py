@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -24,6 +25,7 @@ from .truncation import Truncation, combine, split
 __all__ = ["BatchEncoder"]
 
 Int64: TypeAlias = NDArray[np.int64]
+Words: TypeAlias = Sequence[Sequence[str | bytes]]  # of each text
 
 # Rows that overlap by the stride have more ids than their texts.
 MAX_IDS = 1 << 30
@@ -94,6 +96,19 @@ class BatchEncoder:
             error.args = (f"pairs: {error}",)
             raise
         return self._rows(items, (first, second), truncation, room)
+
+    def encode_words(self, texts: Words, pairs: Words | None, truncation: Truncation) -> TokenBatch:
+        """Encodes texts that are split into words. Each word is encoded as a text of its own, and offsets are in it."""
+        items = self._items(is_pair=pairs is not None)
+        room = truncation.room(sum(len(item.ids) for item in items))
+        encoded = [self._joined(words, truncates=room is not None) for words in (texts, pairs) if words is not None]
+        return self._rows(items, encoded, truncation, room)
+
+    def _joined(self, words: Words, *, truncates: bool) -> Encoded:
+        """Encodes words and joins those of each text."""
+        found = self._encoded(list(chain.from_iterable(words)), truncates=truncates)
+        ends = np.cumsum([0, *map(len, words)])
+        return found._replace(offsets=found.offsets[ends])
 
     def _whole(self, texts: list[str | bytes], items: Sequence[Item], overflow: bool) -> TokenBatch:
         """Encodes single texts that are not truncated."""

@@ -28,6 +28,7 @@ mod mmap;
 mod models;
 mod parts;
 mod presets;
+mod rows;
 mod run;
 mod signals;
 mod stream;
@@ -73,6 +74,8 @@ mod _core {
     use crate::parts::{find_added, normalize_text, normalize_texts, pretokenize_text};
     #[pymodule_export]
     use crate::presets::{alphabet_size, character_map, learn_hf, learn_sentencepiece};
+    #[pymodule_export]
+    use crate::rows::{constant_lists, row_lists, row_pair_lists};
     #[pymodule_export]
     use crate::run::Run;
     #[pymodule_export]

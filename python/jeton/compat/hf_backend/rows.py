@@ -1,0 +1,114 @@
+"""Rows of ids, padded, as the lists that Hugging Face's libraries return, or as arrays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..._core import constant_lists, row_lists, row_pair_lists
+from ...batch import TokenBatch
+
+__all__ = ["Rows"]
+
+Int64: TypeAlias = NDArray[np.int64]
+NAMES = ("input_ids", "token_type_ids", "attention_mask", "special_tokens_mask", "offset_mapping", "length")
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows of a batch, and how they are padded.
+
+    Attributes:
+        batch: the ids.
+        width: the length up to which shorter rows are filled; 0: no padding.
+        is_left: whether they are filled on the left.
+        pad_id: the id to fill with.
+        pad_type_id: its segment number.
+
+    Examples:
+        >>> batch = TokenBatch(np.array([7, 8, 9], "<u4"), np.array([0, 2, 3]))
+        >>> rows = Rows(batch, width=2, pad_id=1)
+        >>> rows.lists("input_ids"), rows.lists("attention_mask")
+        ([[7, 8], [9, 1]], [[1, 1], [1, 0]])
+    """
+
+    batch: TokenBatch
+    width: int = 0
+    is_left: bool = False
+    pad_id: int = 0
+    pad_type_id: int = 0
+
+    @cached_property
+    def offsets(self) -> list[int]:
+        """The offset of each row in the ids, and at the end their number."""
+        return self.batch.offsets.tolist()
+
+    @cached_property
+    def lengths(self) -> Int64:
+        """int64[rows], the number of ids of each row, without padding."""
+        return np.diff(self.batch.offsets)
+
+    @property
+    def longest(self) -> int:
+        """Number of ids of the longest row, with padding."""
+        return max(self.width, int(self.lengths.max(initial=0)))
+
+    def lists(self, name: str) -> list[Any]:
+        """A column as one list for each row, by its name in transformers.
+
+        Args:
+            name: ``"input_ids"``, ``"token_type_ids"``, ``"attention_mask"``, ``"special_tokens_mask"``,
+                ``"offset_mapping"`` (lists of tuples) or ``"length"`` (one number for each row).
+        """
+        batch, width = self.batch, {"width": self.width, "left": self.is_left}
+        match name:
+            case "input_ids":
+                return row_lists(_bytes(batch.ids, "<u4"), self.offsets, wide=False, fill=self.pad_id, **width)
+            case "attention_mask":
+                return constant_lists(1, self.lengths.tolist(), fill=0, **width)
+            case "token_type_ids":
+                if batch.segments is None or not batch.segments.type_ids.any():
+                    return constant_lists(0, self.lengths.tolist(), fill=self.pad_type_id, **width)
+                column, fill = batch.type_ids, self.pad_type_id
+            case "special_tokens_mask":
+                if batch.segments is None:
+                    return constant_lists(0, self.lengths.tolist(), fill=1, **width)
+                column, fill = batch.special_tokens_mask, 1
+            case "offset_mapping":
+                return row_pair_lists(_bytes(batch.hf_offsets, "<i8"), self.offsets, **width)
+            case "length":
+                return np.maximum(self.lengths, self.width).tolist()
+            case _:
+                raise KeyError(name)
+        return row_lists(_bytes(column, "<i8"), self.offsets, wide=True, fill=fill, **width)
+
+    def array(self, name: str) -> Int64 | None:
+        """A column as an array with one row for each; None if the rows differ in length."""
+        rows, width = len(self.batch), self.longest
+        if rows == 0 or (self.lengths.max() > self.width and self.lengths.min() != width):
+            return None
+        if name == "length":
+            return np.full(rows, width, np.int64)
+        batch = self.batch
+        inside = np.arange(width) < self.lengths[:, None]
+        if self.is_left:
+            inside = inside[:, ::-1]
+        if name == "attention_mask":
+            return inside.astype(np.int64)
+        values, fill = {
+            "input_ids": lambda: (batch.ids, self.pad_id),
+            "token_type_ids": lambda: (batch.type_ids, self.pad_type_id),
+            "special_tokens_mask": lambda: (batch.special_tokens_mask, 1),
+            "offset_mapping": lambda: (batch.hf_offsets, 0),
+        }[name]()
+        array = np.full((rows, width, *values.shape[1:]), fill, np.int64)
+        array[inside] = values[batch.offsets[0] : batch.offsets[-1]]
+        return array
+
+
+def _bytes(column: NDArray[Any] | None, dtype: str) -> NDArray[np.uint8]:
+    return np.ascontiguousarray(column, dtype).view(np.uint8).ravel()

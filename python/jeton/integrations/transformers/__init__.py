@@ -1,0 +1,30 @@
+"""transformers on Jeton: tokenizers that keep their classes, results and files, and run on Jeton's core.
+
+    from jeton.integrations.transformers import accelerate
+    tok = accelerate(AutoTokenizer.from_pretrained("folder"))
+
+Needs transformers 4.57 or 5 (``pip install 'transformers>=4.57,<6'``), which is imported on use.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .in_place import accelerate, restore, stats
+    from .counts import Stats
+
+__all__ = ["Stats", "accelerate", "restore", "stats"]
+
+_MODULES = {"Stats": "counts", "accelerate": "in_place", "restore": "in_place", "stats": "in_place"}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    from .library import major
+
+    major()  # raises if transformers is missing
+    return getattr(import_module(f".{_MODULES[name]}", __name__), name)

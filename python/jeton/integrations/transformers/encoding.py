@@ -1,0 +1,207 @@
+"""Encode calls of an accelerated tokenizer: arguments → `BatchEncoding`.
+
+`Call` holds the arguments that transformers passes to its fast tokenizers' common class in both major versions. The
+original's own methods set truncation, padding and ``encode_special_tokens`` of the `tokenizers.Tokenizer`, so that it is
+afterwards in the state in which the original call would have left it.
+
+Source: huggingface/transformers, tokenization_utils_tokenizers.py and tokenization_utils_fast.py (`_encode_plus`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from transformers.tokenization_utils_base import BatchEncoding, TensorType, TruncationStrategy
+
+from ...compat.hf_backend import Rows, Unproven
+from .encodings import EncodeArguments, LazyEncodings
+from .inputs import Inputs
+from .state import BackendState, SharedEngine
+
+__all__ = ["Call", "state_of"]
+
+STATE = "_jeton_state"  # in the `__dict__` of a tokenizer
+NUMPY = ("np", TensorType.NUMPY)
+PLAIN = TruncationStrategy.DO_NOT_TRUNCATE
+
+
+def state_of(tok: Any) -> BackendState:
+    """The state of a tokenizer. Tokenizers that transformers makes of an accelerated one have none yet."""
+    state: BackendState | None = tok.__dict__.get(STATE)
+    if state is None:
+        state = tok.__dict__[STATE] = BackendState()
+    return state
+
+
+@dataclass(slots=True)
+class Call:
+    """Arguments of an encode call."""
+
+    add_special_tokens: bool
+    padding_strategy: Any
+    truncation_strategy: Any
+    max_length: int | None
+    stride: int
+    is_split_into_words: bool
+    pad_to_multiple_of: int | None
+    padding_side: str | None
+    return_tensors: Any
+    return_token_type_ids: bool | None
+    return_attention_mask: bool | None
+    return_overflowing_tokens: bool
+    return_special_tokens_mask: bool
+    return_offsets_mapping: bool
+    return_length: bool
+    verbose: bool
+    split_special_tokens: bool
+
+    def shape(self) -> str:
+        """Name of the options that determine how the call runs."""
+        names = [
+            name
+            for name, is_used in (
+                ("padded", self.padding_strategy != "do_not_pad"),
+                ("truncated", self.truncation_strategy != "do_not_truncate"),
+                ("overflow", self.return_overflowing_tokens),
+                ("offsets", self.return_offsets_mapping),
+            )
+            if is_used
+        ]
+        return ", ".join(names)
+
+    def run(self, tok: Any, inputs: Inputs, *, is_batched: bool) -> BatchEncoding:
+        """Encodes on Jeton.
+
+        Args:
+            tok: the tokenizer of transformers.
+            inputs: the texts.
+            is_batched: whether the result has a row for each text; else the values of one text.
+
+        Raises:
+            Unproven: the result may differ.
+        """
+        if not (
+            type(self.add_special_tokens) is bool
+            and type(self.is_split_into_words) is bool
+            and type(self.split_special_tokens) is bool
+        ):
+            raise Unproven("an option that is neither True nor False")
+        backend = tok._tokenizer
+        snapshot = state_of(tok).current(backend)
+        engine = snapshot.engine
+        if engine is None:
+            raise Unproven(snapshot.reason)
+        tok.set_truncation_and_padding(
+            padding_strategy=self.padding_strategy,
+            truncation_strategy=self.truncation_strategy,
+            max_length=self.max_length,
+            stride=self.stride,
+            pad_to_multiple_of=self.pad_to_multiple_of,
+            padding_side=self.padding_side,
+        )
+        if backend.encode_special_tokens != self.split_special_tokens:
+            backend.encode_special_tokens = self.split_special_tokens
+        arguments = EncodeArguments(
+            inputs.original,
+            self.add_special_tokens,
+            self.is_split_into_words,
+            backend.truncation,
+            backend.padding,
+            self.split_special_tokens,
+            bool(self.return_overflowing_tokens),
+        )
+        names = self._names(tok)
+        data = None if is_batched else self._short(engine, inputs, arguments, names)
+        if data is None:
+            data = self._long(tok, engine, inputs, arguments, names, is_batched)
+        elif self.max_length is None and self.verbose and len(data["input_ids"]) > tok.model_max_length:
+            tok._eventual_warn_about_too_long_sequence(data["input_ids"], self.max_length, self.verbose)
+        lazy = LazyEncodings(engine, arguments)
+        num_texts = 1 if inputs.pairs is None else 2
+        return BatchEncoding(data, lazy, tensor_type=self.return_tensors, n_sequences=num_texts)
+
+    def _names(self, tok: Any) -> list[str]:
+        """Names of the result's values, in order."""
+        inputs = tok.model_input_names
+        segments, mask = self.return_token_type_ids, self.return_attention_mask
+        names = ["input_ids"]
+        if "token_type_ids" in inputs if segments is None else segments:
+            names.append("token_type_ids")
+        if "attention_mask" in inputs if mask is None else mask:
+            names.append("attention_mask")
+        if self.return_special_tokens_mask:
+            names.append("special_tokens_mask")
+        if self.return_offsets_mapping:
+            names.append("offset_mapping")
+        if self.return_length:
+            names.append("length")
+        return names
+
+    def _short(
+        self, engine: SharedEngine, inputs: Inputs, arguments: EncodeArguments, names: list[str]
+    ) -> dict[str, Any] | None:
+        """Values of one text with the most common options; None for others."""
+        if (
+            self.is_split_into_words
+            or self.return_tensors is not None
+            or arguments.overflow
+            or arguments.padding is not None
+            or self.return_special_tokens_mask
+            or self.return_offsets_mapping
+            or ((inputs.pairs is not None or engine.has_segments) and "token_type_ids" in names)
+        ):
+            return None
+        pair = None if inputs.pairs is None else inputs.pairs[0]
+        ids = engine.encode_one(
+            inputs.texts[0],
+            pair,
+            add_special_tokens=arguments.add_special_tokens,
+            splits_special=arguments.splits_special,
+        )
+        if arguments.truncation is not None and len(ids) > arguments.truncation["max_length"]:
+            return None
+        data: dict[str, Any] = {"input_ids": ids}
+        for name in names[1:]:
+            data[name] = [len(ids)] if name == "length" else [int(name == "attention_mask")] * len(ids)
+        return data
+
+    def _long(
+        self,
+        tok: Any,
+        engine: SharedEngine,
+        inputs: Inputs,
+        arguments: EncodeArguments,
+        names: list[str],
+        is_batched: bool,
+    ) -> dict[str, Any]:
+        rows = engine.encode(
+            inputs.texts,
+            inputs.pairs,
+            is_pretokenized=arguments.is_pretokenized,
+            add_special_tokens=arguments.add_special_tokens,
+            splits_special=arguments.splits_special,
+            truncation=arguments.truncation,
+            padding=arguments.padding,
+            overflow=arguments.overflow,
+            offsets=bool(self.return_offsets_mapping),
+        )
+        self._warn(tok, rows)
+        data = {}
+        for name in names:
+            column = rows.array(name) if self.return_tensors in NUMPY and rows.longest else None
+            data[name] = rows.lists(name) if column is None else column
+        if arguments.overflow:
+            mapping = rows.batch.overflow_to_sample_mapping
+            data["overflow_to_sample_mapping"] = [] if mapping is None else mapping.tolist()
+        if not is_batched and self.return_tensors is None and not arguments.overflow:
+            data = {name: value if name == "length" else value[0] for name, value in data.items()}
+        return data
+
+    def _warn(self, tok: Any, rows: Rows) -> None:
+        """Warns of a row that is too long for the model, as the original does: of the first one only."""
+        limit = tok.model_max_length
+        if self.max_length is None and self.verbose and rows.longest > limit:
+            longer = (rows.lengths.clip(min=rows.width) > limit).nonzero()[0]
+            ids = range(max(rows.width, int(rows.lengths[longer[0]])))  # only their number is used
+            tok._eventual_warn_about_too_long_sequence(ids, self.max_length, self.verbose)

@@ -1,0 +1,162 @@
+"""`BackendState`: the engine that corresponds to a `tokenizers.Tokenizer`, made again after each change of it.
+
+The tokenizer stays the source of truth. A snapshot holds the engine of one state of it, and what a later call compares
+to notice a change (`changes`). Equal tokenizers share one engine.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import threading
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+from weakref import WeakValueDictionary
+
+from ...compat.hf_backend import Engine, Unproven
+from ...errors import JetonError
+from ...formats.tokenizer_json import read
+from .changes import model_options, stages, version, watch
+from .counts import Counts
+
+__all__ = ["BackendState", "Snapshot", "engine_of"]
+
+MAX_PROBES = 4_096  # added tokens
+PROBES = ("", " ", "Hello  world's\n\n\tfoo_bar 1234", "na\u00efve \u4eca\u5929 e\u0301 \U0001f44d\u200d", "a" * 40)
+
+
+class SharedEngine(Engine):
+    """Engine with the serialized tokenizer from which it was made."""
+
+    def __init__(self, serialized: str) -> None:
+        super().__init__(read(serialized.encode(), source="the tokenizer"))
+        self.serialized = serialized
+        self._replica: Any = None
+        self._lock = threading.Lock()
+
+    def on_replica(self, call: Callable[[Any], Any]) -> Any:
+        """Calls a function with a `tokenizers.Tokenizer` of this state, which no other code uses."""
+        with self._lock:
+            if self._replica is None:
+                from tokenizers import Tokenizer
+
+                self._replica = Tokenizer.from_str(self.serialized)
+            return call(self._replica)
+
+
+_ENGINES: WeakValueDictionary[bytes, SharedEngine] = WeakValueDictionary()
+_lock = threading.Lock()
+
+
+def engine_of(backend: Any) -> SharedEngine:
+    """The engine of a tokenizer's current state.
+
+    Raises:
+        JetonError: Jeton does not support it.
+        Unproven: it gives other ids than the serialized tokenizer.
+    """
+    serialized = backend.to_str()
+    key = hashlib.blake2b(serialized.encode(), digest_size=32).digest()
+    engine = _ENGINES.get(key)
+    if engine is None:
+        engine = SharedEngine(serialized)
+        with _lock:
+            engine = _ENGINES.setdefault(key, engine)
+    _check(backend, engine)
+    return engine
+
+
+def _check(backend: Any, engine: Engine) -> None:
+    """Compares ids of a few texts.
+
+    A tokenizer that was changed step by step may differ from what it is serialized as: added tokens that are normalized
+    keep the normalizer of the time when they were added.
+    """
+    added = list(engine.tok.added_tokens.values())
+    texts = [*PROBES, *(f"a {token.content}b{token.content}" for token in added[:MAX_PROBES] if token.normalized)]
+    is_split = backend.encode_special_tokens
+    if len(added) > MAX_PROBES:
+        raise Unproven("too many added tokens")
+    for text in texts:
+        try:
+            found = engine.encode_one(text, add_special_tokens=False, splits_special=is_split)
+        except Unproven:  # a text without loss cannot be encoded; calls with such texts fall back
+            continue
+        length = backend.truncation
+        if length is not None and len(found) > length["max_length"]:
+            continue
+        expected = backend.encode(text, add_special_tokens=False)
+        ids = [id for id, is_real in zip(expected.ids, expected.attention_mask, strict=True) if is_real]
+        if ids != found:
+            raise Unproven(f"the ids of {text!r} differ")
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """A state of a tokenizer.
+
+    Attributes:
+        backend: the tokenizer.
+        version, stages, model, options: what later states are compared with.
+        engine: None if Jeton does not support the state.
+        reason: why it does not.
+        error: the exception.
+    """
+
+    backend: Any
+    version: object
+    stages: Any
+    model: Any
+    options: Callable[[Any], Any]
+    engine: SharedEngine | None
+    reason: str = ""
+    error: Exception | None = field(default=None, repr=False)
+
+
+class BackendState:
+    """Engine of a tokenizer, and counts of its calls. Copies and pickles are empty and fill themselves on use."""
+
+    def __init__(self) -> None:
+        self.counts: Counts = Counter()
+        self._snapshot: Snapshot | None = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return BackendState, ()
+
+    def __deepcopy__(self, memo: Any) -> BackendState:
+        return BackendState()
+
+    def current(self, backend: Any) -> Snapshot:
+        """The snapshot of a tokenizer's current state."""
+        last = self._snapshot
+        if (
+            last is not None
+            and last.backend is backend
+            and last.version is version(backend)
+            and (last.stages == stages(backend, last.options, last.model))
+        ):
+            return last
+        watch()
+        snapshot = self._made(backend)
+        self._snapshot = snapshot
+        return snapshot
+
+    def _made(self, backend: Any) -> Snapshot:
+        seen = version(backend)
+        model = backend.model
+        options = model_options(model)
+        found: Any = None
+        try:
+            found = stages(backend, options, model)
+            engine = engine_of(backend)
+        except (JetonError, Unproven) as error:
+            return Snapshot(backend, seen, found, model, options, None, _reason(error), error)
+        except Exception as error:  # of the library: a stage in Python cannot be serialized
+            return Snapshot(backend, seen, found, model, options, None, _reason(error), error)
+        return Snapshot(backend, seen, found, model, options, engine)
+
+
+def _reason(error: Exception) -> str:
+    return f"unsupported tokenizer ({json.dumps(str(error)[:200], ensure_ascii=False)})"

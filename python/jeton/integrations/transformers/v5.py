@@ -1,0 +1,168 @@
+"""The common class of accelerated tokenizers for transformers 5.
+
+It stands between transformers' common class of fast tokenizers and their own classes, so that what a tokenizer's own
+class overrides keeps its effect.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from transformers.tokenization_utils_base import (
+    BatchEncoding,
+    PaddingStrategy,
+    PreTrainedTokenizerBase,
+    TruncationStrategy,
+)
+from transformers.tokenization_utils_tokenizers import TokenizersBackend
+from transformers.utils import to_py_obj
+
+from ...compat.hf_backend import Unproven
+from .counts import fell_back, ran
+from .decoding import decode_one, decode_rows
+from .encoding import Call, state_of
+from .inputs import batch_inputs, one_input
+
+__all__ = ["JetonBackend"]
+
+SEQUENCE = (list, tuple)
+
+
+class JetonBackend(TokenizersBackend):
+    """Runs the calls of `TokenizersBackend` on Jeton where the result is known to be equal."""
+
+    def _encode_plus(
+        self,
+        text: Any,
+        text_pair: Any = None,
+        add_special_tokens: bool = True,
+        padding_strategy: Any = PaddingStrategy.DO_NOT_PAD,
+        truncation_strategy: Any = TruncationStrategy.DO_NOT_TRUNCATE,
+        max_length: int | None = None,
+        stride: int = 0,
+        is_split_into_words: bool = False,
+        pad_to_multiple_of: int | None = None,
+        padding_side: str | None = None,
+        return_tensors: Any = None,
+        return_token_type_ids: bool | None = None,
+        return_attention_mask: bool | None = None,
+        return_overflowing_tokens: bool = False,
+        return_special_tokens_mask: bool = False,
+        return_offsets_mapping: bool = False,
+        return_length: bool = False,
+        verbose: bool = True,
+        split_special_tokens: bool | None = None,
+        **kwargs: Any,
+    ) -> BatchEncoding:
+        call = Call(
+            add_special_tokens,
+            padding_strategy,
+            truncation_strategy,
+            max_length,
+            stride,
+            is_split_into_words,
+            pad_to_multiple_of,
+            padding_side,
+            return_tensors,
+            return_token_type_ids,
+            return_attention_mask,
+            return_overflowing_tokens,
+            return_special_tokens_mask,
+            return_offsets_mapping,
+            return_length,
+            verbose,
+            self.split_special_tokens if split_special_tokens is None else split_special_tokens,
+        )
+        counts, shape = state_of(self).counts, ""
+        try:
+            if kwargs and any(kwargs.values()):
+                raise Unproven(", ".join(name for name, value in kwargs.items() if value))
+            if is_split_into_words:
+                is_batched = isinstance(text, SEQUENCE) and len(text) > 0 and isinstance(text[0], SEQUENCE)
+            else:
+                is_batched = isinstance(text, SEQUENCE)
+            if not is_batched:
+                inputs = one_input(text, text_pair, is_split_into_words)
+            elif text_pair is None:
+                inputs = batch_inputs(text, is_split_into_words)
+            elif isinstance(text_pair, SEQUENCE) and len(text) == len(text_pair):
+                inputs = batch_inputs(list(zip(text, text_pair, strict=True)), is_split_into_words)
+            else:
+                raise Unproven("pairs of another number")
+            shape = inputs.shape
+            result = call.run(self, inputs, is_batched=is_batched)
+        except Unproven as reason:
+            fell_back(counts, "encode", _joined(shape, call.shape()), str(reason))
+        else:
+            ran(counts, "encode", _joined(shape, call.shape()))
+            return result
+        return super()._encode_plus(
+            text,
+            text_pair,
+            add_special_tokens=add_special_tokens,
+            padding_strategy=padding_strategy,
+            truncation_strategy=truncation_strategy,
+            max_length=max_length,
+            stride=stride,
+            is_split_into_words=is_split_into_words,
+            pad_to_multiple_of=pad_to_multiple_of,
+            padding_side=padding_side,
+            return_tensors=return_tensors,
+            return_token_type_ids=return_token_type_ids,
+            return_attention_mask=return_attention_mask,
+            return_overflowing_tokens=return_overflowing_tokens,
+            return_special_tokens_mask=return_special_tokens_mask,
+            return_offsets_mapping=return_offsets_mapping,
+            return_length=return_length,
+            verbose=verbose,
+            split_special_tokens=split_special_tokens,
+            **kwargs,
+        )
+
+    def _decode(
+        self,
+        token_ids: Any,
+        skip_special_tokens: bool = False,
+        clean_up_tokenization_spaces: bool | None = None,
+        **kwargs: Any,
+    ) -> str:
+        counts = state_of(self).counts
+        cleans = self.clean_up_tokenization_spaces if clean_up_tokenization_spaces is None else clean_up_tokenization_spaces
+        try:
+            if cleans and self._is_bpe():
+                raise Unproven("clean_up_tokenization_spaces with BPE")
+            text = decode_one(self, token_ids, skip_special_tokens)
+        except Unproven as reason:
+            fell_back(counts, "decode", "", str(reason))
+            return super()._decode(token_ids, skip_special_tokens, clean_up_tokenization_spaces, **kwargs)
+        ran(counts, "decode", "")
+        return self.clean_up_tokenization(text) if cleans else text
+
+    def decode(self, token_ids: Any, skip_special_tokens: bool = False, **kwargs: Any) -> Any:
+        """As in transformers."""
+        if type(self)._decode is not JetonBackend._decode:  # the tokenizer's own class has something to add
+            return super().decode(token_ids, skip_special_tokens=skip_special_tokens, **kwargs)
+        token_ids = to_py_obj(token_ids)
+        if type(token_ids) is list and token_ids and isinstance(token_ids[0], SEQUENCE):
+            counts = state_of(self).counts
+            cleans = kwargs.get("clean_up_tokenization_spaces")
+            cleans = self.clean_up_tokenization_spaces if cleans is None else cleans
+            try:
+                if cleans and self._is_bpe():
+                    raise Unproven("clean_up_tokenization_spaces with BPE")
+                texts = decode_rows(self, token_ids, skip_special_tokens)
+            except Unproven as reason:
+                fell_back(counts, "decode", "batch", str(reason))
+            else:
+                ran(counts, "decode", "batch")
+                return list(map(self.clean_up_tokenization, texts)) if cleans else texts
+        return super().decode(token_ids, skip_special_tokens=skip_special_tokens, **kwargs)
+
+    def _is_bpe(self) -> bool:
+        return type(self._tokenizer.model).__name__ == "BPE"
+
+
+def _joined(first: str, second: str) -> str:
+    return f"{first}, {second}" if first and second else first or second
+
+
