@@ -11,12 +11,13 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from ..._core import decode_lists
-from ...batch_encoding import BatchEncoder
+from ...batch import TokenBatch
+from ...batch_encoding import BatchEncoder, Item
 from ...errors import JetonError
 from ...threads import num_threads
 from ...tokenizer import Tokenizer
@@ -27,6 +28,7 @@ __all__ = ["Engine", "Unproven"]
 
 WHOLE = Truncation()
 KEEPS_OVERFLOW = Truncation(overflow=True)
+CHARACTERS_PER_ID = 3  # fewer than most texts have
 _NO = ("", "off", "false", "f", "no", "n", "0")  # values of TOKENIZERS_PARALLELISM
 
 
@@ -55,10 +57,6 @@ class Engine:
         self.tok = tok
         self._core = tok._core
         self._template = tok.definition.template
-        items = [*(self._template or {}).get("single", ()), *((self._template or {}).get("pair") or ())]
-        # Whether a single text has segment numbers other than 0.
-        self.has_segments = any(item["type_id"] for item in (self._template or {}).get("single", ()))
-        self.has_template = bool(items)
 
     @cached_property
     def _shares_spaces(self) -> bool:
@@ -85,6 +83,73 @@ class Engine:
             return self._core.encode(text, special, pair=pair, template=add_special_tokens)
         except (JetonError, UnicodeError) as error:
             raise Unproven(type(error).__name__) from None
+
+    @cached_property
+    def _items(self) -> dict[tuple[bool, bool], list[Item]]:
+        """Items of the template: (is_pair, add_special_tokens) → items."""
+        cases = [(is_pair, adds) for is_pair in (False, True) for adds in (False, True)]
+        return {case: self._encoder(case[1]).items(is_pair=case[0]) for case in cases}
+
+    def _encoder(self, add_special_tokens: bool, splits_special: bool = False, offsets: bool = False) -> BatchEncoder:
+        special: Literal["all"] | None = None if splits_special else "all"
+        return BatchEncoder(self._core, self._template, special, threads(), add_special_tokens, None, offsets)
+
+    def row(
+        self,
+        text: str,
+        pair: str | None,
+        names: Sequence[str],
+        *,
+        add_special_tokens: bool,
+        splits_special: bool,
+        truncation: Mapping[str, Any] | None,
+        padding: Mapping[str, Any] | None,
+    ) -> dict[str, list[Any]] | None:
+        """The columns of one text or pair as lists, in less time than `encode` takes; None for calls that need it.
+
+        Args:
+            text, pair: as `encode_one`.
+            names: columns, as for `Rows.lists`, without ``"offset_mapping"``.
+            add_special_tokens, splits_special, truncation, padding: as `encode`.
+
+        Raises:
+            Unproven: the result may differ.
+        """
+        try:
+            special: Literal["all"] | None = None if splits_special else "all"
+            own = self._core.encode(text, special)
+            other = [] if pair is None else self._core.encode(pair, special)
+        except (JetonError, UnicodeError) as error:
+            raise Unproven(type(error).__name__) from None
+        items = self._items[pair is not None, add_special_tokens]
+        columns: dict[str, list[Any]] = {name: [] for name in names}
+        ids = columns["input_ids"]
+        for item in items:  # a few, as many as the template has
+            part = item.ids if item.text is None else (own, other)[item.text]
+            ids += part
+            if "token_type_ids" in columns:
+                columns["token_type_ids"] += [item.type_id] * len(part)
+            if "special_tokens_mask" in columns:
+                columns["special_tokens_mask"] += [int(item.text is None)] * len(part)
+        if truncation is not None and len(ids) > truncation["max_length"]:
+            return None
+        size = len(ids)
+        width = 0
+        if padding is not None:
+            width = _width(size if padding["length"] is None else padding["length"], padding)
+            missing = max(width - size, 0)
+            fills = {"input_ids": padding["pad_id"], "token_type_ids": padding["pad_type_id"], "special_tokens_mask": 1}
+            for name, fill in fills.items():
+                if missing and name in columns:
+                    column = columns[name]
+                    at = 0 if padding["direction"] == "left" else size
+                    column[at:at] = [fill] * missing
+        if "attention_mask" in columns:
+            mask, rest = [1] * size, [0] * max(width - size, 0)
+            columns["attention_mask"] = rest + mask if padding and padding["direction"] == "left" else mask + rest
+        if "length" in columns:
+            columns["length"] = [max(size, width)]
+        return columns
 
     def encode(
         self,
@@ -118,15 +183,7 @@ class Engine:
         """
         if offsets and self._shares_spaces:
             raise Unproven("offsets of added tokens that may share a white space")
-        encoder = BatchEncoder(
-            self._core,
-            self._template,
-            None if splits_special else "all",
-            threads(),
-            add_special_tokens,
-            None,
-            offsets,
-        )
+        encoder = self._encoder(add_special_tokens, splits_special, offsets)
         cut = KEEPS_OVERFLOW if overflow else WHOLE
         try:
             if truncation is not None:
@@ -137,8 +194,7 @@ class Engine:
                     truncation["direction"],
                     overflow,
                 )
-            encode = encoder.encode_words if is_pretokenized else encoder.encode
-            batch = encode(list(texts), None if pairs is None else list(pairs), cut)
+            batch = self._batch(encoder, texts, pairs, is_pretokenized, cut)
         except (JetonError, UnicodeError) as error:
             raise Unproven(f"{type(error).__name__} of Jeton") from None
         rows = Rows(batch)
@@ -150,9 +206,23 @@ class Engine:
             if overflow and mapping is not None:  # only the first row of each text counts
                 lengths = lengths[np.diff(mapping, prepend=-1) != 0]
             width = int(lengths.max(initial=0))
-        multiple = padding.get("pad_to_multiple_of") or 0
-        width += -width % multiple if multiple > 0 else 0
+        width = _width(width, padding)
         return Rows(batch, width, padding["direction"] == "left", padding["pad_id"], padding.get("pad_type_id", 0))
+
+    def _batch(
+        self, encoder: BatchEncoder, texts: Sequence[Any], pairs: Sequence[Any] | None, is_words: bool, cut: Truncation
+    ) -> TokenBatch:
+        if is_words:
+            return encoder.encode_words(texts, pairs, cut)
+        first, second = list(texts), None if pairs is None else list(pairs)
+        limit = cut.max_length
+        if limit is not None and second is None and max(map(len, first)) <= CHARACTERS_PER_ID * limit:
+            # Most likely no text is truncated, and then the core adds the template.
+            cut.room(sum(len(item.ids) for item in self._items[False, encoder.add_special_tokens]))
+            batch = encoder.encode(first, None, KEEPS_OVERFLOW if cut.overflow else WHOLE)
+            if int(np.diff(batch.offsets).max(initial=0)) <= limit:
+                return batch
+        return encoder.encode(first, second, cut)
 
     def decode(self, ids: list[int], *, skip_special_tokens: bool) -> str:
         """The text of ids.
@@ -175,6 +245,12 @@ class Engine:
             return decode_lists(self._core, rows, threads(), as_text=True, skip_special=skip_special_tokens)
         except (JetonError, TypeError, OverflowError) as error:
             raise Unproven(f"{type(error).__name__} of Jeton") from None
+
+
+def _width(width: int, padding: Mapping[str, Any]) -> int:
+    """The length of padded rows, rounded up."""
+    multiple = padding.get("pad_to_multiple_of") or 0
+    return width + (-width % multiple if multiple > 0 else 0)
 
 
 def threads() -> int:

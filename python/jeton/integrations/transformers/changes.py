@@ -23,6 +23,7 @@ __all__ = ["model_options", "stages", "version", "watch"]
 VERSION = "_jeton_version"  # in the `__dict__` of a tokenizer
 METHODS = ("add_tokens", "add_special_tokens", "train", "train_from_iterator", "__setstate__")
 SETTERS = ("model", "normalizer", "pre_tokenizer", "post_processor", "decoder")
+DECODER = 3  # its index in `stages`
 OPTIONS = (  # settable attributes of models
     "dropout", "unk_token", "continuing_subword_prefix", "end_of_word_suffix", "fuse_unk", "byte_fallback",
     "ignore_merges", "max_input_chars_per_word", "alpha", "nbest_size",

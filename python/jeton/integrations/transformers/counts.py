@@ -12,9 +12,9 @@ __all__ = ["Stats", "fell_back", "of_process", "ran"]
 logger = logging.getLogger("jeton.integrations")
 
 # (method, shape, reason) → calls; the reason is None for those that ran on Jeton.
-Counts = Counter[tuple[str, str, str | None]]
+Counts = dict[tuple[str, str, str | None], int]
 
-_PROCESS: Counts = Counter()
+_ALL: list[Counts] = []
 _LOGGED: set[tuple[str, str | None]] = set()
 
 
@@ -52,41 +52,52 @@ class Stats:
         return "\n".join(lines)
 
 
-def of_counts(counts: Counts) -> Stats:
+def new_counts() -> Counts:
+    """Counts of a tokenizer, which are part of those of the process."""
+    counts: Counts = {}
+    _ALL.append(counts)
+    return counts
+
+
+def of_counts(*tokenizers: Counts) -> Stats:
     """Sums counts up."""
     shapes: Counter[str] = Counter()
     fallbacks: Counter[str] = Counter()
-    for (method, shape, reason), count in list(counts.items()):
-        name = f"{method} {shape}".strip()
-        if reason is None:
-            shapes[name] += count
-        else:
-            fallbacks[f"{name}: {reason}"] += count
+    for counts in tokenizers:
+        for (method, shape, reason), count in list(counts.items()):
+            name = f"{method} {shape}".strip()
+            if reason is None:
+                shapes[name] += count
+            else:
+                fallbacks[f"{name}: {reason}"] += count
     return Stats(sum(shapes.values()), dict(fallbacks.most_common()), dict(shapes.most_common()))
 
 
 def of_process() -> Stats:
     """Calls of all accelerated tokenizers of this process."""
-    return of_counts(_PROCESS)
-
-
-def reset() -> None:
-    """Sets the counts of the process to zero."""
-    _PROCESS.clear()
+    return of_counts(*_ALL)
 
 
 def ran(counts: Counts, method: str, shape: str) -> None:
     """Counts a call that ran on Jeton."""
     key = method, shape, None
-    counts[key] += 1
-    _PROCESS[key] += 1
+    counts[key] = counts.get(key, 0) + 1
 
 
 def fell_back(counts: Counts, method: str, shape: str, reason: str) -> None:
     """Counts a call that ran on the original, and logs the first of each reason."""
     key = method, shape, reason
-    counts[key] += 1
-    _PROCESS[key] += 1
+    counts[key] = counts.get(key, 0) + 1
     if (method, reason) not in _LOGGED:
         _LOGGED.add((method, reason))
         logger.info("a call of %s (%s) ran on the original tokenizer: %s", method, shape or "one text", reason)
+
+
+def joined(*names: str) -> str:
+    """Joins the names of a call shape.
+
+    Examples:
+        >>> joined("batch", "", "padded, truncated")
+        'batch, padded, truncated'
+    """
+    return ", ".join(filter(None, names))

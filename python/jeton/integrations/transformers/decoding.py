@@ -22,7 +22,7 @@ def decode_one(tok: Any, ids: Any, skip_special_tokens: Any) -> str:
         ids = [ids]
     if type(ids) is not list or type(skip_special_tokens) is not bool:
         raise Unproven("ids that are no list")
-    snapshot = state_of(tok).current(tok._tokenizer)
+    snapshot = state_of(tok).current_decoder(tok._tokenizer)
     if snapshot.engine is None:
         raise Unproven(snapshot.reason)
     return snapshot.engine.decode(ids, skip_special_tokens=skip_special_tokens)
@@ -36,7 +36,7 @@ def decode_rows(tok: Any, rows: Any, skip_special_tokens: Any) -> list[str]:
     """
     if type(rows) is not list or type(skip_special_tokens) is not bool or set(map(type, rows)) != LISTS:
         raise Unproven("rows that are no lists")
-    snapshot = state_of(tok).current(tok._tokenizer)
+    snapshot = state_of(tok).current_decoder(tok._tokenizer)
     if snapshot.engine is None:
         raise Unproven(snapshot.reason)
     return snapshot.engine.decode_batch(rows, skip_special_tokens=skip_special_tokens)

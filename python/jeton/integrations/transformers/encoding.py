@@ -141,30 +141,23 @@ class Call:
     def _short(
         self, engine: SharedEngine, inputs: Inputs, arguments: EncodeArguments, names: list[str]
     ) -> dict[str, Any] | None:
-        """Values of one text with the most common options; None for others."""
+        """Values of one text or pair with the most common options; None for others."""
         if (
             self.is_split_into_words
             or self.return_tensors is not None
-            or arguments.overflow
-            or arguments.padding is not None
-            or self.return_special_tokens_mask
             or self.return_offsets_mapping
-            or ((inputs.pairs is not None or engine.has_segments) and "token_type_ids" in names)
+            or arguments.overflow
         ):
             return None
-        pair = None if inputs.pairs is None else inputs.pairs[0]
-        ids = engine.encode_one(
+        return engine.row(
             inputs.texts[0],
-            pair,
+            None if inputs.pairs is None else inputs.pairs[0],
+            names,
             add_special_tokens=arguments.add_special_tokens,
             splits_special=arguments.splits_special,
+            truncation=arguments.truncation,
+            padding=arguments.padding,
         )
-        if arguments.truncation is not None and len(ids) > arguments.truncation["max_length"]:
-            return None
-        data: dict[str, Any] = {"input_ids": ids}
-        for name in names[1:]:
-            data[name] = [len(ids)] if name == "length" else [int(name == "attention_mask")] * len(ids)
-        return data
 
     def _long(
         self,

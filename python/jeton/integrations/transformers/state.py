@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import json
 import threading
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,8 +17,8 @@ from weakref import WeakValueDictionary
 from ...compat.hf_backend import Engine, Unproven
 from ...errors import JetonError
 from ...formats.tokenizer_json import read
-from .changes import model_options, stages, version, watch
-from .counts import Counts
+from .changes import DECODER, model_options, stages, version, watch
+from .counts import new_counts
 
 __all__ = ["BackendState", "Snapshot", "engine_of"]
 
@@ -119,7 +118,7 @@ class BackendState:
     """Engine of a tokenizer, and counts of its calls. Copies and pickles are empty and fill themselves on use."""
 
     def __init__(self) -> None:
-        self.counts: Counts = Counter()
+        self.counts = new_counts()
         self._snapshot: Snapshot | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -142,6 +141,15 @@ class BackendState:
         snapshot = self._made(backend)
         self._snapshot = snapshot
         return snapshot
+
+    def current_decoder(self, backend: Any) -> Snapshot:
+        """The snapshot, if only what affects decoding is current; in less time."""
+        last = self._snapshot
+        if last is not None and last.backend is backend and last.version is version(backend) and last.stages:
+            decoder = backend.decoder
+            if last.stages[DECODER] == (decoder and decoder.__getstate__()):
+                return last
+        return self.current(backend)
 
     def _made(self, backend: Any) -> Snapshot:
         seen = version(backend)

@@ -11,21 +11,21 @@ from typing import Any
 from transformers.tokenization_utils_base import (
     BatchEncoding,
     PaddingStrategy,
-    PreTrainedTokenizerBase,
     TruncationStrategy,
 )
 from transformers.tokenization_utils_tokenizers import TokenizersBackend
 from transformers.utils import to_py_obj
 
 from ...compat.hf_backend import Unproven
-from .counts import fell_back, ran
+from .counts import fell_back, joined, ran
 from .decoding import decode_one, decode_rows
 from .encoding import Call, state_of
-from .inputs import batch_inputs, one_input
+from .inputs import Inputs, batch_inputs, one_input
 
 __all__ = ["JetonBackend"]
 
 SEQUENCE = (list, tuple)
+INTEGERS = {int}
 
 
 class JetonBackend(TokenizersBackend):
@@ -73,28 +73,18 @@ class JetonBackend(TokenizersBackend):
             verbose,
             self.split_special_tokens if split_special_tokens is None else split_special_tokens,
         )
-        counts, shape = state_of(self).counts, ""
+        state = state_of(self)
+        shape = ""
         try:
             if kwargs and any(kwargs.values()):
                 raise Unproven(", ".join(name for name, value in kwargs.items() if value))
-            if is_split_into_words:
-                is_batched = isinstance(text, SEQUENCE) and len(text) > 0 and isinstance(text[0], SEQUENCE)
-            else:
-                is_batched = isinstance(text, SEQUENCE)
-            if not is_batched:
-                inputs = one_input(text, text_pair, is_split_into_words)
-            elif text_pair is None:
-                inputs = batch_inputs(text, is_split_into_words)
-            elif isinstance(text_pair, SEQUENCE) and len(text) == len(text_pair):
-                inputs = batch_inputs(list(zip(text, text_pair, strict=True)), is_split_into_words)
-            else:
-                raise Unproven("pairs of another number")
+            inputs, is_batched = _inputs(text, text_pair, is_split_into_words)
             shape = inputs.shape
             result = call.run(self, inputs, is_batched=is_batched)
         except Unproven as reason:
-            fell_back(counts, "encode", _joined(shape, call.shape()), str(reason))
+            fell_back(state.counts, "encode", joined(shape, call.shape()), str(reason))
         else:
-            ran(counts, "encode", _joined(shape, call.shape()))
+            ran(state.counts, "encode", joined(shape, call.shape()))
             return result
         return super()._encode_plus(
             text,
@@ -142,7 +132,8 @@ class JetonBackend(TokenizersBackend):
         """As in transformers."""
         if type(self)._decode is not JetonBackend._decode:  # the tokenizer's own class has something to add
             return super().decode(token_ids, skip_special_tokens=skip_special_tokens, **kwargs)
-        token_ids = to_py_obj(token_ids)
+        if type(token_ids) is not list or set(map(type, token_ids)) != INTEGERS:
+            token_ids = to_py_obj(token_ids)
         if type(token_ids) is list and token_ids and isinstance(token_ids[0], SEQUENCE):
             counts = state_of(self).counts
             cleans = kwargs.get("clean_up_tokenization_spaces")
@@ -156,13 +147,23 @@ class JetonBackend(TokenizersBackend):
             else:
                 ran(counts, "decode", "batch")
                 return list(map(self.clean_up_tokenization, texts)) if cleans else texts
-        return super().decode(token_ids, skip_special_tokens=skip_special_tokens, **kwargs)
+            return super().decode(token_ids, skip_special_tokens=skip_special_tokens, **kwargs)
+        return self._decode(token_ids=token_ids, skip_special_tokens=skip_special_tokens, **kwargs)
 
     def _is_bpe(self) -> bool:
         return type(self._tokenizer.model).__name__ == "BPE"
 
 
-def _joined(first: str, second: str) -> str:
-    return f"{first}, {second}" if first and second else first or second
+def _inputs(text: Any, pair: Any, is_split: bool) -> tuple[Inputs, bool]:
+    """The texts of a call, and whether they are a batch.
 
-
+    Raises:
+        Unproven: another form.
+    """
+    if not isinstance(text, SEQUENCE) or (is_split and not (len(text) > 0 and isinstance(text[0], SEQUENCE))):
+        return one_input(text, pair, is_split), False
+    if pair is None:
+        return batch_inputs(text, is_split), True
+    if isinstance(pair, SEQUENCE) and len(text) == len(pair):
+        return batch_inputs(list(zip(text, pair, strict=True)), is_split), True
+    raise Unproven("pairs of another number")
