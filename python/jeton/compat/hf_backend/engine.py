@@ -79,8 +79,7 @@ class Engine:
             Unproven: the result may differ.
         """
         try:
-            special = None if splits_special else "all"
-            return self._core.encode(text, special, pair=pair, template=add_special_tokens)
+            return self._core.encode(text, _permission(splits_special), pair=pair, template=add_special_tokens)
         except (JetonError, UnicodeError) as error:
             raise Unproven(type(error).__name__) from None
 
@@ -91,8 +90,9 @@ class Engine:
         return {case: self._encoder(case[1]).items(is_pair=case[0]) for case in cases}
 
     def _encoder(self, add_special_tokens: bool, splits_special: bool = False, offsets: bool = False) -> BatchEncoder:
-        special: Literal["all"] | None = None if splits_special else "all"
-        return BatchEncoder(self._core, self._template, special, threads(), add_special_tokens, None, offsets)
+        return BatchEncoder(
+            self._core, self._template, _permission(splits_special), threads(), add_special_tokens, None, offsets
+        )
 
     def row(
         self,
@@ -116,7 +116,7 @@ class Engine:
             Unproven: the result may differ.
         """
         try:
-            special: Literal["all"] | None = None if splits_special else "all"
+            special = _permission(splits_special)
             own = self._core.encode(text, special)
             other = [] if pair is None else self._core.encode(pair, special)
         except (JetonError, UnicodeError) as error:
@@ -245,6 +245,15 @@ class Engine:
             return decode_lists(self._core, rows, threads(), as_text=True, skip_special=skip_special_tokens)
         except (JetonError, TypeError, OverflowError) as error:
             raise Unproven(f"{type(error).__name__} of Jeton") from None
+
+
+def _permission(splits_special: bool) -> Literal["all", "raise"]:
+    """Permission for special tokens, in the core's form.
+
+    Where they are text, the models of Hugging Face may still produce them, which Jeton's never do; so texts that hold one
+    are left to the library.
+    """
+    return "raise" if splits_special else "all"
 
 
 def _width(width: int, padding: Mapping[str, Any]) -> int:

@@ -20,6 +20,8 @@ def decode_one(tok: Any, ids: Any, skip_special_tokens: Any) -> str:
     """
     if isinstance(ids, int):
         ids = [ids]
+    elif type(ids) is tuple:
+        ids = list(ids)
     if type(ids) is not list or type(skip_special_tokens) is not bool:
         raise Unproven("ids that are no list")
     snapshot = state_of(tok).current_decoder(tok._tokenizer)

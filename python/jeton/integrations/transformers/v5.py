@@ -77,7 +77,7 @@ class JetonBackend(TokenizersBackend):
         shape = ""
         try:
             if kwargs and any(kwargs.values()):
-                raise Unproven(", ".join(name for name, value in kwargs.items() if value))
+                raise Unproven(f"options {', '.join(name for name, value in kwargs.items() if value)}")
             inputs, is_batched = _inputs(text, text_pair, is_split_into_words)
             shape = inputs.shape
             result = call.run(self, inputs, is_batched=is_batched)
