@@ -11,12 +11,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .in_place import accelerate, restore, stats
+    from .conversion import to_transformers
     from .counts import Stats
+    from .in_place import accelerate, restore, stats
+    from .comparison import Report, parity
 
-__all__ = ["Stats", "accelerate", "restore", "stats"]
+__all__ = ["Report", "Stats", "accelerate", "parity", "restore", "stats", "to_transformers"]
 
-_MODULES = {"Stats": "counts", "accelerate": "in_place", "restore": "in_place", "stats": "in_place"}
+_MODULES = {
+    "Report": "comparison",
+    "Stats": "counts",
+    "accelerate": "in_place",
+    "parity": "comparison",
+    "restore": "in_place",
+    "stats": "in_place",
+    "to_transformers": "conversion",
+}
 
 
 def __getattr__(name: str) -> Any:
