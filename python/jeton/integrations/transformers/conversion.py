@@ -15,6 +15,8 @@ from .library import fast_class
 
 __all__ = ["to_transformers"]
 
+GENERAL = ("PreTrainedTokenizerFast", "TokenizersBackend")
+
 
 def to_transformers(tok: Tokenizer, *, accept_loss: Collection[str] = ()) -> Any:
     """Converts a tokenizer to a `PreTrainedTokenizerFast`, with its roles, chat template and configuration.
@@ -36,6 +38,8 @@ def to_transformers(tok: Tokenizer, *, accept_loss: Collection[str] = ()) -> Any
     """
     made = fast_class()
     config = kept(tok.definition.config, tok.roles, keeps_class=False)
+    if tok.definition.config.get("tokenizer_class") in GENERAL:  # whose defaults stay
+        config["tokenizer_class"] = GENERAL[0]
     definition = replace(tok.definition, roles=tok.roles, config=config)
     template = definition.chat_template
     files = {"tokenizer.json": render(tok, accept_loss), "tokenizer_config.json": render_config(definition)}
