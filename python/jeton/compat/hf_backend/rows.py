@@ -86,6 +86,23 @@ class Rows:
                 raise KeyError(name)
         return row_lists(_bytes(column, "<i8"), self.offsets, wide=True, fill=fill, **width)
 
+    def token_at(self, row: int, char: int) -> int | None:
+        """Index of the first token of a row, with padding, that holds a character; None if none does.
+
+        Examples:
+            >>> offsets = np.array([[0, 2], [2, 3]])
+            >>> batch = TokenBatch(np.array([7, 8], "<u4"), np.array([0, 2]), hf_offsets=offsets)
+            >>> Rows(batch).token_at(0, 2), Rows(batch).token_at(0, 3)
+            (1, None)
+        """
+        first, end = self.offsets[row], self.offsets[row + 1]
+        if self.batch.hf_offsets is None:
+            raise ValueError("the rows have no offsets")
+        starts, ends = self.batch.hf_offsets[first:end].T
+        found = ((starts <= char) & (char < ends)).nonzero()[0]
+        before = max(self.width - (end - first), 0) if self.is_left else 0
+        return int(found[0]) + before if len(found) else None
+
     def array(self, name: str) -> Int64 | None:
         """A column as an array with one row for each; None if the rows differ in length."""
         rows, width = len(self.batch), self.longest

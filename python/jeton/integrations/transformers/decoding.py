@@ -6,6 +6,7 @@ from typing import Any
 
 from ...compat.hf_backend import Unproven
 from .encoding import state_of
+from .state import SharedEngine
 
 __all__ = ["decode_one", "decode_rows"]
 
@@ -24,10 +25,7 @@ def decode_one(tok: Any, ids: Any, skip_special_tokens: Any) -> str:
         ids = list(ids)
     if type(ids) is not list or type(skip_special_tokens) is not bool:
         raise Unproven("ids that are no list")
-    snapshot = state_of(tok).current_decoder(tok._tokenizer)
-    if snapshot.engine is None:
-        raise Unproven(snapshot.reason)
-    return snapshot.engine.decode(ids, skip_special_tokens=skip_special_tokens)
+    return _engine(tok).decode(ids, skip_special_tokens=skip_special_tokens)
 
 
 def decode_rows(tok: Any, rows: Any, skip_special_tokens: Any) -> list[str]:
@@ -38,7 +36,14 @@ def decode_rows(tok: Any, rows: Any, skip_special_tokens: Any) -> list[str]:
     """
     if type(rows) is not list or type(skip_special_tokens) is not bool or set(map(type, rows)) != LISTS:
         raise Unproven("rows that are no lists")
-    snapshot = state_of(tok).current_decoder(tok._tokenizer)
+    return _engine(tok).decode_batch(rows, skip_special_tokens=skip_special_tokens)
+
+
+def _engine(tok: Any) -> SharedEngine:
+    backend = tok._tokenizer
+    if "decode" in backend.__dict__:  # CLIPTokenizer sets it
+        raise Unproven("the decode method of the tokenizers.Tokenizer is replaced")
+    snapshot = state_of(tok).current_decoder(backend)
     if snapshot.engine is None:
         raise Unproven(snapshot.reason)
-    return snapshot.engine.decode_batch(rows, skip_special_tokens=skip_special_tokens)
+    return snapshot.engine

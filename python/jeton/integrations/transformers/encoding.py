@@ -15,11 +15,11 @@ from typing import Any
 from transformers.tokenization_utils_base import BatchEncoding, TensorType, TruncationStrategy
 
 from ...compat.hf_backend import Rows, Unproven
-from .encodings import EncodeArguments, LazyEncodings
+from .encodings import EncodeArguments, LazyEncodings, character_indexes, wants_characters
 from .inputs import Inputs
 from .state import BackendState, SharedEngine
 
-__all__ = ["Call", "state_of"]
+__all__ = ["Call", "state_of", "tokens_of", "with_masks"]
 
 STATE = "_jeton_state"  # in the `__dict__` of a tokenizer
 NUMPY = ("np", TensorType.NUMPY)
@@ -88,6 +88,8 @@ class Call:
         ):
             raise Unproven("an option that is neither True nor False")
         backend = tok._tokenizer
+        if "encode_batch" in backend.__dict__:
+            raise Unproven("the encode_batch method of the tokenizers.Tokenizer is replaced")
         snapshot = state_of(tok).current(backend)
         engine = snapshot.engine
         if engine is None:
@@ -112,12 +114,14 @@ class Call:
             bool(self.return_overflowing_tokens),
         )
         names = self._names(tok)
-        data = None if is_batched else self._short(engine, inputs, arguments, names)
+        rows, has_index = None, wants_characters() and inputs.pairs is None
+        data = None if is_batched or has_index else self._short(engine, inputs, arguments, names)
         if data is None:
-            data = self._long(tok, engine, inputs, arguments, names, is_batched)
+            rows = self._rows(engine, inputs, arguments, has_index)
+            data = self._long(tok, rows, arguments, names, is_batched)
         elif self.max_length is None and self.verbose and len(data["input_ids"]) > tok.model_max_length:
             tok._eventual_warn_about_too_long_sequence(data["input_ids"], self.max_length, self.verbose)
-        lazy = LazyEncodings(engine, arguments)
+        lazy = LazyEncodings(engine, arguments, rows if has_index else None)
         num_texts = 1 if inputs.pairs is None else 2
         return BatchEncoding(data, lazy, tensor_type=self.return_tensors, n_sequences=num_texts)
 
@@ -159,16 +163,8 @@ class Call:
             padding=arguments.padding,
         )
 
-    def _long(
-        self,
-        tok: Any,
-        engine: SharedEngine,
-        inputs: Inputs,
-        arguments: EncodeArguments,
-        names: list[str],
-        is_batched: bool,
-    ) -> dict[str, Any]:
-        rows = engine.encode(
+    def _rows(self, engine: SharedEngine, inputs: Inputs, arguments: EncodeArguments, has_index: bool) -> Rows:
+        return engine.encode(
             inputs.texts,
             inputs.pairs,
             is_pretokenized=arguments.is_pretokenized,
@@ -177,8 +173,13 @@ class Call:
             truncation=arguments.truncation,
             padding=arguments.padding,
             overflow=arguments.overflow,
-            offsets=bool(self.return_offsets_mapping),
+            offsets=bool(self.return_offsets_mapping) or has_index,
         )
+
+    def _long(
+        self, tok: Any, rows: Rows, arguments: EncodeArguments, names: list[str], is_batched: bool
+    ) -> dict[str, Any]:
+        """Values of rows."""
         self._warn(tok, rows)
         data = {}
         for name in names:
@@ -198,3 +199,22 @@ class Call:
             longer = (rows.lengths.clip(min=rows.width) > limit).nonzero()[0]
             ids = range(max(rows.width, int(rows.lengths[longer[0]])))  # only their number is used
             tok._eventual_warn_about_too_long_sequence(ids, self.max_length, self.verbose)
+
+
+def with_masks(apply: Any, options: Any) -> Any:
+    """Calls `apply_chat_template` of the base class, which reads `char_to_token` of its result for assistant masks."""
+    if not options.get("return_assistant_tokens_mask"):
+        return apply(**options)
+    with character_indexes():
+        return apply(**options)
+
+
+def tokens_of(tok: Any, result: BatchEncoding, adds: bool) -> list[str]:
+    """`result.tokens()`; from the ids where these determine the tokens."""
+    lazy, ids = result._encodings, result.get("input_ids")
+    if adds or not isinstance(lazy, LazyEncodings) or not isinstance(ids, list):
+        return result.tokens()
+    engine = state_of(tok).current(tok._tokenizer).engine
+    row = ids[0] if ids and isinstance(ids[0], list) else ids
+    found = None if engine is None else engine.tokens(row, tok._tokenizer)
+    return result.tokens() if found is None else found

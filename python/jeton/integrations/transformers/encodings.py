@@ -6,12 +6,15 @@ equal, whatever happened to the tokenizer since. Results whose encodings nothing
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
+from ...compat.hf_backend import Rows
 from .state import SharedEngine
 
-__all__ = ["EncodeArguments", "LazyEncodings"]
+__all__ = ["EncodeArguments", "LazyEncodings", "character_indexes", "wants_characters"]
 
 
 class EncodeArguments(NamedTuple):
@@ -42,12 +45,58 @@ class EncodeArguments(NamedTuple):
         return [each for one in found for each in (one, *one.overflowing)] if self.overflow else found
 
 
+class CharacterIndex(NamedTuple):
+    """Answers `char_to_token` for one row, in the place of its `tokenizers.Encoding`."""
+
+    rows: Rows
+    row: int
+
+    def char_to_token(self, char: int, sequence_index: int = 0) -> int | None:
+        """Index of the first token that holds a character."""
+        return self.rows.token_at(self.row, char) if sequence_index == 0 else None
+
+
+class _Wanted(threading.local):
+    made: list[LazyEncodings] | None = None
+
+
+_WANTED = _Wanted()
+
+
+def wants_characters() -> bool:
+    """Whether a call that is under way reads `char_to_token` of its result, and nothing else of its encodings."""
+    return _WANTED.made is not None
+
+
+@contextmanager
+def character_indexes() -> Iterator[None]:
+    """Lets results made in the block answer `char_to_token` without encodings, until the block ends."""
+    outer, made = _WANTED.made, list[LazyEncodings]()
+    _WANTED.made = made
+    try:
+        yield
+    finally:
+        _WANTED.made = outer
+        for one in made:
+            one.rows = None
+
+
 class LazyEncodings(list[Any]):
     """List that is filled on first use. Pickles as a plain list."""
 
-    def __init__(self, engine: SharedEngine, arguments: EncodeArguments) -> None:
+    def __init__(self, engine: SharedEngine, arguments: EncodeArguments, rows: Rows | None = None) -> None:
         super().__init__()
         self._source: tuple[SharedEngine, EncodeArguments] | None = (engine, arguments)
+        self.rows = rows  # for `character_indexes`
+        if rows is not None and _WANTED.made is not None:
+            _WANTED.made.append(self)
+
+    def __getitem__(self, index: Any) -> Any:
+        rows = self.rows
+        if rows is not None and isinstance(index, int):
+            return CharacterIndex(rows, range(len(rows.batch))[index])
+        self._fill()
+        return list.__getitem__(self, index)
 
     def _fill(self) -> None:
         source = self._source
@@ -86,7 +135,7 @@ def _filled(name: str) -> Any:
 
 
 for _name in (
-    "__len__", "__getitem__", "__setitem__", "__delitem__", "__contains__", "__reversed__", "__add__", "__iadd__",
+    "__len__", "__setitem__", "__delitem__", "__contains__", "__reversed__", "__add__", "__iadd__",
     "__mul__", "__imul__", "__rmul__", "__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__repr__", "append",
     "clear", "copy", "count", "extend", "index", "insert", "pop", "remove", "reverse", "sort",
 ):  # fmt: skip

@@ -11,10 +11,12 @@ import json
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 from weakref import WeakValueDictionary
 
 from ...compat.hf_backend import Engine, Unproven
+from ...definition import Unigram
 from ...errors import JetonError
 from ...formats.tokenizer_json import read
 from .changes import DECODER, model_options, stages, version, watch
@@ -33,7 +35,37 @@ class SharedEngine(Engine):
         super().__init__(read(serialized.encode(), source="the tokenizer"))
         self.serialized = serialized
         self._replica: Any = None
+        self._spelled: dict[int, str] | None = None
         self._lock = threading.Lock()
+
+    @cached_property
+    def _odd_ids(self) -> frozenset[int]:
+        """Ids whose token, in the words of Hugging Face, is text of the input."""
+        definition = self.tok.definition
+        is_normalized = bool(definition.normalizer)
+        odd = {
+            id
+            for id, token in self.tok.added_tokens.items()
+            if token.lstrip or token.rstrip or (token.normalized and is_normalized)
+        }
+        if isinstance(definition.model, Unigram):
+            odd |= {self.tok.token_to_id(definition.model.unk_token)} if definition.model.unk_token else set()
+        return frozenset(odd)
+
+    def tokens(self, ids: list[int], backend: Any) -> list[str] | None:
+        """The tokens of ids that a text without template has; None if the ids do not determine them.
+
+        Args:
+            ids: the ids.
+            backend: a `tokenizers.Tokenizer` of this state.
+        """
+        if not self._odd_ids.isdisjoint(ids):
+            return None
+        spelled = self._spelled
+        if spelled is None:
+            vocab = backend.get_vocab(with_added_tokens=True)
+            spelled = self._spelled = dict(zip(vocab.values(), vocab.keys(), strict=True))
+        return list(map(spelled.__getitem__, ids))
 
     def on_replica(self, call: Callable[[Any], Any]) -> Any:
         """Calls a function with a `tokenizers.Tokenizer` of this state, which no other code uses."""

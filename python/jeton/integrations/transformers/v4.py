@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from transformers.tokenization_utils_base import BatchEncoding, PaddingStrategy, TruncationStrategy
@@ -11,7 +12,7 @@ from transformers.utils import to_py_obj
 from ...compat.hf_backend import Unproven
 from .counts import fell_back, joined, ran
 from .decoding import decode_one, decode_rows
-from .encoding import Call, state_of
+from .encoding import Call, state_of, tokens_of, with_masks
 from .inputs import batch_inputs, one_input
 
 __all__ = ["JetonBackend"]
@@ -156,6 +157,17 @@ class JetonBackend(PreTrainedTokenizerFast):
             return None
         ran(counts, "encode", joined(shape, call.shape()))
         return result
+
+    def apply_chat_template(self, *args: Any, **kwargs: Any) -> Any:
+        """As in transformers."""
+        return with_masks(partial(super().apply_chat_template, *args), kwargs)
+
+    def tokenize(self, text: Any, pair: Any = None, add_special_tokens: bool = False, **kwargs: Any) -> list[str]:
+        """As in transformers."""
+        if kwargs:
+            return super().tokenize(text, pair, add_special_tokens, **kwargs)
+        result = self.encode_plus(text=text, text_pair=pair, add_special_tokens=add_special_tokens)
+        return tokens_of(self, result, add_special_tokens)
 
     def _decode(
         self,

@@ -6,6 +6,7 @@ class overrides keeps its effect.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from transformers.tokenization_utils_base import (
@@ -19,7 +20,7 @@ from transformers.utils import to_py_obj
 from ...compat.hf_backend import Unproven
 from .counts import fell_back, joined, ran
 from .decoding import decode_one, decode_rows
-from .encoding import Call, state_of
+from .encoding import Call, state_of, tokens_of, with_masks
 from .inputs import Inputs, batch_inputs, one_input
 
 __all__ = ["JetonBackend"]
@@ -108,6 +109,17 @@ class JetonBackend(TokenizersBackend):
             split_special_tokens=split_special_tokens,
             **kwargs,
         )
+
+    def apply_chat_template(self, *args: Any, **kwargs: Any) -> Any:
+        """As in transformers."""
+        return with_masks(partial(super().apply_chat_template, *args), kwargs)
+
+    def tokenize(self, text: Any, pair: Any = None, add_special_tokens: bool = False, **kwargs: Any) -> list[str]:
+        """As in transformers."""
+        if kwargs:
+            return super().tokenize(text, pair, add_special_tokens, **kwargs)
+        result = self._encode_plus(text=text, text_pair=pair, add_special_tokens=add_special_tokens)
+        return tokens_of(self, result, add_special_tokens)
 
     def _decode(
         self,
