@@ -19,10 +19,12 @@ if TYPE_CHECKING:
 __all__ = ["Report", "Stats", "accelerate", "parity", "restore", "stats", "to_transformers"]
 
 _MODULES = {
+    "JetonTokenizer": "tokenizer",
     "Report": "comparison",
     "Stats": "counts",
     "accelerate": "in_place",
     "parity": "comparison",
+    "register": "tokenizer",
     "restore": "in_place",
     "stats": "in_place",
     "to_transformers": "conversion",

@@ -15,6 +15,7 @@ from functools import cached_property
 from typing import Any
 from weakref import WeakValueDictionary
 
+from ..._core import read_tokenizer_json
 from ...compat.hf_backend import Engine, Unproven
 from ...definition import Unigram
 from ...errors import JetonError
@@ -22,7 +23,7 @@ from ...formats.tokenizer_json import read
 from .changes import DECODER, model_options, stages, version, watch
 from .counts import new_counts
 
-__all__ = ["BackendState", "Snapshot", "engine_of"]
+__all__ = ["BackendState", "SharedEngine", "Snapshot", "engine_of", "shared_engine"]
 
 MAX_PROBES = 4_096  # added tokens
 PROBES = ("", " ", "Hello  world's\n\n\tfoo_bar 1234", "na\u00efve \u4eca\u5929 e\u0301 \U0001f44d\u200d", "a" * 40)
@@ -37,6 +38,11 @@ class SharedEngine(Engine):
         self._replica: Any = None
         self._spelled: dict[int, str] | None = None
         self._lock = threading.Lock()
+
+    def stages(self) -> dict[str, Any]:
+        """The stages of the serialized tokenizer, as JSON, without its model."""
+        top = json.loads(read_tokenizer_json(self.serialized.encode())[0])
+        return {name: top.get(name) for name in ("normalizer", "pre_tokenizer", "post_processor", "decoder")}
 
     @cached_property
     def _odd_ids(self) -> frozenset[int]:
@@ -81,6 +87,21 @@ _ENGINES: WeakValueDictionary[bytes, SharedEngine] = WeakValueDictionary()
 _lock = threading.Lock()
 
 
+def shared_engine(serialized: str) -> SharedEngine:
+    """The engine of a serialized tokenizer; the same one for equal tokenizers.
+
+    Raises:
+        JetonError: Jeton does not support it.
+    """
+    key = hashlib.blake2b(serialized.encode(), digest_size=32).digest()
+    engine = _ENGINES.get(key)
+    if engine is None:
+        engine = SharedEngine(serialized)
+        with _lock:
+            engine = _ENGINES.setdefault(key, engine)
+    return engine
+
+
 def engine_of(backend: Any) -> SharedEngine:
     """The engine of a tokenizer's current state.
 
@@ -88,13 +109,7 @@ def engine_of(backend: Any) -> SharedEngine:
         JetonError: Jeton does not support it.
         Unproven: it gives other ids than the serialized tokenizer.
     """
-    serialized = backend.to_str()
-    key = hashlib.blake2b(serialized.encode(), digest_size=32).digest()
-    engine = _ENGINES.get(key)
-    if engine is None:
-        engine = SharedEngine(serialized)
-        with _lock:
-            engine = _ENGINES.setdefault(key, engine)
+    engine = shared_engine(backend.to_str())
     _check(backend, engine)
     return engine
 
@@ -162,6 +177,8 @@ class BackendState:
     def current(self, backend: Any) -> Snapshot:
         """The snapshot of a tokenizer's current state."""
         last = self._snapshot
+        if hasattr(type(backend), "is_real"):  # a `DeferredBackend`
+            return self._deferred(backend, last)
         if (
             last is not None
             and last.backend is backend
@@ -177,11 +194,21 @@ class BackendState:
     def current_decoder(self, backend: Any) -> Snapshot:
         """The snapshot, if only what affects decoding is current; in less time."""
         last = self._snapshot
+        if hasattr(type(backend), "is_real"):
+            return self._deferred(backend, last)
         if last is not None and last.backend is backend and last.version is version(backend) and last.stages:
             decoder = backend.decoder
             if last.stages[DECODER] == (decoder and decoder.__getstate__()):
                 return last
         return self.current(backend)
+
+    def _deferred(self, backend: Any, last: Snapshot | None) -> Snapshot:
+        """The snapshot of a tokenizer that nothing can have changed as long as it is not real."""
+        if backend.is_real:
+            return self.current(backend.real())
+        if last is None or last.backend is not backend:
+            last = self._snapshot = Snapshot(backend, None, None, None, type, backend.engine)
+        return last
 
     def _made(self, backend: Any) -> Snapshot:
         seen = version(backend)
