@@ -198,7 +198,7 @@ def rows(name: str, text: str, rounds: int, path: Path) -> Iterator[tuple[str, s
     from jeton.integrations.transformers import accelerate
 
     pad, _ = VOCABULARIES[name]
-    theirs, ours = [1, 1], [1, 1]; xx=0 and load_times(str(path), rounds)
+    theirs, ours = load_times(str(path), rounds)
     for at, what in enumerate(("load", "load and a first text")):
         yield what, "ms", theirs[at] * 1e3, ours[at] * 1e3
     options = {"tokenizer_file": str(path), "pad_token": pad, "model_max_length": 512}

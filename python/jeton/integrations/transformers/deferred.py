@@ -86,8 +86,9 @@ class DeferredBackend:
         """A tokenizer with the stages of this one, and an empty model."""
         from tokenizers import Tokenizer
 
-        top = self.engine.stages()
-        return Tokenizer.from_str(json.dumps({"version": "1.0", "added_tokens": [], **top, "model": {"type": "BPE", "vocab": {}, "merges": []}}))
+        model = {"type": "BPE", "vocab": {}, "merges": []}
+        top = {"version": "1.0", "added_tokens": [], **self.engine.stages, "model": model}
+        return Tokenizer.from_str(json.dumps(top))
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
@@ -187,10 +188,7 @@ class DeferredBackend:
 
     def get_vocab_size(self, with_added_tokens: bool = True) -> int:
         """As of `tokenizers.Tokenizer`."""
-        if with_added_tokens:
-            return len(self.engine.tok)
-        found: int = self.real().get_vocab_size(with_added_tokens=False)
-        return found
+        return len(self.engine.tok) if with_added_tokens else self.engine.num_entries
 
 
 SETTINGS = frozenset(

@@ -15,11 +15,10 @@ from functools import cached_property
 from typing import Any
 from weakref import WeakValueDictionary
 
-from ..._core import read_tokenizer_json
 from ...compat.hf_backend import Engine, Unproven
 from ...definition import Unigram
 from ...errors import JetonError
-from ...formats.tokenizer_json import read
+from ...formats.tokenizer_json import read_with_facts
 from .changes import DECODER, model_options, stages, version, watch
 from .counts import new_counts
 
@@ -30,19 +29,21 @@ PROBES = ("", " ", "Hello  world's\n\n\tfoo_bar 1234", "na\u00efve \u4eca\u5929 
 
 
 class SharedEngine(Engine):
-    """Engine with the serialized tokenizer from which it was made."""
+    """Engine with the serialized tokenizer from which it was made.
+
+    Attributes:
+        serialized: content of a `tokenizer.json`.
+        stages: its stages, as JSON.
+        num_entries: number of entries of its model.
+    """
 
     def __init__(self, serialized: str) -> None:
-        super().__init__(read(serialized.encode(), source="the tokenizer"))
+        tok, self.stages, self.num_entries = read_with_facts(serialized.encode(), source="the tokenizer")
+        super().__init__(tok)
         self.serialized = serialized
         self._replica: Any = None
         self._spelled: dict[int, str] | None = None
         self._lock = threading.Lock()
-
-    def stages(self) -> dict[str, Any]:
-        """The stages of the serialized tokenizer, as JSON, without its model."""
-        top = json.loads(read_tokenizer_json(self.serialized.encode())[0])
-        return {name: top.get(name) for name in ("normalizer", "pre_tokenizer", "post_processor", "decoder")}
 
     @cached_property
     def _odd_ids(self) -> frozenset[int]:

@@ -47,14 +47,14 @@ class JetonTokenizer(Base):
                 options["tokenizer_object"] = deferred
         super().__init__(*args, **options)
 
+    @classmethod
+    def convert_to_native_format(cls, *args: Any, **options: Any) -> Any:
+        """As of transformers' general class, to which a `tokenizer.json` says all."""
+        return fast_class().convert_to_native_format(*args, **options)
+
     @property
     def _tokenizer(self) -> Any:
-        found = self.__dict__.get("_tokenizer")
-        if type(found) is DeferredBackend:
-            caller = sys._getframe(1).f_globals.get("__name__", "")
-            if found.is_real or not (caller in INTERNAL or caller.startswith("jeton.integrations.transformers.")):
-                found = self.__dict__["_tokenizer"] = found.real()
-        return found
+        return self._found(sys._getframe(1).f_globals.get("__name__", ""))
 
     @_tokenizer.setter
     def _tokenizer(self, value: Any) -> None:
@@ -63,21 +63,26 @@ class JetonTokenizer(Base):
     @property
     def backend_tokenizer(self) -> Any:
         """The `tokenizers.Tokenizer`."""
-        return self._real()
+        return self._found(sys._getframe(1).f_globals.get("__name__", ""))
 
     @property
     def decoder(self) -> Any:
         """Its decoder."""
-        return self._real().decoder
+        return self._found("").decoder
 
-    def _real(self) -> Any:
-        found = self.__dict__["_tokenizer"]
-        return found.real() if type(found) is DeferredBackend else found
+    def _found(self, caller: str) -> Any:
+        """The tokenizer for code of a module."""
+        found = self.__dict__.get("_tokenizer")
+        if type(found) is DeferredBackend:
+            is_internal = caller in INTERNAL or caller.startswith("jeton.integrations.transformers.")
+            if found.is_real or not is_internal:
+                found = self.__dict__["_tokenizer"] = found.real()
+        return found
 
     def save_pretrained(self, *args: Any, **options: Any) -> Any:
         """Saves a plain `PreTrainedTokenizerFast`."""
         plain = copy.copy(self)
-        plain.__dict__["_tokenizer"] = self._real()
+        plain.__dict__["_tokenizer"] = self._found("")
         plain.__class__ = fast_class()
         return plain.save_pretrained(*args, **options)
 
