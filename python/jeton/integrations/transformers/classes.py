@@ -12,7 +12,7 @@ from functools import reduce
 from importlib import import_module
 from typing import Any
 
-from .library import base_class
+from .library import base_class, fast_class
 
 __all__ = ["accelerated_class", "original_class"]
 
@@ -21,7 +21,13 @@ _lock = threading.Lock()
 
 
 def accelerated_class(original: type[Any]) -> type[Any]:
-    """The accelerated subclass of a class of fast tokenizers; the same one for each call."""
+    """The accelerated subclass of a class of fast tokenizers; the same one for each call.
+
+    Raises:
+        TypeError: another class.
+    """
+    if not (isinstance(original, type) and issubclass(original, fast_class())):
+        raise TypeError(f"{original!r} is no class of fast tokenizers")
     with _lock:
         found = _CLASSES.get(original)
         if found is None:
