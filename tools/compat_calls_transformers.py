@@ -20,7 +20,6 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -114,7 +113,7 @@ def small() -> dict[str, Any]:
     }
 
 
-def published(data: Path | None) -> dict[str, Any]:
+def published(data: Path | None, only: tuple[str, ...] = ()) -> dict[str, Any]:
     """Tokenizers of transformers over the vocabularies of the data."""
     from tokenizers import Tokenizer
     from transformers import PreTrainedTokenizerFast
@@ -124,19 +123,13 @@ def published(data: Path | None) -> dict[str, Any]:
     found = {}
     for name, pad in VOCABULARIES.items():
         path = (data or Path()) / "vocabs" / name
-        if data is not None and path.exists():
+        if data is not None and path.exists() and (not only or name.partition(".")[0] in only):
             content = path.read_bytes() if path.name.endswith("tokenizer.json") else jeton.load(path).to_bytes()
             backend = Tokenizer.from_buffer(content)
             found[name.partition(".")[0]] = PreTrainedTokenizerFast(
                 tokenizer_object=backend, pad_token=pad, model_max_length=512
             )
     return found
-
-
-@cache
-def tokenizers(data: Path | None) -> dict[str, Any]:
-    """All of them."""
-    return small() | published(data)
 
 
 # ── calls ────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -490,16 +483,22 @@ def outcome(tok: Any, call: Call) -> Any:
     return found, backend.truncation, backend.padding, backend.encode_special_tokens
 
 
-def differences(calls: int, seed: int, data: Path | None) -> tuple[list[str], Counter[str], Any]:
-    """Runs generated calls. Returns the differences, the number of calls by name, and what ran on Jeton."""
+def differences(
+    calls: int, seed: int, data: Path | None, only: tuple[str, ...] = ()
+) -> tuple[list[str], Counter[str], Any]:
+    """Runs generated calls, of all tokenizers or `only` some.
+
+    Returns:
+        The differences, the number of calls by name, and what ran on Jeton.
+    """
     from transformers.utils import logging
 
     from jeton.integrations.transformers import accelerate, stats
 
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     logging.set_verbosity(logging.CRITICAL)
-    known = tokenizers(data)
-    names = list(known)
+    known = small() | published(data, only)
+    names = [name for name in known if not only or name in only]
     found: list[str] = []
     counts: Counter[str] = Counter()
     rng = random.Random(seed)  # noqa: S311

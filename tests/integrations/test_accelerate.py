@@ -131,8 +131,8 @@ def test_a_change_is_noticed(original: Any, fast: Any, change: Callable[[Any], A
     for tok in (original, fast):
         change(tok)
     found = [
-        [run(tok) for run in (lambda t: t("the lower world"), lambda t: t.decode([0, 1, 2]), lambda t: t.tokenize("the"))]
-        for tok in (original, fast)
+        # Other words than before: training in place leaves the library's cache as it is.
+        [tok("lowest worth them"), tok.decode([0, 1, 2]), tok.tokenize("they")] for tok in (original, fast)
     ]
     assert found[0] == found[1]
     # Encodings of an earlier result are those of its time.
@@ -207,12 +207,11 @@ def test_unsupported_tokenizers(original: Any, caplog: pytest.LogCaptureFixture)
 
 
 def test_what_becomes_unsupported_later(original: Any, fast: Any) -> None:
-    for tok in (original, fast):
-        tok._tokenizer.model.unk_token = "no entry"
-    assert fast("the lower") == original("the lower")
-    assert any("no entry" in reason for reason in stats(fast).fallbacks)
-    for tok in (original, fast):
-        tok._tokenizer.model.unk_token = None
+    model = fast._tokenizer.model
+    model.dropout = 0.5
+    assert fast("the lower")["input_ids"]
+    assert any("dropout" in reason for reason in stats(fast).fallbacks)
+    model.dropout = None
     assert fast("the lower") == original("the lower")
     assert stats(fast).on_jeton == 1
 

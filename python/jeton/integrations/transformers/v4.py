@@ -127,21 +127,18 @@ class JetonBackend(PreTrainedTokenizerFast):
             "verbose": verbose,
             "split_special_tokens": split_special_tokens,
         }
-        result = None
+        result, encode = None, self._batch_encode_plus  # which the tokenizer's own class may override
         if not kwargs and type(self)._batch_encode_plus is JetonBackend._batch_encode_plus:
-            call = Call(**options)
-            result = self._on_jeton(call, lambda: one_input(text, text_pair, is_split_into_words), False)
-            if result is None:
-                return super()._encode_plus(text, text_pair, **options)
-        else:  # the tokenizer's own class has something to add for batches
-            batch = self._batch_encode_plus([(text, text_pair)] if text_pair else [text], **options, **kwargs)
-            result = batch
+            inputs = partial(one_input, text, text_pair, is_split_into_words)
+            result, encode = self._on_jeton(Call(**options), inputs, False), super()._batch_encode_plus
+        if result is None:
+            result = encode([(text, text_pair)] if text_pair else [text], **options, **kwargs)
             if return_tensors is None and not return_overflowing_tokens:
                 data = {
                     key: (value[0] if len(value) > 0 and isinstance(value[0], list) else value)
-                    for key, value in batch.items()
+                    for key, value in result.items()
                 }
-                result = BatchEncoding(data, batch.encodings, n_sequences=batch.n_sequences)
+                result = BatchEncoding(data, result.encodings, n_sequences=result.n_sequences)
         self._eventual_warn_about_too_long_sequence(result["input_ids"], max_length, verbose)
         return result
 
