@@ -32,9 +32,7 @@ VOCABULARIES = {
     "t5-small": ("<pad>", "Unigram"),
 }
 COLUMNS = ("vocabulary", "model", "case", "unit", "peer", "peer_median", "jeton_median", "ratio")
-TEMPLATE = (
-    "{% for m in messages %}<|{{ m.role }}|>{% generation %}{{ m.content }}{% endgeneration %}{% endfor %}"
-)
+TEMPLATE = "{% for m in messages %}<|{{ m.role }}|>{% generation %}{{ m.content }}{% endgeneration %}{% endfor %}"
 LOAD = """
 import json, sys, time
 from transformers import PreTrainedTokenizerFast
@@ -79,7 +77,10 @@ def pairs_of(tok: Any, texts: list[str]) -> list[tuple[str, str]]:
 
 def chats_of(tok: Any, texts: list[str]) -> list[list[dict[str, str]]]:
     return [
-        [{"role": role, "content": text[at : at + 500]} for at, role in zip((0, 500, 1000, 1500), ("user", "assistant") * 2, strict=True)]
+        [
+            {"role": role, "content": text[at : at + 500]}
+            for at, role in zip((0, 500, 1000, 1500), ("user", "assistant") * 2, strict=True)
+        ]
         for text in texts
     ]
 
@@ -92,17 +93,22 @@ CASES = [
     Case("one text, 13 characters", 13, 500, lambda tok, texts: [tok(text) for text in texts], calls=500),
     Case("one text, 1,000 characters", 1000, 100, lambda tok, texts: [tok(text) for text in texts], calls=100),
     Case(
-        "one text, 1,000 characters, padding=\"max_length\", truncation=True",
+        'one text, 1,000 characters, padding="max_length", truncation=True',
         1000,
         100,
         lambda tok, texts: [tok(text, padding="max_length", truncation=True) for text in texts],
         calls=100,
     ),
     Case("one pair, 200 characters", 200, 200, lambda tok, pairs: [tok(*pair) for pair in pairs], pairs_of, 200),
-    Case("one text, 1,000,000 characters", 1_000_000, 1, lambda tok, texts: [tok(text, verbose=False) for text in texts]),
+    Case(
+        "one text, 1,000,000 characters", 1_000_000, 1, lambda tok, texts: [tok(text, verbose=False) for text in texts]
+    ),
     Case("batch of 500, 2,000 characters", 2000, 500, lambda tok, texts: tok(texts, verbose=False)),
     Case(
-        "batch of 500, padding=True, truncation=True", 2000, 500, lambda tok, texts: tok(texts, padding=True, truncation=True)
+        "batch of 500, padding=True, truncation=True",
+        2000,
+        500,
+        lambda tok, texts: tok(texts, padding=True, truncation=True),
     ),
     Case(
         'batch of 500, padding=True, truncation=True, return_tensors="np"',
@@ -110,13 +116,23 @@ CASES = [
         500,
         lambda tok, texts: tok(texts, padding=True, truncation=True, return_tensors="np"),
     ),
-    Case("batch of 500, return_offsets_mapping=True", 2000, 500, lambda tok, texts: tok(texts, return_offsets_mapping=True, verbose=False)),
+    Case(
+        "batch of 500, return_offsets_mapping=True",
+        2000,
+        500,
+        lambda tok, texts: tok(texts, return_offsets_mapping=True, verbose=False),
+    ),
     Case(
         'batch of 500 pairs, truncation="only_second", overflow, stride, offsets',
         2000,
         500,
         lambda tok, pairs: tok(
-            pairs, truncation="only_first", max_length=384, stride=64, return_overflowing_tokens=True, return_offsets_mapping=True
+            pairs,
+            truncation="only_first",
+            max_length=384,
+            stride=64,
+            return_overflowing_tokens=True,
+            return_offsets_mapping=True,
         ),
         lambda tok, texts: [(text, text[:40]) for text in texts],
     ),
@@ -125,7 +141,13 @@ CASES = [
     Case("batch of 50 chats with assistant masks", 2000, 50, masks, chats_of),
     Case("decode, 13 characters", 13, 500, lambda tok, ids: [tok.decode(row) for row in ids], ids_of, 500),
     Case("decode, 1,000 characters", 1000, 100, lambda tok, ids: [tok.decode(row) for row in ids], ids_of, 100),
-    Case("batch_decode of 500, skip_special_tokens=True", 2000, 500, lambda tok, ids: tok.batch_decode(ids, skip_special_tokens=True), ids_of),
+    Case(
+        "batch_decode of 500, skip_special_tokens=True",
+        2000,
+        500,
+        lambda tok, ids: tok.batch_decode(ids, skip_special_tokens=True),
+        ids_of,
+    ),
 ]
 
 

@@ -39,11 +39,40 @@ VOCABULARIES = {
     "gpt2.encoder.json": "<|endoftext|>",
 }
 PIECES = [
-    *["the", " the", "The", "lower", " low", " world", "'ll", "na\u00efve", "e\u0301", "\u00dcn\u00ef", "zq", "HTTPServer"],
+    *[
+        "the",
+        " the",
+        "The",
+        "lower",
+        " low",
+        " world",
+        "'ll",
+        "na\u00efve",
+        "e\u0301",
+        "\u00dcn\u00ef",
+        "zq",
+        "HTTPServer",
+    ],
     *["0", "12", "345", "1234567", " 2024", "!", "...", "?!", "->", "{}", "<|", "|>", "<s", "[MASK", "</s>", "<pad>"],
     *[" ", "  ", "    ", "\n", "\n\n", "\r\n", "\t", " \n ", "\u00a0", "\u3000", "\x85", "\u200b", "\u2028", "\x00"],
-    *["\u4eca\u5929", "\u65e5\u672c\u8a9e", "\ud55c\uad6d\uc5b4", "\u0939\u093f\u0928\u094d\u0926\u0940", "\u05e9\u05dc\u05d5\u05dd"],
-    *["\U0001f44d", "\U0001f469\u200d\U0001f467", "\U0001f1e9\U0001f1ea", "\U0001d518", "\u017f", "\u2460", "\u2581", "\u0120", "##ing"],
+    *[
+        "\u4eca\u5929",
+        "\u65e5\u672c\u8a9e",
+        "\ud55c\uad6d\uc5b4",
+        "\u0939\u093f\u0928\u094d\u0926\u0940",
+        "\u05e9\u05dc\u05d5\u05dd",
+    ],
+    *[
+        "\U0001f44d",
+        "\U0001f469\u200d\U0001f467",
+        "\U0001f1e9\U0001f1ea",
+        "\U0001d518",
+        "\u017f",
+        "\u2460",
+        "\u2581",
+        "\u0120",
+        "##ing",
+    ],
 ]
 NEW_TOKENS = ["<new>", "[EXTRA]", "lower", "\u4eca", "n\u00e9w", " sp ", "<|im_start|>", "world", "The"]
 TEMPLATE = (
@@ -85,9 +114,19 @@ def small() -> dict[str, Any]:
             ),
         ]
     )
-    words = ["[UNK]", "[CLS]", "[SEP]", "[PAD]", "[MASK]", *"abcdefghijklmnopqrstuvwxyz0123456789.,!?'", "the", "##er", "low"]
+    words = [
+        "[UNK]",
+        "[CLS]",
+        "[SEP]",
+        "[PAD]",
+        "[MASK]",
+        *"abcdefghijklmnopqrstuvwxyz0123456789.,!?'",
+        "the",
+        "##er",
+        "low",
+    ]
     words += [f"##{letter}" for letter in "abcdefghijklmnopqrstuvwxyz0123456789"] + ["world", "##ing"]
-    piece = Tokenizer(models.WordPiece({word: at for at, word in enumerate(words)}, unk_token="[UNK]"))
+    piece = Tokenizer(models.WordPiece({word: at for at, word in enumerate(words)}, unk_token="[UNK]"))  # noqa: S106
     piece.normalizer = normalizers.BertNormalizer()
     piece.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     piece.post_processor = processors.BertProcessing(("[SEP]", 2), ("[CLS]", 1))
@@ -263,7 +302,9 @@ class Generator:
             texts, pairs, is_split = self.texts()
             options = self.options() | ({"is_split_into_words": True} if is_split else {})
             name = rng.choice(["encode", "tokenize"])
-            return Call(name, lambda tok: getattr(tok, name)(texts, pairs, **options), f"{texts!r}, {pairs!r}, {options}")
+            return Call(
+                name, lambda tok: getattr(tok, name)(texts, pairs, **options), f"{texts!r}, {pairs!r}, {options}"
+            )
         if kind < 0.66:
             return self.chat_call()
         if kind < 0.8:
@@ -373,7 +414,9 @@ class Generator:
         token = rng.choice(NEW_TOKENS)
         flags = {flag: rng.random() < 0.3 for flag in ("lstrip", "rstrip", "normalized", "single_word")}
         number = rng.choice([5, 20, 10**30])
-        return Call(f"change.{name}", lambda tok: CHANGES[name](tok, token, flags, number), f"{token!r}, {flags}, {number}")
+        return Call(
+            f"change.{name}", lambda tok: CHANGES[name](tok, token, flags, number), f"{token!r}, {flags}, {number}"
+        )
 
 
 class Text(str):
@@ -447,7 +490,16 @@ CHANGES: dict[str, Callable[..., Any]] = {
 
 def encoding(one: Any) -> Any:
     """All facts of a `tokenizers.Encoding`."""
-    names = ("ids", "type_ids", "tokens", "offsets", "special_tokens_mask", "attention_mask", "word_ids", "sequence_ids")
+    names = (
+        "ids",
+        "type_ids",
+        "tokens",
+        "offsets",
+        "special_tokens_mask",
+        "attention_mask",
+        "word_ids",
+        "sequence_ids",
+    )
     facts = {name: getattr(one, name) for name in names} | {"n_sequences": one.n_sequences, "type": type(one).__name__}
     return facts | {"overflowing": [encoding(other) for other in one.overflowing]}
 
@@ -517,7 +569,9 @@ def differences(
                 expected, got = outcome(original, call), outcome(ours, call)
                 if expected != got:
                     changes = [str(before) for before in done if before.name.startswith("change")]
-                    found.append(f"{name}: {call}\n  after {changes}\n  original {expected!r:.1500}\n  jeton    {got!r:.1500}")
+                    found.append(
+                        f"{name}: {call}\n  after {changes}\n  original {expected!r:.1500}\n  jeton    {got!r:.1500}"
+                    )
                     break  # the two tokenizers may differ from here on
                 if generator.rng.random() < 0.01:
                     again: Callable[[Any], Any] = generator.rng.choice([copy.deepcopy, _pickled])

@@ -3,10 +3,10 @@
     pip download --no-deps --no-binary :all: transformers==5.23.0 && tar xf transformers-5.23.0.tar.gz
     JETON_TEST_DATA=… python tools/transformers_suite.py transformers-5.23.0 [--only accelerated] [--record FILE]
 
-The three mixins of the source distribution run for seven classes of tokenizers over local vocabularies, without network.
-With acceleration, each fast tokenizer runs on Jeton from the end of its common constructor on. Prints the tests that pass
-with one kind only, the share of encode and decode calls that ran on Jeton, and the fallbacks by call shape. The exit code
-is 4 if a test that passes with the originals fails. Needs the package parameterized.
+The three mixins of the source distribution run for seven classes of tokenizers over local vocabularies, without
+network. With acceleration, each fast tokenizer runs on Jeton from the end of its common constructor on. Prints the
+tests that pass with one kind only, the share of encode and decode calls that ran on Jeton, and the fallbacks by call
+shape. The exit code is 4 if a test that passes with the originals fails. Needs the package parameterized.
 """
 
 from __future__ import annotations
@@ -39,8 +39,12 @@ def write_folders(vocabs: Path, folder: Path) -> dict[str, str]:
     """Writes a folder for each class of tokenizers; returns class → path."""
     import jeton
 
-    clip_text = " ".join(["low lower lowest newer wider this is a test of the tokenizer"] * 3) + "abcdefghijklmnopqrstuvwxyz"
-    clip = jeton.train([clip_text.encode().decode()], 900, level="byte", end_of_word="</w>", end_of_word_style="suffix", progress=False)
+    clip_text = (
+        " ".join(["low lower lowest newer wider this is a test of the tokenizer"] * 3) + "abcdefghijklmnopqrstuvwxyz"
+    )
+    clip = jeton.train(
+        [clip_text.encode().decode()], 900, level="byte", end_of_word="</w>", end_of_word_style="suffix", progress=False
+    )
     clip_file = json.loads(clip.to_bytes())["model"]
     clip_vocab = dict(clip_file["vocab"])
     for token in ("<|startoftext|>", "<|endoftext|>"):
@@ -53,7 +57,10 @@ def write_folders(vocabs: Path, folder: Path) -> dict[str, str]:
             "config": {"unk_token": "<|endoftext|>", "bos_token": "<|endoftext|>", "eos_token": "<|endoftext|>"},
         },
         "BertTokenizer": {"vocab.txt": vocabs / "bert-uncased.vocab.txt", "config": {"model_max_length": 512}},
-        "RobertaTokenizer": {"tokenizer.json": vocabs / "roberta-base.tokenizer.json", "config": {"model_max_length": 512}},
+        "RobertaTokenizer": {
+            "tokenizer.json": vocabs / "roberta-base.tokenizer.json",
+            "config": {"model_max_length": 512},
+        },
         "T5Tokenizer": {"tokenizer.json": vocabs / "t5-small.tokenizer.json", "config": {"model_max_length": 512}},
         "LlamaTokenizer": {"tokenizer.model": vocabs / "mistral-v1.model", "config": {"pad_token": "<unk>"}},
         "CLIPTokenizer": {
@@ -202,7 +209,17 @@ def main() -> int:
     options = {"HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false", "TRANSFORMERS_VERBOSITY": "critical"}
     for kind in [asked.only] if asked.only else KINDS:
         with tempfile.NamedTemporaryFile(suffix=".json") as file:
-            command = [sys.executable, "-W", "ignore", __file__, str(asked.sdist), "--child", kind, "--record", file.name]
+            command = [
+                sys.executable,
+                "-W",
+                "ignore",
+                __file__,
+                str(asked.sdist),
+                "--child",
+                kind,
+                "--record",
+                file.name,
+            ]
             subprocess.run(command, check=True, env=os.environ | options, stderr=subprocess.DEVNULL)
             found[kind] = json.loads(Path(file.name).read_text())
         outcomes = list(found[kind]["outcomes"].values())
@@ -218,7 +235,9 @@ def main() -> int:
         return 0
     passed = {kind: {name for name, is_ in found[kind]["outcomes"].items() if is_ == "passed"} for kind in KINDS}
     for name in sorted(passed["original"] ^ passed["accelerated"]):
-        reasons = [f"{kind} {found[kind]['outcomes'].get(name)} ({found[kind]['reasons'].get(name, '')})" for kind in KINDS]
+        reasons = [
+            f"{kind} {found[kind]['outcomes'].get(name)} ({found[kind]['reasons'].get(name, '')})" for kind in KINDS
+        ]
         print(f"{name}: {'; '.join(reasons)}")
     return DIFFERENT if passed["original"] - passed["accelerated"] else 0
 

@@ -132,7 +132,8 @@ def test_a_change_is_noticed(original: Any, fast: Any, change: Callable[[Any], A
         change(tok)
     found = [
         # Other words than before: training in place leaves the library's cache as it is.
-        [tok("lowest worth them"), tok.decode([0, 1, 2]), tok.tokenize("they")] for tok in (original, fast)
+        [tok("lowest worth them"), tok.decode([0, 1, 2]), tok.tokenize("they")]
+        for tok in (original, fast)
     ]
     assert found[0] == found[1]
     # Encodings of an earlier result are those of its time.

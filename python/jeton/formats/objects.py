@@ -1,7 +1,7 @@
 """Tokenizers of other libraries that are in memory: `tokenizers.Tokenizer` and the fast tokenizers of transformers.
 
-Neither library is imported: the objects serialize themselves. A tokenizer of transformers also writes its configuration,
-into a temporary folder, so the result is that of loading the folder that it saves.
+Neither library is imported: the objects serialize themselves. A tokenizer of transformers also writes its
+configuration, into a temporary folder, so the result is that of loading the folder that it saves.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """`Engine`: the calls of one state of a `tokenizers.Tokenizer`, on Jeton's core.
 
-Options are those of Hugging Face in their own form: `truncation` and `padding` are the dictionaries of the properties of
-that name. Nothing is proven by default: what Jeton refuses, or is known to do otherwise, raises `Unproven`.
+Options are those of Hugging Face in their own form: `truncation` and `padding` are the dictionaries of the properties
+of that name. Nothing is proven by default: what Jeton refuses, or is known to do otherwise, raises `Unproven`.
 
 Source: huggingface/tokenizers, tokenizer/mod.rs (`encode_batch`, `post_process`) and utils/padding.rs.
 """
@@ -250,8 +250,8 @@ class Engine:
 def _permission(splits_special: bool) -> Literal["all", "raise"]:
     """Permission for special tokens, in the core's form.
 
-    Where they are text, the models of Hugging Face may still produce them, which Jeton's never do; so texts that hold one
-    are left to the library.
+    Where they are text, the models of Hugging Face may still produce them, which Jeton's never do; so texts that hold
+    one are left to the library.
     """
     return "raise" if splits_special else "all"
 

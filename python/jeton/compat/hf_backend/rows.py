@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeAlias
@@ -45,7 +46,8 @@ class Rows:
     @cached_property
     def offsets(self) -> list[int]:
         """The offset of each row in the ids, and at the end their number."""
-        return self.batch.offsets.tolist()
+        offsets: list[int] = self.batch.offsets.tolist()
+        return offsets
 
     @cached_property
     def lengths(self) -> Int64:
@@ -64,27 +66,33 @@ class Rows:
             name: ``"input_ids"``, ``"token_type_ids"``, ``"attention_mask"``, ``"special_tokens_mask"``,
                 ``"offset_mapping"`` (lists of tuples) or ``"length"`` (one number for each row).
         """
-        batch, width = self.batch, {"width": self.width, "left": self.is_left}
+        batch, width, left = self.batch, self.width, self.is_left
+        column: NDArray[Any]
         match name:
             case "input_ids":
-                return row_lists(_bytes(batch.ids, "<u4"), self.offsets, wide=False, fill=self.pad_id, **width)
+                ids = _bytes(batch.ids, "<u4")
+                return row_lists(ids, self.offsets, wide=False, width=width, left=left, fill=self.pad_id)
             case "attention_mask":
-                return constant_lists(1, self.lengths.tolist(), fill=0, **width)
+                return self._constant(1, 0)
             case "token_type_ids":
                 if batch.segments is None or not batch.segments.type_ids.any():
-                    return constant_lists(0, self.lengths.tolist(), fill=self.pad_type_id, **width)
+                    return self._constant(0, self.pad_type_id)
                 column, fill = batch.type_ids, self.pad_type_id
             case "special_tokens_mask":
                 if batch.segments is None:
-                    return constant_lists(0, self.lengths.tolist(), fill=1, **width)
+                    return self._constant(0, 1)
                 column, fill = batch.special_tokens_mask, 1
             case "offset_mapping":
-                return row_pair_lists(_bytes(batch.hf_offsets, "<i8"), self.offsets, **width)
+                return row_pair_lists(_bytes(batch.hf_offsets, "<i8"), self.offsets, width=width, left=left)
             case "length":
-                return np.maximum(self.lengths, self.width).tolist()
+                lengths: list[int] = np.maximum(self.lengths, self.width).tolist()
+                return lengths
             case _:
                 raise KeyError(name)
-        return row_lists(_bytes(column, "<i8"), self.offsets, wide=True, fill=fill, **width)
+        return row_lists(_bytes(column, "<i8"), self.offsets, wide=True, width=width, left=left, fill=fill)
+
+    def _constant(self, value: int, fill: int) -> list[list[int]]:
+        return constant_lists(value, self.lengths.tolist(), width=self.width, left=self.is_left, fill=fill)
 
     def token_at(self, row: int, char: int) -> int | None:
         """Index of the first token of a row, with padding, that holds a character; None if none does.
@@ -116,12 +124,14 @@ class Rows:
             inside = inside[:, ::-1]
         if name == "attention_mask":
             return inside.astype(np.int64)
-        values, fill = {
-            "input_ids": lambda: (batch.ids, self.pad_id),
-            "token_type_ids": lambda: (batch.type_ids, self.pad_type_id),
-            "special_tokens_mask": lambda: (batch.special_tokens_mask, 1),
-            "offset_mapping": lambda: (batch.hf_offsets, 0),
-        }[name]()
+        columns: dict[str, tuple[Callable[[], Any], int]] = {
+            "input_ids": (lambda: batch.ids, self.pad_id),
+            "token_type_ids": (lambda: batch.type_ids, self.pad_type_id),
+            "special_tokens_mask": (lambda: batch.special_tokens_mask, 1),
+            "offset_mapping": (lambda: batch.hf_offsets, 0),
+        }
+        column, fill = columns[name]
+        values = column()
         array = np.full((rows, width, *values.shape[1:]), fill, np.int64)
         array[inside] = values[batch.offsets[0] : batch.offsets[-1]]
         return array

@@ -11,10 +11,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .comparison import Report, parity
     from .conversion import to_transformers
     from .counts import Stats
     from .in_place import accelerate, restore, stats
-    from .comparison import Report, parity
 
 __all__ = ["Report", "Stats", "accelerate", "parity", "restore", "stats", "to_transformers"]
 

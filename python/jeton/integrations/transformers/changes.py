@@ -52,7 +52,7 @@ def watch() -> None:
                 setattr(Tokenizer, name, _noticed(getattr(Tokenizer, name)))
             for name in SETTERS:
                 setattr(Tokenizer, name, _setter(vars(Tokenizer)[name]))
-            normalizers.Sequence.__setitem__ = _item_setter(normalizers.Sequence.__setitem__)
+            setattr(normalizers.Sequence, "__setitem__", _item_setter(normalizers.Sequence.__setitem__))  # noqa: B010
         except (AttributeError, TypeError, KeyError) as error:
             raise UnsupportedFeatureError(
                 f"this version of tokenizers does not let changes be noticed: {error}", feature="tokenizers"

@@ -46,7 +46,7 @@ def _made(original: type[Any]) -> type[Any]:
 
     def from_pretrained(cls: type[Any], *args: Any, **options: Any) -> Any:
         if cls is not made:
-            return super(made, cls).from_pretrained(*args, **options)
+            return super(made, cls).from_pretrained(*args, **options)  # type: ignore[arg-type]
         from .in_place import accelerate
 
         return accelerate(original.from_pretrained(*args, **options), strict=False)

@@ -170,6 +170,4 @@ class _Comparison:
 
     def report(self, name: str) -> Report:
         """The report."""
-        return Report(
-            self.num_texts, self.num_ids, self.different, self.on_original, tuple(self.examples), name
-        )
+        return Report(self.num_texts, self.num_ids, self.different, self.on_original, tuple(self.examples), name)

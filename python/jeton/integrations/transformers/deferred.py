@@ -1,7 +1,7 @@
 """`DeferredBackend`: stands for a `tokenizers.Tokenizer` until something needs the real one.
 
-transformers' own constructor and the calls that run on Jeton need little of it: padding, truncation, added tokens, and a
-few facts. Everything else makes the real tokenizer, which takes over with the same settings.
+transformers' own constructor and the calls that run on Jeton need little of it: padding, truncation, added tokens, and
+a few facts. Everything else makes the real tokenizer, which takes over with the same settings.
 """
 
 from __future__ import annotations
@@ -98,9 +98,7 @@ class DeferredBackend:
         return getattr(self.real(), name)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if name in OWN and self.__dict__.get("_real") is None:
-            self.__dict__[name] = value
-        elif name in OWN and name.startswith("_"):
+        if (name in OWN and self.__dict__.get("_real") is None) or (name in OWN and name.startswith("_")):
             self.__dict__[name] = value
         else:
             setattr(self.real(), name, value)
@@ -121,20 +119,35 @@ class DeferredBackend:
         """As of `tokenizers.Tokenizer`."""
         self.padding = None
 
-    def enable_truncation(self, max_length: Any, stride: Any = 0, strategy: str = "longest_first", direction: str = "right") -> None:
+    def enable_truncation(
+        self, max_length: Any, stride: Any = 0, strategy: str = "longest_first", direction: str = "right"
+    ) -> None:
         """As of `tokenizers.Tokenizer`."""
         is_plain = type(max_length) is int and 0 <= max_length < 1 << 31 and type(stride) is int and stride == 0
-        if not is_plain or strategy not in ("longest_first", "only_first", "only_second") or direction not in ("right", "left"):
+        if (
+            not is_plain
+            or strategy not in ("longest_first", "only_first", "only_second")
+            or direction not in ("right", "left")
+        ):
             self.real().enable_truncation(max_length, stride=stride, strategy=strategy, direction=direction)
             return
         self.truncation = {"max_length": max_length, "stride": stride, "strategy": strategy, "direction": direction}
 
     def enable_padding(self, **options: Any) -> None:
         """As of `tokenizers.Tokenizer`."""
-        known = {"direction": "right", "pad_id": 0, "pad_type_id": 0, "pad_token": "[PAD]", "length": None, "pad_to_multiple_of": None}
+        known = {
+            "direction": "right",
+            "pad_id": 0,
+            "pad_type_id": 0,
+            "pad_token": "[PAD]",
+            "length": None,
+            "pad_to_multiple_of": None,
+        }
         wanted = known | options
         numbers = [wanted["pad_id"], wanted["pad_type_id"], wanted["length"] or 0, wanted["pad_to_multiple_of"] or 0]
-        is_plain = all(type(number) is int and 0 <= number < 1 << 31 for number in numbers) and len(wanted) == len(known)
+        is_plain = all(type(number) is int and 0 <= number < 1 << 31 for number in numbers) and len(wanted) == len(
+            known
+        )
         if not is_plain or type(wanted["pad_token"]) is not str or wanted["direction"] not in ("right", "left"):
             self.real().enable_padding(**options)
             return

@@ -1,8 +1,8 @@
 """Encode calls of an accelerated tokenizer: arguments → `BatchEncoding`.
 
 `Call` holds the arguments that transformers passes to its fast tokenizers' common class in both major versions. The
-original's own methods set truncation, padding and ``encode_special_tokens`` of the `tokenizers.Tokenizer`, so that it is
-afterwards in the state in which the original call would have left it.
+original's own methods set truncation, padding and ``encode_special_tokens`` of the `tokenizers.Tokenizer`, so that it
+is afterwards in the state in which the original call would have left it.
 
 Source: huggingface/transformers, tokenization_utils_tokenizers.py and tokenization_utils_fast.py (`_encode_plus`).
 """

@@ -1,7 +1,7 @@
 """`LazyEncodings`: the list of `tokenizers.Encoding` of a result, made when it is first used.
 
-They are made by a private tokenizer of the library in the state of the call, with the arguments of the call. So they are
-equal, whatever happened to the tokenizer since. Results whose encodings nothing reads never make them.
+They are made by a private tokenizer of the library in the state of the call, with the arguments of the call. So they
+are equal, whatever happened to the tokenizer since. Results whose encodings nothing reads never make them.
 """
 
 from __future__ import annotations

@@ -22,10 +22,10 @@ logger = logging.getLogger("jeton.integrations")
 def accelerate(tok: T, *, strict: bool = True) -> T:
     """Makes a fast tokenizer of transformers run on Jeton, in place.
 
-    The tokenizer keeps its class as a base class, its `tokenizers.Tokenizer`, which stays the source of truth, and every
-    result. Changes of it (added tokens, stages, options of the model) are noticed at the next call. A call whose result
-    is not known to be equal runs on the original; the logger ``jeton.integrations`` names the first of each kind, and
-    `stats` counts them.
+    The tokenizer keeps its class as a base class, its `tokenizers.Tokenizer`, which stays the source of truth, and
+    every result. Changes of it (added tokens, stages, options of the model) are noticed at the next call. A call whose
+    result is not known to be equal runs on the original; the logger ``jeton.integrations`` names the first of each
+    kind, and `stats` counts them.
 
     Args:
         tok: a `PreTrainedTokenizerFast` of transformers 4.57 or 5.
@@ -53,7 +53,7 @@ def accelerate(tok: T, *, strict: bool = True) -> T:
         return tok
     watch()
     state = BackendState()
-    snapshot = state.current(tok._tokenizer)  # type: ignore[attr-defined]
+    snapshot = state.current(tok._tokenizer)
     if snapshot.engine is None:
         message = f"Jeton does not support this {type(tok).__name__}: {snapshot.error}"
         if strict:

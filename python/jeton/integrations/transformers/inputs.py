@@ -1,7 +1,7 @@
 """Inputs of encode calls: which of the forms of transformers they have, checked without a loop in Python.
 
-Only forms whose meaning is certain are recognized. Others, and wrong ones, are left to the original, which raises what it
-raises.
+Only forms whose meaning is certain are recognized. Others, and wrong ones, are left to the original, which raises what
+it raises.
 """
 
 from __future__ import annotations
@@ -74,7 +74,9 @@ def batch_inputs(texts: Any, is_split: bool) -> Inputs:
             first, second = zip(*texts, strict=True)
             _words(first)
             _words(second)
-            return Inputs(first, second, [*zip(map(list, first), map(list, second), strict=True)], "batch of pairs of words")
+            return Inputs(
+                first, second, [*zip(map(list, first), map(list, second), strict=True)], "batch of pairs of words"
+            )
         raise Unproven("words that are no str")
     if kinds == STR:
         return Inputs(texts, None, list(texts), "batch")

@@ -30,7 +30,8 @@ def major() -> int:
     found = int(numbers[0]), int(numbers[1])
     if not (4, 57) <= found < (6, 0):
         raise UnsupportedFeatureError(
-            f"transformers {version} is not supported; install 'transformers>=4.57,<6'", feature=f"transformers {version}"
+            f"transformers {version} is not supported; install 'transformers>=4.57,<6'",
+            feature=f"transformers {version}",
         )
     return found[0]
 

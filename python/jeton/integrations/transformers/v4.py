@@ -61,7 +61,9 @@ class JetonBackend(PreTrainedTokenizerFast):
             verbose,
             split_special_tokens,
         )
-        result = self._on_jeton(call, lambda: batch_inputs(_sequence(batch_text_or_text_pairs), is_split_into_words), True)
+        result = self._on_jeton(
+            call, lambda: batch_inputs(_sequence(batch_text_or_text_pairs), is_split_into_words), True
+        )
         if result is not None:
             return result
         return super()._batch_encode_plus(

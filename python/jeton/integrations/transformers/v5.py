@@ -129,7 +129,9 @@ class JetonBackend(TokenizersBackend):
         **kwargs: Any,
     ) -> str:
         counts = state_of(self).counts
-        cleans = self.clean_up_tokenization_spaces if clean_up_tokenization_spaces is None else clean_up_tokenization_spaces
+        cleans = (
+            self.clean_up_tokenization_spaces if clean_up_tokenization_spaces is None else clean_up_tokenization_spaces
+        )
         try:
             if cleans and self._is_bpe():
                 raise Unproven("clean_up_tokenization_spaces with BPE")
