@@ -60,7 +60,7 @@ class Engine:
 
     @cached_property
     def _shares_spaces(self) -> bool:
-        """Whether two added tokens may claim one white space: Hugging Face gives it to both, Jeton to one."""
+        """True if two added tokens may claim one white space: Hugging Face gives it to both, Jeton to one."""
         tokens = self.tok.added_tokens.values()
         return any(token.lstrip for token in tokens) and any(token.rstrip for token in tokens)
 

@@ -113,7 +113,7 @@ def stages(backend: Any, options: Callable[[Any], Any], model: Any) -> tuple[Any
         model: an object of its current model; such objects are live.
 
     Raises:
-        Exception: a stage is written in Python, so that it has no state.
+        Exception: a stage is a Python object, which cannot be serialized.
     """
     pre_tokenizer, post, decoder = backend.pre_tokenizer, backend.post_processor, backend.decoder
     return (

@@ -62,7 +62,7 @@ class Report:
 
     @property
     def is_equal(self) -> bool:
-        """Whether nothing differs."""
+        """True if all results are equal."""
         return not any(self.different.values())
 
     def to_json(self) -> dict[str, Any]:

@@ -22,7 +22,7 @@ def to_transformers(tok: Tokenizer, *, accept_loss: Collection[str] = ()) -> Any
     """Converts a tokenizer to a `PreTrainedTokenizerFast`, with its roles, chat template and configuration.
 
     Args:
-        tok: the tokenizer. What it keeps for transformers (lengths, padding side) is that of its folder.
+        tok: the tokenizer. Its `definition.config` (lengths, padding side) becomes the configuration.
         accept_loss: as for `Tokenizer.save`.
 
     Raises:

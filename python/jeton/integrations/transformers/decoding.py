@@ -24,7 +24,7 @@ def decode_one(tok: Any, ids: Any, skip_special_tokens: Any) -> str:
     elif type(ids) is tuple:
         ids = list(ids)
     if type(ids) is not list or type(skip_special_tokens) is not bool:
-        raise Unproven("ids that are no list")
+        raise Unproven("ids that are no list, or an option that is no bool")
     return _engine(tok).decode(ids, skip_special_tokens=skip_special_tokens)
 
 
@@ -35,7 +35,7 @@ def decode_rows(tok: Any, rows: Any, skip_special_tokens: Any) -> list[str]:
         Unproven: the result may differ.
     """
     if type(rows) is not list or type(skip_special_tokens) is not bool or set(map(type, rows)) != LISTS:
-        raise Unproven("rows that are no lists")
+        raise Unproven("rows that are no lists, or an option that is no bool")
     return _engine(tok).decode_batch(rows, skip_special_tokens=skip_special_tokens)
 
 

@@ -1,4 +1,4 @@
-"""`DeferredBackend`: stands for a `tokenizers.Tokenizer` until something needs the real one.
+"""`DeferredBackend`: placeholder of a `tokenizers.Tokenizer`, which makes the real one on demand.
 
 transformers' own constructor and the calls that run on Jeton need little of it: padding, truncation, added tokens, and
 a few facts. Everything else makes the real tokenizer, which takes over with the same settings.
@@ -78,7 +78,7 @@ class DeferredBackend:
 
     @property
     def is_real(self) -> bool:
-        """Whether the real tokenizer has taken over."""
+        """True once the real tokenizer exists."""
         return self._real is not None
 
     @cached_property
@@ -173,7 +173,7 @@ class DeferredBackend:
         return 0 if self._has(tokens, is_special=False) else self.real().add_tokens(tokens)
 
     def _has(self, tokens: Any, *, is_special: bool) -> bool:
-        """Whether adding tokens changes nothing."""
+        """True if the tokenizer already has all of these tokens, with the same flags."""
         from tokenizers import AddedToken
 
         known = {token.content: token for token in self.engine.tok.added_tokens.values()}

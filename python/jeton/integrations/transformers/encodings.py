@@ -64,7 +64,7 @@ _WANTED = _Wanted()
 
 
 def wants_characters() -> bool:
-    """Whether a call that is under way reads `char_to_token` of its result, and nothing else of its encodings."""
+    """True inside of `character_indexes`: the caller reads only `char_to_token` of encodings."""
     return _WANTED.made is not None
 
 

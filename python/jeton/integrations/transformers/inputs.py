@@ -24,7 +24,7 @@ class Inputs(NamedTuple):
     Attributes:
         texts: strings, or sequences of words.
         pairs: the second text of each; None without pairs.
-        original: what the original passes to `tokenizers.Tokenizer.encode_batch`.
+        original: the argument of `tokenizers.Tokenizer.encode_batch`.
         shape: name of the form.
     """
 

@@ -17,14 +17,13 @@ from weakref import WeakValueDictionary
 
 from ...compat.hf_backend import Engine, Unproven
 from ...definition import Unigram
-from ...errors import JetonError
 from ...formats.tokenizer_json import read_with_facts
 from .changes import DECODER, model_options, stages, version, watch
 from .counts import new_counts
 
 __all__ = ["BackendState", "SharedEngine", "Snapshot", "engine_of", "shared_engine"]
 
-MAX_PROBES = 4_096  # added tokens
+MAX_PROBES = 4_096  # normalized added tokens, each of which is encoded
 PROBES = ("", " ", "Hello  world's\n\n\tfoo_bar 1234", "na\u00efve \u4eca\u5929 e\u0301 \U0001f44d\u200d", "a" * 40)
 
 
@@ -121,11 +120,11 @@ def _check(backend: Any, engine: Engine) -> None:
     A tokenizer that was changed step by step may differ from what it is serialized as: added tokens that are normalized
     keep the normalizer of the time when they were added.
     """
-    added = list(engine.tok.added_tokens.values())
-    texts = [*PROBES, *(f"a {token.content}b{token.content}" for token in added[:MAX_PROBES] if token.normalized)]
-    is_split = backend.encode_special_tokens
+    added = [token.content for token in engine.tok.added_tokens.values() if token.normalized]
     if len(added) > MAX_PROBES:
-        raise Unproven("too many added tokens")
+        raise Unproven(f"more than {MAX_PROBES:,} normalized added tokens")
+    texts = [*PROBES, *(f"a {content}b{content}" for content in added)]
+    is_split = backend.encode_special_tokens
     for text in texts:
         try:
             found = engine.encode_one(text, add_special_tokens=False, splits_special=is_split)
@@ -159,7 +158,7 @@ class Snapshot:
     options: Callable[[Any], Any]
     engine: SharedEngine | None
     reason: str = ""
-    error: Exception | None = field(default=None, repr=False)
+    error: BaseException | None = field(default=None, repr=False)
 
 
 class BackendState:
@@ -219,12 +218,12 @@ class BackendState:
         try:
             found = stages(backend, options, model)
             engine = engine_of(backend)
-        except (JetonError, Unproven) as error:
-            return Snapshot(backend, seen, found, model, options, None, _reason(error), error)
-        except Exception as error:  # of the library: a stage in Python cannot be serialized
+        except BaseException as error:  # of Jeton, or of the library, whose panics are no `Exception`
+            if isinstance(error, (KeyboardInterrupt, SystemExit, MemoryError)):
+                raise
             return Snapshot(backend, seen, found, model, options, None, _reason(error), error)
         return Snapshot(backend, seen, found, model, options, engine)
 
 
-def _reason(error: Exception) -> str:
+def _reason(error: BaseException) -> str:
     return f"unsupported tokenizer ({json.dumps(str(error)[:200], ensure_ascii=False)})"

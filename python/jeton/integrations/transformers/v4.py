@@ -158,11 +158,11 @@ class JetonBackend(PreTrainedTokenizerFast):
         return result
 
     def apply_chat_template(self, *args: Any, **kwargs: Any) -> Any:
-        """As in transformers."""
+        """Applies a chat template; assistant masks need no encodings."""
         return with_masks(partial(super().apply_chat_template, *args), kwargs)
 
     def tokenize(self, text: Any, pair: Any = None, add_special_tokens: bool = False, **kwargs: Any) -> list[str]:
-        """As in transformers."""
+        """Returns the tokens of a text."""
         if kwargs:
             return super().tokenize(text, pair, add_special_tokens, **kwargs)
         result = self.encode_plus(text=text, text_pair=pair, add_special_tokens=add_special_tokens)
@@ -192,7 +192,7 @@ class JetonBackend(PreTrainedTokenizerFast):
         clean_up_tokenization_spaces: bool | None = None,
         **kwargs: Any,
     ) -> list[str]:
-        """As in transformers."""
+        """Decodes many sequences."""
         is_plain = type(self)._decode is JetonBackend._decode and type(self).decode is PreTrainedTokenizerFast.decode
         counts = state_of(self).counts
         try:

@@ -1,6 +1,6 @@
 """The common class of accelerated tokenizers for transformers 5.
 
-It stands between transformers' common class of fast tokenizers and their own classes, so that what a tokenizer's own
+It is a base class between the common class of fast tokenizers and their own classes, so that what a tokenizer's own
 class overrides keeps its effect.
 """
 
@@ -111,11 +111,11 @@ class JetonBackend(TokenizersBackend):
         )
 
     def apply_chat_template(self, *args: Any, **kwargs: Any) -> Any:
-        """As in transformers."""
+        """Applies a chat template; assistant masks need no encodings."""
         return with_masks(partial(super().apply_chat_template, *args), kwargs)
 
     def tokenize(self, text: Any, pair: Any = None, add_special_tokens: bool = False, **kwargs: Any) -> list[str]:
-        """As in transformers."""
+        """Returns the tokens of a text."""
         if kwargs:
             return super().tokenize(text, pair, add_special_tokens, **kwargs)
         result = self._encode_plus(text=text, text_pair=pair, add_special_tokens=add_special_tokens)
@@ -143,7 +143,7 @@ class JetonBackend(TokenizersBackend):
         return self.clean_up_tokenization(text) if cleans else text
 
     def decode(self, token_ids: Any, skip_special_tokens: bool = False, **kwargs: Any) -> Any:
-        """As in transformers."""
+        """Decodes one sequence, or many."""
         if type(self)._decode is not JetonBackend._decode:  # the tokenizer's own class has something to add
             return super().decode(token_ids, skip_special_tokens=skip_special_tokens, **kwargs)
         if type(token_ids) is not list or set(map(type, token_ids)) != INTEGERS:
