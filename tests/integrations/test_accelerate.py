@@ -298,3 +298,16 @@ def test_without_transformers() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "pip install 'transformers>=4.57,<6'" in done.stdout
+
+
+def test_calls_whose_encodings_are_read(original: Any, fast: Any) -> None:
+    expected = original("the lower").word_ids()
+    for _ in range(100):
+        assert fast("the lower").word_ids() == expected
+    assert sum(stats(fast).fallbacks.values()) > 60
+    for _ in range(60):
+        fast("the lower")
+    before = stats(fast).on_jeton
+    for _ in range(20):
+        fast("the lower")
+    assert stats(fast).on_jeton == before + 20

@@ -90,10 +90,14 @@ class Call:
         backend = tok._tokenizer
         if "encode_batch" in backend.__dict__:
             raise Unproven("the encode_batch method of the tokenizers.Tokenizer is replaced")
-        snapshot = state_of(tok).current(backend)
+        state = state_of(tok)
+        snapshot = state.current(backend)
         engine = snapshot.engine
         if engine is None:
             raise Unproven(snapshot.reason)
+        use = state.next_use()
+        if use is None:
+            raise Unproven("encodings of nearly every result are read")
         tok.set_truncation_and_padding(
             padding_strategy=self.padding_strategy,
             truncation_strategy=self.truncation_strategy,
@@ -121,7 +125,7 @@ class Call:
             data = self._long(tok, rows, arguments, names, is_batched)
         elif self.max_length is None and self.verbose and len(data["input_ids"]) > tok.model_max_length:
             tok._eventual_warn_about_too_long_sequence(data["input_ids"], self.max_length, self.verbose)
-        lazy = LazyEncodings(engine, arguments, rows if has_index else None)
+        lazy = LazyEncodings(engine, arguments, use, rows if has_index else None)
         num_texts = 1 if inputs.pairs is None else 2
         return BatchEncoding(data, lazy, tensor_type=self.return_tensors, n_sequences=num_texts)
 

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from ...compat.hf_backend import Rows
-from .state import SharedEngine
+from .state import SharedEngine, Use
 
 __all__ = ["EncodeArguments", "LazyEncodings", "character_indexes", "wants_characters"]
 
@@ -82,10 +82,18 @@ def character_indexes() -> Iterator[None]:
 
 
 class LazyEncodings(list[Any]):
-    """List that is filled on first use. Pickles as a plain list."""
+    """List that is filled on first use. Pickles as a plain list.
 
-    def __init__(self, engine: SharedEngine, arguments: EncodeArguments, rows: Rows | None = None) -> None:
+    Args:
+        engine: the engine of the call.
+        arguments: those of the call.
+        use: told of the first use.
+        rows: the result, for `character_indexes`.
+    """
+
+    def __init__(self, engine: SharedEngine, arguments: EncodeArguments, use: Use, rows: Rows | None = None) -> None:
         super().__init__()
+        self._use = use
         self._source: tuple[SharedEngine, EncodeArguments] | None = (engine, arguments)
         self.rows = rows  # for `character_indexes`
         if rows is not None and _WANTED.made is not None:
@@ -103,6 +111,7 @@ class LazyEncodings(list[Any]):
         if source is None:
             return
         engine, arguments = source
+        self._use.is_read = True
 
         def fill(backend: Any) -> None:
             if self._source is not None:  # no other thread was first

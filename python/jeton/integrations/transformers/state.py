@@ -23,6 +23,8 @@ from .counts import new_counts
 
 __all__ = ["BackendState", "SharedEngine", "Snapshot", "engine_of", "shared_engine"]
 
+READS = 8
+CALLS_LEFT = 8
 MAX_PROBES = 4_096  # normalized added tokens, each of which is encoded
 PROBES = ("", " ", "Hello  world's\n\n\tfoo_bar 1234", "na\u00efve \u4eca\u5929 e\u0301 \U0001f44d\u200d", "a" * 40)
 
@@ -161,12 +163,38 @@ class Snapshot:
     error: BaseException | None = field(default=None, repr=False)
 
 
+class Use:
+    """Use of a result: whether anything read its encodings."""
+
+    __slots__ = ("is_read",)
+
+    def __init__(self) -> None:
+        self.is_read = False
+
+
 class BackendState:
     """Engine of a tokenizer, and counts of its calls. Copies and pickles are empty and fill themselves on use."""
 
     def __init__(self) -> None:
         self.counts = new_counts()
         self._snapshot: Snapshot | None = None
+        self._last = Use()
+        self._num_read = 0  # results whose encodings were read, less those whose were not
+        self._num_left = 0  # calls left to the original since the last one on Jeton
+
+    def next_use(self) -> Use | None:
+        """The use of the next result; None if the call is better left to the original.
+
+        Encodings are made by the original. If something reads those of nearly every result, most calls gain nothing on
+        Jeton; one of `CALLS_LEFT` still runs on it, to notice when that ends.
+        """
+        if self._num_left and self._num_left < CALLS_LEFT:
+            self._num_left += 1
+            return None
+        self._num_read = min(self._num_read + 1, 2 * READS) if self._last.is_read else max(self._num_read - 4, 0)
+        self._num_left = int(self._num_read >= READS)
+        self._last = Use()
+        return self._last
 
     def __reduce__(self) -> tuple[Any, ...]:
         return BackendState, ()
