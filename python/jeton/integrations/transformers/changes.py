@@ -11,12 +11,12 @@ Padding, truncation and ``encode_special_tokens`` are no part of the state: they
 from __future__ import annotations
 
 import functools
-import threading
 from collections.abc import Callable
 from operator import attrgetter
 from typing import Any
 
 from ...errors import UnsupportedFeatureError
+from .locks import ForkLock
 
 __all__ = ["model_options", "stages", "version", "watch"]
 
@@ -29,7 +29,7 @@ OPTIONS = (  # settable attributes of models
     "ignore_merges", "max_input_chars_per_word", "alpha", "nbest_size",
 )  # fmt: skip
 
-_lock = threading.Lock()
+_lock = ForkLock()
 _is_watched = False
 # Number of assignments to items of normalizers, of which large ones are not compared.
 _num_items_set = 0

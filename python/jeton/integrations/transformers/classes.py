@@ -7,17 +7,17 @@ its `__name__`, which transformers writes to files.
 
 from __future__ import annotations
 
-import threading
 from functools import reduce
 from importlib import import_module
 from typing import Any
 
 from .library import base_class, fast_class
+from .locks import ForkLock
 
 __all__ = ["accelerated_class", "original_class"]
 
 _CLASSES: dict[type[Any], type[Any]] = {}
-_lock = threading.Lock()
+_lock = ForkLock()
 
 
 def accelerated_class(original: type[Any]) -> type[Any]:

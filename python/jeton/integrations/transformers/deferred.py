@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import copy
 import json
-import threading
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from ...compat.hf_backend import Unproven
 from ...errors import JetonError, UnknownTokenError
+from .locks import ForkLock
 from .state import SharedEngine, shared_engine
 
 __all__ = ["DeferredBackend"]
@@ -37,7 +37,7 @@ class DeferredBackend:
         self.padding: dict[str, Any] | None = None
         self.encode_special_tokens = False
         self._real: Any = None
-        self._lock = threading.Lock()
+        self._lock = ForkLock()
 
     @classmethod
     def of_file(cls, path: str) -> DeferredBackend | None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -20,6 +19,7 @@ from ...definition import Unigram
 from ...formats.tokenizer_json import read_with_facts
 from .changes import DECODER, model_options, stages, version, watch
 from .counts import new_counts
+from .locks import ForkLock
 
 __all__ = ["BackendState", "SharedEngine", "Snapshot", "engine_of", "shared_engine"]
 
@@ -44,7 +44,7 @@ class SharedEngine(Engine):
         self.serialized = serialized
         self._replica: Any = None
         self._spelled: dict[int, str] | None = None
-        self._lock = threading.Lock()
+        self._lock = ForkLock()
 
     @cached_property
     def _odd_ids(self) -> frozenset[int]:
@@ -77,16 +77,17 @@ class SharedEngine(Engine):
 
     def on_replica(self, call: Callable[[Any], Any]) -> Any:
         """Calls a function with a `tokenizers.Tokenizer` of this state, which no other code uses."""
-        with self._lock:
-            if self._replica is None:
+        with self._lock as lock:
+            if self._replica is None or lock.was_forked:  # a thread of the parent process may have been using it
                 from tokenizers import Tokenizer
 
                 self._replica = Tokenizer.from_str(self.serialized)
+                lock.was_forked = False
             return call(self._replica)
 
 
 _ENGINES: WeakValueDictionary[bytes, SharedEngine] = WeakValueDictionary()
-_lock = threading.Lock()
+_lock = ForkLock()
 
 
 def shared_engine(serialized: str) -> SharedEngine:
@@ -245,6 +246,8 @@ class BackendState:
         found: Any = None
         try:
             found = stages(backend, options, model)
+            if getattr(model, "alpha", None) is not None:  # which is not serialized
+                raise Unproven("a model that samples")
             engine = engine_of(backend)
         except BaseException as error:  # of Jeton, or of the library, whose panics are no `Exception`
             if isinstance(error, (KeyboardInterrupt, SystemExit, MemoryError)):
