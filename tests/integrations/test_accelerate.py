@@ -306,6 +306,12 @@ def test_calls_whose_encodings_are_read(original: Any, fast: Any) -> None:
     for _ in range(100):
         assert fast("the lower").word_ids() == expected
     assert sum(stats(fast).fallbacks.values()) > 60
+    before = stats(fast).on_jeton  # masks need no encodings
+    chat, template = [{"content": "the"}], "{% generation %}{{ messages[0].content }}{% endgeneration %}"
+    options = {"chat_template": template, "return_dict": True, "return_assistant_tokens_mask": True}
+    for _ in range(10):
+        assert fast.apply_chat_template(chat, **options)["assistant_masks"] == [1]
+    assert stats(fast).on_jeton == before + 10
     for _ in range(60):
         fast("the lower")
     before = stats(fast).on_jeton

@@ -10,7 +10,7 @@ use std::ops::Range;
 use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::{PyList, PySequence, PyTuple};
+use pyo3::types::{PyInt, PyList, PySequence, PyTuple};
 
 use crate::column;
 
@@ -119,6 +119,8 @@ pub fn constant_lists(
 }
 
 /// Lists of tuples: the rows of a column of pairs, with (0, 0) around short rows.
+///
+/// Most ranges begin where the one before ends, and then share the integer.
 #[pyfunction]
 #[pyo3(signature = (values, offsets, *, width=0, left=false))]
 pub fn row_pair_lists(
@@ -131,21 +133,18 @@ pub fn row_pair_lists(
     let width = Width { width, left };
     let values = column::wide(py, &values)?;
     let (pairs, _) = values.as_chunks::<2>();
-    let zero = PyTuple::new(py, [0, 0])?;
+    let zero = PyList::new(py, [PyTuple::new(py, [0, 0])?])?;
     let list = PyList::empty(py);
+    let mut last = (0, PyInt::new(py, 0));
     for range in ranges(&offsets, pairs.len())? {
-        let (before, after) = width.around(range.len());
-        let row = PyList::empty(py);
-        for _ in 0..before {
-            row.append(&zero)?;
+        let len = range.len();
+        let mut row = Vec::with_capacity(len);
+        for &[start, end] in &pairs[range] {
+            let first = if start == last.0 { last.1 } else { PyInt::new(py, start) };
+            last = (end, PyInt::new(py, end));
+            row.push(PyTuple::new(py, [&first, &last.1])?);
         }
-        for &pair in &pairs[range] {
-            row.append(PyTuple::new(py, pair)?)?;
-        }
-        for _ in 0..after {
-            row.append(&zero)?;
-        }
-        list.append(row)?;
+        list.append(filled(PyList::new(py, row)?.as_sequence(), len, width, &zero)?)?;
     }
     Ok(list)
 }

@@ -17,7 +17,7 @@ from transformers.tokenization_utils_base import BatchEncoding, TensorType, Trun
 from ...compat.hf_backend import Rows, Unproven
 from .encodings import EncodeArguments, LazyEncodings, character_indexes, wants_characters
 from .inputs import Inputs
-from .state import BackendState, SharedEngine
+from .state import BackendState, SharedEngine, Use
 
 __all__ = ["Call", "state_of", "tokens_of", "with_masks"]
 
@@ -95,7 +95,8 @@ class Call:
         engine = snapshot.engine
         if engine is None:
             raise Unproven(snapshot.reason)
-        use = state.next_use()
+        has_index = wants_characters() and inputs.pairs is None
+        use = Use() if has_index else state.next_use()
         if use is None:
             raise Unproven("encodings of nearly every result are read")
         tok.set_truncation_and_padding(
@@ -118,7 +119,7 @@ class Call:
             bool(self.return_overflowing_tokens),
         )
         names = self._names(tok)
-        rows, has_index = None, wants_characters() and inputs.pairs is None
+        rows = None
         data = None if is_batched or has_index else self._short(engine, inputs, arguments, names)
         if data is None:
             rows = self._rows(engine, inputs, arguments, has_index)
