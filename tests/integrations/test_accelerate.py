@@ -153,6 +153,23 @@ def test_an_item_of_a_normalizer(original: Any, fast: Any) -> None:
     assert fast.tokenize("the lower") == original.tokenize("the lower")
 
 
+def test_a_stage_that_is_a_python_object(original: Any, fast: Any) -> None:
+    class Halves:
+        def pre_tokenize(self, text: Any) -> None:
+            text.split(lambda _, part: [part[: len(str(part)) // 2], part[len(str(part)) // 2 :]])
+
+    for tok in (original, fast):
+        tok._tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.PreTokenizer.custom(Halves())
+    for _ in range(3):
+        assert fast("thelower") == original("thelower")
+        assert fast.decode([5, 6]) == original.decode([5, 6])
+    assert not stats(fast).on_jeton
+    for tok in (original, fast):
+        tok._tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
+    assert fast("thelower") == original("thelower")
+    assert stats(fast).on_jeton == 1
+
+
 @pytest.mark.parametrize("is_first", [True, False])
 def test_normalized_added_tokens(original: Any, fast: Any, is_first: bool) -> None:
     # Some versions match them in the form that the normalizer gave them when they were added.

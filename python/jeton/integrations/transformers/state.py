@@ -163,6 +163,16 @@ class Snapshot:
     reason: str = ""
     error: BaseException | None = field(default=None, repr=False)
 
+    def is_current(self, backend: Any) -> bool:
+        """True if a tokenizer is still in this state."""
+        if self.backend is not backend or self.version is not version(backend):
+            return False
+        try:
+            found: bool = self.stages == stages(backend, self.options, self.model)
+        except Exception:  # a stage that is a Python object
+            return self.stages is None
+        return found
+
 
 class Use:
     """Use of a result: whether anything read its encodings."""
@@ -208,12 +218,7 @@ class BackendState:
         last = self._snapshot
         if hasattr(type(backend), "is_real"):  # a `DeferredBackend`
             return self._deferred(backend, last)
-        if (
-            last is not None
-            and last.backend is backend
-            and last.version is version(backend)
-            and (last.stages == stages(backend, last.options, last.model))
-        ):
+        if last is not None and last.is_current(backend):
             return last
         watch()
         snapshot = self._made(backend)
