@@ -27,6 +27,7 @@ __all__ = [
     "character_map",
     "character_rules",
     "chat_spans",
+    "constant_lists",
     "count_batch",
     "count_spellings",
     "count_up_to",
@@ -62,6 +63,8 @@ __all__ = [
     "read_tekken",
     "read_tokenizer_json",
     "read_vocab_txt",
+    "row_lists",
+    "row_pair_lists",
     "rules_hold",
     "sentencepiece_specs",
     "set_nbest_timeout",
@@ -106,6 +109,15 @@ def decode_rows(
     as_text: bool,
     skip_special: bool,
 ) -> list[Any]: ...
+def row_lists(
+    values: NDArray[np.uint8], offsets: Sequence[int], *, wide: bool, width: int = 0, left: bool = False, fill: int = 0
+) -> list[list[int]]: ...
+def constant_lists(
+    value: int, lengths: Sequence[int], *, width: int = 0, left: bool = False, fill: int = 0
+) -> list[list[int]]: ...
+def row_pair_lists(
+    values: NDArray[np.uint8], offsets: Sequence[int], *, width: int = 0, left: bool = False
+) -> list[list[tuple[int, int]]]: ...
 def decode_tokens(tok: Tokenizer, ids: list[int]) -> list[bytes]: ...
 def decode_with_starts(tok: Tokenizer, ids: list[int], *, errors: str, skip_special: bool) -> tuple[str, list[int]]: ...
 def encode_batch_with_offsets(

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -21,9 +22,10 @@ from .batch import RowSegments, TokenBatch
 from .errors import ConfigError, JetonError
 from .truncation import Truncation, combine, split
 
-__all__ = ["BatchEncoder"]
+__all__ = ["BatchEncoder", "Item"]
 
 Int64: TypeAlias = NDArray[np.int64]
+Words: TypeAlias = Sequence[Sequence[str | bytes]]  # of each text
 
 # Rows that overlap by the stride have more ids than their texts.
 MAX_IDS = 1 << 30
@@ -81,7 +83,7 @@ class BatchEncoder:
 
     def encode(self, texts: list[str | bytes], pairs: list[str | bytes] | None, truncation: Truncation) -> TokenBatch:
         """Implements `Tokenizer.encode_batch`."""
-        items = self._items(is_pair=pairs is not None)
+        items = self.items(is_pair=pairs is not None)
         room = truncation.room(sum(len(item.ids) for item in items))
         if pairs is None and room is None:
             return self._whole(texts, items, truncation.overflow)
@@ -94,6 +96,19 @@ class BatchEncoder:
             error.args = (f"pairs: {error}",)
             raise
         return self._rows(items, (first, second), truncation, room)
+
+    def encode_words(self, texts: Words, pairs: Words | None, truncation: Truncation) -> TokenBatch:
+        """Encodes texts that are split into words. Each word is encoded as a text of its own, and offsets are in it."""
+        items = self.items(is_pair=pairs is not None)
+        room = truncation.room(sum(len(item.ids) for item in items))
+        encoded = [self._joined(words, truncates=room is not None) for words in (texts, pairs) if words is not None]
+        return self._rows(items, encoded, truncation, room)
+
+    def _joined(self, words: Words, *, truncates: bool) -> Encoded:
+        """Encodes words and joins those of each text."""
+        found = self._encoded(list(chain.from_iterable(words)), truncates=truncates)
+        ends = np.cumsum([0, *map(len, words)])
+        return found._replace(offsets=found.offsets[ends])
 
     def _whole(self, texts: list[str | bytes], items: Sequence[Item], overflow: bool) -> TokenBatch:
         """Encodes single texts that are not truncated."""
@@ -113,6 +128,8 @@ class BatchEncoder:
     ) -> TokenBatch:
         """Truncates texts or pairs and joins them with the template."""
         first, second = texts[0].lengths, texts[1].lengths if len(texts) == 2 else None
+        if room is None or not len(first) or int((first if second is None else first + second).max()) <= room:
+            return self._uncut(items, texts, truncation.overflow)
         kept_first, kept_second = truncation.kept(first, second, room)
         pieces = [split(first, kept_first, truncation)]
         if second is not None and kept_second is not None:
@@ -154,6 +171,28 @@ class BatchEncoder:
         hf_offsets = self._hf_offsets(len(template_ids), texts, index, segments) if self.with_offsets else None
         return TokenBatch(source[index], offsets, mapping, self.pad_id, segments, hf_offsets)
 
+    def _uncut(self, items: Sequence[Item], texts: Sequence[Encoded], overflow: bool) -> TokenBatch:
+        """Joins texts or pairs that all fit with the template: the result of `_rows`, in less time for few texts."""
+        template_ids = np.array([id for item in items for id in item.ids], np.uint32)
+        base, bases = len(template_ids), []
+        for text in texts:
+            bases.append(base + text.offsets[:-1])
+            base += len(text.ids)
+        num_rows = len(texts[0].offsets) - 1
+        starts, sizes = np.empty((2, num_rows, len(items)), np.int64)
+        at = 0  # in the ids of the template
+        for column, item in enumerate(items):
+            starts[:, column] = at if item.text is None else bases[item.text]
+            sizes[:, column] = len(item.ids) if item.text is None else texts[item.text].lengths
+            at += len(item.ids)
+        segments = _segments(items, sizes, np.array([[item.type_id for item in items]], np.int64))
+        index = _ranges(starts, sizes)
+        offsets = np.concatenate([[0], sizes.sum(axis=1).cumsum()])
+        mapping = np.arange(num_rows) if overflow else None
+        hf_offsets = self._hf_offsets(len(template_ids), texts, index, segments) if self.with_offsets else None
+        source = np.concatenate([template_ids, *(text.ids for text in texts)])
+        return TokenBatch(source[index], offsets, mapping, self.pad_id, segments, hf_offsets)
+
     def _hf_offsets(
         self, num_template_ids: int, texts: Sequence[Encoded], index: Int64, segments: RowSegments
     ) -> Int64:
@@ -179,7 +218,7 @@ class BatchEncoder:
         spans = [None if column is None else np.frombuffer(column, "<i8").reshape(-1, 2) for column in columns]
         return Encoded(np.frombuffer(ids, "<u4"), np.frombuffer(offsets, "<i8"), *spans)
 
-    def _items(self, *, is_pair: bool) -> list[Item]:
+    def items(self, *, is_pair: bool) -> list[Item]:
         """Items of the template for a text or a pair. Without special tokens only the texts are left."""
         listed = (self.template or {}).get("pair" if is_pair else "single")
         if listed is None:

@@ -55,6 +55,17 @@ pub fn ids(py: Python<'_>, bytes: &PyBuffer<u8>) -> PyResult<Vec<u32>> {
     Ok(ids)
 }
 
+/// Likewise, little-endian i64.
+pub fn wide(py: Python<'_>, bytes: &PyBuffer<u8>) -> PyResult<Vec<i64>> {
+    let mut values = vec![0i64; bytes.item_count() / 8];
+    let len = std::mem::size_of_val(&values[..]);
+    // SAFETY: as in `ids`.
+    let room = unsafe { std::slice::from_raw_parts_mut(values.as_mut_ptr().cast::<u8>(), len) };
+    bytes.copy_to_slice(py, room)?;
+    values.iter_mut().for_each(|value| *value = i64::from_le(*value));
+    Ok(values)
+}
+
 impl Drop for Column {
     fn drop(&mut self) {
         match &mut self.0 {

@@ -28,6 +28,7 @@ mod mmap;
 mod models;
 mod parts;
 mod presets;
+mod rows;
 mod run;
 mod sentencepiece;
 mod signals;
@@ -76,6 +77,8 @@ mod _core {
     use crate::presets::{
         alphabet_size, character_map, character_rules, learn_hf, learn_sentencepiece, learn_sentencepiece_words,
     };
+    #[pymodule_export]
+    use crate::rows::{constant_lists, row_lists, row_pair_lists};
     #[pymodule_export]
     use crate::run::Run;
     #[pymodule_export]

@@ -16,7 +16,7 @@ from ..arguments import file_path
 from ..corpus import open_path
 from ..errors import ConfigError, FormatError, UnsupportedFeatureError
 from ..tokenizer import Tokenizer
-from . import bpe_pair, folder, sentencepiece, tekken, tiktoken, tokenizer_json, vocab_txt
+from . import bpe_pair, folder, objects, sentencepiece, tekken, tiktoken, tokenizer_json, vocab_txt
 from .builtin import NAME as DEFAULT
 from .builtin import default
 from .config import check_added, read_config
@@ -83,7 +83,7 @@ _SUFFIXES = {
 
 
 def load(
-    path_or_name: str | os.PathLike[str],
+    path_or_name: str | os.PathLike[str] | Any,
     pattern: str | None = None,
     special_tokens: Mapping[str, int] | None = None,
     layout: str | Mapping[str, Any] | None = None,
@@ -100,6 +100,7 @@ def load(
             path: a name that `names` lists, with its aliases and models (``"default"``, ``"o200k_base"``,
             ``"o200k"``, ``"gpt-4o"``, ``"bert-base-uncased"``), or a repository of the Hugging Face hub,
             ``"hf:owner/name"`` or ``"hf:owner/name@revision"``. All but the default tokenizer are downloaded once.
+            Or a tokenizer in memory: a `tokenizers.Tokenizer`, or a fast tokenizer of transformers.
         pattern: pre-tokenization regex or name, for a rank file. A known rank file has its publisher's pattern and
             normalizer (Qwen's is NFC); this argument replaces both.
         special_tokens: spelling -> id, for a rank file; replaces those of a known one; ``{}`` means none.
@@ -121,8 +122,11 @@ def load(
         >>> jeton.load(path) == tok
         True
     """
-    path, name = Path(file_path(path_or_name, "path_or_name")), None
     given = {"pattern": pattern, "special_tokens": special_tokens, "layout": layout}
+    if objects.is_tokenizer(path_or_name):
+        _only(given)
+        return _with_tables(objects.read(path_or_name))
+    path, name = Path(file_path(path_or_name, "path_or_name")), None
     is_fetched = not path.exists() or not os.fspath(path_or_name)
     if is_fetched:  # an empty path would otherwise be the current folder
         if path_or_name == DEFAULT:
@@ -140,6 +144,10 @@ def load(
     tok = _load(path, data, config, given, name)
     if config:
         tok = folder.with_config(tok, config, keeps_class=path.name == "tokenizer.json")
+    return _with_tables(tok)
+
+
+def _with_tables(tok: Tokenizer) -> Tokenizer:
     if os.environ.get("JETON_TABLES") != "lazy":
         tok._core.make_tables()
     return tok

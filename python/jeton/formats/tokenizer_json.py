@@ -30,10 +30,11 @@ from ..vocab_view import BYTE, ENDS_WORD, UNREACHABLE, UNUSED
 from .config import added_token
 from .hf_parts import NORMALIZERS, PipelineJson, read_parts, write_parts
 
-__all__ = ["from_bytes", "read", "render", "to_bytes", "write"]
+__all__ = ["from_bytes", "read", "read_with_facts", "render", "to_bytes", "write"]
 
 FORMAT = "tokenizer.json"
 JSON = dict[str, Any]
+STAGES = ("normalizer", "pre_tokenizer", "post_processor", "decoder")
 _TRANSIENT = ("seconds", "log")  # not written, so that equal tokenizers give equal files
 
 
@@ -262,9 +263,16 @@ def read(data: bytes, *, source: str) -> Tokenizer:
         FormatError: not JSON, or contradictory; the error has the place.
         UnsupportedFeatureError: a component is not supported; the error names it.
     """
+    return read_with_facts(data, source=source)[0]
+
+
+def read_with_facts(data: bytes, *, source: str) -> tuple[Tokenizer, JSON, int]:
+    """As `read`, and returns the stages as the file spells them, and the number of entries of its model."""
     try:
         rest, spelled = _core.read_tokenizer_json(data)
-        return _read(json.loads(rest), spelled)
+        top = json.loads(rest)
+        stages = {name: top.get(name) for name in STAGES} if isinstance(top, dict) else {}
+        return _read(top, spelled), stages, len(spelled)
     except UnsupportedFeatureError as error:
         raise UnsupportedFeatureError(
             f"{source}: {error}", format=FORMAT, place=error.place, feature=error.feature

@@ -1,0 +1,150 @@
+//! Rows of integers as Python lists, padded to one length: the form of results of Hugging Face's libraries.
+//!
+//! Input: a column of integers with the offset of each row, as of a batch. A row that is shorter than `width` is filled
+//! on one side; longer ones are kept whole.
+//!
+//! Cost: one Python integer for each element; constant rows share theirs.
+
+use std::ops::Range;
+
+use pyo3::buffer::PyBuffer;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyInt, PyList, PySequence, PyTuple};
+
+use crate::column;
+
+type List<'py> = Bound<'py, PyList>;
+
+/// Length of rows, and the side on which shorter ones are filled.
+#[derive(Clone, Copy)]
+struct Width {
+    width: usize,
+    left: bool,
+}
+
+impl Width {
+    /// Numbers of fill values before and after a row.
+    fn around(self, len: usize) -> (usize, usize) {
+        let filled = self.width.saturating_sub(len);
+        if self.left {
+            (filled, 0)
+        } else {
+            (0, filled)
+        }
+    }
+}
+
+/// Returns the ranges of rows in a column of `len` elements.
+fn ranges(offsets: &[usize], len: usize) -> PyResult<Vec<Range<usize>>> {
+    let ranges: Vec<Range<usize>> = offsets.windows(2).map(|pair| pair[0]..pair[1]).collect();
+    match ranges.iter().all(|range| range.start <= range.end && range.end <= len) {
+        true => Ok(ranges),
+        false => Err(PyValueError::new_err("the offsets of rows ascend, up to the length of the column")),
+    }
+}
+
+/// Lists of the rows of a column.
+///
+/// `values`: little-endian integers, of 64 bits if `wide`, else ids of 32 bits. `fill`: the value around short rows.
+#[pyfunction]
+#[pyo3(signature = (values, offsets, *, wide, width=0, left=false, fill=0))]
+pub fn row_lists<'py>(
+    py: Python<'py>,
+    values: PyBuffer<u8>,
+    offsets: Vec<usize>,
+    wide: bool,
+    width: usize,
+    left: bool,
+    fill: i64,
+) -> PyResult<List<'py>> {
+    let width = Width { width, left };
+    if wide {
+        let values = column::wide(py, &values)?;
+        let ranges = ranges(&offsets, values.len())?;
+        return lists(py, ranges.into_iter().map(|range| values[range].iter().copied()), width, fill);
+    }
+    let values = column::ids(py, &values)?;
+    let ranges = ranges(&offsets, values.len())?;
+    lists(py, ranges.into_iter().map(|range| values[range].iter().map(|&id| i64::from(id))), width, fill)
+}
+
+fn lists<'py, R: ExactSizeIterator<Item = i64>>(
+    py: Python<'py>,
+    rows: impl Iterator<Item = R>,
+    width: Width,
+    fill: i64,
+) -> PyResult<List<'py>> {
+    let list = PyList::empty(py);
+    let fill = PyList::new(py, [fill])?;
+    for row in rows {
+        let len = row.len();
+        list.append(filled(PyList::new(py, row)?.as_sequence(), len, width, &fill)?)?;
+    }
+    Ok(list)
+}
+
+/// Fills a row, of `len` elements, up to the width.
+fn filled<'py>(
+    row: &Bound<'py, PySequence>,
+    len: usize,
+    width: Width,
+    fill: &List<'py>,
+) -> PyResult<Bound<'py, PySequence>> {
+    match width.around(len) {
+        (0, 0) => Ok(row.clone()),
+        (0, after) => row.in_place_concat(&fill.as_sequence().repeat(after)?),
+        (before, _) => fill.as_sequence().repeat(before)?.in_place_concat(row),
+    }
+}
+
+/// Lists with one value for the elements of each row, and another around short rows.
+#[pyfunction]
+#[pyo3(signature = (value, lengths, *, width=0, left=false, fill=0))]
+pub fn constant_lists(
+    py: Python<'_>,
+    value: i64,
+    lengths: Vec<usize>,
+    width: usize,
+    left: bool,
+    fill: i64,
+) -> PyResult<List<'_>> {
+    let width = Width { width, left };
+    let (value, fill) = (PyList::new(py, [value])?, PyList::new(py, [fill])?);
+    let list = PyList::empty(py);
+    for len in lengths {
+        list.append(filled(&value.as_sequence().repeat(len)?, len, width, &fill)?)?;
+    }
+    Ok(list)
+}
+
+/// Lists of tuples: the rows of a column of pairs, with (0, 0) around short rows.
+///
+/// Most ranges begin where the one before ends, and then share the integer.
+#[pyfunction]
+#[pyo3(signature = (values, offsets, *, width=0, left=false))]
+pub fn row_pair_lists(
+    py: Python<'_>,
+    values: PyBuffer<u8>,
+    offsets: Vec<usize>,
+    width: usize,
+    left: bool,
+) -> PyResult<List<'_>> {
+    let width = Width { width, left };
+    let values = column::wide(py, &values)?;
+    let (pairs, _) = values.as_chunks::<2>();
+    let zero = PyList::new(py, [PyTuple::new(py, [0, 0])?])?;
+    let list = PyList::empty(py);
+    let mut last = (0, PyInt::new(py, 0));
+    for range in ranges(&offsets, pairs.len())? {
+        let len = range.len();
+        let mut row = Vec::with_capacity(len);
+        for &[start, end] in &pairs[range] {
+            let first = if start == last.0 { last.1 } else { PyInt::new(py, start) };
+            last = (end, PyInt::new(py, end));
+            row.push(PyTuple::new(py, [&first, &last.1])?);
+        }
+        list.append(filled(PyList::new(py, row)?.as_sequence(), len, width, &zero)?)?;
+    }
+    Ok(list)
+}

@@ -1,0 +1,268 @@
+"""`Engine`: the calls of one state of a `tokenizers.Tokenizer`, on Jeton's core.
+
+Options are those of Hugging Face in their own form: `truncation` and `padding` are the dictionaries of the properties
+of that name. Nothing is proven by default: what Jeton refuses, or is known to do otherwise, raises `Unproven`.
+
+Source: huggingface/tokenizers, tokenizer/mod.rs (`encode_batch`, `post_process`) and utils/padding.rs.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+
+from ..._core import decode_lists
+from ...batch import TokenBatch
+from ...batch_encoding import BatchEncoder, Item
+from ...errors import JetonError
+from ...threads import num_threads
+from ...tokenizer import Tokenizer
+from ...truncation import Truncation
+from .rows import Rows
+
+__all__ = ["Engine", "Unproven"]
+
+WHOLE = Truncation()
+KEEPS_OVERFLOW = Truncation(overflow=True)
+CHARACTERS_PER_ID = 3  # fewer than most texts have
+_NO = ("", "off", "false", "f", "no", "n", "0")  # values of TOKENIZERS_PARALLELISM
+
+
+class Unproven(Exception):  # noqa: N818 - no error: the caller calls the library
+    """Call whose result is not known to equal that of Hugging Face's library; the message says why."""
+
+
+class Engine:
+    """Encodes and decodes with the meaning of `tokenizers.Tokenizer`.
+
+    Args:
+        tok: the tokenizer of that state. Its truncation and padding are not used.
+
+    Examples:
+        >>> import jeton
+        >>> tok = jeton.Tokenizer.from_merges({104: b"h", 105: b"i"}, [])
+        >>> engine = Engine(tok)
+        >>> rows = engine.encode(["hi", "h"], padding={"length": None, "pad_id": 0, "direction": "left"})
+        >>> rows.lists("input_ids")
+        [[104, 105], [0, 104]]
+        >>> engine.decode([104, 105], skip_special_tokens=True)
+        'hi'
+    """
+
+    def __init__(self, tok: Tokenizer) -> None:
+        self.tok = tok
+        self._core = tok._core
+        self._template = tok.definition.template
+
+    @cached_property
+    def _shares_spaces(self) -> bool:
+        """True if two added tokens may claim one white space: Hugging Face gives it to both, Jeton to one."""
+        tokens = self.tok.added_tokens.values()
+        return any(token.lstrip for token in tokens) and any(token.rstrip for token in tokens)
+
+    def encode_one(
+        self, text: str, pair: str | None = None, *, add_special_tokens: bool = True, splits_special: bool = False
+    ) -> list[int]:
+        """The ids of one text or pair, neither truncated nor padded.
+
+        Args:
+            text: the text.
+            pair: a second text.
+            add_special_tokens: whether the template is applied.
+            splits_special: whether special tokens in the text are text (``encode_special_tokens``).
+
+        Raises:
+            Unproven: the result may differ.
+        """
+        try:
+            return self._core.encode(text, _permission(splits_special), pair=pair, template=add_special_tokens)
+        except (JetonError, UnicodeError) as error:
+            raise Unproven(type(error).__name__) from None
+
+    @cached_property
+    def _items(self) -> dict[tuple[bool, bool], list[Item]]:
+        """Items of the template: (is_pair, add_special_tokens) → items."""
+        cases = [(is_pair, adds) for is_pair in (False, True) for adds in (False, True)]
+        return {case: self._encoder(case[1]).items(is_pair=case[0]) for case in cases}
+
+    def _encoder(self, add_special_tokens: bool, splits_special: bool = False, offsets: bool = False) -> BatchEncoder:
+        return BatchEncoder(
+            self._core, self._template, _permission(splits_special), threads(), add_special_tokens, None, offsets
+        )
+
+    def row(
+        self,
+        text: str,
+        pair: str | None,
+        names: Sequence[str],
+        *,
+        add_special_tokens: bool,
+        splits_special: bool,
+        truncation: Mapping[str, Any] | None,
+        padding: Mapping[str, Any] | None,
+    ) -> dict[str, list[Any]] | None:
+        """The columns of one text or pair as lists, in less time than `encode` takes; None for calls that need it.
+
+        Args:
+            text, pair: as `encode_one`.
+            names: columns, as for `Rows.lists`, without ``"offset_mapping"``.
+            add_special_tokens, splits_special, truncation, padding: as `encode`.
+
+        Raises:
+            Unproven: the result may differ.
+        """
+        try:
+            special = _permission(splits_special)
+            own = self._core.encode(text, special)
+            other = [] if pair is None else self._core.encode(pair, special)
+        except (JetonError, UnicodeError) as error:
+            raise Unproven(type(error).__name__) from None
+        items = self._items[pair is not None, add_special_tokens]
+        columns: dict[str, list[Any]] = {name: [] for name in names}
+        ids = columns["input_ids"]
+        for item in items:  # a few, as many as the template has
+            part = item.ids if item.text is None else (own, other)[item.text]
+            ids += part
+            if "token_type_ids" in columns:
+                columns["token_type_ids"] += [item.type_id] * len(part)
+            if "special_tokens_mask" in columns:
+                columns["special_tokens_mask"] += [int(item.text is None)] * len(part)
+        if truncation is not None and len(ids) > truncation["max_length"]:
+            return None
+        size = len(ids)
+        width = 0
+        if padding is not None:
+            width = _width(size if padding["length"] is None else padding["length"], padding)
+            missing = max(width - size, 0)
+            fills = {"input_ids": padding["pad_id"], "token_type_ids": padding["pad_type_id"], "special_tokens_mask": 1}
+            for name, fill in fills.items():
+                if missing and name in columns:
+                    column = columns[name]
+                    at = 0 if padding["direction"] == "left" else size
+                    column[at:at] = [fill] * missing
+        if "attention_mask" in columns:
+            mask, rest = [1] * size, [0] * max(width - size, 0)
+            columns["attention_mask"] = rest + mask if padding and padding["direction"] == "left" else mask + rest
+        if "length" in columns:
+            columns["length"] = [max(size, width)]
+        return columns
+
+    def encode(
+        self,
+        texts: Sequence[Any],
+        pairs: Sequence[Any] | None = None,
+        *,
+        is_pretokenized: bool = False,
+        add_special_tokens: bool = True,
+        splits_special: bool = False,
+        truncation: Mapping[str, Any] | None = None,
+        padding: Mapping[str, Any] | None = None,
+        overflow: bool = False,
+        offsets: bool = False,
+    ) -> Rows:
+        """The rows of many texts or pairs.
+
+        Args:
+            texts: strings, or with `is_pretokenized` sequences of strings.
+            pairs: the second text of each.
+            is_pretokenized: whether texts are sequences of words.
+            add_special_tokens: whether the template is applied.
+            splits_special: as `encode_one`.
+            truncation: ``max_length``, ``stride``, ``strategy`` and ``direction``; None: no truncation.
+            padding: ``length`` (None: of the longest row), ``direction``, ``pad_id``, ``pad_type_id`` and
+                ``pad_to_multiple_of``; None: no padding.
+            overflow: whether removed ids are rows, too.
+            offsets: whether rows have ``offset_mapping``.
+
+        Raises:
+            Unproven: the result may differ, or Hugging Face raises an exception, too.
+        """
+        if offsets and self._shares_spaces:
+            raise Unproven("offsets of added tokens that may share a white space")
+        encoder = self._encoder(add_special_tokens, splits_special, offsets)
+        cut = KEEPS_OVERFLOW if overflow else WHOLE
+        try:
+            if truncation is not None:
+                cut = Truncation(
+                    truncation["max_length"],
+                    truncation["strategy"],
+                    truncation["stride"],
+                    truncation["direction"],
+                    overflow,
+                )
+            batch = self._batch(encoder, texts, pairs, is_pretokenized, cut)
+        except (JetonError, UnicodeError) as error:
+            raise Unproven(f"{type(error).__name__} of Jeton") from None
+        rows = Rows(batch)
+        if padding is None:
+            return rows
+        width = padding["length"]
+        if width is None:
+            lengths, mapping = rows.lengths, batch.overflow_to_sample_mapping
+            if overflow and mapping is not None:  # only the first row of each text counts
+                lengths = lengths[np.diff(mapping, prepend=-1) != 0]
+            width = int(lengths.max(initial=0))
+        width = _width(width, padding)
+        return Rows(batch, width, padding["direction"] == "left", padding["pad_id"], padding.get("pad_type_id", 0))
+
+    def _batch(
+        self, encoder: BatchEncoder, texts: Sequence[Any], pairs: Sequence[Any] | None, is_words: bool, cut: Truncation
+    ) -> TokenBatch:
+        if is_words:
+            return encoder.encode_words(texts, pairs, cut)
+        first, second = list(texts), None if pairs is None else list(pairs)
+        limit = cut.max_length
+        if limit is not None and second is None and max(map(len, first)) <= CHARACTERS_PER_ID * limit:
+            # Most likely no text is truncated, and then the core adds the template.
+            cut.room(sum(len(item.ids) for item in self._items[False, encoder.add_special_tokens]))
+            batch = encoder.encode(first, None, KEEPS_OVERFLOW if cut.overflow else WHOLE)
+            if int(np.diff(batch.offsets).max(initial=0)) <= limit:
+                return batch
+        return encoder.encode(first, second, cut)
+
+    def decode(self, ids: list[int], *, skip_special_tokens: bool) -> str:
+        """The text of ids.
+
+        Raises:
+            Unproven: an id is unknown or no integer.
+        """
+        try:
+            return self._core.decode_text(ids, skip_special=skip_special_tokens)
+        except (JetonError, TypeError, OverflowError) as error:
+            raise Unproven(f"{type(error).__name__} of Jeton") from None
+
+    def decode_batch(self, rows: list[list[int]], *, skip_special_tokens: bool) -> list[str]:
+        """The text of each row.
+
+        Raises:
+            Unproven: an id is unknown or no integer.
+        """
+        try:
+            return decode_lists(self._core, rows, threads(), as_text=True, skip_special=skip_special_tokens)
+        except (JetonError, TypeError, OverflowError) as error:
+            raise Unproven(f"{type(error).__name__} of Jeton") from None
+
+
+def _permission(splits_special: bool) -> Literal["all", "raise"]:
+    """Permission for special tokens, in the core's form.
+
+    Where they are text, the models of Hugging Face may still produce them, which Jeton's never do; so texts that hold
+    one are left to the library.
+    """
+    return "raise" if splits_special else "all"
+
+
+def _width(width: int, padding: Mapping[str, Any]) -> int:
+    """The length of padded rows, rounded up."""
+    multiple = padding.get("pad_to_multiple_of") or 0
+    return width + (-width % multiple if multiple > 0 else 0)
+
+
+def threads() -> int:
+    """Maximum number of threads: one if the environment variable TOKENIZERS_PARALLELISM says so."""
+    chosen = os.environ.get("TOKENIZERS_PARALLELISM")
+    return 1 if chosen is not None and chosen.lower() in _NO else num_threads(None)

@@ -1,0 +1,43 @@
+"""Tokenizers of other libraries that are in memory: `tokenizers.Tokenizer` and the fast tokenizers of transformers.
+
+Neither library is imported: the objects serialize themselves. A tokenizer of transformers also writes its
+configuration, into a temporary folder, so the result is that of loading the folder that it saves.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from ..tokenizer import Tokenizer
+from . import folder, tokenizer_json
+from .config import read_config
+
+__all__ = ["is_tokenizer", "read"]
+
+
+def is_tokenizer(found: object) -> bool:
+    """Tests for a `tokenizers.Tokenizer`, or for a tokenizer of transformers that has one.
+
+    Examples:
+        >>> is_tokenizer("tokenizer.json")
+        False
+    """
+    return hasattr(found, "to_str") or hasattr(getattr(found, "backend_tokenizer", None), "to_str")
+
+
+def read(found: Any) -> Tokenizer:
+    """Reads a tokenizer that `is_tokenizer`.
+
+    Raises:
+        FormatError, UnsupportedFeatureError: as for a `tokenizer.json`.
+    """
+    backend = getattr(found, "backend_tokenizer", found)
+    tok = tokenizer_json.read(backend.to_str().encode(), source=f"the {type(found).__name__}")
+    if backend is found:
+        return tok
+    with tempfile.TemporaryDirectory() as path:
+        found.save_pretrained(path, legacy_format=False)
+        config = read_config(Path(path))
+    return folder.with_config(folder.with_named(tok, config), config, keeps_class=True)

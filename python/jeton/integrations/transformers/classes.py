@@ -1,0 +1,74 @@
+"""One class for each class of tokenizers that is accelerated, importable by name, so that tokenizers can be pickled.
+
+The class of ``transformers.models.gpt2.tokenization_gpt2.GPT2Tokenizer`` is the attribute
+``transformers/models/gpt2/tokenization_gpt2:GPT2Tokenizer`` of this module. It has the original as its first base and
+its `__name__`, which transformers writes to files.
+"""
+
+from __future__ import annotations
+
+from functools import reduce
+from importlib import import_module
+from typing import Any
+
+from .library import base_class, fast_class
+from .locks import ForkLock
+
+__all__ = ["accelerated_class", "original_class"]
+
+_CLASSES: dict[type[Any], type[Any]] = {}
+_lock = ForkLock()
+
+
+def accelerated_class(original: type[Any]) -> type[Any]:
+    """The accelerated subclass of a class of fast tokenizers; the same one for each call.
+
+    Raises:
+        TypeError: another class.
+    """
+    if not (isinstance(original, type) and issubclass(original, fast_class())):
+        raise TypeError(f"{original!r} is no class of fast tokenizers")
+    with _lock:
+        found = _CLASSES.get(original)
+        if found is None:
+            found = _CLASSES[original] = _made(original)
+        return found
+
+
+def original_class(accelerated: type[Any]) -> type[Any]:
+    """The original of an accelerated class."""
+    found: type[Any] = accelerated._jeton_original
+    return found
+
+
+def _made(original: type[Any]) -> type[Any]:
+    base = base_class()
+
+    def from_pretrained(cls: type[Any], *args: Any, **options: Any) -> Any:
+        if cls is not made:
+            return super(made, cls).from_pretrained(*args, **options)  # type: ignore[arg-type]
+        from .in_place import accelerate
+
+        return accelerate(original.from_pretrained(*args, **options), strict=False)
+
+    namespace = {
+        "__module__": __name__,
+        "__qualname__": f"{original.__module__}:{original.__qualname__}".replace(".", "/"),
+        "__doc__": original.__doc__,
+        "_jeton_original": original,
+        "from_pretrained": classmethod(from_pretrained),
+    }
+    bases = (base,) if issubclass(base, original) else (original, base)
+    made = type(original.__name__, bases, namespace)
+    return made
+
+
+def __getattr__(name: str) -> Any:
+    module, colon, path = name.partition(":")
+    if not colon:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    try:
+        original = reduce(getattr, path.split("/"), import_module(module.replace("/", ".")))
+        return accelerated_class(original)  # type: ignore[arg-type]
+    except (ImportError, TypeError) as error:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}: {error}") from error

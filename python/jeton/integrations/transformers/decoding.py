@@ -1,0 +1,49 @@
+"""Decode calls of an accelerated tokenizer, of both major versions of transformers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...compat.hf_backend import Unproven
+from .encoding import state_of
+from .state import SharedEngine
+
+__all__ = ["decode_one", "decode_rows"]
+
+LISTS = {list}
+
+
+def decode_one(tok: Any, ids: Any, skip_special_tokens: Any) -> str:
+    """The text of ids, before it is cleaned up.
+
+    Raises:
+        Unproven: the result may differ.
+    """
+    if isinstance(ids, int):
+        ids = [ids]
+    elif type(ids) is tuple:
+        ids = list(ids)
+    if type(ids) is not list or type(skip_special_tokens) is not bool:
+        raise Unproven("ids that are no list, or an option that is no bool")
+    return _engine(tok).decode(ids, skip_special_tokens=skip_special_tokens)
+
+
+def decode_rows(tok: Any, rows: Any, skip_special_tokens: Any) -> list[str]:
+    """The text of each row of ids, before it is cleaned up.
+
+    Raises:
+        Unproven: the result may differ.
+    """
+    if type(rows) is not list or type(skip_special_tokens) is not bool or set(map(type, rows)) != LISTS:
+        raise Unproven("rows that are no lists, or an option that is no bool")
+    return _engine(tok).decode_batch(rows, skip_special_tokens=skip_special_tokens)
+
+
+def _engine(tok: Any) -> SharedEngine:
+    backend = tok._tokenizer
+    if "decode" in backend.__dict__:  # CLIPTokenizer sets it
+        raise Unproven("the decode method of the tokenizers.Tokenizer is replaced")
+    snapshot = state_of(tok).current_decoder(backend)
+    if snapshot.engine is None:
+        raise Unproven(snapshot.reason)
+    return snapshot.engine

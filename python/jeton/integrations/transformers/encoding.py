@@ -1,0 +1,225 @@
+"""Encode calls of an accelerated tokenizer: arguments → `BatchEncoding`.
+
+`Call` holds the arguments that transformers passes to its fast tokenizers' common class in both major versions. The
+original's own methods set truncation, padding and ``encode_special_tokens`` of the `tokenizers.Tokenizer`, so that it
+is afterwards in the state in which the original call would have left it.
+
+Source: huggingface/transformers, tokenization_utils_tokenizers.py and tokenization_utils_fast.py (`_encode_plus`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from transformers.tokenization_utils_base import BatchEncoding, TensorType, TruncationStrategy
+
+from ...compat.hf_backend import Rows, Unproven
+from .encodings import EncodeArguments, LazyEncodings, character_indexes, wants_characters
+from .inputs import Inputs
+from .state import BackendState, SharedEngine, Use
+
+__all__ = ["Call", "state_of", "tokens_of", "with_masks"]
+
+STATE = "_jeton_state"  # in the `__dict__` of a tokenizer
+NUMPY = ("np", TensorType.NUMPY)
+PLAIN = TruncationStrategy.DO_NOT_TRUNCATE
+
+
+def state_of(tok: Any) -> BackendState:
+    """The state of a tokenizer. Tokenizers that transformers makes of an accelerated one have none yet."""
+    state: BackendState | None = tok.__dict__.get(STATE)
+    if state is None:
+        state = tok.__dict__[STATE] = BackendState()
+    return state
+
+
+@dataclass(slots=True)
+class Call:
+    """Arguments of an encode call."""
+
+    add_special_tokens: bool
+    padding_strategy: Any
+    truncation_strategy: Any
+    max_length: int | None
+    stride: int
+    is_split_into_words: bool
+    pad_to_multiple_of: int | None
+    padding_side: str | None
+    return_tensors: Any
+    return_token_type_ids: bool | None
+    return_attention_mask: bool | None
+    return_overflowing_tokens: bool
+    return_special_tokens_mask: bool
+    return_offsets_mapping: bool
+    return_length: bool
+    verbose: bool
+    split_special_tokens: bool
+
+    def shape(self) -> str:
+        """Name of the options that determine how the call runs."""
+        names = [
+            name
+            for name, is_used in (
+                ("padded", self.padding_strategy != "do_not_pad"),
+                ("truncated", self.truncation_strategy != "do_not_truncate"),
+                ("overflow", self.return_overflowing_tokens),
+                ("offsets", self.return_offsets_mapping),
+            )
+            if is_used
+        ]
+        return ", ".join(names)
+
+    def run(self, tok: Any, inputs: Inputs, *, is_batched: bool) -> BatchEncoding:
+        """Encodes on Jeton.
+
+        Args:
+            tok: the tokenizer of transformers.
+            inputs: the texts.
+            is_batched: whether the result has a row for each text; else the values of one text.
+
+        Raises:
+            Unproven: the result may differ.
+        """
+        if not (
+            type(self.add_special_tokens) is bool
+            and type(self.is_split_into_words) is bool
+            and type(self.split_special_tokens) is bool
+        ):
+            raise Unproven("an option that is neither True nor False")
+        backend = tok._tokenizer
+        if "encode_batch" in backend.__dict__:
+            raise Unproven("the encode_batch method of the tokenizers.Tokenizer is replaced")
+        state = state_of(tok)
+        snapshot = state.current(backend)
+        engine = snapshot.engine
+        if engine is None:
+            raise Unproven(snapshot.reason)
+        has_index = wants_characters() and inputs.pairs is None
+        use = Use() if has_index else state.next_use()
+        if use is None:
+            raise Unproven("encodings of nearly every result are read")
+        tok.set_truncation_and_padding(
+            padding_strategy=self.padding_strategy,
+            truncation_strategy=self.truncation_strategy,
+            max_length=self.max_length,
+            stride=self.stride,
+            pad_to_multiple_of=self.pad_to_multiple_of,
+            padding_side=self.padding_side,
+        )
+        if backend.encode_special_tokens != self.split_special_tokens:
+            backend.encode_special_tokens = self.split_special_tokens
+        arguments = EncodeArguments(
+            inputs.original,
+            self.add_special_tokens,
+            self.is_split_into_words,
+            backend.truncation,
+            backend.padding,
+            self.split_special_tokens,
+            bool(self.return_overflowing_tokens),
+        )
+        names = self._names(tok)
+        rows = None
+        data = None if is_batched or has_index else self._short(engine, inputs, arguments, names)
+        if data is None:
+            rows = self._rows(engine, inputs, arguments, has_index)
+            data = self._long(tok, rows, arguments, names, is_batched)
+        elif self.max_length is None and self.verbose and len(data["input_ids"]) > tok.model_max_length:
+            tok._eventual_warn_about_too_long_sequence(data["input_ids"], self.max_length, self.verbose)
+        lazy = LazyEncodings(engine, arguments, use, rows if has_index else None)
+        num_texts = 1 if inputs.pairs is None else 2
+        return BatchEncoding(data, lazy, tensor_type=self.return_tensors, n_sequences=num_texts)
+
+    def _names(self, tok: Any) -> list[str]:
+        """Names of the result's values, in order."""
+        inputs = tok.model_input_names
+        segments, mask = self.return_token_type_ids, self.return_attention_mask
+        names = ["input_ids"]
+        if "token_type_ids" in inputs if segments is None else segments:
+            names.append("token_type_ids")
+        if "attention_mask" in inputs if mask is None else mask:
+            names.append("attention_mask")
+        if self.return_special_tokens_mask:
+            names.append("special_tokens_mask")
+        if self.return_offsets_mapping:
+            names.append("offset_mapping")
+        if self.return_length:
+            names.append("length")
+        return names
+
+    def _short(
+        self, engine: SharedEngine, inputs: Inputs, arguments: EncodeArguments, names: list[str]
+    ) -> dict[str, Any] | None:
+        """Values of one text or pair with the most common options; None for others."""
+        if (
+            self.is_split_into_words
+            or self.return_tensors is not None
+            or self.return_offsets_mapping
+            or arguments.overflow
+        ):
+            return None
+        return engine.row(
+            inputs.texts[0],
+            None if inputs.pairs is None else inputs.pairs[0],
+            names,
+            add_special_tokens=arguments.add_special_tokens,
+            splits_special=arguments.splits_special,
+            truncation=arguments.truncation,
+            padding=arguments.padding,
+        )
+
+    def _rows(self, engine: SharedEngine, inputs: Inputs, arguments: EncodeArguments, has_index: bool) -> Rows:
+        return engine.encode(
+            inputs.texts,
+            inputs.pairs,
+            is_pretokenized=arguments.is_pretokenized,
+            add_special_tokens=arguments.add_special_tokens,
+            splits_special=arguments.splits_special,
+            truncation=arguments.truncation,
+            padding=arguments.padding,
+            overflow=arguments.overflow,
+            offsets=bool(self.return_offsets_mapping) or has_index,
+        )
+
+    def _long(
+        self, tok: Any, rows: Rows, arguments: EncodeArguments, names: list[str], is_batched: bool
+    ) -> dict[str, Any]:
+        """Values of rows."""
+        self._warn(tok, rows)
+        data = {}
+        for name in names:
+            column = rows.array(name) if self.return_tensors in NUMPY and rows.longest else None
+            data[name] = rows.lists(name) if column is None else column
+        if arguments.overflow:
+            mapping = rows.batch.overflow_to_sample_mapping
+            data["overflow_to_sample_mapping"] = [] if mapping is None else mapping.tolist()
+        if not is_batched and self.return_tensors is None and not arguments.overflow:
+            data = {name: value if name == "length" else value[0] for name, value in data.items()}
+        return data
+
+    def _warn(self, tok: Any, rows: Rows) -> None:
+        """Warns of a row that is too long for the model, as the original does: of the first one only."""
+        limit = tok.model_max_length
+        if self.max_length is None and self.verbose and rows.longest > limit:
+            longer = (rows.lengths.clip(min=rows.width) > limit).nonzero()[0]
+            ids = range(max(rows.width, int(rows.lengths[longer[0]])))  # only their number is used
+            tok._eventual_warn_about_too_long_sequence(ids, self.max_length, self.verbose)
+
+
+def with_masks(apply: Any, options: Any) -> Any:
+    """Calls `apply_chat_template` of the base class, which reads `char_to_token` of its result for assistant masks."""
+    if not options.get("return_assistant_tokens_mask"):
+        return apply(**options)
+    with character_indexes():
+        return apply(**options)
+
+
+def tokens_of(tok: Any, result: BatchEncoding, adds: bool) -> list[str]:
+    """`result.tokens()`; from the ids where these determine the tokens."""
+    lazy, ids = result._encodings, result.get("input_ids")
+    if adds or not isinstance(lazy, LazyEncodings) or not isinstance(ids, list):
+        return result.tokens()
+    engine = state_of(tok).current(tok._tokenizer).engine
+    row = ids[0] if ids and isinstance(ids[0], list) else ids
+    found = None if engine is None else engine.tokens(row, tok._tokenizer)
+    return result.tokens() if found is None else found

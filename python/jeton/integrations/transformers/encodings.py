@@ -1,0 +1,151 @@
+"""`LazyEncodings`: the list of `tokenizers.Encoding` of a result, made when it is first used.
+
+They are made by a private tokenizer of the library in the state of the call, with the arguments of the call. So they
+are equal, whatever happened to the tokenizer since. Results whose encodings nothing reads never make them.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+from ...compat.hf_backend import Rows
+from .state import SharedEngine, Use
+
+__all__ = ["EncodeArguments", "LazyEncodings", "character_indexes", "wants_characters"]
+
+
+class EncodeArguments(NamedTuple):
+    """Arguments of `tokenizers.Tokenizer.encode_batch`, and the state of the tokenizer that they do not include."""
+
+    inputs: list[Any]
+    add_special_tokens: bool
+    is_pretokenized: bool
+    truncation: dict[str, Any] | None
+    padding: dict[str, Any] | None
+    splits_special: bool
+    overflow: bool
+
+    def encodings(self, backend: Any) -> list[Any]:
+        """Encodes with a tokenizer that no other code uses."""
+        if self.truncation is None:
+            backend.no_truncation()
+        else:
+            backend.enable_truncation(**self.truncation)
+        if self.padding is None:
+            backend.no_padding()
+        else:
+            backend.enable_padding(**self.padding)
+        backend.encode_special_tokens = self.splits_special
+        found = backend.encode_batch(
+            self.inputs, add_special_tokens=self.add_special_tokens, is_pretokenized=self.is_pretokenized
+        )
+        return [each for one in found for each in (one, *one.overflowing)] if self.overflow else found
+
+
+class CharacterIndex(NamedTuple):
+    """Answers `char_to_token` for one row, in the place of its `tokenizers.Encoding`."""
+
+    rows: Rows
+    row: int
+
+    def char_to_token(self, char: int, sequence_index: int = 0) -> int | None:
+        """Index of the first token that holds a character."""
+        return self.rows.token_at(self.row, char) if sequence_index == 0 else None
+
+
+class _Wanted(threading.local):
+    made: list[LazyEncodings] | None = None
+
+
+_WANTED = _Wanted()
+
+
+def wants_characters() -> bool:
+    """True inside of `character_indexes`: the caller reads only `char_to_token` of encodings."""
+    return _WANTED.made is not None
+
+
+@contextmanager
+def character_indexes() -> Iterator[None]:
+    """Lets results made in the block answer `char_to_token` without encodings, until the block ends."""
+    outer, made = _WANTED.made, list[LazyEncodings]()
+    _WANTED.made = made
+    try:
+        yield
+    finally:
+        _WANTED.made = outer
+        for one in made:
+            one.rows = None
+
+
+class LazyEncodings(list[Any]):
+    """List that is filled on first use. Pickles as a plain list.
+
+    Args:
+        engine: the engine of the call.
+        arguments: those of the call.
+        use: told of the first use.
+        rows: the result, for `character_indexes`.
+    """
+
+    def __init__(self, engine: SharedEngine, arguments: EncodeArguments, use: Use, rows: Rows | None = None) -> None:
+        super().__init__()
+        self._use = use
+        self._source: tuple[SharedEngine, EncodeArguments] | None = (engine, arguments)
+        self.rows = rows  # for `character_indexes`
+        if rows is not None and _WANTED.made is not None:
+            _WANTED.made.append(self)
+
+    def __getitem__(self, index: Any) -> Any:
+        rows = self.rows
+        if rows is not None and isinstance(index, int):
+            return CharacterIndex(rows, range(len(rows.batch))[index])
+        self._fill()
+        return list.__getitem__(self, index)
+
+    def _fill(self) -> None:
+        source = self._source
+        if source is None:
+            return
+        engine, arguments = source
+        self._use.is_read = True
+
+        def fill(backend: Any) -> None:
+            if self._source is not None:  # no other thread was first
+                list.extend(self, arguments.encodings(backend))
+                self._source = None
+
+        engine.on_replica(fill)
+
+    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+        self._fill()
+        return list, (list(iter(self)),)
+
+    def __bool__(self) -> bool:
+        return self._source is not None or list.__len__(self) > 0  # a call has at least one text
+
+    def __iter__(self) -> Iterator[Any]:
+        self._fill()
+        return list.__iter__(self)
+
+
+def _filled(name: str) -> Any:
+    method = getattr(list, name)
+
+    def call(self: LazyEncodings, *args: Any, **options: Any) -> Any:
+        self._fill()
+        return method(self, *args, **options)
+
+    call.__name__ = name
+    return call
+
+
+for _name in (
+    "__len__", "__setitem__", "__delitem__", "__contains__", "__reversed__", "__add__", "__iadd__",
+    "__mul__", "__imul__", "__rmul__", "__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__repr__", "append",
+    "clear", "copy", "count", "extend", "index", "insert", "pop", "remove", "reverse", "sort",
+):  # fmt: skip
+    setattr(LazyEncodings, _name, _filled(_name))

@@ -1,0 +1,265 @@
+"""`BackendState`: the engine that corresponds to a `tokenizers.Tokenizer`, made again after each change of it.
+
+The tokenizer stays the source of truth. A snapshot holds the engine of one state of it, and what a later call compares
+to notice a change (`changes`). Equal tokenizers share one engine.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+from weakref import WeakValueDictionary
+
+from ...compat.hf_backend import Engine, Unproven
+from ...definition import Unigram
+from ...formats.tokenizer_json import read_with_facts
+from .changes import DECODER, model_options, stages, version, watch
+from .counts import new_counts
+from .locks import ForkLock
+
+__all__ = ["BackendState", "SharedEngine", "Snapshot", "engine_of", "shared_engine"]
+
+READS = 8
+CALLS_LEFT = 8
+MAX_PROBES = 4_096  # normalized added tokens, each of which is encoded
+PROBES = ("", " ", "Hello  world's\n\n\tfoo_bar 1234", "na\u00efve \u4eca\u5929 e\u0301 \U0001f44d\u200d", "a" * 40)
+
+
+class SharedEngine(Engine):
+    """Engine with the serialized tokenizer from which it was made.
+
+    Attributes:
+        serialized: content of a `tokenizer.json`.
+        stages: its stages, as JSON.
+        num_entries: number of entries of its model.
+    """
+
+    def __init__(self, serialized: str) -> None:
+        tok, self.stages, self.num_entries = read_with_facts(serialized.encode(), source="the tokenizer")
+        super().__init__(tok)
+        self.serialized = serialized
+        self._replica: Any = None
+        self._spelled: dict[int, str] | None = None
+        self._lock = ForkLock()
+
+    @cached_property
+    def _odd_ids(self) -> frozenset[int]:
+        """Ids whose token, in the words of Hugging Face, is text of the input."""
+        definition = self.tok.definition
+        is_normalized = bool(definition.normalizer)
+        odd = {
+            id
+            for id, token in self.tok.added_tokens.items()
+            if token.lstrip or token.rstrip or (token.normalized and is_normalized)
+        }
+        if isinstance(definition.model, Unigram):
+            odd |= {self.tok.token_to_id(definition.model.unk_token)} if definition.model.unk_token else set()
+        return frozenset(odd)
+
+    def tokens(self, ids: list[int], backend: Any) -> list[str] | None:
+        """The tokens of ids that a text without template has; None if the ids do not determine them.
+
+        Args:
+            ids: the ids.
+            backend: a `tokenizers.Tokenizer` of this state.
+        """
+        if not self._odd_ids.isdisjoint(ids):
+            return None
+        spelled = self._spelled
+        if spelled is None:
+            vocab = backend.get_vocab(with_added_tokens=True)
+            spelled = self._spelled = dict(zip(vocab.values(), vocab.keys(), strict=True))
+        return list(map(spelled.__getitem__, ids))
+
+    def on_replica(self, call: Callable[[Any], Any]) -> Any:
+        """Calls a function with a `tokenizers.Tokenizer` of this state, which no other code uses."""
+        with self._lock as lock:
+            if self._replica is None or lock.was_forked:  # a thread of the parent process may have been using it
+                from tokenizers import Tokenizer
+
+                self._replica = Tokenizer.from_str(self.serialized)
+                lock.was_forked = False
+            return call(self._replica)
+
+
+_ENGINES: WeakValueDictionary[bytes, SharedEngine] = WeakValueDictionary()
+_lock = ForkLock()
+
+
+def shared_engine(serialized: str) -> SharedEngine:
+    """The engine of a serialized tokenizer; the same one for equal tokenizers.
+
+    Raises:
+        JetonError: Jeton does not support it.
+    """
+    key = hashlib.blake2b(serialized.encode(), digest_size=32).digest()
+    engine = _ENGINES.get(key)
+    if engine is None:
+        engine = SharedEngine(serialized)
+        with _lock:
+            engine = _ENGINES.setdefault(key, engine)
+    return engine
+
+
+def engine_of(backend: Any) -> SharedEngine:
+    """The engine of a tokenizer's current state.
+
+    Raises:
+        JetonError: Jeton does not support it.
+        Unproven: it gives other ids than the serialized tokenizer.
+    """
+    engine = shared_engine(backend.to_str())
+    _check(backend, engine)
+    return engine
+
+
+def _check(backend: Any, engine: Engine) -> None:
+    """Compares ids of a few texts.
+
+    A tokenizer that was changed step by step may differ from what it is serialized as: added tokens that are normalized
+    keep the normalizer of the time when they were added.
+    """
+    added = [token.content for token in engine.tok.added_tokens.values() if token.normalized]
+    if len(added) > MAX_PROBES:
+        raise Unproven(f"more than {MAX_PROBES:,} normalized added tokens")
+    texts = [*PROBES, *(f"a {content}b{content}" for content in added)]
+    is_split = backend.encode_special_tokens
+    for text in texts:
+        try:
+            found = engine.encode_one(text, add_special_tokens=False, splits_special=is_split)
+        except Unproven:  # a text without loss cannot be encoded; calls with such texts fall back
+            continue
+        length = backend.truncation
+        if length is not None and len(found) > length["max_length"]:
+            continue
+        expected = backend.encode(text, add_special_tokens=False)
+        ids = [id for id, is_real in zip(expected.ids, expected.attention_mask, strict=True) if is_real]
+        if ids != found:
+            raise Unproven(f"the ids of {text!r} differ")
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """A state of a tokenizer.
+
+    Attributes:
+        backend: the tokenizer.
+        version, stages, model, options: what later states are compared with.
+        engine: None if Jeton does not support the state.
+        reason: why it does not.
+        error: the exception.
+    """
+
+    backend: Any
+    version: object
+    stages: Any
+    model: Any
+    options: Callable[[Any], Any]
+    engine: SharedEngine | None
+    reason: str = ""
+    error: BaseException | None = field(default=None, repr=False)
+
+    def is_current(self, backend: Any) -> bool:
+        """True if a tokenizer is still in this state."""
+        if self.backend is not backend or self.version is not version(backend):
+            return False
+        try:
+            found: bool = self.stages == stages(backend, self.options, self.model)
+        except Exception:  # a stage that is a Python object
+            return self.stages is None
+        return found
+
+
+class Use:
+    """Use of a result: whether anything read its encodings."""
+
+    __slots__ = ("is_read",)
+
+    def __init__(self) -> None:
+        self.is_read = False
+
+
+class BackendState:
+    """Engine of a tokenizer, and counts of its calls. Copies and pickles are empty and fill themselves on use."""
+
+    def __init__(self) -> None:
+        self.counts = new_counts()
+        self._snapshot: Snapshot | None = None
+        self._last = Use()
+        self._num_read = 0  # results whose encodings were read, less those whose were not
+        self._num_left = 0  # calls left to the original since the last one on Jeton
+
+    def next_use(self) -> Use | None:
+        """The use of the next result; None if the call is better left to the original.
+
+        Encodings are made by the original. If something reads those of nearly every result, most calls gain nothing on
+        Jeton; one of `CALLS_LEFT` still runs on it, to notice when that ends.
+        """
+        if self._num_left and self._num_left < CALLS_LEFT:
+            self._num_left += 1
+            return None
+        self._num_read = min(self._num_read + 1, 2 * READS) if self._last.is_read else max(self._num_read - 4, 0)
+        self._num_left = int(self._num_read >= READS)
+        self._last = Use()
+        return self._last
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return BackendState, ()
+
+    def __deepcopy__(self, memo: Any) -> BackendState:
+        return BackendState()
+
+    def current(self, backend: Any) -> Snapshot:
+        """The snapshot of a tokenizer's current state."""
+        last = self._snapshot
+        if hasattr(type(backend), "is_real"):  # a `DeferredBackend`
+            return self._deferred(backend, last)
+        if last is not None and last.is_current(backend):
+            return last
+        watch()
+        snapshot = self._made(backend)
+        self._snapshot = snapshot
+        return snapshot
+
+    def current_decoder(self, backend: Any) -> Snapshot:
+        """The snapshot, if only what affects decoding is current; in less time."""
+        last = self._snapshot
+        if hasattr(type(backend), "is_real"):
+            return self._deferred(backend, last)
+        if last is not None and last.backend is backend and last.version is version(backend) and last.stages:
+            decoder = backend.decoder
+            if last.stages[DECODER] == (decoder and decoder.__getstate__()):
+                return last
+        return self.current(backend)
+
+    def _deferred(self, backend: Any, last: Snapshot | None) -> Snapshot:
+        """The snapshot of a tokenizer that nothing can have changed as long as it is not real."""
+        if backend.is_real:
+            return self.current(backend.real())
+        if last is None or last.backend is not backend:
+            last = self._snapshot = Snapshot(backend, None, None, None, type, backend.engine)
+        return last
+
+    def _made(self, backend: Any) -> Snapshot:
+        seen = version(backend)
+        model = backend.model
+        options = model_options(model)
+        found: Any = None
+        try:
+            found = stages(backend, options, model)
+            if getattr(model, "alpha", None) is not None:  # which is not serialized
+                raise Unproven("a model that samples")
+            engine = engine_of(backend)
+        except BaseException as error:  # of Jeton, or of the library, whose panics are no `Exception`
+            if isinstance(error, (KeyboardInterrupt, SystemExit, MemoryError)):
+                raise
+            return Snapshot(backend, seen, found, model, options, None, _reason(error), error)
+        return Snapshot(backend, seen, found, model, options, engine)
+
+
+def _reason(error: BaseException) -> str:
+    return f"unsupported tokenizer ({json.dumps(str(error)[:200], ensure_ascii=False)})"

@@ -1,0 +1,111 @@
+"""`JetonTokenizer`: a class of transformers' fast tokenizers that loads with Jeton."""
+
+from __future__ import annotations
+
+import copy
+import sys
+from typing import TYPE_CHECKING, Any
+
+from .deferred import DeferredBackend
+from .library import base_class, fast_class, major
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerFast as Base
+else:
+    Base = base_class()
+
+__all__ = ["JetonTokenizer", "register"]
+
+# Modules whose methods may get the deferred tokenizer; all other code gets the real one.
+INTERNAL = (
+    "transformers.tokenization_utils_base",
+    "transformers.tokenization_utils_fast",
+    "transformers.tokenization_utils_tokenizers",
+)
+
+
+class JetonTokenizer(Base):
+    """`PreTrainedTokenizerFast` that runs on Jeton from the start.
+
+    It reads `tokenizer.json` with Jeton, and makes the `tokenizers.Tokenizer` when something needs it. It saves a plain
+    `PreTrainedTokenizerFast`, which loads anywhere.
+
+    Examples:
+        >>> import jeton, tempfile
+        >>> folder = tempfile.mkdtemp()
+        >>> jeton.train(["low lower lowest"], 260, pattern="gpt2", progress=False).save(folder)
+        >>> tok = JetonTokenizer.from_pretrained(folder)
+        >>> tok("low lower")["input_ids"]
+        [257, 259, 114]
+    """
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        file = options.get("tokenizer_file")
+        if file is not None and options.get("tokenizer_object") is None and not options.get("from_slow"):
+            deferred = DeferredBackend.of_file(file)
+            if deferred is not None:
+                options["tokenizer_object"] = deferred
+        super().__init__(*args, **options)
+
+    @classmethod
+    def convert_to_native_format(cls, *args: Any, **options: Any) -> Any:
+        """As of transformers' general class, to which a `tokenizer.json` says all."""
+        return fast_class().convert_to_native_format(*args, **options)
+
+    @property
+    def _tokenizer(self) -> Any:
+        return self._found(sys._getframe(1).f_globals.get("__name__", ""))
+
+    @_tokenizer.setter
+    def _tokenizer(self, value: Any) -> None:
+        self.__dict__["_tokenizer"] = value
+
+    @property
+    def backend_tokenizer(self) -> Any:
+        """The `tokenizers.Tokenizer`."""
+        return self._found(sys._getframe(1).f_globals.get("__name__", ""))
+
+    @property
+    def decoder(self) -> Any:
+        """Its decoder."""
+        return self._found("").decoder
+
+    def _found(self, caller: str) -> Any:
+        """The tokenizer for code of a module."""
+        found = self.__dict__.get("_tokenizer")
+        if type(found) is DeferredBackend:
+            is_internal = caller in INTERNAL or caller.startswith("jeton.integrations.transformers.")
+            if found.is_real or not is_internal:
+                found = self.__dict__["_tokenizer"] = found.real()
+        return found
+
+    def save_pretrained(self, *args: Any, **options: Any) -> Any:
+        """Saves a plain `PreTrainedTokenizerFast`."""
+        plain = copy.copy(self)
+        plain.__dict__["_tokenizer"] = self._found("")
+        plain.__class__ = fast_class()
+        return plain.save_pretrained(*args, **options)
+
+
+def register() -> None:
+    """Lets `AutoTokenizer` load folders whose ``tokenizer_class`` is ``"JetonTokenizer"``, without remote code.
+
+    Examples:
+        >>> import json, jeton, pathlib, tempfile
+        >>> from transformers import AutoTokenizer
+        >>> folder = pathlib.Path(tempfile.mkdtemp())
+        >>> jeton.train(["low lower lowest"], 260, pattern="gpt2", progress=False).save(folder)
+        >>> _ = (folder / "tokenizer_config.json").write_text(json.dumps({"tokenizer_class": "JetonTokenizer"}))
+        >>> register()
+        >>> type(AutoTokenizer.from_pretrained(folder)).__name__
+        'JetonTokenizer'
+    """
+    from transformers import AutoTokenizer, PretrainedConfig
+
+    class JetonConfig(PretrainedConfig):
+        model_type = "jeton"
+
+    if major() == 5:
+        AutoTokenizer.register(JetonConfig, tokenizer_class=JetonTokenizer, exist_ok=True)
+    else:
+        AutoTokenizer.register(JetonConfig, fast_tokenizer_class=JetonTokenizer, exist_ok=True)
