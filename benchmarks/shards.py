@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import resource
 import statistics
 import subprocess
 import sys
@@ -91,7 +90,16 @@ def measure(what: str, corpus: Path, output: Path, threads: int) -> dict[str, An
         began = time.perf_counter(), time.process_time()
         tok.encode_batch(texts, threads=threads, special="none")
     facts = {"wall": time.perf_counter() - began[0], "cpu": time.process_time() - began[1]}
-    return {**facts, "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024}
+    return {**facts, "peak_mb": peak_mb()}
+
+
+def peak_mb() -> float:
+    """Peak memory of this process. The `ru_maxrss` of a child is at least the memory of the parent that forked it."""
+    try:
+        status = Path("/proc/self/status").read_text(encoding="ascii")
+    except OSError:  # not Linux
+        return 0.0
+    return int(status.partition("VmHWM:")[2].split()[0]) / 1024
 
 
 def compare(corpus: Path, output: Path) -> int:
