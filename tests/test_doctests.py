@@ -6,10 +6,13 @@ import doctest
 import importlib
 import inspect
 import pkgutil
+import sys
+from collections.abc import Iterator
 
 import pytest
 
 import jeton
+from jeton.compat import PEERS
 
 MODULES = sorted(
     module.name
@@ -18,6 +21,22 @@ MODULES = sorted(
 )
 
 
+@pytest.fixture
+def peers() -> Iterator[None]:
+    """Undoes replacements of libraries by examples: a later test compares with the library itself."""
+    roots = {name.partition(".")[0] for names in PEERS.values() for name in names}
+
+    def loaded() -> dict[str, object]:
+        return {name: module for name, module in list(sys.modules.items()) if name.partition(".")[0] in roots}
+
+    before = loaded()
+    yield
+    for name in loaded():
+        if name not in before:
+            del sys.modules[name]
+
+
+@pytest.mark.usefixtures("peers")
 @pytest.mark.parametrize("name", ["jeton", *MODULES])
 def test_examples(name: str) -> None:
     module = importlib.import_module(name)
