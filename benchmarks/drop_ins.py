@@ -44,7 +44,7 @@ class Case(NamedTuple):
     """A kind of call.
 
     Attributes:
-        name: what is measured.
+        name: the measured call.
         size: characters of each text.
         count: texts of a round.
         call: (encoding, texts) → results; timed.

@@ -71,7 +71,7 @@ def sides_of(name: str) -> tuple[str, ...]:
 
 
 class Checker:
-    """Checks one vocabulary and counts what it compared."""
+    """Checks one vocabulary and counts the comparisons."""
 
     def __init__(self, name: str, tok: jeton.Tokenizer) -> None:
         self.name = name

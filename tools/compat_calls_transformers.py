@@ -176,7 +176,7 @@ def published(data: Path | None, only: tuple[str, ...] = ()) -> dict[str, Any]:
 
 @dataclass
 class Call:
-    """A call: its name, and what it does with a tokenizer."""
+    """A call: its name, and a function of a tokenizer."""
 
     name: str
     run: Callable[[Any], Any]

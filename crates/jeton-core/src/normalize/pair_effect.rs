@@ -15,7 +15,7 @@ use crate::regex::Adjacency;
 use crate::util::pair_effect::PairEffect;
 use crate::util::text_unit::is_separate_grapheme;
 
-/// What [`Normalizer::pair_effect`] looks up, made once.
+/// Tables of [`Normalizer::pair_effect`], built once.
 #[derive(Debug, Default)]
 pub struct NormalizerPairs {
     /// Of the regex of a `Replace`.

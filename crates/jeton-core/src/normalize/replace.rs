@@ -19,7 +19,7 @@ pub(super) struct Replace {
     content: String,
 }
 
-/// What is replaced.
+/// Text or regex whose matches are replaced.
 #[derive(Debug)]
 pub(super) enum ReplacePattern {
     /// A text.
@@ -59,7 +59,7 @@ impl Replace {
         Err(Error::unsupported(what, message))
     }
 
-    /// Returns what is replaced.
+    /// Returns the text or regex whose matches are replaced.
     pub(super) fn pattern(&self) -> &ReplacePattern {
         &self.pattern
     }

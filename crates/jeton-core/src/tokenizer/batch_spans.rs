@@ -37,7 +37,7 @@ pub struct BatchOffsets {
     pub ends: Vec<i64>,
     /// Start and end of each id, in characters of its text.
     pub offsets: Vec<i64>,
-    /// The same of each id as the first of a truncated text, if that makes a difference; else empty.
+    /// Offsets of each id as the first of a truncated text, if they differ there; else empty.
     pub first: Vec<i64>,
 }
 

@@ -6,7 +6,7 @@ pub(super) const CHANGES: u8 = 0xFF;
 /// Bit of a token that begins inside of a character.
 pub(super) const INSIDE: u8 = 0x80;
 
-/// What alignment follows from.
+/// Widths of ids in characters, from which the alignment follows.
 #[derive(Debug)]
 pub(super) struct OneToOne {
     pub(super) widths: Box<[u8]>, // id -> characters that begin in it, and `INSIDE`; 0: unknown

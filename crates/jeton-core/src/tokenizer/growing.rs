@@ -35,7 +35,7 @@ pub struct Change {
     pub ids: Vec<u32>,
 }
 
-/// What all encodings of one append need.
+/// Arguments that all encodings of one append share.
 struct AppendCall<'a> {
     tok: &'a Tokenizer,
     permit: &'a Permit<'a>,

@@ -28,7 +28,7 @@ use crate::util::pair_effect::PairEffect;
 /// Most pairs beyond ASCII that are cached.
 const MOST_CACHED: usize = 1 << 16;
 
-/// Whether pairs of characters are joints.
+/// Test of pairs of characters for being joints.
 #[derive(Debug)]
 pub(super) struct Joints {
     added: [AddedPairs; 2], // matched in raw and in normalized text

@@ -18,11 +18,11 @@ use crate::model::Model;
 use crate::vocab::alphabet::{byte_entries, EndOfWord, WORD_START};
 use crate::vocab::{Kind, Vocab};
 
-/// Images of the characters beyond ASCII that were met.
+/// Cache of the images of characters beyond ASCII.
 pub(super) type CharacterImages = HashMap<char, Option<char>>;
 
 impl Tokenizer {
-    /// Returns what the offsets of ids follow from; None for other tokenizers.
+    /// Returns the widths of ids in characters; None for tokenizers that change numbers of characters.
     pub(super) fn one_to_one(&self) -> Option<OneToOne> {
         let ends_words = self.model.as_bpe().is_some_and(|bpe| bpe.alphabet.end != EndOfWord::None);
         if self.template.trim_offsets() || self.byte_alphabet || self.plain.is_some() || ends_words {

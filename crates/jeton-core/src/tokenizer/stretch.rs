@@ -39,7 +39,7 @@ pub(super) struct Stretch<'t> {
     pub(super) num_context: usize,
 }
 
-/// Effects of the stages on pairs of characters that were met.
+/// Cache of the effects of the stages on pairs of characters.
 pub(super) type KeptPairs = HashMap<(char, char), bool>;
 
 /// The last pretoken of a text.

@@ -1,4 +1,4 @@
-//! How far a number of tokens can reach: bounds for the ends of prefixes and the starts of suffixes.
+//! Bounds of the bytes that a number of tokens can cover: for the ends of prefixes and the starts of suffixes.
 //!
 //! For the first three bytes of a token, a table has the length of the longest one that begins with them. From a position
 //! on, one token ends at most so far; the next one begins there or before. Likewise for the last three bytes, backwards.

@@ -1,6 +1,6 @@
 //! Effect of a stage on the position between two adjacent characters.
 
-/// What a stage does between two adjacent characters, whatever precedes and follows them.
+/// Effect of a stage between two adjacent characters, in any context.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PairEffect {
     /// It splits there, and processes both sides independently.

@@ -221,7 +221,7 @@ class CoreBPE:
         return Definition(replace(model, level="char")).build(vocabulary)
 
     def last_piece(self, text: str) -> str:
-        """What the pattern matches last in a text; empty if it matches nothing."""
+        """Last match of the pattern in a text; empty if there is none."""
         if self._pattern in _NAMED:
             spans = _core.split_text(text, self._pattern, is_regex=True)
             return text.encode()[slice(*spans[-1])].decode() if spans else ""

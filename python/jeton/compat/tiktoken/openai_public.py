@@ -160,5 +160,5 @@ _LAZY: dict[Callable[[], dict[str, Any]], Callable[[], dict[str, Any]]] = {
 
 
 def arguments(constructor: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    """What a constructor returns; for a published encoding, with a `RankFile` instead of the dict."""
+    """Result of a constructor; for a published encoding, with a `RankFile` instead of the dict."""
     return _LAZY.get(constructor, constructor)()
