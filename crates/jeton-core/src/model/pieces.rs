@@ -384,12 +384,12 @@ impl Pieces {
 }
 
 /// Characters that are pieces.
-struct Characters {
+struct PieceCharacters {
     low: Box<[u64; 1 << 10]>, // bit set of those up to U+FFFF
     high: HashSet<char>,
 }
 
-impl Characters {
+impl PieceCharacters {
     #[inline]
     fn has(&self, text: &[u8]) -> bool {
         if let [byte @ 0..0x80] = text {
@@ -405,8 +405,8 @@ impl Characters {
 
 /// Returns the characters among the pieces. A lookup of each character of all pieces in the vocabulary would take half of
 /// the time of loading.
-fn characters<'a>(pieces: impl Iterator<Item = &'a [u8]>) -> Characters {
-    let mut found = Characters { low: Box::new([0; 1 << 10]), high: HashSet::new() };
+fn characters<'a>(pieces: impl Iterator<Item = &'a [u8]>) -> PieceCharacters {
+    let mut found = PieceCharacters { low: Box::new([0; 1 << 10]), high: HashSet::new() };
     for content in pieces.filter(|content| content.len() <= 4) {
         if content.is_empty() || char_len(content, 0) != content.len() {
             continue;

@@ -30,7 +30,7 @@ const NO_MERGE: Merge = Merge { rank: u32::MAX, result: 0 };
 
 /// Tokens of a pretoken. All of them, or those of a long prefix.
 #[derive(Debug, Clone, Copy)]
-pub struct KnownTokens<'k> {
+pub struct PretokenTokens<'k> {
     /// Ids.
     pub ids: &'k [u32],
     /// Ends, from `start` on.
@@ -39,7 +39,7 @@ pub struct KnownTokens<'k> {
     pub start: usize,
 }
 
-impl KnownTokens<'_> {
+impl PretokenTokens<'_> {
     /// Returns the end of the tokens before `index`, from the start of the pretoken on.
     fn end(&self, index: usize) -> usize {
         match index.checked_sub(1) {
@@ -96,7 +96,7 @@ impl<'m> PrefixCounter<'m> {
     pub fn count_prefix(
         &mut self,
         pretoken: &[u8],
-        known: KnownTokens<'_>,
+        known: PretokenTokens<'_>,
         end: usize,
         keep_going: KeepGoing<'_>,
     ) -> Result<usize> {
@@ -141,7 +141,7 @@ impl<'m> PrefixCounter<'m> {
     pub fn count_suffix(
         &mut self,
         pretoken: &[u8],
-        known: KnownTokens<'_>,
+        known: PretokenTokens<'_>,
         start: usize,
         keep_going: KeepGoing<'_>,
     ) -> Result<usize> {
@@ -196,7 +196,7 @@ impl<'m> PrefixCounter<'m> {
     fn is_last(
         &mut self,
         pretoken: &[u8],
-        known: KnownTokens<'_>,
+        known: PretokenTokens<'_>,
         first: usize,
         end: usize,
         keep_going: KeepGoing<'_>,
@@ -225,7 +225,7 @@ impl<'m> PrefixCounter<'m> {
     fn fits_after(
         &mut self,
         pretoken: &[u8],
-        known: KnownTokens<'_>,
+        known: PretokenTokens<'_>,
         first: usize,
         start: usize,
         keep_going: KeepGoing<'_>,
@@ -248,7 +248,7 @@ impl<'m> PrefixCounter<'m> {
     fn fits_before(
         &mut self,
         pretoken: &[u8],
-        known: KnownTokens<'_>,
+        known: PretokenTokens<'_>,
         after: usize,
         start: usize,
         keep_going: KeepGoing<'_>,
@@ -442,7 +442,7 @@ mod tests {
                 };
                 let bytes = text.as_bytes();
                 let (ids, ends) = encode(bytes);
-                let known = KnownTokens { ids: &ids, ends: &ends, start: 0 };
+                let known = PretokenTokens { ids: &ids, ends: &ends, start: 0 };
                 for at in (1..text.len()).filter(|&at| text.is_char_boundary(at)) {
                     let prefix = counter.count_prefix(bytes, known, at, &|| true).unwrap();
                     assert_eq!(prefix, encode(&bytes[..at]).0.len(), "{text:?} up to {at}, round {round}");

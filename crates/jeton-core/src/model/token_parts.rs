@@ -14,12 +14,12 @@ use crate::vocab::{Kind, Vocab};
 /// Last merges by id.
 #[derive(Debug)]
 pub struct TokenParts {
-    parts: Box<[Parts]>,
+    parts: Box<[TokenHalves]>,
     is_complete: bool,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Parts {
+struct TokenHalves {
     left: u32,
     right: u32,
     order: u32, // rank plus one; 0 for a symbol that no merge makes
@@ -28,17 +28,17 @@ struct Parts {
 impl TokenParts {
     /// Collects the merges of a byte-level vocabulary; None if a token has several pairs, or a rank that is not above those of its parts.
     pub(super) fn new(pairs: &Pairs, vocab: &Vocab) -> Option<Self> {
-        let mut parts = vec![Parts { left: 0, right: 0, order: 0 }; vocab.len()];
+        let mut parts = vec![TokenHalves { left: 0, right: 0, order: 0 }; vocab.len()];
         for (left, right, merge) in pairs.iter() {
             let own = parts.get_mut(merge.result as usize)?;
             if own.order != 0 {
                 return None;
             }
-            *own = Parts { left, right, order: merge.rank.checked_add(1)? };
+            *own = TokenHalves { left, right, order: merge.rank.checked_add(1)? };
         }
         let order = |id: u32| parts.get(id as usize).map(|own| own.order);
         let increases =
-            |own: &Parts| own.order == 0 || [own.left, own.right].iter().all(|&id| order(id) < Some(own.order));
+            |own: &TokenHalves| own.order == 0 || [own.left, own.right].iter().all(|&id| order(id) < Some(own.order));
         if !parts.iter().all(increases) {
             return None;
         }
@@ -48,7 +48,7 @@ impl TokenParts {
         let is_complete = vocab.iter().all(is_made);
         let made = Self { parts: parts.into(), is_complete };
         // The bytes of a token may become others.
-        let is_reached = |own: &Parts| own.order == 0 || made.stay_apart(pairs, own.left, own.right, true);
+        let is_reached = |own: &TokenHalves| own.order == 0 || made.stay_apart(pairs, own.left, own.right, true);
         made.parts.iter().all(is_reached).then_some(made)
     }
 

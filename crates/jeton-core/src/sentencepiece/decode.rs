@@ -8,7 +8,7 @@
 //! Cost: linear. Source: google/sentencepiece, `sentencepiece_processor.cc` (`Decode`). Fast version, of ids: the decoder of
 //! [`crate::decode`].
 
-use super::pieces::{PieceKind, Pieces};
+use super::pieces::{PieceKind, PieceTable};
 use crate::tokenizer::Tokenizer;
 
 const SPACE: &str = "\u{2581}";
@@ -31,7 +31,7 @@ pub struct DecodedText {
     pub pieces: Vec<DecodedPiece>,
 }
 
-impl Pieces {
+impl PieceTable {
     /// Decodes pieces, each as its id and its text.
     pub fn decode<'p>(&self, tok: &Tokenizer, pieces: impl Iterator<Item = (u32, &'p [u8])>) -> DecodedText {
         let mut done = DecodedText::default();

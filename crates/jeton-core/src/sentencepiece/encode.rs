@@ -11,7 +11,7 @@
 use std::cell::RefCell;
 use std::sync::atomic::Ordering;
 
-use super::pieces::Pieces;
+use super::pieces::PieceTable;
 use super::samples::Draw;
 use crate::error::{Error, Result};
 use crate::model::{Model, Out, Sampler, Scratch, Specials};
@@ -45,7 +45,7 @@ pub struct EncodedText {
 
 /// Ids, and the texts of the unknown pieces among them, in order.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Spelled {
+pub struct SpelledIds {
     /// The ids.
     pub ids: Vec<u32>,
     /// Texts of the unknown pieces.
@@ -54,12 +54,12 @@ pub struct Spelled {
 
 /// Ids, and for each the end of its bytes in the normalized text.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Segmented {
+pub(super) struct SegmentedIds {
     pub(super) ids: Vec<u32>,
     pub(super) ends: Vec<usize>,
 }
 
-impl Pieces {
+impl PieceTable {
     /// Encodes a text to ids.
     ///
     /// # Errors
@@ -83,7 +83,7 @@ impl Pieces {
     /// Encodes a text to pieces with ranges. `ids`: its ids, if they are known.
     ///
     /// # Errors
-    /// As [`Pieces::ids`].
+    /// As [`PieceTable::ids`].
     pub fn encode(
         &self,
         tok: &Tokenizer,
@@ -109,25 +109,25 @@ impl Pieces {
     /// A text with unknown pieces runs the slow path, whose ends delimit them; so does the next text, at once.
     ///
     /// # Errors
-    /// As [`Pieces::ids`].
+    /// As [`PieceTable::ids`].
     pub fn spell(
         &self,
         tok: &Tokenizer,
         text: Input<'_>,
         threads: usize,
         watch: &mut dyn FnMut() -> bool,
-    ) -> Result<Spelled> {
+    ) -> Result<SpelledIds> {
         let is_likely = self.saw_unknown.load(Ordering::Relaxed);
         if !is_likely {
             let ids = self.ids(tok, text, threads, watch)?;
             if !ids.contains(&self.unk) {
-                return Ok(Spelled { ids, unknown: Vec::new() });
+                return Ok(SpelledIds { ids, unknown: Vec::new() });
             }
         }
         let watch = RefCell::new(watch);
         let keep_going: KeepGoing<'_> = &|| (watch.borrow_mut())();
         let normal = normalizer(tok)?.without_starts(text.bytes(), keep_going)?;
-        let Segmented { ids, ends } = self.segment(tok, &normal, keep_going)?;
+        let SegmentedIds { ids, ends } = self.segment(tok, &normal, keep_going)?;
         let start = |index: usize| if index == 0 { 0 } else { ends[index - 1] };
         let is_unk = |(index, &id): (usize, &u32)| (id == self.unk).then_some(start(index)..ends[index]);
         let unknown = ids.iter().enumerate().filter_map(is_unk);
@@ -136,13 +136,13 @@ impl Pieces {
         if is_likely == unknown.is_empty() {
             self.saw_unknown.store(!is_likely, Ordering::Relaxed);
         }
-        Ok(Spelled { ids, unknown })
+        Ok(SpelledIds { ids, unknown })
     }
 
     /// Encodes a text at random.
     ///
     /// # Errors
-    /// [`Error::config`] for a model that cannot sample; as [`Pieces::ids`].
+    /// [`Error::config`] for a model that cannot sample; as [`PieceTable::ids`].
     pub fn sample(
         &self,
         tok: &Tokenizer,
@@ -154,7 +154,7 @@ impl Pieces {
         let normal = normalizer(tok)?.with_starts(text, keep_going)?;
         let segmented = match draw.set(tok, sampler)? {
             true => {
-                let mut done = Segmented::default();
+                let mut done = SegmentedIds::default();
                 let mut out = Out { special: Specials::None, ..Out::with_ends(&mut done.ids, &mut done.ends) };
                 let (bytes, scratch) = (normal.text.as_bytes(), &mut Scratch::default());
                 tok.model().sample(tok.vocab(), bytes, sampler, keep_going, scratch, &mut out)?;
@@ -169,7 +169,7 @@ impl Pieces {
     /// score 0.
     ///
     /// # Errors
-    /// [`Error::config`] for a model without scores of segmentations; as [`Pieces::ids`].
+    /// [`Error::config`] for a model without scores of segmentations; as [`PieceTable::ids`].
     pub fn nbest(&self, tok: &Tokenizer, text: &[u8], n: usize, keep_going: KeepGoing<'_>) -> Result<Vec<EncodedText>> {
         if n <= 1 && matches!(tok.model(), Model::Unigram(_)) {
             let best = self.encode(tok, Input::from(text), None, keep_going)?;
@@ -178,22 +178,22 @@ impl Pieces {
         let normal = normalizer(tok)?.with_starts(text, keep_going)?;
         let found = tok.model().nbest_with_ends(normal.text.as_bytes(), n, keep_going)?;
         let placed = found.into_iter().map(|(ids, ends, score)| {
-            let text = self.placed(tok, &normal, Segmented { ids, ends })?;
+            let text = self.placed(tok, &normal, SegmentedIds { ids, ends })?;
             Ok(EncodedText { score: Some(score as f32), ..text })
         });
         placed.collect()
     }
 
     /// Runs the model on a normalized text.
-    fn segment(&self, tok: &Tokenizer, normal: &str, keep_going: KeepGoing<'_>) -> Result<Segmented> {
-        let mut done = Segmented::default();
+    fn segment(&self, tok: &Tokenizer, normal: &str, keep_going: KeepGoing<'_>) -> Result<SegmentedIds> {
+        let mut done = SegmentedIds::default();
         let mut out = Out { special: Specials::None, ..Out::with_ends(&mut done.ids, &mut done.ends) };
         tok.model().encode(tok.vocab(), normal.as_bytes(), keep_going, &mut Scratch::default(), &mut out)?;
         Ok(done)
     }
 
     /// Returns the ends of ids without an unknown piece; None for other ids.
-    fn ends_of(&self, tok: &Tokenizer, ids: Vec<u32>, normal: &str) -> Option<Segmented> {
+    fn ends_of(&self, tok: &Tokenizer, ids: Vec<u32>, normal: &str) -> Option<SegmentedIds> {
         let mut ends = Vec::with_capacity(ids.len());
         let mut end = 0;
         for &id in &ids {
@@ -204,11 +204,11 @@ impl Pieces {
             };
             ends.push(end);
         }
-        (end == normal.len()).then_some(Segmented { ids, ends })
+        (end == normal.len()).then_some(SegmentedIds { ids, ends })
     }
 
     /// Adds texts of unknown pieces and ranges of the input.
-    fn placed(&self, tok: &Tokenizer, normal: &Started, done: Segmented) -> Result<EncodedText> {
+    fn placed(&self, tok: &Tokenizer, normal: &Started, done: SegmentedIds) -> Result<EncodedText> {
         let misplaced = || Error::config("the pieces of a text do not cover it");
         let (bytes, starts) = (normal.text.as_bytes(), &normal.starts);
         let place = |at: usize| starts.get(at).copied().ok_or_else(misplaced);

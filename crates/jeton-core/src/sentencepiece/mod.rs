@@ -22,9 +22,9 @@ mod proto;
 mod samples;
 
 pub use decode::{DecodedPiece, DecodedText};
-pub use encode::{EncodedPiece, EncodedText, Spelled};
+pub use encode::{EncodedPiece, EncodedText, SpelledIds};
 pub use load::load;
-pub use pieces::{PieceKind, Pieces};
+pub use pieces::{PieceKind, PieceTable};
 pub use proto::{decoded_message, encoded_message, nbest_message};
 pub use samples::Draw;
 
@@ -36,7 +36,7 @@ mod tests {
     use crate::format::sentencepiece::{write, Facts, ModelProto, PieceProto};
     use crate::vocab::Kind;
 
-    fn model(model_type: &str, byte_fallback: bool) -> (crate::tokenizer::Tokenizer, Pieces) {
+    fn model(model_type: &str, byte_fallback: bool) -> (crate::tokenizer::Tokenizer, PieceTable) {
         let facts = Facts {
             model_type: model_type.into(),
             unk: "<unk>".into(),
@@ -58,7 +58,7 @@ mod tests {
             pieces.extend((0..=255).map(|b| PieceProto { kind: Kind::Byte, content: byte(b), score: 0.0 }));
         }
         let (tok, facts) = load(&write(&ModelProto { facts, pieces }).unwrap()).unwrap();
-        let pieces = Pieces::new(&tok, &facts).unwrap();
+        let pieces = PieceTable::new(&tok, &facts).unwrap();
         (tok, pieces)
     }
 

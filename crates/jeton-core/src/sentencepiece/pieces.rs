@@ -32,7 +32,7 @@ pub enum PieceKind {
 
 /// Pieces of a model by text, and options of decoding.
 #[derive(Debug)]
-pub struct Pieces {
+pub struct PieceTable {
     pub(super) unk: u32,
     pub(super) unk_surface: String,
     pub(super) takes_space: bool, // decoding removes a `▁` at the start
@@ -44,7 +44,7 @@ pub struct Pieces {
     begins: Box<[bool; 256]>,           // bytes with which one of them begins
 }
 
-impl Pieces {
+impl PieceTable {
     /// Reads the pieces of a tokenizer that was made of a model with these options.
     ///
     /// # Errors

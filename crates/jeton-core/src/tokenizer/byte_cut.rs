@@ -22,7 +22,7 @@ use super::pipeline::Tokenizer;
 use super::token_reach::TokenReach;
 use crate::error::Result;
 use crate::model::bpe::Bpe;
-use crate::model::prefixes::{KnownTokens, PrefixCounter};
+use crate::model::prefixes::{PrefixCounter, PretokenTokens};
 use crate::model::{Out, Scratch};
 use crate::pretokenize::Pretokenizer;
 use crate::util::cancel::KeepGoing;
@@ -334,7 +334,7 @@ impl<'t> ByteCutter<'t> {
         ends: &[usize],
     ) -> Result<Option<usize>> {
         let (bytes, bounds) = (self.text.as_bytes(), &region.bounds);
-        let known = |index: usize| KnownTokens {
+        let known = |index: usize| PretokenTokens {
             ids: &ids[region.counts[index]..region.counts[index + 1]],
             ends: &ends[region.counts[index]..region.counts[index + 1]],
             start: bounds[index],
@@ -416,7 +416,7 @@ impl<'t> ByteCutter<'t> {
                 counts[index + 1] - counts[index]
             } else {
                 let own = tokens.start + counts[index]..tokens.start + counts[index + 1];
-                let known = KnownTokens { ids: &self.ids[own.clone()], ends: &self.ends[own], start: bounds[index] };
+                let known = PretokenTokens { ids: &self.ids[own.clone()], ends: &self.ends[own], start: bounds[index] };
                 let pretoken = &self.text.as_bytes()[bounds[index]..to];
                 self.counter.count_suffix(pretoken, known, from - bounds[index], self.keep_going)?
             };
@@ -463,7 +463,7 @@ impl<'t> ByteCutter<'t> {
                     let (ids, ends) = self.counter.merged(&bytes[first..to], self.keep_going)?;
                     known = (ids, ends, first..to);
                 }
-                let tokens = KnownTokens { ids: &known.0, ends: &known.1, start: 0 };
+                let tokens = PretokenTokens { ids: &known.0, ends: &known.1, start: 0 };
                 let range = known.2.clone();
                 self.counter.count_suffix(&bytes[range.clone()], tokens, at - range.start, self.keep_going)?
             };

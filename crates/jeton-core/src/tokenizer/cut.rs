@@ -19,7 +19,7 @@ use super::chunk::{ceil, floor, Chunk, LONG};
 use super::fast_path::Input;
 use super::permit::Permit;
 use super::pipeline::Tokenizer;
-use super::stretch::{KeptPairs, Stretch};
+use super::stretch::{JointlessStretch, KeptPairs};
 use crate::encode::Written;
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{Model, Scratch};
@@ -561,7 +561,7 @@ impl<'t> TextCutter<'t> {
         let text = with_context(self.text, start, base.at, far);
         let num_context = self.context(start, base.at)?;
         let context = text.len() - (far - base.at);
-        let stretch = Stretch { text, context, num_context };
+        let stretch = JointlessStretch { text, context, num_context };
         let (tok, permit, keep_going) = (self.tok, self.permit, self.keep_going);
         let found = tok.longest_in_stretch(stretch, limit - base.count, permit, &mut self.kept, keep_going);
         let found = found.map_err(|error| error.shifted(base.at - context))?;

@@ -18,7 +18,7 @@ use super::permit::Permit;
 use super::pipeline::Tokenizer;
 use super::segments::Origin;
 use crate::error::{Error, ErrorKind, Result};
-use crate::model::prefixes::{KnownTokens, PrefixCounter};
+use crate::model::prefixes::{PrefixCounter, PretokenTokens};
 use crate::model::{Model, Out, Scratch, Specials};
 use crate::util::cancel::KeepGoing;
 
@@ -30,7 +30,7 @@ const FIRST: usize = 8;
 
 /// A stretch of a text.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Stretch<'t> {
+pub(super) struct JointlessStretch<'t> {
     /// The text, from the character before the stretch on, up to a joint after it or to its end.
     pub(super) text: &'t str,
     /// Bytes of that character; 0 at the start of a part.
@@ -58,7 +58,7 @@ impl Tokenizer {
     /// As [`Tokenizer::encode`].
     pub(super) fn longest_in_stretch(
         &self,
-        stretch: Stretch<'_>,
+        stretch: JointlessStretch<'_>,
         limit: usize,
         permit: &Permit<'_>,
         kept: &mut KeptPairs,
@@ -115,7 +115,7 @@ impl Tokenizer {
         if self.model.unk().is_some_and(|unk| ids.contains(&unk)) {
             return Ok(None);
         }
-        let known = KnownTokens { ids: &ids, ends: &token_ends, start: 0 };
+        let known = PretokenTokens { ids: &ids, ends: &token_ends, start: 0 };
         for &(at, bytes) in candidates {
             if bytes <= pretoken.len() && counter.count_prefix(pretoken, known, bytes, keep_going)? <= limit {
                 return Ok(Some(Some(at)));

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use jeton_core::error::ErrorKind;
 use jeton_core::parallel;
-use jeton_core::sentencepiece::{encoded_message, nbest_message, Draw, EncodedText, Spelled};
+use jeton_core::sentencepiece::{encoded_message, nbest_message, Draw, EncodedText, SpelledIds};
 use jeton_core::tokenizer::Input;
 use jeton_core::util::cancel::KeepGoing;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
@@ -77,7 +77,7 @@ impl Frame {
 /// Result of the core for one text.
 enum Encoded {
     Ids(Vec<u32>),
-    Spelled(Spelled),
+    SpelledIds(SpelledIds),
     Text(EncodedText),
 }
 
@@ -158,7 +158,7 @@ impl PieceModel {
         match frame.output {
             Output::Ids | Output::Array => self.pieces.ids(tok, text, threads, &mut || keep_going()).map(Encoded::Ids),
             Output::Pieces | Output::BytePieces => {
-                self.pieces.spell(tok, text, threads, &mut || keep_going()).map(Encoded::Spelled)
+                self.pieces.spell(tok, text, threads, &mut || keep_going()).map(Encoded::SpelledIds)
             }
             _ => self.pieces.encode(tok, text, None, keep_going).map(Encoded::Text),
         }
@@ -283,7 +283,7 @@ impl PieceModel {
         match frame.output {
             Output::Ids | Output::Array => {
                 let ids = match encoded {
-                    Encoded::Ids(ids) | Encoded::Spelled(Spelled { ids, .. }) => ids,
+                    Encoded::Ids(ids) | Encoded::SpelledIds(SpelledIds { ids, .. }) => ids,
                     Encoded::Text(text) => text.pieces.iter().map(|piece| piece.id).collect(),
                 };
                 let ids = self.framed(ids, frame, |id| id);
@@ -297,7 +297,7 @@ impl PieceModel {
                 let known = |id| self.piece(py, id, as_bytes);
                 let pieces = match encoded {
                     Encoded::Ids(ids) => ids.into_iter().map(known).collect(),
-                    Encoded::Spelled(Spelled { ids, unknown }) => {
+                    Encoded::SpelledIds(SpelledIds { ids, unknown }) => {
                         let (unk, mut unknown) = (self.pieces.unk(), unknown.into_iter());
                         let mut text = |id| if id == unk { unknown.next() } else { None };
                         ids.into_iter().map(|id| self.spelled(py, id, text(id), frame, as_bytes)).collect()

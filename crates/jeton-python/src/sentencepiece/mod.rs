@@ -11,7 +11,7 @@ mod normalizer;
 mod random;
 
 use jeton_core::error::{Error, ErrorKind};
-use jeton_core::sentencepiece::{load, Pieces};
+use jeton_core::sentencepiece::{load, PieceTable};
 use jeton_core::tokenizer::Tokenizer;
 use pyo3::exceptions::{PyKeyboardInterrupt, PyMemoryError, PyRuntimeError};
 use pyo3::prelude::*;
@@ -26,7 +26,7 @@ pub use random::{set_nbest_timeout, set_random_seed};
 #[pyclass(frozen, module = "jeton._core")]
 pub struct PieceModel {
     tok: Tokenizer,
-    pieces: Pieces,
+    pieces: PieceTable,
     bos: Option<u32>,
     eos: Option<u32>,
     pad: Option<u32>,
@@ -40,7 +40,7 @@ impl PieceModel {
     fn new(py: Python<'_>, data: &[u8]) -> PyResult<Self> {
         let read = || {
             let (tok, facts) = load(data)?;
-            let pieces = Pieces::new(&tok, &facts)?;
+            let pieces = PieceTable::new(&tok, &facts)?;
             let id = |role: &Option<String>| role.as_ref().map(|piece| pieces.id(&tok, piece.as_bytes()));
             let (bos, eos, pad) = (id(&facts.bos), id(&facts.eos), id(&facts.pad));
             Ok(Self { tok, pieces, bos, eos, pad, strings: PyOnceLock::new() })
