@@ -8,6 +8,7 @@
 
 use pyo3::prelude::*;
 
+mod agreement;
 mod arguments;
 mod batches;
 mod callback;
@@ -40,6 +41,8 @@ mod words;
 
 #[pymodule(gil_used = false)]
 mod _core {
+    #[pymodule_export]
+    use crate::agreement::{shared_entries, Agreement};
     #[pymodule_export]
     use crate::arguments::find_invalid_utf8;
     #[pymodule_export]
@@ -92,5 +95,5 @@ mod _core {
     #[pymodule_export]
     use crate::vocabulary::{SpelledVocabulary, Vocabulary};
     #[pymodule_export]
-    use crate::words::Words;
+    use crate::words::{main_script, Words};
 }

@@ -1,10 +1,10 @@
-//! `Words`: words of texts and runs of scripts without spaces, and the tokens in them.
+//! `Words`: words of texts and runs of scripts without spaces, and the tokens in them; `main_script` of a text.
 
 use std::str::Utf8Error;
 
 use jeton_core::tokenizer::TokensInWords;
 use jeton_core::util::cancel::KeepGoing;
-use jeton_core::util::words;
+use jeton_core::util::{scripts, words};
 use pyo3::buffer::PyBuffer;
 use pyo3::prelude::*;
 
@@ -35,6 +35,12 @@ fn utf8<'a>(text: &Text<'a>) -> Result<&'a str, Utf8Error> {
 
 fn counts(found: TokensInWords) -> Counts {
     (found.words.tokens, found.words.whole, found.runs.tokens)
+}
+
+/// Returns the name of the script of most characters; `Japanese` for Han with kana; `None` without letters.
+#[pyfunction]
+pub fn main_script(py: Python<'_>, text: &str) -> &'static str {
+    py.detach(|| scripts::main_script(text))
 }
 
 #[pymethods]

@@ -18,13 +18,14 @@
 //! batch_decode ids of batches → bytes and text
 //! frame      templates
 //! permit     permission for special tokens
-//! words      numbers of tokens in words
+//! words      numbers of tokens in words; agreement of several tokenizers
 //! joints     positions where ids are independent, by the characters next to them
 //! joint_search  joints of a text
 //! cut        longest parts of a text within a number of tokens; byte_cut for byte-level models, stretch for text without joints, both with token_reach
 //! growing    ids of a text that grows
 //! ```
 
+mod agreement;
 mod batch_decode;
 mod batch_spans;
 mod build;
@@ -51,6 +52,7 @@ mod token_reach;
 mod token_widths;
 mod words;
 
+pub use agreement::{Agreement, Encoder, Passage};
 pub use batch_decode::DecodedRows;
 pub use batch_spans::BatchOffsets;
 pub use build::{Extras, ENTRY};

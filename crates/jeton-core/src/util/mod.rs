@@ -9,6 +9,7 @@ pub mod hash;
 pub mod huge_pages;
 pub mod pair_effect;
 pub(crate) mod property_table;
+pub mod scripts;
 pub(crate) mod short_key;
 pub mod simd;
 pub mod spill;

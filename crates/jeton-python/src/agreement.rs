@@ -1,0 +1,100 @@
+//! `Agreement`: counts of the boundaries and tokens that several tokenizers have in common on a corpus.
+
+use jeton_core::tokenizer::{Agreement as Core, Encoder, Passage};
+use pyo3::buffer::PyBuffer;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+use crate::arguments::Text;
+use crate::column;
+use crate::error;
+use crate::signals::SignalCheck;
+use crate::tokenizer::Tokenizer;
+
+/// Counts of all texts added so far.
+#[pyclass(module = "jeton._core")]
+pub struct Agreement {
+    counts: Core,
+    toks: Vec<Py<Tokenizer>>,
+}
+
+/// Ids of all texts, and the number of ids up to the end of each text.
+type Columns = (PyBuffer<u8>, Vec<usize>);
+type PassageRow<'py> = (Bound<'py, PyBytes>, u64, Vec<Vec<Bound<'py, PyBytes>>>);
+
+#[pymethods]
+impl Agreement {
+    #[new]
+    fn new(toks: Vec<Py<Tokenizer>>) -> Self {
+        Self { counts: Core::new(toks.len()), toks }
+    }
+
+    /// Adds texts. `columns`: for each tokenizer the ids where the bytes of its tokens are the text, or None. Returns the
+    /// index of the tokenizer that failed, with its error.
+    fn add(
+        &mut self,
+        py: Python<'_>,
+        texts: Vec<Bound<'_, PyAny>>,
+        columns: Vec<Option<Columns>>,
+        threads: usize,
+    ) -> PyResult<Option<(usize, PyErr)>> {
+        let texts = texts.iter().map(Text::of).collect::<PyResult<Vec<_>>>()?;
+        let bytes: Vec<&[u8]> = texts.iter().map(Text::bytes).collect();
+        let mut encoders = Vec::with_capacity(self.toks.len());
+        for (tok, columns) in self.toks.iter().zip(columns) {
+            let ids = columns.map(|(ids, ends)| column::ids(py, &ids).map(|ids| (ids, ends))).transpose()?;
+            let tok = &tok.get().0;
+            encoders.push(Encoder { tok, permit: tok.permit_none(), ids });
+        }
+        let mut watch = SignalCheck::new(None);
+        let counts = &mut self.counts;
+        let done = py.detach(|| counts.add(&encoders, &bytes, threads, &mut || watch.keep_going(0)));
+        let mut failed = None;
+        let done = done.map_err(|(index, error)| {
+            failed = Some(index);
+            error
+        });
+        match (watch.finish(done, |failed| error::plain(py, failed)), failed) {
+            (Ok(()), _) => Ok(None),
+            (Err(error), Some(index)) if !error.is_instance_of::<pyo3::exceptions::PyKeyboardInterrupt>(py) => {
+                Ok(Some((index, error)))
+            }
+            (Err(error), _) => Err(error),
+        }
+    }
+
+    /// Boundaries in common, and tokens in common: matrices by rows.
+    fn matrices(&self) -> (Vec<u64>, Vec<u64>) {
+        (self.counts.boundaries().to_vec(), self.counts.tokens().to_vec())
+    }
+
+    /// Number of passages that are split differently, and their bytes.
+    fn passages(&self) -> (u64, u64) {
+        self.counts.passages()
+    }
+
+    /// Occurrences of each id of a tokenizer, as little-endian uint64.
+    fn frequencies<'py>(&self, py: Python<'py>, tok: usize) -> Bound<'py, PyBytes> {
+        let counts = self.counts.frequencies(tok);
+        PyBytes::new(py, &counts.iter().flat_map(|count| count.to_le_bytes()).collect::<Vec<_>>())
+    }
+
+    /// Frequent passages: bytes, number of occurrences, and the pieces of the first occurrence by each tokenizer.
+    fn frequent_passages<'py>(&self, py: Python<'py>, most: usize) -> Vec<PassageRow<'py>> {
+        let row = |(bytes, passage): (&[u8], &Passage)| {
+            let pieces = |inner: &Vec<usize>| {
+                let starts = std::iter::once(0).chain(inner.iter().copied());
+                let ends = inner.iter().copied().chain([bytes.len()]);
+                starts.zip(ends).map(|(start, end)| PyBytes::new(py, &bytes[start..end])).collect()
+            };
+            (PyBytes::new(py, bytes), passage.count, passage.boundaries.iter().map(pieces).collect())
+        };
+        self.counts.frequent_passages(most).into_iter().map(row).collect()
+    }
+}
+
+/// Number of distinct byte strings that entries of both vocabularies decode to, and of those of each.
+#[pyfunction]
+pub fn shared_entries(py: Python<'_>, a: &Tokenizer, b: &Tokenizer) -> (usize, usize, usize) {
+    py.detach(|| a.0.shared_entries(&b.0))
+}
