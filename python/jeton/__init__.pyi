@@ -13,11 +13,17 @@ from ._core import (
 from .added_tokens import AddedToken as AddedToken
 from .analysis import (
     Comparison as Comparison,
+    CorpusComparison as CorpusComparison,
+    CostTable as CostTable,
+    LanguageTable as LanguageTable,
     Measure as Measure,
     MeasureTable as MeasureTable,
     Sizes as Sizes,
     VocabSize as VocabSize,
     compare as compare,
+    compare_corpus as compare_corpus,
+    cost as cost,
+    languages as languages,
     measure as measure,
     sizes as sizes,
 )

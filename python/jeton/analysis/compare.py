@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..arguments import instance, items, strings
+from ..arguments import instance, strings
 from ..drawing import to_terminal
 from ..encoding import Encoding
-from ..errors import ConfigError
 from ..special import Special
 from ..tokenizer import Tokenizer
+from .named import named_tokenizers
 
 if TYPE_CHECKING:
     import numpy as np
@@ -248,17 +248,7 @@ def compare(
         trained
           low│·low│e│s│t
     """
-    if isinstance(toks, Mapping):
-        named = dict(toks)
-    else:
-        given = items(toks, "toks", "a list of Tokenizers, or a mapping from name to Tokenizer")
-        named = {str(number): tok for number, tok in enumerate(given, 1)}
-    if not named:
-        raise ConfigError("no tokenizers to compare", option="toks")
-    for name, tok in named.items():
-        if not isinstance(name, str):
-            raise ConfigError(f"toks: the name {name!r} is not a string", option="toks")
-        instance(tok, f"toks[{name!r}]", Tokenizer, "a Tokenizer; jeton.load makes one of a path or a name")
+    named = named_tokenizers(toks, "toks", "compare")
     instance(text, "text", (str, bytes), "str or bytes")
     if special is not None and not isinstance(special, str):
         special = strings(special, "special")

@@ -10,11 +10,16 @@ from typing import Any
 
 from ..arguments import file_path
 from ..atomic import write_atomically
+from ..drawing.display_width import elided
 from ..errors import ConfigError, MissingDependencyError
 
-__all__ = ["figure_suffix", "make_figure", "save_figure"]
+__all__ = ["COLORS", "MARKERS", "figure_suffix", "literal", "make_figure", "save_figure"]
 
 FORMATS = (".png", ".svg", ".pdf")
+# Of series. The markers distinguish them in black and white.
+COLORS = ("#1f5fa8", "#b3541e", "#3c7d3c", "#7a4fa3", "#9a7b1d", "#4a8c93", "#a8326a", "#5a5a5a")
+MARKERS = "osD^vP*X"
+MAX_NAME = 48  # columns of a name
 
 
 def figure_suffix(path: str | os.PathLike[str]) -> str:
@@ -51,3 +56,14 @@ def save_figure(figure: Any, path: str | os.PathLike[str], suffix: str) -> None:
     with write_atomically(path) as file:
         metadata = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(suffix)
         figure.savefig(file, format=suffix[1:], dpi=150, metadata=metadata)
+
+
+def literal(name: str) -> str:
+    """A name as matplotlib shows it: shortened, without mathematics, and not hidden by an underscore at its start.
+
+    Examples:
+        >>> print(literal("US$"))
+        US\\$
+    """
+    shown = elided(name, MAX_NAME).replace("$", r"\$")
+    return "\u200b" + shown if shown.startswith("_") else shown

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, overload
 
-from ..arguments import flag, instance, integer, wrong
+from ..arguments import flag, instance, integer
 from ..corpus import Corpus, CorpusLike, Source, files_of, open_corpus
 from ..errors import ConfigError
 from ..progress import Progress, make_reporter
@@ -18,6 +18,7 @@ from ..tokenizer import Tokenizer
 from ..training import Limits
 from .measure_run import MeasureRun
 from .measure_table import Measure, MeasureTable
+from .named import named_tokenizers
 
 if TYPE_CHECKING:
     import numpy as np
@@ -139,20 +140,9 @@ def encode_texts(tok: Tokenizer, texts: list[bytes], **options: Any) -> NDArray[
 
 def _tokenizers(tok: Any) -> dict[str, Tokenizer]:
     """Checks the tokenizers and names them."""
-    expected = "a Tokenizer; jeton.load makes one of a path or a name"
-    if isinstance(tok, Mapping):
-        named = dict(tok)
-    elif isinstance(tok, list | tuple):
-        named = {str(number): each for number, each in enumerate(tok, 1)}
-    else:
-        return {"tok": instance(tok, "tok", Tokenizer, expected)}
-    if not named:
-        raise ConfigError("tok is empty: there are no tokenizers to measure", option="tok")
-    for name, each in named.items():
-        if not isinstance(name, str):
-            raise wrong("tok", name, "a name, a string")
-        instance(each, f"tok[{name!r}]", Tokenizer, expected)
-    return named
+    if isinstance(tok, Mapping | list | tuple):
+        return named_tokenizers(tok, "tok", "measure")
+    return {"tok": instance(tok, "tok", Tokenizer, "a Tokenizer; jeton.load makes one of a path or a name")}
 
 
 def _sources(corpus: Any, by_file: bool, reading: dict[str, Any]) -> list[tuple[str, Corpus]]:

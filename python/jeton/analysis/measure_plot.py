@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from .figures import figure_suffix, make_figure, save_figure
-from .measure_views import elided
+from .figures import COLORS, MARKERS, figure_suffix, literal, make_figure, save_figure
 
 if TYPE_CHECKING:
     from .measure_table import MeasureTable
@@ -15,9 +14,6 @@ __all__ = ["plot_table"]
 
 # Inches of a source, and the maximum height: matplotlib refuses images of more than 2^16 pixels.
 ROW_INCHES, MAX_INCHES = 0.28, 400
-COLORS = ("#1f5fa8", "#b3541e", "#3c7d3c", "#7a4fa3", "#9a7b1d", "#4a8c93", "#a8326a", "#5a5a5a")
-MARKERS = "osD^vP*X"
-MAX_NAME = 48  # columns of a name
 
 
 def plot_table(table: MeasureTable, path: str | os.PathLike[str]) -> None:
@@ -30,8 +26,8 @@ def plot_table(table: MeasureTable, path: str | os.PathLike[str]) -> None:
         for index, name in enumerate(table.tokenizers):
             values = [row[index].bytes_per_token for row in table.cells]
             color, marker = COLORS[index % len(COLORS)], MARKERS[index % len(MARKERS)]
-            axes.plot(values, lines, marker, color=color, label=_literal(name), alpha=0.85)
-        axes.set_yticks(list(lines), [_literal(source) for source in table.sources])
+            axes.plot(values, lines, marker, color=color, label=literal(name), alpha=0.85)
+        axes.set_yticks(list(lines), [literal(source) for source in table.sources])
         axes.set_ylim(len(table.sources) - 0.5, -0.5)
         axes.set_xlim(left=0)
         axes.set_xlabel("bytes per token")
@@ -43,9 +39,3 @@ def plot_table(table: MeasureTable, path: str | os.PathLike[str]) -> None:
                 loc="outside upper left", ncols=1 if longest > 30 else 2 if longest > 16 else 3, frameon=False
             )
         save_figure(figure, path, suffix)
-
-
-def _literal(name: str) -> str:
-    """A name as matplotlib shows it: shortened, without mathematics, and not hidden by an underscore at its start."""
-    shown = elided(name, MAX_NAME).replace("$", r"\$")
-    return "\u200b" + shown if shown.startswith("_") else shown

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["MeasureRun"]
+__all__ = ["MeasureRun", "only_splits"]
 
 _log = logging.getLogger("jeton")
 
@@ -116,7 +116,7 @@ class _Encoder:
         if repeat:
             tok._core.make_tables()  # else the first long text would, while it is timed
         self._unk = _unk_id(tok)
-        self._only_splits = _only_splits(tok)
+        self._only_splits = only_splits(tok)
 
     def measure(self, texts: list[bytes], words: _core.Words | None) -> Measure:
         """Counts of the tokens of a batch."""
@@ -162,7 +162,7 @@ class _Encoder:
         )
 
 
-def _only_splits(tok: Tokenizer) -> bool:
+def only_splits(tok: Tokenizer) -> bool:
     """True if the tokens of a text are its bytes in order, except for those that pre-tokenization drops."""
     definition = tok.definition
     return (

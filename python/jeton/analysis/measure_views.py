@@ -8,12 +8,12 @@ from collections.abc import Callable, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from ..drawing.display_width import display_width
+from ..drawing.display_width import display_width, elided
 
 if TYPE_CHECKING:
     from .measure_table import Measure, MeasureTable
 
-__all__ = ["elided", "table_csv", "table_html", "table_text"]
+__all__ = ["table_csv", "table_html", "table_text"]
 
 NONE = "–"
 GAP = "  "
@@ -126,20 +126,6 @@ def _shrunk(sizes: Sequence[int], room: int) -> list[int]:
     while sum(found) > room and max(found) > MIN_NAME:
         found[found.index(max(found))] -= 1
     return found
-
-
-def elided(name: str, size: int) -> str:
-    """A name in at most `size` columns; a longer one loses its beginning: paths differ at their ends.
-
-    Examples:
-        >>> elided("texts/english.txt", 12)
-        '…english.txt'
-    """
-    if display_width(name) <= size:
-        return name
-    while name and display_width(name) > size - 1:
-        name = name[1:]
-    return "…" + name
 
 
 def _fit(name: str, size: int) -> str:

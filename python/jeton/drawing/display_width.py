@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 from functools import cache
 
-__all__ = ["display_width"]
+__all__ = ["display_width", "elided"]
 
 
 def display_width(text: str) -> int:
@@ -19,6 +19,20 @@ def display_width(text: str) -> int:
         (3, 1)
     """
     return len(text) if text.isascii() else sum(map(_character_width, text))
+
+
+def elided(name: str, size: int) -> str:
+    """A name in at most `size` columns; a longer one loses its beginning: paths differ at their ends.
+
+    Examples:
+        >>> elided("texts/english.txt", 12)
+        '…english.txt'
+    """
+    if display_width(name) <= size:
+        return name
+    while name and display_width(name) > size - 1:
+        name = name[1:]
+    return "…" + name
 
 
 @cache

@@ -1,0 +1,19 @@
+"""Tokens of parallel text by language: `languages`.
+
+```text
+registry    codes of languages -> name and family
+texts       folder of parallel texts -> languages and texts; paragraph/ has Jeton's own
+table       the result, with its figures by language, script and family
+views       text, CSV and HTML of the table
+heat_map    its plot
+measuring   the call
+```
+"""
+
+from __future__ import annotations
+
+from .measuring import languages
+from .table import LanguageGroup, LanguageTable
+from .texts import Language
+
+__all__ = ["Language", "LanguageGroup", "LanguageTable", "languages"]
