@@ -15,8 +15,9 @@ import logging
 import os
 import selectors
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from datetime import datetime
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
@@ -26,12 +27,25 @@ from .source import StrPath
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
-__all__ = ["absolute", "file_name", "files_of", "identity_of", "open_path", "size_of"]
+__all__ = [
+    "absolute",
+    "file_name",
+    "files_of",
+    "filesystem",
+    "identities_of",
+    "identity_of",
+    "is_remote",
+    "open_path",
+    "remote_call",
+    "size_of",
+]
 
 BufferedReader: TypeAlias = "io.BufferedReader[Any]"
 T = TypeVar("T")
 WEB = ("http://", "https://")
 REMOTE_BLOCK = 1 << 20  # bytes per request of a remote file
+# Errors that fsspec raises without a number.
+ERRNOS = ((FileNotFoundError, errno.ENOENT), (PermissionError, errno.EACCES), (TimeoutError, errno.ETIMEDOUT))
 WAIT_S = 0.25  # poll interval for a pipe without data
 WARN_AFTER_S = 2.0
 
@@ -61,7 +75,7 @@ def files_of(place: StrPath) -> list[str]:
     elif os.path.lexists(path):
         files = [path]
     elif _is_url(path):
-        files = _remote_files(path)
+        files = list(_remote_files(path))
     elif glob.has_magic(path) and (matches := glob.glob(path, recursive=True)):
         # a set, because "**" matches both a folder and the files in it
         found = {file for match in matches for file in (_walk(match) if os.path.isdir(match) else [match])}
@@ -90,7 +104,7 @@ def open_path(file: str, check_canceled: Callable[[], None] | None = None) -> It
         ...     raw.read(3)
         b'\"\"\"'
     """
-    if not _is_remote(file):
+    if not is_remote(file):
         mode = os.stat(file).st_mode
         if stat.S_ISFIFO(mode):
             with _open_pipe(file, check_canceled) as pipe:
@@ -102,9 +116,9 @@ def open_path(file: str, check_canceled: Callable[[], None] | None = None) -> It
                 raise ConfigError(message, option="corpus")
             yield raw
         return
-    system, path = _filesystem(file)
+    system, path = filesystem(file)
     with (
-        _remote_call(file, lambda: system.open(path, "rb", block_size=REMOTE_BLOCK)) as opened,
+        remote_call(file, lambda: system.open(path, "rb", block_size=REMOTE_BLOCK)) as opened,
         io.BufferedReader(_Remote(opened, file), REMOTE_BLOCK) as raw,
     ):
         yield raw
@@ -132,9 +146,9 @@ def _open_pipe(file: str, check_canceled: Callable[[], None] | None) -> Iterator
 
 def size_of(file: str) -> int | None:
     """Size of a file in bytes, before decompression; None for a pipe, a missing file, and an unknown remote size."""
-    if _is_remote(file):
-        system, path = _filesystem(file)
-        size = _remote_call(file, lambda: system.info(path)).get("size")
+    if is_remote(file):
+        system, path = filesystem(file)
+        size = remote_call(file, lambda: system.info(path)).get("size")
         return int(size) if size is not None else None
     try:
         status = os.stat(file)
@@ -156,15 +170,38 @@ def identity_of(file: str) -> tuple[int | None, str]:
         >>> size > 1000, version.startswith("mtime:")
         (True, True)
     """
-    if not _is_remote(file):
+    if not is_remote(file):
         status = os.stat(file)
         return status.st_size if stat.S_ISREG(status.st_mode) else None, f"mtime:{status.st_mtime_ns}"
-    system, path = _filesystem(file)
-    info = _remote_call(file, lambda: system.info(path))
+    system, path = filesystem(file)
+    system.invalidate_cache(path)  # else a listing of this process hides a change
+    return _remote_identity(remote_call(file, lambda: system.info(path)))
+
+
+def identities_of(place: StrPath) -> list[tuple[str, int | None, str]]:
+    """Files of one path, folder, glob or URL, as `files_of`, with size and version, as `identity_of`.
+
+    A listing of an object store has both, so no file is asked for by itself.
+
+    Examples:
+        >>> identities_of(__file__) == [(__file__, *identity_of(__file__))]
+        True
+    """
+    path = os.fspath(place)
+    if _is_url(path) and not os.path.lexists(path):
+        found = _remote_files(path).items()
+        return [(file, *(identity_of(file) if info is None else _remote_identity(info))) for file, info in found]
+    return [(file, *identity_of(file)) for file in files_of(path)]
+
+
+def _remote_identity(info: Mapping[str, Any]) -> tuple[int | None, str]:
     names = ("ETag", "etag", "LastModified", "last_modified", "mtime", "updated", "created")
-    version = next((f"{name}:{info[name]}" for name in names if info.get(name) is not None), "")
+    name = next((name for name in names if info.get(name) is not None), None)
+    value = info[name] if name is not None else ""
+    if isinstance(value, datetime):  # some file systems have a number in a listing, and a time for one file
+        value = value.timestamp()
     size = info.get("size")
-    return None if size is None else int(size), version
+    return None if size is None else int(size), "" if name is None else f"{name}:{value}"
 
 
 def file_name(file: str) -> str:
@@ -184,7 +221,7 @@ def absolute(file: str) -> str:
         >>> absolute("s3://bucket/rows.jsonl"), os.path.isabs(absolute("rows.jsonl"))
         ('s3://bucket/rows.jsonl', True)
     """
-    return file if _is_remote(file) else os.path.abspath(file)
+    return file if is_remote(file) else os.path.abspath(file)
 
 
 def _walk(folder: str) -> list[str]:
@@ -211,53 +248,81 @@ def _is_url(name: str) -> bool:
     return bool(mark) and scheme.replace("+", "").replace("::", "").replace("-", "").isalnum()
 
 
-def _is_remote(file: str) -> bool:
+def is_remote(file: str) -> bool:
+    """True for a URL, unless a local file has that name.
+
+    Examples:
+        >>> is_remote("s3://bucket/rows.jsonl"), is_remote("rows.jsonl")
+        (True, False)
+    """
     return _is_url(file) and not os.path.lexists(file)
 
 
-def _remote_files(url: str) -> list[str]:
-    """Files of a URL. A web address without ``*`` is one file: HTTP has no folders."""
+def _remote_files(url: str) -> dict[str, Mapping[str, Any] | None]:
+    """Files of a URL, sorted by name, with their facts of the listing.
+
+    A web address without ``*`` is one file, and no request is made: HTTP has no folders.
+    """
     if url.startswith(WEB) and "*" not in url:
-        return [url]
-    system, path = _filesystem(url)
+        return {url: None}
+    system, path = filesystem(url)
 
-    def find() -> list[str]:
-        found = system.glob(path) if glob.has_magic(path) else [path] if system.exists(path) else []
-        folders = [name for name in found if system.isdir(name)]
-        files = {name for name in found if name not in folders}
-        for folder in folders:
-            inside = ((name, PurePosixPath(name).relative_to(folder).parts) for name in system.find(folder))
-            files |= {name for name, parts in inside if not any(part.startswith(".") for part in parts)}
-        return sorted(files, key=lambda name: PurePosixPath(name).parts)
+    def find() -> dict[str, Mapping[str, Any]]:
+        system.invalidate_cache()
+        found = system.glob(path, detail=True) if glob.has_magic(path) else {path: system.info(path)}
+        files = {name: info for name, info in found.items() if info["type"] != "directory"}
+        for folder in (name for name, info in found.items() if info["type"] == "directory"):
+            for name, info in system.find(folder, detail=True).items():
+                inside = PurePosixPath(name).relative_to(system._strip_protocol(folder)).parts
+                if not any(part.startswith(".") for part in inside):
+                    files[name] = info
+        return files
 
-    files = _remote_call(url, find)
+    try:
+        files = remote_call(url, find)
+    except FileNotFoundError:
+        files = {}
     if not files:
         raise FileNotFoundError(errno.ENOENT, "no such file, no match, or a folder without files", url)
-    return [str(system.unstrip_protocol(file)) for file in files]
+    return {str(system.unstrip_protocol(name)): files[name] for name in sorted(files, key=_remote_key)}
 
 
-def _filesystem(url: str) -> tuple[Any, str]:
-    """File system of a URL, and the path in it."""
+def _remote_key(name: str) -> tuple[str, ...]:
+    return PurePosixPath(name).parts
+
+
+def filesystem(url: str, option: str = "corpus") -> tuple[Any, str]:
+    """File system of a URL, and the path in it.
+
+    Raises:
+        MissingDependencyError: fsspec, or the package for the protocol, is not installed.
+        ConfigError: an unknown protocol; names the option.
+    """
     try:
         import fsspec
     except ImportError:
-        message = f"reading {url} needs the package fsspec: pip install 'jeton[data]'"
+        message = f"{url} needs the package fsspec: pip install 'jeton[data]'"
         raise MissingDependencyError(message, extra="data") from None
     try:
         system, path = fsspec.core.url_to_fs(url)
     except ImportError as error:
-        raise MissingDependencyError(f"reading {url} needs one more package: {error}") from None
+        raise MissingDependencyError(f"{url} needs one more package: {error}") from None
     except ValueError as error:
-        raise ConfigError(f"{url}: {error}", option="corpus") from None
+        raise ConfigError(f"{url}: {error}", option=option) from None
     return system, str(path)
 
 
-def _remote_call(url: str, ask: Callable[[], T]) -> T:
-    """Calls a remote file system; its own exceptions (aiohttp's, botocore's) become `OSError`."""
+def remote_call(url: str, ask: Callable[[], T]) -> T:
+    """Calls a remote file system; its own exceptions (aiohttp's, botocore's) become `OSError`, which names the URL."""
     try:
         return ask()
-    except (OSError, ImportError, JetonError):
+    except (ImportError, JetonError):
         raise
+    except OSError as error:
+        if error.filename is not None:
+            raise
+        number = error.errno or next((number for kind, number in ERRNOS if isinstance(error, kind)), errno.EIO)
+        raise OSError(number, str(error), url) from error  # errno selects the subclass
     except Exception as error:
         raise OSError(errno.EIO, f"{type(error).__name__}: {error}", url) from error
 
@@ -275,13 +340,13 @@ class _Remote(io.RawIOBase):
         return bool(self._opened.seekable())
 
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        return int(_remote_call(self._url, lambda: self._opened.seek(offset, whence)))
+        return int(remote_call(self._url, lambda: self._opened.seek(offset, whence)))
 
     def tell(self) -> int:
         return int(self._opened.tell())
 
     def readinto(self, buffer: WriteableBuffer) -> int:
         target = memoryview(buffer).cast("B")
-        data = _remote_call(self._url, lambda: self._opened.read(len(target)))
+        data = remote_call(self._url, lambda: self._opened.read(len(target)))
         target[: len(data)] = data
         return len(data)

@@ -7,6 +7,8 @@ the order of the tasks.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import reduce
+from operator import add
 from typing import Any
 
 from ..arguments import strings
@@ -19,7 +21,7 @@ from .outputs import sha256_of
 from .plan import Plan
 from .tasks import Task
 
-__all__ = ["count_task", "counting_of", "joined_counts"]
+__all__ = ["count_task", "counting_of", "joined_counts", "save_counts"]
 
 SUFFIX = ".jtc"
 MEMORY = 512 << 20  # of the counts of one task; above it they spill to disk
@@ -46,7 +48,7 @@ def count_task(
     counts = count_batches(batches, stages, tokens, Limits(memory_limit=MEMORY, threads=1))
     counts.skipped = {kind: skipped.count for kind, skipped in reader.skipped.items()}
     name = folder.stem(task.number) + SUFFIX
-    counts.save(folder.path / name)
+    outputs = save_counts(folder, name, counts)
     return {
         "documents": counts.documents,
         "bytes": counts.corpus_bytes,
@@ -55,14 +57,22 @@ def count_task(
         "empty": 0,
         "special": {},
         "largest": [],
-        "outputs": {name: {"bytes": (folder.path / name).stat().st_size, "sha256": sha256_of(folder.path / name)}},
+        "outputs": outputs,
     }
+
+
+def save_counts(folder: ShardFolder, name: str, counts: Counts) -> dict[str, Any]:
+    """Writes a file of counts; returns its name -> size and hash."""
+    with folder.storage.saving(name) as path:
+        counts.save(path)
+        return {name: {"bytes": path.stat().st_size, "sha256": sha256_of(path)}}
 
 
 def joined_counts(folder: ShardFolder, plan: Plan) -> Counts:
     """The sum of all files of counts."""
-    paths = [folder.path / (folder.stem(number) + SUFFIX) for number in range(plan.num_tasks)]
-    counts = Counts.load(paths[0])
-    for path in paths[1:]:
-        counts = counts + Counts.load(path)
-    return counts
+    return reduce(add, (_load(folder, folder.stem(number) + SUFFIX) for number in range(plan.num_tasks)))
+
+
+def _load(folder: ShardFolder, name: str) -> Counts:
+    with folder.storage.fetch([name]) as place:
+        return Counts.load(place / name)

@@ -38,7 +38,7 @@ def open(folder: str | os.PathLike[str]) -> ShardDataset:
 
     Raises:
         ShardError: it has no manifest.
-        UnsupportedFeatureError: a format that other libraries memory-map (parquet, arrow), or counts.
+        UnsupportedFeatureError: a URL: copy the folder first; or a format that other libraries memory-map (parquet, arrow), or counts.
 
     Examples:
         >>> import jeton, pathlib, tempfile
@@ -76,12 +76,12 @@ class ShardDataset(Sequence[NDArray[Any]]):
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         place = ShardFolder(folder)
-        if not (place.path / MANIFEST).exists():
+        self._folder = place.path.absolute()  # first, to refuse a URL
+        if not place.has(MANIFEST):
             message = (
                 f"{place}: no {MANIFEST}; jeton.shards.merge (jeton shards merge) writes it when all tasks are done"
             )
             raise ShardError(message, path=str(place))
-        self._folder = place.path.absolute()
         self.manifest: dict[str, Any] = place.read(MANIFEST)
         try:
             format = self.manifest["format"]

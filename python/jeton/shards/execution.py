@@ -22,7 +22,6 @@ from .counting import count_task
 from .encoding import Encoder, framed
 from .folder import TOKENIZER, ShardFolder
 from .layouts import COUNTS, LAYOUTS, ShardFacts
-from .outputs import OutputFiles
 from .plan import Plan, check_inputs
 from .tasks import Task
 
@@ -53,14 +52,14 @@ def load_tokenizer(folder: ShardFolder, plan: Plan) -> Tokenizer | None:
     """
     if plan.tokenizer is None:
         return None
-    path = folder.path / TOKENIZER
+    path = folder.storage.location(TOKENIZER)
     try:
-        tok = Tokenizer.from_bytes(path.read_bytes())
+        tok = Tokenizer.from_bytes(folder.read_bytes(TOKENIZER))
     except FileNotFoundError:
-        raise ShardError(f"{path} is missing; plan again", path=str(path)) from None
+        raise ShardError(f"{path} is missing; plan again", path=path) from None
     if tok.fingerprint != plan.tokenizer:
         message = f"{path}: the tokenizer is {tok.fingerprint}, and the plan is for {plan.tokenizer}"
-        raise ShardError(f"{message}; plan into another folder", path=str(path))
+        raise ShardError(f"{message}; plan into another folder", path=path)
     made = framed(tok, plan.bos, plan.eos)
     made._core.make_tables()  # else each thread would begin without them
     return made
@@ -132,7 +131,7 @@ def _encode(
         raise FormatError(f"{folder}: the plan has no tokenizer, or an unknown format {plan.format!r}", format="plan")
     encoder = Encoder(tok, plan)
     stem = folder.stem(task.number)
-    with OutputFiles(folder.path) as files:
+    with folder.outputs() as files:
         facts = ShardFacts(np.dtype(plan.dtype).newbyteorder("<"), plan.tokenizer)
         writer = LAYOUTS[plan.format].writer(files, stem, facts)
         try:

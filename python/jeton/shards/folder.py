@@ -5,22 +5,30 @@
     done/00000.json  completion of a task, written after its shard: counts, sums, hashes
     manifest.json    all shards, written by `merge`; report.json, report.md: totals, skipped records
 
-A file is written under a temporary name, flushed to disk and renamed. The folder is flushed before the completion file
-is written, so that a completed task has its shard after a crash of the machine, too.
+Each file is published whole (`storage`). Names are made durable before a file that relies on them is published, so that
+a completed task has its shard after a crash of the machine, too. A process that ends between two steps leaves:
+
+    files of a shard, some or all, without completion   the task runs again and replaces them by the same bytes
+    a shard and its completion, not yet durable         after a crash both, or the shard alone, or neither are there
+    tokenizer.json without plan.json                    there is no plan; planning again writes both
+    manifest.json without report.json                   merging again writes the same manifest, and the report
+
+Two machines that run one task publish the same bytes in any order: a reader sees one or the other. Completions differ
+in their times alone.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from ..arguments import file_path
-from ..atomic import remove_stale, write_atomically
-from ..errors import FormatError, ShardError
+from ..errors import FormatError, ShardError, UnsupportedFeatureError
+from .outputs import OutputFiles
 from .plan import Plan
+from .storage import LocalStorage, storage_of
 
 __all__ = ["ShardFolder"]
 
@@ -30,16 +38,31 @@ PLAN, TOKENIZER, DONE, MANIFEST, REPORT = "plan.json", "tokenizer.json", "done",
 class ShardFolder:
     """A folder of shards.
 
+    Attributes:
+        storage: its files.
+
     Examples:
         >>> ShardFolder("out").stem(7)
         'shard-00007'
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.path = Path(file_path(path, "output"))
+        self.storage = storage_of(path)
 
     def __str__(self) -> str:
-        return str(self.path)
+        return self.storage.name
+
+    @property
+    def path(self) -> Path:
+        """The local folder, for memory-mapping.
+
+        Raises:
+            UnsupportedFeatureError: it is a URL.
+        """
+        if not isinstance(self.storage, LocalStorage):
+            message = f"{self}: memory-mapping shards at a URL is not supported; copy the folder to this machine"
+            raise UnsupportedFeatureError(message, format="shards", feature="URL")
+        return self.storage.path
 
     @staticmethod
     def stem(task: int) -> str:
@@ -48,11 +71,11 @@ class ShardFolder:
 
     def create(self) -> None:
         """Creates the folder."""
-        (self.path / DONE).mkdir(parents=True, exist_ok=True)
+        self.storage.create([DONE])
 
-    def has_plan(self) -> bool:
-        """True if there is a plan."""
-        return (self.path / PLAN).exists()
+    def has(self, name: str) -> bool:
+        """True if there is a file: `PLAN`, `MANIFEST`."""
+        return self.storage.size(name) is not None
 
     def load_plan(self) -> Plan:
         """Reads the plan.
@@ -61,36 +84,35 @@ class ShardFolder:
             ShardError: there is none.
             FormatError: it is not one.
         """
-        if not self.has_plan():
-            message = f"{self.path}: no plan.json; jeton.shards.plan (jeton shards plan) writes it"
-            raise ShardError(message, path=str(self.path))
-        return Plan.from_json(self.read(PLAN), str(self.path / PLAN))
+        if not self.has(PLAN):
+            message = f"{self}: no plan.json; jeton.shards.plan (jeton shards plan) writes it"
+            raise ShardError(message, path=str(self))
+        return Plan.from_json(self.read(PLAN), self.storage.location(PLAN))
 
     def done(self) -> set[int]:
         """Numbers of the completed tasks."""
-        with suppress(FileNotFoundError):
-            names = os.listdir(self.path / DONE)
-            return {int(name[:-5]) for name in names if name.endswith(".json") and name[:-5].isdecimal()}
-        return set()
+        names = self.storage.names(DONE)
+        return {int(name[:-5]) for name in names if name.endswith(".json") and name[:-5].isdecimal()}
 
     def write_done(self, task: int, facts: dict[str, Any]) -> None:
         """Completes a task, whose shard has been written."""
-        self.flush()
-        with write_atomically(self.path / DONE / f"{task:05}.json", sweep=False) as file:
-            file.write(json.dumps(facts, ensure_ascii=False).encode())
+        self.storage.flush()
+        self.storage.put(_done(task), json.dumps(facts, ensure_ascii=False).encode())
 
-    def read_done(self, task: int, plan: Plan) -> dict[str, Any]:
-        """Reads the completion of a task.
+    def read_done(self, tasks: Iterable[int], plan: Plan) -> Iterator[dict[str, Any]]:
+        """Yields the completions of tasks.
 
         Raises:
-            ShardError: it is of another plan, or damaged.
+            ShardError: one is of another plan, or damaged.
         """
-        name = f"{DONE}/{task:05}.json"
-        facts = self.read(name)
-        if not isinstance(facts, dict) or facts.get("plan") != plan.digest or facts.get("task") != task:
-            message = f"{self.path / name} is of another plan; remove it to run the task again"
-            raise ShardError(message, path=str(self.path / name))
-        return facts
+        numbers = list(tasks)
+        for task, data in zip(numbers, self.storage.read(map(_done, numbers)), strict=True):
+            where = self.storage.location(_done(task))
+            facts = _from_json(data, where)
+            if not isinstance(facts, dict) or facts.get("plan") != plan.digest or facts.get("task") != task:
+                message = f"{where} is of another plan; remove it to run the task again"
+                raise ShardError(message, path=where)
+            yield facts
 
     def read(self, name: str) -> Any:
         """Reads a file of JSON.
@@ -98,11 +120,15 @@ class ShardFolder:
         Raises:
             FormatError: it is not JSON.
         """
-        path = self.path / name
-        try:
-            return json.loads(path.read_bytes())
-        except (ValueError, RecursionError) as error:
-            raise FormatError(f"{path}: not JSON ({error})", format="json") from None
+        return _from_json(self.read_bytes(name), self.storage.location(name))
+
+    def read_bytes(self, name: str) -> bytes:
+        """Reads a file.
+
+        Raises:
+            FileNotFoundError: it is missing.
+        """
+        return next(self.storage.read([name]))
 
     def write(self, name: str, content: Any) -> None:
         """Writes a file of JSON, or of text."""
@@ -118,19 +144,25 @@ class ShardFolder:
 
     def write_bytes(self, name: str, data: bytes) -> None:
         """Writes a file."""
-        with write_atomically(self.path / name) as file:
-            file.write(data)
+        self.storage.put(name, data, sweep=True)
+
+    def outputs(self) -> OutputFiles:
+        """A context that writes the files of a shard."""
+        return OutputFiles(self.storage)
 
     def remove_stale(self) -> None:
         """Removes temporary files of killed processes."""
-        for folder in (self.path, self.path / DONE):
-            remove_stale(folder)
+        for folder in ("", DONE):
+            self.storage.remove_stale(folder)
 
-    def flush(self) -> None:
-        """Flushes the entries of the folder to disk, where the system can."""
-        with suppress(OSError):
-            descriptor = os.open(self.path, os.O_RDONLY)
-            try:
-                os.fsync(descriptor)
-            finally:
-                os.close(descriptor)
+
+def _done(task: int) -> str:
+    """Name of the completion file of a task."""
+    return f"{DONE}/{task:05}.json"
+
+
+def _from_json(data: bytes, where: str) -> Any:
+    try:
+        return json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise FormatError(f"{where}: not JSON ({error})", format="json") from None

@@ -10,16 +10,15 @@ from __future__ import annotations
 import logging
 import os
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from ..arguments import flag
 from ..errors import ConfigError, ShardError
-from .counting import joined_counts
+from .counting import joined_counts, save_counts
 from .dataset import shard_facts
 from .folder import MANIFEST, REPORT, ShardFolder
 from .layouts import COUNTS, LAYOUTS, Documents
-from .outputs import OutputFiles, sha256_of
 from .plan import Plan
 from .report import Report
 
@@ -69,7 +68,7 @@ def merge(output: str | os.PathLike[str], *, join: bool = False) -> Report:
     totals = _Totals(plan)
     shards = [totals.add(facts) for facts in _done(folder, plan)]
     folder.remove_stale()
-    joined = _join(folder, plan) if join else None
+    joined = _join(folder, plan, [shard["files"] for shard in shards]) if join else None
     folder.write(MANIFEST, _manifest(plan, totals, shards, joined))
     report = totals.report(joined)
     folder.write(f"{REPORT}.json", report.to_json())
@@ -81,15 +80,15 @@ def merge(output: str | os.PathLike[str], *, join: bool = False) -> Report:
 
 def _done(folder: ShardFolder, plan: Plan) -> Iterator[dict[str, Any]]:
     """Yields the completion of each task, whose files have been checked for their size."""
-    for number in range(plan.num_tasks):
-        facts = folder.read_done(number, plan)
+    sizes = folder.storage.sizes()
+    for facts in folder.read_done(range(plan.num_tasks), plan):
         for name, file in facts["outputs"].items():
-            path = folder.path / name
-            size = path.stat().st_size if path.exists() else None
+            size = sizes.get(name)
             if size != file["bytes"]:
                 was = "is missing" if size is None else f"has {size:,} bytes"
-                message = f"{path} {was}, and its task wrote {file['bytes']:,}"
-                raise ShardError(f"{message}; remove done/{number:05}.json and run again", path=str(path))
+                where = folder.storage.location(name)
+                message = f"{where} {was}, and its task wrote {file['bytes']:,}"
+                raise ShardError(f"{message}; remove done/{facts['task']:05}.json and run again", path=where)
         yield facts
 
 
@@ -111,24 +110,23 @@ def _manifest(
     }
 
 
-def _join(folder: ShardFolder, plan: Plan) -> dict[str, Any]:
-    """Writes all shards as one; returns name -> size and hash."""
+def _join(folder: ShardFolder, plan: Plan, shards: list[Iterable[str]]) -> dict[str, Any]:
+    """Writes all shards, of these files, as one; returns name -> size and hash."""
     if plan.format == COUNTS:
-        path = folder.path / f"{JOINED}.jtc"
-        joined_counts(folder, plan).save(path)
-        return {path.name: {"bytes": path.stat().st_size, "sha256": sha256_of(path)}}
+        return save_counts(folder, f"{JOINED}.jtc", joined_counts(folder, plan))
     layout = LAYOUTS[plan.format]
     facts = shard_facts(plan.dtype, plan.tokenizer)
-    with OutputFiles(folder.path) as files:
-        layout.join(files, JOINED, _documents(folder, plan), facts)
+    with folder.outputs() as files:
+        layout.join(files, JOINED, _documents(folder, plan, shards), facts)
     return files.facts
 
 
-def _documents(folder: ShardFolder, plan: Plan) -> Iterator[Documents]:
+def _documents(folder: ShardFolder, plan: Plan, shards: list[Iterable[str]]) -> Iterator[Documents]:
     """Yields the documents of each shard, one shard open at a time."""
     facts = shard_facts(plan.dtype, plan.tokenizer)
-    for number in range(plan.num_tasks):
-        yield LAYOUTS[plan.format].read(folder.path, folder.stem(number), facts)
+    for number, names in enumerate(shards):
+        with folder.storage.fetch(names) as place:
+            yield LAYOUTS[plan.format].read(place, folder.stem(number), facts)
 
 
 class _Totals:

@@ -1,4 +1,4 @@
-"""Output files of a task: written under temporary names, hashed while they are written, renamed together at the end."""
+"""Output files of a task: hashed while they are written, published together at the end."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, BinaryIO, Self
 
-from ..atomic import write_atomically
+from .storage import Storage
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
@@ -45,30 +45,31 @@ class OutputFile(io.RawIOBase):
 
 
 class OutputFiles:
-    """The files of one shard, as a context: they get their names when the block ends without an error.
+    """The files of one shard, as a context: they are published when the block ends without an error.
 
     Attributes:
         facts: name -> size and hash, after the block.
-        sync_s: seconds spent flushing to disk and renaming, after the block.
+        sync_s: seconds spent publishing them (flushing and renaming, or uploading), after the block.
 
     Examples:
         >>> import tempfile, pathlib
+        >>> from jeton.shards.storage import storage_of
         >>> folder = pathlib.Path(tempfile.mkdtemp())
-        >>> with OutputFiles(folder) as files:
+        >>> with OutputFiles(storage_of(folder)) as files:
         ...     _ = files.open("a.bin").write(b"abc")
         >>> (folder / "a.bin").read_bytes(), files.facts["a.bin"]["bytes"]
         (b'abc', 3)
     """
 
-    def __init__(self, folder: Path) -> None:
-        self._folder, self._stack = folder, ExitStack()
+    def __init__(self, storage: Storage) -> None:
+        self._storage, self._stack = storage, ExitStack()
         self._open: dict[str, OutputFile] = {}
         self.facts: dict[str, dict[str, Any]] = {}
         self.sync_s = 0.0
 
     def open(self, name: str) -> OutputFile:
         """Starts a file."""
-        file = self._stack.enter_context(write_atomically(self._folder / name, sweep=False))
+        file = self._stack.enter_context(self._storage.write(name))
         self._open[name] = OutputFile(file)
         return self._open[name]
 

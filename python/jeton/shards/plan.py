@@ -18,8 +18,8 @@ from os import PathLike
 from typing import Any
 
 from ..arguments import integer, wrong
-from ..corpus import Corpus, FileRange, Source, files_of
-from ..corpus.paths import absolute, identity_of
+from ..corpus import Corpus, FileRange, Source
+from ..corpus.paths import absolute, identities_of, identity_of
 from ..errors import ConfigError, FormatError, ShardError
 from .tasks import InputFile, Task, cut_tasks, is_divisible
 
@@ -188,8 +188,7 @@ def list_inputs(corpus: Corpus) -> tuple[InputFile, ...]:
         FileNotFoundError: no such file, or no match.
     """
     places = corpus.sources if isinstance(corpus.sources, list | tuple) else [corpus.sources]
-    files = [file for place in places for file in files_of(_place(place))]
-    return tuple(_input(file) for file in files)
+    return tuple(_input(*found) for place in places for found in identities_of(_place(place)))
 
 
 def _place(place: Any) -> str | PathLike[str]:
@@ -207,8 +206,7 @@ def _place(place: Any) -> str | PathLike[str]:
     return place
 
 
-def _input(file: str) -> InputFile:
-    size, version = identity_of(file)
+def _input(file: str, size: int | None, version: str) -> InputFile:
     if size is None:
         message = f"{file} has no known size, as a pipe: a task must be able to read its input again; pass a file"
         raise ConfigError(message, option="corpus")

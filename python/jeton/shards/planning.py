@@ -13,7 +13,7 @@ from ..formats import load
 from ..tokenizer import Tokenizer
 from .counting import counting_of
 from .encoding import framed
-from .folder import MANIFEST, TOKENIZER, ShardFolder
+from .folder import MANIFEST, PLAN, TOKENIZER, ShardFolder
 from .layouts import COUNTS, FORMATS, LAYOUTS
 from .plan import MIN_TASK_BYTES, TASK_BYTES, Plan, list_inputs, reading_of
 
@@ -99,11 +99,12 @@ def plan(
     made = Plan(inputs=list_inputs(reading), **options)
     folder = ShardFolder(output)
     folder.create()
-    if folder.has_plan():
+    is_planned = folder.has(PLAN)
+    if is_planned:
         made.check_same(folder.load_plan(), str(folder))
     if data is not None:  # before the plan, which says that all is there
         folder.write_bytes(TOKENIZER, data)
-    if not folder.has_plan():
+    if not is_planned:
         folder.write_plan(made)
     return made
 
@@ -197,6 +198,6 @@ def status(output: StrPath) -> Status:
         made.num_tasks,
         bytes_done,
         made.num_bytes,
-        (folder.path / MANIFEST).exists(),
+        folder.has(MANIFEST),
         tuple(missing[:MOST_MISSING]),
     )

@@ -10,9 +10,11 @@ from __future__ import annotations
 import json
 import os
 import shlex
+from typing import Any
 
 from ..arguments import integer, string
 from .folder import ShardFolder
+from .storage import LocalStorage
 
 __all__ = ["kubernetes_manifest", "slurm_script"]
 
@@ -21,7 +23,7 @@ def slurm_script(output: str | os.PathLike[str], *, jobs: int = 16, cpus: int = 
     """A script for `sbatch`.
 
     Args:
-        output: a folder with a plan, on a file system that all nodes share.
+        output: a folder with a plan, on a file system that all nodes share, or its URL.
         jobs: size of the array.
         cpus: cores of each job.
 
@@ -38,9 +40,9 @@ def slurm_script(output: str | os.PathLike[str], *, jobs: int = 16, cpus: int = 
         True
     """
     folder, jobs = _folder(output, jobs)
-    where = shlex.quote(str(folder.path.absolute()))
+    where = shlex.quote(folder.storage.absolute())
     return f"""#!/bin/bash
-# {jobs} jobs, each with its share of the tasks in {folder.path.name}; SLURM_ARRAY_TASK_ID and _COUNT select it.
+# {jobs} jobs, each with its share of the tasks in this folder; SLURM_ARRAY_TASK_ID and _COUNT select it.
 # After all of them:  jeton shards merge {where}  &&  jeton shards verify {where}
 #SBATCH --job-name=jeton-shards
 #SBATCH --array=0-{jobs - 1}
@@ -63,7 +65,7 @@ def kubernetes_manifest(
     """A manifest for `kubectl apply`, in JSON, which YAML has as a subset.
 
     Args:
-        output: a folder with a plan, as the pods see it.
+        output: a folder with a plan, as the pods see it, or its URL, which needs no volume.
         jobs: number of indexes.
         cpus: cores of each pod.
         image: container image with Jeton.
@@ -83,16 +85,19 @@ def kubernetes_manifest(
         'Indexed'
     """
     folder, jobs = _folder(output, jobs)
-    path = folder.path.absolute()
+    where = folder.storage.absolute()
     integer(cpus, "cpus", 1)
-    container = {
+    container: dict[str, Any] = {
         "name": "shards",
         "image": string(image, "image"),
-        "command": ["jeton", "shards", "run", str(path), "--workers", str(cpus), "--progress", "json"],
+        "command": ["jeton", "shards", "run", where, "--workers", str(cpus), "--progress", "json"],
         "env": [{"name": "JOB_COMPLETIONS", "value": str(jobs)}],
         "resources": {"requests": {"cpu": str(cpus)}},
-        "volumeMounts": [{"name": "data", "mountPath": mount or str(path.parent)}],
     }
+    pod: dict[str, Any] = {"restartPolicy": "Never", "containers": [container]}
+    if isinstance(folder.storage, LocalStorage):
+        container["volumeMounts"] = [{"name": "data", "mountPath": mount or os.path.dirname(where)}]
+        pod["volumes"] = [{"name": "data", "persistentVolumeClaim": {"claimName": string(claim, "claim")}}]
     # Errors in data (1) and usage (2) would only repeat; a pod that is killed is started again.
     policy = [{"action": "FailIndex", "onExitCodes": {"containerName": "shards", "operator": "In", "values": [1, 2]}}]
     spec = {
@@ -101,13 +106,7 @@ def kubernetes_manifest(
         "parallelism": jobs,
         "backoffLimitPerIndex": 3,
         "podFailurePolicy": {"rules": policy},
-        "template": {
-            "spec": {
-                "restartPolicy": "Never",
-                "containers": [container],
-                "volumes": [{"name": "data", "persistentVolumeClaim": {"claimName": string(claim, "claim")}}],
-            }
-        },
+        "template": {"spec": pod},
     }
     manifest = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "jeton-shards"}, "spec": spec}
     return json.dumps(manifest, indent=2) + "\n"

@@ -7,9 +7,10 @@ some tasks is read from its source and encoded again: its ids must be those of t
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -96,7 +97,7 @@ def verify(output: str | os.PathLike[str], *, progress: Progress = None) -> Veri
     """
     folder = ShardFolder(output)
     plan = folder.load_plan()
-    if not (folder.path / MANIFEST).exists():
+    if not folder.has(MANIFEST):
         message = f"{folder}: no {MANIFEST}; jeton.shards.merge (jeton shards merge) writes it when all tasks are done"
         raise ShardError(message, path=str(folder))
     with make_reporter(progress) as report:
@@ -116,20 +117,19 @@ class _Verifier:
         """Checks everything."""
         plan, manifest = self._plan, self._manifest
         if manifest.get("plan") != plan.digest or len(manifest.get("shards", ())) != plan.num_tasks:
-            self._problems.append(f"{self._folder.path / MANIFEST}: it is of another plan; merge again")
+            self._problems.append(f"{self._folder.storage.location(MANIFEST)}: it is of another plan; merge again")
             return self._result(0)
         tok = self._tokenizer()
         sampled = set(np.linspace(0, plan.num_tasks - 1, NUM_SOURCES).astype(int).tolist())
         total = sum(file["bytes"] for shard in manifest["shards"] for file in shard["files"].values())
-        done = 0
+        done, sizes = 0, self._folder.storage.sizes()
         for number, shard in enumerate(manifest["shards"]):
             report(ProgressEvent("verify", done, total, "B"))
             hint = f"; remove done/{number:05}.json, and run and merge again"
-            if self._check_files(shard["files"], hint):
-                check = partial(self._check_shard, number, shard, tok, number in sampled)
-                self._collect(self._folder.stem(number), check)
+            check = partial(self._check_shard, number, shard, tok, number in sampled)
+            self._check_files(shard["files"], sizes, hint, partial(self._collect, self._folder.stem(number), check))
             done += sum(file["bytes"] for file in shard["files"].values())
-        self._check_files(manifest.get("joined", {}), "; merge with join again")
+        self._check_files(manifest.get("joined", {}), sizes, "; merge with join again")
         self._check_sums()
         report(ProgressEvent("verify", total, total, "B"))
         return self._result(plan.num_tasks)
@@ -147,39 +147,50 @@ class _Verifier:
             self._problems.append(str(error))
             return None
 
-    def _collect(self, name: str, check: Any) -> None:
-        """Runs a check; its errors are problems."""
+    def _collect(self, name: str, check: Callable[[Path], None], folder: Path) -> None:
+        """Runs a check on the files in a folder; its errors are problems."""
         try:
-            check()
+            check(folder)
         except (JetonError, OSError) as error:
             text = str(error)
             self._problems.append(text if name in text else f"{name}: {text}")
 
-    def _check_files(self, files: dict[str, dict[str, Any]], hint: str) -> bool:
-        """Checks size and hash of files; True if all exist. `hint`: how to make them again."""
-        complete = True
-        for name, file in files.items():
-            path = self._folder.path / name
-            if not path.exists():
-                self._problems.append(f"{path}: it is missing{hint}")
-                complete = False
-            elif path.stat().st_size != file["bytes"]:
-                self._problems.append(f"{path}: it has {path.stat().st_size:,} bytes, expected {file['bytes']:,}{hint}")
-            elif sha256_of(path) != file["sha256"]:
-                self._problems.append(f"{path}: its bytes have changed: the hash differs{hint}")
-        return complete
+    def _check_files(
+        self,
+        files: dict[str, dict[str, Any]],
+        sizes: dict[str, int],
+        hint: str,
+        check: Callable[[Path], None] = lambda folder: None,
+    ) -> None:
+        """Checks size and hash of files and, if all exist, their content. `hint`: how to make them again."""
+        where = self._folder.storage.location
+        missing = [name for name in files if name not in sizes]
+        self._problems += [f"{where(name)}: it is missing{hint}" for name in missing]
+        with self._folder.storage.fetch(name for name in files if name in sizes) as folder:
+            for name, file in files.items():
+                if name in missing:
+                    continue
+                if sizes[name] != file["bytes"]:
+                    found = f"it has {sizes[name]:,} bytes, expected {file['bytes']:,}"
+                    self._problems.append(f"{where(name)}: {found}{hint}")
+                elif sha256_of(folder / name) != file["sha256"]:
+                    self._problems.append(f"{where(name)}: its bytes have changed: the hash differs{hint}")
+            if not missing:
+                check(folder)
 
-    def _check_shard(self, number: int, shard: dict[str, Any], tok: Tokenizer | None, is_sampled: bool) -> None:
-        """Reads the documents of a shard."""
+    def _check_shard(
+        self, number: int, shard: dict[str, Any], tok: Tokenizer | None, is_sampled: bool, folder: Path
+    ) -> None:
+        """Reads the documents of a shard, whose files are in a folder."""
         plan, stem = self._plan, self._folder.stem(number)
         if plan.format == COUNTS:
-            counts = Counts.load(self._folder.path / f"{stem}.jtc")
+            counts = Counts.load(folder / f"{stem}.jtc")
             self._equal(stem, "documents", counts.documents, shard["documents"])
             self._equal(stem, "pretokens", counts.total, shard["tokens"])
             self._documents, self._tokens = self._documents + counts.documents, self._tokens + counts.total
             return
         layout = LAYOUTS[plan.format]
-        found = layout.read(self._folder.path, stem, shard_facts(plan.dtype, plan.tokenizer))
+        found = layout.read(folder, stem, shard_facts(plan.dtype, plan.tokenizer))
         found.check(stem)
         self._equal(stem, "documents", len(found), shard["documents"])
         self._equal(stem, "tokens", len(found.tokens), shard["tokens"])

@@ -1,0 +1,301 @@
+"""Storage of a folder of shards: a local folder, or a URL of fsspec such as ``s3://bucket/folder``.
+
+Both publish a file whole or not at all, which is all that the other modules rely on:
+
+    local   temporary file → fsync → rename; `flush` makes names durable
+    URL     temporary file of this machine → one PUT, or the parts of one upload, whose last request publishes it
+
+Names are relative, such as ``done/00000.json``. Files at a URL are copied to this machine before they are mapped.
+
+Left out: object stores without read-after-write consistency (S3, GCS, Azure and MinIO have it), and partial uploads of
+killed workers, which a lifecycle rule of the bucket removes.
+"""
+
+from __future__ import annotations
+
+import errno
+import glob
+import os
+import tempfile
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from pathlib import Path
+from typing import BinaryIO
+
+from ..arguments import file_path, wrong
+from ..atomic import remove_stale, write_atomically
+from ..corpus.paths import filesystem, is_remote, remote_call
+
+__all__ = ["LocalStorage", "RemoteStorage", "Storage", "storage_of"]
+
+READ_AHEAD = 256  # files that are read at once
+
+
+class Storage(ABC):
+    """Files of a folder.
+
+    Attributes:
+        name: the path or URL of the folder, as given.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    @abstractmethod
+    def absolute(self) -> str:
+        """Name that is valid in every process: an absolute path, or the URL."""
+
+    @abstractmethod
+    def location(self, name: str) -> str:
+        """Path or URL of a file."""
+
+    @abstractmethod
+    def create(self, folders: Iterable[str]) -> None:
+        """Creates the folder and some in it."""
+
+    @abstractmethod
+    def sizes(self, folder: str = "") -> dict[str, int]:
+        """Name -> size of the files in a folder; empty if it is missing."""
+
+    def names(self, folder: str = "") -> list[str]:
+        """Names of the files in a folder; empty if it is missing."""
+        return list(self.sizes(folder))
+
+    @abstractmethod
+    def size(self, name: str) -> int | None:
+        """Size of a file; None if it is missing."""
+
+    @abstractmethod
+    def read(self, names: Iterable[str]) -> Iterator[bytes]:
+        """Yields the content of files.
+
+        Raises:
+            FileNotFoundError: one is missing.
+        """
+
+    @abstractmethod
+    def write(self, name: str) -> AbstractContextManager[BinaryIO]:
+        """Opens a file for writing; it is published when the block ends without an error."""
+
+    @abstractmethod
+    def put(self, name: str, data: bytes, *, sweep: bool = False) -> None:
+        """Publishes a small file, and makes its name durable. `sweep`: removes stale temporary files of it first."""
+
+    @abstractmethod
+    def saving(self, name: str) -> AbstractContextManager[Path]:
+        """A path for a function that saves to paths; the file is published when the block ends without an error."""
+
+    @abstractmethod
+    def fetch(self, names: Iterable[str]) -> AbstractContextManager[Path]:
+        """A folder of this machine that has some files while the block runs.
+
+        Raises:
+            FileNotFoundError: one is missing.
+        """
+
+    def flush(self, folder: str = "") -> None:  # noqa: B027
+        """Makes the names in a folder durable."""
+
+    def remove_stale(self, folder: str = "") -> None:  # noqa: B027
+        """Removes temporary files that killed processes left in a folder."""
+
+
+def storage_of(output: str | os.PathLike[str]) -> Storage:
+    """The storage of an output folder.
+
+    Raises:
+        ConfigError: not a path, or a URL of an unknown protocol.
+        MissingDependencyError: the package for the protocol of a URL is not installed.
+
+    Examples:
+        >>> storage_of("memory://bucket/out").location("plan.json")
+        'memory://bucket/out/plan.json'
+        >>> type(storage_of("out")).__name__
+        'LocalStorage'
+    """
+    name = file_path(output, "output")
+    return RemoteStorage(name) if is_remote(name) else LocalStorage(name)
+
+
+class LocalStorage(Storage):
+    """A local folder, also on a file system that many machines share.
+
+    Attributes:
+        path: the folder.
+    """
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.path = Path(name)
+
+    def absolute(self) -> str:
+        """See `Storage`."""
+        return str(self.path.absolute())
+
+    def location(self, name: str) -> str:
+        """See `Storage`."""
+        return str(self.path / name)
+
+    def create(self, folders: Iterable[str]) -> None:
+        """See `Storage`."""
+        for folder in folders:
+            (self.path / folder).mkdir(parents=True, exist_ok=True)
+        self.flush()
+
+    def sizes(self, folder: str = "") -> dict[str, int]:
+        """See `Storage`."""
+        with suppress(FileNotFoundError), os.scandir(self.path / folder) as entries:
+            return {entry.name: entry.stat().st_size for entry in entries if entry.is_file()}
+        return {}
+
+    def names(self, folder: str = "") -> list[str]:
+        """See `Storage`. Asks for no file, as a shared file system answers slowly."""
+        with suppress(FileNotFoundError):
+            return os.listdir(self.path / folder)
+        return []
+
+    def size(self, name: str) -> int | None:
+        """See `Storage`."""
+        try:
+            return (self.path / name).stat().st_size
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+
+    def read(self, names: Iterable[str]) -> Iterator[bytes]:
+        """See `Storage`."""
+        return ((self.path / name).read_bytes() for name in names)
+
+    def write(self, name: str) -> AbstractContextManager[BinaryIO]:
+        """See `Storage`."""
+        return write_atomically(self.path / name, sweep=False)
+
+    def put(self, name: str, data: bytes, *, sweep: bool = False) -> None:
+        """See `Storage`."""
+        with write_atomically(self.path / name, sweep=sweep) as file:
+            file.write(data)
+        self.flush(os.path.dirname(name))
+
+    def saving(self, name: str) -> AbstractContextManager[Path]:
+        """See `Storage`. The function must write atomically, as all of Jeton do."""
+        return nullcontext(self.path / name)
+
+    def fetch(self, names: Iterable[str]) -> AbstractContextManager[Path]:
+        """See `Storage`. No file is copied, and no name is checked."""
+        return nullcontext(self.path)
+
+    def flush(self, folder: str = "") -> None:
+        """See `Storage`."""
+        try:
+            descriptor = os.open(self.path / folder, os.O_RDONLY)
+        except PermissionError:  # Windows opens no folders
+            return
+        try:
+            os.fsync(descriptor)
+        except OSError as error:
+            if error.errno not in (errno.EINVAL, errno.ENOTSUP, errno.EBADF):  # file systems that flush no folders
+                raise
+        finally:
+            os.close(descriptor)
+
+    def remove_stale(self, folder: str = "") -> None:
+        """See `Storage`."""
+        remove_stale(self.path / folder)
+
+
+class RemoteStorage(Storage):
+    """A URL of fsspec.
+
+    Examples:
+        >>> storage = RemoteStorage("memory://bucket/storage")
+        >>> with storage.write("a.bin") as file:
+        ...     _ = file.write(b"abc")
+        >>> storage.sizes(), list(storage.read(["a.bin"]))
+        ({'a.bin': 3}, [b'abc'])
+    """
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name.rstrip("/"))
+        if glob.has_magic(name):  # fsspec would look for files that match
+            raise wrong("output", name, "the URL of a folder: it has one of the characters *?[")
+        self._system, self._root = filesystem(self.name, "output")
+
+    def absolute(self) -> str:
+        """See `Storage`."""
+        return self.name
+
+    def location(self, name: str) -> str:
+        """See `Storage`."""
+        return f"{self.name}/{name}"
+
+    def create(self, folders: Iterable[str]) -> None:
+        """See `Storage`. Nothing: object stores have no folders, and a missing bucket is an error of the first file."""
+
+    def sizes(self, folder: str = "") -> dict[str, int]:
+        """See `Storage`."""
+        path = self._path(folder)
+
+        def ask() -> dict[str, int]:
+            self._system.invalidate_cache()  # other machines write, too
+            found = self._system.ls(path, detail=True)
+            return {info["name"].rpartition("/")[2]: int(info["size"]) for info in found if info["type"] == "file"}
+
+        try:
+            return remote_call(self.location(folder), ask)
+        except FileNotFoundError:
+            return {}
+
+    def size(self, name: str) -> int | None:
+        """See `Storage`."""
+        path = self._path(name)
+
+        def ask() -> int | None:
+            self._system.invalidate_cache()
+            info = self._system.info(path)
+            return int(info["size"]) if info["type"] == "file" else None
+
+        try:
+            return remote_call(self.location(name), ask)
+        except FileNotFoundError:
+            return None
+
+    def read(self, names: Iterable[str]) -> Iterator[bytes]:
+        """See `Storage`. Many files are read at once."""
+        left = list(names)
+        for start in range(0, len(left), READ_AHEAD):
+            some = left[start : start + READ_AHEAD]
+            paths = [self._path(name) for name in some]
+            where = self.location(some[0]) if len(some) == 1 else self.name
+            found = remote_call(where, lambda paths=paths: self._system.cat(paths))  # type: ignore[misc]
+            yield from (found[path] for path in paths)
+
+    @contextmanager
+    def write(self, name: str) -> Iterator[BinaryIO]:
+        """See `Storage`. The file is spooled to a disk of this machine, so memory does not limit its size."""
+        with self.saving(name) as path, path.open("wb") as file:
+            yield file
+
+    def put(self, name: str, data: bytes, *, sweep: bool = False) -> None:
+        """See `Storage`."""
+        remote_call(self.location(name), lambda: self._system.pipe_file(self._path(name), data))
+
+    @contextmanager
+    def saving(self, name: str) -> Iterator[Path]:
+        """See `Storage`."""
+        with tempfile.TemporaryDirectory(prefix="jeton-") as folder:
+            path = Path(folder, os.path.basename(name))
+            yield path
+            remote_call(self.location(name), lambda: self._system.put_file(str(path), self._path(name)))
+
+    @contextmanager
+    def fetch(self, names: Iterable[str]) -> Iterator[Path]:
+        """See `Storage`."""
+        # Windows removes no file that is still mapped.
+        with tempfile.TemporaryDirectory(prefix="jeton-", ignore_cleanup_errors=True) as folder:
+            for name in names:
+                source, target = self._path(name), str(Path(folder, name))
+                remote_call(self.location(name), lambda s=source, t=target: self._system.get_file(s, t))  # type: ignore[misc]
+            yield Path(folder)
+
+    def _path(self, name: str) -> str:
+        return f"{self._root}/{name}".rstrip("/")
