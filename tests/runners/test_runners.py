@@ -12,6 +12,9 @@ import pytest
 
 from jeton.runners import RUNNERS, CanceledError, run_processes, run_threads
 
+# Ray needs a cluster: test_ray.
+LOCAL = [name for name in RUNNERS if name != "ray"]
+
 Check = Callable[[], None]
 
 
@@ -34,13 +37,13 @@ def killed(item: int, check: Check) -> int:
     return item
 
 
-@pytest.mark.parametrize("name", RUNNERS)
+@pytest.mark.parametrize("name", LOCAL)
 def test_all_results(name: str) -> None:
     assert sorted(RUNNERS[name](square, range(20), 2)) == [item * item for item in range(20)]
     assert list(RUNNERS[name](square, [], 2)) == []
 
 
-@pytest.mark.parametrize("name", RUNNERS)
+@pytest.mark.parametrize("name", LOCAL)
 def test_the_first_error_cancels_the_others(name: str) -> None:
     with pytest.raises(ValueError, match="three"):
         list(RUNNERS[name](fail_at_three, range(50), 3))

@@ -6,15 +6,17 @@ import functools
 import json
 import os
 from collections.abc import Callable, Mapping
-from typing import Any, Literal
+from typing import Any
 
 import click
 
 import jeton
 
 from ..corpus import Source
+from ..runners import RUNNERS
 from ..shards import FORMATS, Report, Status, kubernetes_manifest, slurm_script
 from ..shards.plan import TASK_BYTES
+from ..shards.running import Runner
 from .options import DEFAULT_USED, ByteSize, Command, CommonOptions, Count, common_options, corpus_options
 from .quantities import counted, seconds, size
 from .running import DIFFERENT
@@ -108,7 +110,7 @@ def _plan_options(command: Function) -> Function:
     return wrapped
 
 
-_RUN_OPTIONS = ("workers", "runner", "join", "no_verify", "task")
+_RUN_OPTIONS = ("workers", "runner", "ray_address", "join", "no_verify", "task")
 
 
 def _rest(options: dict[str, Any]) -> dict[str, Any]:
@@ -117,11 +119,19 @@ def _rest(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def _run_options(command: Function) -> Function:
-    """Adds --workers and --runner; passes `workers`."""
+    """Adds --workers, --runner and --ray-address."""
 
     @click.option("--workers", type=click.IntRange(1), metavar="N", help="Tasks at a time. Default: all cores.")
     @click.option(
-        "--runner", type=click.Choice(["threads", "processes"]), default="threads", help="Threads, or processes."
+        "--runner",
+        type=click.Choice(tuple(RUNNERS)),
+        default="threads",
+        help="Threads, processes, or tasks of a Ray cluster.",
+    )
+    @click.option(
+        "--ray-address",
+        metavar="HOST:PORT",
+        help="For --runner ray: the cluster. Default: RAY_ADDRESS, else Ray is started on this machine.",
     )
     @functools.wraps(command)
     def wrapped(common: CommonOptions, workers: int | None, **rest: Any) -> None:
@@ -148,7 +158,8 @@ def make(
     output: str,
     options: dict[str, Any],
     workers: int | None,
-    runner: Literal["threads", "processes"],
+    runner: Runner,
+    ray_address: str | None,
     join: bool,
     no_verify: bool,
 ) -> None:
@@ -166,6 +177,7 @@ def make(
         output,
         workers=workers,
         runner=runner,
+        ray_address=ray_address,
         join=join,
         verify=not no_verify,
         progress=common.progress,
@@ -209,7 +221,8 @@ def run(
     output: str,
     task: str | None,
     workers: int | None,
-    runner: Literal["threads", "processes"],
+    runner: Runner,
+    ray_address: str | None,
 ) -> None:
     """Runs the tasks of a planned FOLDER that are not complete. Any number of machines may do so at once, each with its
     --task.
@@ -220,7 +233,12 @@ def run(
       jeton shards run out/ --task 3/64
     """
     found = jeton.shards.run(
-        output, job=_job(task, os.environ), workers=workers, runner=runner, progress=common.progress
+        output,
+        job=_job(task, os.environ),
+        workers=workers,
+        runner=runner,
+        ray_address=ray_address,
+        progress=common.progress,
     )
     _show_status(common, found)
 

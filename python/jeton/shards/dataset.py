@@ -38,7 +38,8 @@ def open(folder: str | os.PathLike[str]) -> ShardDataset:
 
     Raises:
         ShardError: it has no manifest.
-        UnsupportedFeatureError: a URL: copy the folder first; or a format that other libraries memory-map (parquet, arrow), or counts.
+        UnsupportedFeatureError: a URL, from which nothing can be memory-mapped: copy the folder first; or a format that
+            other libraries memory-map (parquet, arrow), or counts.
 
     Examples:
         >>> import jeton, pathlib, tempfile

@@ -25,23 +25,33 @@ from .layouts import COUNTS, LAYOUTS, ShardFacts
 from .plan import Plan, check_inputs
 from .tasks import Task
 
-__all__ = ["load_tokenizer", "run_task", "run_task_in"]
+__all__ = ["load_folder", "load_tokenizer", "run_task", "run_task_in"]
 
 Check: TypeAlias = Callable[[], None]
 Facts: TypeAlias = dict[str, Any]
 
 
-def run_task_in(folder: str, number: int, check: Check) -> Facts:
-    """Runs one task of the plan in a folder; for a process, which loads plan and tokenizer once."""
-    plan, tok = _loaded(folder)
-    return run_task(ShardFolder(folder), plan, tok, plan.tasks[number], check)
+def run_task_in(folder: str, digest: str, number: int, check: Check) -> Facts:
+    """Runs one task of the plan in a folder, for another process; returns what the caller's progress needs."""
+    place, plan, tok = load_folder(folder, digest)
+    facts = run_task(place, plan, tok, plan.tasks[number], check)
+    skipped = {kind: [count, []] for kind, (count, _) in facts["skipped"].items()}
+    return {"task": number, "input_bytes": facts["input_bytes"], "skipped": skipped}
 
 
 @cache
-def _loaded(folder: str) -> tuple[Plan, Tokenizer | None]:
+def load_folder(folder: str, digest: str) -> tuple[ShardFolder, Plan, Tokenizer | None]:
+    """A folder with its plan and tokenizer, once in a process.
+
+    Raises:
+        ShardError: the plan has another digest, as if the file system is not shared; or as `load_tokenizer`.
+    """
     place = ShardFolder(folder)
     plan = place.load_plan()
-    return plan, load_tokenizer(place, plan)
+    if plan.digest != digest:
+        message = f"{folder} has another plan here ({plan.digest[:12]}) than for the caller ({digest[:12]})"
+        raise ShardError(f"{message}; the folder must be on storage that all machines share", path=folder)
+    return place, plan, load_tokenizer(place, plan)
 
 
 def load_tokenizer(folder: ShardFolder, plan: Plan) -> Tokenizer | None:

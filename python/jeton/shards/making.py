@@ -25,18 +25,19 @@ def make(
     *,
     workers: int | None = None,
     runner: Runner = "threads",
+    ray_address: str | None = None,
     join: bool = False,
     verify: bool = True,
     progress: Progress = None,
     **options: Any,
 ) -> Report:
-    """Makes shards of a corpus on this machine: `plan`, `run`, `merge` and `verify`.
+    """Makes shards of a corpus: `plan`, `run`, `merge` and `verify`.
 
     After an interruption, a full disk or `kill -9`, the same call resumes: complete tasks are not repeated.
 
     Args:
         corpus, output, tok, options: as `plan`.
-        workers, runner: as `run`.
+        workers, runner, ray_address: as `run`.
         join: as `merge`.
         verify: read everything again.
         progress: None draws a bar in a terminal; True, False, or a function that is called with each event.
@@ -54,7 +55,7 @@ def make(
         Report(2 documents, 6 tokens, 1 shards of format bin)
     """
     plan(corpus, output, tok, **options)
-    run_plan(output, None, workers, runner, progress)  # `merge` reports skipped records
+    run_plan(output, None, workers, runner, progress, ray_address)  # `merge` reports skipped records
     report = merge(output, join=join)
     if verify:
         found = verify_folder(output, progress=progress)

@@ -10,10 +10,11 @@ from threading import Lock
 from typing import Any, Literal
 
 from ..arguments import choice, integer, wrong
+from ..errors import ConfigError
 from ..progress import Progress, ProgressEvent, make_reporter
-from ..runners import RUNNERS, run_processes, run_threads
+from ..runners import RUNNERS, run_processes, run_ray, run_threads
 from ..threads import num_threads
-from .execution import Check, Facts, load_tokenizer, run_task, run_task_in
+from .execution import Check, Facts, load_folder, load_tokenizer, run_task, run_task_in
 from .folder import ShardFolder
 from .plan import Plan
 from .planning import Status, status
@@ -23,7 +24,7 @@ __all__ = ["run", "run_plan"]
 
 _log = logging.getLogger("jeton")
 
-Runner = Literal["threads", "processes"]
+Runner = Literal["threads", "processes", "ray"]
 
 
 def run(
@@ -32,6 +33,7 @@ def run(
     job: tuple[int, int] | None = None,
     workers: int | None = None,
     runner: Runner = "threads",
+    ray_address: str | None = None,
     progress: Progress = None,
 ) -> Status:
     """Runs the tasks of a plan that are not complete. It may be called on many machines at once, each with its job.
@@ -39,8 +41,10 @@ def run(
     Args:
         output: the folder with the plan, on a file system that all machines share.
         job: ``(k, n)``: only the tasks k, k + n, k + 2n, …, with k from 0; None: all.
-        workers: tasks at a time; None: RAYON_NUM_THREADS, or all cores. A task uses one thread.
-        runner: ``"threads"`` of this process, or ``"processes"``.
+        workers: tasks at a time; None: RAYON_NUM_THREADS, or all cores; for Ray, those of the cluster. A task uses one
+            thread.
+        runner: ``"threads"`` of this process, ``"processes"``, or ``"ray"``: tasks of a Ray cluster.
+        ray_address: address of the cluster; None: that of ``RAY_ADDRESS``, else Ray is started on this machine.
         progress: None draws a bar in a terminal; True, False, or a function that is called with each event.
 
     Returns:
@@ -60,7 +64,7 @@ def run(
         >>> run(f"{folder}/out").is_complete
         True
     """
-    num_skipped = run_plan(output, job, workers, runner, progress)
+    num_skipped = run_plan(output, job, workers, runner, progress, ray_address)
     if num_skipped:
         _log.warning("skipped %d records; the report will name them", num_skipped, extra={"skipped": num_skipped})
     return status(output)
@@ -72,13 +76,16 @@ def run_plan(
     workers: int | None,
     runner: Runner,
     progress: Progress,
+    ray_address: str | None = None,
 ) -> int:
     """Implements `run`; returns the number of records that these tasks skipped."""
     num_skipped = 0
     folder = ShardFolder(output)
     choice(runner, "runner", tuple(RUNNERS))
+    if ray_address is not None and runner != "ray":
+        raise ConfigError("ray_address= is for runner='ray'", option="ray_address")
     share = _share(job)
-    workers = num_threads(workers)
+    num_workers = num_threads(workers)
     plan = folder.load_plan()
     done = folder.done()
     todo = [task for task in plan.tasks[share] if task.number not in done]
@@ -90,13 +97,22 @@ def run_plan(
             before = own - sum(task.num_bytes for task in todo)
             watch = _Watch(before, own, report)
             watch.show()
-            workers = min(workers, len(todo))
+            num_workers = min(num_workers, len(todo))
+            where, numbers = (folder.storage.absolute(), plan.digest), (task.number for task in todo)
             if runner == "threads":
                 work = partial(_run_here, folder, plan, tok, watch)
-                results: Iterator[Facts] = run_threads(work, todo, workers, watch.show)
+                results: Iterator[Facts] = run_threads(work, todo, num_workers, watch.show)
+            elif runner == "processes":
+                results = run_processes(partial(run_task_in, *where), numbers, num_workers, watch.show)
             else:
-                work_in = partial(run_task_in, str(folder.path.absolute()))
-                results = run_processes(work_in, (task.number for task in todo), workers, watch.show)
+                results = run_ray(
+                    partial(run_task_in, *where),
+                    numbers,
+                    workers,
+                    watch.show,
+                    prepare=partial(load_folder, *where),
+                    address=ray_address,
+                )
             for facts in results:
                 watch.complete(facts)
                 watch.show()

@@ -1,0 +1,241 @@
+"""Core tasks of a Ray cluster: one call of the function is one task, with small arguments and a small result.
+
+No data enters Ray's object store: tasks read and write files that all nodes see. Tasks are spread over the nodes
+(``SPREAD``), each with one CPU and as many threads. Few more tasks than CPUs are in flight.
+
+```text
+a worker or node is lost     Ray runs the task elsewhere (`max_retries`)
+an OSError that may pass     Ray runs the task again (`retry_exceptions`): timeouts, lost connections, EIO
+every other exception        not repeated; raised here as the worker raised it, with a note that names the node
+the driver is lost           Ray ends its tasks; the caller starts again
+```
+
+A worker first compares its version of Jeton with the driver's. The task is pickled by value, so that a node without
+Jeton says so.
+
+Sources: Ray, "Task fault tolerance", "Scheduling: SPREAD", `ray.cancel`.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import pickle
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from itertools import islice
+from typing import Any, TypeVar
+
+from ..errors import ConfigError, JetonError, MissingDependencyError
+from .threads import IDLE_S
+
+__all__ = ["run_ray"]
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+MAX_RETRIES = 3  # Ray's default
+GRACE_S = 1.0  # for canceled tasks to remove their temporary files; then their processes are killed
+CAPACITY_S = 1.0  # seconds between two looks at the size of the cluster
+MIN_IN_FLIGHT = 16  # tasks that wait make an autoscaler add nodes
+OBJECT_STORE = 100 << 20  # bytes of the object store of a local start; results are smaller than a reference to it
+# OSErrors that say nothing about the data.
+TRANSIENT = {
+    errno.EAGAIN, errno.EINTR, errno.EIO, errno.ESTALE, errno.ENETDOWN, errno.ENETUNREACH, errno.EHOSTUNREACH,
+    errno.ETIMEDOUT,
+}  # fmt: skip
+
+
+class TransientError(Exception):
+    """An OSError of a worker that another run may not have.
+
+    Attributes:
+        error: the OSError.
+    """
+
+    def __init__(self, error: OSError) -> None:
+        super().__init__(error)
+        self.error = error
+
+
+def run_ray(
+    work: Callable[[T, Callable[[], None]], R],
+    items: Iterable[T],
+    workers: int | None = None,
+    idle: Callable[[], object] = lambda: None,
+    *,
+    prepare: Callable[[], object] = lambda: None,
+    address: str | None = None,
+) -> Iterator[R]:
+    """Yields the results of a function for items, in the order of completion; `work`, `items`, `idle` as `run_threads`.
+
+    Args:
+        work, items, idle: as `run_threads`; `work` is pickled. Its check does nothing: Ray interrupts it.
+        workers: tasks in flight; None: twice the CPUs of the cluster, also when it grows.
+        prepare: called before each item, and must be fast when it is called again. Its `JetonError` names the node.
+        address: of a cluster; None: that of ``RAY_ADDRESS``, else Ray is started on this machine while the iterator
+            runs. If `ray.init` has been called, that cluster is used.
+
+    Raises:
+        MissingDependencyError: Ray is not installed.
+        ConfigError: no cluster at the address; or a node has another version of Jeton, or none.
+        OSError: Ray lost the workers of a task several times.
+        Exception: the first that `work` raises.
+    """
+    ray = _ray()
+    payload = ray.cloudpickle.dumps((work, prepare))
+    with _cluster(ray, address, workers):
+        task = ray.remote(_task(_version())).options(
+            num_cpus=1, scheduling_strategy="SPREAD", max_retries=MAX_RETRIES, retry_exceptions=[TransientError]
+        )
+        iterator, running = iter(items), set[Any]()
+        capacity = _Capacity(ray, workers)
+        try:
+            while True:
+                missing = capacity.tasks() - len(running)
+                running |= {task.remote(payload, item) for item in islice(iterator, max(missing, 0))}
+                if not running:
+                    break
+                done, _ = ray.wait(list(running), timeout=IDLE_S)
+                if not done:
+                    idle()
+                    continue
+                done, _ = ray.wait(list(running), num_returns=len(running), timeout=0)  # and what else is complete
+                running.difference_update(done)
+                for ref in done:
+                    yield _result(ray, ref)
+        finally:
+            _cancel(ray, list(running))
+
+
+def _ray() -> Any:
+    try:
+        import ray
+    except ImportError:
+        raise MissingDependencyError(
+            "runner='ray' needs the package ray: pip install 'jeton[ray]'", extra="ray"
+        ) from None
+    return ray
+
+
+def _version() -> str:
+    import jeton
+
+    return jeton.__version__
+
+
+@contextmanager
+def _cluster(ray: Any, address: str | None, workers: int | None) -> Iterator[None]:
+    """Connects to a cluster, or starts one."""
+    if ray.is_initialized():
+        known = ray.get_runtime_context().gcs_address
+        if address not in (None, "auto", known):
+            message = f"ray_address={address!r}: this process is connected to {known}; call ray.shutdown() first"
+            raise ConfigError(message, option="ray_address")
+        yield
+        return
+    address = address or os.environ.get("RAY_ADDRESS")
+    options: dict[str, Any] = {}
+    if address is None:
+        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+        options = {"num_cpus": workers, "include_dashboard": False, "object_store_memory": OBJECT_STORE}
+    try:
+        ray.init(address or "local", log_to_driver=False, logging_level="ERROR", **options)
+    except (ConnectionError, RuntimeError, ValueError) as error:
+        message = f"ray_address={address!r}: {error}" if address else f"Ray could not be started: {error}"
+        raise ConfigError(message, option="ray_address") from None
+    try:
+        yield
+    finally:
+        ray.shutdown()
+
+
+class _Capacity:
+    """Number of tasks in flight."""
+
+    def __init__(self, ray: Any, workers: int | None) -> None:
+        self._ray, self._workers, self._tasks, self._until = ray, workers, 0, 0.0
+
+    def tasks(self) -> int:
+        """The number; it follows the cluster."""
+        if self._workers is not None:
+            return self._workers
+        if time.monotonic() >= self._until:
+            cpus = int(self._ray.cluster_resources().get("CPU", 0))
+            self._tasks, self._until = max(2 * cpus, MIN_IN_FLIGHT), time.monotonic() + CAPACITY_S
+        return self._tasks
+
+
+def _task(version: str) -> Callable[[bytes, Any], tuple[bool, Any]]:
+    """The function of a task; it returns True and the result, or False and an error that is not repeated."""
+
+    # Pickled by value, as a nested function is, and without globals of this module.
+    def call(payload: bytes, item: Any) -> tuple[bool, Any]:
+        import ray
+
+        context = ray.get_runtime_context()
+        node = f"{ray.util.get_node_ip_address()} ({context.get_node_id()[:8]})"
+        try:
+            import jeton
+        except ImportError as error:
+            return False, f"node {node} cannot import Jeton: {error}; install version {version} there"
+        if jeton.__version__ != version:
+            return False, f"node {node} has Jeton {jeton.__version__}, and the driver has {version}; install the same"
+        from jeton.runners.ray_tasks import call_here
+
+        return call_here(payload, item, node, context.get_assigned_resources())
+
+    return call
+
+
+def call_here(payload: bytes, item: Any, node: str, assigned: dict[str, float]) -> tuple[bool, Any]:
+    """Runs one item in a worker."""
+    os.environ["RAYON_NUM_THREADS"] = str(max(int(assigned.get("CPU", 1)), 1))
+    work, prepare = pickle.loads(payload)  # noqa: S301 (the driver's)
+    try:
+        try:
+            prepare()
+        except JetonError as error:
+            error.args = (f"node {node}: {error}", *error.args[1:])
+            raise
+        return True, work(item, lambda: None)
+    except Exception as error:
+        error.add_note(f"on node {node}")
+        if isinstance(error, OSError) and _is_transient(error):
+            raise TransientError(error) from None
+        return False, error.with_traceback(None)
+
+
+def _is_transient(error: OSError) -> bool:
+    if isinstance(error, JetonError):
+        return False
+    return isinstance(error, ConnectionError | TimeoutError) or error.errno in TRANSIENT
+
+
+def _result(ray: Any, ref: Any) -> Any:
+    """The result of a task that has ended."""
+    try:
+        is_result, value = ray.get(ref)
+    except ray.exceptions.RayTaskError as error:
+        if isinstance(error.cause, TransientError):
+            raise error.cause.error from None
+        raise
+    except ray.exceptions.RayError as error:
+        reason = " ".join(str(error).split())
+        message = f"a task was given up after its workers were lost {MAX_RETRIES + 1} times: {reason}"
+        raise OSError(errno.ECHILD, message) from None
+    if is_result:
+        return value
+    raise ConfigError(value, option="ray_address") if isinstance(value, str) else value
+
+
+def _cancel(ray: Any, running: list[Any]) -> None:
+    """Stops tasks: each is interrupted as by Ctrl-C, and killed if it does not end."""
+    if not running:
+        return
+    for ref in running:
+        ray.cancel(ref)
+    _, left = ray.wait(running, num_returns=len(running), timeout=GRACE_S)
+    for ref in left:
+        ray.cancel(ref, force=True)
