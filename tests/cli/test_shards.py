@@ -165,3 +165,13 @@ def test_scripts(run: Run, rows: Path, tok: Path, tmp_path: Path) -> None:
     assert "#SBATCH --array=0-3" in run("shards", "script", "slurm", out, "--jobs", 4).text
     manifest = json.loads(run("shards", "script", "k8s", out, "--jobs", 4, "--image", "r/jeton:1").text)
     assert manifest["spec"]["template"]["spec"]["containers"][0]["image"] == "r/jeton:1"
+
+
+def test_report(run: Run, rows: Path, tok: Path, tmp_path: Path) -> None:
+    out, plot = tmp_path / "out", tmp_path / "report.svg"
+    assert run("shards", "report", out).code == 1
+    run("shards", "make", rows, "-o", out, "-t", tok)
+    shown = run("shards", "report", out, "--plot", plot)
+    assert f"| {rows} | 300 | " in shown.text
+    assert plot.read_text().startswith("<?xml")
+    assert json.loads(run("shards", "report", out, "--json").text)["sources"][str(rows)]["documents"] == 300

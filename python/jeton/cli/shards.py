@@ -299,6 +299,25 @@ def status(common: CommonOptions, output: str) -> None:
         write(_status_line(found))
 
 
+@shards.command(short_help="Show the report of a merged folder.")
+@_folder
+@click.option("--plot", type=click.Path(dir_okay=False), metavar="FILE", help="Save a plot: .png, .svg or .pdf.")
+@common_options
+def report(common: CommonOptions, output: str, plot: str | None) -> None:
+    """Shows the report of a merged FOLDER: totals, bytes per token by source, the largest documents, skipped records.
+
+    \b
+    Examples:
+      jeton shards report out/
+      jeton shards report out/ --plot report.svg
+    """
+    found = jeton.shards.report(output)
+    if plot is not None:
+        found.plot(plot)
+        common.say(f"saved    {plot}")
+    write(json.dumps(found.to_json(), ensure_ascii=False) if common.as_json else found.to_markdown().rstrip("\n"))
+
+
 @shards.command(short_help="Print a job script for Slurm, or a manifest for Kubernetes.")
 @click.argument("system", type=click.Choice(["slurm", "k8s"]))
 @_folder

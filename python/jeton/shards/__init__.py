@@ -3,11 +3,12 @@
 ```text
 plan        `Plan`, the data that determines all bytes: planning makes it, tasks cuts inputs into tasks
 execution   one task: encoding turns documents into ids, layouts/ has a class a format, counting makes counts
-folder      files of a folder of shards; outputs: files that are hashed, and renamed when complete
+folder      files of a folder of shards, in `storage`: local, or at a URL; outputs: hashed while they are written
 running     the tasks that are not complete, by a runner (`jeton.runners`)
 merging     completion files → manifest and report; joins shards
 verification  reads everything again
 dataset     `open`: memory-mapped documents
+report      totals, by source (`sources`), as JSON, Markdown and a plot (`report_plot`)
 making      all of it; scripts: jobs for Slurm and Kubernetes
 ```
 
@@ -23,7 +24,7 @@ from .making import make
 from .merging import merge
 from .plan import Plan
 from .planning import Status, plan, status
-from .report import Report
+from .report import Report, report
 from .running import run
 from .scripts import kubernetes_manifest, slurm_script
 from .verification import Verification, verify
@@ -40,6 +41,7 @@ __all__ = [
     "merge",
     "open",
     "plan",
+    "report",
     "run",
     "slurm_script",
     "status",

@@ -23,6 +23,7 @@ from .encoding import Encoder, framed
 from .folder import TOKENIZER, ShardFolder
 from .layouts import COUNTS, LAYOUTS, ShardFacts
 from .plan import Plan, check_inputs
+from .sources import SourceTally, group_files
 from .tasks import Task
 
 __all__ = ["load_folder", "load_tokenizer", "run_task", "run_task_in"]
@@ -139,7 +140,7 @@ def _encode(
     """Writes a shard of ids."""
     if tok is None or plan.tokenizer is None or plan.format not in LAYOUTS:
         raise FormatError(f"{folder}: the plan has no tokenizer, or an unknown format {plan.format!r}", format="plan")
-    encoder = Encoder(tok, plan)
+    encoder, tally = Encoder(tok, plan), SourceTally(group_files([file.path for file in plan.inputs]))
     stem = folder.stem(task.number)
     with folder.outputs() as files:
         facts = ShardFacts(np.dtype(plan.dtype).newbyteorder("<"), plan.tokenizer)
@@ -148,6 +149,7 @@ def _encode(
             for batch in batches:
                 with clock.stage("encode"):
                     found = encoder.encode(batch)
+                    tally.add(batch, found)
                 with clock.stage("write"):
                     writer.add(*found)
             with clock.stage("write"):
@@ -163,6 +165,7 @@ def _encode(
         "empty": encoder.empty,
         "special": encoder.special,
         "largest": encoder.largest,
+        "sources": tally.totals,
         "outputs": files.facts,
     }
 

@@ -21,6 +21,7 @@ from .folder import MANIFEST, REPORT, ShardFolder
 from .layouts import COUNTS, LAYOUTS, Documents
 from .plan import Plan
 from .report import Report
+from .sources import SourceTotals
 
 __all__ = ["JOINED", "MANIFEST_VERSION", "merge"]
 
@@ -141,6 +142,7 @@ class _Totals:
         self._seconds: Counter[str] = Counter()
         self._lines: Counter[str] = Counter()  # file -> lines in the ranges of earlier tasks
         self._largest: list[tuple[int, str]] = []
+        self._sources: dict[str, SourceTotals] = {}
 
     def add(self, facts: dict[str, Any]) -> dict[str, Any]:
         """Adds the completion of a task; returns the entry of its shard in the manifest."""
@@ -156,6 +158,8 @@ class _Totals:
         self._largest = sorted([*self._largest, *largest], key=lambda found: -found[0])[:MAX_PLACES]
         self._replaced.update(facts["replaced"])
         self._special.update(facts["special"])
+        for source, row in facts.get("sources", {}).items():  # counts have none
+            self._sources[source] = self._sources.get(source, SourceTotals()).plus(row)
         self._seconds.update(facts["seconds"])
         self._lines.update(facts["lines"])
         return {
@@ -182,6 +186,7 @@ class _Totals:
             replaced=dict(self._replaced),
             special=dict(self._special),
             largest=tuple(self._largest),
+            sources=self._sources,
             seconds={name: round(value, 3) for name, value in self._seconds.items()},
             joined=tuple(joined or ()),
         )

@@ -1,12 +1,18 @@
-"""`Report`: totals, skipped records and warnings, as JSON and Markdown."""
+"""`Report`: totals, sources, largest documents, skipped records and warnings, as JSON, Markdown and a plot."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
 from typing import Any
 
-__all__ = ["Report"]
+from ..errors import FormatError, ShardError
+from .folder import REPORT, ShardFolder
+from .report_plot import plot_report
+from .sources import SourceTotals
+
+__all__ = ["Report", "report"]
 
 MOST_SPECIAL = 5
 
@@ -26,6 +32,7 @@ class Report:
         replaced: file -> number of replacements by U+FFFD.
         special: spelling of a special token -> occurrences in documents, where it is text.
         largest: the documents with the most ids: ids and source.
+        sources: source -> its totals; a source is a file, or a folder if there are many. Counts have none.
         seconds: stage -> seconds of processor or waiting time of all tasks: read, parse, encode, write, sync.
         joined: files of all shards as one.
 
@@ -54,6 +61,7 @@ class Report:
     replaced: Mapping[str, int]
     special: Mapping[str, int]
     largest: tuple[tuple[int, str], ...]
+    sources: Mapping[str, SourceTotals]
     seconds: Mapping[str, float]
     joined: tuple[str, ...] = ()
 
@@ -69,7 +77,56 @@ class Report:
 
     def to_json(self) -> dict[str, Any]:
         """The report as JSON."""
-        return {**vars(self), "bytes_per_token": self.bytes_per_token}
+        return {
+            **vars(self),
+            "sources": {
+                name: {**totals._asdict(), "bytes_per_token": totals.bytes_per_token}
+                for name, totals in self.sources.items()
+            },
+            "bytes_per_token": self.bytes_per_token,
+        }
+
+    @classmethod
+    def from_json(cls, facts: Mapping[str, Any]) -> Report:
+        """Reads the output of `to_json`.
+
+        Raises:
+            FormatError: it is not.
+        """
+        try:
+            given = {field.name: facts[field.name] for field in fields(cls)}
+            given |= {
+                "skipped": {kind: (count, tuple(places)) for kind, (count, places) in given["skipped"].items()},
+                "largest": tuple((tokens, source) for tokens, source in given["largest"]),
+                "sources": {
+                    name: SourceTotals(*(totals[field] for field in SourceTotals._fields))
+                    for name, totals in given["sources"].items()
+                },
+                "joined": tuple(given["joined"]),
+            }
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise FormatError(f"not a report on shards ({error})", format="report") from None
+        return cls(**given)
+
+    def plot(self, path: str | os.PathLike[str]) -> None:
+        """Saves a plot: bytes per token and tokens by source, the largest documents, and skipped records.
+
+        Args:
+            path: ends in .png, .svg or .pdf.
+
+        Raises:
+            ConfigError: another suffix.
+            MissingDependencyError: matplotlib is not installed.
+
+        Examples:
+            >>> import jeton, tempfile
+            >>> folder = tempfile.mkdtemp()
+            >>> with open(f"{folder}/a.txt", "w") as file:
+            ...     _ = file.write("to be or not to be")
+            >>> made = jeton.shards.make(f"{folder}/a.txt", f"{folder}/out", jeton.default(), progress=False)
+            >>> made.plot(f"{folder}/report.svg")
+        """
+        plot_report(self, path)
 
     def complaints(self) -> list[str]:
         """Warnings: replacements, skipped records, special tokens that documents spell."""
@@ -107,6 +164,9 @@ class Report:
         if self.joined:
             rows.append(("joined", ", ".join(self.joined)))
         parts = ["# Shards\n", _table(("", "value"), rows)]
+        if self.sources:
+            head = ("source", "documents", "bytes", "tokens", "bytes per token")
+            parts += ["## Sources\n", _table(head, [_source_row(*item) for item in self.sources.items()])]
         if self.largest:
             parts += ["## Largest documents\n", _table(("tokens", "source"), [(f"{n:,}", s) for n, s in self.largest])]
         if self.seconds:
@@ -121,8 +181,40 @@ class Report:
         return f"Report({self.documents:,} documents, {ids}, {self.shards:,} shards of format {self.format})"
 
 
-def _table(head: tuple[str, str], rows: list[tuple[str, str]]) -> str:
-    lines = [f"| {_cell(left)} | {_cell(right)} |\n" for left, right in [head, ("---", "---"), *rows]]
+def report(output: str | os.PathLike[str]) -> Report:
+    """Reads the report of a folder that has been merged.
+
+    Raises:
+        ShardError: it has not been.
+        FormatError: ``report.json`` is damaged.
+
+    Examples:
+        >>> import jeton, tempfile
+        >>> folder = tempfile.mkdtemp()
+        >>> with open(f"{folder}/a.txt", "w") as file:
+        ...     _ = file.write("to be or not to be")
+        >>> made = jeton.shards.make(f"{folder}/a.txt", f"{folder}/out", jeton.default(), progress=False)
+        >>> report(f"{folder}/out") == made
+        True
+    """
+    folder = ShardFolder(output)
+    name = f"{REPORT}.json"
+    if not folder.has(name):
+        message = f"{folder}: no {name}; jeton.shards.merge (jeton shards merge) writes it when all tasks are done"
+        raise ShardError(message, path=str(folder))
+    try:
+        return Report.from_json(folder.read(name))
+    except FormatError as error:
+        raise FormatError(f"{folder.storage.location(name)}: {error}", format="report") from None
+
+
+def _source_row(name: str, totals: SourceTotals) -> tuple[str, ...]:
+    ratio = totals.bytes_per_token
+    return name, *(f"{number:,}" for number in totals), f"{ratio:.3f}" if ratio else ""
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [f"| {' | '.join(map(_cell, row))} |\n" for row in [head, ["---"] * len(head), *rows]]
     return "".join(lines)
 
 

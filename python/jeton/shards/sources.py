@@ -1,0 +1,84 @@
+"""Sources of the report: the files of a corpus or, if they are many, the folders that have them.
+
+A corpus of four files has four sources. One of 100,000 files in six folders has six: parents replace files until there
+are at most `MAX_SOURCES`. The sources follow from the names of the inputs, so that every task has the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from ..corpus import Batch
+from .encoding import EncodedDocuments
+
+__all__ = ["MAX_SOURCES", "SourceTally", "SourceTotals", "group_files"]
+
+MAX_SOURCES = 40  # rows of a table that people read, and of a plot
+
+
+class SourceTotals(NamedTuple):
+    """Totals of a source: documents that were written, bytes before encoding, and ids with bos and eos.
+
+    Examples:
+        >>> SourceTotals(2, 100, 25).bytes_per_token
+        4.0
+    """
+
+    documents: int = 0
+    bytes: int = 0
+    tokens: int = 0
+
+    @property
+    def bytes_per_token(self) -> float | None:
+        """Bytes of text per id; None without ids."""
+        return self.bytes / self.tokens if self.tokens else None
+
+    def plus(self, other: Sequence[int]) -> SourceTotals:
+        """The sum of two."""
+        return SourceTotals(*(mine + theirs for mine, theirs in zip(self, other, strict=True)))
+
+
+def group_files(files: Sequence[str], most: int = MAX_SOURCES) -> dict[str, str]:
+    """File -> source: the file itself, or the deepest level of its folders that has at most `most`.
+
+    Examples:
+        >>> group_files(["a/x.txt", "a/y.txt", "b/z.txt"], 2)
+        {'a/x.txt': 'a/', 'a/y.txt': 'a/', 'b/z.txt': 'b/'}
+        >>> group_files(["s3://bucket/x.txt", "s3://bucket/y.txt"], 1)["s3://bucket/x.txt"]
+        's3://bucket/'
+    """
+    names = list(files)
+    while len(set(names)) > most:
+        above = [_parent(name) for name in names]
+        if above == names:
+            break
+        names = above
+    return dict(zip(files, names, strict=True))
+
+
+def _parent(name: str) -> str:
+    """The folder of a file or folder, with a slash at its end; the name itself if there is none above."""
+    head = name.rstrip("/").rpartition("/")[0]
+    return f"{head}/" if head.strip("/") and not head.endswith(":/") else name
+
+
+class SourceTally:
+    """Totals by source, of one task."""
+
+    def __init__(self, sources: dict[str, str]) -> None:
+        """`sources`: as `group_files` returns it."""
+        self._sources = sources
+        self.totals: dict[str, SourceTotals] = {}
+
+    def add(self, batch: Batch, found: EncodedDocuments) -> None:
+        """Adds a batch and its ids."""
+        documents = [place.num_documents for place in found.places]
+        ends = np.concatenate([[0], np.cumsum(found.lengths)])[np.cumsum([0, *documents])]
+        tokens = np.diff(ends).tolist()
+        for chunk, count, ids in zip(batch.chunks, documents, tokens, strict=True):
+            name = self._sources[chunk.name]
+            row = count, sum(map(len, chunk.texts)), ids
+            self.totals[name] = self.totals.get(name, SourceTotals()).plus(row)
