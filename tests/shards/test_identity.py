@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import random
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +14,8 @@ import pytest
 import jeton
 from jeton.shards import FORMATS
 
-from ..selection import amount
-from .conftest import EOS, digest, stored
+from ..selection import EXHAUSTIVE, amount
+from .conftest import EOS, digest, stored, texts
 
 IDS = [name for name in FORMATS if name != "counts"]
 
@@ -72,6 +75,52 @@ def test_jobs_in_any_order_and_repeated(corpus: Path, tok: jeton.Tokenizer, tmp_
         jeton.shards.run(folder, workers=1, progress=False)
         jeton.shards.merge(folder)
         assert digest(folder) == digest(tmp_path / "one")
+
+
+@pytest.mark.timeout(1200)
+def test_an_array_of_jobs_that_fail(tok: jeton.Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Jobs in random order: some are interrupted, fail to rename a file, lose their node's files, or run twice."""
+    num_jobs = 1000 if EXHAUSTIVE else amount(100, default=15)
+    (tmp_path / "a.txt").write_text("\n".join(texts(9, 2 * num_jobs)))
+    options: dict[str, Any] = {"documents": "line", "task_bytes": (tmp_path / "a.txt").stat().st_size // num_jobs}
+    make(tmp_path / "a.txt", tmp_path / "one", tok, **options)
+    folder = tmp_path / "jobs"
+    plan = jeton.shards.plan(tmp_path / "a.txt", folder, tok, append_eos=True, **options)
+    rng = random.Random(11)
+    replace, fsync, happened = os.replace, os.fsync, Counter[str]()
+
+    def full(source: str, target: str) -> None:
+        if rng.random() < 0.5:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), target)
+        replace(source, target)
+
+    def interrupt(descriptor: int) -> None:  # after a file is written, or before its folder is flushed
+        if rng.random() < 0.3:
+            raise KeyboardInterrupt
+        fsync(descriptor)
+
+    left = list(range(num_jobs)) + rng.choices(range(num_jobs), k=num_jobs // 4)
+    while left:
+        job, kind = left.pop(rng.randrange(len(left))), rng.choice(["none", "full", "interrupt", "lost", "killed"])
+        monkeypatch.setattr(os, "replace", full if kind == "full" else replace)
+        monkeypatch.setattr(os, "fsync", interrupt if kind == "interrupt" else fsync)
+        try:
+            jeton.shards.run(folder, job=(job, num_jobs), workers=1, progress=False)
+            if kind in ("lost", "killed"):  # after all its files, or before the completion
+                (folder / "done" / f"{job:05}.json").unlink(missing_ok=True)
+                if kind == "lost":
+                    (folder / f"shard-{job:05}.bin").unlink(missing_ok=True)
+                left.append(job)
+        except (OSError, KeyboardInterrupt):
+            left.append(job)
+            happened["failed"] += 1
+        happened[kind] += 1
+    monkeypatch.undo()
+    jeton.shards.run(folder, workers=2, progress=False)  # tasks over the number of jobs, and repeats that failed late
+    jeton.shards.merge(folder)
+    assert min(happened.values()) > num_jobs / 20
+    assert plan.num_tasks >= num_jobs
+    assert digest(folder) == digest(tmp_path / "one")
 
 
 def test_batches_do_not_change_rows_groups(
