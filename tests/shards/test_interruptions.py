@@ -13,6 +13,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -292,6 +293,47 @@ def test_a_full_disk(small_disk: Path, tok: jeton.Tokenizer, tmp_path: Path) -> 
     jeton.shards.make(path, small_disk / "out", tok, **options)
     jeton.shards.make(path, tmp_path / "out", tok, **options)
     assert digest(small_disk / "out") == digest(tmp_path / "out")
+
+
+def test_a_full_disk_in_plan_and_merge(small_disk: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
+    path, folder, filler = tmp_path / "a.txt", small_disk / "out", small_disk / "filler"
+    path.write_text("low lower\n" * 500)
+    options: dict[str, Any] = {"documents": "line", "task_bytes": 1000}
+
+    def fill() -> None:
+        with suppress(OSError), filler.open("wb", buffering=0) as file:
+            while True:
+                file.write(bytes(4096))
+
+    fill()
+    with pytest.raises(OSError, match="No space left on device"):
+        jeton.shards.plan(path, folder, tok, **options)
+    assert not (folder / "plan.json").exists()
+    filler.unlink()
+    jeton.shards.plan(path, folder, tok, **options)
+    jeton.shards.run(folder, progress=False)
+    fill()
+    with pytest.raises(OSError, match="No space left on device"):
+        jeton.shards.merge(folder)
+    assert not jeton.shards.status(folder).merged
+    assert jeton.shards.status(folder).is_complete
+    filler.unlink()
+    jeton.shards.merge(folder)
+    assert jeton.shards.verify(folder, progress=False).is_valid
+    assert not list(folder.glob(".*.tmp"))
+
+
+def test_a_read_only_file_system(small_disk: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("low lower\n" * 500)
+    folder = small_disk / "out"
+    jeton.shards.plan(tmp_path / "a.txt", folder, tok, documents="line", task_bytes=1000)
+    jeton.shards.run(folder, job=(0, 2), progress=False)
+    subprocess.run(["mount", "-o", "remount,ro", str(small_disk)], check=True)
+    with pytest.raises(OSError, match="Read-only file system"):
+        jeton.shards.run(folder, progress=False)
+    assert jeton.shards.status(folder).done == 3
+    subprocess.run(["mount", "-o", "remount,rw", str(small_disk)], check=True)
+    assert jeton.shards.run(folder, progress=False).is_complete
 
 
 @pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="this user may write everywhere")
