@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
@@ -91,6 +94,63 @@ def test_canceled_work_is_no_error() -> None:
         raise CanceledError
 
     assert list(run_threads(canceled, [1, 2], 2)) == []
+
+
+def test_a_thread_that_cannot_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those that have been started stop."""
+    start, started = threading.Thread.start, []
+
+    def limited(thread: threading.Thread) -> None:
+        if len(started) == 2:
+            raise RuntimeError("can't start new thread")
+        started.append(thread)
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", limited)
+    with pytest.raises(RuntimeError, match="can't start"):
+        list(run_threads(square, range(10**9), 4))
+    assert not any(thread.is_alive() for thread in started)
+
+
+def mark(path: str, check: Check) -> None:
+    """Writes the id of its process, and runs until it is stopped."""
+    (Path(path) / str(os.getpid())).touch()
+    while True:
+        check()
+        time.sleep(0.01)
+
+
+PARENT = """
+import sys
+from jeton.runners import run_processes
+from tests.runners.test_runners import mark
+if __name__ == "__main__":
+    list(run_processes(mark, [sys.argv[1]] * 2, 2))
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="Windows has no SIGKILL")
+def test_workers_of_a_killed_parent_end(tmp_path: Path) -> None:
+    (tmp_path / "marks").mkdir()
+    command = [sys.executable, "-c", PARENT, str(tmp_path / "marks")]
+    with subprocess.Popen(command, cwd=Path(__file__).parents[2], stderr=subprocess.DEVNULL) as process:
+        until = time.monotonic() + 60
+        while len(list((tmp_path / "marks").iterdir())) < 2 and time.monotonic() < until:
+            time.sleep(0.02)
+        process.kill()
+    workers = [int(path.name) for path in (tmp_path / "marks").iterdir()]
+    assert len(workers) == 2
+    while any(map(runs, workers)) and time.monotonic() < until:
+        time.sleep(0.02)
+    assert not any(map(runs, workers))
+
+
+def runs(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    return True
 
 
 @pytest.mark.skipif(os.name != "posix", reason="Windows has no SIGKILL")

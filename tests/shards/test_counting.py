@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 import jeton
 
@@ -38,6 +41,21 @@ def test_skipped_records_are_counted(tmp_path: Path) -> None:
     )
     direct = jeton.count_pretokens(tmp_path / "a.jsonl", errors="skip", progress=False)
     assert jeton.Counts.load(tmp_path / "out" / "joined.jtc") == direct
+
+
+def test_tasks_do_not_list_their_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Listing it for each file would be quadratic."""
+    (tmp_path / "a.txt").write_text("low lower\n" * 100)
+    jeton.shards.plan(tmp_path / "a.txt", tmp_path / "out", format="counts", documents="line", task_bytes=20)
+    listed, listdir = [], os.listdir
+
+    def spy(path: str) -> list[str]:
+        listed.append(path)
+        return listdir(path)
+
+    monkeypatch.setattr(os, "listdir", spy)
+    assert jeton.shards.run(tmp_path / "out", progress=False).done == 50
+    assert len(listed) < 10
 
 
 def test_verify_reads_counts(corpus: Path, tmp_path: Path) -> None:

@@ -359,6 +359,23 @@ def test_ctrl_c(planned: Path) -> None:
     assert jeton.shards.run(planned, progress=False).is_complete
 
 
+def test_a_progress_function_that_raises_stops_the_workers(planned: Path) -> None:
+    def fail(event: jeton.ProgressEvent) -> None:
+        if event.done:
+            raise RuntimeError("progress")
+
+    with pytest.raises(RuntimeError, match="progress") as caught:  # which holds the frames
+        jeton.shards.run(planned, workers=2, progress=fail)
+    assert not [thread for thread in threading.enumerate() if thread.name.startswith("jeton-worker")]
+    assert caught.traceback
+
+
+def test_a_run_removes_what_killed_ones_left(planned: Path) -> None:
+    (planned / ".shard-00001.bin.0123456789abcdef.tmp").touch()
+    jeton.shards.run(planned, job=(0, 5), progress=False)
+    assert not list(planned.glob(".*.tmp"))
+
+
 class TestVerify:
     """What `verify` finds."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 
 import jeton
+from jeton.errors import ConfigError
 
 
 @pytest.fixture
@@ -36,7 +38,8 @@ def test_the_manifest_of_a_folder(planned: Path) -> None:
     spec = json.loads(jeton.shards.kubernetes_manifest(planned, jobs=30, cpus=2))["spec"]
     assert (spec["completionMode"], spec["completions"]) == ("Indexed", 5)
     pod = spec["template"]["spec"]
-    assert pod["containers"][0]["command"][3] == str(planned)
+    command = pod["containers"][0]["command"]
+    assert command[-3:] == [str(planned), "--workers", "2"]
     assert pod["containers"][0]["volumeMounts"][0]["mountPath"] == str(planned.parent)
     assert pod["volumes"][0]["persistentVolumeClaim"] == {"claimName": "CLAIM"}
 
@@ -48,18 +51,34 @@ def test_the_manifest_of_a_url(tok: jeton.Tokenizer, tmp_path: Path) -> None:
     jeton.shards.plan(tmp_path / "a.txt", "memory://scripts/out", tok)
     manifest = json.loads(jeton.shards.kubernetes_manifest("memory://scripts/out"))
     pod = manifest["spec"]["template"]["spec"]
-    assert pod["containers"][0]["command"][3] == "memory://scripts/out"
+    assert "memory://scripts/out" in pod["containers"][0]["command"]
     assert not {"volumes", "volumeMounts"} & {*pod, *pod["containers"][0]}
     assert "jeton shards run memory://scripts/out " in jeton.shards.slurm_script("memory://scripts/out")
 
 
-def test_the_slurm_script_is_valid_and_quotes_its_folder(planned: Path, tmp_path: Path) -> None:
-    """bash runs it with a program that prints its arguments in the place of Jeton."""
+@pytest.mark.skipif(shutil.which("bash") is None, reason="the scripts are for a shell")
+@pytest.mark.parametrize(("code", "expected"), [(0, 0), (3, 0), (1, 1)])
+def test_the_scripts_run_in_a_shell(code: int, expected: int, planned: Path, tmp_path: Path) -> None:
+    """A program that prints its arguments takes Jeton's place. Skipped records (exit code 3) do not fail a job."""
+    fake = tmp_path / "jeton"
+    fake.write_text(f'#!/bin/sh\nprintf "%s\\n" "$@"\nexit {code}\n')
+    fake.chmod(0o755)
+    environment = {"PATH": f"{tmp_path}:/usr/bin:/bin", "SLURM_CPUS_PER_TASK": "4", "SLURM_ARRAY_TASK_ID": "1"}
     script = jeton.shards.slurm_script(planned, jobs=2, cpus=4)
     assert "#SBATCH --array=0-1\n" in script
-    fake = tmp_path / "jeton"
-    fake.write_text('#!/bin/sh\nprintf "%s\\n" "$@"\n')
-    fake.chmod(0o755)
-    environment = {"PATH": f"{tmp_path}:/usr/bin:/bin", "SLURM_CPUS_PER_TASK": "4"}
-    shown = subprocess.run(["bash"], input=script, env=environment, capture_output=True, text=True, check=True).stdout
-    assert shown.splitlines() == ["shards", "run", str(planned), "--workers", "4", "--progress", "json"]
+    made = subprocess.run(["bash"], input=script, env=environment, capture_output=True, text=True)
+    expected_arguments = ["shards", "run", str(planned), "--task", "1/2", "--workers", "4", "--progress", "json"]
+    assert (made.returncode, made.stdout.splitlines()) == (expected, expected_arguments)
+    spec = json.loads(jeton.shards.kubernetes_manifest(planned, cpus=2))["spec"]
+    [container] = spec["template"]["spec"]["containers"]
+    made = subprocess.run(container["command"], env=environment, capture_output=True, text=True)
+    expected_arguments = ["shards", "run", str(planned), "--workers", "2"]
+    assert (made.returncode, made.stdout.splitlines()) == (expected, expected_arguments)
+
+
+def test_a_folder_with_a_line_break_is_refused(tok: jeton.Tokenizer, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("low lower\n")
+    jeton.shards.plan(tmp_path / "a.txt", tmp_path / "a\nb", tok)
+    for script in (jeton.shards.slurm_script, jeton.shards.kubernetes_manifest):
+        with pytest.raises(ConfigError, match="line break"):
+            script(tmp_path / "a\nb")

@@ -43,7 +43,7 @@ __all__ = [
 BufferedReader: TypeAlias = "io.BufferedReader[Any]"
 T = TypeVar("T")
 WEB = ("http://", "https://")
-REMOTE_BLOCK = 1 << 20  # bytes per request of a remote file
+REMOTE_BLOCK = 4 << 20  # bytes per request of a remote file, whose first byte takes tens of milliseconds
 # Errors that fsspec raises without a number.
 ERRNOS = ((FileNotFoundError, errno.ENOENT), (PermissionError, errno.EACCES), (TimeoutError, errno.ETIMEDOUT))
 WAIT_S = 0.25  # poll interval for a pipe without data

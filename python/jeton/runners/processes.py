@@ -2,19 +2,23 @@
 
 For corpora whose reading holds the GIL. The function and its items are pickled; the script that calls it needs the
 usual ``if __name__ == "__main__":``. Workers ignore Ctrl-C and stop at their next check instead, so that each removes
-its temporary files.
+its temporary files. If the caller is killed, they stop likewise.
 """
 
 from __future__ import annotations
 
 import errno
+import os
 import signal
-from collections.abc import Callable, Iterable, Iterator
+import time
+from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from itertools import islice
-from multiprocessing import get_all_start_methods, get_context
+from multiprocessing import get_all_start_methods, get_context, parent_process
+from multiprocessing.connection import wait as wait_for
 from multiprocessing.synchronize import Event
+from threading import Thread
 from typing import Any, TypeVar
 
 from .threads import IDLE_S, CanceledError
@@ -24,6 +28,8 @@ __all__ = ["run_processes"]
 T = TypeVar("T")
 R = TypeVar("R")
 
+GRACE_S = 1.0  # for a worker whose parent was killed
+
 _canceled: Event | None = None  # in a worker: set when it has to stop
 
 
@@ -32,7 +38,7 @@ def run_processes(
     items: Iterable[T],
     workers: int,
     idle: Callable[[], object] = lambda: None,
-) -> Iterator[R]:
+) -> Generator[R]:
     """Yields the results of a function for items, in the order of completion; arguments as `run_threads`.
 
     Raises:
@@ -65,6 +71,17 @@ def _start(canceled: Event) -> None:
     global _canceled
     _canceled = canceled
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    Thread(target=_watch, name="jeton-parent", daemon=True).start()
+
+
+def _watch() -> None:
+    """Ends this worker when its parent has been killed: it would wait for items for ever."""
+    parent = parent_process()
+    if parent is not None and _canceled is not None:
+        wait_for([parent.sentinel])
+        _canceled.set()  # the item removes its temporary files
+        time.sleep(GRACE_S)
+        os._exit(1)
 
 
 def _check() -> None:

@@ -22,7 +22,7 @@ import errno
 import os
 import pickle
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
 from itertools import islice
 from typing import Any, TypeVar
@@ -67,7 +67,7 @@ def run_ray(
     *,
     prepare: Callable[[], object] = lambda: None,
     address: str | None = None,
-) -> Iterator[R]:
+) -> Generator[R]:
     """Yields the results of a function for items, in the order of completion; `work`, `items`, `idle` as `run_threads`.
 
     Args:

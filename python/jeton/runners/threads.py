@@ -5,7 +5,7 @@ Ctrl-C reaches the calling thread, which only waits for results. It then stops t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable
 from queue import Empty, Full, Queue
 from threading import Event, Lock, Thread
 from typing import Any, TypeVar
@@ -28,7 +28,7 @@ def run_threads(
     items: Iterable[T],
     workers: int,
     idle: Callable[[], object] = lambda: None,
-) -> Iterator[R]:
+) -> Generator[R]:
     """Yields the results of a function for items, in the order of completion.
 
     Args:
@@ -72,11 +72,13 @@ def run_threads(
         except BaseException as error:
             put("error", error)
 
-    threads = [Thread(target=loop, name=f"jeton-worker-{number}", daemon=True) for number in range(workers)]
-    for thread in threads:
-        thread.start()
-    running = len(threads)
+    threads: list[Thread] = []
     try:
+        for number in range(workers):
+            thread = Thread(target=loop, name=f"jeton-worker-{number}", daemon=True)
+            thread.start()
+            threads.append(thread)
+        running = len(threads)
         while running:
             try:
                 kind, value = results.get(timeout=IDLE_S)

@@ -16,8 +16,8 @@ from ..corpus import Batch, RangeReader
 from ..special import spell
 from ..training import Counts, Limits, Stages
 from ..training.count import count_batches
+from ..training.counts_file import write
 from .folder import ShardFolder
-from .outputs import sha256_of
 from .plan import Plan
 from .tasks import Task
 
@@ -63,9 +63,9 @@ def count_task(
 
 def save_counts(folder: ShardFolder, name: str, counts: Counts) -> dict[str, Any]:
     """Writes a file of counts; returns its name -> size and hash."""
-    with folder.storage.saving(name) as path:
-        counts.save(path)
-        return {name: {"bytes": path.stat().st_size, "sha256": sha256_of(path)}}
+    with folder.outputs() as files:
+        write(counts, files.open(name))
+    return files.facts
 
 
 def joined_counts(folder: ShardFolder, plan: Plan) -> Counts:

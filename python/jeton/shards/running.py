@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
+from contextlib import closing
 from functools import partial
 from threading import Lock
 from typing import Any, Literal
@@ -91,6 +92,7 @@ def run_plan(
     todo = [task for task in plan.tasks[share] if task.number not in done]
     if todo:
         folder.create()
+        folder.remove_stale()  # else each run that is killed takes more of the disk
         tok = load_tokenizer(folder, plan)  # in any case, to fail before work starts
         own = sum(task.num_bytes for task in plan.tasks[share])
         with make_reporter(progress) as report:
@@ -101,7 +103,7 @@ def run_plan(
             where, numbers = (folder.storage.absolute(), plan.digest), (task.number for task in todo)
             if runner == "threads":
                 work = partial(_run_here, folder, plan, tok, watch)
-                results: Iterator[Facts] = run_threads(work, todo, num_workers, watch.show)
+                results: Generator[Facts] = run_threads(work, todo, num_workers, watch.show)
             elif runner == "processes":
                 results = run_processes(partial(run_task_in, *where), numbers, num_workers, watch.show)
             else:
@@ -113,10 +115,11 @@ def run_plan(
                     prepare=partial(load_folder, *where),
                     address=ray_address,
                 )
-            for facts in results:
-                watch.complete(facts)
-                watch.show()
-                num_skipped += sum(count for count, _ in facts["skipped"].values())
+            with closing(results):  # stops the workers at once if `show` raises
+                for facts in results:
+                    watch.complete(facts)
+                    watch.show()
+                    num_skipped += sum(count for count, _ in facts["skipped"].values())
     return num_skipped
 
 

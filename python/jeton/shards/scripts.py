@@ -12,11 +12,14 @@ import os
 import shlex
 from typing import Any
 
-from ..arguments import integer, string
+from ..arguments import integer, string, wrong
 from .folder import ShardFolder
 from .storage import LocalStorage
 
 __all__ = ["kubernetes_manifest", "slurm_script"]
+
+# Exit code 3: records were skipped, as the plan permits; the report names them.
+SKIPPED = "[ $? -eq 3 ]"
 
 
 def slurm_script(output: str | os.PathLike[str], *, jobs: int = 16, cpus: int = 8) -> str:
@@ -42,14 +45,15 @@ def slurm_script(output: str | os.PathLike[str], *, jobs: int = 16, cpus: int = 
     folder, jobs = _folder(output, jobs)
     where = shlex.quote(folder.storage.absolute())
     return f"""#!/bin/bash
-# {jobs} jobs, each with its share of the tasks in this folder; SLURM_ARRAY_TASK_ID and _COUNT select it.
-# After all of them:  jeton shards merge {where}  &&  jeton shards verify {where}
+# {jobs} jobs, each with its share of the tasks in this folder. To repeat some:  sbatch --array=3,7 SCRIPT
+# After all of them:  jeton shards merge {where}; jeton shards verify {where}
 #SBATCH --job-name=jeton-shards
 #SBATCH --array=0-{jobs - 1}
 #SBATCH --cpus-per-task={integer(cpus, "cpus", 1)}
 #SBATCH --requeue
 set -euo pipefail
-exec jeton shards run {where} --workers "$SLURM_CPUS_PER_TASK" --progress json
+job="$SLURM_ARRAY_TASK_ID/{jobs}"
+jeton shards run {where} --task "$job" --workers "$SLURM_CPUS_PER_TASK" --progress json || {SKIPPED}
 """
 
 
@@ -90,7 +94,7 @@ def kubernetes_manifest(
     container: dict[str, Any] = {
         "name": "shards",
         "image": string(image, "image"),
-        "command": ["jeton", "shards", "run", where, "--workers", str(cpus), "--progress", "json"],
+        "command": ["sh", "-c", f'jeton shards run "$@" || {SKIPPED}', "jeton", where, "--workers", str(cpus)],
         "env": [{"name": "JOB_COMPLETIONS", "value": str(jobs)}],
         "resources": {"requests": {"cpu": str(cpus)}},
     }
@@ -98,8 +102,8 @@ def kubernetes_manifest(
     if isinstance(folder.storage, LocalStorage):
         container["volumeMounts"] = [{"name": "data", "mountPath": mount or os.path.dirname(where)}]
         pod["volumes"] = [{"name": "data", "persistentVolumeClaim": {"claimName": string(claim, "claim")}}]
-    # Errors in data (1) and usage (2) would only repeat; a pod that is killed is started again.
-    policy = [{"action": "FailIndex", "onExitCodes": {"containerName": "shards", "operator": "In", "values": [1, 2]}}]
+    # A wrong command (2) would only repeat; what may have failed for a while (1), or was killed, is started again.
+    policy = [{"action": "FailIndex", "onExitCodes": {"containerName": "shards", "operator": "In", "values": [2]}}]
     spec = {
         "completionMode": "Indexed",
         "completions": jobs,
@@ -115,4 +119,6 @@ def kubernetes_manifest(
 def _folder(output: str | os.PathLike[str], jobs: int) -> tuple[ShardFolder, int]:
     """The folder, and the number of jobs: no more than tasks."""
     folder = ShardFolder(output)
+    if not folder.storage.absolute().isprintable():
+        raise wrong("output", folder.storage.absolute(), "a name for a script: it has a line break or the like")
     return folder, min(integer(jobs, "jobs", 1), max(folder.load_plan().num_tasks, 1))

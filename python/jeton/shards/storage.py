@@ -83,10 +83,6 @@ class Storage(ABC):
         """Publishes a small file, and makes its name durable. `sweep`: removes stale temporary files of it first."""
 
     @abstractmethod
-    def saving(self, name: str) -> AbstractContextManager[Path]:
-        """A path for a function that saves to paths; the file is published when the block ends without an error."""
-
-    @abstractmethod
     def fetch(self, names: Iterable[str]) -> AbstractContextManager[Path]:
         """A folder of this machine that has some files while the block runs.
 
@@ -175,10 +171,6 @@ class LocalStorage(Storage):
         with write_atomically(self.path / name, sweep=sweep) as file:
             file.write(data)
         self.flush(os.path.dirname(name))
-
-    def saving(self, name: str) -> AbstractContextManager[Path]:
-        """See `Storage`. The function must write atomically, as all of Jeton do."""
-        return nullcontext(self.path / name)
 
     def fetch(self, names: Iterable[str]) -> AbstractContextManager[Path]:
         """See `Storage`. No file is copied, and no name is checked."""
@@ -272,20 +264,15 @@ class RemoteStorage(Storage):
     @contextmanager
     def write(self, name: str) -> Iterator[BinaryIO]:
         """See `Storage`. The file is spooled to a disk of this machine, so memory does not limit its size."""
-        with self.saving(name) as path, path.open("wb") as file:
-            yield file
+        with tempfile.TemporaryDirectory(prefix="jeton-") as folder:
+            path = Path(folder, os.path.basename(name))
+            with path.open("wb") as file:
+                yield file
+            remote_call(self.location(name), lambda: self._system.put_file(str(path), self._path(name)))
 
     def put(self, name: str, data: bytes, *, sweep: bool = False) -> None:
         """See `Storage`."""
         remote_call(self.location(name), lambda: self._system.pipe_file(self._path(name), data))
-
-    @contextmanager
-    def saving(self, name: str) -> Iterator[Path]:
-        """See `Storage`."""
-        with tempfile.TemporaryDirectory(prefix="jeton-") as folder:
-            path = Path(folder, os.path.basename(name))
-            yield path
-            remote_call(self.location(name), lambda: self._system.put_file(str(path), self._path(name)))
 
     @contextmanager
     def fetch(self, names: Iterable[str]) -> Iterator[Path]:

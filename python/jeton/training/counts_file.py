@@ -18,8 +18,9 @@ import struct
 import zlib
 from dataclasses import asdict
 from functools import reduce
+from io import RawIOBase
 from operator import add
-from typing import Any
+from typing import Any, BinaryIO, cast
 
 from .. import _core
 from ..atomic import write_atomically
@@ -29,7 +30,7 @@ from .counts import Counts, DroppedPretokens
 from .limits import make_memory
 from .stages import Stages
 
-__all__ = ["SUFFIX", "counts_of", "load", "save"]
+__all__ = ["SUFFIX", "counts_of", "load", "save", "write"]
 
 SUFFIX = ".jtc"
 MAGIC = b"JTCOUNT1"
@@ -70,6 +71,12 @@ def counts_of(corpus: object) -> Counts | None:
 
 def save(counts: Counts, path: str | os.PathLike[str]) -> None:
     """Implements `Counts.save`."""
+    with write_atomically(path) as file:
+        write(counts, file)
+
+
+def write(counts: Counts, file: BinaryIO | RawIOBase) -> None:
+    """Writes counts into a file that is open."""
     facts = {
         "version": 1,
         "stages": counts.stages.to_json() if counts.stages is not None else None,
@@ -82,9 +89,8 @@ def save(counts: Counts, path: str | os.PathLike[str]) -> None:
         "dropped": asdict(counts.dropped) if counts.dropped is not None else None,
     }
     spelled = json.dumps(facts, sort_keys=True, separators=(",", ":")).encode()
-    with write_atomically(path) as file:
-        file.write(MAGIC + struct.pack("<I", len(spelled)) + spelled + struct.pack("<I", zlib.crc32(spelled)))
-        counts._core.write_run(file, make_memory(*counts._memory_options))
+    file.write(MAGIC + struct.pack("<I", len(spelled)) + spelled + struct.pack("<I", zlib.crc32(spelled)))
+    counts._core.write_run(cast(BinaryIO, file), make_memory(*counts._memory_options))
 
 
 def load(path: str | os.PathLike[str]) -> Counts:
