@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -127,20 +126,3 @@ def test_a_hundred_thousand_tasks() -> None:
     spelled = json.dumps(plan.to_json())
     assert len(spelled) < 1_000_000
     assert Plan.from_json(json.loads(spelled)) == plan
-
-
-def test_scripts(corpus: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
-    folder = tmp_path / "a 'b"
-    plan = jeton.shards.plan(corpus, folder, tok, task_bytes=2000)
-    script = jeton.shards.slurm_script(folder, jobs=5, cpus=3)
-    assert "--array=0-4" in script
-    assert "--cpus-per-task=3" in script
-    # The shell passes the folder as one argument.
-    echoed = script.replace("exec jeton", "printf '%s\\n'").replace("$SLURM_CPUS_PER_TASK", "3")
-    out = subprocess.run(["bash"], input=echoed, capture_output=True, text=True, check=True)
-    assert str(folder) in out.stdout.splitlines()
-    manifest = json.loads(jeton.shards.kubernetes_manifest(folder, jobs=1000, image="registry/jeton:1", claim="data"))
-    assert manifest["spec"]["completions"] == plan.num_tasks  # no more jobs than tasks
-    container = manifest["spec"]["template"]["spec"]["containers"][0]
-    assert container["env"] == [{"name": "JOB_COMPLETIONS", "value": str(plan.num_tasks)}]
-    assert container["volumeMounts"][0]["mountPath"] == str(tmp_path)

@@ -36,8 +36,9 @@ def test_the_manifest_has_the_schema_of_kubernetes(version: str, planned: Path) 
 
 def test_the_manifest_of_a_folder(planned: Path) -> None:
     spec = json.loads(jeton.shards.kubernetes_manifest(planned, jobs=30, cpus=2))["spec"]
-    assert (spec["completionMode"], spec["completions"]) == ("Indexed", 5)
+    assert (spec["completionMode"], spec["completions"]) == ("Indexed", 5)  # no more jobs than tasks
     pod = spec["template"]["spec"]
+    assert pod["containers"][0]["env"] == [{"name": "JOB_COMPLETIONS", "value": "5"}]
     command = pod["containers"][0]["command"]
     assert command[-3:] == [str(planned), "--workers", "2"]
     assert pod["containers"][0]["volumeMounts"][0]["mountPath"] == str(planned.parent)
@@ -65,7 +66,7 @@ def test_the_scripts_run_in_a_shell(code: int, expected: int, planned: Path, tmp
     fake.chmod(0o755)
     environment = {"PATH": f"{tmp_path}:/usr/bin:/bin", "SLURM_CPUS_PER_TASK": "4", "SLURM_ARRAY_TASK_ID": "1"}
     script = jeton.shards.slurm_script(planned, jobs=2, cpus=4)
-    assert "#SBATCH --array=0-1\n" in script
+    assert "#SBATCH --array=0-1\n#SBATCH --cpus-per-task=4\n" in script
     made = subprocess.run(["bash"], input=script, env=environment, capture_output=True, text=True)
     expected_arguments = ["shards", "run", str(planned), "--task", "1/2", "--workers", "4", "--progress", "json"]
     assert (made.returncode, made.stdout.splitlines()) == (expected, expected_arguments)
