@@ -102,6 +102,7 @@ def main() -> None:
                 print(f"{folder.name}: differ {differ}, missing {lost}, temporary files {temporary}")
                 raise SystemExit(DIFFERENT)
             shutil.rmtree(folder)
+            print(f"{kills.total()} kills of {folders} folders so far", flush=True)
     cluster.shutdown()
     found = ", ".join(f"{count} {what}" for what, count in sorted(kills.items()))
     print(f"{kills.total()} kills ({found}) of {folders} folders, all with the bytes of the local runner")

@@ -23,8 +23,8 @@ READ_BYTES = 1 << 20
 class OutputFile(io.RawIOBase):
     """A file that is written from its start to its end."""
 
-    def __init__(self, file: BinaryIO) -> None:
-        self._file, self._sha = file, hashlib.sha256()
+    def __init__(self, file: BinaryIO, location: str) -> None:
+        self._file, self._location, self._sha = file, location, hashlib.sha256()
         self.num_bytes = 0
 
     def writable(self) -> bool:
@@ -32,10 +32,17 @@ class OutputFile(io.RawIOBase):
         return True
 
     def write(self, data: ReadableBuffer) -> int:
-        """Writes all bytes."""
+        """Writes all bytes.
+
+        Raises:
+            OSError: the disk is full, …; names the file.
+        """
         view = memoryview(data).cast("B")
         self._sha.update(view)
-        self._file.write(view)
+        try:
+            self._file.write(view)
+        except OSError as error:
+            raise OSError(error.errno, error.strerror, self._location) from None
         self.num_bytes += len(view)
         return len(view)
 
@@ -70,7 +77,7 @@ class OutputFiles:
     def open(self, name: str) -> OutputFile:
         """Starts a file."""
         file = self._stack.enter_context(self._storage.write(name))
-        self._open[name] = OutputFile(file)
+        self._open[name] = OutputFile(file, self._storage.location(name))
         return self._open[name]
 
     def __enter__(self) -> Self:

@@ -20,6 +20,7 @@ import tempfile
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
@@ -258,7 +259,7 @@ class RemoteStorage(Storage):
             some = left[start : start + READ_AHEAD]
             paths = [self._path(name) for name in some]
             where = self.location(some[0]) if len(some) == 1 else self.name
-            found = remote_call(where, lambda paths=paths: self._system.cat(paths))  # type: ignore[misc]
+            found = remote_call(where, partial(self._system.cat, paths))
             yield from (found[path] for path in paths)
 
     @contextmanager
@@ -268,11 +269,11 @@ class RemoteStorage(Storage):
             path = Path(folder, os.path.basename(name))
             with path.open("wb") as file:
                 yield file
-            remote_call(self.location(name), lambda: self._system.put_file(str(path), self._path(name)))
+            remote_call(self.location(name), partial(self._system.put_file, str(path), self._path(name)))
 
     def put(self, name: str, data: bytes, *, sweep: bool = False) -> None:
         """See `Storage`."""
-        remote_call(self.location(name), lambda: self._system.pipe_file(self._path(name), data))
+        remote_call(self.location(name), partial(self._system.pipe_file, self._path(name), data))
 
     @contextmanager
     def fetch(self, names: Iterable[str]) -> Iterator[Path]:
@@ -281,7 +282,7 @@ class RemoteStorage(Storage):
         with tempfile.TemporaryDirectory(prefix="jeton-", ignore_cleanup_errors=True) as folder:
             for name in names:
                 source, target = self._path(name), str(Path(folder, name))
-                remote_call(self.location(name), lambda s=source, t=target: self._system.get_file(s, t))  # type: ignore[misc]
+                remote_call(self.location(name), partial(self._system.get_file, source, target))
             yield Path(folder)
 
     def _path(self, name: str) -> str:
