@@ -26,6 +26,7 @@ mod formats;
 mod growing;
 mod mmap;
 mod models;
+mod packing;
 mod parts;
 mod presets;
 mod rows;
@@ -71,6 +72,8 @@ mod _core {
     use crate::mmap::Limit;
     #[pymodule_export]
     use crate::models::BareModel;
+    #[pymodule_export]
+    use crate::packing::best_fit;
     #[pymodule_export]
     use crate::parts::{find_added, normalize_text, normalize_texts, pretokenize_text};
     #[pymodule_export]

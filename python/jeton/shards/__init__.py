@@ -3,11 +3,13 @@
 ```text
 plan        `Plan`, the data that determines all bytes: planning makes it, tasks cuts inputs into tasks
 execution   one task: encoding turns documents into ids, layouts/ has a class a format, counting makes counts
+conversations  documents that are chats, with a loss mask
+collecting  documents in another order: packing into rows, shuffling in two stages; writers selects
 folder      files of a folder of shards; outputs: files that are hashed, and renamed when complete
 running     the tasks that are not complete, by a runner (`jeton.runners`)
 merging     completion files → manifest and report; joins shards
 verification  reads everything again
-dataset     `open`: memory-mapped documents
+dataset     `open`: memory-mapped documents, or rows
 making      all of it; scripts: jobs for Slurm and Kubernetes
 ```
 
@@ -24,12 +26,14 @@ from .merging import merge
 from .plan import Plan
 from .planning import Status, plan, status
 from .report import Report
+from .rows import PackedRows
 from .running import run
 from .scripts import kubernetes_manifest, slurm_script
 from .verification import Verification, verify
 
 __all__ = [
     "FORMATS",
+    "PackedRows",
     "Plan",
     "Report",
     "ShardDataset",

@@ -37,11 +37,13 @@ class EncodedDocuments(NamedTuple):
         ids: of all documents, with bos and eos, in the type of the file.
         lengths: number of ids of each document.
         places: sources of the documents.
+        mask: uint8, the loss mask: a value for each id; None: the documents have none.
     """
 
     ids: NDArray[Any]
     lengths: Int64
     places: list[Places]
+    mask: NDArray[np.uint8] | None = None
 
 
 def framed(tok: Tokenizer, bos: int | None, eos: int | None) -> Tokenizer:

@@ -13,18 +13,19 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any, TypeAlias
 
-import numpy as np
-
 from ..corpus import Batch, RangeReader
 from ..errors import FormatError, ShardError
 from ..tokenizer import Tokenizer
+from .conversations import make_encoder
 from .counting import count_task
-from .encoding import Encoder, framed
+from .encoding import framed
 from .folder import TOKENIZER, ShardFolder
-from .layouts import COUNTS, LAYOUTS, ShardFacts
+from .layouts import COUNTS, LAYOUTS
 from .outputs import OutputFiles
 from .plan import Plan, check_inputs
+from .shuffling import run_bucket
 from .tasks import Task
+from .writers import task_writer
 
 __all__ = ["load_tokenizer", "run_task", "run_task_in"]
 
@@ -32,10 +33,13 @@ Check: TypeAlias = Callable[[], None]
 Facts: TypeAlias = dict[str, Any]
 
 
-def run_task_in(folder: str, number: int, check: Check) -> Facts:
-    """Runs one task of the plan in a folder; for a process, which loads plan and tokenizer once."""
+def run_task_in(folder: str, stage: int, number: int, check: Check) -> Facts:
+    """Runs one task of a stage of the plan in a folder; for a process, which loads plan and tokenizer once."""
     plan, tok = _loaded(folder)
-    return run_task(ShardFolder(folder), plan, tok, plan.tasks[number], check)
+    task = plan.stages[stage].tasks[number]
+    if stage:
+        return run_bucket(ShardFolder(folder), plan, task, check)
+    return run_task(ShardFolder(folder), plan, tok, task, check)
 
 
 @cache
@@ -93,13 +97,13 @@ def run_task(
         OSError: reading or writing failed.
     """
     check_inputs(plan, task)
-    reader = RangeReader(plan.ranges(task), plan.corpus(), check)
+    reader = plan.reader(task, check)
     clock = _Clock()
     batches = clock.timed("parse", _reported(reader, report))
     if plan.format == COUNTS:
         facts = count_task(folder, plan, task, reader, batches)
     else:
-        facts = _encode(folder, plan, tok, task, batches, clock)
+        facts = _encode(folder, plan, tok, task, reader, batches, clock)
     check_inputs(plan, task)
     seconds = clock.seconds
     seconds["read"] = reader.read_s
@@ -114,7 +118,7 @@ def run_task(
         "lines": reader.lines,
         "seconds": {name: round(value, 4) for name, value in seconds.items()},
     }
-    folder.write_done(task.number, facts)
+    folder.write_done(task.number, facts, plan.stages[0].folder)
     return facts
 
 
@@ -125,16 +129,20 @@ def _reported(reader: RangeReader, report: Callable[[int], object]) -> Iterator[
 
 
 def _encode(
-    folder: ShardFolder, plan: Plan, tok: Tokenizer | None, task: Task, batches: Iterator[Batch], clock: _Clock
+    folder: ShardFolder,
+    plan: Plan,
+    tok: Tokenizer | None,
+    task: Task,
+    reader: RangeReader,
+    batches: Iterator[Batch],
+    clock: _Clock,
 ) -> Facts:
-    """Writes a shard of ids."""
+    """Writes a shard of ids, or the documents of a shuffle's first stage."""
     if tok is None or plan.tokenizer is None or plan.format not in LAYOUTS:
         raise FormatError(f"{folder}: the plan has no tokenizer, or an unknown format {plan.format!r}", format="plan")
-    encoder = Encoder(tok, plan)
-    stem = folder.stem(task.number)
-    with OutputFiles(folder.path) as files:
-        facts = ShardFacts(np.dtype(plan.dtype).newbyteorder("<"), plan.tokenizer)
-        writer = LAYOUTS[plan.format].writer(files, stem, facts)
+    encoder = make_encoder(tok, plan, reader)
+    with OutputFiles(folder.path / plan.stages[0].outputs) as files:
+        writer = task_writer(files, plan, task)
         try:
             for batch in batches:
                 with clock.stage("encode"):
@@ -154,6 +162,7 @@ def _encode(
         "empty": encoder.empty,
         "special": encoder.special,
         "largest": encoder.largest,
+        **writer.totals,
         "outputs": files.facts,
     }
 

@@ -3,6 +3,7 @@
     plan.json        the plan; tokenizer.json: the tokenizer
     shard-00000.*    the shards, named by task
     done/00000.json  completion of a task, written after its shard: counts, sums, hashes
+    spool/           first stage of a shuffle: files of documents, 00000.bin, and completions, 00000.json
     manifest.json    all shards, written by `merge`; report.json, report.md: totals, skipped records
 
 A file is written under a temporary name, flushed to disk and renamed. The folder is flushed before the completion file
@@ -21,10 +22,11 @@ from ..arguments import file_path
 from ..atomic import remove_stale, write_atomically
 from ..errors import FormatError, ShardError
 from .plan import Plan
+from .tasks import DONE, SPOOL
 
-__all__ = ["ShardFolder"]
+__all__ = ["SPOOL", "ShardFolder"]
 
-PLAN, TOKENIZER, DONE, MANIFEST, REPORT = "plan.json", "tokenizer.json", "done", "manifest.json", "report"
+PLAN, TOKENIZER, MANIFEST, REPORT = "plan.json", "tokenizer.json", "manifest.json", "report"
 
 
 class ShardFolder:
@@ -46,9 +48,10 @@ class ShardFolder:
         """Name of the shard of a task, without suffix. Names sort as the tasks do up to 100,000 tasks."""
         return f"shard-{task:05}"
 
-    def create(self) -> None:
-        """Creates the folder."""
-        (self.path / DONE).mkdir(parents=True, exist_ok=True)
+    def create(self, *folders: str) -> None:
+        """Creates the folder, and those in it."""
+        for folder in (DONE, *folders):
+            (self.path / folder).mkdir(parents=True, exist_ok=True)
 
     def has_plan(self) -> bool:
         """True if there is a plan."""
@@ -66,26 +69,38 @@ class ShardFolder:
             raise ShardError(message, path=str(self.path))
         return Plan.from_json(self.read(PLAN), str(self.path / PLAN))
 
-    def done(self) -> set[int]:
-        """Numbers of the completed tasks."""
+    def done(self, folder: str = DONE) -> set[int]:
+        """Numbers of the completed tasks; `folder`: that of their completions, which a stage has."""
+        return self._numbers(folder, ".json")
+
+    def spools(self) -> set[int]:
+        """Numbers of the tasks of a shuffle whose documents are spooled; `merge` removes these files."""
+        return self._numbers(SPOOL, ".bin")
+
+    def _numbers(self, folder: str, suffix: str) -> set[int]:
         with suppress(FileNotFoundError):
-            names = os.listdir(self.path / DONE)
-            return {int(name[:-5]) for name in names if name.endswith(".json") and name[:-5].isdecimal()}
+            names = (name.removesuffix(suffix) for name in os.listdir(self.path / folder) if name.endswith(suffix))
+            return {int(name) for name in names if name.isdecimal()}
         return set()
 
-    def write_done(self, task: int, facts: dict[str, Any]) -> None:
-        """Completes a task, whose shard has been written."""
-        self.flush()
-        with write_atomically(self.path / DONE / f"{task:05}.json", sweep=False) as file:
+    def remove_spools(self) -> None:
+        """Removes the spooled documents of a shuffle."""
+        for number in self.spools():
+            (self.path / SPOOL / f"{number:05}.bin").unlink(missing_ok=True)
+
+    def write_done(self, task: int, facts: dict[str, Any], folder: str = DONE) -> None:
+        """Completes a task, whose output has been written."""
+        self.flush(SPOOL if folder == SPOOL else "")
+        with write_atomically(self.path / folder / f"{task:05}.json", sweep=False) as file:
             file.write(json.dumps(facts, ensure_ascii=False).encode())
 
-    def read_done(self, task: int, plan: Plan) -> dict[str, Any]:
+    def read_done(self, task: int, plan: Plan, folder: str = DONE) -> dict[str, Any]:
         """Reads the completion of a task.
 
         Raises:
             ShardError: it is of another plan, or damaged.
         """
-        name = f"{DONE}/{task:05}.json"
+        name = f"{folder}/{task:05}.json"
         facts = self.read(name)
         if not isinstance(facts, dict) or facts.get("plan") != plan.digest or facts.get("task") != task:
             message = f"{self.path / name} is of another plan; remove it to run the task again"
@@ -123,13 +138,13 @@ class ShardFolder:
 
     def remove_stale(self) -> None:
         """Removes temporary files of killed processes."""
-        for folder in (self.path, self.path / DONE):
+        for folder in (self.path, self.path / DONE, self.path / SPOOL):
             remove_stale(folder)
 
-    def flush(self) -> None:
-        """Flushes the entries of the folder to disk, where the system can."""
+    def flush(self, folder: str = "") -> None:
+        """Flushes the entries of the folder, or of one in it, to disk, where the system can."""
         with suppress(OSError):
-            descriptor = os.open(self.path, os.O_RDONLY)
+            descriptor = os.open(self.path / folder, os.O_RDONLY)
             try:
                 os.fsync(descriptor)
             finally:

@@ -54,7 +54,7 @@ def make(
         Report(2 documents, 6 tokens, 1 shards of format bin)
     """
     plan(corpus, output, tok, **options)
-    run_plan(output, None, workers, runner, progress)  # `merge` reports skipped records
+    run_plan(output, None, None, workers, runner, progress)  # `merge` reports skipped records
     report = merge(output, join=join)
     if verify:
         found = verify_folder(output, progress=progress)
