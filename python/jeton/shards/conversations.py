@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -87,6 +88,7 @@ class ConversationEncoder(Encoder):
             num_bytes += len(chat.text.encode())
             file, number = batch.place(index)
             places.append(Places(file, None if number is None else [number], 1))
+        self._count_special(list(compress(batch.texts, kept)))
         lengths = np.fromiter(map(len, ids[1:]), np.int64, len(ids) - 1)
         before = self.num_bytes, self.empty
         joined = np.concatenate(ids)

@@ -90,8 +90,7 @@ class Encoder:
         except InvalidTextError as error:
             source = batch.source(error.index or 0)
             raise InvalidTextError(f"{source}: {error}", position=error.position, source=source) from None
-        if self._spellings:
-            self._special += count_spellings(batch.texts, self._spellings)
+        self._count_special(batch.texts)
         lengths = np.diff(found.offsets)
         ids = found.ids
         has_tokens = lengths > self._num_added
@@ -105,6 +104,11 @@ class Encoder:
             places = _kept(places, has_tokens)
         self._count(batch, ids, lengths, has_tokens if num_empty else None)
         return EncodedDocuments(ids.astype(self._dtype), lengths, places)
+
+    def _count_special(self, texts: list[bytes]) -> None:
+        """Counts the special tokens that texts spell."""
+        if self._spellings:
+            self._special += count_spellings(texts, self._spellings)
 
     def _count(self, batch: Batch, ids: NDArray[np.uint32], lengths: Int64, kept: NDArray[np.bool_] | None) -> None:
         """Adds to the totals."""
