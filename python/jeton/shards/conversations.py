@@ -1,7 +1,7 @@
 """Conversations → ids and loss mask, by the chat template of the plan.
 
-A document of the corpus is a list of messages, as JSON. What the template marks by ``{% generation %}`` has the mask 1.
-A conversation that the template refuses is a bad record.
+A document of the corpus is a list of messages, as JSON. Text in the template's ``{% generation %}`` blocks has the mask
+1, all else 0. A conversation that the template refuses is a bad record.
 """
 
 from __future__ import annotations

@@ -202,7 +202,7 @@ class ShardDataset(Sequence[NDArray[Any]]):
         Examples:
             >>> import jeton, pathlib, tempfile
             >>> folder = tempfile.mkdtemp()
-            >>> _ = pathlib.Path(folder, "lines.txt").write_text("to be\nor not to be\n")
+            >>> _ = pathlib.Path(folder, "lines.txt").write_text("to be\\nor not to be\\n")
             >>> tok, options = jeton.default(), {"documents": "line", "pack": 4, "progress": False}
             >>> _ = jeton.shards.make(f"{folder}/lines.txt", f"{folder}/out", tok, **options)
             >>> [(rows.ids.shape, rows.position_ids.tolist()) for rows in open(f"{folder}/out").rows(2)]

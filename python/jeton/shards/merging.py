@@ -121,7 +121,7 @@ def _manifest(
 
 
 def _extras(plan: Plan) -> dict[str, Any]:
-    """What the manifest has of a shuffle, of packing, and of a loss mask."""
+    """Entries of the manifest for a shuffle, packing, and a loss mask."""
     extras: dict[str, Any] = {} if plan.shuffle is None else {"shuffle": plan.shuffle}
     if plan.packing is not None:
         extras |= {"row_length": plan.packing["length"], "pad": plan.packing["pad"]}
@@ -169,7 +169,7 @@ class _Totals:
         self._packing.update(packing)
         if "skipped" in facts:
             self._add_documents(facts)
-        else:  # the second stage of a shuffle: what the first one read
+        else:  # the second stage of a shuffle, whose documents the first stage has counted
             self._shuffled.update({name: facts[name] for name in ("documents", "tokens")})
         return {
             "files": facts["outputs"],
@@ -192,7 +192,7 @@ class _Totals:
                 raise ShardError(f"{message}; remove done/ and spool/, and run again", path=folder)
 
     def _add_documents(self, facts: dict[str, Any]) -> None:
-        """Adds what a task has read."""
+        """Adds the totals of a task that read documents."""
         for name in ("documents", "bytes", "tokens", "empty"):
             self.sums[name] += facts[name]
         self.sums["highest_id"] = max(self.sums["highest_id"], facts["highest_id"])

@@ -107,7 +107,7 @@ class Plan:
 
     @cached_property
     def shard_facts(self) -> ShardFacts:
-        """What a layout has to know of a shard."""
+        """Facts for writing and reading a shard."""
         layout = LAYOUTS[self.format]
         has_mask = self.chat is not None or (self.packing is not None and layout.masks_padding)
         row_length = self.packing["length"] if self.packing is not None else None
@@ -142,7 +142,7 @@ class Plan:
     def to_json(self) -> dict[str, Any]:
         """The plan as JSON."""
         facts = {field.name: getattr(self, field.name) for field in fields(self)}
-        for name in ("shuffle", "packing", "chat"):  # a plan without them is what it was before there were any
+        for name in ("shuffle", "packing", "chat"):  # left out, so that older plans keep their digest
             if facts[name] is None:
                 del facts[name]
         return {"version": VERSION, **facts, "inputs": [list(file) for file in self.inputs]}

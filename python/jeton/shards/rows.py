@@ -1,4 +1,4 @@
-"""`PackedRows`: rows of a packed shard, with what a trainer needs of their documents."""
+"""`PackedRows`: rows of a packed shard, with position ids and boundaries of their documents."""
 
 from __future__ import annotations
 

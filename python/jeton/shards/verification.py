@@ -255,7 +255,7 @@ class _Verifier:
             self._samples[number] = make_encoder(tok, plan, reader).encode(batch), 0, 0
 
     def _find_samples(self, stem: str, found: Documents) -> None:
-        """Compares what a shard has of the samples."""
+        """Compares the documents of the samples that are in a shard."""
         origins = read_origins(self._folder.path, stem)
         if len(origins) != len(found):
             self._problems.append(f"{stem}: {len(origins):,} origins of {len(found):,} documents or pieces")

@@ -151,7 +151,7 @@ mod tests {
 
     use super::*;
 
-    /// The same, by looking at every row.
+    /// Best-fit decreasing by a search of all rows.
     fn slow(lengths: &[u32], capacity: u32) -> Vec<u32> {
         let mut order: Vec<usize> = (0..lengths.len()).collect();
         order.sort_by_key(|&index| std::cmp::Reverse(lengths[index]));

@@ -1,8 +1,8 @@
 """Interface of the layouts; lengths of documents, spooled to disk; documents of a shard, memory-mapped.
 
 A writer receives the ids of consecutive documents in the type of the file. Its memory does not depend on the shard:
-lengths of documents are spooled to disk. In a packed shard, ids are rows of one length, and a *document* of this
-package is a piece of one: what a row has of a document, or the padding at its end.
+lengths of documents are spooled to disk. In a packed shard, ids are rows of one length; a *document* of this package is
+then a piece of one in a row, or the padding at the end of a row.
 """
 
 from __future__ import annotations
@@ -235,7 +235,7 @@ class ShardWriter(ABC):
 
     @property
     def totals(self) -> dict[str, Any]:
-        """What the completion file has of this writer, after `finish`."""
+        """Totals of this writer for the completion file, after `finish`."""
         return {}
 
     def close(self) -> None:  # noqa: B027
