@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from itertools import accumulate
 from pathlib import Path
@@ -11,7 +12,7 @@ import numpy as np
 import pytest
 
 import jeton
-from jeton.errors import ConfigError, ShardError
+from jeton.errors import ConfigError, FormatError, ShardError
 from jeton.shards.collecting import NO_TASK, read_origins
 from jeton.shards.packing import PADDING, pack
 
@@ -243,6 +244,26 @@ def test_what_cannot_be_packed(corpus: Path, tok: jeton.Tokenizer, tmp_path: Pat
         with pytest.raises(ConfigError, match=f"was planned with {option} ") as caught:
             make(corpus, tmp_path / "out", tok, **options)
         assert caught.value.option == option
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("packing", {"length": 8}),
+        ("packing", {"length": 8, "method": "best_fit", "rest": "pad", "pad": None}),
+        ("packing", {"length": 0, "method": "best_fit", "rest": "pad", "pad": 1}),
+        ("packing", 8),
+        ("shuffle", -1),
+        ("shuffle", "7"),
+        ("chat", 1),
+    ],
+)
+def test_a_damaged_plan(name: str, value: Any, corpus: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
+    jeton.shards.plan(corpus, tmp_path, tok)
+    facts = json.loads((tmp_path / "plan.json").read_bytes())
+    (tmp_path / "plan.json").write_text(json.dumps({**facts, name: value}))
+    with pytest.raises(FormatError, match=r"plan\.json: not a plan of shards"):
+        jeton.shards.run(tmp_path, progress=False)
 
 
 def test_a_pad_role_comes_first(corpus: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ from .layouts import Int64
 if TYPE_CHECKING:
     from ..tokenizer import Tokenizer
 
-__all__ = ["PADDING", "Packed", "pack", "packing_of"]
+__all__ = ["PADDING", "Packed", "check_packing", "pack", "packing_of"]
 
 METHODS = ("concatenate", "best_fit")
 RESTS = ("pad", "drop")
@@ -79,6 +79,21 @@ def packing_of(
             raise ConfigError("pad= has no effect with rest='drop', which needs no padding", option="pad")
         return {"length": pack, "method": method, "rest": rest, "pad": None}
     return {"length": pack, "method": method, "rest": rest, "pad": _pad_id(tok, pad, eos)}
+
+
+def check_packing(options: Mapping[str, Any]) -> None:
+    """Checks options that were read from a plan.
+
+    Raises:
+        ValueError: they are not the output of `packing_of`.
+    """
+    if set(options) != {"length", "method", "rest", "pad"}:
+        raise ValueError("unknown options of packing")
+    integer(options["length"], "pack", 2, MAX_LENGTH)
+    choice(options["method"], "packing", METHODS)
+    choice(options["rest"], "rest", RESTS)
+    if options["rest"] == "pad":
+        integer(options["pad"], "pad", 0)
 
 
 def _pad_id(tok: Tokenizer, pad: str | None, eos: int | None) -> int:

@@ -22,6 +22,7 @@ from ..corpus import Corpus, FileRange, RangeReader, Source, files_of
 from ..corpus.paths import absolute, identity_of
 from ..errors import ConfigError, FormatError, ShardError
 from .layouts import LAYOUTS, ShardFacts, shard_facts
+from .packing import check_packing
 from .tasks import DONE, SPOOL, InputFile, Stage, Task, bucket_tasks, cut_tasks, expected_bytes, is_divisible
 
 __all__ = ["TASK_BYTES", "Plan", "check_inputs", "list_inputs", "reading_of"]
@@ -30,6 +31,8 @@ VERSION = 1
 # Two seconds of encoding: little is lost with a task, and starting one costs nothing beside it.
 TASK_BYTES = 256_000_000
 MIN_TASK_BYTES = 1
+MAX_SEED = (1 << 64) - 1  # of a shuffle
+MAX_SHOWN = 100  # characters of a value in a message
 # Field of a plan -> the option that sets it, where the names differ.
 OPTIONS = {"eos": "append_eos", "bos": "prepend_bos", "length": "pack", "method": "packing"}
 # Options of `Corpus` that a plan has. Samples and weights are not supported.
@@ -165,6 +168,12 @@ class Plan:
             if set(plan.reading) != set(READING) or not all(isinstance(file.size, int) for file in plan.inputs):
                 raise ValueError("unknown options of reading, or inputs without a size")
             integer(plan.task_bytes, "task_bytes", MIN_TASK_BYTES)
+            if plan.shuffle is not None:
+                integer(plan.shuffle, "shuffle", 0, MAX_SEED)
+            if plan.packing is not None:
+                check_packing(plan.packing)
+            if not isinstance(plan.chat, str | None):
+                raise ValueError("chat is not a template")
         except (KeyError, TypeError, ValueError) as error:
             if isinstance(error, FormatError):
                 raise
@@ -190,13 +199,19 @@ class Plan:
             else:
                 before, after = then[name], now[name]
             what = OPTIONS.get(name, name)
-            message = f"{folder} was planned with {what} {before!r}, and this call has {after!r}"
+            message = f"{folder} was planned with {what} {_shown(before)}, and this call has {_shown(after)}"
             raise ConfigError(f"{message}; pass the same, or another folder", option=what)
         if self.inputs != stored.inputs:
             difference = _input_difference(stored.inputs, self.inputs)
             raise ConfigError(
                 f"{folder} was planned with other inputs: {difference}; pass another folder", option="corpus"
             )
+
+
+def _shown(value: Any) -> str:
+    """A value in a message; a chat template has thousands of characters."""
+    text = repr(value)
+    return text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}…"
 
 
 def _input_difference(then: Sequence[InputFile], now: Sequence[InputFile]) -> str:

@@ -20,7 +20,7 @@ from .encoding import framed
 from .folder import MANIFEST, TOKENIZER, ShardFolder
 from .layouts import COUNTS, FORMATS, LAYOUTS
 from .packing import packing_of
-from .plan import MIN_TASK_BYTES, TASK_BYTES, Plan, list_inputs, reading_of
+from .plan import MAX_SEED, MIN_TASK_BYTES, TASK_BYTES, Plan, list_inputs, reading_of
 from .tasks import SPOOL
 
 if TYPE_CHECKING:
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 __all__ = ["Status", "plan", "stage_done", "status"]
 
 TEXT_FIELD, MESSAGES = "text", "messages"  # default fields of texts, and of conversations
-MAX_SEED = (1 << 64) - 1
 
 StrPath = str | os.PathLike[str]
 
