@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 from ..corpus import Batch, RangeReader
 from ..errors import ChatTemplateError, ConfigError, FormatError, InvalidTextError, JetonError, SpecialTokenError
 from ..tokenizer import Tokenizer
-from .encoding import EncodedDocuments, Encoder
-from .layouts import Places
+from .encoding import EncodedDocuments, Encoder, places_of
 from .plan import Plan
 
 __all__ = ["ConversationEncoder", "chat_template", "make_encoder"]
@@ -69,9 +68,9 @@ class ConversationEncoder(Encoder):
         """
         ids: list[NDArray[Any]] = [np.empty(0, self._dtype)]
         masks: list[NDArray[np.uint8]] = [np.empty(0, np.uint8)]
-        places: list[Places] = []
         kept = np.zeros(len(batch.texts), np.bool_)
-        num_bytes = num_empty = 0
+        sizes = np.zeros(len(batch.texts), np.int64)
+        num_empty = 0
         for index, data in enumerate(batch.texts):
             try:
                 chat = self._tok.chat(json.loads(data), template=self._template, special="none")
@@ -85,16 +84,16 @@ class ConversationEncoder(Encoder):
             kept[index] = True
             ids.append(np.array(chat.ids, self._dtype))
             masks.append(np.zeros(len(chat.ids), np.uint8) if mask is None else np.array(mask, np.uint8))
-            num_bytes += len(chat.text.encode())
-            file, number = batch.place(index)
-            places.append(Places(file, None if number is None else [number], 1))
+            sizes[index] = len(chat.text.encode())
         self._count_special(list(compress(batch.texts, kept)))
         lengths = np.fromiter(map(len, ids[1:]), np.int64, len(ids) - 1)
         before = self.num_bytes, self.empty
         joined = np.concatenate(ids)
         self._count(batch, joined, lengths, kept)
-        self.num_bytes, self.empty = before[0] + num_bytes, before[1] + num_empty
-        return EncodedDocuments(joined, lengths, places, np.concatenate(masks))
+        self.num_bytes, self.empty = before[0] + int(sizes.sum()), before[1] + num_empty
+        starts = np.cumsum([0, *(len(chunk.texts) for chunk in batch.chunks[:-1])])
+        num_bytes = np.add.reduceat(sizes, starts).tolist()
+        return EncodedDocuments(joined, lengths, places_of(batch, kept), np.concatenate(masks), num_bytes)
 
     def _refuse(self, batch: Batch, index: int, error: JetonError) -> None:
         """Skips a conversation, or raises."""

@@ -148,7 +148,7 @@ def _encode(
                 with clock.stage("encode"):
                     found = encoder.encode(batch)
                 with clock.stage("write"):
-                    writer.add(*found)
+                    writer.add(found.ids, found.lengths, found.places, found.mask)
             with clock.stage("write"):
                 writer.finish()
         finally:
