@@ -91,8 +91,8 @@ class ConversationEncoder(Encoder):
         joined = np.concatenate(ids)
         self._count(batch, joined, lengths, kept)
         self.num_bytes, self.empty = before[0] + int(sizes.sum()), before[1] + num_empty
-        starts = np.cumsum([0, *(len(chunk.texts) for chunk in batch.chunks[:-1])])
-        num_bytes = np.add.reduceat(sizes, starts).tolist()
+        ends = np.cumsum([0, *(len(chunk.texts) for chunk in batch.chunks)])
+        num_bytes = np.diff(np.cumsum(np.append(0, sizes))[ends]).tolist()
         return EncodedDocuments(joined, lengths, places_of(batch, kept), np.concatenate(masks), num_bytes)
 
     def _refuse(self, batch: Batch, index: int, error: JetonError) -> None:
