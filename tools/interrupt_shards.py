@@ -152,6 +152,7 @@ def kills(number: int, seed: int, folder: Path, corpus: Path, tok: jeton.Tokeniz
             return False
         shutil.rmtree(place)
         trial += 1
+        print(f"{where.total()} kills in {trial} folders", file=sys.stderr, flush=True)
     print(f"{where.total()} kills: {dict(where)}; {trial} folders: {dict(found)}")
     return set(found) == {expected}
 
