@@ -56,17 +56,17 @@ def chats(tmp_path: Path) -> tuple[Path, list[Messages]]:
 
     folder = tmp_path / "chats"
     folder.mkdir()
-    parts = [conversations(seed, number) for seed, number in ((1, 60), (2, 30), (3, 50))]
+    parts = [conversations(seed, number) for seed, number in ((1, 20), (2, 6), (3, 12))]
     rows = ["".join(json.dumps({"id": 1, "messages": one}) + "\n" for one in part) for part in parts[:2]]
     (folder / "a.jsonl").write_text(rows[0])
     (folder / "b.jsonl.gz").write_bytes(gzip.compress(rows[1].encode()))
     table = pa.table({"messages": [[{**message, "name": None} for message in one] for one in parts[2]]})
-    pq.write_table(table, folder / "c.parquet", row_group_size=9)
+    pq.write_table(table, folder / "c.parquet", row_group_size=4)
     return folder, [one for part in parts for one in part]
 
 
 def make(corpus: Any, folder: Path, tok: jeton.Tokenizer, **options: Any) -> jeton.shards.Report:
-    options = {"chat": True, "progress": False, "task_bytes": 6000, "format": "bin", **options}
+    options = {"chat": True, "progress": False, "task_bytes": 3000, "format": "bin", "verify": False, **options}
     return jeton.shards.make(corpus, folder, tok, **options)
 
 
@@ -104,7 +104,7 @@ def test_ids_and_mask_are_those_of_chat(
     spelled = sum(message["content"].count("<|end|>") for one in messages for message in one)
     assert report.special == {"<|end|>": spelled}
     found = jeton.shards.verify(tmp_path / "out", progress=False)
-    assert (found.is_valid, found.compared > 20, found.decoded) == (True, True, 0)
+    assert (found.is_valid, found.compared > 10, found.decoded) == (True, True, 0)
 
 
 def test_a_mask_that_is_not_that_of_the_source(
@@ -114,7 +114,7 @@ def test_a_mask_that_is_not_that_of_the_source(
 
     for options in ({}, {"shuffle": 1}):
         folder = tmp_path / f"out-{len(options)}"
-        make(chats[0], folder, chat_tok, **options)
+        make(chats[0] / "a.jsonl", folder, chat_tok, **options)
         path = folder / "shard-00000.mask"
         path.write_bytes(bytes(path.stat().st_size))
         manifest = json.loads((folder / "manifest.json").read_bytes())

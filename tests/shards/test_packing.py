@@ -16,7 +16,7 @@ from jeton.errors import ConfigError, FormatError, ShardError
 from jeton.shards.collecting import NO_TASK, read_origins
 from jeton.shards.packing import PADDING, pack
 
-from ..selection import amount
+from ..selection import amount, rest_is_slow
 from .conftest import EOS, digest, tables
 from .test_identity import IDS
 
@@ -122,8 +122,14 @@ def rows_of(folder: Path, report: jeton.shards.Report) -> tuple[list[list[int]],
     )
 
 
-@pytest.mark.parametrize("method", ["concatenate", "best_fit"])
-@pytest.mark.parametrize("format", IDS)
+@pytest.mark.parametrize(
+    ("format", "method"),
+    rest_is_slow(
+        [(format, method) for format in IDS for method in ("concatenate", "best_fit")],
+        lambda case: (case[1] == "best_fit") != (case[0] in ("bin", "arrow")),
+        "each format with one method",
+    ),
+)
 def test_every_format_has_rows_and_boundaries(
     format: str, method: str, corpus: Path, tok: jeton.Tokenizer, documents: list[list[int]], tmp_path: Path
 ) -> None:
