@@ -101,7 +101,7 @@ def test_sources_of_olmo(corpus: Path, tok: jeton.Tokenizer, tmp_path: Path) -> 
 
 
 def test_positions_are_uniform(tok: jeton.Tokenizer, tmp_path: Path) -> None:
-    """Chi-square of tenths of the corpus by tenths of the result; of 81 degrees of freedom, 140 has probability 5e-5."""
+    """Chi-square of tenths of the corpus by tenths of the result; 140 of 81 degrees of freedom: probability 5e-5."""
     number = 10_000
     (tmp_path / "lines.txt").write_text("".join(f"{index}\n" for index in range(number)))
     orders = []
