@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from heapq import nlargest
 from itertools import compress
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,10 +22,7 @@ from ..tokenizer import Tokenizer
 from .layouts import Int64, Places
 from .plan import Plan
 
-if TYPE_CHECKING:
-    from ..corpus.batches import DocumentChunk
-
-__all__ = ["EncodedDocuments", "Encoder", "framed"]
+__all__ = ["EncodedDocuments", "Encoder", "framed", "places_of"]
 
 NUM_LARGEST = 3
 
@@ -36,12 +33,16 @@ class EncodedDocuments(NamedTuple):
     Attributes:
         ids: of all documents, with bos and eos, in the type of the file.
         lengths: number of ids of each document.
-        places: sources of the documents.
+        places: sources of the documents: one for each chunk of the batch.
+        mask: uint8, the loss mask: a value for each id; None: the documents have none.
+        num_bytes: bytes of the documents of each place, if they are not those of the batch.
     """
 
     ids: NDArray[Any]
     lengths: Int64
     places: list[Places]
+    mask: NDArray[np.uint8] | None = None
+    num_bytes: Sequence[int] | None = None
 
 
 def framed(tok: Tokenizer, bos: int | None, eos: int | None) -> Tokenizer:
@@ -88,8 +89,7 @@ class Encoder:
         except InvalidTextError as error:
             source = batch.source(error.index or 0)
             raise InvalidTextError(f"{source}: {error}", position=error.position, source=source) from None
-        if self._spellings:
-            self._special += count_spellings(batch.texts, self._spellings)
+        self._count_special(batch.texts)
         lengths = np.diff(found.offsets)
         ids = found.ids
         has_tokens = lengths > self._num_added
@@ -98,11 +98,14 @@ class Encoder:
             if self._num_added:
                 ids = ids[np.repeat(has_tokens, lengths)]
             lengths = lengths[has_tokens]
-        places = [_places(chunk) for chunk in batch.chunks]
-        if num_empty:
-            places = _kept(places, has_tokens)
+        places = places_of(batch, has_tokens if num_empty else None)
         self._count(batch, ids, lengths, has_tokens if num_empty else None)
         return EncodedDocuments(ids.astype(self._dtype), lengths, places)
+
+    def _count_special(self, texts: list[bytes]) -> None:
+        """Counts the special tokens that texts spell."""
+        if self._spellings:
+            self._special += count_spellings(texts, self._spellings)
 
     def _count(self, batch: Batch, ids: NDArray[np.uint32], lengths: Int64, kept: NDArray[np.bool_] | None) -> None:
         """Adds to the totals."""
@@ -131,12 +134,11 @@ class Encoder:
         return [(tokens, file, number) for tokens, _, file, number in self._largest]
 
 
-def _places(chunk: DocumentChunk) -> Places:
-    return Places(chunk.name, chunk.numbers, len(chunk.texts))
-
-
-def _kept(places: Sequence[Places], kept: NDArray[np.bool_]) -> list[Places]:
-    """The sources of the documents that are kept."""
+def places_of(batch: Batch, kept: NDArray[np.bool_] | None) -> list[Places]:
+    """The sources of the documents of a batch that are kept: one for each chunk; None: all are."""
+    places = [Places(chunk.name, chunk.numbers, len(chunk.texts)) for chunk in batch.chunks]
+    if kept is None:
+        return places
     some, at = [], 0
     for place in places:
         chosen = kept[at : at + place.num_documents]
