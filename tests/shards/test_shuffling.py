@@ -246,7 +246,7 @@ def test_scripts_of_two_arrays(corpus: Path, tok: jeton.Tokenizer, tmp_path: Pat
     assert " --stage shuffle " in jeton.shards.slurm_script(tmp_path, stage="shuffle")
     manifest = json.loads(jeton.shards.kubernetes_manifest(tmp_path, jobs=100, stage="shuffle"))
     assert manifest["spec"]["completions"] == plan.num_shards
-    assert manifest["spec"]["template"]["spec"]["containers"][0]["command"][4:6] == ["--stage", "shuffle"]
+    assert manifest["spec"]["template"]["spec"]["containers"][0]["command"][5:7] == ["--stage", "shuffle"]
 
 
 def test_progress_of_both_stages(corpus: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
