@@ -24,6 +24,8 @@ __all__ = [
     "Vocabulary",
     "Words",
     "alphabet_size",
+    "append_entries",
+    "append_vocabulary",
     "apply_template",
     "best_fit",
     "character_map",
@@ -31,6 +33,7 @@ __all__ = [
     "chat_spans",
     "constant_lists",
     "count_batch",
+    "count_ids",
     "count_spellings",
     "count_up_to",
     "decode_lists",
@@ -51,6 +54,7 @@ __all__ = [
     "learn_unigram",
     "main_script",
     "merge_runs",
+    "merge_trees",
     "merges_txt",
     "normalize_text",
     "normalize_texts",
@@ -82,7 +86,9 @@ __all__ = [
     "truncate",
     "unit_boundaries",
     "vocab_txt",
+    "vocabulary_map",
     "with_sentencepiece_specs",
+    "without_rare",
     "write_sentencepiece",
 ]
 
@@ -170,7 +176,24 @@ def learn_more(
     by_character: bool,
     rules_json: str | None,
     run: Run,
+    extends: bool = False,
+    protect: Counts | None = None,
 ) -> tuple[Vocabulary, list[int], list[int], list[int]]: ...
+
+_Extended = tuple[Vocabulary, memoryview, memoryview, int]  # ids, fates, number of new merges
+
+def merge_trees(tok: Tokenizer) -> tuple[memoryview, memoryview, memoryview, memoryview]: ...
+def without_rare(
+    tok: Tokenizer,
+    counts: NDArray[np.uint8],
+    remains: NDArray[np.uint8],
+    removable: NDArray[np.uint8],
+    num_removed: int,
+) -> memoryview: ...
+def count_ids(tok: Tokenizer, counts: Counts) -> memoryview: ...
+def append_entries(tok: Tokenizer, contents: Sequence[bytes], *, next_id: int, bridges: bool) -> _Extended: ...
+def append_vocabulary(tok: Tokenizer, other: Tokenizer, ids: NDArray[np.uint8], *, next_id: int) -> _Extended: ...
+def vocabulary_map(tok: Tokenizer, other: Tokenizer) -> memoryview: ...
 def rules_hold(rules_json: str, spellings: Sequence[bytes]) -> list[bool]: ...
 def learn_sentencepiece(
     counts: Counts,
@@ -366,6 +389,7 @@ class Vocabulary:
     ) -> Vocabulary: ...
     def find_any(self, content: bytes) -> int | None: ...
     def prefix(self, limit: int) -> Vocabulary: ...
+    def renumbered(self, new_ids: NDArray[np.uint8]) -> Vocabulary: ...
     def with_kind(self, kind: int, ids: Sequence[int]) -> Vocabulary: ...
     def with_scores(self, scores: Sequence[float]) -> Vocabulary: ...
     def next_id(self) -> int: ...

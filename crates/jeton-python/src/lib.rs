@@ -35,6 +35,7 @@ mod run;
 mod sentencepiece;
 mod signals;
 mod stream;
+mod surgery;
 mod tokenizer;
 mod unigram;
 mod vocabulary;
@@ -91,6 +92,8 @@ mod _core {
     use crate::sentencepiece::{set_nbest_timeout, set_random_seed, PieceModel, PieceNormalizer, VectorBuffer};
     #[pymodule_export]
     use crate::stream::{text_stream, TextStream};
+    #[pymodule_export]
+    use crate::surgery::{append_entries, append_vocabulary, count_ids, merge_trees, vocabulary_map, without_rare};
     #[pymodule_export]
     use crate::tokenizer::Tokenizer;
     #[pymodule_export]

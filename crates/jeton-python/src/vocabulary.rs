@@ -7,9 +7,11 @@ use jeton_core::format::{hf_json, ranks};
 use jeton_core::tokenizer::Extras;
 use jeton_core::train::assemble::NumberedPieces;
 use jeton_core::vocab::{Kind, List};
+use pyo3::buffer::PyBuffer;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
+use crate::column;
 use crate::error;
 
 /// (id, kind, content) of an entry that is not learned.
@@ -93,6 +95,32 @@ impl Vocabulary {
         extras.merges.retain(|&(_, _, result)| result < limit);
         extras.flags.retain(|&(id, _)| id < limit);
         Self { entries, extras }
+    }
+
+    /// Returns the vocabulary with other ids: `new_ids` has u32 by id, 2³² - 1 for entries to remove. Merges of removed entries are
+    /// removed.
+    fn renumbered(&self, py: Python<'_>, new_ids: PyBuffer<u8>) -> PyResult<Self> {
+        let new_ids = column::ids(py, &new_ids)?;
+        let new = |id: u32| new_ids.get(id as usize).copied().filter(|&id| id != u32::MAX);
+        Ok(py.detach(|| {
+            let entries: List =
+                self.entries.iter().filter_map(|(id, kind, content)| Some((new(id)?, kind, content))).collect();
+            let mut extras = Extras::default();
+            let merge = |&(left, right, result): &(u32, u32, u32)| Some((new(left)?, new(right)?, new(result)?));
+            extras.merges = self.extras.merges.iter().filter_map(merge).collect();
+            extras.flags = self.extras.flags.iter().filter_map(|&(id, flags)| Some((new(id)?, flags))).collect();
+            if !self.extras.scores.is_empty() {
+                extras.scores = vec![0.0; entries.next_id() as usize];
+                for (id, ..) in self.entries.iter() {
+                    let score = self.extras.scores.get(id as usize);
+                    let place = new(id).and_then(|id| extras.scores.get_mut(id as usize));
+                    if let (Some(place), Some(&score)) = (place, score) {
+                        *place = score;
+                    }
+                }
+            }
+            Self { entries, extras }
+        }))
     }
 
     /// Returns a vocabulary with these ordinary entries of another kind.

@@ -186,6 +186,11 @@ impl Bpe {
         Ok(Merger { merges: self.pairs(vocab, keep_going)?, word_start: self.word_start })
     }
 
+    /// Returns true if no merge joins a symbol to a `▁` on its right.
+    pub fn splits_words(&self) -> bool {
+        self.word_start.is_some()
+    }
+
     /// Returns true if whole pretokens are looked up before merging.
     pub fn whole_first(&self) -> bool {
         self.whole_first

@@ -13,6 +13,7 @@ use crate::vocab::merge_boundaries::SplitPoints;
 use crate::vocab::Vocab;
 
 mod added_entries;
+pub mod append;
 mod best_paths;
 pub mod bpe;
 mod dropout;
@@ -20,6 +21,7 @@ pub mod explain;
 pub mod fast;
 mod lattice;
 mod linked_symbols;
+pub mod merge_trees;
 mod merging;
 mod options;
 mod output;

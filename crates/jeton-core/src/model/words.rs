@@ -150,6 +150,12 @@ impl WordPiece {
         Ok(Self { first: Trie::new(entries), next, added, unk, prefix: prefix.into(), max_chars })
     }
 
+    /// Returns true for the prefix and one character.
+    pub(super) fn is_inner_character(&self, content: &[u8]) -> bool {
+        let rest = content.strip_prefix(self.prefix.as_bytes()).and_then(|rest| std::str::from_utf8(rest).ok());
+        rest.is_some_and(|rest| rest.chars().nth(1).is_none())
+    }
+
     /// Returns true if a pretoken has more characters than the model accepts.
     pub(super) fn is_too_long(&self, pretoken: &[u8]) -> Result<bool> {
         Ok(pretoken.len() > self.max_chars && utf8(pretoken)?.chars().count() > self.max_chars)

@@ -5,6 +5,7 @@
 //!
 //! Tie rules compare spellings: the token's bytes, and the end-of-word mark if it ends a word.
 
+pub mod extension;
 pub mod hf;
 pub mod named;
 pub mod sentencepiece;

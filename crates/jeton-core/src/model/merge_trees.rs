@@ -1,0 +1,196 @@
+//! Merge trees of all entries: for each id the two tokens whose merge forms it in any text.
+//!
+//! Before a token is formed, no merge crosses its edges, so its last merge is the same in every text (`reconstruct`). The tree of
+//! a token therefore has one node for each token that exists on the way to it. Removing entries and merges outside of a set of
+//! whole trees keeps the encoding of all text whose tokens are in the set: at every step the merge that was chosen is still
+//! there, and no other has been added.
+//!
+//! For a merge list, the last merge of an entry is the pair that the other merges leave of its units; entries for which they leave
+//! another sequence are unreachable by merges.
+//!
+//! Cost: O(n log n) for n bytes of entries. Cancellable. Left out: SentencePiece's BPE with pieces of characters that are no
+//! pieces, which the caller refuses.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use super::linked_symbols::NONE;
+use super::merging::{Look, Merger};
+use super::output::Out;
+use super::pairs::{Merge, Pairs};
+use super::scratch::Scratch;
+use super::Model;
+use crate::error::{Error, Result};
+use crate::util::cancel::{CancelCheck, KeepGoing};
+use crate::vocab::alphabet::Level;
+use crate::vocab::{Kind, Vocab};
+
+/// Mark of an entry without a merge.
+pub const NO_PART: u32 = NONE;
+
+/// Merge trees of all entries, by id.
+#[derive(Debug, Clone, Default)]
+pub struct MergeTrees {
+    /// Left part of the last merge; [`NO_PART`] for none.
+    pub left: Vec<u32>,
+    /// Right part.
+    pub right: Vec<u32>,
+    /// The entry is an initial symbol.
+    pub is_unit: Vec<bool>,
+}
+
+/// Merges without those of one result.
+struct Without<'a> {
+    pairs: &'a Pairs,
+    result: u32,
+}
+
+impl Look for Without<'_> {
+    fn get(&self, left: u32, right: u32) -> Option<Merge> {
+        self.pairs.get(left, right).filter(|merge| merge.result != self.result)
+    }
+}
+
+impl Model {
+    /// Returns the merge trees. Models without merges have units only: single characters.
+    ///
+    /// # Errors
+    /// `Unsupported` for SentencePiece's BPE with a piece of characters that are no pieces; `Interrupted`.
+    pub fn merge_trees(&self, vocab: &Vocab, keep_going: KeepGoing<'_>) -> Result<MergeTrees> {
+        let len = vocab.len();
+        let mut trees = MergeTrees { left: vec![NO_PART; len], right: vec![NO_PART; len], is_unit: vec![false; len] };
+        for (id, kind, content) in vocab.iter() {
+            trees.is_unit[id as usize] = self.is_unit(kind, content);
+        }
+        let mut by_last_merge = |pairs: &Pairs| {
+            for (left, right, merge) in pairs.iter() {
+                (trees.left[merge.result as usize], trees.right[merge.result as usize]) = (left, right);
+            }
+        };
+        match self {
+            Self::Bpe(model) if model.ranks == super::bpe::RankOrder::Tokens => {
+                by_last_merge(model.pairs(vocab, keep_going)?);
+            }
+            Self::Bpe(model) => {
+                let pairs = model.pairs(vocab, keep_going)?;
+                trees.fill_from_list(vocab, &model.merges(vocab, keep_going)?, pairs, keep_going)?;
+            }
+            Self::Pieces(model) if model.has_odd() => {
+                let message = "a piece has a character that is no piece, so its merges have no tree";
+                return Err(Error::unsupported("pieces of characters that are no pieces", message));
+            }
+            Self::Pieces(model) => by_last_merge(model.pairs(vocab, keep_going)?),
+            _ => {}
+        }
+        Ok(trees)
+    }
+
+    fn is_unit(&self, kind: Kind, content: &[u8]) -> bool {
+        let is_char = || std::str::from_utf8(content).is_ok_and(|text| text.chars().nth(1).is_none());
+        match (self, kind) {
+            (_, Kind::Byte) => true,
+            (_, Kind::Hole | Kind::Special | Kind::Unreachable) => false,
+            (Self::Bpe(model), _) if model.alphabet.level == Level::Byte => content.len() < 2,
+            (Self::Bpe(model), _) => {
+                let is_byte = || content.len() == 6 && content.starts_with(b"<0x") && content.ends_with(b">");
+                is_char() || model.alphabet.is_unit(content) || (model.alphabet.spells_unknown() && is_byte())
+            }
+            (Self::WordPiece(model), _) => is_char() || model.is_inner_character(content),
+            _ => is_char(),
+        }
+    }
+}
+
+impl MergeTrees {
+    fn fill_from_list(
+        &mut self,
+        vocab: &Vocab,
+        merges: &[(u32, u32, u32)],
+        pairs: &Pairs,
+        keep_going: KeepGoing<'_>,
+    ) -> Result<()> {
+        let mut first = vec![(NO_PART, NO_PART); vocab.len()]; // id -> parts of one of its merges
+        for &(left, right, result) in merges {
+            if pairs.get(left, right).is_some_and(|merge| merge.result == result) && first[result as usize].0 == NO_PART
+            {
+                first[result as usize] = (left, right);
+            }
+        }
+        let mut cancel = CancelCheck::new(keep_going);
+        let (mut scratch, mut ids, mut stack) = (Scratch::default(), Vec::new(), Vec::new());
+        for id in 0..vocab.len() as u32 {
+            cancel.check()?;
+            if first[id as usize].0 == NO_PART {
+                continue;
+            }
+            scratch.symbols.clear();
+            stack.push(id);
+            while let Some(id) = stack.pop() {
+                match first[id as usize] {
+                    (NO_PART, _) => scratch.symbols.push(id),
+                    (left, right) => stack.extend([right, left]),
+                }
+            }
+            ids.clear();
+            let merger = Merger { merges: &Without { pairs, result: id }, word_start: None };
+            merger.run(scratch.symbols.len(), keep_going, &mut scratch, &mut Out::ids(&mut ids))?;
+            if let &[left, right] = &ids[..] {
+                if pairs.get(left, right).is_some_and(|merge| merge.result == id) {
+                    (self.left[id as usize], self.right[id as usize]) = (left, right);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes `num_removed` entries that no other entry is merged from, the least frequent first, of those that `removable` permits; returns
+    /// which remain. Fewer are removed if no more are removable.
+    ///
+    /// A removed entry's count is added to its two parts, which replace it in the corpus: the count of an entry is the number of tokens
+    /// that its removal adds. Ties: the highest id first.
+    pub fn without_rare(
+        &self,
+        counts: &[u64],
+        mut remains: Vec<bool>,
+        removable: &[bool],
+        num_removed: usize,
+    ) -> Vec<bool> {
+        let has_parts = |id: usize| self.left[id] != NO_PART;
+        let mut counts = counts.to_vec();
+        let mut num_wholes = vec![0u32; remains.len()]; // entries that are merged from this one
+        for id in (0..remains.len()).filter(|&id| remains[id] && has_parts(id)) {
+            num_wholes[self.left[id] as usize] += 1;
+            num_wholes[self.right[id] as usize] += 1;
+        }
+        let is_leaf = |id: usize, num_wholes: &[u32]| removable[id] && num_wholes[id] == 0;
+        let entry = |id: usize, counts: &[u64]| Reverse((counts[id], Reverse(id)));
+        let mut leaves: BinaryHeap<_> = (0..remains.len())
+            .filter(|&id| remains[id] && is_leaf(id, &num_wholes))
+            .map(|id| entry(id, &counts))
+            .collect();
+        let mut done = 0;
+        while done < num_removed {
+            let Some(Reverse((count, Reverse(id)))) = leaves.pop() else { break };
+            if !remains[id] {
+                continue; // offered twice: it was both parts of one entry
+            }
+            remains[id] = false;
+            done += 1;
+            if !has_parts(id) {
+                continue;
+            }
+            let parts = [self.left[id] as usize, self.right[id] as usize];
+            for part in parts {
+                counts[part] = counts[part].saturating_add(count);
+                num_wholes[part] -= 1;
+            }
+            leaves.extend(
+                parts
+                    .into_iter()
+                    .filter(|&part| remains[part] && is_leaf(part, &num_wholes))
+                    .map(|part| entry(part, &counts)),
+            );
+        }
+        remains
+    }
+}

@@ -1,0 +1,89 @@
+//! Rule of learning on top of a finished vocabulary.
+//!
+//! New merges come after all others. A pair may not merge
+//! - if both parts are old and the pair occurs in protected text, whose encoding therefore stays the same: its sequences never change,
+//!   so these are the only pairs that could merge in it;
+//! - if the result is spelled like an old entry, which the old merges do not reach there, or like an added token;
+//! - if a part is an added token, an unknown token or a byte token;
+//! - if the vocabulary ranks tokens, and the result is inside of an entry that merges do not reach: it could become reachable, with
+//!   a rank before all new merges.
+//!
+//! Cost: a hash lookup or two for each new pair.
+
+use std::collections::HashSet;
+
+use super::Rule;
+use crate::error::{Error, Result};
+use crate::vocab::alphabet::WORD_START;
+use crate::vocab::{Kind, Vocab};
+
+/// Maximum number of spellings inside of unreachable entries.
+const MAX_INSIDE: usize = 1 << 22;
+
+/// Constraint on new merges.
+pub struct ExtensionRule<'a> {
+    vocab: &'a Vocab,
+    others: HashSet<&'a [u8]>, // contents of entries that are not ordinary
+    protected: HashSet<(u32, u32)>,
+    inside: HashSet<&'a [u8]>, // spellings inside of unreachable entries
+    splits_words: bool,
+    rule: Option<&'a dyn Rule>,
+}
+
+impl<'a> ExtensionRule<'a> {
+    /// Creates a rule. `byte_tokens`: entries that spell bytes of unknown characters. `unreached`: entries that merges do not reach, if the vocabulary ranks tokens. `splits_words`: no merge
+    /// joins a symbol to a `▁` on its right. `rule`: a further constraint.
+    ///
+    /// # Errors
+    /// `Config` if the unreached entries have too many parts.
+    pub fn new(
+        vocab: &'a Vocab,
+        protected: HashSet<(u32, u32)>,
+        byte_tokens: impl Iterator<Item = u32>,
+        unreached: impl Iterator<Item = &'a [u8]>,
+        splits_words: bool,
+        rule: Option<&'a dyn Rule>,
+    ) -> Result<Self> {
+        let is_ordinary = |kind: Kind| matches!(kind, Kind::Token | Kind::EndsWord | Kind::Unused);
+        let others = vocab.iter().filter(|entry| !is_ordinary(entry.1)).map(|entry| entry.2);
+        let others = others.chain(byte_tokens.map(|id| vocab.content(id))).collect();
+        let mut inside = HashSet::new();
+        for content in unreached {
+            for start in 0..content.len() {
+                for end in start + 2..=content.len() {
+                    inside.insert(&content[start..end]);
+                    if inside.len() > MAX_INSIDE {
+                        return Err(Error::config("too many entries of the rank file are unreachable by merges"));
+                    }
+                }
+            }
+        }
+        Ok(Self { vocab, others, protected, inside, splits_words, rule })
+    }
+}
+
+impl Rule for ExtensionRule<'_> {
+    fn allows(&self, left: &[u8], right: &[u8]) -> bool {
+        if self.others.contains(left) || self.others.contains(right) || left.is_empty() || right.is_empty() {
+            return false;
+        }
+        if let (Some(left), Some(right)) = (self.vocab.find(left, false), self.vocab.find(right, false)) {
+            if self.protected.contains(&(left, right)) {
+                return false;
+            }
+        }
+        let result = [left, right].concat();
+        let is_taken = self.vocab.find(&result, false).is_some() || self.others.contains(&result[..]);
+        if is_taken || (!self.inside.is_empty() && self.inside.contains(&result[..])) {
+            return false;
+        }
+        if self.splits_words {
+            let mut mark = [0; 4];
+            let mark = WORD_START.encode_utf8(&mut mark).as_bytes();
+            if right.starts_with(mark) && !left.ends_with(mark) {
+                return false;
+            }
+        }
+        self.rule.is_none_or(|rule| rule.allows(left, right))
+    }
+}
