@@ -63,7 +63,7 @@ _PUBLIC = {
     "progress": ("ProgressEvent",),
     "tokenizer": ("Tokenizer",),
     "training": ("Counts", "Limits", "Replay", "Rules", "Superwords", "count_pretokens", "replay", "train"),
-    "vocabulary": ("prune",),
+    "vocabulary": ("Alignment", "Plan", "Surgery", "add_words", "align", "extend", "merge_vocab", "prune", "renumber"),
 }
 # Modules that are public themselves, as attributes of the package.
 _MODULES = ("analysis", "chat", "compat", "formats", "shards", "training", "vocabulary")

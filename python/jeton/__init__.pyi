@@ -77,6 +77,16 @@ from .training import (
     replay as replay,
     train as train,
 )
-from .vocabulary import prune as prune
+from .vocabulary import (
+    Alignment as Alignment,
+    Plan as Plan,
+    Surgery as Surgery,
+    add_words as add_words,
+    align as align,
+    extend as extend,
+    merge_vocab as merge_vocab,
+    prune as prune,
+    renumber as renumber,
+)
 
 __version__: str

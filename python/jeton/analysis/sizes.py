@@ -21,7 +21,7 @@ from ..errors import ConfigError, TrainingError
 from ..progress import Progress, ProgressEvent, make_reporter
 from ..tokenizer import Tokenizer
 from ..training import Limits, train
-from ..vocabulary import prune
+from ..vocabulary import first_merges
 from .measure import encode_texts
 from .sizes_plot import draw_sizes, plot_sizes
 
@@ -113,7 +113,7 @@ class Sizes(Sequence[VocabSize]):
             >>> jeton.sizes(["low lower lowest " * 9], [262], test=["lower"], progress=False).tokenizer(259).vocab_size
             259
         """
-        return prune(self.tok, size=self.at(vocab_size).vocab_size)
+        return first_merges(self.tok, self.at(vocab_size).vocab_size)
 
     def to_json(self) -> dict[str, Any]:
         """The sizes as JSON, with the options that they were measured with."""
@@ -215,7 +215,7 @@ def sizes(
         learned_from, measured_on = opened, open_corpus(test, **reading)
     with make_reporter(progress) as report:
         tok = train(cast(Any, learned_from), asked[-1], limits=limits, progress=report, **options)
-        prune(tok, size=min(asked[0], tok.vocab_size))  # raises if `tok` cannot be pruned, or a size is too small
+        first_merges(tok, min(asked[0], tok.vocab_size))  # raises if `tok` cannot be pruned, or a size is too small
         uses, num_bytes = _uses(tok, measured_on, limits, report)
     if not num_bytes or not any(uses):
         raise TrainingError("there is no text to measure on: pass test=, a larger held_out=, or a larger corpus")

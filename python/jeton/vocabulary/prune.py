@@ -1,96 +1,220 @@
-"""Pruning: a BPE tokenizer with a smaller vocabulary, the first merges.
-
-Merges are learned one at a time, so the first n are those that training a smaller vocabulary learns. One training run
-therefore serves every size.
-"""
+"""Pruning: fewer entries, closed under the merges that text reaches them by."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-from itertools import pairwise
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
-from ..added_tokens import model_entries, with_added_tokens
-from ..arguments import instance
-from ..definition import Bpe
-from ..errors import ConfigError
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import _core
+from ..arguments import flag, instance, integer, wrong
+from ..corpus import Corpus, CorpusLike
+from ..definition import Bpe, Pieces, Unigram, WordPiece
+from ..errors import ConfigError, UnknownTokenError, UnsupportedFeatureError
 from ..tokenizer import Tokenizer
+from ..training import Counts
+from ..vocab_view import UNREACHABLE
+from .changes import checked_corpus, counts_of_ids
+from .first_merges import first_merges
+from .plan import Plan
+from .renumber import with_ids
+from .surgery import Surgery
+from .trees import MergeTrees
 
 __all__ = ["prune"]
 
 
-def prune(tok: Tokenizer, *, size: int) -> Tokenizer:
-    """The tokenizer with the first merges only, as many as fit into `size`.
+def prune(
+    tok: Tokenizer,
+    *,
+    keep: Iterable[int | str | bytes] | None = None,
+    counts: CorpusLike | Corpus | Counts | Mapping[int, int] | NDArray[Any] | None = None,
+    size: int | None = None,
+    compact: bool = True,
+) -> Surgery:
+    """Removes entries from the vocabulary.
 
-    Added tokens after the merges follow the remaining merges in the same order, at new ids. All other ids stay the
-    same.
+    Initial symbols, added tokens, byte and unused tokens stay. A token that stays keeps the merge tree through which
+    text reaches it. Text whose encoding holds only tokens that stay therefore has the same encoding, with the new ids
+    (WordPiece: if it holds no unknown word). `plan.id_map` has the new id of each old one.
 
     Args:
-        tok: a BPE tokenizer with ids in the order of its merges, as training makes it.
-        size: total number of entries, as `vocab_size` of `train`; at most `tok.vocab_size`.
+        tok: a tokenizer with a BPE model, of merges, ranks or SentencePiece's pieces, a Unigram or a WordPiece model.
+        keep: tokens that stay: ids, spellings or bytes.
+        counts: uses of each token: a corpus, which is encoded; counts of this tokenizer's pretokens; or counts by id.
+            Without `size`, all tokens with uses stay. With `size`, the least used leaf of the merge trees is removed
+            until `size` is reached; its uses are then those of its two parts.
+        size: total number of entries. Alone, for BPE: the first merges, as training with this size learns them.
+        compact: True: ids without gaps, in the order of the old ids. False: tokens keep their ids.
 
     Returns:
-        The tokenizer that training with this size yields.
+        The smaller tokenizer. `report["unreachable"]` lists tokens that stay although merges do not reach them;
+        `report["for_merges"]` is the number of tokens that stay for the merge trees of others.
 
     Raises:
-        ConfigError: another model; a size above the tokenizer's, or below its alphabet and added tokens; or ids that
-            are not in the order of the merges.
+        ConfigError: no criterion, unknown tokens, or a size below what must stay.
+        UnsupportedFeatureError: WordLevel, word and character models; SentencePiece's BPE with a piece of characters
+            that are no pieces.
 
     Examples:
         >>> import jeton
         >>> tok = jeton.train(["low lower lowest"], 262, pattern="gpt2", special_tokens=["<|end|>"], progress=False)
-        >>> small = jeton.prune(tok, size=259)
-        >>> small.merges == tok.merges[:2], small.special_tokens["<|end|>"]
-        (True, 258)
+        >>> small = jeton.prune(tok, keep=[" lowe"]).tokenizer
+        >>> [small.vocab[new] for _, _, new in small.merges], small.special_tokens
+        ([b'lo', b'low', b' low', b' lowe'], {'<|end|>': 260})
+
+    Source:
+        Removal of leaves: Purason et al. 2025, arXiv 2512.03989. The proof for text of remaining tokens: docs/surgery.md.
     """
-    model = instance(tok, "tok", Tokenizer, "a Tokenizer").definition.model
-    if not isinstance(model, Bpe):
-        raise ConfigError(f"a {model.type} model has no merges; only BPE tokenizers can be pruned", option="tok")
-    if isinstance(size, bool) or not isinstance(size, int) or size > tok.vocab_size:
-        raise ConfigError(
-            f"size={size!r} is not an integer up to {tok.vocab_size}, the size of the tokenizer", option="size"
-        )
-    limit = _limit(tok, size)
-    merges = tok.merges
-    _check(tok, merges, limit, size)
-    vocabulary = tok._core.vocabulary().prefix(limit)
-    moved = [(id, token) for id, token in tok.added_tokens.items() if id >= limit]
-    entries = set(model_entries(tok._core))
-    kept = [limit + index for index, (id, _) in enumerate(moved) if id in entries]
-    vocabulary = with_added_tokens(vocabulary, enumerate((token for _, token in moved), start=limit), kept)
-    definition = tok.definition
-    if definition.training is not None:
-        num_merges = sum(1 for *_, new in merges if new < limit)
-        facts = replace(definition.training, vocab_size=size, num_merges=num_merges, stopped=None, log=None)
-        definition = replace(definition, training=facts)
-    made = type(tok)(definition, vocabulary)
-    made._defaults = tok._defaults
-    return made
+    instance(tok, "tok", Tokenizer, "a Tokenizer")
+    flag(compact, "compact")
+    if size is not None:
+        integer(size, "size", 1)
+    if keep is None and counts is None and size is None:
+        raise ConfigError("pass keep=, counts= or size=", option="size")
+    if keep is None and counts is None:
+        made = first_merges(tok, size)  # type: ignore[arg-type]
+        return Surgery(made, Plan.make(tok, made, _same_tokens(tok, made)), _report(tok, made))
+    model = tok.definition.model
+    if not isinstance(model, Bpe | Pieces | Unigram | WordPiece):
+        raise UnsupportedFeatureError(f"prune does not support {model.type} models", feature=model.type)
+    trees = MergeTrees.of(tok)
+    chosen = _required(tok, trees)
+    if keep is not None:
+        chosen |= _kept(tok, keep)
+    asked = chosen.copy()
+    chosen = trees.closed(chosen)
+    if counts is not None:
+        uses = _uses(tok, counts)
+        if size is None:
+            asked |= (uses > 0) & (trees.kinds > 0)
+            chosen = trees.closed(asked)
+        else:
+            chosen = _most_used(tok, trees, chosen, uses, size)
+            asked = chosen
+    elif size is not None:
+        raise ConfigError("keep= and size= together need counts=, which tell what else stays", option="counts")
+    new_ids = np.full(tok.vocab_size, -1, np.int64)
+    ids = np.flatnonzero(chosen)
+    new_ids[ids] = np.arange(ids.size) if compact else ids
+    made, _ = with_ids(tok, new_ids)
+    copied = np.full(made.vocab_size, -1, np.int64)
+    copied[new_ids[ids]] = ids
+    unreachable = chosen & trees.is_ordinary & ~trees.is_reached if isinstance(model, Bpe | Pieces) else ~chosen & chosen
+    extra = {
+        "for_merges": int((chosen & ~asked).sum()),
+        "unreachable": new_ids[np.flatnonzero(unreachable)].tolist(),
+    }
+    return Surgery(made, Plan.make(tok, made, copied), {**_report(tok, made), **extra})
 
 
-def _limit(tok: Tokenizer, size: int) -> int:
-    """The first removed id; added tokens at or above it move down to it."""
-    added = list(tok.added_tokens)
-    moved = 0
-    while moved < len(added) and added[len(added) - 1 - moved] >= size - moved:
-        moved += 1
-    return size - moved
+def _report(tok: Tokenizer, made: Tokenizer) -> dict[str, Any]:
+    return {
+        "verb": "prune",
+        "before": tok.num_tokens,
+        "after": made.num_tokens,
+        "removed": tok.num_tokens - made.num_tokens,
+        "merges": len(made.merges),
+    }
 
 
-def _check(tok: Tokenizer, merges: tuple[tuple[int, int, int], ...], limit: int, size: int) -> None:
-    """Checks that only the last merges are removed.
+def _same_tokens(tok: Tokenizer, made: Tokenizer) -> NDArray[np.int64]:
+    """For the first merges: old id of each new id. Only added tokens have moved."""
+    copied = np.arange(made.vocab_size)
+    is_entry = np.zeros(made.vocab_size, bool)
+    is_entry[made._core.ids()] = True
+    copied[~is_entry] = -1
+    old = [*tok.added_tokens]
+    copied[[*made.added_tokens]] = old
+    return copied
 
-    Raises:
-        ConfigError: other entries would be removed, or the ids are not in the order of the merges.
+
+def _required(tok: Tokenizer, trees: MergeTrees) -> NDArray[np.bool_]:
+    """Initial symbols, added, byte and unused tokens, the unknown token and, for Unigram, a piece of the lowest score.
+
+    That score determines the penalty of unknown characters.
     """
-    results = [new for *_, new in merges]
-    first_out = next((rank for rank, new in enumerate(results) if new >= limit), len(results))
-    if any(new < limit for new in results[first_out:]) or any(a >= b for a, b in pairwise(results)):
+    required = (trees.kinds > 0) & (~trees.is_ordinary | trees.is_unit) & (trees.kinds != UNREACHABLE)
+    model = tok.definition.model
+    if model.unk_token is not None and (unk := tok._core.vocabulary().find_any(model.unk_token.encode())) is not None:
+        required[unk] = True
+    if isinstance(model, Unigram):
+        scores = np.full(tok.vocab_size, np.inf)
+        given = np.array(tok._core.scores())
+        scores[: given.size] = given
+        scores[trees.kinds != 1] = np.inf
+        if np.isfinite(scores).any():
+            required[int(np.argmin(scores))] = True
+    return required
+
+
+def _kept(tok: Tokenizer, keep: Iterable[int | str | bytes]) -> NDArray[np.bool_]:
+    """Ids of the tokens to keep."""
+    if isinstance(keep, str | bytes) or not isinstance(keep, Iterable):
+        raise wrong("keep", keep, "a list of ids or tokens")
+    kept = np.zeros(tok.vocab_size, bool)
+    if isinstance(keep, np.ndarray) and keep.dtype.kind in "iu":
+        ids = keep.astype(np.int64).ravel()
+    else:
+        ids = np.array([_id(tok, token) for token in keep], np.int64)
+    is_entry = np.zeros(tok.vocab_size, bool)
+    is_entry[tok._core.ids()] = True
+    bad = ids[(ids < 0) | (ids >= tok.vocab_size)]
+    bad = bad if bad.size else ids[~is_entry[ids]]
+    if bad.size:
+        raise ConfigError(f"keep: {bad[0]} is not an id of the tokenizer", option="keep")
+    kept[ids] = True
+    return kept
+
+
+def _id(tok: Tokenizer, token: Any) -> int:
+    if isinstance(token, str) and (id := tok._core.find(token.encode(errors="surrogatepass"), False)) is not None:
+        return id  # a text, else the spelling in files
+    if isinstance(token, str | bytes):
+        try:
+            return tok.token_to_id(token)
+        except UnknownTokenError as error:
+            raise ConfigError(f"keep: {error.args[0]}", option="keep") from None
+    return integer(token, "keep", 0, tok.vocab_size - 1)
+
+
+def _uses(tok: Tokenizer, counts: Any) -> NDArray[np.int64]:
+    """Uses of each id."""
+    if isinstance(counts, Mapping):
+        uses = np.zeros(tok.vocab_size, np.int64)
+        for id, count in counts.items():
+            uses[integer(id, "counts", 0, tok.vocab_size - 1)] = integer(count, "counts", 0, (1 << 63) - 1)
+        return uses
+    if isinstance(counts, np.ndarray):
+        if counts.ndim != 1 or counts.dtype.kind not in "iu" or counts.size > tok.vocab_size:
+            raise wrong("counts", counts, f"an array of up to {tok.vocab_size} counts, by id")
+        return np.concatenate([counts.astype(np.int64), np.zeros(tok.vocab_size - counts.size, np.int64)])
+    return counts_of_ids(tok, checked_corpus(counts, "counts"))
+
+
+def _most_used(
+    tok: Tokenizer, trees: MergeTrees, required: NDArray[np.bool_], uses: NDArray[np.int64], size: int
+) -> NDArray[np.bool_]:
+    """Removes the least used leaves until `size` entries remain."""
+    entries = trees.kinds > 0
+    least = int(required.sum())
+    if size < least:
         raise ConfigError(
-            "the ids of this tokenizer are not in the order of its merges: it cannot be pruned", option="tok"
+            f"size={size} is too small: alphabet, added and kept tokens need {least}", option="size"
         )
-    made, added = set(results), set(tok.added_tokens)
-    alphabet = [id for id in tok._core.ids() if id not in made and id not in added]
-    if alphabet and max(alphabet) >= limit:
-        least = max(alphabet) + 1 + (size - limit)
-        message = f"size={size} is too small: the alphabet and the added tokens need {least}"
-        raise ConfigError(message, option="size")
+    if size > tok.num_tokens:
+        raise ConfigError(f"size={size} is above {tok.num_tokens}, the size of the tokenizer", option="size")
+
+    def as_bytes(column: NDArray[Any], dtype: str) -> NDArray[np.uint8]:
+        return column.astype(dtype).view(np.uint8)
+
+    remains = _core.without_rare(
+        tok._core,
+        as_bytes(uses, "<i8"),
+        as_bytes(entries, "<u4"),
+        as_bytes(entries & ~required, "<u4"),
+        tok.num_tokens - size,
+    )
+    return np.frombuffer(remains, "<u4") != 0

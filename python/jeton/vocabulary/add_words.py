@@ -1,0 +1,121 @@
+"""Words as entries with merges."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from .. import _core
+from ..arguments import instance, strings
+from ..corpus import Corpus, CorpusLike
+from ..errors import ConfigError
+from ..tokenizer import Tokenizer
+from .changes import checked_corpus, effect
+from .growth import check_merges, grown
+from .surgery import Surgery
+from .trees import column
+
+__all__ = ["add_words"]
+
+WORD_START = "▁".encode()
+EXISTING, NO_SYMBOL, ADDED = 1, 3, 4  # the core's `Fate`
+
+
+def add_words(tok: Tokenizer, words: Iterable[str], *, corpus: CorpusLike | Corpus | None = None) -> Surgery:
+    """Adds words to the model, with merges that reach them inside of pretokens.
+
+    The merges come after all others, so text changes only where the old tokens of a word are adjacent. A word of more
+    than two tokens also gets an entry for each of its beginnings on the way. `Tokenizer.add_tokens`, in contrast, splits
+    the text at a token before the model runs.
+
+    Args:
+        tok: a tokenizer with BPE merges or ranks, or SentencePiece's BPE.
+        words: as they are in text. A leading space is part of the word: `" word"` is found after white space, `"word"`
+            at the beginning of a text or inside of another word. For a model with ``▁``, a space becomes ``▁``.
+        corpus: text on which the report counts the words and the changed tokens.
+
+    Raises:
+        ConfigError: a word that the tokenizer splits, normalizes or matches as an added token, or with a character that
+            is not in the vocabulary.
+        UnsupportedFeatureError: a model without merges, an end-of-word mark, or a prefix.
+
+    Examples:
+        >>> import jeton
+        >>> tok = jeton.train(["low lower lowest"], 260, pattern="gpt2", progress=False)
+        >>> more = jeton.add_words(tok, [" slower"]).tokenizer
+        >>> more.tokenize("a slower lower").tokens
+        [b'a', b' slower', b' low', b'e', b'r']
+    """
+    instance(tok, "tok", Tokenizer, "a Tokenizer")
+    wanted = list(dict.fromkeys(strings(words, "words")))
+    checked_corpus(corpus, "corpus")
+    check_merges(tok, "add_words", pieces=True)
+    contents = [_content(tok, word) for word in wanted]
+    vocabulary, ids, fates, num_merges = _core.append_entries(
+        tok._core, contents, next_id=tok.vocab_size, bridges=True
+    )
+    found, fate = column(ids), column(fates)
+    _check(wanted, fate)
+    made, plan, trees = grown(tok, vocabulary)
+    by_text = [
+        (word, id)
+        for word, content, id in zip(wanted, contents, found.tolist(), strict=True)
+        if tok.definition.is_byte_level or content.startswith(WORD_START)  # others have no text of their own
+    ]
+    _check_encoding(made, [word for word, _ in by_text], [id for _, id in by_text])
+    new = np.arange(tok.vocab_size, made.vocab_size)
+    report = {
+        "verb": "add_words",
+        "before": tok.num_tokens,
+        "after": made.num_tokens,
+        "words": len(wanted),
+        "new_entries": int(new.size),
+        "new_merges": num_merges,
+        "unreachable": new[~trees.is_reached[new]].tolist(),
+    }
+    if (existing := int((fate == EXISTING).sum())) > 0:
+        report["existing"] = existing
+    if corpus is not None:
+        report |= effect(tok, made, corpus, tok.vocab_size)
+    return Surgery(made, plan, report)
+
+
+def _content(tok: Tokenizer, word: str) -> bytes:
+    try:
+        content = word.encode()
+    except UnicodeEncodeError:
+        raise ConfigError(f"words: {word!r} holds a lone surrogate", option="words") from None
+    if not content:
+        raise ConfigError("words: a word is empty", option="words")
+    has_mark = not tok.definition.is_byte_level and tok._core.find(WORD_START, False) is not None
+    return content.replace(b" ", WORD_START) if has_mark else content
+
+
+def _check(words: list[str], fates: np.ndarray) -> None:
+    for kind, why in (
+        (NO_SYMBOL, "has a character that is not in the vocabulary"),
+        (ADDED, "is an added token, which is matched before the model runs"),
+    ):
+        if (found := np.flatnonzero(fates == kind)).size:
+            raise ConfigError(f"words: {words[found[0]]!r} {why}", option="words")
+
+
+def _check_encoding(tok: Tokenizer, words: list[str], ids: list[int]) -> None:
+    """Checks that each word is one token in text.
+
+    Raises:
+        ConfigError: one is not.
+    """
+    batch = tok.encode_batch(words, special="none", add_special_tokens=False)
+    rows = np.repeat(np.arange(len(words)), np.diff(np.asarray(batch.offsets)))
+    holds = np.zeros(len(words), bool)
+    holds[rows[batch.ids == np.array(ids, np.int64)[rows]]] = True
+    if not holds.all():
+        word = words[int(np.flatnonzero(~holds)[0])]
+        shown = tok.tokenize(word, special="none").tokens
+        raise ConfigError(
+            f"words: {word!r} is not one token: the tokenizer normalizes or splits it before the model runs, into "
+            f"{shown}",
+            option="words",
+        )

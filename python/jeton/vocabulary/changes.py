@@ -1,0 +1,126 @@
+"""Measurements on a corpus: uses of ids, and how two tokenizers encode it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import _core
+from ..corpus import Corpus, CorpusLike, Source, check_corpus, open_corpus
+from ..errors import ConfigError
+from ..threads import num_threads
+from ..tokenizer import Tokenizer
+from ..training import Counts
+from ..training.counts_file import counts_of
+from ..training.stages import Stages
+
+__all__ = ["agreement", "check_counts", "checked_corpus", "counts_of_ids", "effect"]
+
+BATCH_BYTES = 16 << 20
+
+
+def checked_corpus(value: Any, option: str) -> Any:
+    """A corpus or counts, checked by type; None is returned as it is.
+
+    Raises:
+        ConfigError: another type.
+    """
+    if value is not None and not isinstance(value, Corpus | Counts | Source):
+        check_corpus(value, option)
+    return value
+
+
+def counts_of_ids(tok: Tokenizer, corpus: CorpusLike | Corpus | Counts) -> NDArray[np.int64]:
+    """int64 by id: uses in the encoding of a corpus, or of counted pretokens.
+
+    Raises:
+        ConfigError: counts that other stages made.
+    """
+    counts = corpus if isinstance(corpus, Counts) else counts_of(corpus)
+    if counts is not None:
+        check_counts(tok, counts)
+        return np.frombuffer(_core.count_ids(tok._core, counts._core), "<i8").copy()
+    uses = np.zeros(tok.vocab_size, np.int64)
+    for batch in open_corpus(corpus).batches(BATCH_BYTES):
+        uses += np.bincount(_encoded(tok, batch.texts), minlength=tok.vocab_size)
+    return uses
+
+
+def check_counts(tok: Tokenizer, counts: Counts) -> None:
+    """Checks that counted pretokens are those of a tokenizer; a mapping is trusted.
+
+    Raises:
+        ConfigError: other stages made them.
+    """
+    stages = Stages.of(tok.definition)
+    if counts.stages is not None and not counts.stages.is_same(stages):
+        raise ConfigError(
+            f"the counts were made with {counts.stages.describe()}, and the tokenizer has {stages.describe()}",
+            option="counts",
+        )
+
+
+def _encoded(tok: Tokenizer, texts: list[bytes]) -> NDArray[np.uint32]:
+    """All ids of some documents; special tokens in them are matched."""
+    ids, _ = tok._core.encode_batch(texts, "all", num_threads(None))
+    return np.frombuffer(ids, "<u4")
+
+
+def effect(before: Tokenizer, after: Tokenizer, corpus: CorpusLike | Corpus, first_new: int) -> dict[str, Any]:
+    """Effect of new merges, which come after all old ones, on a corpus.
+
+    Each new token replaces two or more old ones, and the others are the same tokens at the same places. So the share of
+    old tokens that are replaced follows from numbers of tokens.
+
+    Args:
+        before, after: the tokenizers.
+        corpus: documents.
+        first_new: the first id of a new entry.
+    """
+    num_bytes = old = new = kept = documents = 0
+    for batch in open_corpus(corpus).batches(BATCH_BYTES):
+        now = _encoded(after, batch.texts)
+        num_bytes += sum(map(len, batch.texts))
+        documents += len(batch.texts)
+        old += _encoded(before, batch.texts).size
+        new += now.size
+        kept += int((now < first_new).sum())
+    return {
+        "documents": documents,
+        "bytes": num_bytes,
+        "tokens_before": old,
+        "tokens_after": new,
+        "bytes_per_token_before": num_bytes / old if old else 0.0,
+        "bytes_per_token_after": num_bytes / new if new else 0.0,
+        "changed_tokens": (old - kept) / old if old else 0.0,
+    }
+
+
+def agreement(parent: Tokenizer, child: Tokenizer, to_child: NDArray[np.int64], corpus: CorpusLike | Corpus) -> float:
+    """Share of the parent's tokens of a corpus that are the same tokens at the same places in the child's encoding.
+
+    Args:
+        parent, child: the tokenizers.
+        to_child: int64 by id of the parent: the child's id, -1 for none.
+        corpus: documents.
+    """
+    same = total = 0
+    for batch in open_corpus(corpus).batches(BATCH_BYTES):
+        text = b"\n".join(batch.texts)
+        theirs, ours = (_placed(tok, text) for tok in (parent, child))
+        theirs[:, 0] = to_child[theirs[:, 0]]
+        total += len(theirs)
+        rows = np.concatenate([theirs[theirs[:, 0] >= 0], ours])
+        order = np.lexsort(rows.T)
+        same += int((np.diff(rows[order], axis=0) == 0).all(axis=1).sum())
+    return same / total if total else 1.0
+
+
+def _placed(tok: Tokenizer, text: bytes) -> NDArray[np.int64]:
+    """Rows of (id, start, end) of the tokens of a text, in bytes. Tokens without bytes are left out."""
+    ids = np.frombuffer(tok._core.encode_array(text, "all", num_threads(None)), "<u4").astype(np.int64)
+    spans = np.frombuffer(tok._core.byte_spans(text, "all"), "<i8").reshape(-1, 2)
+    rows = np.column_stack([ids, spans])
+    return rows[rows[:, 1] < rows[:, 2]]

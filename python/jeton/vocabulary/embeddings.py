@@ -1,0 +1,273 @@
+"""A plan applied to the files of a model: embeddings and output head with a row for each new id."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..arguments import file_path, strings
+from ..atomic import write_atomically
+from ..errors import ConfigError, FormatError
+from .safetensors_file import BLOCK, ITEM_BYTES, SafetensorsFile, Tensor, from_float, to_float, write_file
+
+if TYPE_CHECKING:
+    from .plan import Plan
+
+__all__ = ["apply_plan", "read_embeddings"]
+
+# Endings of the names of tensors with a row for each id, in models of transformers and of their authors.
+INPUTS = (
+    "embed_tokens.weight",
+    "wte.weight",
+    "word_embeddings.weight",
+    "tok_embeddings.weight",
+    "embed_in.weight",
+    "token_embedding.weight",
+    "shared.weight",
+)
+OUTPUTS = (
+    "lm_head.weight",
+    "lm_head.bias",
+    "embed_out.weight",
+    "predictions.decoder.weight",
+    "predictions.decoder.bias",
+    "predictions.bias",
+)
+INDEX = "model.safetensors.index.json"
+SINGLE = "model.safetensors"
+# Files of a tokenizer, which the new tokenizer replaces.
+TOKENIZER_FILES = {
+    "added_tokens.json",
+    "merges.txt",
+    "sentencepiece.bpe.model",
+    "special_tokens_map.json",
+    "spiece.model",
+    "tekken.json",
+    "tokenizer.json",
+    "tokenizer.model",
+    "tokenizer_config.json",
+    "vocab.json",
+    "vocab.txt",
+}
+
+
+def read_embeddings(path: str | os.PathLike[str], name: str | None = None) -> NDArray[np.float32]:
+    """The input embeddings of a model, for `Plan.by`.
+
+    Args:
+        path: a ``.safetensors`` file, an index, or a folder.
+        name: of the tensor; None: that of the usual names.
+
+    Returns:
+        float32[rows, width]
+
+    Raises:
+        ConfigError: there is no such tensor.
+    """
+    for file in _files(Path(file_path(path, "path")))[0]:
+        with SafetensorsFile(file) as opened:
+            for tensor in opened.tensors.values():
+                if tensor.name == name or (name is None and tensor.name.endswith(INPUTS)):
+                    rows = opened.rows(tensor, np.arange(tensor.shape[0]))
+                    return to_float(rows, tensor.dtype).astype(np.float32)
+    raise ConfigError(f"{os.fspath(path)} has no tensor {name or 'of input embeddings'}", option="name")
+
+
+def apply_plan(
+    plan: Plan,
+    source: str | os.PathLike[str],
+    target: str | os.PathLike[str],
+    names: Sequence[str] | None,
+    multiple_of: int,
+    donor: str | os.PathLike[str] | None,
+) -> dict[str, list[int]]:
+    """Implements `Plan.apply`."""
+    files, index = _files(Path(file_path(source, "source")))
+    out = Path(file_path(target, "target"))
+    is_folder = index is not None or Path(source).is_dir()
+    if is_folder:
+        out.mkdir(parents=True, exist_ok=True)
+    if any(os.path.realpath(file) == os.path.realpath(out / file.name if is_folder else out) for file in files):
+        raise ConfigError("target is the source; pass another file or folder", option="target")
+    if (plan.donors >= 0).any() and donor is None:
+        raise ConfigError("the plan has rows of a donor: pass donor=, its file", option="donor")
+    wanted = None if names is None else set(strings(names, "names"))
+    num_rows = -(-plan.num_new // multiple_of) * multiple_of
+    shapes: dict[str, list[int]] = {}
+    plans = [_changed(file, plan, wanted) for file in files]  # checked before anything is written
+    if not any(plans):
+        raise ConfigError(f"no tensor of {os.fspath(source)} is an embedding; pass names=", option="names")
+    if wanted is not None and (missing := wanted - {name for found in plans for name in found}):
+        raise ConfigError(f"there is no tensor {min(missing)!r}", option="names")
+    for file, changed in zip(files, plans, strict=True):
+        to = out / file.name if is_folder else out
+        if not changed:
+            shutil.copyfile(file, to)
+            continue
+        with SafetensorsFile(file) as opened:
+            listed = []
+            for number, tensor in enumerate(opened.tensors.values()):
+                if tensor.name not in changed:
+                    size = tensor.end - tensor.start
+                    listed.append((tensor.name, tensor.dtype, tensor.shape, size, opened.blocks(tensor)))
+                    continue
+                shape = (num_rows, *tensor.shape[1:])
+                width = (tensor.end - tensor.start) // tensor.shape[0]
+                rows = _new_rows(plan, opened, tensor, num_rows, number, donor)
+                listed.append((tensor.name, tensor.dtype, shape, num_rows * width, rows))
+                shapes[tensor.name] = list(shape)
+            write_file(to, listed, opened.metadata)
+    if is_folder:
+        _copy_rest(Path(source) if Path(source).is_dir() else Path(source).parent, out, index, num_rows, files)
+    return shapes
+
+
+def _files(place: Path) -> tuple[list[Path], dict[str, Any] | None]:
+    """Files of a model, and its index, if it has one."""
+    if place.is_dir():
+        place = place / INDEX if (place / INDEX).exists() else place / SINGLE
+    if place.suffix != ".json":
+        if not place.exists():
+            raise FileNotFoundError(2, "no such file", os.fspath(place))
+        return [place], None
+    try:
+        index = json.loads(place.read_bytes())
+        names = sorted(set(index["weight_map"].values()))
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise FormatError(f"{place}: not an index of safetensors ({error})", format="safetensors") from None
+    for name in names:
+        if not isinstance(name, str) or os.path.basename(name) != name:
+            raise FormatError(f"{place}: {name!r} is not the name of a file", format="safetensors")
+    return [place.parent / name for name in names], index
+
+
+def _changed(file: Path, plan: Plan, wanted: set[str] | None) -> set[str]:
+    """Names of the tensors of a file that have a row for each id.
+
+    Raises:
+        ConfigError: one has fewer rows than the old tokenizer has ids, or a type that is not floating point.
+    """
+    found = set()
+    with SafetensorsFile(file) as opened:
+        for tensor in opened.tensors.values():
+            usual = tensor.name.endswith((*INPUTS, *OUTPUTS)) or tensor.name == "output.weight"
+            if not (tensor.name in wanted if wanted is not None else usual):
+                continue
+            if not tensor.shape or tensor.shape[0] < plan.num_old:
+                raise ConfigError(
+                    f"{tensor.name} has the shape {list(tensor.shape)}, and the tokenizer has {plan.num_old} ids",
+                    option="names",
+                )
+            if tensor.dtype not in ITEM_BYTES:
+                to_float(np.empty((0, 1), np.uint8), tensor.dtype)  # raises
+            found.add(tensor.name)
+    return found
+
+
+def _new_rows(
+    plan: Plan,
+    opened: SafetensorsFile,
+    tensor: Tensor,
+    num_rows: int,
+    number: int,
+    donor: str | os.PathLike[str] | None,
+) -> Iterator[bytes]:
+    """The rows of a changed tensor as bytes, in blocks."""
+    width = (tensor.end - tensor.start) // tensor.shape[0]
+    step = max(1, BLOCK // max(width, 1))
+    noise = _Noise(plan, opened, tensor, number, step)
+    for start in range(0, plan.num_new, step):
+        end = min(start + step, plan.num_new)
+        block = np.zeros((end - start, width), np.uint8)
+        copied = plan.copied[start:end]
+        block[copied >= 0] = opened.rows(tensor, copied[copied >= 0])
+        first, last = np.searchsorted(plan.mixed, [start, end])
+        if first < last:
+            values = to_float(opened.rows(tensor, plan.mixed_from[first:last]), tensor.dtype)
+            values *= plan.weights[first:last, None]
+            new, begins = np.unique(plan.mixed[first:last], return_index=True)
+            block[new - start] = from_float(np.add.reduceat(values, begins, axis=0), tensor.dtype)
+        donors = plan.donors[start:end]
+        if donor is not None and (donors >= 0).any():
+            block[donors >= 0] = _donor_rows(donor, tensor, donors[donors >= 0])
+        lost = plan.noise[(plan.noise >= start) & (plan.noise < end)]
+        if lost.size:
+            block[lost - start] = noise.rows(lost)
+        yield block.tobytes()
+    yield bytes((num_rows - plan.num_new) * width)
+
+
+class _Noise:
+    """Rows that are normally distributed around the mean of the old rows, with their variance in each dimension."""
+
+    def __init__(self, plan: Plan, opened: SafetensorsFile, tensor: Tensor, number: int, step: int) -> None:
+        self._plan, self._opened, self._tensor, self._number, self._step = plan, opened, tensor, number, step
+        self._moments: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
+
+    def rows(self, ids: NDArray[np.int64]) -> NDArray[np.uint8]:
+        """Rows of some new ids. A row depends on seed, tensor and id only."""
+        if self._moments is None:
+            self._moments = self._measured()
+        mean, deviation = self._moments
+        values = np.stack(
+            [np.random.default_rng([self._plan.seed, self._number, id]).normal(mean, deviation) for id in ids.tolist()]
+        )
+        return from_float(values, self._tensor.dtype)
+
+    def _measured(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        total = squares = np.zeros(1)
+        for start in range(0, self._plan.num_old, self._step):
+            ids = np.arange(start, min(start + self._step, self._plan.num_old))
+            values = to_float(self._opened.rows(self._tensor, ids), self._tensor.dtype)
+            total = total + values.sum(axis=0)
+            squares = squares + (values**2).sum(axis=0)
+        mean = total / self._plan.num_old
+        return mean, np.sqrt(np.maximum(squares / self._plan.num_old - mean**2, 0))
+
+
+def _donor_rows(donor: str | os.PathLike[str], tensor: Tensor, ids: NDArray[np.int64]) -> NDArray[np.uint8]:
+    """Rows of the donor's tensor of the same name."""
+    for file in _files(Path(file_path(donor, "donor")))[0]:
+        with SafetensorsFile(file) as opened:
+            found = opened.tensors.get(tensor.name)
+            if found is None:
+                continue
+            if found.shape[1:] != tensor.shape[1:] or not found.shape or found.shape[0] <= int(ids.max()):
+                raise ConfigError(
+                    f"donor: {tensor.name} has the shape {list(found.shape)}, which does not fit {list(tensor.shape)}",
+                    option="donor",
+                )
+            return from_float(to_float(opened.rows(found, ids), found.dtype), tensor.dtype)
+    raise ConfigError(f"donor: there is no tensor {tensor.name!r}", option="donor")
+
+
+def _copy_rest(source: Path, out: Path, index: dict[str, Any] | None, num_rows: int, files: list[Path]) -> None:
+    """Writes the index, and copies the other files of a folder, except the tokenizer's."""
+    if index is not None:
+        size = 0
+        for file in files:
+            with SafetensorsFile(out / file.name) as opened:
+                size += sum(tensor.end - tensor.start for tensor in opened.tensors.values())
+        index = {**index, "metadata": {**(index.get("metadata") or {}), "total_size": size}}
+        with write_atomically(out / INDEX) as writer:
+            writer.write(json.dumps(index, indent=2, sort_keys=True).encode() + b"\n")
+    for file in sorted(source.iterdir()):
+        to = out / file.name
+        if not file.is_file() or file.suffix == ".safetensors" or file.name in {INDEX, *TOKENIZER_FILES} or to.exists():
+            continue
+        if file.name != "config.json":
+            shutil.copyfile(file, to)
+            continue
+        config = json.loads(file.read_bytes())
+        for part in (config, config.get("text_config")):
+            if isinstance(part, dict) and "vocab_size" in part:
+                part["vocab_size"] = num_rows
+        with write_atomically(to) as writer:
+            writer.write(json.dumps(config, indent=2, ensure_ascii=False).encode() + b"\n")

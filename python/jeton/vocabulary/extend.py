@@ -1,0 +1,157 @@
+"""Extending a vocabulary: more merges, learned on top of those it has."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .. import _core
+from ..arguments import choice, instance, integer
+from ..corpus import Corpus, CorpusLike, open_corpus
+from ..definition import Bpe, TieBreak
+from ..errors import ConfigError, TrainingError
+from ..progress import Progress, ProgressEvent, Reporter, make_reporter
+from ..tokenizer import Tokenizer
+from ..training import Counts, Limits, Rules
+from ..training.checkpoint import checkpointed_run
+from ..training.count import count
+from ..training.counts_file import counts_of
+from ..training.facts import why_stopped
+from ..training.request import TIE_BREAKS
+from ..training.stages import Stages
+from ..vocab_view import MAX_ID
+from .changes import check_counts, checked_corpus, effect
+from .growth import check_merges, grown
+from .surgery import Surgery
+
+__all__ = ["extend"]
+
+
+def extend(
+    tok: Tokenizer,
+    corpus: CorpusLike | Corpus | Counts,
+    n: int,
+    *,
+    protect: CorpusLike | Corpus | Counts | None = None,
+    other: CorpusLike | Corpus | None = None,
+    tie_break: TieBreak | None = None,
+    min_frequency: int = 1,
+    rules: Rules | None = None,
+    threads: int | None = None,
+    progress: Progress = None,
+    limits: Limits | None = None,
+) -> Surgery:
+    """Continues training from the merges of a tokenizer, and appends `n` merges that a corpus yields.
+
+    The new merges come after all old ones, and their ids after the last id. Text is encoded as before where no two
+    adjacent tokens are a new merge. All new entries are reachable.
+
+    Args:
+        tok: a tokenizer with BPE merges or ranks.
+        corpus: text of the new language or domain, as for `jeton.train`; or counts of this tokenizer's pretokens.
+        n: number of merges.
+        protect: text whose encoding may not change: pairs of tokens that are adjacent in it are not merged.
+        other: text on which the report says how much of it changes.
+        tie_break: order of pairs with equal counts; default: that of the tokenizer's training, or ``"lowest_ids"``.
+        min_frequency: pairs with a lower count are not merged.
+        rules: constraints on the new tokens.
+        threads, progress, limits: as in `jeton.train`.
+
+    Returns:
+        The larger tokenizer; the report has bytes per token before and after, on the corpus itself. For a figure that is
+        not of the training text, measure held-out text.
+
+    Raises:
+        ConfigError: counts of other stages, or invalid options.
+        TrainingError: a corpus without text.
+        UnsupportedFeatureError: a model without a list of merges or ranks, an end-of-word mark, or a prefix.
+
+    Examples:
+        >>> import jeton
+        >>> tok = jeton.train(["low lower lowest"], 260, pattern="gpt2", progress=False)
+        >>> done = jeton.extend(tok, ["slower slowest slowly"], 2, progress=False)
+        >>> [done.tokenizer.id_to_bytes(id) for id in (260, 261)], done.tokenizer.encode("low lower")
+        ([b'slow', b'slowe'], [257, 259, 114])
+
+    Source:
+        Continued BPE training: Purason et al. 2025, arXiv 2512.03989. The learner: docs/decisions/0001.
+    """
+    instance(tok, "tok", Tokenizer, "a Tokenizer")
+    integer(n, "n", 1, MAX_ID + 1 - tok.vocab_size)
+    integer(min_frequency, "min_frequency", 0, (1 << 64) - 1)
+    for option, text in (("corpus", corpus), ("protect", protect), ("other", other)):
+        checked_corpus(text, option)
+    if corpus is None:
+        raise ConfigError("corpus is None: pass text or counts to learn from", option="corpus")
+    check_merges(tok, "extend", pieces=False)
+    facts = tok.training
+    tie_break = tie_break or (facts.tie_break if facts else None) or "lowest_ids"
+    choice(tie_break, "tie_break", TIE_BREAKS)
+    limits = Limits.of(limits, threads)
+    model = tok.definition.model
+    by_character = isinstance(model, Bpe) and model.level == "char"
+    rules_json = Rules.of(rules).core_json(by_character=by_character)
+    with make_reporter(progress) as report:
+        counts = _counts(tok, corpus, report, limits)
+        if not counts.total:
+            raise TrainingError("the corpus holds no text to learn from")
+        protected = None if protect is None else _counts(tok, protect, report, limits.of_part("protect"))
+        options = {
+            "extend": tok.fingerprint,
+            "tie_break": tie_break,
+            "min_frequency": min_frequency,
+            "rules": rules_json,
+            "protect": None if protected is None else protected._core.checksum(),
+        }
+        run = checkpointed_run(counts, options, limits, lambda done: report(ProgressEvent("merge", done, n, "merges")))
+        vocabulary, pair_counts, *_ = _core.learn_more(
+            counts._core,
+            tok._core,
+            tok._core.vocabulary(),
+            tie_break=tie_break,
+            num_merges=n,
+            min_frequency=min_frequency,
+            by_character=by_character,
+            rules_json=rules_json,
+            run=run,
+            extends=True,
+            protect=None if protected is None else protected._core,
+        )
+    made, plan, trees = grown(tok, vocabulary)
+    new = np.arange(tok.vocab_size, made.vocab_size)
+    facts_of_run: dict[str, Any] = {
+        "verb": "extend",
+        "before": tok.num_tokens,
+        "after": made.num_tokens,
+        "new_entries": len(pair_counts),
+        "stopped": why_stopped(len(pair_counts), n, min_frequency),
+        "unreachable": new[~trees.is_reached[new]].tolist(),
+        **_compression(tok, made, counts),
+    }
+    if protected is not None:
+        facts_of_run["protected_pretokens"] = len(protected)
+    if other is not None:
+        facts_of_run["other"] = effect(tok, made, other, tok.vocab_size)
+    return Surgery(made, plan, facts_of_run)
+
+
+def _counts(tok: Tokenizer, corpus: Any, report: Reporter, limits: Limits) -> Counts:
+    """Counts of the tokenizer's pretokens. Its added tokens split the text."""
+    counts = corpus if isinstance(corpus, Counts) else counts_of(corpus)
+    if counts is not None:
+        check_counts(tok, counts)
+        return counts
+    added = [token.content for token in tok.added_tokens.values()]
+    return count(open_corpus(corpus), Stages.of(tok.definition), added, report, limits=limits)
+
+
+def _compression(before: Tokenizer, after: Tokenizer, counts: Counts) -> dict[str, float]:
+    """Bytes per token of the counted pretokens. The bytes are those of the corpus, before normalization."""
+    figures = {}
+    for name, tok in (("before", before), ("after", after)):
+        tokens = int(np.frombuffer(_core.count_ids(tok._core, counts._core), "<i8").sum())
+        if tokens < 0:
+            raise ConfigError("the counts are too large to add up", option="corpus")
+        figures[f"bytes_per_token_{name}"] = counts.corpus_bytes / tokens if tokens else 0.0
+    return figures

@@ -1,0 +1,89 @@
+"""The first merges of a BPE tokenizer: the vocabulary that training with a smaller size learns.
+
+Merges are learned one at a time, so the first n are those that training a smaller vocabulary learns. One training run
+therefore serves every size.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+
+from ..added_tokens import model_entries, with_added_tokens
+from ..definition import Bpe
+from ..errors import ConfigError
+from ..tokenizer import Tokenizer
+
+__all__ = ["first_merges"]
+
+
+def first_merges(tok: Tokenizer, size: int) -> Tokenizer:
+    """The tokenizer with as many of the first merges as fit into `size` entries.
+
+    Added tokens after the merges follow the remaining merges in the same order, at new ids. All other ids stay the same.
+
+    Raises:
+        ConfigError: another model; a size above the tokenizer's, or below its alphabet and added tokens; or ids that
+            are not in the order of the merges.
+
+    Examples:
+        >>> import jeton
+        >>> tok = jeton.train(["low lower lowest"], 262, pattern="gpt2", special_tokens=["<|end|>"], progress=False)
+        >>> small = first_merges(tok, 259)
+        >>> small.merges == tok.merges[:2], small.special_tokens["<|end|>"]
+        (True, 258)
+    """
+    model = tok.definition.model
+    if not isinstance(model, Bpe):
+        raise ConfigError(
+            f"a {model.type} model has no merges to take the first of; pass counts= or keep= to prune it", option="tok"
+        )
+    if isinstance(size, bool) or not isinstance(size, int) or size > tok.vocab_size:
+        raise ConfigError(
+            f"size={size!r} is not an integer up to {tok.vocab_size}, the size of the tokenizer", option="size"
+        )
+    limit = _limit(tok, size)
+    merges = tok.merges
+    _check(tok, merges, limit, size)
+    vocabulary = tok._core.vocabulary().prefix(limit)
+    moved = [(id, token) for id, token in tok.added_tokens.items() if id >= limit]
+    entries = set(model_entries(tok._core))
+    kept = [limit + index for index, (id, _) in enumerate(moved) if id in entries]
+    vocabulary = with_added_tokens(vocabulary, enumerate((token for _, token in moved), start=limit), kept)
+    definition = tok.definition
+    if definition.training is not None:
+        num_merges = sum(1 for *_, new in merges if new < limit)
+        facts = replace(definition.training, vocab_size=size, num_merges=num_merges, stopped=None, log=None)
+        definition = replace(definition, training=facts)
+    made = type(tok)(definition, vocabulary)
+    made._defaults = tok._defaults
+    return made
+
+
+def _limit(tok: Tokenizer, size: int) -> int:
+    """The first removed id; added tokens at or above it move down to it."""
+    added = list(tok.added_tokens)
+    moved = 0
+    while moved < len(added) and added[len(added) - 1 - moved] >= size - moved:
+        moved += 1
+    return size - moved
+
+
+def _check(tok: Tokenizer, merges: tuple[tuple[int, int, int], ...], limit: int, size: int) -> None:
+    """Checks that only the last merges are removed.
+
+    Raises:
+        ConfigError: other entries would be removed, or the ids are not in the order of the merges.
+    """
+    results = [new for *_, new in merges]
+    first_out = next((rank for rank, new in enumerate(results) if new >= limit), len(results))
+    if any(new < limit for new in results[first_out:]) or any(a >= b for a, b in pairwise(results)):
+        raise ConfigError(
+            "the ids of this tokenizer are not in the order of its merges: prune it with counts= or keep=", option="tok"
+        )
+    made, added = set(results), set(tok.added_tokens)
+    alphabet = [id for id in tok._core.ids() if id not in made and id not in added]
+    if alphabet and max(alphabet) >= limit:
+        least = max(alphabet) + 1 + (size - limit)
+        message = f"size={size} is too small: the alphabet and the added tokens need {least}"
+        raise ConfigError(message, option="size")

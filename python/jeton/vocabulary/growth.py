@@ -1,0 +1,71 @@
+"""Common parts of the verbs that append entries: the new tokenizer, its plan, and the check that entries are reached."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._core import Vocabulary
+from ..definition import Bpe, Pieces
+from ..errors import UnsupportedFeatureError
+from ..tokenizer import Tokenizer
+from .plan import Plan
+from .surgery import built
+from .trees import MergeTrees
+
+__all__ = ["check_merges", "grown"]
+
+
+def check_merges(tok: Tokenizer, verb: str, *, pieces: bool) -> None:
+    """Checks that a tokenizer can get new merges.
+
+    Raises:
+        UnsupportedFeatureError: another model, an end-of-word mark, or a prefix; names it.
+    """
+    model = tok.definition.model
+    if isinstance(model, Bpe) and not model.end_of_word and not model.continuing_subword_prefix:
+        return
+    if isinstance(model, Pieces) and pieces:
+        return
+    what = f"a {model.type} model"
+    if isinstance(model, Bpe):
+        what = "end_of_word" if model.end_of_word else "continuing_subword_prefix"
+    elif isinstance(model, Pieces):
+        what = "SentencePiece's BPE (Pieces)"
+    raise UnsupportedFeatureError(f"{verb} does not support {what}", feature=what)
+
+
+def grown(tok: Tokenizer, vocabulary: Vocabulary) -> tuple[Tokenizer, Plan, MergeTrees]:
+    """The tokenizer with a vocabulary that has more entries, the plan, and the merge trees after.
+
+    The pieces of a new entry are the leaves of its merge tree that are old tokens: old merges come first, so these are
+    the tokens of its bytes before.
+    """
+    made = built(tok, vocabulary)
+    trees = MergeTrees.of(made)
+    is_old = np.zeros(made.vocab_size, bool)
+    is_old[tok._core.ids()] = True
+    copied = np.where(is_old, np.arange(made.vocab_size), -1)
+    new = np.flatnonzero(~is_old & (trees.kinds > 0))
+    rows, pieces = trees.pieces(new, is_old)
+    pairs = [(new[rows], pieces)]
+    without = np.setdiff1d(new, new[rows])
+    if without.size:
+        pairs.append(_encoded(tok, made, without))
+    parts = np.concatenate([pair[0] for pair in pairs]), np.concatenate([pair[1] for pair in pairs])
+    return made, Plan.make(tok, made, copied, parts), trees
+
+
+def _encoded(tok: Tokenizer, made: Tokenizer, ids: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """New id and old id of the tokens that spell new entries without merges; none if text is needed and they are not."""
+    texts: list[Any] = made.decode_tokens_bytes(ids)
+    if not tok.definition.is_byte_level:
+        texts = [text.decode(errors="ignore") for text in texts]
+    batch = tok.encode_batch(texts, add_special_tokens=False)
+    lengths = np.diff(np.asarray(batch.offsets))
+    rows, pieces = np.repeat(ids, lengths), batch.ids.astype(np.int64)
+    unk = tok.unk_id
+    known = pieces != (-1 if unk is None else unk)
+    return rows[known], pieces[known]

@@ -1,0 +1,156 @@
+"""Merging two vocabularies: the first one, and what the second has beyond it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import _core
+from ..added_tokens import with_added_tokens
+from ..arguments import instance
+from ..corpus import Corpus, CorpusLike
+from ..definition import Bpe, Pieces
+from ..errors import UnsupportedFeatureError
+from ..tokenizer import Tokenizer
+from .changes import agreement, checked_corpus
+from .growth import check_merges, grown
+from .surgery import Surgery
+from .trees import MergeTrees, column
+
+__all__ = ["merge_vocab"]
+
+APPENDED, EXISTING, CROSSED, NO_SYMBOL, ADDED, _, WHOLE = range(7)  # the core's `Fate`
+REASONS = {
+    CROSSED: "merges of the first tokenizer cross its parts",
+    NO_SYMBOL: "a unit of it is an added token of the first tokenizer",
+    ADDED: "an added token of the first tokenizer has its spelling",
+    WHOLE: "reached as a whole pretoken only: merges of the first tokenizer cross its parts",
+}
+
+
+def merge_vocab(
+    a: Tokenizer,
+    b: Tokenizer,
+    *,
+    corpus_a: CorpusLike | Corpus | None = None,
+    corpus_b: CorpusLike | Corpus | None = None,
+) -> Surgery:
+    """Appends the entries of `b` to `a`, with merges that reach them.
+
+    All ids of `a` stay. Merges of `a` come first; then each entry of `b`, in the order of its merges, gets the merge of
+    the two tokens that the merges before leave of it. An entry of which they leave more than two tokens cannot be
+    reached by one merge, and is left out (for a model that looks up whole pretokens, it is appended for these). The
+    normalizer, pre-tokenizer, decoder and template are those of `a`. Added tokens of `b` follow as added tokens.
+
+    Args:
+        a: a tokenizer with BPE merges or ranks at byte or character level, or SentencePiece's BPE.
+        b: one of the same kind.
+        corpus_a, corpus_b: texts of each, on which the report gives the share of the parent's tokens that the merged
+            tokenizer has at the same places.
+
+    Returns:
+        The merged tokenizer. `report["left_out"]` has, by reason, the ids in `b` of entries that are not reached by merges;
+        `report["unreachable"]`, ids of entries of `b` that `a` has and does not reach; `report["split"]`, ids of entries that
+        `b` encodes alone and the pre-tokenizer of `a` splits.
+
+    Raises:
+        UnsupportedFeatureError: models of different kinds, or one that cannot get new merges.
+
+    Examples:
+        >>> import jeton
+        >>> a = jeton.train(["low lower lowest"], 259, pattern="gpt2", progress=False)
+        >>> b = jeton.train(["new newer newest"], 259, pattern="gpt2", progress=False)
+        >>> both = jeton.merge_vocab(a, b)
+        >>> both.tokenizer.tokenize("low new").tokens, both.report["shared"]
+        ([b'low', b' new'], 256)
+    """
+    for name, tok in (("a", a), ("b", b)):
+        instance(tok, name, Tokenizer, "a Tokenizer")
+        check_merges(tok, f"merge_vocab, {name}", pieces=True)
+    checked_corpus(corpus_a, "corpus_a")
+    checked_corpus(corpus_b, "corpus_b")
+    _check_kinds(a, b)
+    order = _order(b)
+    vocabulary, found, fates, num_merges = _core.append_vocabulary(
+        a._core, b._core, order.astype("<u4").view(np.uint8), next_id=a.vocab_size
+    )
+    ids, fate = column(found), column(fates)
+    known = {token.content for token in a.added_tokens.values()}
+    next_id = max(vocabulary.next_id(), a.vocab_size)
+    more = [token for token in b.added_tokens.values() if token.content not in known]
+    more = [token for token in more if a._core.find(token.content.encode(), False) is None]
+    vocabulary = with_added_tokens(vocabulary, enumerate(more, start=next_id))
+    made, plan, trees = grown(a, vocabulary)
+    to_merged = np.full(b.vocab_size, -1, np.int64)
+    has_id = np.isin(fate, [APPENDED, EXISTING, WHOLE])
+    to_merged[order[has_id]] = ids[has_id]
+    ours = np.unique(ids[has_id])
+    report: dict[str, Any] = {
+        "verb": "merge_vocab",
+        "before": a.num_tokens,
+        "after": made.num_tokens,
+        "shared": int((fate == EXISTING).sum()),
+        "appended": int(np.isin(fate, [APPENDED, WHOLE]).sum()),
+        "new_merges": num_merges,
+        "added_tokens": len(more),
+        "left_out": _left_out(order, fate),
+        "unreachable": ours[~trees.is_reached[ours]].tolist(),
+        "split": _split(b, made, np.where(trees.is_reached[to_merged], to_merged, -1)),
+    }
+    for name, parent, corpus in (("a", a, corpus_a), ("b", b, corpus_b)):
+        if corpus is not None:
+            to_child = np.arange(a.vocab_size) if parent is a else to_merged
+            report[f"agreement_{name}"] = agreement(parent, made, to_child, corpus)
+    return Surgery(made, plan, report)
+
+
+def _check_kinds(a: Tokenizer, b: Tokenizer) -> None:
+    """Checks that the models combine.
+
+    Raises:
+        UnsupportedFeatureError: they do not; names both.
+    """
+    one, other = a.definition.model, b.definition.model
+    names = [f"{model.type} ({model.level} level)" if isinstance(model, Bpe) else model.type for model in (one, other)]
+    if names[0] != names[1]:
+        message = f"merge_vocab does not combine {names[0]} and {names[1]}"
+        raise UnsupportedFeatureError(message, feature=names[1])
+
+
+def _order(tok: Tokenizer) -> NDArray[np.int64]:
+    """Ids of ordinary entries: initial symbols by id, then the others in the order of their merges or scores."""
+    trees = MergeTrees.of(tok)
+    ordinary = np.flatnonzero(trees.is_ordinary)
+    if isinstance(tok.definition.model, Pieces):
+        ranks = -np.array(tok._core.scores())
+    else:
+        results = np.array(tok._core.merges(), np.int64).reshape(-1, 3)[:, 2]
+        ranks = np.full(tok.vocab_size, results.size)  # unreachable entries last
+        ranks[results[::-1]] = np.arange(results.size)[::-1]  # the first merge of each
+    return ordinary[np.lexsort((ranks[ordinary], ~trees.is_unit[ordinary]))]
+
+
+def _left_out(order: NDArray[np.int64], fate: NDArray[np.int64]) -> dict[str, list[int]]:
+    lists = {reason: order[fate == kind].tolist() for kind, reason in REASONS.items()}
+    return {reason: ids for reason, ids in lists.items() if ids}
+
+
+def _split(b: Tokenizer, merged: Tokenizer, to_merged: NDArray[np.int64]) -> list[int]:
+    """Ids of the merged tokenizer whose text `b` encodes as one token and the merged tokenizer does not."""
+    if not merged.definition.is_byte_level:
+        return []  # a piece inside of a word has no text of its own
+    ids = np.flatnonzero(to_merged >= 0)
+    contents = b.decode_tokens_bytes(ids)
+    split = _is_alone(b, contents, ids) & ~_is_alone(merged, contents, to_merged[ids])
+    return to_merged[ids[split]].tolist()
+
+
+def _is_alone(tok: Tokenizer, contents: list[bytes], ids: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Whether each content is encoded as its id alone."""
+    batch = tok.encode_batch(contents, special="none", add_special_tokens=False)
+    offsets = np.asarray(batch.offsets)
+    alone = np.diff(offsets) == 1
+    alone[alone] = batch.ids[offsets[:-1][alone]] == ids[alone]
+    return alone

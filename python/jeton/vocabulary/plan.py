@@ -1,0 +1,306 @@
+"""`Plan`: source of the embedding row of each new id, as columns.
+
+A row is a copy of an old row, a weighted mean of old rows, a row of a donor model, or noise. The plan is made with the
+tokenizer and holds no matrix; `transplant` makes weights from a donor's matrix, and `embeddings` applies a plan to files.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..arguments import choice, instance, integer
+from ..errors import ConfigError
+from ..tokenizer import Tokenizer
+
+__all__ = ["Plan"]
+
+METHODS = ("mean", "noise", "donor", "focus", "omp")
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """Source of the embedding row of each new id. `Surgery.plan` is one; `by` returns others.
+
+    Attributes:
+        tokenizer_before, tokenizer: the two tokenizers; a matrix has a row for each id below their `vocab_size`.
+        copied: int64[n]: the old id whose row a new id keeps; -1: another source.
+        mixed: new ids of the weighted means, ascending, one for each term: int64[m].
+        mixed_from: the old id of each term.
+        weights: float64[m]: its weight; those of one new id add up to 1, except with ``"omp"``.
+        donors: int64[n]: the id of the donor model whose row a new id gets; -1: none.
+        method: name of the method for new entries.
+        seed: of the noise.
+
+    Examples:
+        >>> import jeton
+        >>> tok = jeton.train(["low lower lowest"], 260, pattern="gpt2", progress=False)
+        >>> plan = jeton.add_words(tok, ["slow"]).plan
+        >>> plan.of(256), plan.of(261)
+        (('copy', 256), ('mean', {115: 0.5, 257: 0.5}))
+    """
+
+    tokenizer_before: Tokenizer = field(repr=False)
+    tokenizer: Tokenizer = field(repr=False)
+    copied: NDArray[np.int64]
+    mixed: NDArray[np.int64]
+    mixed_from: NDArray[np.int64]
+    weights: NDArray[np.float64]
+    donors: NDArray[np.int64]
+    method: str = "mean"
+    seed: int = 0
+
+    @classmethod
+    def make(
+        cls,
+        before: Tokenizer,
+        after: Tokenizer,
+        copied: NDArray[np.int64],
+        pieces: tuple[NDArray[np.int64], NDArray[np.int64]] | None = None,
+    ) -> Plan:
+        """A plan with means of pieces for the entries that are not copied.
+
+        Args:
+            before, after: the tokenizers.
+            copied: as the attribute.
+            pieces: new id and old id of each piece of a new entry; None: there are none.
+        """
+        empty = np.empty(0, np.int64)
+        new, old = (empty, empty) if pieces is None else pieces
+        return cls(before, after, copied, *_means(new, old), np.full(copied.size, -1, np.int64))
+
+    @property
+    def num_old(self) -> int:
+        """Rows of the old matrix, without padding."""
+        return self.tokenizer_before.vocab_size
+
+    @property
+    def num_new(self) -> int:
+        """Rows of the new matrix, without padding."""
+        return self.copied.size
+
+    @cached_property
+    def id_map(self) -> NDArray[np.int64]:
+        """int64 by old id: its new id, -1 for ids that were dropped."""
+        ids = np.full(self.num_old, -1, np.int64)
+        kept = np.flatnonzero(self.copied >= 0)
+        ids[self.copied[kept]] = kept
+        return ids
+
+    @cached_property
+    def noise(self) -> NDArray[np.int64]:
+        """New ids whose rows are noise, or are no entries: neither copied, mixed nor a donor's."""
+        other = (self.copied < 0) & (self.donors < 0)
+        other[self.mixed] = False
+        return np.flatnonzero(other)
+
+    def of(self, id: int) -> tuple[str, Any]:
+        """The source of one row: ``("copy", old id)``, ``("mean", {old id: weight})``, ``("donor", id)``, ``("noise",
+        seed)``.
+        """
+        id = integer(id, "id", 0, self.num_new - 1)
+        if self.copied[id] >= 0:
+            return "copy", int(self.copied[id])
+        if self.donors[id] >= 0:
+            return "donor", int(self.donors[id])
+        start, end = np.searchsorted(self.mixed, [id, id + 1])
+        if start < end:
+            terms = zip(self.mixed_from[start:end].tolist(), self.weights[start:end].tolist(), strict=True)
+            return "mean", dict(terms)
+        return "noise", self.seed
+
+    def summary(self) -> str:
+        """Numbers of rows by source."""
+        means = np.unique(self.mixed).size
+        what = {"mean": "means of pieces"}.get(self.method, f"mixed by {self.method}")
+        numbers = [
+            (int((self.copied >= 0).sum()), "copied"),
+            (means, what),
+            (int((self.donors >= 0).sum()), "rows of the donor"),
+            (self.noise.size, "noise"),
+        ]
+        return ", ".join(f"{number:,} {name}" for number, name in numbers if number) or "no rows"
+
+    def verify(self) -> None:
+        """Checks that the plan fits its tokenizers: each row has one source, and all ids are entries.
+
+        Raises:
+            ConfigError: the first fault.
+
+        Examples:
+            >>> import jeton
+            >>> tok = jeton.train(["low lower lowest"], 260, pattern="gpt2", progress=False)
+            >>> jeton.add_words(tok, ["slow"]).plan.verify()
+        """
+        if self.copied.size != self.tokenizer.vocab_size or self.donors.size != self.copied.size:
+            raise ConfigError(f"the plan has {self.copied.size} rows for {self.tokenizer.vocab_size} ids")
+        if not self.mixed.size == self.mixed_from.size == self.weights.size:
+            raise ConfigError("the plan's columns of mixed rows differ in length")
+        for name, ids, limit in (
+            ("copied", self.copied, self.num_old),
+            ("mixed_from", self.mixed_from, self.num_old),
+            ("mixed", self.mixed, self.num_new),
+        ):
+            if ids.size and (int(ids.max()) >= limit or int(ids.min()) < (-1 if name == "copied" else 0)):
+                raise ConfigError(f"{name} holds the id {int(ids.max())}, and there are {limit}")
+        copies = self.copied[self.copied >= 0]
+        if np.unique(copies).size != copies.size:
+            raise ConfigError("an old row is copied to two new ids")
+        sources = (self.copied >= 0).astype(int) + (self.donors >= 0)
+        sources[np.unique(self.mixed)] += 1
+        if (sources > 1).any():
+            raise ConfigError(f"the new id {int(np.flatnonzero(sources > 1)[0])} has two sources")
+        if (np.diff(self.mixed) < 0).any():
+            raise ConfigError("the mixed rows are not in ascending order")
+        if not np.isfinite(self.weights).all():
+            raise ConfigError("a weight is not a finite number")
+        moved = self.id_map[[id for id in self.tokenizer_before.special_tokens.values()]]
+        for (content, _), new in zip(self.tokenizer_before.special_tokens.items(), moved.tolist(), strict=True):
+            if new >= 0 and self.tokenizer.special_tokens.get(content) != new:
+                raise ConfigError(f"the row of the special token {content!r} would go to the id {new}")
+
+    def to_json(self) -> dict[str, Any]:
+        """The plan as JSON: one list per column."""
+        return {
+            "method": self.method,
+            "seed": self.seed,
+            "rows_before": self.num_old,
+            "rows": self.num_new,
+            "copied": self.copied.tolist(),
+            "mixed": self.mixed.tolist(),
+            "mixed_from": self.mixed_from.tolist(),
+            "weights": self.weights.tolist(),
+            "donors": self.donors.tolist(),
+        }
+
+    def by(
+        self,
+        method: Literal["mean", "noise", "donor", "focus", "omp"] | Callable[[int, bytes], Mapping[int, float] | None],
+        *,
+        donor: Tokenizer | None = None,
+        embeddings: NDArray[Any] | None = None,
+        k: int = 64,
+        seed: int = 0,
+    ) -> Plan:
+        """The same plan with another method for the new entries. Copied rows stay copied.
+
+        Args:
+            method: ``"mean"``: mean of the old tokens that spell the entry; ``"noise"``: normally distributed around the
+                mean of all rows; ``"donor"``: the row of the donor's token with the same bytes, for donors with
+                embeddings of the same model; ``"focus"``, ``"omp"``: weights of old tokens that donor and old tokenizer
+                share, from the donor's embeddings; or a function (new id, its bytes) → {old id: weight}, None for
+                noise.
+            donor: tokenizer of the donor, for ``"donor"``, ``"focus"`` and ``"omp"``.
+            embeddings: float[ids of the donor, width], for ``"focus"`` and ``"omp"``.
+            k: maximum number of old tokens of a row, for ``"focus"`` and ``"omp"``.
+            seed: of the noise.
+
+        Raises:
+            ConfigError: an unknown method, or one without its donor; ids or weights of the function that do not fit.
+
+        Examples:
+            >>> import jeton
+            >>> tok = jeton.train(["low lower lowest"], 260, pattern="gpt2", progress=False)
+            >>> jeton.add_words(tok, ["slow"]).plan.by(lambda id, token: {256: 1.0}).of(261)
+            ('mean', {256: 1.0})
+
+        Source:
+            Mean of pieces: Hewitt 2021 (initializing new word embeddings), Gee et al. 2022, arXiv 2402.09977. FOCUS: Dobler
+            and de Melo 2023, arXiv 2305.14481, section 3; there the auxiliary embeddings are fastText's. OMP: Goddard and
+            Fernandes Neto 2025, arXiv 2506.06607.
+        """
+        seed = integer(seed, "seed", 0, (1 << 63) - 1)
+        entries = np.array([*self.tokenizer._core.ids()], np.int64)
+        new = entries[self.copied[entries] < 0]
+        bare = replace(self, mixed=new[:0], mixed_from=new[:0], weights=np.empty(0), seed=seed)
+        bare = replace(bare, donors=np.full(self.num_new, -1, np.int64))
+        if callable(method):
+            return replace(bare, method=getattr(method, "__name__", "function"), **self._by_function(method, new))
+        choice(method, "method", METHODS)
+        if method == "noise":
+            return replace(bare, method="noise")
+        if method == "mean":
+            rows = {"mixed": self.mixed, "mixed_from": self.mixed_from, "weights": self.weights}
+            if self.method != "mean":
+                raise ConfigError(f"the pieces are gone from a plan by {self.method}; call by on Surgery.plan")
+            return replace(bare, method="mean", **rows)
+        instance(donor, "donor", Tokenizer, f"a Tokenizer, which method={method!r} needs")
+        assert donor is not None
+        from .transplant import donor_rows, mixed_rows
+
+        if method == "donor":
+            donors = bare.donors.copy()
+            donors[new] = donor_rows(self.tokenizer, donor)[new]
+            return replace(bare, method="donor", donors=donors)
+        if embeddings is None:
+            raise ConfigError(f"method={method!r} needs embeddings=, the donor's matrix", option="embeddings")
+        mixed = mixed_rows(method, self, new, donor, embeddings, integer(k, "k", 1))
+        return replace(bare, method=method, mixed=mixed[0], mixed_from=mixed[1], weights=mixed[2])
+
+    def _by_function(
+        self, weights_of: Callable[[int, bytes], Mapping[int, float] | None], new: NDArray[np.int64]
+    ) -> dict[str, NDArray[Any]]:
+        """Columns of mixed rows from a user's function."""
+        terms: list[tuple[int, int, float]] = []
+        for id in new.tolist():
+            found = weights_of(id, self.tokenizer.id_to_bytes(id))
+            for old, weight in (found or {}).items():
+                integer(old, "method", 0, self.num_old - 1)
+                terms.append((id, old, float(weight)))
+        mixed, olds, weights = zip(*terms, strict=True) if terms else ((), (), ())
+        return {
+            "mixed": np.array(mixed, np.int64),
+            "mixed_from": np.array(olds, np.int64),
+            "weights": np.array(weights, np.float64),
+        }
+
+    def apply(
+        self,
+        source: str | os.PathLike[str],
+        target: str | os.PathLike[str],
+        *,
+        names: Sequence[str] | None = None,
+        multiple_of: int = 1,
+        donor: str | os.PathLike[str] | None = None,
+    ) -> dict[str, list[int]]:
+        """Writes a model whose embeddings and output head have a row for each new id.
+
+        Tensors are copied in blocks: memory does not grow with the model. Rows that are copied keep their bits. Types:
+        F32, F16, BF16 and F64.
+
+        Args:
+            source: a ``.safetensors`` file, a ``.safetensors.index.json``, or a folder with one of them.
+            target: a ``.safetensors`` file for a file, else a folder. Other files of the folder are copied;
+                ``vocab_size`` of its ``config.json`` is updated. It must not be the source.
+            names: names of the tensors with a row for each id; None: those that models usually have.
+            multiple_of: the number of rows is padded to a multiple, with zeros.
+            donor: the donor model's file, for rows of a donor.
+
+        Returns:
+            Name of each changed tensor -> its new shape.
+
+        Raises:
+            ConfigError: no tensor, or one with fewer rows than the old tokenizer has ids; a type that is not supported.
+            FormatError: a corrupt file.
+        """
+        from .embeddings import apply_plan
+
+        self.verify()
+        return apply_plan(self, source, target, names, integer(multiple_of, "multiple_of", 1), donor)
+
+
+def _means(
+    new: NDArray[np.int64], old: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+    """Terms of means: each old id once for a new id, weighted by its number of occurrences."""
+    if not new.size:
+        return new.astype(np.int64), old.astype(np.int64), np.empty(0)
+    pairs, times = np.unique(np.stack([new, old]), axis=1, return_counts=True)
+    totals = np.bincount(pairs[0], weights=times)
+    return pairs[0], pairs[1], times / totals[pairs[0]]

@@ -1,0 +1,171 @@
+"""Files of safetensors, read and written in blocks.
+
+The format is a length, a JSON header and the tensors' bytes. It is read here and not with the safetensors package, because
+that one writes all tensors at once from memory, and NumPy has no bfloat16.
+
+Left out: types other than floating point, except for copying. Source: huggingface/safetensors, README.md, "Format".
+"""
+
+from __future__ import annotations
+
+import json
+import mmap
+import os
+import struct
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..atomic import write_atomically
+from ..errors import FormatError, UnsupportedFeatureError
+
+__all__ = ["SafetensorsFile", "Tensor", "from_float", "to_float", "write_file"]
+
+MAX_HEADER = 100_000_000  # as in safetensors
+BLOCK = 16 << 20  # bytes copied at once
+ITEM_BYTES = {"F64": 8, "F32": 4, "F16": 2, "BF16": 2}
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """A tensor of a file: type, shape, and the range of its bytes after the header."""
+
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+    start: int
+    end: int
+
+
+class SafetensorsFile:
+    """A file open for reading. A context manager.
+
+    Attributes:
+        tensors: name -> tensor, in the order of their bytes.
+        metadata: the file's own facts, or None.
+
+    Raises:
+        FormatError: not a file of safetensors.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = os.fspath(path)
+        self._file = open(path, "rb")
+        try:
+            size = os.fstat(self._file.fileno()).st_size
+            length = struct.unpack("<Q", self._file.read(8))[0] if size >= 8 else -1
+            if not 0 < length <= min(MAX_HEADER, size - 8):
+                raise self._wrong("its header is longer than the file")
+            self._data = 8 + length
+            header = self._header(self._file.read(length))
+            self.metadata: Mapping[str, str] | None = header.pop("__metadata__", None)
+            tensors = [self._tensor(name, facts, size - self._data) for name, facts in header.items()]
+            self.tensors = {each.name: each for each in sorted(tensors, key=lambda each: (each.start, each.end))}
+            self._map = mmap.mmap(self._file.fileno(), 0, access=mmap.ACCESS_READ)
+        except BaseException:
+            self._file.close()
+            raise
+
+    def _wrong(self, why: str) -> FormatError:
+        return FormatError(f"{self.path}: not a file of safetensors: {why}", format="safetensors")
+
+    def _header(self, data: bytes) -> dict[str, Any]:
+        try:
+            header = json.loads(data)
+        except (ValueError, RecursionError) as error:
+            raise self._wrong(f"its header is not JSON ({error})") from None
+        if not isinstance(header, dict):
+            raise self._wrong("its header is not an object")
+        return header
+
+    def _tensor(self, name: str, facts: Any, size: int) -> Tensor:
+        try:
+            shape, (start, end) = tuple(facts["shape"]), facts["data_offsets"]
+            dtype = str(facts["dtype"])
+            numbers = [*shape, start, end]
+        except (KeyError, TypeError, ValueError):
+            raise self._wrong(f"the tensor {name!r} has no type, shape or offsets") from None
+        if not all(type(number) is int and number >= 0 for number in numbers) or not start <= end <= size:
+            raise self._wrong(f"the tensor {name!r} has impossible offsets")
+        count = 1
+        for dim in shape:
+            count *= dim
+        if dtype in ITEM_BYTES and count * ITEM_BYTES[dtype] != end - start:
+            raise self._wrong(f"the tensor {name!r} has {end - start} bytes, which its shape does not")
+        return Tensor(name, dtype, shape, start, end)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
+        self._map.close()
+        self._file.close()
+
+    def blocks(self, tensor: Tensor) -> Iterator[bytes]:
+        """The bytes of a tensor, in blocks."""
+        for start in range(self._data + tensor.start, self._data + tensor.end, BLOCK):
+            yield self._map[start : min(start + BLOCK, self._data + tensor.end)]
+
+    def rows(self, tensor: Tensor, ids: NDArray[np.int64]) -> NDArray[np.uint8]:
+        """uint8[len(ids), bytes of a row]: some rows of a tensor."""
+        width = (tensor.end - tensor.start) // max(tensor.shape[0], 1)
+        all_rows = np.frombuffer(self._map, np.uint8, tensor.end - tensor.start, self._data + tensor.start)
+        found: NDArray[np.uint8] = all_rows.reshape(tensor.shape[0], width)[ids]
+        del all_rows  # the map cannot be closed while a view of it exists
+        return found
+
+
+def write_file(
+    path: str | os.PathLike[str],
+    tensors: Iterable[tuple[str, str, tuple[int, ...], int, Iterable[bytes]]],
+    metadata: Mapping[str, str] | None,
+) -> None:
+    """Writes a file atomically: name, type, shape, number of bytes and blocks of each tensor."""
+    listed = list(tensors)
+    header: dict[str, Any] = {} if metadata is None else {"__metadata__": dict(metadata)}
+    at = 0
+    for name, dtype, shape, size, _ in listed:
+        header[name] = {"dtype": dtype, "shape": list(shape), "data_offsets": [at, at + size]}
+        at += size
+    spelled = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()
+    spelled += b" " * (-len(spelled) % 8)
+    with write_atomically(path) as file:
+        file.write(struct.pack("<Q", len(spelled)) + spelled)
+        for _, _, _, _, blocks in listed:
+            for block in blocks:
+                file.write(block)
+
+
+def to_float(rows: NDArray[np.uint8], dtype: str) -> NDArray[np.float64]:
+    """Values of rows of bytes.
+
+    Raises:
+        UnsupportedFeatureError: a type that is not floating point.
+
+    Examples:
+        >>> to_float(np.array([[0x80, 0x3F]], np.uint8), "BF16")
+        array([[1.]])
+    """
+    if dtype == "BF16":
+        return (rows.view("<u2").astype(np.uint32) << 16).view(np.float32).astype(np.float64)
+    if dtype not in ITEM_BYTES:
+        raise UnsupportedFeatureError(f"embeddings of type {dtype} are not supported", feature=dtype)
+    return rows.view(f"<f{ITEM_BYTES[dtype]}").astype(np.float64)
+
+
+def from_float(values: NDArray[np.float64], dtype: str) -> NDArray[np.uint8]:
+    """Rows of bytes of values, rounded to the nearest, ties to even.
+
+    Examples:
+        >>> from_float(np.array([[1.0]]), "BF16").tolist()
+        [[128, 63]]
+    """
+    if dtype == "BF16":
+        bits = values.astype(np.float32).view(np.uint32)
+        rounded = ((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16).astype("<u2")
+        return np.ascontiguousarray(rounded).view(np.uint8)
+    return np.ascontiguousarray(values.astype(f"<f{ITEM_BYTES[dtype]}")).view(np.uint8)

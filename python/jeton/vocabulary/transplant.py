@@ -1,0 +1,110 @@
+"""Rows for new entries from a donor's embeddings: weights of old tokens that both tokenizers have."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import ConfigError
+from ..tokenizer import Tokenizer
+from .align import vocabulary_map
+
+if TYPE_CHECKING:
+    from .plan import Plan
+
+__all__ = ["donor_rows", "mixed_rows"]
+
+Terms = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]
+
+BLOCK = 256  # new entries at once: a block's similarities to 200,000 anchors take 400 MB
+
+
+def donor_rows(tok: Tokenizer, donor: Tokenizer) -> NDArray[np.int64]:
+    """int64 by id: the donor's id with the same bytes, -1 for none."""
+    return vocabulary_map(tok, donor)
+
+
+def mixed_rows(
+    method: str, plan: Plan, new: NDArray[np.int64], donor: Tokenizer, embeddings: NDArray[Any], k: int
+) -> Terms:
+    """Weights of old tokens for each new entry that the donor has. The others keep their means of pieces.
+
+    Args:
+        method: ``"focus"`` or ``"omp"``.
+        plan: a plan with means of pieces.
+        new: ids of the new entries.
+        donor: the donor's tokenizer.
+        embeddings: float[rows of the donor, width].
+        k: maximum number of terms of a row.
+    """
+    matrix = np.asarray(embeddings)
+    if matrix.ndim != 2 or matrix.dtype.kind != "f" or matrix.shape[0] < donor.vocab_size:
+        raise ConfigError(
+            f"embeddings: the shape is {list(matrix.shape)}, and the donor has {donor.vocab_size} ids",
+            option="embeddings",
+        )
+    anchors = vocabulary_map(plan.tokenizer_before, donor)  # old id -> the donor's
+    old = np.flatnonzero(anchors >= 0)
+    theirs = vocabulary_map(plan.tokenizer, donor)[new]
+    known = new[theirs >= 0]
+    if not old.size:
+        raise ConfigError("the donor's and the old tokenizer have no token in common", option="donor")
+    basis = matrix[anchors[old]].astype(np.float32)
+    targets = matrix[theirs[theirs >= 0]].astype(np.float32)
+    terms = (_focus if method == "focus" else _omp)(basis, targets, min(k, old.size))
+    rest = ~np.isin(plan.mixed, known)
+    rows = np.concatenate([plan.mixed[rest], np.repeat(known, [ids.size for ids, _ in terms])])
+    ids = np.concatenate([plan.mixed_from[rest], *(old[ids] for ids, _ in terms)])
+    weights = np.concatenate([plan.weights[rest], *(weights for _, weights in terms)])
+    order = np.lexsort((ids, rows))
+    return rows[order], ids[order], weights[order]
+
+
+def _unit(matrix: NDArray[np.float32]) -> NDArray[np.float32]:
+    return matrix / np.maximum(np.linalg.norm(matrix, axis=1, keepdims=True), 1e-12)
+
+
+def _focus(
+    basis: NDArray[np.float32], targets: NDArray[np.float32], k: int
+) -> list[tuple[NDArray[np.int64], NDArray[np.float64]]]:
+    """Sparsemax of the cosine similarities to the k nearest anchors: weights that add up to 1, most of them 0."""
+    basis, targets = _unit(basis), _unit(targets)
+    found = []
+    for start in range(0, len(targets), BLOCK):
+        similar = targets[start : start + BLOCK] @ basis.T
+        near = np.argpartition(-similar, k - 1, axis=1)[:, :k]
+        values = np.take_along_axis(similar, near, axis=1).astype(np.float64)
+        order = np.argsort(-values, axis=1, kind="stable")
+        near, values = np.take_along_axis(near, order, axis=1), np.take_along_axis(values, order, axis=1)
+        sums = np.cumsum(values, axis=1)
+        ranks = np.arange(1, k + 1)
+        support = (1 + ranks * values > sums).sum(axis=1)
+        threshold = (np.take_along_axis(sums, support[:, None] - 1, axis=1)[:, 0] - 1) / support
+        weights = np.maximum(values - threshold[:, None], 0)
+        found += [(row[row_weights > 0], row_weights[row_weights > 0]) for row, row_weights in zip(near, weights, strict=True)]
+    return found
+
+
+def _omp(
+    basis: NDArray[np.float32], targets: NDArray[np.float32], k: int
+) -> list[tuple[NDArray[np.int64], NDArray[np.float64]]]:
+    """Orthogonal matching pursuit: the anchor that is most similar to the residual, then a least-squares fit, k times."""
+    norms = np.maximum(np.linalg.norm(basis, axis=1), 1e-12)
+    found = []
+    for target in targets.astype(np.float64):
+        chosen: list[int] = []
+        weights = np.empty(0)
+        residual = target
+        for _ in range(k):
+            if np.linalg.norm(residual) <= 1e-6 * max(np.linalg.norm(target), 1e-12):
+                break
+            scores = np.abs(basis @ residual.astype(np.float32)) / norms
+            scores[chosen] = -1
+            chosen.append(int(np.argmax(scores)))
+            columns = basis[chosen].T.astype(np.float64)
+            weights = np.linalg.lstsq(columns, target, rcond=None)[0]
+            residual = target - columns @ weights
+        found.append((np.array(chosen, np.int64), weights))
+    return found

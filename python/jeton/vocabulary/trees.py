@@ -1,0 +1,107 @@
+"""Merge trees of a tokenizer's entries as NumPy columns, and sets of entries that are closed under them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import _core
+from ..tokenizer import Tokenizer
+from ..vocab_view import ENDS_WORD, TOKEN
+
+__all__ = ["MergeTrees", "column"]
+
+NO_PART = (1 << 32) - 1
+
+
+def column(view: memoryview, dtype: str = "<u4") -> NDArray[np.int64]:
+    """A column of the core as int64."""
+    return np.frombuffer(view, dtype).astype(np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class MergeTrees:
+    """The last merge of each entry in any text, by id.
+
+    Attributes:
+        kinds: int64[n]: kind of each id (`vocab_view`), 0 for a gap.
+        left, right: int64[n]: the two parts that an entry is merged from; -1 if it is an initial symbol, an added token,
+            or unreachable by merges.
+        is_unit: bool[n]: initial symbols.
+
+    Examples:
+        >>> import jeton
+        >>> trees = MergeTrees.of(jeton.train(["low lower"], 258, pattern="gpt2", progress=False))
+        >>> trees.left[257], trees.right[257], np.flatnonzero(trees.closed(np.arange(258) == 257))
+        (np.int64(256), np.int64(119), array([108, 111, 119, 256, 257]))
+    """
+
+    kinds: NDArray[np.int64]
+    left: NDArray[np.int64]
+    right: NDArray[np.int64]
+    is_unit: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, tok: Tokenizer) -> MergeTrees:
+        """The trees of a tokenizer.
+
+        Raises:
+            UnsupportedFeatureError: SentencePiece's BPE with a piece of characters that are no pieces.
+        """
+        kinds, left, right, is_unit = map(column, _core.merge_trees(tok._core))
+        left[left == NO_PART] = -1
+        right[right == NO_PART] = -1
+        return cls(kinds, left, right, is_unit != 0)
+
+    @property
+    def is_ordinary(self) -> NDArray[np.bool_]:
+        """Entries of the model, without added, unused and byte tokens."""
+        return (self.kinds == TOKEN) | (self.kinds == ENDS_WORD)
+
+    @property
+    def is_reached(self) -> NDArray[np.bool_]:
+        """Ordinary entries that merging yields from their own bytes."""
+        return self.is_ordinary & (self.is_unit | (self.left >= 0))
+
+    def closed(self, chosen: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """The chosen ids with all entries of their trees."""
+        closed = chosen.copy()
+        new = np.flatnonzero(chosen)
+        while new.size:
+            parts = np.concatenate([self.left[new], self.right[new]])
+            parts = np.unique(parts[parts >= 0])
+            new = parts[~closed[parts]]
+            closed[new] = True
+        return closed
+
+    def pieces(self, ids: NDArray[np.int64], is_known: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The known entries that each id is merged from, in order of `ids`, not of the text.
+
+        Args:
+            ids: int64[m]: the ids to expand.
+            is_known: bool[n]: entries that are not expanded.
+
+        Returns:
+            rows: int64[k]: index into `ids`; and the id of one piece of that row, int64[k]. A row with a piece that is
+            neither known nor merged has no pieces.
+        """
+        rows, open_ids = np.arange(ids.size), ids.astype(np.int64)
+        done_rows, done_ids = [], []
+        failed = np.zeros(ids.size, bool)
+        while rows.size:
+            known = is_known[open_ids]
+            done_rows.append(rows[known])
+            done_ids.append(open_ids[known])
+            rows, open_ids = rows[~known], open_ids[~known]
+            stuck = self.left[open_ids] < 0
+            failed[rows[stuck]] = True
+            rows, open_ids = rows[~stuck], open_ids[~stuck]
+            open_ids = np.concatenate([self.left[open_ids], self.right[open_ids]])
+            rows = np.concatenate([rows, rows])
+        rows = np.concatenate(done_rows) if done_rows else np.empty(0, np.int64)
+        found = np.concatenate(done_ids) if done_ids else np.empty(0, np.int64)
+        order = np.argsort(rows[~failed[rows]], kind="stable")
+        kept = ~failed[rows]
+        return rows[kept][order], found[kept][order]
