@@ -1,5 +1,5 @@
-"""The command line, ``jeton COMMAND``. Each command has its own module; ``options``, ``streams``, ``outputs`` and
-``running`` are shared.
+"""The command line, ``jeton COMMAND``. Each command has its own module; ``options``, ``streams``, ``outputs``,
+``surgery`` and ``running`` are shared.
 
 Command modules are imported lazily, so that ``jeton encode`` does not import the dependencies of ``jeton train``.
 Standard output has only data; messages are written to standard error.
@@ -42,6 +42,10 @@ COMMANDS = (
     "shards",
     "convert",
     "add-tokens",
+    "extend",
+    "merge-vocab",
+    "prune",
+    "add-words",
 )
 
 

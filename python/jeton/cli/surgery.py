@@ -1,0 +1,111 @@
+"""Options and output of the commands that change a vocabulary: extend, merge-vocab, prune, add-words."""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ..atomic import write_atomically
+from .options import CommonOptions
+from .outputs import check_file, check_tokenizer, save_tokenizer
+from .quantities import counted
+from .streams import write
+
+if TYPE_CHECKING:
+    import jeton
+
+__all__ = ["SurgeryOutput", "surgery_options"]
+
+Function = Callable[..., None]
+
+
+@dataclass(frozen=True)
+class SurgeryOutput:
+    """Where a command writes the new tokenizer, its plan, and a model with new embeddings.
+
+    Attributes:
+        path: the tokenizer.
+        accept_loss: as in `Tokenizer.save`.
+        plan: file for the plan as JSON, or None.
+        model: the model's files before and after, or None.
+        multiple_of: the number of rows of its embeddings is padded to a multiple.
+    """
+
+    path: str
+    accept_loss: tuple[str, ...]
+    plan: str | None
+    model: tuple[str, str] | None
+    multiple_of: int
+
+    def check(self) -> None:
+        """Checks the paths before the work.
+
+        Raises:
+            UsageError, OSError: as `check_file` and `check_tokenizer`.
+        """
+        check_tokenizer(self.path, self.accept_loss)
+        check_file(self.plan)
+        if self.model is not None and not os.path.exists(self.model[0]):
+            raise click.UsageError(f"--model: {self.model[0]} does not exist")
+
+    def save(self, common: CommonOptions, done: jeton.Surgery) -> None:
+        """Writes everything, and prints the report."""
+        save_tokenizer(common, done.tokenizer, self.path, self.accept_loss)
+        if self.plan is not None:
+            with write_atomically(self.plan) as file:
+                file.write(json.dumps(done.plan.to_json()).encode())
+        shapes = None
+        if self.model is not None:
+            shapes = done.plan.apply(*self.model, multiple_of=self.multiple_of)
+        if common.as_json:
+            facts = {"path": self.path, "fingerprint": done.tokenizer.fingerprint, **done.to_json()["report"]}
+            write(json.dumps(facts if shapes is None else {**facts, "tensors": shapes}, ensure_ascii=False))
+            return
+        write(repr(done))
+        common.say(f"saved   {self.path}: {counted(done.tokenizer.num_tokens, 'token')}")
+        if self.plan is not None:
+            common.say(f"saved   {self.plan}: the plan of {counted(done.plan.num_new, 'row')}")
+        for name, shape in (shapes or {}).items():
+            common.say(f"changed {name}: {' × '.join(map(str, shape))}")
+
+
+def surgery_options(command: Function) -> Function:
+    """Adds -o, --accept-loss, --plan, --model and --multiple-of, passed as `output`."""
+
+    @click.option("-o", "--output", "path", required=True, metavar="OUT", help="Output: my.json, or a folder.")
+    @click.option(
+        "--accept-loss", multiple=True, metavar="NAME", help="Feature that OUT's format may lose (repeatable)."
+    )
+    @click.option("--plan", metavar="FILE", help="Write the plan of embedding rows as JSON.")
+    @click.option(
+        "--model",
+        nargs=2,
+        metavar="IN OUT",
+        help="Write a model with embeddings for the new ids: .safetensors files or folders.",
+    )
+    @click.option(
+        "--multiple-of",
+        type=click.IntRange(1),
+        default=1,
+        metavar="N",
+        help="Pad the number of embedding rows to a multiple of N.",
+    )
+    @functools.wraps(command)
+    def wrapped(
+        *args: Any,
+        path: str,
+        accept_loss: tuple[str, ...],
+        plan: str | None,
+        model: tuple[str, str] | None,
+        multiple_of: int,
+        **rest: Any,
+    ) -> None:
+        command(*args, output=SurgeryOutput(path, accept_loss, plan, model or None, multiple_of), **rest)
+
+    return wrapped
