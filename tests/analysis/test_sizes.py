@@ -81,7 +81,9 @@ def test_a_pruned_tokenizer_is_what_training_with_its_size_gives(kind: str) -> N
     for fewer in (0, 1, num_merges // 3, num_merges - 1, num_merges):
         vocab_size = tok.vocab_size - fewer
         expected = jeton.train(CORPUS, vocab_size, progress=False, **options)
-        small = jeton.prune(tok, size=vocab_size)
+        done = jeton.prune(tok, size=vocab_size)
+        done.plan.verify()
+        small = done.tokenizer
         assert small == expected
         assert small.fingerprint == expected.fingerprint
         assert small.special_tokens == expected.special_tokens
@@ -103,7 +105,7 @@ def test_all_sizes_of_any_text(corpus: list[str], test: list[str], pattern: str)
 def test_a_pruned_rank_file(data: Path) -> None:
     """The special tokens of cl100k follow a gap in the ids; pruning moves them."""
     tok = jeton.load(data / "vocabs" / "cl100k_base.tiktoken")
-    small = jeton.prune(tok, size=5000)
+    small = jeton.prune(tok, size=5000).tokenizer
     assert small.vocab_size == 5000
     assert sorted(small.special_tokens.values()) == list(range(5000 - len(tok.special_tokens), 5000))
     limit = 5000 - len(tok.special_tokens)
