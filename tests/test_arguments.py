@@ -80,6 +80,8 @@ KINDS: dict[str, Callable[[Any], bool]] = {
     "int": lambda value: is_int(value) and value >= 0,  # how large it may be is another question
     "index": lambda value: isinstance(value, int),
     "layout": lambda value: isinstance(value, str | Mapping),
+    # a token that the vocabulary has
+    "keep": lambda value: isinstance(value, list | tuple | Mapping) and all(item in (1, "a", "x") for item in value),
     "map": lambda value: isinstance(value, Mapping) and not value,
     "mapping": lambda value: isinstance(value, Mapping),
     "memory": lambda value: isinstance(value, str),
@@ -170,7 +172,7 @@ TAKES: dict[str, dict[str, str]] = {
         "seed": "int",
     },
     "Limits": {"memory_limit": "memory?", "spill_folder": "path?", "checkpoint": "path?", "threads": "int?"},
-    "prune": {"tok": "nothing", "keep": "tokens?", "counts": "corpus?", "size": "int?", "compact": "bool"},
+    "prune": {"tok": "nothing", "keep": "keep?", "counts": "corpus?", "size": "int?", "compact": "bool"},
     "renumber": {"tok": "nothing", "map": "map"},
     "add_words": {"tok": "nothing", "words": "strings", "corpus": "corpus?"},
     "extend": {

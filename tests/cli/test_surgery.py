@@ -29,7 +29,9 @@ def test_prune(run: Run, tok: jeton.Tokenizer, tmp_path: Path) -> None:
     done = jeton.prune(tok, keep=["low", " wide"])
     assert (result.code, result.text) == (0, f"{done!r}\n")
     assert jeton.load(out) == done.tokenizer
-    result = run("prune", "-t", tmp_path / "tok.json", "--counts", tmp_path / "text.txt", "-s", 270, "-o", out, "--json")
+    result = run(
+        "prune", "-t", tmp_path / "tok.json", "--counts", tmp_path / "text.txt", "-s", 270, "-o", out, "--json"
+    )
     done = jeton.prune(tok, counts=str(tmp_path / "text.txt"), size=270)
     assert json.loads(result.out)["after"] == 270
     assert jeton.load(out) == done.tokenizer
@@ -48,20 +50,26 @@ def test_extend_with_a_model(run: Run, tok: jeton.Tokenizer, tmp_path: Path) -> 
     )
     assert result.code == 0, result.err
     facts = json.loads(result.out)
-    assert facts["other"]["changed_tokens"] == 0 and facts["tensors"] == {"wte.weight": [320, 4]}
+    assert facts["other"]["changed_tokens"] == 0
+    assert facts["tensors"] == {"wte.weight": [320, 4]}
     made = jeton.load(out)
-    assert made.vocab_size == 290 + facts["new_entries"] and made.encode(CORPUS) == tok.encode(CORPUS)
+    assert made.vocab_size == 290 + facts["new_entries"]
+    assert made.encode(CORPUS) == tok.encode(CORPUS)
     assert json.loads((tmp_path / "plan.json").read_text())["rows"] == made.vocab_size
 
 
 def test_words_and_merging(run: Run, tok: jeton.Tokenizer, tmp_path: Path) -> None:
     out, both = tmp_path / "out.json", tmp_path / "both.json"
-    result = run("add-words", "-t", tmp_path / "tok.json", " slowest", "slowest", "-o", out, "--corpus", tmp_path / "text.txt")
+    result = run(
+        "add-words", "-t", tmp_path / "tok.json", " slowest", "slowest", "-o", out, "--corpus", tmp_path / "text.txt"
+    )
     assert result.code == 0, result.err
     assert jeton.load(out) == jeton.add_words(tok, [" slowest", "slowest"]).tokenizer
     other = jeton.train(["now known knower"], 264, progress=False)
     other.save(tmp_path / "other.json")
-    result = run("merge-vocab", "-t", out, "-t", tmp_path / "other.json", "-o", both, "--corpus-b", tmp_path / "text.txt")
+    result = run(
+        "merge-vocab", "-t", out, "-t", tmp_path / "other.json", "-o", both, "--corpus-b", tmp_path / "text.txt"
+    )
     assert result.code == 0, result.err
     assert jeton.load(both) == jeton.merge_vocab(jeton.load(out), other).tokenizer
     result = run("merge-vocab", "-t", out, "-o", both)

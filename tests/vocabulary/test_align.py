@@ -32,17 +32,20 @@ def test_groups_tile_the_text(seed: int) -> None:
     a, b = (random_tokenizer(random, random.choice(KINDS), alphabet) for _ in range(2))
     text = random_text(random, alphabet, 40)
     spans = jeton.align(a, b).spans(text)
-    assert spans.ids_a.tolist() == a.encode(text) and spans.ids_b.tolist() == b.encode(text)
+    assert spans.ids_a.tolist() == a.encode(text)
+    assert spans.ids_b.tolist() == b.encode(text)
     assert spans.groups_a[0] == spans.groups_b[0] == 0
     assert (spans.groups_a[-1], spans.groups_b[-1]) == (spans.ids_a.size, spans.ids_b.size)
-    assert spans.byte_spans[0, 0] == 0 and spans.byte_spans[-1, 1] == len(text.encode())
+    assert spans.byte_spans[0, 0] == 0
+    assert spans.byte_spans[-1, 1] == len(text.encode())
     assert (spans.byte_spans[1:, 0] == spans.byte_spans[:-1, 1]).all()
     ends = []
     for tok, ids, groups in ((a, spans.ids_a, spans.groups_a), (b, spans.ids_b, spans.groups_b)):
         tokens = tok.tokenize(text)
         for (start, end), first, last in zip(spans.byte_spans, groups, groups[1:], strict=False):
             for token in list(tokens)[first:last]:
-                assert start <= token.byte_span[0] and token.byte_span[1] <= end
+                assert start <= token.byte_span[0]
+                assert token.byte_span[1] <= end
         ends.append({token.byte_span[1] for token in tokens} - {0})
         assert ids.size == len(tokens)
     common = (ends[0] & ends[1]) | {len(text.encode())}

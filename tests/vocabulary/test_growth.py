@@ -26,10 +26,13 @@ def test_words_are_found_inside_of_pretokens(tok: Tokenizer) -> None:
     done = jeton.add_words(tok, ["slowest", " slowest", "天气"], corpus=[text, text])
     made = done.tokenizer
     tokens = made.tokenize(text + "今天的天气好").tokens
-    assert b" slowest" in tokens and b"slowest" in tokens and "天气".encode() in tokens
+    assert b" slowest" in tokens
+    assert b"slowest" in tokens
+    assert "天气".encode() in tokens
     assert done.report["documents"] == 2
     old, new = tok.encode(text), made.encode(text)
-    assert done.report["tokens_before"] == 2 * len(old) and done.report["tokens_after"] == 2 * len(new)
+    assert done.report["tokens_before"] == 2 * len(old)
+    assert done.report["tokens_after"] == 2 * len(new)
     changed = len(old) - sum(id < tok.vocab_size for id in new)
     assert done.report["changed_tokens"] == changed / len(old)
     assert jeton.add_words(made, ["slowest"]).tokenizer == made
@@ -114,7 +117,8 @@ def test_merging_keeps_both() -> None:
     assert done.report["agreement_a"] == done.report["agreement_b"] == 1
     assert done.tokenizer.encode(ENGLISH) == english.encode(ENGLISH)
     assert done.tokenizer.tokenize(CHINESE).tokens == chinese.tokenize(CHINESE).tokens
-    assert done.report["left_out"] == {} and done.report["split"] == []
+    assert done.report["left_out"] == {}
+    assert done.report["split"] == []
 
 
 def test_entries_that_merges_cross_are_listed() -> None:
@@ -136,7 +140,9 @@ def test_added_tokens_follow(tok: Tokenizer) -> None:
 
 def test_merging_sentencepiece(data: Path) -> None:
     mistral = jeton.load(data / "vocabs" / "mistral-v1.model")
-    japanese = jeton.train((data / "udhr" / "jpn.txt").read_text().splitlines(), 900, preset="sentencepiece", progress=False)
+    japanese = jeton.train(
+        (data / "udhr" / "jpn.txt").read_text().splitlines(), 900, preset="sentencepiece", progress=False
+    )
     done = jeton.merge_vocab(mistral, japanese)
     made = done.tokenizer
     reached = made.num_tokens - mistral.num_tokens

@@ -1,4 +1,4 @@
-"""Random surgeries on small random tokenizers: ids kept, closure, reachability, saved equals loaded, Hugging Face equal."""
+"""Random surgeries on small random tokenizers: ids, closure, reachability, files, equality with Hugging Face."""
 
 from __future__ import annotations
 
@@ -62,13 +62,14 @@ def texts_of(random: Random, alphabet: str) -> list[str]:
 
 
 def check_files(tok: Tokenizer, texts: list[str]) -> None:
-    """Saved equals loaded, and Hugging Face encodes alike. `tokenizer.json` lists the pieces of Unigram without holes."""
+    """Saved equals loaded, and Hugging Face encodes alike. `tokenizer.json` has no holes in a Unigram model."""
     if tok.definition.model.type == "Unigram":
         ids = sorted(tok._core.ids())
         tok = jeton.renumber(tok, {id: new for new, id in enumerate(ids)}).tokenizer
     again = Tokenizer.from_bytes(tok.to_bytes())
     assert [again.encode(text) for text in texts] == [tok.encode(text) for text in texts]
-    assert again.vocab_size == tok.vocab_size and again.special_tokens == tok.special_tokens
+    assert again.vocab_size == tok.vocab_size
+    assert again.special_tokens == tok.special_tokens
     theirs = hf.Tokenizer.from_str(tok.to_bytes().decode())
     if isinstance(tok.definition.model, Unigram):  # Hugging Face adds scores in f64
         definition = replace(tok.definition, model=replace(tok.definition.model, single_precision=False))

@@ -152,9 +152,12 @@ fn extended(tok: &core::Tokenizer, made: &Appended, keep_going: KeepGoing<'_>) -
     if !scores.is_empty() {
         let pieces = vocab.iter().filter(|entry| matches!(entry.1, Kind::Token | Kind::Unused));
         let lowest = pieces.filter_map(|(id, ..)| scores.get(id as usize)).fold(0.0, |low: f64, &score| low.min(score));
+        let mut score = lowest as f32; // files and ranks have single precision
         scores.resize(entries.next_id() as usize, 0.0);
-        for (rank, (id, _, _)) in made.entries.iter().enumerate() {
-            scores[id as usize] = lowest.floor() - 1.0 - rank as f64;
+        for (id, _, _) in made.entries.iter() {
+            let rounded = score.floor() - 1.0;
+            score = if rounded < score { rounded } else { score.next_down() };
+            scores[id as usize] = f64::from(score);
         }
     }
     Ok(Vocabulary { entries, extras: core::Extras { merges, scores, flags: tok.all_flags().to_vec() } })

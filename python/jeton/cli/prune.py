@@ -23,7 +23,12 @@ __all__ = ["prune"]
     help="Text whose tokens stay, the most used first: files, globs, folders, or counts (.jtc) (repeatable).",
 )
 @click.option(
-    "--keep", "lists", type=click.File(encoding="utf-8"), multiple=True, metavar="FILE", help="Tokens that stay, one a line."
+    "--keep",
+    "lists",
+    type=click.File(encoding="utf-8"),
+    multiple=True,
+    metavar="FILE",
+    help="Tokens that stay, one a line.",
 )
 @surgery_options
 @tokenizer_option
@@ -37,8 +42,8 @@ def prune(
     lists: tuple[Any, ...],
 ) -> None:
     """Removes tokens, and writes the smaller tokenizer to OUT. Tokens that stay keep the merges through which text
-    reaches them; alphabet and added tokens stay. Text of remaining tokens is encoded as before. -s alone keeps the first
-    merges, as training with this size learns them.
+    reaches them; alphabet and added tokens stay. Text of remaining tokens is encoded as before. -s alone keeps the
+    first merges, as training with this size learns them.
 
     \b
     Examples:

@@ -27,7 +27,7 @@ Function = Callable[..., None]
 
 @dataclass(frozen=True)
 class SurgeryOutput:
-    """Where a command writes the new tokenizer, its plan, and a model with new embeddings.
+    """Outputs of a command: the new tokenizer, its plan, and a model with new embeddings.
 
     Attributes:
         path: the tokenizer.

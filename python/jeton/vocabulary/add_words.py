@@ -26,8 +26,8 @@ def add_words(tok: Tokenizer, words: Iterable[str], *, corpus: CorpusLike | Corp
     """Adds words to the model, with merges that reach them inside of pretokens.
 
     The merges come after all others, so text changes only where the old tokens of a word are adjacent. A word of more
-    than two tokens also gets an entry for each of its beginnings on the way. `Tokenizer.add_tokens`, in contrast, splits
-    the text at a token before the model runs.
+    than two tokens also gets entries for its prefixes. `Tokenizer.add_tokens`, in contrast, splits the text at a token
+    before the model runs.
 
     Args:
         tok: a tokenizer with BPE merges or ranks, or SentencePiece's BPE.
@@ -52,9 +52,7 @@ def add_words(tok: Tokenizer, words: Iterable[str], *, corpus: CorpusLike | Corp
     checked_corpus(corpus, "corpus")
     check_merges(tok, "add_words", pieces=True)
     contents = [_content(tok, word) for word in wanted]
-    vocabulary, ids, fates, num_merges = _core.append_entries(
-        tok._core, contents, next_id=tok.vocab_size, bridges=True
-    )
+    vocabulary, ids, fates, num_merges = _core.append_entries(tok._core, contents, next_id=tok.vocab_size, bridges=True)
     found, fate = column(ids), column(fates)
     _check(wanted, fate)
     made, plan, trees = grown(tok, vocabulary)
@@ -108,7 +106,7 @@ def _check_encoding(tok: Tokenizer, words: list[str], ids: list[int]) -> None:
         ConfigError: one is not.
     """
     batch = tok.encode_batch(words, special="none", add_special_tokens=False)
-    rows = np.repeat(np.arange(len(words)), np.diff(np.asarray(batch.offsets)))
+    rows = np.repeat(np.arange(len(words)), np.diff(batch.offsets).astype(np.int64))
     holds = np.zeros(len(words), bool)
     holds[rows[batch.ids == np.array(ids, np.int64)[rows]]] = True
     if not holds.all():

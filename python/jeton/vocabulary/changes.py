@@ -38,8 +38,10 @@ def counts_of_ids(tok: Tokenizer, corpus: CorpusLike | Corpus | Counts) -> NDArr
     Raises:
         ConfigError: counts that other stages made.
     """
-    counts = corpus if isinstance(corpus, Counts) else counts_of(corpus)
-    if counts is not None:
+    saved = counts_of(corpus)
+    corpus = corpus if saved is None else saved
+    if isinstance(corpus, Counts):
+        counts = corpus
         check_counts(tok, counts)
         return np.frombuffer(_core.count_ids(tok._core, counts._core), "<i8").copy()
     uses = np.zeros(tok.vocab_size, np.int64)

@@ -59,8 +59,8 @@ def extend(
         threads, progress, limits: as in `jeton.train`.
 
     Returns:
-        The larger tokenizer; the report has bytes per token before and after, on the corpus itself. For a figure that is
-        not of the training text, measure held-out text.
+        The larger tokenizer; the report has bytes per token before and after, on the corpus itself. Held-out text gives
+        a better estimate: `jeton.measure`.
 
     Raises:
         ConfigError: counts of other stages, or invalid options.
@@ -86,7 +86,8 @@ def extend(
         raise ConfigError("corpus is None: pass text or counts to learn from", option="corpus")
     check_merges(tok, "extend", pieces=False)
     facts = tok.training
-    tie_break = tie_break or (facts.tie_break if facts else None) or "lowest_ids"
+    if tie_break is None:
+        tie_break = (facts.tie_break if facts else None) or "lowest_ids"
     choice(tie_break, "tie_break", TIE_BREAKS)
     limits = Limits.of(limits, threads)
     model = tok.definition.model

@@ -20,7 +20,7 @@ __all__ = ["first_merges"]
 def first_merges(tok: Tokenizer, size: int) -> Tokenizer:
     """The tokenizer with as many of the first merges as fit into `size` entries.
 
-    Added tokens after the merges follow the remaining merges in the same order, at new ids. All other ids stay the same.
+    Added tokens after the merges follow the remaining merges in the same order, at new ids. Other ids are unchanged.
 
     Raises:
         ConfigError: another model; a size above the tokenizer's, or below its alphabet and added tokens; or ids that

@@ -1,4 +1,4 @@
-"""Common parts of the verbs that append entries: the new tokenizer, its plan, and the check that entries are reached."""
+"""Common parts of the verbs that append entries: check of the model, new tokenizer, plan, merge trees."""
 
 from __future__ import annotations
 
@@ -59,12 +59,12 @@ def grown(tok: Tokenizer, vocabulary: Vocabulary) -> tuple[Tokenizer, Plan, Merg
 
 
 def _encoded(tok: Tokenizer, made: Tokenizer, ids: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """New id and old id of the tokens that spell new entries without merges; none if text is needed and they are not."""
+    """New id and old id of each token that spells a new entry without merges."""
     texts: list[Any] = made.decode_tokens_bytes(ids)
     if not tok.definition.is_byte_level:
         texts = [text.decode(errors="ignore") for text in texts]
     batch = tok.encode_batch(texts, add_special_tokens=False)
-    lengths = np.diff(np.asarray(batch.offsets))
+    lengths = np.diff(batch.offsets).astype(np.int64)
     rows, pieces = np.repeat(ids, lengths), batch.ids.astype(np.int64)
     unk = tok.unk_id
     known = pieces != (-1 if unk is None else unk)

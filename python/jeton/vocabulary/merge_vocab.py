@@ -1,4 +1,4 @@
-"""Merging two vocabularies: the first one, and what the second has beyond it."""
+"""Merging two vocabularies: all of the first, and entries of the second that the first lacks."""
 
 from __future__ import annotations
 
@@ -51,9 +51,9 @@ def merge_vocab(
             tokenizer has at the same places.
 
     Returns:
-        The merged tokenizer. `report["left_out"]` has, by reason, the ids in `b` of entries that are not reached by merges;
-        `report["unreachable"]`, ids of entries of `b` that `a` has and does not reach; `report["split"]`, ids of entries that
-        `b` encodes alone and the pre-tokenizer of `a` splits.
+        The merged tokenizer. `report["left_out"]`: by reason, ids in `b` of entries that merges do not reach;
+        `report["unreachable"]`: ids of entries of `b` that `a` has and does not reach; `report["split"]`: ids of
+        entries that `b` encodes alone and the pre-tokenizer of `a` splits.
 
     Raises:
         UnsupportedFeatureError: models of different kinds, or one that cannot get new merges.
@@ -86,7 +86,7 @@ def merge_vocab(
     to_merged = np.full(b.vocab_size, -1, np.int64)
     has_id = np.isin(fate, [APPENDED, EXISTING, WHOLE])
     to_merged[order[has_id]] = ids[has_id]
-    ours = np.unique(ids[has_id])
+    ours = np.unique(ids[np.isin(fate, [APPENDED, EXISTING])])
     report: dict[str, Any] = {
         "verb": "merge_vocab",
         "before": a.num_tokens,
@@ -144,13 +144,14 @@ def _split(b: Tokenizer, merged: Tokenizer, to_merged: NDArray[np.int64]) -> lis
     ids = np.flatnonzero(to_merged >= 0)
     contents = b.decode_tokens_bytes(ids)
     split = _is_alone(b, contents, ids) & ~_is_alone(merged, contents, to_merged[ids])
-    return to_merged[ids[split]].tolist()
+    found: list[int] = to_merged[ids[split]].tolist()
+    return found
 
 
 def _is_alone(tok: Tokenizer, contents: list[bytes], ids: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Whether each content is encoded as its id alone."""
+    """True for each content that is encoded as its id alone."""
     batch = tok.encode_batch(contents, special="none", add_special_tokens=False)
-    offsets = np.asarray(batch.offsets)
-    alone = np.diff(offsets) == 1
+    offsets = batch.offsets.astype(np.int64)
+    alone: NDArray[np.bool_] = np.diff(offsets) == 1
     alone[alone] = batch.ids[offsets[:-1][alone]] == ids[alone]
     return alone

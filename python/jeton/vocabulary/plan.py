@@ -1,7 +1,7 @@
 """`Plan`: source of the embedding row of each new id, as columns.
 
 A row is a copy of an old row, a weighted mean of old rows, a row of a donor model, or noise. The plan is made with the
-tokenizer and holds no matrix; `transplant` makes weights from a donor's matrix, and `embeddings` applies a plan to files.
+tokenizer and holds no matrix; `transplant` makes weights from a donor's matrix; `embeddings` applies a plan to files.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arguments import choice, instance, integer
+from ..arguments import choice, integer, wrong
 from ..errors import ConfigError
 from ..tokenizer import Tokenizer
 
@@ -160,7 +160,7 @@ class Plan:
             raise ConfigError("the mixed rows are not in ascending order")
         if not np.isfinite(self.weights).all():
             raise ConfigError("a weight is not a finite number")
-        moved = self.id_map[[id for id in self.tokenizer_before.special_tokens.values()]]
+        moved = self.id_map[list(self.tokenizer_before.special_tokens.values())]
         for (content, _), new in zip(self.tokenizer_before.special_tokens.items(), moved.tolist(), strict=True):
             if new >= 0 and self.tokenizer.special_tokens.get(content) != new:
                 raise ConfigError(f"the row of the special token {content!r} would go to the id {new}")
@@ -188,11 +188,11 @@ class Plan:
         k: int = 64,
         seed: int = 0,
     ) -> Plan:
-        """The same plan with another method for the new entries. Copied rows stay copied.
+        """Returns the plan with another method for the new entries. Copied rows stay copied.
 
         Args:
-            method: ``"mean"``: mean of the old tokens that spell the entry; ``"noise"``: normally distributed around the
-                mean of all rows; ``"donor"``: the row of the donor's token with the same bytes, for donors with
+            method: ``"mean"``: mean of the old tokens that spell the entry; ``"noise"``: normally distributed around
+                the mean of all rows; ``"donor"``: the row of the donor's token with the same bytes, for donors with
                 embeddings of the same model; ``"focus"``, ``"omp"``: weights of old tokens that donor and old tokenizer
                 share, from the donor's embeddings; or a function (new id, its bytes) → {old id: weight}, None for
                 noise.
@@ -211,9 +211,8 @@ class Plan:
             ('mean', {256: 1.0})
 
         Source:
-            Mean of pieces: Hewitt 2021 (initializing new word embeddings), Gee et al. 2022, arXiv 2402.09977. FOCUS: Dobler
-            and de Melo 2023, arXiv 2305.14481, section 3; there the auxiliary embeddings are fastText's. OMP: Goddard and
-            Fernandes Neto 2025, arXiv 2506.06607.
+            Mean of pieces: Gee et al. 2022, arXiv 2402.09977. FOCUS: Dobler and de Melo 2023, arXiv 2305.14481, section
+            3; there the auxiliary embeddings are fastText's. OMP: Goddard and Fernandes Neto 2025, arXiv 2506.06607.
         """
         seed = integer(seed, "seed", 0, (1 << 63) - 1)
         entries = np.array([*self.tokenizer._core.ids()], np.int64)
@@ -221,17 +220,18 @@ class Plan:
         bare = replace(self, mixed=new[:0], mixed_from=new[:0], weights=np.empty(0), seed=seed)
         bare = replace(bare, donors=np.full(self.num_new, -1, np.int64))
         if callable(method):
-            return replace(bare, method=getattr(method, "__name__", "function"), **self._by_function(method, new))
+            mixed = self._by_function(method, new)
+            name = getattr(method, "__name__", "function")
+            return replace(bare, method=name, mixed=mixed[0], mixed_from=mixed[1], weights=mixed[2])
         choice(method, "method", METHODS)
         if method == "noise":
             return replace(bare, method="noise")
         if method == "mean":
-            rows = {"mixed": self.mixed, "mixed_from": self.mixed_from, "weights": self.weights}
             if self.method != "mean":
                 raise ConfigError(f"the pieces are gone from a plan by {self.method}; call by on Surgery.plan")
-            return replace(bare, method="mean", **rows)
-        instance(donor, "donor", Tokenizer, f"a Tokenizer, which method={method!r} needs")
-        assert donor is not None
+            return replace(bare, method="mean", mixed=self.mixed, mixed_from=self.mixed_from, weights=self.weights)
+        if not isinstance(donor, Tokenizer):
+            raise wrong("donor", donor, f"a Tokenizer, which method={method!r} needs")
         from .transplant import donor_rows, mixed_rows
 
         if method == "donor":
@@ -245,7 +245,7 @@ class Plan:
 
     def _by_function(
         self, weights_of: Callable[[int, bytes], Mapping[int, float] | None], new: NDArray[np.int64]
-    ) -> dict[str, NDArray[Any]]:
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
         """Columns of mixed rows from a user's function."""
         terms: list[tuple[int, int, float]] = []
         for id in new.tolist():
@@ -253,12 +253,9 @@ class Plan:
             for old, weight in (found or {}).items():
                 integer(old, "method", 0, self.num_old - 1)
                 terms.append((id, old, float(weight)))
+        terms.sort()
         mixed, olds, weights = zip(*terms, strict=True) if terms else ((), (), ())
-        return {
-            "mixed": np.array(mixed, np.int64),
-            "mixed_from": np.array(olds, np.int64),
-            "weights": np.array(weights, np.float64),
-        }
+        return np.array(mixed, np.int64), np.array(olds, np.int64), np.array(weights, np.float64)
 
     def apply(
         self,

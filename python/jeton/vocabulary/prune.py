@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -66,7 +66,7 @@ def prune(
         ([b'lo', b'low', b' low', b' lowe'], {'<|end|>': 260})
 
     Source:
-        Removal of leaves: Purason et al. 2025, arXiv 2512.03989. The proof for text of remaining tokens: docs/surgery.md.
+        Removal of leaves: Purason et al. 2025, arXiv 2512.03989. Proof for text of remaining tokens: docs/surgery.md.
     """
     instance(tok, "tok", Tokenizer, "a Tokenizer")
     flag(compact, "compact")
@@ -102,7 +102,9 @@ def prune(
     made, _ = with_ids(tok, new_ids)
     copied = np.full(made.vocab_size, -1, np.int64)
     copied[new_ids[ids]] = ids
-    unreachable = chosen & trees.is_ordinary & ~trees.is_reached if isinstance(model, Bpe | Pieces) else ~chosen & chosen
+    unreachable = (
+        chosen & trees.is_ordinary & ~trees.is_reached if isinstance(model, Bpe | Pieces) else ~chosen & chosen
+    )
     extra = {
         "for_merges": int((chosen & ~asked).sum()),
         "unreachable": new_ids[np.flatnonzero(unreachable)].tolist(),
@@ -136,7 +138,9 @@ def _required(tok: Tokenizer, trees: MergeTrees) -> NDArray[np.bool_]:
 
     That score determines the penalty of unknown characters.
     """
-    required = (trees.kinds > 0) & (~trees.is_ordinary | trees.is_unit) & (trees.kinds != UNREACHABLE)
+    required: NDArray[np.bool_] = (
+        (trees.kinds > 0) & (~trees.is_ordinary | trees.is_unit) & (trees.kinds != UNREACHABLE)
+    )
     model = tok.definition.model
     if model.unk_token is not None and (unk := tok._core.vocabulary().find_any(model.unk_token.encode())) is not None:
         required[unk] = True
@@ -201,9 +205,7 @@ def _most_used(
     entries = trees.kinds > 0
     least = int(required.sum())
     if size < least:
-        raise ConfigError(
-            f"size={size} is too small: alphabet, added and kept tokens need {least}", option="size"
-        )
+        raise ConfigError(f"size={size} is too small: alphabet, added and kept tokens need {least}", option="size")
     if size > tok.num_tokens:
         raise ConfigError(f"size={size} is above {tok.num_tokens}, the size of the tokenizer", option="size")
 
@@ -217,4 +219,5 @@ def _most_used(
         as_bytes(entries & ~required, "<u4"),
         tok.num_tokens - size,
     )
-    return np.frombuffer(remains, "<u4") != 0
+    chosen: NDArray[np.bool_] = np.frombuffer(remains, "<u4") != 0
+    return chosen

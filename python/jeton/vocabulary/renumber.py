@@ -22,10 +22,10 @@ __all__ = ["renumber", "with_ids"]
 
 
 def renumber(tok: Tokenizer, map: Mapping[int, int] | Sequence[int] | NDArray[Any]) -> Surgery:
-    """The same tokenizer with other ids: each encoding is the old one, mapped.
+    """Gives tokens other ids: each encoding is the old one, mapped.
 
-    A rank file ranks merges by id. If the map changes the order of its entries, the tokenizer gets an equivalent list of
-    merges instead.
+    A rank file ranks merges by id. If the map changes the order of its entries, the tokenizer gets an equivalent list
+    of merges instead.
 
     Args:
         tok: any tokenizer.
@@ -57,7 +57,7 @@ def renumber(tok: Tokenizer, map: Mapping[int, int] | Sequence[int] | NDArray[An
 
 
 def with_ids(tok: Tokenizer, new_ids: NDArray[np.int64]) -> tuple[Tokenizer, bool]:
-    """The tokenizer with new ids by old id, -1 for entries to drop; and False if ranks by id became a list of merges."""
+    """The tokenizer with new ids by old id, -1 to drop an entry; False if ranks by id became a list of merges."""
     model = tok.definition.model
     vocabulary = tok._core.vocabulary()
     options: dict[str, Any] = {}

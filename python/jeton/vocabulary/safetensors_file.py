@@ -1,7 +1,7 @@
 """Files of safetensors, read and written in blocks.
 
-The format is a length, a JSON header and the tensors' bytes. It is read here and not with the safetensors package, because
-that one writes all tensors at once from memory, and NumPy has no bfloat16.
+The format is a length, a JSON header and the tensors' bytes. It is read here and not with the safetensors package,
+because that one writes all tensors at once from memory, and NumPy has no bfloat16.
 
 Left out: types other than floating point, except for copying. Source: huggingface/safetensors, README.md, "Format".
 """
@@ -54,7 +54,7 @@ class SafetensorsFile:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = os.fspath(path)
-        self._file = open(path, "rb")
+        self._file = open(path, "rb")  # noqa: SIM115 - closed by `__exit__`
         try:
             size = os.fstat(self._file.fileno()).st_size
             length = struct.unpack("<Q", self._file.read(8))[0] if size >= 8 else -1

@@ -61,9 +61,7 @@ class Surgery:
         return "\n".join([head, *(f"  {name:<{width}}  {_shown(value)}" for name, value in facts.items())])
 
 
-def built(
-    tok: Tokenizer, vocabulary: Vocabulary, new_ids: NDArray[np.int64] | None = None, **model: Any
-) -> Tokenizer:
+def built(tok: Tokenizer, vocabulary: Vocabulary, new_ids: NDArray[np.int64] | None = None, **model: Any) -> Tokenizer:
     """The tokenizer with another vocabulary. The facts of its training no longer describe it, and are dropped.
 
     Args:

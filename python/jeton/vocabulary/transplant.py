@@ -63,7 +63,8 @@ def mixed_rows(
 
 
 def _unit(matrix: NDArray[np.float32]) -> NDArray[np.float32]:
-    return matrix / np.maximum(np.linalg.norm(matrix, axis=1, keepdims=True), 1e-12)
+    unit: NDArray[np.float32] = matrix / np.maximum(np.linalg.norm(matrix, axis=1, keepdims=True), 1e-12)
+    return unit
 
 
 def _focus(
@@ -83,22 +84,25 @@ def _focus(
         support = (1 + ranks * values > sums).sum(axis=1)
         threshold = (np.take_along_axis(sums, support[:, None] - 1, axis=1)[:, 0] - 1) / support
         weights = np.maximum(values - threshold[:, None], 0)
-        found += [(row[row_weights > 0], row_weights[row_weights > 0]) for row, row_weights in zip(near, weights, strict=True)]
+        found += [
+            (row[row_weights > 0], row_weights[row_weights > 0]) for row, row_weights in zip(near, weights, strict=True)
+        ]
     return found
 
 
 def _omp(
     basis: NDArray[np.float32], targets: NDArray[np.float32], k: int
 ) -> list[tuple[NDArray[np.int64], NDArray[np.float64]]]:
-    """Orthogonal matching pursuit: the anchor that is most similar to the residual, then a least-squares fit, k times."""
+    """Orthogonal matching pursuit: k times the anchor most similar to the residual, then a least-squares fit."""
     norms = np.maximum(np.linalg.norm(basis, axis=1), 1e-12)
     found = []
-    for target in targets.astype(np.float64):
+    for row in targets:
+        target = row.astype(np.float64)
         chosen: list[int] = []
         weights = np.empty(0)
         residual = target
         for _ in range(k):
-            if np.linalg.norm(residual) <= 1e-6 * max(np.linalg.norm(target), 1e-12):
+            if np.linalg.norm(residual) <= 1e-6 * max(float(np.linalg.norm(target)), 1e-12):
                 break
             scores = np.abs(basis @ residual.astype(np.float32)) / norms
             scores[chosen] = -1

@@ -27,8 +27,8 @@ class MergeTrees:
 
     Attributes:
         kinds: int64[n]: kind of each id (`vocab_view`), 0 for a gap.
-        left, right: int64[n]: the two parts that an entry is merged from; -1 if it is an initial symbol, an added token,
-            or unreachable by merges.
+        left, right: int64[n]: the two parts that an entry is merged from; -1 for initial symbols, added tokens, and
+            entries that are unreachable by merges.
         is_unit: bool[n]: initial symbols.
 
     Examples:
@@ -58,12 +58,14 @@ class MergeTrees:
     @property
     def is_ordinary(self) -> NDArray[np.bool_]:
         """Entries of the model, without added, unused and byte tokens."""
-        return (self.kinds == TOKEN) | (self.kinds == ENDS_WORD)
+        ordinary: NDArray[np.bool_] = (self.kinds == TOKEN) | (self.kinds == ENDS_WORD)
+        return ordinary
 
     @property
     def is_reached(self) -> NDArray[np.bool_]:
         """Ordinary entries that merging yields from their own bytes."""
-        return self.is_ordinary & (self.is_unit | (self.left >= 0))
+        reached: NDArray[np.bool_] = self.is_ordinary & (self.is_unit | (self.left >= 0))
+        return reached
 
     def closed(self, chosen: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """The chosen ids with all entries of their trees."""
@@ -76,7 +78,9 @@ class MergeTrees:
             closed[new] = True
         return closed
 
-    def pieces(self, ids: NDArray[np.int64], is_known: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def pieces(
+        self, ids: NDArray[np.int64], is_known: NDArray[np.bool_]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The known entries that each id is merged from, in order of `ids`, not of the text.
 
         Args:

@@ -1,6 +1,6 @@
 //! Appends entries with merges of their own, so that text reaches them like any other entry.
 //!
-//! The merges that exist come first. What they leave of the bytes of a new entry is joined by new merges at the end of the list, so
+//! Existing merges come first. The tokens that they leave of the bytes of a new entry are joined by new merges at the end of the list, so
 //! the encoding of other text changes only where these new merges apply, after all others. Because a token has one last merge in
 //! any text (`reconstruct`), an entry that its own bytes reach is reached in every pretoken in which no earlier merge crosses its
 //! edges.
@@ -29,7 +29,7 @@ pub const MAX_BRIDGED: usize = 1 << 10;
 /// usually enough; the last one only finds that nothing is left to do.
 const MAX_PASSES: usize = 8;
 
-/// What became of an entry.
+/// Result for one entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Fate {
@@ -58,7 +58,7 @@ pub struct Appended {
     pub merges: Vec<(u32, u32, u32)>,
     /// For each requested entry its id, or `u32::MAX`.
     pub ids: Vec<u32>,
-    /// What became of each.
+    /// Result for each.
     pub fates: Vec<Fate>,
 }
 

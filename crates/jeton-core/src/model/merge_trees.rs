@@ -1,7 +1,7 @@
 //! Merge trees of all entries: for each id the two tokens whose merge forms it in any text.
 //!
 //! Before a token is formed, no merge crosses its edges, so its last merge is the same in every text (`reconstruct`). The tree of
-//! a token therefore has one node for each token that exists on the way to it. Removing entries and merges outside of a set of
+//! a token therefore has one node for each token that its merges form. Removing entries and merges outside of a set of
 //! whole trees keeps the encoding of all text whose tokens are in the set: at every step the merge that was chosen is still
 //! there, and no other has been added.
 //!
