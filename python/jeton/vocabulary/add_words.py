@@ -45,7 +45,7 @@ def add_words(tok: Tokenizer, words: Iterable[str], *, corpus: CorpusLike | Corp
         >>> tok = jeton.train(["low lower lowest"], 260, pattern="gpt2", progress=False)
         >>> more = jeton.add_words(tok, [" slower"]).tokenizer
         >>> more.tokenize("a slower lower").tokens
-        [b'a', b' slower', b' low', b'e', b'r']
+        [b'a', b' slower', b' lowe', b'r']
     """
     instance(tok, "tok", Tokenizer, "a Tokenizer")
     wanted = list(dict.fromkeys(strings(words, "words")))

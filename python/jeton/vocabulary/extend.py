@@ -72,7 +72,7 @@ def extend(
         >>> tok = jeton.train(["low lower lowest"], 260, pattern="gpt2", progress=False)
         >>> done = jeton.extend(tok, ["slower slowest slowly"], 2, progress=False)
         >>> [done.tokenizer.id_to_bytes(id) for id in (260, 261)], done.tokenizer.encode("low lower")
-        ([b'slow', b'slowe'], [257, 259, 114])
+        ([b'slow', b' slow'], [257, 259, 114])
 
     Source:
         Continued BPE training: Purason et al. 2025, arXiv 2512.03989. The learner: docs/decisions/0001.

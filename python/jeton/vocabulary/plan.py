@@ -42,7 +42,7 @@ class Plan:
         >>> import jeton
         >>> tok = jeton.train(["low lower lowest"], 260, pattern="gpt2", progress=False)
         >>> plan = jeton.add_words(tok, ["slow"]).plan
-        >>> plan.of(256), plan.of(261)
+        >>> plan.of(256), plan.of(260)
         (('copy', 256), ('mean', {115: 0.5, 257: 0.5}))
     """
 
@@ -118,7 +118,7 @@ class Plan:
     def summary(self) -> str:
         """Numbers of rows by source."""
         means = np.unique(self.mixed).size
-        what = {"mean": "means of pieces"}.get(self.method, f"mixed by {self.method}")
+        what = "by " + {"mean": "mean of pieces"}.get(self.method, self.method)
         numbers = [
             (int((self.copied >= 0).sum()), "copied"),
             (means, what),
@@ -207,7 +207,7 @@ class Plan:
         Examples:
             >>> import jeton
             >>> tok = jeton.train(["low lower lowest"], 260, pattern="gpt2", progress=False)
-            >>> jeton.add_words(tok, ["slow"]).plan.by(lambda id, token: {256: 1.0}).of(261)
+            >>> jeton.add_words(tok, ["slow"]).plan.by(lambda id, token: {256: 1.0}).of(260)
             ('mean', {256: 1.0})
 
         Source:

@@ -62,8 +62,8 @@ def prune(
         >>> import jeton
         >>> tok = jeton.train(["low lower lowest"], 262, pattern="gpt2", special_tokens=["<|end|>"], progress=False)
         >>> small = jeton.prune(tok, keep=[" lowe"]).tokenizer
-        >>> [small.vocab[new] for _, _, new in small.merges], small.special_tokens
-        ([b'lo', b'low', b' low', b' lowe'], {'<|end|>': 260})
+        >>> [small.vocab[new] for _, _, new in small.merges], small.special_tokens["<|end|>"]
+        ([b'lo', b'low', b' low', b' lowe'], 260)
 
     Source:
         Removal of leaves: Purason et al. 2025, arXiv 2512.03989. Proof for text of remaining tokens: docs/surgery.md.

@@ -37,8 +37,8 @@ def renumber(tok: Tokenizer, map: Mapping[int, int] | Sequence[int] | NDArray[An
     Examples:
         >>> import jeton
         >>> tok = jeton.train(["low lower"], 258, pattern="gpt2", special_tokens=["<|end|>"], progress=False)
-        >>> jeton.renumber(tok, {257: 0, 0: 257}).tokenizer.special_tokens
-        {'<|end|>': 0}
+        >>> jeton.renumber(tok, {257: 0, 0: 257}).tokenizer.special_tokens["<|end|>"]
+        0
     """
     instance(tok, "tok", Tokenizer, "a Tokenizer")
     ids = _checked(tok, map)

@@ -34,12 +34,12 @@ class Surgery:
         >>> import jeton
         >>> tok = jeton.train(["low lower lowest"], 260, pattern="gpt2", progress=False)
         >>> print(jeton.add_words(tok, ["slow"]))
-        add_words: 260 → 262 entries
+        add_words: 260 → 261 entries
           words        1
-          new_entries  2
-          new_merges   2
+          new_entries  1
+          new_merges   1
           unreachable  []
-          plan         260 copied, 2 means of pieces
+          plan         260 copied, 1 by mean of pieces
     """
 
     tokenizer: Tokenizer
