@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import jeton
@@ -148,6 +149,9 @@ def test_merging_sentencepiece(data: Path) -> None:
     reached = made.num_tokens - mistral.num_tokens
     listed = sum(map(len, done.report["left_out"].values()))
     ordinary = len(japanese._core.ids_of(1))
+    assert done.report["unreachable"] == []
+    scores = np.array(made._core.scores(), np.float32)[mistral.vocab_size :]  # Mistral's lowest score is -1e9
+    assert (np.diff(scores) < 0).all()
     assert done.report["shared"] + done.report["appended"] + listed == ordinary
     assert reached == done.report["appended"] + done.report["added_tokens"]
     text = "すべての人間は、生まれながらにして自由であり"

@@ -199,7 +199,7 @@ def _new_rows(
             block[donors >= 0] = _donor_rows(donor, tensor, donors[donors >= 0])
         lost = plan.noise[(plan.noise >= start) & (plan.noise < end)]
         if lost.size:
-            block[lost - start] = noise.rows(lost)
+            block[lost - start] = noise.rows(lost.size)
         yield block.tobytes()
     yield bytes((num_rows - plan.num_new) * width)
 
@@ -208,17 +208,16 @@ class _Noise:
     """Rows that are normally distributed around the mean of the old rows, with their variance in each dimension."""
 
     def __init__(self, plan: Plan, opened: SafetensorsFile, tensor: Tensor, number: int, step: int) -> None:
-        self._plan, self._opened, self._tensor, self._number, self._step = plan, opened, tensor, number, step
+        self._plan, self._opened, self._tensor, self._step = plan, opened, tensor, step
         self._moments: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
+        self._random = np.random.default_rng([plan.seed, number])
 
-    def rows(self, ids: NDArray[np.int64]) -> NDArray[np.uint8]:
-        """Rows of some new ids. A row depends on seed, tensor and id only."""
+    def rows(self, num_rows: int) -> NDArray[np.uint8]:
+        """The next rows. They do not depend on the size of blocks, because the generator draws row after row."""
         if self._moments is None:
             self._moments = self._measured()
         mean, deviation = self._moments
-        values = np.stack(
-            [np.random.default_rng([self._plan.seed, self._number, id]).normal(mean, deviation) for id in ids.tolist()]
-        )
+        values = mean + deviation * self._random.standard_normal((num_rows, mean.size))
         return from_float(values, self._tensor.dtype)
 
     def _measured(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -188,8 +188,8 @@ def _uses(tok: Tokenizer, counts: Any) -> NDArray[np.int64]:
     """Uses of each id."""
     if isinstance(counts, Mapping):
         uses = np.zeros(tok.vocab_size, np.int64)
-        for id, count in counts.items():
-            uses[integer(id, "counts", 0, tok.vocab_size - 1)] = integer(count, "counts", 0, (1 << 63) - 1)
+        ids = [integer(id, "counts", 0, tok.vocab_size - 1) for id in counts]
+        uses[ids] = [integer(count, "counts", 0, (1 << 63) - 1) for count in counts.values()]
         return uses
     if isinstance(counts, np.ndarray):
         if counts.ndim != 1 or counts.dtype.kind not in "iu" or counts.size > tok.vocab_size:
