@@ -86,6 +86,15 @@ def test_protected_text_does_not_change(tok: Tokenizer) -> None:
     assert bound.report["bytes_per_token_after"] > bound.report["bytes_per_token_before"]
 
 
+def test_protected_text_with_special_tokens(tok: Tokenizer) -> None:
+    text = "low<|end|>low newly"
+    made = jeton.extend(tok, [text * 9, "<|newly end|>" * 9], 30, protect=[text], progress=False).tokenizer
+    for special in ("none", "all"):
+        assert made.encode(text, special=special) == tok.encode(text, special=special)
+    with pytest.raises(ConfigError, match="read twice"):
+        jeton.extend(tok, [text], 3, protect=iter([text]), progress=False)
+
+
 def test_a_checkpoint_resumes(tok: Tokenizer, tmp_path: Path) -> None:
     limits = jeton.Limits(checkpoint=tmp_path / "kept")
     first = jeton.extend(tok, [CHINESE], 5, limits=limits, progress=False)

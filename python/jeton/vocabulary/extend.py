@@ -51,7 +51,8 @@ def extend(
         tok: a tokenizer with BPE merges or ranks.
         corpus: text of the new language or domain, as for `jeton.train`; or counts of this tokenizer's pretokens.
         n: number of merges.
-        protect: text whose encoding may not change: pairs of tokens that are adjacent in it are not merged.
+        protect: text whose encoding may not change, with or without permission for its special tokens: pairs of tokens
+            that are adjacent in it are not merged. Added tokens with flags (``lstrip``, …) are taken as if without.
         other: text on which the report says how much of it changes.
         tie_break: order of pairs with equal counts; default: that of the tokenizer's training, or ``"lowest_ids"``.
         min_frequency: pairs with a lower count are not merged.
@@ -97,13 +98,13 @@ def extend(
         counts = _counts(tok, corpus, report, limits)
         if not counts.total:
             raise TrainingError("the corpus holds no text to learn from")
-        protected = None if protect is None else _counts(tok, protect, report, limits.of_part("protect"))
+        protected = None if protect is None else _protected(tok, protect, report, limits)
         options = {
             "extend": tok.fingerprint,
             "tie_break": tie_break,
             "min_frequency": min_frequency,
             "rules": rules_json,
-            "protect": None if protected is None else protected._core.checksum(),
+            "protect": None if protected is None else protected.checksum(),
         }
         run = checkpointed_run(counts, options, limits, lambda done: report(ProgressEvent("merge", done, n, "merges")))
         vocabulary, pair_counts, *_ = _core.learn_more(
@@ -117,7 +118,7 @@ def extend(
             rules_json=rules_json,
             run=run,
             extends=True,
-            protect=None if protected is None else protected._core,
+            protect=protected,
         )
     made, plan, trees = grown(tok, vocabulary)
     new = np.arange(tok.vocab_size, made.vocab_size)
@@ -137,14 +138,29 @@ def extend(
     return Surgery(made, plan, facts_of_run)
 
 
-def _counts(tok: Tokenizer, corpus: Any, report: Reporter, limits: Limits) -> Counts:
-    """Counts of the tokenizer's pretokens. Its added tokens split the text."""
+def _counts(tok: Tokenizer, corpus: Any, report: Reporter, limits: Limits, *, special: bool = True) -> Counts:
+    """Counts of the tokenizer's pretokens. Its added tokens split the text; special ones only with `special`."""
     counts = corpus if isinstance(corpus, Counts) else counts_of(corpus)
     if counts is not None:
         check_counts(tok, counts)
         return counts
-    added = [token.content for token in tok.added_tokens.values()]
+    added = [token.content for token in tok.added_tokens.values() if special or not token.special]
     return count(open_corpus(corpus), Stages.of(tok.definition), added, report, limits=limits)
+
+
+def _protected(tok: Tokenizer, corpus: Any, report: Reporter, limits: Limits) -> _core.Counts:
+    """Pretokens to protect: those of the text with its special tokens, and with their spelling as plain text.
+
+    Raises:
+        ConfigError: the text holds special tokens and cannot be read twice.
+    """
+    counts = _counts(tok, corpus, report, limits.of_part("protect"))
+    if isinstance(corpus, Counts) or not counts.special_tokens_found or counts_of(corpus) is not None:
+        return counts._core
+    if not open_corpus(corpus).is_readable_again():
+        raise ConfigError("protect= holds special tokens and is read twice: pass paths or a list", option="protect")
+    plain = _counts(tok, corpus, report, limits.of_part("protect-plain"), special=False)
+    return counts._core.merged(plain._core, limits.memory())
 
 
 def _compression(before: Tokenizer, after: Tokenizer, counts: Counts) -> dict[str, float]:

@@ -114,6 +114,10 @@ def _check_kinds(a: Tokenizer, b: Tokenizer) -> None:
     """
     one, other = a.definition.model, b.definition.model
     names = [f"{model.type} ({model.level} level)" if isinstance(model, Bpe) else model.type for model in (one, other)]
+    if isinstance(one, Bpe) and isinstance(other, Bpe) and one.byte_fallback != other.byte_fallback:
+        names = [
+            f"{name} with byte_fallback={model.byte_fallback}" for name, model in zip(names, (one, other), strict=True)
+        ]
     if names[0] != names[1]:
         message = f"merge_vocab does not combine {names[0]} and {names[1]}"
         raise UnsupportedFeatureError(message, feature=names[1])
