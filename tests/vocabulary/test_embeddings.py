@@ -102,6 +102,19 @@ def test_pruned_and_renumbered_rows(tok: jeton.Tokenizer, tmp_path: Path) -> Non
             assert (after[id] == before[old]).all()
 
 
+def test_rows_of_unused_ids(tok: jeton.Tokenizer, tmp_path: Path) -> None:
+    save(tmp_path / "in.safetensors", {name: ("F32", values) for name, values in matrices(tok.vocab_size).items()})
+    before = load(tmp_path / "in.safetensors")["lm_head.weight"]
+    gaps = jeton.prune(tok, keep=[], compact=False)
+    assert gaps.plan.of(258) == ("zero", None)
+    assert gaps.plan.summary() == f"257 copied, {tok.vocab_size - 257} unused"
+    gaps.plan.apply(tmp_path / "in.safetensors", tmp_path / "out.safetensors")
+    assert (load(tmp_path / "out.safetensors")["lm_head.weight"][256:265] == 0).all()
+    more = jeton.add_words(gaps.tokenizer, ["lo"])  # a row of the old matrix stays, also of an unused id
+    more.plan.apply(tmp_path / "in.safetensors", tmp_path / "out.safetensors")
+    assert (load(tmp_path / "out.safetensors")["lm_head.weight"][: tok.vocab_size] == before).all()
+
+
 def test_a_folder_of_shards(tok: jeton.Tokenizer, done: jeton.Surgery, tmp_path: Path) -> None:
     folder, out = tmp_path / "model", tmp_path / "more"
     folder.mkdir()

@@ -47,7 +47,8 @@ def grown(tok: Tokenizer, vocabulary: Vocabulary) -> tuple[Tokenizer, Plan, Merg
     trees = MergeTrees.of(made)
     is_old = np.zeros(made.vocab_size, bool)
     is_old[tok._core.ids()] = True
-    copied = np.where(is_old, np.arange(made.vocab_size), -1)
+    ids = np.arange(made.vocab_size)
+    copied = np.where(ids < tok.vocab_size, ids, -1)  # rows of unused ids, too
     new = np.flatnonzero(~is_old & (trees.kinds > 0))
     rows, pieces = trees.pieces(new, is_old)
     pairs = [(new[rows], pieces)]

@@ -95,14 +95,16 @@ class Plan:
 
     @cached_property
     def noise(self) -> NDArray[np.int64]:
-        """New ids whose rows are noise, or are no entries: neither copied, mixed nor a donor's."""
-        other = (self.copied < 0) & (self.donors < 0)
+        """New ids whose rows are noise: entries that are neither copied, mixed nor a donor's."""
+        other = np.zeros(self.num_new, bool)
+        other[self.tokenizer._core.ids()] = True
+        other &= (self.copied < 0) & (self.donors < 0)
         other[self.mixed] = False
         return np.flatnonzero(other)
 
     def of(self, id: int) -> tuple[str, Any]:
         """The source of one row: ``("copy", old id)``, ``("mean", {old id: weight})``, ``("donor", id)``, ``("noise",
-        seed)``.
+        seed)``, or ``("zero", None)`` for an id without an entry.
         """
         id = integer(id, "id", 0, self.num_new - 1)
         if self.copied[id] >= 0:
@@ -113,7 +115,7 @@ class Plan:
         if start < end:
             terms = zip(self.mixed_from[start:end].tolist(), self.weights[start:end].tolist(), strict=True)
             return "mean", dict(terms)
-        return "noise", self.seed
+        return ("noise", self.seed) if self.tokenizer._core.kind(id) else ("zero", None)
 
     def summary(self) -> str:
         """Numbers of rows by source."""
@@ -125,6 +127,8 @@ class Plan:
             (int((self.donors >= 0).sum()), "rows of the donor"),
             (self.noise.size, "noise"),
         ]
+        unused = self.num_new - sum(number for number, _ in numbers)
+        numbers.append((unused, "unused"))
         return ", ".join(f"{number:,} {name}" for number, name in numbers if number) or "no rows"
 
     def verify(self) -> None:
