@@ -70,8 +70,6 @@ def prune(
     """
     instance(tok, "tok", Tokenizer, "a Tokenizer")
     flag(compact, "compact")
-    if size is not None:
-        integer(size, "size", 1)
     if keep is None and counts is None and size is None:
         raise ConfigError("pass keep=, counts= or size=", option="size")
     if keep is None and counts is None:
@@ -92,7 +90,7 @@ def prune(
             asked |= (uses > 0) & (trees.kinds > 0)
             chosen = trees.closed(asked)
         else:
-            chosen = _most_used(tok, trees, chosen, uses, size)
+            chosen = _most_used(tok, trees, chosen, uses, integer(size, "size", 1))
             asked = chosen
     elif size is not None:
         raise ConfigError("keep= and size= together need counts=, which tell what else stays", option="counts")
