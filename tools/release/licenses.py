@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Collects the licenses of the crates in the extension module, for `THIRD_PARTY_LICENSES.txt` in the wheel.
 
-``python tools/release/licenses.py`` writes the file, ``--check`` compares it with the crates of `Cargo.lock`. The crates
-are the normal dependencies of `jeton-python` on every released platform; build scripts and procedural macros are not
-in the binary, and are left out. A crate without a license file gets the name of its license.
+``python tools/release/licenses.py`` writes the file, ``--check`` compares it with the crates of `Cargo.lock`. The
+crates are the normal dependencies of `jeton-python` on every released platform; build scripts and procedural macros are
+not in the binary, and are left out. A crate without a license file gets the name of its license.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from wheel import PLATFORMS, ROOT
 
-# What the file name of a wheel contains, for each platform.
+# Platform -> its tag, in the file name of a wheel.
 TAGS = {
     "manylinux-x86_64": "manylinux_2_17_x86_64",
     "manylinux-aarch64": "manylinux_2_17_aarch64",
