@@ -69,7 +69,7 @@ def test_help_is_escaped() -> None:
     text = "\n".join(describe(command, click.Context(_jeton, info_name="jeton"), "x", 1))
     assert "Takes \\*all\\* of &lt;these&gt;." in text
     assert "```text\nkept\n  lines\n```" in text
-    assert "| <code>--a-b TEXT</code> |" in text
+    assert "- <code>--a-b TEXT</code>" in text
 
 
 def test_lessons_in_both_languages() -> None:

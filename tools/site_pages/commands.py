@@ -27,9 +27,9 @@ def describe(command: click.Command, parent: click.Context, name: str, level: in
     yield f"{'#' * level} jeton {context.command_path.removeprefix('jeton ')}"
     yield f"```text\n{command.get_usage(context).removeprefix('Usage: ')}\n```"
     yield description(command.help or "")
-    rows = [row for option in command.get_params(context) if (row := option_row(option, context))]
+    rows = [row for option in command.get_params(context) if (row := option_item(option, context))]
     if rows:
-        yield "\n".join(["| option | effect |", "|---|---|", *rows])
+        yield "\n".join(rows)
     if command.epilog:
         yield description(command.epilog)
     if isinstance(command, click.Group):
@@ -39,13 +39,13 @@ def describe(command: click.Command, parent: click.Context, name: str, level: in
                 yield from describe(found, context, child, level + 1)
 
 
-def option_row(option: click.Parameter, context: click.Context) -> str | None:
-    """A row of the table of options; None for hidden ones and for arguments, which the usage shows."""
+def option_item(option: click.Parameter, context: click.Context) -> str | None:
+    """An item of the list of options; None for hidden ones. A list, because a wide table scrolls on narrow screens."""
     record = option.get_help_record(context)
     if record is None:
         return None
     names, effect = (" ".join(text.split()) for text in record)
-    return f"| {code(names)} | {escaped(effect)} |"
+    return f"- {code(names)}: {escaped(effect)}" if effect else f"- {code(names)}"
 
 
 def description(text: str) -> str:
@@ -61,13 +61,13 @@ def description(text: str) -> str:
 
 
 def code(text: str) -> str:
-    """Code for a cell of a table."""
-    return f"<code>{html(text)}</code>".replace("|", "&#124;")
+    """Code that may break after a vertical bar."""
+    return f"<code>{html(text)}</code>".replace("|", "&#124;<wbr>")
 
 
 def escaped(text: str) -> str:
     """Plain text as Markdown."""
-    return re.sub(r"([\\`*_\[\]#])", r"\\\1", html(text)).replace("|", "&#124;")
+    return re.sub(r"([\\`*_\[\]#])", r"\\\1", html(text)).replace("|", "&#124;<wbr>")
 
 
 def html(text: str) -> str:
