@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: help install test test-all test-rust check format fuzz sanitize ci
+.PHONY: help install test test-all test-rust check format site fuzz sanitize ci
 
 help: ## list the commands
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
@@ -36,6 +36,10 @@ check: ## formatting, lints, types, stubs, layers
 format: ## format Python and Rust
 	$(BIN)/ruff format .
 	cargo fmt --all
+
+site: ## documentation site, in target/site/site
+	$(BIN)/pip install --quiet '.[docs]'
+	$(BIN)/python tools/build_site.py
 
 fuzz: ## ten minutes of every fuzz target
 	$(BIN)/python tools/fuzz.py --minutes 10

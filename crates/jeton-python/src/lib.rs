@@ -41,7 +41,8 @@ mod unigram;
 mod vocabulary;
 mod words;
 
-#[pymodule(gil_used = false)]
+// Until the tests of threads have passed on a free-threaded interpreter, importing the module enables the lock there.
+#[pymodule(gil_used = true)]
 mod _core {
     #[pymodule_export]
     use crate::agreement::{shared_entries, Agreement};

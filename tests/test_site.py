@@ -1,0 +1,123 @@
+"""The documentation site: what its generator writes, and what its checks find. `.ci/run` builds all of it."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+import pytest
+
+import jeton
+from jeton.cli import COMMANDS, _jeton
+
+TOOLS = Path(__file__).parent.parent / "tools"
+sys.path.insert(0, str(TOOLS))
+
+from site_pages import public  # noqa: E402
+from site_pages.check import Site  # noqa: E402
+from site_pages.commands import command_pages, describe  # noqa: E402
+from site_pages.lessons import lessons  # noqa: E402
+from site_pages.navigation import configuration, navigation  # noqa: E402
+from site_pages.repository import Repository, convert  # noqa: E402
+
+sys.path.remove(str(TOOLS))
+
+
+def test_every_name_of_the_package_has_one_place() -> None:
+    places = [name.name for page in public.api_pages() for name in page.names]
+    assert {f"jeton.{name}" for name in jeton.__all__} <= set(places)
+    assert {f"jeton.shards.{name}" for name in jeton.shards.__all__} <= set(places)
+    assert len(places) == len(set(places))
+
+
+def test_a_public_module_without_a_title_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(public.TITLES, "jeton.shards")
+    with pytest.raises(ValueError, match=r"no title for jeton\.shards"):
+        public.api_pages()
+
+
+@pytest.mark.slow(reason="`.ci/run` builds the site; reading all sources takes seconds")
+def test_signatures_and_docstrings() -> None:
+    pytest.importorskip("griffe", reason="needs the extra docs")
+    from site_pages.api import Reference
+
+    names = [public.PublicName("jeton.TextStream", "jeton._core.TextStream")]
+    names.append(public.PublicName("jeton.Chunk", "jeton.cutting.Chunk"))
+    text = Reference(TOOLS.parent / "python", [page := public.ApiPage("x", "X", "", names)]).page(page)
+    assert "## `jeton.TextStream` { #jeton.TextStream }" in text
+    assert "```python\nTextStream.push(" in text
+    assert ">>> " in text
+    gone = public.ApiPage("x", "X", "", [public.PublicName("jeton.nothing", "jeton.nothing")])
+    with pytest.raises(LookupError, match=r"jeton\.nothing"):
+        Reference(TOOLS.parent / "python", [gone])
+
+
+def test_every_option_of_every_command_is_shown() -> None:
+    pages = dict(command_pages())
+    assert list(pages) == list(COMMANDS)
+    for name, page in pages.items():
+        command = _jeton.get_command(click.Context(_jeton), name)
+        assert command is not None
+        for option in command.params:
+            if isinstance(option, click.Option) and not option.hidden:
+                assert all(spelling in page for spelling in option.opts), (name, option.opts)
+
+
+def test_help_is_escaped() -> None:
+    command = click.Command("x", help="Takes *all* of <these>.\n\n\b\nkept\n  lines", params=[click.Option(["--a-b"])])
+    text = "\n".join(describe(command, click.Context(_jeton, info_name="jeton"), "x", 1))
+    assert "Takes \\*all\\* of &lt;these&gt;." in text
+    assert "```text\nkept\n  lines\n```" in text
+    assert "- <code>--a-b TEXT</code>" in text
+
+
+def test_lessons_in_both_languages() -> None:
+    paths = [lesson.path for lesson in lessons(TOOLS.parent / "python" / "jeton" / "reference")]
+    assert len(paths) == 26
+    assert {path.replace("/zh/", "/en/") for path in paths} == {path for path in paths if "/en/" in path}
+
+
+def test_links_of_the_repository_become_links_of_the_site() -> None:
+    repository = Repository(TOOLS.parent)
+    assert repository.target("docs/encoder.md", "../CHANGELOG.md#x") == "project/changelog.md#x"
+    assert repository.target("CONTRIBUTING.md", "docs/testing.md") == "../testing.md"
+    assert repository.target("docs/encoder.md", "../tools/fuzz.py") == "source/tools/fuzz.py.md"
+    assert repository.sources == {"source/tools/fuzz.py.md": "tools/fuzz.py"}
+    assert repository.target("docs/encoder.md", "https://x.org/a.md") == "https://x.org/a.md"
+    with pytest.raises(FileNotFoundError, match=r"gone\.md"):
+        repository.target("docs/encoder.md", "gone.md")
+
+
+def test_code_keeps_its_text() -> None:
+    text = "| `a\\|b` | [`x`](y.md) |\n`[e](z.md)` [f](z.md)\n```\n[g](z.md)\n```\n"
+    assert convert(text, lambda target: "to-" + target) == (
+        "| <code>a&#124;b</code> | [`x`](to-y.md) |\n`[e](z.md)` [f](to-z.md)\n```\n[g](z.md)\n```\n"
+    )
+
+
+def test_broken_links_and_requests_to_others_are_found(tmp_path: Path) -> None:
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "b.html").write_text('<h1 id="there">B</h1>')
+    good = '<a href="sub/b.html#there">b</a><a href="https://x.org/y">y</a><link rel="canonical" href="https://x.org/">'
+    bad = '<a href="gone.html">g</a><a href="sub/b.html#not">n</a><script src="https://cdn.org/x.js"></script>'
+    (tmp_path / "a.html").write_text(good + bad)
+    assert list(Site(tmp_path).findings()) == [
+        "a.html: https://cdn.org/x.js: is loaded from another host",
+        "a.html: gone.html: no such file",
+        "a.html: sub/b.html#not: no such anchor",
+    ]
+
+
+def test_the_navigation_has_all_pages_of_the_repository() -> None:
+    nav = str(navigation({}, {}, [], {}))
+    places = {place for place in Repository(TOOLS.parent).places.values() if "/" not in place}
+    assert [place for place in sorted(places) if f"'{place}'" not in nav] == []
+
+
+def test_the_configuration_is_toml() -> None:
+    import tomllib
+
+    read = tomllib.loads(configuration([{"A": [{'"中"': "a.md"}]}], "a description"))
+    assert read["project"]["nav"] == [{"A": [{'"中"': "a.md"}]}]
+    assert read["project"]["theme"]["font"] is False

@@ -1,0 +1,106 @@
+#!/usr/bin/env python3
+"""Checks built wheels: size, tag, contents, licenses, exported symbols, no path of the building machine.
+
+``python tools/release/check_wheel.py dist/*.whl`` prints a line for each wheel, and findings. Exit code 1 if there are
+any. For Linux wheels it also runs ``auditwheel show``, which must find the tag of the file's name. Needs auditwheel
+(with pyelftools) for those.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import os
+import re
+import subprocess
+import sys
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+MAX_BYTES = 12 * 1024 * 1024
+LICENSES = ("LICENSE", "NOTICE", "THIRD_PARTY_LICENSES.txt")
+LIBRARY = re.compile(r"jeton/_core(\.abi3|\.cp\d+t?-[\w-]+|\.cpython-\d+t?-[\w-]+)?\.(so|pyd)")
+# Absolute paths of sources, and homes. `/rustc/<hash>` is in the binaries of the standard library.
+MACHINE_PATHS = re.compile(rb"(?:/home/|/root/|/Users/|/tmp/|/runner/|[A-Z]:\\(?:Users|a)\\)[\w./\\-]{3,60}")
+
+
+def main() -> int:
+    """Checks the wheels of the command line; returns the exit code."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n\n")[0])
+    parser.add_argument("wheels", nargs="+", type=Path)
+    failed = False
+    for wheel in parser.parse_args().wheels:
+        findings = list(check(wheel))
+        failed |= bool(findings)
+        print(f"{wheel.name}: {wheel.stat().st_size:,} bytes, {len(findings)} findings")
+        print("".join(f"  {finding}\n" for finding in findings), end="")
+    return int(failed)
+
+
+def check(wheel: Path) -> Iterator[str]:
+    """Findings of a wheel."""
+    if wheel.stat().st_size > MAX_BYTES:
+        yield f"larger than {MAX_BYTES:,} bytes"
+    with zipfile.ZipFile(wheel) as archive:
+        names = archive.namelist()
+        libraries = [name for name in names if LIBRARY.fullmatch(name)]
+        if len(libraries) != 1:
+            yield f"expected one extension module, found {libraries}"
+        for name in LICENSES:
+            if not any(re.search(rf"\.dist-info/licenses/{re.escape(name)}$", other) for other in names):
+                yield f"has no {name}"
+        for name in ("jeton/py.typed", "jeton/_core.pyi", "jeton/formats/default.tiktoken.gz"):
+            if name not in names:
+                yield f"has no {name}"
+        for name in names:
+            if re.search(r"__pycache__|/tests?/|\.rs$|\.DS_Store", name):
+                yield f"contains {name}"
+            yield from machine_paths(name, archive.read(name))
+        if libraries and "linux" in wheel.name:
+            yield from symbols(archive.read(libraries[0]))
+    if "linux" in wheel.name:
+        yield from audit(wheel)
+
+
+def machine_paths(name: str, content: bytes) -> Iterator[str]:
+    """Paths of the building machine, in the extension and in the metadata; examples in sources may have some."""
+    own = [str(Path.home()).encode(), os.fsencode(Path.cwd())]
+    if LIBRARY.fullmatch(name) or ".dist-info/" in name:
+        found = {match[0] for match in MACHINE_PATHS.finditer(content)}
+        found |= {path for path in own if len(path) > 5 and path in content}
+        if found:
+            shown = sorted(path.decode(errors="replace") for path in found)
+            yield f"{name} contains {len(found)} paths of a machine: {', '.join(shown[:5])}"
+
+
+def symbols(library: bytes) -> Iterator[str]:
+    """Symbols that a Linux extension exports besides its entry point."""
+    from elftools.elf.elffile import ELFFile
+
+    table = ELFFile(io.BytesIO(library)).get_section_by_name(".dynsym")
+    exported = {
+        symbol.name
+        for symbol in (table.iter_symbols() if table else ())
+        if symbol["st_shndx"] != "SHN_UNDEF" and symbol["st_info"]["bind"] in ("STB_GLOBAL", "STB_WEAK")
+    }
+    if exported != {"PyInit__core"}:
+        yield f"exports {sorted(exported)[:10]}, expected PyInit__core alone"
+
+
+def audit(wheel: Path) -> Iterator[str]:
+    """The finding of auditwheel, if it does not grant the tag of the file's name."""
+    command = [sys.executable, "-m", "auditwheel", "show", str(wheel)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    tags = re.findall(r"(?:many|musl)linux_[\w]+", done.stdout)
+    claimed = re.findall(r"(?:many|musl)linux_\d+_\d+_[a-z0-9_]+", wheel.stem)
+    if done.returncode or not tags:
+        yield f"auditwheel: {(done.stdout + done.stderr).strip()[-300:]}"
+    elif not any(tag in claimed for tag in tags):
+        yield f"auditwheel grants {tags[0]}, the name claims {claimed}"
+    else:
+        print(f"  auditwheel: {' '.join(done.stdout.split())}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

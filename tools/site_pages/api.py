@@ -1,0 +1,224 @@
+"""Pages of the API reference, from signatures and docstrings that griffe reads.
+
+griffe parses the sources and the stub of the core without importing them. A name gets a heading whose anchor is the
+name as users write it (``jeton.Tokenizer.encode``), its signature, and the sections of its docstring. Text in
+backquotes that is a public name becomes a link.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import griffe
+
+from jeton import _core
+
+from .public import ApiPage, PublicName
+
+# Sections of items: title, and whether an item's name is an identifier.
+ITEM_SECTIONS = {"parameters": "Arguments", "attributes": "Attributes", "returns": "Returns", "yields": "Yields"}
+RAISED = {"raises": "Raises", "warns": "Warns"}
+CODE = re.compile(r"(?<![`\[])`([A-Za-z_][\w.]*)(\(\))?`(?!`)")
+MAX_LINE = 100
+
+
+class Reference:
+    """Documentation of all public names."""
+
+    def __init__(self, sources: Path, pages: list[ApiPage]) -> None:
+        self._root = griffe.load("jeton", search_paths=[sources], resolve_aliases=True, docstring_parser="google")
+        self._document_core(pages)
+        self.pages = pages
+        self.anchors = dict(self._anchors())
+
+    def _document_core(self, pages: list[ApiPage]) -> None:
+        """Adds the docstrings of the core's public classes, which are in Rust, to those of its stub."""
+        for public in (public for page in pages for public in page.names if public.path.startswith("jeton._core.")):
+            found = self.resolve(public)
+            runtime = getattr(_core, found.name)
+            for one, documented in [(found, runtime), *((m, getattr(runtime, n)) for n, m in found.members.items())]:
+                text = inspect.cleandoc(documented.__doc__ or "")
+                one.docstring = one.docstring or (griffe.Docstring(text, parent=one) if text else None)
+
+    def _anchors(self) -> Iterator[tuple[str, str]]:
+        """Names as docstrings write them → address within the folder of the reference."""
+        for page in self.pages:
+            for public in page.names:
+                short = public.name.rpartition(".")[2]
+                for anchor in (public.name, short):
+                    yield anchor, f"{page.slug}.md#{public.name}"
+                found = self.resolve(public)
+                if found.is_class:
+                    for member in members(found):
+                        for anchor in (f"{public.name}.{member.name}", f"{short}.{member.name}"):
+                            yield anchor, f"{page.slug}.md#{public.name}.{member.name}"
+
+    def resolve(self, public: PublicName) -> Any:
+        """The definition of a public name.
+
+        Raises:
+            LookupError: griffe does not find it.
+        """
+        found: Any = self._root
+        try:
+            for part in public.path.split(".")[1:]:
+                found = found.members[part]
+                found = found.final_target if found.is_alias else found
+        except (KeyError, griffe.AliasResolutionError) as error:
+            raise LookupError(f"{public.name}: griffe does not find {public.path}") from error
+        return found
+
+    def page(self, page: ApiPage) -> str:
+        """Markdown of a page."""
+        parts = [f"# {page.title}"]
+        if page.opening:
+            parts.append(self._linked(page.opening, page.slug))
+        parts.append(self._summary(page))
+        parts += [self._name(public, page.slug) for public in page.names]
+        return "\n\n".join(parts) + "\n"
+
+    def _summary(self, page: ApiPage) -> str:
+        rows = [f"| [`{p.name}`](#{p.name}) | {self._line(self.resolve(p), page.slug)} |" for p in page.names]
+        return "\n".join(["| name | summary |", "|---|---|", *rows])
+
+    def _line(self, found: Any, slug: str) -> str:
+        text = found.docstring.value.strip().partition("\n\n")[0] if found.docstring else value_of(found)
+        return self._linked(" ".join(text.split()).replace("|", "\\|"), slug)
+
+    def _name(self, public: PublicName, slug: str) -> str:
+        found = self.resolve(public)
+        parts = [f"## `{public.name}` {{ #{public.name} }}", *self._body(found, public.name, slug)]
+        if found.is_class:
+            for member in members(found):
+                short = f"{public.name.rpartition('.')[2]}.{member.name}"
+                parts.append(f"### `{short}` {{ #{public.name}.{member.name} }}")
+                parts += self._body(member, short, slug)
+        return "\n\n".join(part for part in parts if part)
+
+    def _body(self, found: Any, name: str, slug: str) -> list[str]:
+        return [f"```python\n{text}\n```" for text in signatures(found, name)] + [self._docstring(found, slug)]
+
+    def _docstring(self, found: Any, slug: str) -> str:
+        if found.docstring is None:
+            return ""
+        sections = found.docstring.parse("google", warnings=False)
+        return "\n\n".join(text for section in sections if (text := self._section(section, slug)))
+
+    def _section(self, section: Any, slug: str) -> str:
+        kind = section.kind.value
+        if kind == "text":
+            return self._linked(fenced_examples(section.value), slug)
+        if kind == "examples":
+            blocks = [f"```python\n{text}\n```" if part.value == "examples" else text for part, text in section.value]
+            return "\n\n".join(["**Examples**", *blocks])
+        if kind == "admonition":
+            return f"**{section.title}**\n\n{self._linked(section.value.contents, slug)}"
+        if kind in ITEM_SECTIONS:
+            lines = [
+                f"- `{item.name}`: {item.description}" if getattr(item, "name", "") else f"- {item.description}"
+                for item in section.value
+            ]
+            return self._items(ITEM_SECTIONS[kind], lines, slug)
+        if kind in RAISED:
+            return self._items(RAISED[kind], [f"- `{i.annotation}`: {i.description}" for i in section.value], slug)
+        raise ValueError(f"a docstring has a section of kind {kind!r}, which the reference cannot show")
+
+    def _items(self, title: str, lines: list[str], slug: str) -> str:
+        joined = [" ".join(line.split()) for line in lines]
+        return f"**{title}**\n\n" + self._linked("\n".join(joined), slug)
+
+    def _linked(self, text: str, slug: str) -> str:
+        return link_names(text, self.anchors, slug + ".md")
+
+
+def members(found: Any) -> list[Any]:
+    """Public members of a class with a docstring, in the order of the source; inherited ones of our classes follow."""
+    own = [found.members[name] for name in found.members]
+    inherited = [member for name, member in found.inherited_members.items() if name not in found.members]
+    resolved = [member.final_target if member.is_alias else member for member in [*own, *inherited]]
+    return [
+        member
+        for member in resolved
+        if not member.name.startswith("_") and member.docstring and (member.is_function or is_property(member))
+    ]
+
+
+def is_property(member: Any) -> bool:
+    """Properties of all kinds; attributes are in the docstring of their class."""
+    return bool(member.is_attribute and ("property" in member.labels or "cached" in member.labels))
+
+
+def signatures(found: Any, name: str) -> list[str]:
+    """Signatures of a function, all of them if it is overloaded; the type of a property or a constant."""
+    if found.is_module:
+        return []
+    if found.is_attribute:
+        annotation = f": {found.annotation}" if found.annotation else ""
+        return [f"{name}{annotation}"] if is_property(found) else [value_of(found)]
+    if found.is_class:
+        parameters = list(found.parameters)
+        return [call(name, parameters, None)] if parameters and "enum" not in str(found.bases).lower() else []
+    overloads = getattr(found, "overloads", None) or [found]
+    return [call(name, list(one.parameters), one.returns) for one in overloads]
+
+
+def call(name: str, parameters: list[Any], returns: Any) -> str:
+    """A signature, on several lines if it is long."""
+    shown: list[str] = []
+    star = False
+    for parameter in parameters:
+        if parameter.name in ("self", "cls") or (
+            parameter.name.startswith("_") and not parameter.name.startswith("__")
+        ):
+            continue
+        kind = parameter.kind.value if parameter.kind else ""
+        if kind == "keyword-only" and not star:
+            shown.append("*")
+            star = True
+        star = star or kind == "variadic positional"
+        prefix = {"variadic positional": "*", "variadic keyword": "**"}.get(kind, "")
+        text = prefix + parameter.name + (f": {parameter.annotation}" if parameter.annotation else "")
+        if parameter.default is not None and not prefix:
+            text += f" = {parameter.default}" if parameter.annotation else f"={parameter.default}"
+        shown.append(text)
+        if kind == "positional-only" and parameter is last_positional_only(parameters):
+            shown.append("/")
+    result = f" -> {returns}" if returns else ""
+    line = f"{name}({', '.join(shown)}){result}"
+    if len(line) <= MAX_LINE:
+        return line
+    return f"{name}(\n" + "".join(f"    {text},\n" for text in shown) + f"){result}"
+
+
+def last_positional_only(parameters: list[Any]) -> Any:
+    """The parameter that ``/`` follows."""
+    return [p for p in parameters if p.kind and p.kind.value == "positional-only"][-1]
+
+
+def value_of(found: Any) -> str:
+    """A constant with its value."""
+    value = str(getattr(found, "value", "") or "")
+    annotation = f": {found.annotation}" if getattr(found, "annotation", None) else ""
+    return f"{found.name}{annotation}" + (f" = {value}" if value and len(value) <= MAX_LINE else "")
+
+
+def fenced_examples(text: str) -> str:
+    """Puts prompts that are not in a section of examples into a block of code."""
+    return re.sub(r"(?m)^(>>> (?:.+\n?)+)", lambda match: f"```python\n{match[1].rstrip()}\n```\n", text)
+
+
+def link_names(text: str, anchors: Mapping[str, str], here: str) -> str:
+    """Links the public names in backquotes, except in blocks of code."""
+
+    def linked(match: re.Match[str]) -> str:
+        target = anchors.get(match[1])
+        if target is None:
+            return match[0]
+        return f"[{match[0]}]({target.removeprefix(here)})"
+
+    parts = re.split(r"(?m)(^```[\s\S]*?^```$|(?:^ {4}(?! *- ).*\n?)+)", text)
+    return "".join(part if i % 2 else CODE.sub(linked, part) for i, part in enumerate(parts))

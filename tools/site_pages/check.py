@@ -1,0 +1,79 @@
+"""Checks of the built site: links and anchors, requests to other hosts, a place for every public name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+# Attributes that make a browser request something when it shows a page.
+LOADED = {("script", "src"), ("img", "src"), ("iframe", "src"), ("source", "src"), ("link", "href")}
+
+
+class Page(HTMLParser):
+    """Anchors, links and requests of an HTML page."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.anchors: set[str] = set()
+        self.links: list[str] = []
+        self.loaded: list[str] = []
+        self.feed(path.read_text(encoding="utf-8"))
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Collects the attributes of a tag."""
+        values = {name: value or "" for name, value in attrs}
+        for name, value in values.items():
+            if name in ("id", "name"):
+                self.anchors.add(value)
+            if (tag, name) in LOADED and values.get("rel") not in ("canonical", "prev", "next"):
+                self.loaded.append(value)
+            elif (tag, name) == ("a", "href"):
+                self.links.append(value)
+
+
+class Site:
+    """A folder of HTML pages."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    @cached_property
+    def pages(self) -> dict[Path, Page]:
+        """Path → page."""
+        return {path: Page(path) for path in sorted(self.folder.rglob("*.html"))}
+
+    def findings(self) -> Iterator[str]:
+        """Broken links and requests to other hosts, as ``page: link: reason``."""
+        for path, page in self.pages.items():
+            name = path.relative_to(self.folder)
+            for link in page.loaded:
+                if urlsplit(link).netloc:
+                    yield f"{name}: {link}: is loaded from another host"
+            if name.as_posix() == "404.html":  # its links are relative to the address that was asked for
+                continue
+            for link in (*page.links, *page.loaded):
+                reason = self.broken(path, link)
+                if reason:
+                    yield f"{name}: {link}: {reason}"
+
+    def broken(self, path: Path, link: str) -> str | None:
+        """The reason why a link is broken; None if it is not, or leads to another host."""
+        parts = urlsplit(link)
+        if parts.scheme or parts.netloc:
+            return None
+        target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
+        if target.is_dir():
+            target /= "index.html"
+        if not target.is_file():
+            return "no such file"
+        page = self.pages.get(target)
+        if parts.fragment and page and unquote(parts.fragment) not in page.anchors | {"__skip"}:
+            return "no such anchor"
+        return None
+
+    def anchors(self) -> set[str]:
+        """Anchors of all pages."""
+        return {anchor for page in self.pages.values() for anchor in page.anchors}

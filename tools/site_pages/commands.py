@@ -1,0 +1,75 @@
+"""Pages of the command line, from the commands themselves: usage, description, and every option with its default."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Iterator
+
+import click
+
+from jeton.cli import COMMANDS, _jeton
+
+
+def command_pages() -> Iterator[tuple[str, str]]:
+    """File name, without extension, and Markdown of each command."""
+    for name in COMMANDS:
+        context = click.Context(_jeton, info_name="jeton")
+        command = _jeton.get_command(context, name)
+        if command is None:
+            raise LookupError(f"jeton {name} is listed and does not exist")
+        yield name, "\n\n".join(describe(command, context, name, 1)) + "\n"
+
+
+def describe(command: click.Command, parent: click.Context, name: str, level: int) -> Iterator[str]:
+    """Parts of the page of a command; subcommands follow, one level deeper."""
+    context = click.Context(command, info_name=name, parent=parent)
+    yield f"{'#' * level} jeton {context.command_path.removeprefix('jeton ')}"
+    yield f"```text\n{command.get_usage(context).removeprefix('Usage: ')}\n```"
+    yield description(command.help or "")
+    rows = [row for option in command.get_params(context) if (row := option_item(option, context))]
+    if rows:
+        yield "\n".join(rows)
+    if command.epilog:
+        yield description(command.epilog)
+    if isinstance(command, click.Group):
+        for child in command.list_commands(context):
+            found = command.get_command(context, child)
+            if found is not None:
+                yield from describe(found, context, child, level + 1)
+
+
+def option_item(option: click.Parameter, context: click.Context) -> str | None:
+    """An item of the list of options; None for hidden ones. A list, because a wide table scrolls on narrow screens."""
+    record = option.get_help_record(context)
+    if record is None:
+        return None
+    names, effect = (" ".join(text.split()) for text in record)
+    return f"- {code(names)}: {escaped(effect)}" if effect else f"- {code(names)}"
+
+
+def description(text: str) -> str:
+    r"""Help as Markdown: paragraphs after ``\b`` keep their lines, so they are blocks of code."""
+    parts = []
+    for paragraph in re.split(r"\n\s*\n", inspect.cleandoc(text)):
+        if paragraph.startswith("\b"):
+            lines = paragraph.removeprefix("\b").strip("\n")
+            parts.append(f"```text\n{lines}\n```")
+        else:
+            parts.append(escaped(" ".join(paragraph.split())))
+    return "\n\n".join(parts)
+
+
+def code(text: str) -> str:
+    """Code that may break after a vertical bar."""
+    return f"<code>{html(text)}</code>".replace("|", "&#124;<wbr>")
+
+
+def escaped(text: str) -> str:
+    """Plain text as Markdown."""
+    return re.sub(r"([\\`*_\[\]#])", r"\\\1", html(text)).replace("|", "&#124;<wbr>")
+
+
+def html(text: str) -> str:
+    """Escapes the characters of HTML."""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

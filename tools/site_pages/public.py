@@ -1,0 +1,91 @@
+"""Public names: those of ``jeton``, of its public modules, of the drop-ins and of the integration of transformers.
+
+`pages` distributes them over the pages of the reference. A name that no page has is an error, as is a page of a module
+that has no title here, so a new public module needs a decision.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from importlib import import_module
+from typing import NamedTuple
+
+import jeton
+
+
+class PublicName(NamedTuple):
+    """A name as users write it, and the path of its definition for griffe."""
+
+    name: str  # "jeton.train"
+    path: str  # "jeton.training.train"
+
+
+class ApiPage(NamedTuple):
+    """A page of the reference: its file name, its title, a paragraph on its module if users import that, its names."""
+
+    slug: str
+    title: str
+    opening: str
+    names: list[PublicName]
+
+
+# Module → title of its page, in the order of the navigation. Names of `jeton` are on the page of their module.
+TITLES = {
+    "jeton.tokenizer": "Tokenizer",
+    "jeton.encoding": "Encodings and tokens",
+    "jeton.batch": "Batches",
+    "jeton._core": "Streams and growing texts",
+    "jeton.cutting": "Chunks",
+    "jeton.added_tokens": "Added tokens",
+    "jeton.chat": "Chat",
+    "jeton.formats": "Loading and names",
+    "jeton.training": "Training",
+    "jeton.corpus": "Corpora",
+    "jeton.definition": "Facts about training",
+    "jeton.progress": "Progress",
+    "jeton.vocabulary": "Changing vocabularies",
+    "jeton.shards": "Token shards",
+    "jeton.analysis": "Comparing and measuring",
+    "jeton.explanation": "Explanations",
+    "jeton.errors": "Errors and warnings",
+    "jeton.compat": "Replacing libraries",
+    "jeton.compat.tiktoken": "Drop-in for tiktoken",
+    "jeton.compat.sentencepiece": "Drop-in for SentencePiece",
+    "jeton.integrations.transformers": "transformers on Jeton",
+}
+BESIDE_THE_PACKAGE = ("jeton.compat.tiktoken", "jeton.compat.sentencepiece", "jeton.integrations.transformers")
+
+
+def api_pages() -> list[ApiPage]:
+    """Pages of the reference, in the order of the navigation.
+
+    Raises:
+        ValueError: a module with public names has no title.
+    """
+    names: dict[str, list[PublicName]] = {}
+    for module, exported in jeton._PUBLIC.items():
+        names[f"jeton.{module}"] = [PublicName(f"jeton.{name}", f"jeton.{module}.{name}") for name in exported]
+    openings: dict[str, str] = {}
+    for module in (*(f"jeton.{name}" for name in jeton._MODULES), *BESIDE_THE_PACKAGE):
+        summary = inspect.getdoc(import_module(module)) or ""
+        openings[module] = f"Module `{module}`. {summary.partition(chr(10) * 2)[0]}"
+        page = names.setdefault(module, [])
+        known = {public.path for public in page}
+        page += [public for public in exports(module) if public.path not in known]
+    if without := sorted(set(names) - set(TITLES)):
+        raise ValueError(f"tools/site_pages/public.py: TITLES has no title for {', '.join(without)}")
+    return [ApiPage(slug(module), title, openings.get(module, ""), names[module]) for module, title in TITLES.items()]
+
+
+def exports(module: str) -> Iterator[PublicName]:
+    """Names that a module exports, also those that it imports on first use."""
+    loaded = import_module(module)
+    lazy = getattr(loaded, "_MODULES", {})
+    for name in sorted({*loaded.__all__, *lazy}):
+        yield PublicName(f"{module}.{name}", f"{module}.{lazy[name]}.{name}" if name in lazy else f"{module}.{name}")
+
+
+def slug(module: str) -> str:
+    """File name of a module's page, without its extension."""
+    return module.removeprefix("jeton.").strip("_").replace(".", "-")

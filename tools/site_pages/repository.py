@@ -1,0 +1,130 @@
+"""Markdown files of the repository as pages of the site: their places, their links, and GitHub's dialect.
+
+A page keeps its text. Links to another page get the address of that page; links to a file that is no page, such as a
+script or a record, get a page that shows the file, or a copy of it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable
+from pathlib import Path, PurePosixPath
+
+FENCE = re.compile(r"(?m)(^ {0,3}```[\s\S]*?^ {0,3}```[ \t]*$)")
+LINK = re.compile(r"(\]\()([^()\s]+)(\))")
+CODE = re.compile(r"((?<!`)(`+)(?!`)(?:.+?)(?<!`)\2(?!`))")
+CODE_IN_TABLE = re.compile(r"(`+)((?:(?!\1).)*\\\|(?:(?!\1).)*)\1")
+
+SHOWN = {".py": "python", ".toml": "toml", ".rs": "rust", ".txt": "text", ".pyi": "python", ".md": "markdown"}
+COPIED = {".svg", ".png", ".csv", ".json"}
+
+# File of the repository → page of the site. `docs/` follows by itself.
+PAGES = {
+    "benchmarks/README.md": "benchmarks.md",
+    "ARCHITECTURE.md": "project/architecture.md",
+    "CHANGELOG.md": "project/changelog.md",
+    "CONTRIBUTING.md": "project/contributing.md",
+    "SECURITY.md": "project/security.md",
+    "README.md": "index.md",
+    "docs/README.md": "project/pages.md",
+    "python/jeton/reference/__init__.py": "lessons/index.md",
+    "docs/first_user.py": "first_user.md",
+    "docs/decisions": "project/pages.md",
+}
+
+
+class Repository:
+    """Finds the page, or the file, that a link of a page leads to."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.places = dict(PAGES)
+        for path in sorted((root / "docs").rglob("*.md")):
+            name = path.relative_to(root).as_posix()
+            self.places.setdefault(name, name.removeprefix("docs/"))
+        for step in sorted((root / "python/jeton/reference").glob("step*")):
+            chinese = step.name.endswith(".zh.md")
+            stem = step.name.removesuffix(".zh.md").removesuffix(".py")
+            name = step.relative_to(root).as_posix()
+            self.places[name] = f"lessons/{'zh' if chinese else 'en'}/{stem}.md"
+        self.sources: dict[str, str] = {}  # page → file that it shows
+        self.copies: dict[str, str] = {}  # address → file that is copied
+
+    def page(self, name: str) -> str:
+        """Markdown of the page for a file of the repository."""
+        text = (self.root / name).read_text(encoding="utf-8")
+        return convert(text, lambda target: self.target(name, target))
+
+    def target(self, name: str, link: str) -> str | None:
+        """The address for a link of a file; None if the site has nothing there.
+
+        Raises:
+            FileNotFoundError: the link leads nowhere.
+        """
+        path, hash_sign, anchor = link.partition("#")
+        if re.match(r"[a-z]+:", link) or not path:
+            return link
+        found = PurePosixPath(os.path.normpath(PurePosixPath(name).parent / path)).as_posix()
+        here = self.places[name]
+        if (place := self.place(found)) is None:
+            return None
+        return os.path.relpath(place, PurePosixPath(here).parent) + hash_sign + anchor
+
+    def place(self, found: str) -> str | None:
+        """The page of the site that shows a file or folder of the repository."""
+        path = self.root / found
+        if not path.exists():
+            raise FileNotFoundError(f"a link leads to {found}, which does not exist")
+        if found in self.places:
+            return self.places[found]
+        if path.is_dir():
+            return self.places.get(f"{found}/README.md") or self.places.get(f"{found}/__init__.py")
+        if path.suffix in COPIED:
+            place = found.removeprefix("docs/")
+            self.copies[place] = found
+            return place
+        if path.suffix in SHOWN or path.name in ("LICENSE", "NOTICE"):
+            place = f"source/{found}.md"
+            self.sources[place] = found
+            return place
+        return None
+
+    def source(self, name: str) -> str:
+        """Markdown of a page that shows a file."""
+        path = self.root / name
+        text = path.read_text(encoding="utf-8").rstrip()
+        fence = "`" * 4
+        return f"# {name}\n\n{fence}{SHOWN.get(path.suffix, 'text')}\n{text}\n{fence}\n"
+
+
+def convert(text: str, target: Callable[[str], str | None]) -> str:
+    """Replaces links, and writes what Markdown's dialects read differently so that this one reads it as GitHub does."""
+    parts = FENCE.split(text)
+    parts[::2] = [outside_code(table_code(part), target) for part in parts[::2]]
+    return "".join(parts)
+
+
+def outside_code(text: str, target: Callable[[str], str | None]) -> str:
+    """Replaces links in text without blocks of code, except in code between backquotes."""
+    kept, end = [], 0
+    for code in CODE.finditer(text):
+        kept += [LINK.sub(lambda match: linked(match, target), text[end : code.start()]), code[0]]
+        end = code.end()
+    return "".join([*kept, LINK.sub(lambda match: linked(match, target), text[end:])])
+
+
+def linked(match: re.Match[str], target: Callable[[str], str | None]) -> str:
+    """A link with its address on the site."""
+    address = target(match[2])
+    return match[0] if address is None else f"]({address})"
+
+
+def table_code(text: str) -> str:
+    """Writes vertical bars in code of tables as entities: the escape of GitHub would be visible."""
+
+    def entity(match: re.Match[str]) -> str:
+        code = match[2].strip().replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+        return f"<code>{code.replace(chr(92) + '|', '&#124;')}</code>"
+
+    return re.sub(r"(?m)^\|.*$", lambda line: CODE_IN_TABLE.sub(entity, line[0]), text)
