@@ -12,7 +12,6 @@ from ..errors import ConfigError
 from ..formats import load
 from ..tokenizer import Tokenizer
 from .counting import counting_of
-from .encoding import framed
 from .folder import MANIFEST, PLAN, TOKENIZER, ShardFolder
 from .layouts import COUNTS, FORMATS, LAYOUTS
 from .plan import MIN_TASK_BYTES, TASK_BYTES, Plan, list_inputs, reading_of
@@ -20,7 +19,7 @@ from .plan import MIN_TASK_BYTES, TASK_BYTES, Plan, list_inputs, reading_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["Status", "plan", "status"]
+__all__ = ["Status", "added_id", "plan", "status"]
 
 StrPath = str | os.PathLike[str]
 
@@ -91,10 +90,9 @@ def plan(
             "dtype": LAYOUTS[format].dtype(dtype, tok.vocab_size),
             "tokenizer": tok.fingerprint,
             "vocab_size": tok.vocab_size,
-            "bos": _added_id(tok, "bos", prepend_bos, "prepend_bos"),
-            "eos": _added_id(tok, "eos", append_eos, "append_eos"),
+            "bos": added_id(tok, "bos", prepend_bos, "prepend_bos"),
+            "eos": added_id(tok, "eos", append_eos, "append_eos"),
         }
-        framed(tok, options["bos"], options["eos"])
         data = tok.to_bytes()
     made = Plan(inputs=list_inputs(reading), **options)
     folder = ShardFolder(output)
@@ -117,8 +115,17 @@ def _tokenizer(tok: Tokenizer | StrPath | None, format: str) -> Tokenizer:
     return instance(tok, "tok", Tokenizer, "a Tokenizer, a path or a name")
 
 
-def _added_id(tok: Tokenizer, role: str, asked: bool | str, option: str) -> int | None:
-    """The id of bos or eos, if it is added."""
+def added_id(tok: Tokenizer, role: str, asked: bool | str, option: str) -> int | None:
+    """The id of bos or eos, if it is added: for `append_eos=` and `prepend_bos=`.
+
+    Raises:
+        ConfigError: the tokenizer has no such role or special token.
+
+    Examples:
+        >>> tok = Tokenizer.from_merges({104: b"h"}, [], special_tokens={"<|end|>": 300})
+        >>> added_id(tok, "eos", "<|end|>", "append_eos"), added_id(tok, "eos", False, "append_eos")
+        (300, None)
+    """
     if isinstance(asked, str):
         if asked not in tok.special_tokens:
             some = ", ".join(map(repr, list(tok.special_tokens)[:8])) or "none"
