@@ -40,8 +40,8 @@ impl TextColumn {
 
     /// Iterates over the documents.
     pub fn texts(&self) -> Box<dyn Iterator<Item = &str> + '_> {
-        // SAFETY: validated by all that make a `TextColumn`; `bytes` objects do not change.
         fn valid(bytes: &[u8]) -> &str {
+            // SAFETY: validated by all that make a `TextColumn`; `bytes` objects do not change.
             unsafe { str::from_utf8_unchecked(bytes) }
         }
         fn ranges<'a>(whole: &'a str, spans: &'a [Span]) -> Box<dyn Iterator<Item = &'a str> + 'a> {
