@@ -18,6 +18,7 @@ import hashlib
 import json
 import multiprocessing
 import os
+import resource
 import struct
 import sys
 import time
@@ -185,8 +186,12 @@ def main() -> None:
     began = time.perf_counter()
     run(Path(corpus), Path(output), json.loads(Path(vocab).read_text("utf-8")), int(threads))
     wall = time.perf_counter() - began
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    cpu = sum(one.ru_utime + one.ru_stime for one in used)  # imports are included
     ids = read(Path(output)).astype("<i4")
-    print(json.dumps({"wall": wall, "tokens": len(ids), "digest": hashlib.sha256(ids.tobytes()).hexdigest()}))
+    print(
+        json.dumps({"wall": wall, "cpu": cpu, "tokens": len(ids), "digest": hashlib.sha256(ids.tobytes()).hexdigest()})
+    )
 
 
 if __name__ == "__main__":

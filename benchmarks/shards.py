@@ -168,6 +168,7 @@ def measure_pipeline(
         "wall_s": round(found["wall"], 2),
         "megabytes_per_s": round(own["megabytes"] / found["wall"], 1),
         "times_slower": round(found["wall"] / own["wall_s"], 1),
+        "cpu_s": round(found["cpu"], 2),
     }
 
 
