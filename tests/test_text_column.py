@@ -17,7 +17,8 @@ def columns() -> dict[str, TextColumn]:
     ends = np.cumsum([0, *map(len, TEXTS)])
     arrow = TextColumn.from_arrow(b"".join(TEXTS), ends.astype("<i8").data.cast("B"))
     lines = TextColumn.from_lines(b"\n".join(TEXTS))
-    assert arrow is not None and lines is not None
+    assert arrow is not None
+    assert lines is not None
     return {"objects": TextColumn(TEXTS), "arrow": arrow, "lines": lines}
 
 
@@ -53,7 +54,8 @@ def test_lines(pieces: list[str]) -> None:
     if block.endswith(b"\n") or not block:
         lines.pop()
     column = TextColumn.from_lines(block)
-    assert column is not None and column.to_list() == [line.removesuffix(b"\r") for line in lines]
+    assert column is not None
+    assert column.to_list() == [line.removesuffix(b"\r") for line in lines]
     assert count_line_ends(block) == block.count(b"\n")
 
 

@@ -39,7 +39,8 @@ def test_each_type_of_text(tok: jeton.Tokenizer, kind: pa.DataType) -> None:
     for texts in (TEXTS, [*TEXTS, None, "after"], [None, None], []):
         column = pa.array(texts, pa.large_binary() if pa.types.is_large_binary(kind) else pa.string()).cast(kind)
         found = jeton.encode_arrow(pa.record_batch({"text": column}), tok, append_eos=True)
-        assert isinstance(found, pa.RecordBatch) and found.schema.names == ["input_ids"]
+        assert isinstance(found, pa.RecordBatch)
+        assert found.schema.names == ["input_ids"]
         assert found.schema.field("input_ids").type == pa.list_(pa.int32())
         assert found["input_ids"].to_pylist() == expected(tok, texts, (tok.eos_id or 0,))
         found["input_ids"].validate(full=True)
@@ -58,7 +59,8 @@ def test_tables_have_chunks_of_limited_size(tok: jeton.Tokenizer, size: int, mon
     column = pa.chunked_array([TEXTS, [], ["one", None]])
     table = pa.table({"id": pa.chunked_array([range(4), range(4, 7)]), "text": column})
     found = jeton.encode_arrow(table, tok, keep=["id"])
-    assert isinstance(found, pa.Table) and found.schema.names == ["id", "input_ids"]
+    assert isinstance(found, pa.Table)
+    assert found.schema.names == ["id", "input_ids"]
     assert found["id"].to_pylist() == list(range(7))
     assert found["input_ids"].to_pylist() == expected(tok, [*TEXTS, "one", None])
     assert jeton.encode_arrow(table.slice(0, 0), tok)["input_ids"].to_pylist() == []
@@ -68,7 +70,8 @@ def test_tables_have_chunks_of_limited_size(tok: jeton.Tokenizer, size: int, mon
 
 def test_a_pickled_partial_maps_batches(tok: jeton.Tokenizer) -> None:
     """As Ray Data's `map_batches` and PySpark's `mapInArrow` call it, in another process."""
-    encode = pickle.loads(pickle.dumps(partial(jeton.encode_arrow, tok=tok, column="body", prepend_bos="<|endoftext|>")))
+    mapped = partial(jeton.encode_arrow, tok=tok, column="body", prepend_bos="<|endoftext|>")
+    encode = pickle.loads(pickle.dumps(mapped))
     batches = [pa.record_batch({"body": texts}) for texts in (TEXTS, ["one"])]
     found = list(encode(iter(batches)))
     bos = tok.special_tokens["<|endoftext|>"]
@@ -150,7 +153,8 @@ class TestDatasets:
         again = jeton.Tokenizer.from_bytes(tok.to_bytes())
         monkeypatch.setattr("jeton.integrations.datasets.encode_arrow", _fails)
         cached = jeton.map_dataset(rows, again, append_eos=True, threads=1, batch_rows=3)
-        assert cached._fingerprint == first._fingerprint and cached.cache_files == first.cache_files
+        assert cached._fingerprint == first._fingerprint
+        assert cached.cache_files == first.cache_files
         assert cached["input_ids"][:] == first["input_ids"][:]
         monkeypatch.undo()
         others = [
@@ -166,7 +170,8 @@ class TestDatasets:
         assert [row["input_ids"] for row in stream] == expected(tok, TEXTS * 3)
         assert [row["id"] for row in stream] == list(range(15))
         both = jeton.map_dataset(datasets.DatasetDict(train=rows, test=rows.select([0])), tok)
-        assert isinstance(both, datasets.DatasetDict) and both["test"]["input_ids"][:] == expected(tok, TEXTS[:1])
+        assert isinstance(both, datasets.DatasetDict)
+        assert both["test"]["input_ids"][:] == expected(tok, TEXTS[:1])
 
     def test_what_is_refused(self, rows: Any, tok: jeton.Tokenizer) -> None:
         with pytest.raises(ConfigError, match="is not a Dataset, an IterableDataset"):

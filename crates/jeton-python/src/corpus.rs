@@ -1,4 +1,4 @@
-//! `TextColumn`: the documents of a block of a file; what is done with all of them at once.
+//! `TextColumn`: the documents of a block of a file; encoding them, and counting spellings in them.
 
 use std::str;
 

@@ -192,7 +192,7 @@ class _Encoder:
             row = first + (error.index or 0)
             raise InvalidTextError(f"row {row}: {error}", position=error.position, source=f"row {row}") from None
         counts, values = np.frombuffer(lengths, "<i8"), np.frombuffer(ids, "<i4")
-        if nulls is not None and self._before + self._after:  # what was added to them
+        if nulls is not None and self._before + self._after:  # drop bos and eos of nulls
             is_null = nulls.to_numpy(zero_copy_only=False)
             values = values[~np.repeat(is_null, counts)]
             counts = np.where(is_null, 0, counts)

@@ -109,7 +109,7 @@ impl Texts {
 
     fn into_string(self) -> String {
         debug_assert!(std::str::from_utf8(&self.0).is_ok());
-        // SAFETY: the invariant. `truncate` is called with ends of what was appended.
+        // SAFETY: only whole characters are appended, and `truncate` is called with lengths between appends.
         unsafe { String::from_utf8_unchecked(self.0) }
     }
 }
