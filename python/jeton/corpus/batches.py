@@ -19,13 +19,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
 from threading import Condition, Thread
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from .._core import TextColumn
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 __all__ = ["Batch", "Document", "DocumentChunk", "PrefetchQueue", "batched", "prefetch"]
 
@@ -104,12 +100,6 @@ class Batch:
     def num_bytes(self) -> int:
         """Bytes of all documents."""
         return sum(column.num_bytes for column in self.columns)
-
-    def lengths(self) -> NDArray[np.int64]:
-        """Bytes of each document."""
-        import numpy as np
-
-        return np.concatenate([np.frombuffer(column.lengths(), "<i8") for column in self.columns])
 
     def source(self, index: int) -> str:
         """Source of a document, as in `Document`.

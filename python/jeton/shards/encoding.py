@@ -47,7 +47,8 @@ class Encoder:
     """Encoder of one task, with its totals.
 
     Attributes:
-        documents, num_bytes, tokens: written documents, their bytes before encoding, and their ids with bos and eos.
+        documents, tokens: written documents, and their ids with bos and eos.
+        num_bytes: bytes of all documents before encoding.
         empty: documents without tokens, which are dropped.
         highest: highest id, -1 without any.
         special: spelling of a special token -> occurrences in documents.
@@ -104,7 +105,7 @@ class Encoder:
     def _count(self, batch: Batch, lengths: Int64, kept: NDArray[np.bool_] | None) -> None:
         """Adds the documents to the totals."""
         self.empty += 0 if kept is None else len(kept) - len(lengths)
-        self.num_bytes += batch.num_bytes if kept is None else int(batch.lengths()[kept].sum())
+        self.num_bytes += batch.num_bytes
         if len(lengths):
             indices = np.arange(len(batch)) if kept is None else np.flatnonzero(kept)
             for index in _largest(lengths):
