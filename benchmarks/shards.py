@@ -164,7 +164,8 @@ def measure_pipeline(
         "engine": PIPELINES[name][0].replace("==", " ")
         if name != "megatron"
         else "megatron's recipe, tokenizers 0.23.3",
-        **{column: own[column] for column in ("input", "megabytes", "threads", "tokens")},
+        "input": "jsonl",
+        **{column: own[column] for column in ("megabytes", "threads", "tokens")},
         "wall_s": round(found["wall"], 2),
         "megabytes_per_s": round(own["megabytes"] / found["wall"], 1),
         "times_slower": round(found["wall"] / own["wall_s"], 1),
