@@ -19,6 +19,7 @@ UTIL = {
     for name in (
         "alloc",
         "atomic_cell",
+        "best_fit",
         "buffer_pool",
         "cancel",
         "hash",
@@ -41,6 +42,7 @@ MAY_USE = {
     "util": set(),
     "util::alloc": {"error"},
     "util::atomic_cell": set(),
+    "util::best_fit": {"error", "util::alloc"},
     "util::buffer_pool": {"util::atomic_cell"},
     "util::cancel": {"error"},
     "util::classes": SHARED,

@@ -27,6 +27,7 @@ __all__ = [
     "Words",
     "alphabet_size",
     "apply_template",
+    "best_fit",
     "character_map",
     "character_rules",
     "chat_spans",
@@ -97,6 +98,7 @@ _Edge = tuple[int, int, int | None, float]  # start, end, id, score
 def apply_template(
     template_json: str, first: Sequence[int], second: Sequence[int] | None, add_special_tokens: bool
 ) -> tuple[list[int], list[int], list[bool], list[tuple[int, int] | None]]: ...
+def best_fit(lengths: NDArray[np.uint8], capacity: int) -> memoryview: ...
 def count_line_ends(block: bytes) -> int: ...
 def decode_parts(
     vocabulary: Vocabulary, parts_json: str, byte_level: bool, ids: Sequence[int], skip_special: bool

@@ -63,6 +63,54 @@ def test_plan_run_merge(run: Run, rows: Path, tok: Path, tmp_path: Path) -> None
     assert json.loads(run("shards", "status", out, "--json").text)["merged"] is True
 
 
+def test_shuffle_and_pack(run: Run, rows: Path, tok: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    options = (
+        "-t",
+        tok,
+        "--append-eos",
+        "--task-bytes",
+        "2kB",
+        "--shuffle",
+        "7",
+        "--pack",
+        "32",
+        "--packing",
+        "best-fit",
+    )
+    made = run("shards", "make", rows, "-o", out, *options)
+    assert made.code == 0, made.err
+    assert " rows of 32, 9" in made.err
+    assert "% filled; cut 0 documents, dropped 0 tokens" in made.err
+    other = tmp_path / "other"
+    assert run("shards", "plan", rows, "-o", other, *options).code == 0
+    early = run("shards", "run", other, "--stage", "shuffle")
+    assert early.code == 1
+    assert "jeton shards run --stage spool" in early.err
+    assert run("shards", "run", other, "--stage", "spool", "--task", "0/1").code == 0
+    assert run("shards", "status", other).text.startswith("stage shuffle: 0 of ")
+    assert run("shards", "run", other).code == 0
+    assert run("shards", "merge", other).code == 0
+    assert (out / "shard-00001.bin").read_bytes() == (other / "shard-00001.bin").read_bytes()
+    assert "--stage spool" in run("shards", "script", "slurm", other, "--stage", "spool").text
+    changed = run("shards", "make", rows, "-o", out, *options[:-2])
+    assert "was planned with packing 'best_fit', and this call has 'concatenate'" in changed.err
+
+
+def test_conversations(run: Run, tmp_path: Path) -> None:
+    pytest.importorskip("jinja2")
+    template = "{% for m in messages %}{% generation %}{{ m.content }}{% endgeneration %}{% endfor %}"
+    made = jeton.train(["low lower row"], 260, progress=False).with_chat_template(template)
+    made.save(tmp_path / "chat.json")
+    chats = tmp_path / "chats.jsonl"
+    chats.write_text('{"messages": [{"role": "user", "content": "low"}]}\n{"messages": []}\n')
+    options = ("-t", tmp_path / "chat.json", "--chat", "--format", "bin", "--errors", "skip")
+    result = run("shards", "make", chats, "-o", tmp_path / "out", *options)
+    assert result.code == 3, result.err
+    assert f"1 conversation that the template refuses ({chats}:2)" in result.err
+    assert set((tmp_path / "out" / "shard-00000.mask").read_bytes()) == {1}
+
+
 def test_skipped_records(run: Run, rows: Path, tok: Path, tmp_path: Path) -> None:
     rows.write_text(rows.read_text() + "nonsense\n")
     strict = run("shards", "make", rows, "-o", tmp_path / "a", "-t", tok)

@@ -238,6 +238,13 @@ def test_counting_and_training(cluster: Any, rows: Path, tmp_path: Path) -> None
     assert jeton.train(files, 300, progress=False).to_bytes() == jeton.train(rows, 300, progress=False).to_bytes()
 
 
+def test_a_shuffle(cluster: Any, rows: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
+    options = {**OPTIONS, "shuffle": 3}
+    jeton.shards.make(rows, tmp_path / "local", tok, **options)
+    jeton.shards.make(rows, tmp_path / "ray", tok, runner="ray", ray_address=cluster.address, **options)
+    assert digest(tmp_path / "ray") == digest(tmp_path / "local")
+
+
 def test_a_record_of_the_corpus(cluster: Any, rows: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
     lines = rows.read_text().split("\n")
     lines[700] = "{"

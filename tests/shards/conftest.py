@@ -79,7 +79,7 @@ def tables(folder: Path) -> Iterator[Any]:
     for path in sorted(folder.glob("shard-*")):
         if path.suffix == ".parquet":
             yield pq.read_table(path)
-        else:
+        elif path.suffix == ".arrow":
             with pa.memory_map(str(path)) as file:
                 yield pa.ipc.open_stream(file).read_all()
 

@@ -27,14 +27,16 @@ from .conftest import digest, stored, texts
 
 OPTIONS: dict[str, Any] = {"append_eos": True, "task_bytes": 2000}
 
-# Runs until it is killed; argv: corpus, output, tokenizer, runner.
+SHUFFLED: dict[str, Any] = {**OPTIONS, "shuffle": 7, "pack": 100, "packing": "best_fit"}
+# Runs until it is killed; argv: corpus, output, tokenizer, runner, options of the plan.
 SCRIPT = """
+import json
 import sys
 import jeton
 if __name__ == "__main__":
-    corpus, output, tok, runner = sys.argv[1:]
-    options = {"append_eos": True, "task_bytes": 2000, "join": True, "verify": False}
-    jeton.shards.make(corpus, output, jeton.load(tok), workers=2, runner=runner, progress=False, **options)
+    corpus, output, tok, runner, options = sys.argv[1:]
+    run = {"workers": 2, "runner": runner, "progress": False, "join": True, "verify": False}
+    jeton.shards.make(corpus, output, jeton.load(tok), **run, **json.loads(options))
 """
 
 
@@ -46,15 +48,18 @@ def saved(tok: jeton.Tokenizer, tmp_path: Path) -> Path:
 
 @pytest.mark.skipif(os.name != "posix", reason="Windows has no SIGKILL")
 @pytest.mark.parametrize(
-    "runner",
+    ("runner", "options"),
     [
-        "threads",
-        pytest.param("processes", marks=pytest.mark.slow(reason="threads are killed in the default selection")),
+        ("threads", SHUFFLED),
+        pytest.param("threads", OPTIONS, marks=pytest.mark.slow(reason="a shuffle is killed in the default selection")),
+        pytest.param("processes", SHUFFLED, marks=pytest.mark.slow(reason="threads are in the default selection")),
     ],
 )
-def test_kill_at_random_moments(runner: str, corpus: Path, saved: Path, tmp_path: Path) -> None:
+def test_kill_at_random_moments(
+    runner: str, options: dict[str, Any], corpus: Path, saved: Path, tmp_path: Path
+) -> None:
     """A process group is killed at a random moment and started again, until it ends by itself."""
-    jeton.shards.make(corpus, tmp_path / "whole", jeton.load(saved), join=True, progress=False, **OPTIONS)
+    jeton.shards.make(corpus, tmp_path / "whole", jeton.load(saved), join=True, progress=False, **options)
     (tmp_path / "make.py").write_text(SCRIPT)
     rng = random.Random(runner)
     killed = 0
@@ -62,7 +67,7 @@ def test_kill_at_random_moments(runner: str, corpus: Path, saved: Path, tmp_path
         folder = tmp_path / f"out-{trial}"
         began = time.monotonic()
         for _ in range(12):
-            arguments = [sys.executable, tmp_path / "make.py", corpus, folder, saved, runner]
+            arguments = [sys.executable, tmp_path / "make.py", corpus, folder, saved, runner, json.dumps(options)]
             with subprocess.Popen(arguments, start_new_session=True, stderr=subprocess.DEVNULL) as process:
                 while not folder.exists() and process.poll() is None:  # imports
                     time.sleep(0.01)
@@ -74,9 +79,9 @@ def test_kill_at_random_moments(runner: str, corpus: Path, saved: Path, tmp_path
                 if process.wait() == 0:
                     break
             assert time.monotonic() - began < 60
-        jeton.shards.make(corpus, folder, jeton.load(saved), join=True, progress=False, **OPTIONS)
+        jeton.shards.make(corpus, folder, jeton.load(saved), join=True, progress=False, **options)
         assert digest(folder) == digest(tmp_path / "whole")
-        assert not list(folder.glob(".*.tmp"))
+        assert not [*folder.rglob(".*.tmp"), *folder.glob("spool/*.bin")]
     assert killed
 
 

@@ -101,7 +101,7 @@ def copied(url: str, folder: Path) -> Path:
     system = s3fs.S3FileSystem()
     folder.mkdir()
     for path in system.ls(url, detail=False, refresh=True):
-        if not path.endswith("/done"):
+        if not path.endswith(("/done", "/spool")):
             system.get_file(path, str(folder / path.rpartition("/")[2]))
     return folder
 
@@ -152,6 +152,15 @@ def test_a_server_that_fails(
         server.left = None
         assert failed > 2
         assert digest(copied(folder, tmp_path / f"copy-{trial}")) == digest(tmp_path / "local")
+
+
+@pytest.mark.slow(reason="one stage by default")
+def test_a_shuffle_at_a_url(bucket: str, corpus: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
+    """Its second stage reads sections of files by ranges."""
+    options = {**OPTIONS, "shuffle": 5, "pack": 64}
+    jeton.shards.make(corpus, f"{bucket}/out", tok, workers=2, **options)
+    jeton.shards.make(corpus, tmp_path / "local", tok, **options)
+    assert digest(copied(f"{bucket}/out", tmp_path / "copy")) == digest(tmp_path / "local")
 
 
 def test_changed_and_vanished_inputs(bucket: str, tok: jeton.Tokenizer) -> None:

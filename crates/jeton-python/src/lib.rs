@@ -27,6 +27,7 @@ mod formats;
 mod growing;
 mod mmap;
 mod models;
+mod packing;
 mod parts;
 mod presets;
 mod rows;
@@ -74,6 +75,8 @@ mod _core {
     use crate::mmap::Limit;
     #[pymodule_export]
     use crate::models::BareModel;
+    #[pymodule_export]
+    use crate::packing::best_fit;
     #[pymodule_export]
     use crate::parts::{find_added, normalize_text, normalize_texts, pretokenize_text};
     #[pymodule_export]

@@ -79,6 +79,26 @@ def _plan_options(command: Function) -> Function:
         metavar="SIZE",
         help="Bytes of input of a task, and so of a shard. Default: 256MB.",
     )
+    @click.option(
+        "--shuffle", type=click.IntRange(0), metavar="SEED", help="Shuffle all documents; a second stage sorts them."
+    )
+    @click.option("--pack", type=Count(2), metavar="LENGTH", help="Pack documents into rows of this many ids.")
+    @click.option(
+        "--packing",
+        type=click.Choice(["concatenate", "best-fit"]),
+        default="concatenate",
+        show_default=True,
+        help="Cut documents at the ends of rows, or only those longer than a row.",
+    )
+    @click.option(
+        "--rest", type=click.Choice(["pad", "drop"]), default="pad", show_default=True, help="End of the last row."
+    )
+    @click.option("--pad", metavar="TOKEN", help="Special token of padding. Default: that of the role pad, else eos.")
+    @click.option(
+        "--chat",
+        is_flag=True,
+        help="The field (default: messages) has conversations; encode them by the chat template, with a loss mask.",
+    )
     @click.option("--pattern", default="o200k", metavar="NAME|REGEX", help="For --format counts: the pattern.")
     @click.option(
         "--special-token", "special_tokens", multiple=True, metavar="T", help="For --format counts; splits documents."
@@ -104,13 +124,14 @@ def _plan_options(command: Function) -> Function:
             tok = jeton.default()
             common.say(DEFAULT_USED)
         options |= {"tok": tok, "append_eos": eos or append_eos, "prepend_bos": bos or prepend_bos}
+        options["packing"] = options["packing"].replace("-", "_")
         read = jeton.Corpus([Source(place) for place in corpus], **reading)
         command(common, **_rest(options), corpus=read, output=output, options=options)
 
     return wrapped
 
 
-_RUN_OPTIONS = ("workers", "runner", "ray_address", "join", "no_verify", "task")
+_RUN_OPTIONS = ("workers", "runner", "ray_address", "join", "no_verify", "task", "stage")
 
 
 def _rest(options: dict[str, Any]) -> dict[str, Any]:
@@ -170,6 +191,8 @@ def make(
     Examples:
       jeton shards make data/ -o out/ -t my.json --append-eos
       jeton shards make 'data/*.jsonl' -o out/ -t gpt2 --format bin --eos '<|endoftext|>' --join
+      jeton shards make data/ -o out/ -t my.json --append-eos --shuffle 7 --pack 4096 --packing best-fit
+      jeton shards make chats.jsonl -o out/ -t my.json --chat --pack 4096 --packing best-fit --format parquet
       jeton shards make data/ -o counts/ --format counts && jeton train counts/*.jtc -o my.json
     """
     made = jeton.shards.make(
@@ -214,12 +237,16 @@ def plan(common: CommonOptions, corpus: jeton.Corpus, output: str, options: dict
     help="Only the tasks K, K+N, K+2N, …, with K from 0. Default: the job of a Slurm array or of an indexed Kubernetes "
     "Job, if it is one, else all.",
 )
+@click.option(
+    "--stage", type=click.Choice(["spool", "shuffle"]), help="Of a shuffle: only this stage. Default: both, in turn."
+)
 @common_options
 @_run_options
 def run(
     common: CommonOptions,
     output: str,
     task: str | None,
+    stage: str | None,
     workers: int | None,
     runner: Runner,
     ray_address: str | None,
@@ -231,10 +258,12 @@ def run(
     Examples:
       jeton shards run out/
       jeton shards run out/ --task 3/64
+      jeton shards run out/ --task 3/64 --stage spool      of a shuffle; --stage shuffle when all jobs have ended
     """
     found = jeton.shards.run(
         output,
         job=_job(task, os.environ),
+        stage=stage,
         workers=workers,
         runner=runner,
         ray_address=ray_address,
@@ -326,21 +355,31 @@ def report(common: CommonOptions, output: str, plot: str | None) -> None:
 @click.option("--image", default="IMAGE", metavar="NAME", help="k8s: container image with Jeton.")
 @click.option("--claim", default="CLAIM", metavar="NAME", help="k8s: persistent volume claim of the folder.")
 @click.option("--mount", metavar="PATH", help="k8s: where it is mounted. Default: the parent of the folder.")
+@click.option("--stage", type=click.Choice(["spool", "shuffle"]), help="Of a shuffle, which takes two arrays.")
 @common_options
 def script(
-    common: CommonOptions, system: str, output: str, jobs: int, cpus: int, image: str, claim: str, mount: str | None
+    common: CommonOptions,
+    system: str,
+    output: str,
+    jobs: int,
+    cpus: int,
+    image: str,
+    claim: str,
+    mount: str | None,
+    stage: str | None,
 ) -> None:
     """Prints a script that runs the tasks of a planned FOLDER as the jobs of an array.
 
     \b
     Examples:
       jeton shards script slurm out/ --jobs 64 > job.sh && sbatch job.sh
+      jeton shards script slurm out/ --stage shuffle > two.sh && sbatch --dependency=afterok:$JOB two.sh
       jeton shards script k8s out/ --jobs 64 --image registry/jeton:1 --claim data | kubectl apply -f -
     """
     if system == "slurm":
-        text = slurm_script(output, jobs=jobs, cpus=cpus)
+        text = slurm_script(output, jobs=jobs, cpus=cpus, stage=stage)
     else:
-        text = kubernetes_manifest(output, jobs=jobs, cpus=cpus, image=image, claim=claim, mount=mount)
+        text = kubernetes_manifest(output, jobs=jobs, cpus=cpus, image=image, claim=claim, mount=mount, stage=stage)
     write(text.removesuffix("\n"))
 
 
@@ -376,6 +415,8 @@ def _number(environment: Mapping[str, str], name: str, default: int | None = Non
 
 def _status_line(found: Status) -> str:
     done = f"{found.done:,} of {counted(found.total, 'task')} complete"
+    if found.stage in ("spool", "shuffle"):
+        done = f"stage {found.stage}: {done}"
     bytes_done = f"{size(found.bytes_done)} of {size(found.bytes_total)}"
     return f"{done}, {bytes_done}; {'merged' if found.merged else 'not merged'}"
 
@@ -395,4 +436,8 @@ def _show_report(common: CommonOptions, made: Report, output: str) -> None:
     empty = f"; {counted(made.empty, 'document')} without tokens left out" if made.empty else ""
     common.say(f"read     {size(made.bytes)} in {counted(made.documents, 'document')}{empty}")
     common.say(f"encoded  {counted(made.tokens, noun)}{ratio}; {seconds(sum(made.seconds.values()))} of all workers")
+    if packed := made.packing:
+        fill = f", {packed['fill']:.2%} filled" if packed["fill"] is not None else ""
+        cut = f"; cut {counted(packed['cut'], 'document')}, dropped {counted(packed['dropped'], 'token')}"
+        common.say(f"packed   {counted(packed['rows'], 'row')} of {packed['length']:,}{fill}{cut}")
     common.say(f"saved    {output}: {counted(made.shards, 'shard')} of format {made.format}")

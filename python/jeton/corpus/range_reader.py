@@ -7,9 +7,10 @@ not depend on the machine, is enforced.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from fractions import Fraction
 
-from ..errors import FormatError
+from ..errors import FormatError, JetonError
 from .batches import Batch, DocumentChunk, batched
 from .corpus import Corpus
 from .error_policy import ErrorHandler, Skipped
@@ -31,6 +32,7 @@ class RangeReader:
         ranges: what to read, in order; no two ranges of one file.
         corpus: options of reading; its sources are not used.
         check: called often; may raise to stop.
+        conversations: the field of a row is a list, as JSON, not a text.
 
     Examples:
         >>> import tempfile
@@ -42,8 +44,14 @@ class RangeReader:
         [[b'two', b'three']]
     """
 
-    def __init__(self, ranges: Sequence[FileRange], corpus: Corpus, check: Callable[[], None] = lambda: None) -> None:
-        self._ranges, self._corpus, self._check = ranges, corpus, check
+    def __init__(
+        self,
+        ranges: Sequence[FileRange],
+        corpus: Corpus,
+        check: Callable[[], None] = lambda: None,
+        conversations: bool = False,
+    ) -> None:
+        self._ranges, self._corpus, self._check, self._conversations = ranges, corpus, check, conversations
         self._handler = ErrorHandler(corpus.errors)
         self._stats = ReadStats()
 
@@ -51,6 +59,14 @@ class RangeReader:
     def skipped(self) -> dict[str, Skipped]:
         """Kind of error -> skipped records; line numbers are relative to the ranges, see `SourceReader.read_range`."""
         return self._handler.skipped
+
+    def skip(self, kind: str, place: str, error: JetonError) -> None:
+        """Counts a document that cannot be used as a skipped record; `place` as in `skipped`.
+
+        Raises:
+            JetonError: `error`, unless the policy is ``"skip"``.
+        """
+        self._handler.skip(kind, place, error)
 
     @property
     def replaced(self) -> dict[str, int]:
@@ -72,7 +88,7 @@ class RangeReader:
         return batched(self._chunks(), {0: Fraction(1)}, size)
 
     def _chunks(self) -> Iterator[DocumentChunk]:
-        resolved = ResolvedSource.of(Source([]), 0, self._corpus)
+        resolved = replace(ResolvedSource.of(Source([]), 0, self._corpus), conversations=self._conversations)
         reader = SourceReader(self._stats, self._handler, GROUP_BYTES, None, MAX_DOCUMENT, self._check)
         for part in self._ranges:
             for chunk in reader.read_range(part, resolved):

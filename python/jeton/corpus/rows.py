@@ -10,7 +10,7 @@ pyarrow decodes without its threads, because counting runs at the same time and 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -22,7 +22,7 @@ from .streams import LineBlock, LinePlace
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["column_of", "column_texts", "field_text", "is_text_type", "jsonl_texts"]
+__all__ = ["column_of", "column_texts", "field_text", "is_text_type", "jsonl_lists", "jsonl_texts"]
 
 
 class _BadRowError(Exception):
@@ -49,6 +49,19 @@ def jsonl_texts(lines: LineBlock, field: str, name: str, handler: ErrorHandler) 
     return texts.replaced(unread, found), [number for row, number in enumerate(numbers) if row not in skipped]
 
 
+def jsonl_lists(lines: LineBlock, field: str, name: str, handler: ErrorHandler) -> tuple[TextColumn, range | list[int]]:
+    """The lists of JSON lines, such as conversations, as JSON, with their line numbers. Blank lines are ignored."""
+    kept, numbers, offset = [], [], lines.offset
+    for number, line in enumerate(lines.data.split(b"\n"), lines.first):
+        place = LinePlace(name, number, lines.lines_before)
+        found = _look_again(line, place, field, name, handler, offset, _list)
+        offset += len(line) + 1
+        if found is not None:
+            kept.append(found)
+            numbers.append(number)
+    return TextColumn(kept), numbers
+
+
 def field_text(row: Mapping[str, object], field: str, source: str, handler: ErrorHandler) -> bytes | None:
     """The text of a row that is a mapping, or None if it is skipped."""
     try:
@@ -60,7 +73,13 @@ def field_text(row: Mapping[str, object], field: str, source: str, handler: Erro
 
 
 def _look_again(
-    line: bytes, source: LinePlace, field: str, name: str, handler: ErrorHandler, offset: int
+    line: bytes,
+    source: LinePlace,
+    field: str,
+    name: str,
+    handler: ErrorHandler,
+    offset: int,
+    value: Callable[[object, str], str] | None = None,
 ) -> bytes | None:
     """Slow path for a line that the core did not parse: blank, valid for Python only, or invalid."""
     checked = handler.check(line, source, file=name, offset=offset)
@@ -69,7 +88,7 @@ def _look_again(
     text = checked.decode()
     try:
         row = _parse(text.removeprefix("\ufeff") if offset == 0 else text)
-        found = _text(row, field)
+        found = (value or _text)(row, field)
     except _BadRowError as bad:
         shown = str(source)
         error: JetonError = FormatError(f"{shown}: {bad}", format="jsonl", place=f"line {shown.rpartition(':')[2]}")
@@ -91,12 +110,27 @@ def _text(row: object, field: str) -> str:
     value = row.get(field)
     if isinstance(value, str):
         return value
+    raise _without(row, field, "string")
+
+
+def _list(row: object, field: str) -> str:
+    """The list of a row, as JSON."""
+    if not isinstance(row, Mapping):
+        raise _BadRowError("not an object", f"the row is a {_json_type(row)}, expected an object")
+    value = row.get(field)
+    if isinstance(value, list):
+        return json.dumps(value, ensure_ascii=False)
+    raise _without(row, field, "list")
+
+
+def _without(row: Mapping[str, object], field: str, expected: str) -> _BadRowError:
+    """The error of a row whose field is missing, or of another type."""
     if field in row:
-        words = f"the field {field!r} is a {_json_type(value)}, expected a string"
-        raise _BadRowError(f"without a string in {field!r}", words)
+        words = f"the field {field!r} is a {_json_type(row[field])}, expected a {expected}"
+        return _BadRowError(f"without a {expected} in {field!r}", words)
     fields = ", ".join(map(repr, list(row)[:8])) or "none"
     words = f"the row has no field {field!r} (it has: {fields}); name the right one with field="
-    raise _BadRowError(f"without the field {field!r}", words)
+    return _BadRowError(f"without the field {field!r}", words)
 
 
 def _json_type(value: object) -> str:
@@ -110,7 +144,13 @@ BUFFER_BYTES = 1 << 20
 
 
 def column_texts(
-    raw: BinaryIO, field: str, name: str, handler: ErrorHandler, start: int = 0, end: int | None = None
+    raw: BinaryIO,
+    field: str,
+    name: str,
+    handler: ErrorHandler,
+    start: int = 0,
+    end: int | None = None,
+    conversations: bool = False,
 ) -> Iterator[tuple[TextColumn, range | list[int], float]]:
     """Yields texts, their row numbers (from 1), and the share of the rows read so far.
 
@@ -120,6 +160,7 @@ def column_texts(
         name: name of the file, for errors.
         handler: policy for invalid texts.
         start, end: only the row groups whose middle byte is in this range; None: to the end of the file.
+        conversations: the column has lists, not texts; yields them as JSON.
 
     Raises:
         FormatError: corrupt Parquet, a missing column, or a column without text.
@@ -133,16 +174,20 @@ def column_texts(
         raise MissingDependencyError(message, extra="data") from None
     try:
         with pq.ParquetFile(raw, buffer_size=BUFFER_BYTES) as file:
-            _check_column(file.schema_arrow, field, name)
+            expected = "list" if conversations else "string"
+            _check_column(pa, file.schema_arrow, field, name, expected)
             groups, before, total = _row_groups(file.metadata, start, end)
             if not groups:
                 return
             done = 0
             for batch in file.iter_batches(ROWS_AT_A_TIME, row_groups=groups, columns=[field], use_threads=False):
+                column = batch.column(field)
+                if conversations:
+                    column = pa.array(_json_lists(column), pa.binary())
                 first = before + done + 1
                 numbers = range(first, first + batch.num_rows)
                 done += batch.num_rows
-                yield *_valid_texts(pa, batch.column(field), numbers, field, name, handler), done / max(1, total)
+                yield *_valid_texts(pa, column, numbers, field, name, handler, expected), done / max(1, total)
     except pa.ArrowNotImplementedError as error:
         raise UnsupportedFeatureError(f"{name}: {error}", format="parquet", feature=str(error)) from None
     except (pa.ArrowException, OSError) as error:
@@ -169,14 +214,15 @@ def _row_groups(metadata: Any, start: int, end: int | None) -> tuple[list[int], 
     return chosen, before, total
 
 
-def _check_column(schema: pa.Schema, field: str, name: str) -> None:
+def _check_column(pa: Any, schema: pa.Schema, field: str, name: str, expected: str) -> None:
     if schema.names.count(field) != 1:
         found = ", ".join(map(repr, schema.names[:8])) or "none"
         message = f"{name}: no column {field!r} (there are: {found}); name the right one with field="
         raise FormatError(message, format="parquet", place="schema")
     kind = schema.field(field).type
-    if not is_text_type(kind):
-        message = f"{name}: the column {field!r} is of type {kind}, expected a string"
+    is_list = pa.types.is_list(kind) or pa.types.is_large_list(kind)
+    if not (is_list if expected == "list" else is_text_type(kind)):
+        message = f"{name}: the column {field!r} is of type {kind}, expected a {expected}"
         raise FormatError(message, format="parquet", place="schema")
 
 
@@ -190,8 +236,21 @@ def is_text_type(kind: Any) -> bool:
     )
 
 
+def _json_lists(column: Any) -> list[bytes | None]:
+    """The lists of a column, as JSON. Fields of a message that are null, as other messages have them, are left out."""
+    rows: list[list[Any] | None] = column.to_pylist()
+    return [None if row is None else json.dumps(_without_nulls(row), ensure_ascii=False).encode() for row in rows]
+
+
+def _without_nulls(value: Any) -> Any:
+    """JSON without the fields of objects that are null: a table has each field in each object."""
+    if isinstance(value, dict):
+        return {key: _without_nulls(item) for key, item in value.items() if item is not None}
+    return [_without_nulls(item) for item in value] if isinstance(value, list) else value
+
+
 def _valid_texts(
-    pa: Any, column: Any, numbers: range, field: str, name: str, handler: ErrorHandler
+    pa: Any, column: Any, numbers: range, field: str, name: str, handler: ErrorHandler, expected: str
 ) -> tuple[TextColumn, range | list[int]]:
     """The texts that are neither null nor invalid UTF-8, with their row numbers."""
     if pa.types.is_dictionary(column.type):
@@ -205,9 +264,11 @@ def _valid_texts(
         source = f"{name}:{number}"
         if text is None:
             error = FormatError(
-                f"{source}: the field {field!r} is a null, expected a string", format="parquet", place=f"row {number}"
+                f"{source}: the field {field!r} is a null, expected a {expected}",
+                format="parquet",
+                place=f"row {number}",
             )
-            handler.skip(f"without a string in {field!r}", source, error)
+            handler.skip(f"without a {expected} in {field!r}", source, error)
             continue
         checked = handler.check(text, source, file=name)
         if checked is not None:

@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import chain, islice
 from os import PathLike
 from os.path import isfile
@@ -24,7 +25,7 @@ from .corpus import Corpus
 from .error_policy import ErrorHandler
 from .paths import file_name, files_of, open_path, size_of
 from .ranges import FileRange, LineRange, timed
-from .rows import column_texts, field_text, jsonl_texts
+from .rows import column_texts, field_text, jsonl_lists, jsonl_texts
 from .source import CorpusLike, Source
 from .streams import (
     LineBlock,
@@ -92,6 +93,7 @@ class ResolvedSource:
         weight_group: index of its group of sources; consecutive sources of weight 1 share one.
         files: its files, if all of them are known; else None.
         by_line, field, encoding, max_expansion: reading options.
+        conversations: True if the field of a row is a list, as JSON.
     """
 
     source: Source
@@ -101,6 +103,7 @@ class ResolvedSource:
     field: str
     encoding: str = "utf-8"
     max_expansion: int | None = MAX_EXPANSION
+    conversations: bool = False
 
     @classmethod
     def of(cls, source: Source, weight_group: int, corpus: Corpus) -> ResolvedSource:
@@ -180,8 +183,9 @@ class SourceReader:
             try:
                 if is_table:
                     for texts, numbers, _ in column_texts(
-                        cast(BinaryIO, raw), resolved.field, file, self._handler, part.start, end
-                    ):
+                        cast(BinaryIO, raw), resolved.field, file, self._handler, part.start, end,
+                        conversations=resolved.conversations,
+                    ):  # fmt: skip
                         yield self._chunk(texts, file, numbers, resolved)
                 else:
                     yield from self._lines(
@@ -209,7 +213,8 @@ class SourceReader:
     def _block(self, lines: LineBlock, name: str, resolved: ResolvedSource) -> DocumentChunk:
         """The documents of a block of lines."""
         if is_rows(name):
-            texts, numbers = jsonl_texts(lines, resolved.field, name, self._handler)
+            read = jsonl_lists if resolved.conversations else jsonl_texts
+            texts, numbers = read(lines, resolved.field, name, self._handler)
         else:
             texts, numbers = split_lines(lines, name, self._handler)
         return self._chunk(texts, name, numbers, resolved, len(lines.data))
@@ -271,7 +276,8 @@ class SourceReader:
 
     def _table(self, raw: BinaryIO, file: str, resolved: ResolvedSource, size: int) -> Iterator[DocumentChunk]:
         self._stats.raw = None  # pyarrow seeks, so the position is not the progress
-        for texts, numbers, share in column_texts(raw, resolved.field, file, self._handler):
+        read = partial(column_texts, conversations=resolved.conversations)
+        for texts, numbers, share in read(raw, resolved.field, file, self._handler):
             yield self._chunk(texts, file, numbers, resolved)._replace(
                 position=self._stats.bytes_done + int(size * share)
             )

@@ -3,11 +3,13 @@
 ```text
 plan        `Plan`, the data that determines all bytes: planning makes it, tasks cuts inputs into tasks
 execution   one task: encoding turns documents into ids, layouts/ has a class a format, counting makes counts
+conversations  documents that are chats, with a loss mask
+collecting  documents in another order: packing into rows, shuffling in two stages; writers selects
 folder      files of a folder of shards, in `storage`: local, or at a URL; outputs: hashed while they are written
 running     the tasks that are not complete, by a runner (`jeton.runners`)
 merging     completion files → manifest and report; joins shards
 verification  reads everything again
-dataset     `open`: memory-mapped documents
+dataset     `open`: memory-mapped documents, or rows
 report      totals, by source (`sources`), as JSON, Markdown and a plot (`report_plot`)
 making      all of it; scripts: jobs for Slurm and Kubernetes
 ```
@@ -25,12 +27,14 @@ from .merging import merge
 from .plan import Plan
 from .planning import Status, plan, status
 from .report import Report, report
+from .rows import PackedRows
 from .running import run
 from .scripts import kubernetes_manifest, slurm_script
 from .verification import Verification, verify
 
 __all__ = [
     "FORMATS",
+    "PackedRows",
     "Plan",
     "Report",
     "ShardDataset",

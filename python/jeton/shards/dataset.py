@@ -19,18 +19,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arguments import integer
-from ..errors import FormatError, ShardError, UnsupportedFeatureError
+from ..errors import ConfigError, FormatError, ShardError, UnsupportedFeatureError
 from .folder import MANIFEST, ShardFolder
-from .layouts import COUNTS, LAYOUTS, Documents, ShardFacts
+from .layouts import COUNTS, LAYOUTS, Documents, shard_facts
+from .rows import PackedRows
 
-__all__ = ["ShardDataset", "open", "shard_facts"]
+__all__ = ["ShardDataset", "open"]
 
 MOST_OPEN = 256  # each is two mappings, and systems permit 65,530
-
-
-def shard_facts(dtype: str | None, tokenizer: str | None) -> ShardFacts:
-    """Facts for opening a shard."""
-    return ShardFacts(np.dtype(dtype).newbyteorder("<"), tokenizer or "")
 
 
 def open(folder: str | os.PathLike[str]) -> ShardDataset:
@@ -59,7 +55,8 @@ class ShardDataset(Sequence[NDArray[Any]]):
 
     Attributes:
         manifest: the content of ``manifest.json``.
-        num_tokens: ids of all documents.
+        num_tokens: ids of all documents, with padding.
+        row_length: ids of a row of packed shards, which are the items of the sequence; None: these are documents.
         dtype: type of the ids.
 
     Examples:
@@ -86,16 +83,19 @@ class ShardDataset(Sequence[NDArray[Any]]):
         self.manifest: dict[str, Any] = place.read(MANIFEST)
         try:
             format = self.manifest["format"]
-            documents = [shard["documents"] for shard in self.manifest["shards"]]
-            self._facts = shard_facts(self.manifest["dtype"], self.manifest["tokenizer"])
-            self.num_tokens = int(self.manifest["tokens"])
+            self.row_length: int | None = self.manifest.get("row_length")
+            unit = "documents" if self.row_length is None else "rows"
+            items = [shard[unit] for shard in self.manifest["shards"]]
+            has_mask = bool(self.manifest.get("loss_mask"))
+            self._facts = shard_facts(self.manifest["dtype"], self.manifest["tokenizer"], self.row_length, has_mask)
+            self.num_tokens = int(self.manifest["tokens"]) if self.row_length is None else sum(items) * self.row_length
         except (KeyError, TypeError) as error:
             raise FormatError(f"{place}: not a manifest of shards ({error})", format="manifest") from None
         if format == COUNTS or not LAYOUTS[format].can_read:
             message = f"{place}: opening format {format!r} is not supported"
             raise UnsupportedFeatureError(f"{message}; use datasets or pyarrow", format=format, feature="open")
         self._layout = LAYOUTS[format]
-        self._starts: list[int] = list(accumulate(documents, initial=0))  # documents before each shard
+        self._starts: list[int] = list(accumulate(items, initial=0))  # documents, or rows, before each shard
         self._open: OrderedDict[int, Documents] = OrderedDict()
 
     @property
@@ -127,11 +127,17 @@ class ShardDataset(Sequence[NDArray[Any]]):
         if not 0 <= number < len(self):
             raise IndexError(f"document {index} of {len(self):,}")
         shard = bisect_right(self._starts, number) - 1
-        return self.shard(shard)[number - self._starts[shard]]
+        at = number - self._starts[shard]
+        if self.row_length is None:
+            return self.shard(shard)[at]
+        return self.shard(shard).tokens[at * self.row_length : (at + 1) * self.row_length]
 
     def __iter__(self) -> Iterator[NDArray[Any]]:
         for number in range(self.num_shards):
             documents = self.shard(number)
+            if self.row_length is not None:
+                yield from documents.tokens.reshape(-1, self.row_length)
+                continue
             for index in range(len(documents)):
                 yield documents[index]
 
@@ -188,11 +194,40 @@ class ShardDataset(Sequence[NDArray[Any]]):
             if end < len(tokens):
                 held, missing = [tokens[end:]], length - (len(tokens) - end)
 
+    def rows(self, size: int = 1) -> Iterator[PackedRows]:
+        """Yields the rows of packed shards, up to `size` at a time, never of two shards.
+
+        Raises:
+            ConfigError: the shards are not packed.
+
+        Examples:
+            >>> import jeton, pathlib, tempfile
+            >>> folder = tempfile.mkdtemp()
+            >>> _ = pathlib.Path(folder, "lines.txt").write_text("to be\\nor not to be\\n")
+            >>> tok, options = jeton.default(), {"documents": "line", "pack": 4, "progress": False}
+            >>> _ = jeton.shards.make(f"{folder}/lines.txt", f"{folder}/out", tok, **options)
+            >>> [(rows.ids.shape, rows.position_ids.tolist()) for rows in open(f"{folder}/out").rows(2)]
+            [((2, 4), [[0, 1, 0, 1], [0, 1, 0, 1]])]
+        """
+        integer(size, "size", 1)
+        length = self.row_length
+        if length is None:
+            raise ConfigError(f"{self._folder} is not packed; pass pack= to jeton.shards.plan", option="pack")
+        for number in range(self.num_shards):
+            shard = self.shard(number)
+            first = 0
+            for start in range(0, len(shard.tokens), size * length):
+                ids = shard.tokens[start : start + size * length]
+                last = int(np.searchsorted(shard.ends, start + len(ids))) + 1
+                ends = shard.ends[first:last].astype(np.int64)
+                lengths = ends - np.append(start, ends[:-1])
+                mask = None if shard.mask is None else shard.mask[start : start + len(ids)].reshape(-1, length)
+                yield PackedRows(ids.reshape(-1, length), lengths, mask)
+                first = last
+
     def __reduce__(self) -> tuple[Any, ...]:
         return ShardDataset, (str(self._folder),)
 
     def __repr__(self) -> str:
-        format = self.manifest["format"]
-        return (
-            f"ShardDataset({len(self):,} documents, {self.num_tokens:,} tokens, {self.num_shards:,} shards of {format})"
-        )
+        format, unit = self.manifest["format"], "documents" if self.row_length is None else "rows"
+        return f"ShardDataset({len(self):,} {unit}, {self.num_tokens:,} tokens, {self.num_shards:,} shards of {format})"

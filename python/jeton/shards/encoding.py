@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from heapq import nlargest
 from itertools import compress
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,10 +21,7 @@ from ..tokenizer import Tokenizer
 from .layouts import Int64, Places
 from .plan import Plan
 
-if TYPE_CHECKING:
-    from ..corpus.batches import DocumentChunk
-
-__all__ = ["EncodedDocuments", "Encoder"]
+__all__ = ["EncodedDocuments", "Encoder", "places_of"]
 
 NUM_LARGEST = 3
 
@@ -35,12 +32,16 @@ class EncodedDocuments(NamedTuple):
     Attributes:
         ids: of all documents, with bos and eos, in the type of the file.
         lengths: number of ids of each document.
-        places: sources of the documents.
+        places: sources of the documents: one for each chunk of the batch.
+        mask: uint8, the loss mask: a value for each id; None: the documents have none.
+        num_bytes: bytes of the documents of each place, if they are not those of the batch.
     """
 
     ids: NDArray[Any]
     lengths: Int64
     places: list[Places]
+    mask: NDArray[np.uint8] | None = None
+    num_bytes: Sequence[int] | None = None
 
 
 class Encoder:
@@ -87,15 +88,13 @@ class Encoder:
         lengths = np.frombuffer(found[1], "<i8")
         dropped, highest = found[2:]
         self._count_special(batch.columns)
-        places = [_places(chunk) for chunk in batch.chunks]
         kept = None
         if dropped:
             kept = np.ones(len(batch), np.bool_)
             kept[dropped] = False
-            places = _kept(places, kept)
         self.highest = max(self.highest, -1 if highest is None else highest)
         self._count(batch, lengths, kept)
-        return EncodedDocuments(ids, lengths, places)
+        return EncodedDocuments(ids, lengths, places_of(batch, kept))
 
     def _count_special(self, columns: list[TextColumn]) -> None:
         """Counts the special tokens that documents spell."""
@@ -137,12 +136,11 @@ def _largest(lengths: Int64) -> list[int]:
     return found
 
 
-def _places(chunk: DocumentChunk) -> Places:
-    return Places(chunk.name, chunk.numbers, len(chunk.texts))
-
-
-def _kept(places: Sequence[Places], kept: NDArray[np.bool_]) -> list[Places]:
-    """The sources of the documents that are kept."""
+def places_of(batch: Batch, kept: NDArray[np.bool_] | None) -> list[Places]:
+    """The sources of the documents of a batch that are kept: one for each chunk; None: all are."""
+    places = [Places(chunk.name, chunk.numbers, len(chunk.texts)) for chunk in batch.chunks]
+    if kept is None:
+        return places
     some, at = [], 0
     for place in places:
         chosen = kept[at : at + place.num_documents]

@@ -13,18 +13,18 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any, TypeAlias
 
-import numpy as np
-
 from ..corpus import Batch, RangeReader
 from ..errors import FormatError, ShardError
 from ..tokenizer import Tokenizer
+from .conversations import make_encoder
 from .counting import count_task
-from .encoding import Encoder
 from .folder import TOKENIZER, ShardFolder
-from .layouts import COUNTS, LAYOUTS, ShardFacts
+from .layouts import COUNTS, LAYOUTS
 from .plan import Plan, check_inputs
+from .shuffling import run_bucket
 from .sources import SourceTally, group_files
 from .tasks import Task
+from .writers import task_writer
 
 __all__ = ["load_folder", "load_tokenizer", "run_task", "run_task_in"]
 
@@ -32,11 +32,12 @@ Check: TypeAlias = Callable[[], None]
 Facts: TypeAlias = dict[str, Any]
 
 
-def run_task_in(folder: str, digest: str, number: int, check: Check) -> Facts:
-    """Runs one task of the plan in a folder, for another process; returns what the caller's progress needs."""
+def run_task_in(folder: str, digest: str, stage: int, number: int, check: Check) -> Facts:
+    """Runs one task of a stage, for another process; returns what the caller's progress needs."""
     place, plan, tok = load_folder(folder, digest)
-    facts = run_task(place, plan, tok, plan.tasks[number], check)
-    skipped = {kind: [count, []] for kind, (count, _) in facts["skipped"].items()}
+    task = plan.stages[stage].tasks[number]
+    facts = run_bucket(place, plan, task, check) if stage else run_task(place, plan, tok, task, check)
+    skipped = {kind: [count, []] for kind, (count, _) in facts.get("skipped", {}).items()}
     return {"task": number, "input_bytes": facts["input_bytes"], "skipped": skipped}
 
 
@@ -102,13 +103,13 @@ def run_task(
         OSError: reading or writing failed.
     """
     check_inputs(plan, task)
-    reader = RangeReader(plan.ranges(task), plan.corpus(), check)
+    reader = plan.reader(task, check)
     clock = _Clock()
     batches = clock.timed("parse", _reported(reader, report))
     if plan.format == COUNTS:
         facts = count_task(folder, plan, task, reader, batches)
     else:
-        facts = _encode(folder, plan, tok, task, batches, clock)
+        facts = _encode(folder, plan, tok, task, reader, batches, clock)
     check_inputs(plan, task)
     seconds = clock.seconds
     seconds["read"] = reader.read_s
@@ -123,7 +124,7 @@ def run_task(
         "lines": reader.lines,
         "seconds": {name: round(value, 4) for name, value in seconds.items()},
     }
-    folder.write_done(task.number, facts)
+    folder.write_done(task.number, facts, plan.stages[0].folder)
     return facts
 
 
@@ -134,23 +135,28 @@ def _reported(reader: RangeReader, report: Callable[[int], object]) -> Iterator[
 
 
 def _encode(
-    folder: ShardFolder, plan: Plan, tok: Tokenizer | None, task: Task, batches: Iterator[Batch], clock: _Clock
+    folder: ShardFolder,
+    plan: Plan,
+    tok: Tokenizer | None,
+    task: Task,
+    reader: RangeReader,
+    batches: Iterator[Batch],
+    clock: _Clock,
 ) -> Facts:
-    """Writes a shard of ids."""
+    """Writes a shard of ids, or the documents of a shuffle's first stage."""
     if tok is None or plan.tokenizer is None or plan.format not in LAYOUTS:
         raise FormatError(f"{folder}: the plan has no tokenizer, or an unknown format {plan.format!r}", format="plan")
-    encoder, tally = Encoder(tok, plan), SourceTally(group_files([file.path for file in plan.inputs]))
-    stem = folder.stem(task.number)
-    with folder.outputs() as files:
-        facts = ShardFacts(np.dtype(plan.dtype).newbyteorder("<"), plan.tokenizer)
-        writer = LAYOUTS[plan.format].writer(files, stem, facts)
+    encoder = make_encoder(tok, plan, reader)
+    tally = SourceTally(group_files([file.path for file in plan.inputs]))
+    with folder.outputs(plan.stages[0].outputs) as files:
+        writer = task_writer(files, plan, task)
         try:
             for batch in batches:
                 with clock.stage("encode"):
                     found = encoder.encode(batch)
                     tally.add(batch, found)
                 with clock.stage("write"):
-                    writer.add(*found)
+                    writer.add(found.ids, found.lengths, found.places, found.mask)
             with clock.stage("write"):
                 writer.finish()
         finally:
@@ -165,6 +171,7 @@ def _encode(
         "special": encoder.special,
         "largest": encoder.largest,
         "sources": tally.totals,
+        **writer.totals,
         "outputs": files.facts,
     }
 

@@ -3,6 +3,7 @@
     plan.json        the plan; tokenizer.json: the tokenizer
     shard-00000.*    the shards, named by task
     done/00000.json  completion of a task, written after its shard: counts, sums, hashes
+    spool/           first stage of a shuffle: files of documents, 00000.bin, and completions, 00000.json
     manifest.json    all shards, written by `merge`; report.json, report.md: totals, skipped records
 
 Each file is published whole (`storage`). Names are made durable before a file that relies on them is published, so that
@@ -29,10 +30,11 @@ from ..errors import FormatError, ShardError, UnsupportedFeatureError
 from .outputs import OutputFiles
 from .plan import Plan
 from .storage import LocalStorage, storage_of
+from .tasks import DONE, SPOOL
 
-__all__ = ["ShardFolder"]
+__all__ = ["SPOOL", "ShardFolder"]
 
-PLAN, TOKENIZER, DONE, MANIFEST, REPORT = "plan.json", "tokenizer.json", "done", "manifest.json", "report"
+PLAN, TOKENIZER, MANIFEST, REPORT = "plan.json", "tokenizer.json", "manifest.json", "report"
 
 
 class ShardFolder:
@@ -69,9 +71,9 @@ class ShardFolder:
         """Name of the shard of a task, without suffix. Names sort as the tasks do up to 100,000 tasks."""
         return f"shard-{task:05}"
 
-    def create(self) -> None:
-        """Creates the folder."""
-        self.storage.create([DONE])
+    def create(self, *folders: str) -> None:
+        """Creates the folder, and those in it."""
+        self.storage.create([DONE, *folders])
 
     def has(self, name: str) -> bool:
         """True if there is a file: `PLAN`, `MANIFEST`."""
@@ -89,25 +91,37 @@ class ShardFolder:
             raise ShardError(message, path=str(self))
         return Plan.from_json(self.read(PLAN), self.storage.location(PLAN))
 
-    def done(self) -> set[int]:
-        """Numbers of the completed tasks."""
-        names = self.storage.names(DONE)
-        return {int(name[:-5]) for name in names if name.endswith(".json") and name[:-5].isdecimal()}
+    def done(self, folder: str = DONE) -> set[int]:
+        """Numbers of the completed tasks; `folder`: that of their completions, which a stage has."""
+        return self._numbers(folder, ".json")
 
-    def write_done(self, task: int, facts: dict[str, Any]) -> None:
-        """Completes a task, whose shard has been written."""
-        self.storage.flush()
-        self.storage.put(_done(task), json.dumps(facts, ensure_ascii=False).encode())
+    def spools(self) -> set[int]:
+        """Numbers of the tasks of a shuffle whose documents are spooled; `merge` removes these files."""
+        return self._numbers(SPOOL, ".bin")
 
-    def read_done(self, tasks: Iterable[int], plan: Plan) -> Iterator[dict[str, Any]]:
+    def _numbers(self, folder: str, suffix: str) -> set[int]:
+        names = (name.removesuffix(suffix) for name in self.storage.names(folder) if name.endswith(suffix))
+        return {int(name) for name in names if name.isdecimal()}
+
+    def remove_spools(self) -> None:
+        """Removes the spooled documents of a shuffle."""
+        self.storage.remove(f"{SPOOL}/{number:05}.bin" for number in sorted(self.spools()))
+
+    def write_done(self, task: int, facts: dict[str, Any], folder: str = DONE) -> None:
+        """Completes a task, whose output has been written."""
+        self.storage.flush(SPOOL if folder == SPOOL else "")
+        self.storage.put(_done(task, folder), json.dumps(facts, ensure_ascii=False).encode())
+
+    def read_done(self, tasks: Iterable[int], plan: Plan, folder: str = DONE) -> Iterator[dict[str, Any]]:
         """Yields the completions of tasks.
 
         Raises:
             ShardError: one is of another plan, or damaged.
         """
         numbers = list(tasks)
-        for task, data in zip(numbers, self.storage.read(map(_done, numbers)), strict=True):
-            where = self.storage.location(_done(task))
+        names = [_done(task, folder) for task in numbers]
+        for task, name, data in zip(numbers, names, self.storage.read(names), strict=True):
+            where = self.storage.location(name)
             facts = _from_json(data, where)
             if not isinstance(facts, dict) or facts.get("plan") != plan.digest or facts.get("task") != task:
                 message = f"{where} is of another plan; remove it to run the task again"
@@ -146,19 +160,19 @@ class ShardFolder:
         """Writes a file."""
         self.storage.put(name, data, sweep=True)
 
-    def outputs(self) -> OutputFiles:
-        """A context that writes the files of a shard."""
-        return OutputFiles(self.storage)
+    def outputs(self, folder: str = "") -> OutputFiles:
+        """A context that writes files of a task."""
+        return OutputFiles(self.storage, folder)
 
     def remove_stale(self) -> None:
         """Removes temporary files of killed processes."""
-        for folder in ("", DONE):
+        for folder in ("", DONE, SPOOL):
             self.storage.remove_stale(folder)
 
 
-def _done(task: int) -> str:
+def _done(task: int, folder: str) -> str:
     """Name of the completion file of a task."""
-    return f"{DONE}/{task:05}.json"
+    return f"{folder}/{task:05}.json"
 
 
 def _from_json(data: bytes, where: str) -> Any:

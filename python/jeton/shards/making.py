@@ -55,7 +55,7 @@ def make(
         Report(2 documents, 6 tokens, 1 shards of format bin)
     """
     plan(corpus, output, tok, **options)
-    run_plan(output, None, workers, runner, progress, ray_address)  # `merge` reports skipped records
+    run_plan(output, None, None, workers, runner, progress, ray_address)  # `merge` reports skipped records
     report = merge(output, join=join)
     if verify:
         found = verify_folder(output, progress=progress)

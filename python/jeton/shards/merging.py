@@ -16,12 +16,13 @@ from typing import Any
 from ..arguments import flag
 from ..errors import ConfigError, ShardError
 from .counting import joined_counts, save_counts
-from .dataset import shard_facts
 from .folder import MANIFEST, REPORT, ShardFolder
 from .layouts import COUNTS, LAYOUTS, Documents
 from .plan import Plan
+from .planning import stage_done
 from .report import Report
 from .sources import SourceTotals
+from .tasks import SPOOL
 
 __all__ = ["JOINED", "MANIFEST_VERSION", "merge"]
 
@@ -61,28 +62,35 @@ def merge(output: str | os.PathLike[str], *, join: bool = False) -> Report:
     if flag(join, "join") and plan.format != COUNTS and not LAYOUTS[plan.format].can_join:
         message = f"join= is not supported for format {plan.format!r}, whose readers take many files"
         raise ConfigError(message, option="join")
-    missing = sorted(set(range(plan.num_tasks)) - folder.done())
-    if missing:
-        some = ", ".join(map(str, missing[:8])) + (", …" if len(missing) > 8 else "")
-        message = f"{folder}: {len(missing):,} of {plan.num_tasks:,} tasks are not complete ({some})"
-        raise ShardError(f"{message}; jeton.shards.run (jeton shards run) completes them", path=str(folder))
+    for number, stage in enumerate(plan.stages):
+        missing = sorted(set(range(len(stage.tasks))) - stage_done(folder, plan, number))
+        if missing:
+            some = ", ".join(map(str, missing[:8])) + (", …" if len(missing) > 8 else "")
+            of = f" of the stage {stage.name}" if len(plan.stages) > 1 else ""
+            message = f"{folder}: {len(missing):,} of {len(stage.tasks):,} tasks{of} are not complete ({some})"
+            raise ShardError(f"{message}; jeton.shards.run (jeton shards run) completes them", path=str(folder))
     totals = _Totals(plan)
+    if plan.shuffle is not None:
+        for facts in folder.read_done(range(plan.num_tasks), plan, SPOOL):
+            totals.add(facts)
     shards = [totals.add(facts) for facts in _done(folder, plan)]
+    totals.check(str(folder))
     folder.remove_stale()
     joined = _join(folder, plan, [shard["files"] for shard in shards]) if join else None
     folder.write(MANIFEST, _manifest(plan, totals, shards, joined))
     report = totals.report(joined)
     folder.write(f"{REPORT}.json", report.to_json())
     folder.write(f"{REPORT}.md", report.to_markdown())
+    folder.remove_spools()
     for complaint in report.complaints():
         _log.warning(complaint, extra={"skipped": report.num_skipped})
     return report
 
 
 def _done(folder: ShardFolder, plan: Plan) -> Iterator[dict[str, Any]]:
-    """Yields the completion of each task, whose files have been checked for their size."""
+    """Yields the completion of each shard's task, whose files have been checked for their size."""
     sizes = folder.storage.sizes()
-    for facts in folder.read_done(range(plan.num_tasks), plan):
+    for facts in folder.read_done(range(plan.num_shards), plan):
         for name, file in facts["outputs"].items():
             size = sizes.get(name)
             if size != file["bytes"]:
@@ -106,28 +114,36 @@ def _manifest(
         "eos": plan.eos,
         "plan": plan.digest,
         **totals.sums,
+        **_extras(plan),
         "shards": shards,
         **({"joined": joined} if joined is not None else {}),
     }
+
+
+def _extras(plan: Plan) -> dict[str, Any]:
+    """Entries of the manifest for a shuffle, packing, and a loss mask."""
+    extras: dict[str, Any] = {} if plan.shuffle is None else {"shuffle": plan.shuffle}
+    if plan.packing is not None:
+        extras |= {"row_length": plan.packing["length"], "pad": plan.packing["pad"]}
+    if plan.format != COUNTS and plan.shard_facts.has_mask:
+        extras["loss_mask"] = True
+    return extras
 
 
 def _join(folder: ShardFolder, plan: Plan, shards: list[Iterable[str]]) -> dict[str, Any]:
     """Writes all shards, of these files, as one; returns name -> size and hash."""
     if plan.format == COUNTS:
         return save_counts(folder, f"{JOINED}.jtc", joined_counts(folder, plan))
-    layout = LAYOUTS[plan.format]
-    facts = shard_facts(plan.dtype, plan.tokenizer)
     with folder.outputs() as files:
-        layout.join(files, JOINED, _documents(folder, plan, shards), facts)
+        LAYOUTS[plan.format].join(files, JOINED, _documents(folder, plan, shards), plan.shard_facts)
     return files.facts
 
 
 def _documents(folder: ShardFolder, plan: Plan, shards: list[Iterable[str]]) -> Iterator[Documents]:
     """Yields the documents of each shard, one shard open at a time."""
-    facts = shard_facts(plan.dtype, plan.tokenizer)
     for number, names in enumerate(shards):
         with folder.storage.fetch(names) as place:
-            yield LAYOUTS[plan.format].read(place, folder.stem(number), facts)
+            yield LAYOUTS[plan.format].read(place, folder.stem(number), plan.shard_facts)
 
 
 class _Totals:
@@ -143,9 +159,40 @@ class _Totals:
         self._lines: Counter[str] = Counter()  # file -> lines in the ranges of earlier tasks
         self._largest: list[tuple[int, str]] = []
         self._sources: dict[str, SourceTotals] = {}
+        self._packing: Counter[str] = Counter()
+        self._shuffled: Counter[str] = Counter()
 
     def add(self, facts: dict[str, Any]) -> dict[str, Any]:
         """Adds the completion of a task; returns the entry of its shard in the manifest."""
+        self._seconds.update(facts["seconds"])
+        packing = facts.get("packing", {})
+        self._packing.update(packing)
+        if "skipped" in facts:
+            self._add_documents(facts)
+        else:  # the second stage of a shuffle, whose documents the first stage has counted
+            self._shuffled.update({name: facts[name] for name in ("documents", "tokens")})
+        return {
+            "files": facts["outputs"],
+            "documents": facts["documents"],
+            "tokens": facts["tokens"],
+            **{name: packing[name] for name in ("rows", "pieces") if packing},
+        }
+
+    def check(self, folder: str) -> None:
+        """Checks that the stages of a shuffle have the same documents.
+
+        Raises:
+            ShardError: they do not.
+        """
+        for name in ("documents", "tokens") if self._plan.shuffle is not None else ():
+            if self._shuffled[name] != self.sums[name]:
+                message = (
+                    f"{folder}: {self.sums[name]:,} {name} were spooled, and {self._shuffled[name]:,} are in shards"
+                )
+                raise ShardError(f"{message}; remove done/ and spool/, and run again", path=folder)
+
+    def _add_documents(self, facts: dict[str, Any]) -> None:
+        """Adds the totals of a task that read documents."""
         for name in ("documents", "bytes", "tokens", "empty"):
             self.sums[name] += facts[name]
         self.sums["highest_id"] = max(self.sums["highest_id"], facts["highest_id"])
@@ -160,13 +207,7 @@ class _Totals:
         self._special.update(facts["special"])
         for source, row in facts.get("sources", {}).items():  # counts have none
             self._sources[source] = self._sources.get(source, SourceTotals()).plus(row)
-        self._seconds.update(facts["seconds"])
         self._lines.update(facts["lines"])
-        return {
-            "files": facts["outputs"],
-            "documents": facts["documents"],
-            "tokens": facts["tokens"],
-        }
 
     def _place(self, file: str, number: int | None) -> str:
         """Source of a document: lines of a range are numbered from its start, and earlier tasks had those before."""
@@ -180,7 +221,7 @@ class _Totals:
             tokenizer=self._plan.tokenizer,
             inputs=len(self._plan.inputs),
             input_bytes=self._plan.num_bytes,
-            shards=self._plan.num_tasks,
+            shards=self._plan.num_shards,
             **self.sums,
             skipped={kind: (count, tuple(places)) for kind, (count, places) in self._skipped.items()},
             replaced=dict(self._replaced),
@@ -189,7 +230,17 @@ class _Totals:
             sources=self._sources,
             seconds={name: round(value, 3) for name, value in self._seconds.items()},
             joined=tuple(joined or ()),
+            packing=self._packing_facts(),
         )
+
+    def _packing_facts(self) -> dict[str, Any] | None:
+        """Totals of packing, with the share of ids that are not padding."""
+        options = self._plan.packing
+        if options is None:
+            return None
+        size = self._packing["rows"] * options["length"]
+        fill = (size - self._packing["padding"]) / size if size else None
+        return {"length": options["length"], "method": options["method"], **self._packing, "fill": fill}
 
 
 def _split(place: str) -> tuple[str, int | None]:

@@ -68,16 +68,16 @@ class OutputFiles:
         (b'abc', 3)
     """
 
-    def __init__(self, storage: Storage) -> None:
-        self._storage, self._stack = storage, ExitStack()
+    def __init__(self, storage: Storage, folder: str = "") -> None:
+        self._storage, self._prefix, self._stack = storage, f"{folder}/" if folder else "", ExitStack()
         self._open: dict[str, OutputFile] = {}
         self.facts: dict[str, dict[str, Any]] = {}
         self.sync_s = 0.0
 
     def open(self, name: str) -> OutputFile:
         """Starts a file."""
-        file = self._stack.enter_context(self._storage.write(name))
-        self._open[name] = OutputFile(file, self._storage.location(name))
+        file = self._stack.enter_context(self._storage.write(self._prefix + name))
+        self._open[name] = OutputFile(file, self._storage.location(self._prefix + name))
         return self._open[name]
 
     def __enter__(self) -> Self:

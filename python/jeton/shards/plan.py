@@ -11,17 +11,19 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from functools import cached_property
 from os import PathLike
 from typing import Any
 
 from ..arguments import integer, wrong
-from ..corpus import Corpus, FileRange, Source
+from ..corpus import Corpus, FileRange, RangeReader, Source
 from ..corpus.paths import absolute, identities_of, identity_of
 from ..errors import ConfigError, FormatError, ShardError
-from .tasks import InputFile, Task, cut_tasks, is_divisible
+from .layouts import LAYOUTS, ShardFacts, shard_facts
+from .packing import check_packing
+from .tasks import DONE, SPOOL, InputFile, Stage, Task, bucket_tasks, cut_tasks, expected_bytes, is_divisible
 
 __all__ = ["TASK_BYTES", "Plan", "check_inputs", "list_inputs", "reading_of"]
 
@@ -29,6 +31,10 @@ VERSION = 1
 # Two seconds of encoding: little is lost with a task, and starting one costs nothing beside it.
 TASK_BYTES = 256_000_000
 MIN_TASK_BYTES = 1
+MAX_SEED = (1 << 64) - 1  # of a shuffle
+MAX_SHOWN = 100  # characters of a value in a message
+# Field of a plan -> the option that sets it, where the names differ.
+OPTIONS = {"eos": "append_eos", "bos": "prepend_bos", "length": "pack", "method": "packing"}
 # Options of `Corpus` that a plan has. Samples and weights are not supported.
 READING = ("documents", "field", "errors", "encoding", "max_expansion")
 
@@ -47,6 +53,9 @@ class Plan:
         vocab_size: highest possible id plus one; 0 for counts.
         bos, eos: ids before and after each document; None: no id.
         counting: pattern and special tokens of counts; None for other formats.
+        shuffle: seed of the global shuffle; None: documents stay in the order of the inputs.
+        packing: length, method, rest and padding id of rows; None: documents are not packed.
+        chat: chat template of documents that are conversations; None: documents are texts.
 
     Examples:
         >>> import jeton, tempfile, pathlib
@@ -67,10 +76,13 @@ class Plan:
     bos: int | None = None
     eos: int | None = None
     counting: Mapping[str, Any] | None = None
+    shuffle: int | None = None
+    packing: Mapping[str, Any] | None = None
+    chat: str | None = None
 
     @cached_property
     def tasks(self) -> tuple[Task, ...]:
-        """The tasks, by number."""
+        """The tasks that read the inputs, by number."""
         documents, encoding = self.reading["documents"], self.reading["encoding"]
         names_lines = self.format == "olmo"  # whose table has the line of each document in its file
         divisible = [is_divisible(file.path, documents, encoding, names_lines) for file in self.inputs]
@@ -78,8 +90,38 @@ class Plan:
 
     @property
     def num_tasks(self) -> int:
-        """Number of tasks, and of shards."""
+        """Number of tasks that read the inputs."""
         return len(self.tasks)
+
+    @cached_property
+    def num_shards(self) -> int:
+        """Number of shards: of tasks, or of the buckets of a shuffle."""
+        if self.shuffle is None:
+            return self.num_tasks
+        return max(1, -(-sum(map(expected_bytes, self.inputs)) // self.task_bytes))
+
+    @cached_property
+    def stages(self) -> tuple[Stage, ...]:
+        """The stages of the work, in order; the last one writes the shards."""
+        if self.shuffle is None:
+            return (Stage("shards", DONE, self.tasks),)
+        buckets = tuple(bucket_tasks(self.num_bytes, self.num_shards))
+        return Stage("spool", SPOOL, self.tasks), Stage("shuffle", DONE, buckets)
+
+    @cached_property
+    def shard_facts(self) -> ShardFacts:
+        """Facts for writing and reading a shard."""
+        layout = LAYOUTS[self.format]
+        has_mask = self.chat is not None or (self.packing is not None and layout.masks_padding)
+        row_length = self.packing["length"] if self.packing is not None else None
+        return shard_facts(self.dtype, self.tokenizer, row_length, has_mask)
+
+    @cached_property
+    def source_numbers(self) -> dict[str, int] | None:
+        """Input file -> its number, if the format names the source of each document."""
+        if not LAYOUTS[self.format].has_sources:
+            return None
+        return {file.path: number for number, file in enumerate(self.inputs)}
 
     @property
     def num_bytes(self) -> int:
@@ -95,13 +137,17 @@ class Plan:
         """The options of reading, as a `Corpus`."""
         return Corpus([], **self.reading)
 
-    def ranges(self, task: Task) -> list[FileRange]:
-        """The ranges of files of a task, in order."""
-        return [FileRange(self.inputs[piece.input].path, piece.start, piece.end) for piece in task.pieces]
+    def reader(self, task: Task, check: Callable[[], None] = lambda: None) -> RangeReader:
+        """Reader of the documents of a task; `check`: called often, may raise to stop."""
+        ranges = [FileRange(self.inputs[piece.input].path, piece.start, piece.end) for piece in task.pieces]
+        return RangeReader(ranges, self.corpus(), check, conversations=self.chat is not None)
 
     def to_json(self) -> dict[str, Any]:
         """The plan as JSON."""
         facts = {field.name: getattr(self, field.name) for field in fields(self)}
+        for name in ("shuffle", "packing", "chat"):  # left out, so that older plans keep their digest
+            if facts[name] is None:
+                del facts[name]
         return {"version": VERSION, **facts, "inputs": [list(file) for file in self.inputs]}
 
     @classmethod
@@ -122,6 +168,12 @@ class Plan:
             if set(plan.reading) != set(READING) or not all(isinstance(file.size, int) for file in plan.inputs):
                 raise ValueError("unknown options of reading, or inputs without a size")
             integer(plan.task_bytes, "task_bytes", MIN_TASK_BYTES)
+            if plan.shuffle is not None:
+                integer(plan.shuffle, "shuffle", 0, MAX_SEED)
+            if plan.packing is not None:
+                check_packing(plan.packing)
+            if not isinstance(plan.chat, str | None):
+                raise ValueError("chat is not a template")
         except (KeyError, TypeError, ValueError) as error:
             if isinstance(error, FormatError):
                 raise
@@ -138,7 +190,7 @@ class Plan:
         for name in now:
             if name == "inputs" or now[name] == then[name]:
                 continue
-            if name in ("reading", "counting") and now[name] is not None and then[name] is not None:
+            if name in ("reading", "counting", "packing") and now[name] is not None and then[name] is not None:
                 name, before, after = next(
                     (key, then[name].get(key), now[name][key])
                     for key in now[name]
@@ -146,14 +198,20 @@ class Plan:
                 )
             else:
                 before, after = then[name], now[name]
-            what = "append_eos" if name == "eos" else "prepend_bos" if name == "bos" else name
-            message = f"{folder} was planned with {what} {before!r}, and this call has {after!r}"
+            what = OPTIONS.get(name, name)
+            message = f"{folder} was planned with {what} {_shown(before)}, and this call has {_shown(after)}"
             raise ConfigError(f"{message}; pass the same, or another folder", option=what)
         if self.inputs != stored.inputs:
             difference = _input_difference(stored.inputs, self.inputs)
             raise ConfigError(
                 f"{folder} was planned with other inputs: {difference}; pass another folder", option="corpus"
             )
+
+
+def _shown(value: Any) -> str:
+    """A value in a message; a chat template has thousands of characters."""
+    text = repr(value)
+    return text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}…"
 
 
 def _input_difference(then: Sequence[InputFile], now: Sequence[InputFile]) -> str:

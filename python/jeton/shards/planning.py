@@ -3,23 +3,31 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from ..arguments import choice, instance, integer
+from ..arguments import choice, flag, instance, integer
+from ..compression import split_suffix
 from ..corpus import Corpus, CorpusLike
+from ..corpus.paths import file_name
+from ..corpus.source_reader import is_rows
 from ..errors import ConfigError
 from ..formats import load
 from ..tokenizer import Tokenizer
+from .conversations import chat_template
 from .counting import counting_of
 from .folder import MANIFEST, PLAN, TOKENIZER, ShardFolder
 from .layouts import COUNTS, FORMATS, LAYOUTS
-from .plan import MIN_TASK_BYTES, TASK_BYTES, Plan, list_inputs, reading_of
+from .packing import packing_of
+from .plan import MAX_SEED, MIN_TASK_BYTES, TASK_BYTES, Plan, list_inputs, reading_of
+from .tasks import SPOOL
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["Status", "added_id", "plan", "status"]
+__all__ = ["Status", "added_id", "plan", "stage_done", "status"]
+
+TEXT_FIELD, MESSAGES = "text", "messages"  # default fields of texts, and of conversations
 
 StrPath = str | os.PathLike[str]
 
@@ -39,6 +47,12 @@ def plan(
     errors: Literal["strict", "replace", "skip"] | None = None,
     pattern: str | None = "o200k",
     special_tokens: Sequence[str] = (),
+    shuffle: int | None = None,
+    pack: int | None = None,
+    packing: Literal["concatenate", "best_fit"] = "concatenate",
+    rest: Literal["pad", "drop"] = "pad",
+    pad: str | None = None,
+    chat: bool = False,
 ) -> Plan:
     """Plans shards: lists the inputs, checks the options, and writes ``plan.json`` and the tokenizer into a folder.
 
@@ -57,6 +71,14 @@ def plan(
         task_bytes: bytes of input of a task, and so of a shard.
         documents, field, errors: as in `Corpus`.
         pattern, special_tokens: for counts, as in `count_pretokens`.
+        shuffle: seed of a global shuffle of the documents, below 2⁶⁴; None: the order of the inputs.
+        pack: length of rows, into which the documents of a shard are packed; None: documents are not packed.
+        packing: ``"concatenate"`` cuts the ids of all documents at multiples of the length; ``"best_fit"`` cuts only
+            documents that are longer than a row.
+        rest: the end of the last row of ``"concatenate"``: ``"pad"``, or ``"drop"`` the row. Both are counted.
+        pad: the special token of padding; None: that of the role `pad`, else `eos`.
+        chat: the documents are conversations: lists of messages in `field` (default ``"messages"``) of JSON Lines or
+            Parquet, encoded by the tokenizer's chat template, with a loss mask.
 
     Raises:
         ConfigError: an invalid option; a dtype that is too small; a folder with another plan, and names what differs.
@@ -72,6 +94,10 @@ def plan(
         ('megatron', 'int32', 1)
     """
     reading = Corpus.of(corpus, documents=documents, field=field, errors=errors)
+    if flag(chat, "chat") and reading.field == TEXT_FIELD:
+        reading = replace(reading, field=MESSAGES)
+    if shuffle is not None:
+        integer(shuffle, "shuffle", 0, MAX_SEED)
     choice(format, "format", FORMATS)
     integer(task_bytes, "task_bytes", MIN_TASK_BYTES)
     options: dict[str, Any] = {"reading": reading_of(reading), "format": format, "task_bytes": task_bytes}
@@ -80,10 +106,16 @@ def plan(
         if tok is not None or append_eos or prepend_bos or dtype != "auto":
             message = "format='counts' counts pretokens: a tokenizer, dtype, append_eos and prepend_bos have no effect"
             raise ConfigError(message, option="format")
+        for option, value in (("shuffle", shuffle), ("pack", pack), ("pad", pad), ("chat", chat or None)):
+            if value is not None:
+                raise ConfigError(f"{option}= is for formats of ids, and format='counts' has none", option=option)
         counting = counting_of(pattern, special_tokens)
         options |= {"dtype": None, "tokenizer": None, "vocab_size": 0, "counting": counting}
     else:
         tok = _tokenizer(tok, format)
+        if chat:
+            _check_chat(format, append_eos, prepend_bos)
+            options["chat"] = chat_template(tok)
         if special_tokens or pattern != "o200k":
             raise ConfigError("pattern= and special_tokens= are for format='counts'", option="pattern")
         options |= {
@@ -93,8 +125,12 @@ def plan(
             "bos": added_id(tok, "bos", prepend_bos, "prepend_bos"),
             "eos": added_id(tok, "eos", append_eos, "append_eos"),
         }
+        options["shuffle"] = shuffle
+        options["packing"] = packing_of(tok, pack, packing, rest, pad, options["eos"])
         data = tok.to_bytes()
     made = Plan(inputs=list_inputs(reading), **options)
+    if chat:
+        _check_rows(made)
     folder = ShardFolder(output)
     folder.create()
     is_planned = folder.has(PLAN)
@@ -105,6 +141,25 @@ def plan(
     if not is_planned:
         folder.write_plan(made)
     return made
+
+
+def _check_chat(format: str, append_eos: bool | str, prepend_bos: bool | str) -> None:
+    if not LAYOUTS[format].can_mask:
+        masked = ", ".join(name for name, layout in LAYOUTS.items() if layout.can_mask)
+        message = f"chat=True is not supported for format {format!r}, which has no loss mask; {masked} have one"
+        raise ConfigError(message, option="chat")
+    if append_eos or prepend_bos:
+        option = "append_eos" if append_eos else "prepend_bos"
+        message = f"{option} is not supported with chat=True: the chat template writes bos and eos"
+        raise ConfigError(message, option=option)
+
+
+def _check_rows(plan: Plan) -> None:
+    """Checks that all inputs have rows, as conversations need them."""
+    for file in plan.inputs:
+        if not (is_rows(file.path) or split_suffix(file_name(file.path))[0].lower().endswith(".parquet")):
+            message = f"chat=True reads conversations from .jsonl, .ndjson and .parquet, not from {file.path}"
+            raise ConfigError(message, option="corpus")
 
 
 def _tokenizer(tok: Tokenizer | StrPath | None, format: str) -> Tokenizer:
@@ -148,10 +203,11 @@ class Status:
 
     Attributes:
         folder: its path.
-        done, total: completed tasks and all tasks.
+        done, total: completed tasks and all tasks, of the first stage that is not complete, or of the last.
         bytes_done, bytes_total: size of their inputs, before decompression.
         merged: True if there is a manifest.
         missing: numbers of the first tasks that are not complete.
+        stage: name of the stage: ``"shards"``; of a shuffle ``"spool"`` or ``"shuffle"``.
 
     Examples:
         >>> Status("out", 1, 4, 100, 350, False, (0, 2, 3)).is_complete
@@ -165,10 +221,11 @@ class Status:
     bytes_total: int
     merged: bool
     missing: tuple[int, ...]
+    stage: str = "shards"
 
     @property
     def is_complete(self) -> bool:
-        """True if all tasks are complete."""
+        """True if all tasks of all stages are complete."""
         return self.done == self.total
 
     def to_json(self) -> dict[str, Any]:
@@ -196,15 +253,31 @@ def status(output: StrPath) -> Status:
     """
     folder = ShardFolder(output)
     made = folder.load_plan()
-    done = folder.done()
-    missing = [task.number for task in made.tasks if task.number not in done]
-    bytes_done = sum(task.num_bytes for task in made.tasks if task.number in done)
+    for number, stage in enumerate(made.stages):
+        done = stage_done(folder, made, number)
+        missing = [task.number for task in stage.tasks if task.number not in done]
+        if missing:
+            break
     return Status(
         str(folder),
-        made.num_tasks - len(missing),
-        made.num_tasks,
-        bytes_done,
+        len(stage.tasks) - len(missing),
+        len(stage.tasks),
+        sum(task.num_bytes for task in stage.tasks if task.number in done),
         made.num_bytes,
         folder.has(MANIFEST),
         tuple(missing[:MOST_MISSING]),
+        stage.name,
     )
+
+
+def stage_done(folder: ShardFolder, plan: Plan, number: int) -> set[int]:
+    """Numbers of the completed tasks of a stage.
+
+    While the second stage of a shuffle is not complete, a task of the first one also needs its spooled documents, which
+    `merge` removes: a shard that is lost afterwards takes both stages again.
+    """
+    stage = plan.stages[number]
+    done = folder.done(stage.folder) & set(range(len(stage.tasks)))
+    if stage.folder == SPOOL and len(folder.done()) < plan.num_shards:
+        done &= folder.spools()
+    return done

@@ -35,6 +35,8 @@ class Report:
         sources: source -> its totals; a source is a file, or a folder if there are many. Counts have none.
         seconds: stage -> seconds of processor or waiting time of all tasks: read, parse, encode, write, sync.
         joined: files of all shards as one.
+        packing: of packed shards: length, method, rows, pieces of documents and padding, documents that were cut, ids
+            of padding, ids that were dropped, and fill, the share of ids that are not padding.
 
     Examples:
         >>> import jeton, tempfile
@@ -64,6 +66,7 @@ class Report:
     sources: Mapping[str, SourceTotals]
     seconds: Mapping[str, float]
     joined: tuple[str, ...] = ()
+    packing: Mapping[str, Any] | None = None
 
     @property
     def bytes_per_token(self) -> float | None:
@@ -161,6 +164,13 @@ class Report:
         ]
         if self.highest_id >= 0:
             rows.insert(5, ("highest id", f"{self.highest_id:,}"))
+        if made := self.packing:
+            fill = f", {made['fill']:.2%} filled" if made["fill"] is not None else ""
+            rows += [
+                ("rows", f"{made['rows']:,} of {made['length']:,} ids ({made['method']}){fill}"),
+                ("documents cut", f"{made['cut']:,}"),
+                ("ids of padding, dropped", f"{made['padding']:,}, {made['dropped']:,}"),
+            ]
         if self.joined:
             rows.append(("joined", ", ".join(self.joined)))
         parts = ["# Shards\n", _table(("", "value"), rows)]

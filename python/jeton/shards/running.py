@@ -11,14 +11,15 @@ from threading import Lock
 from typing import Any, Literal
 
 from ..arguments import choice, integer, wrong
-from ..errors import ConfigError
+from ..errors import ConfigError, ShardError
 from ..progress import Progress, ProgressEvent, make_reporter
 from ..runners import RUNNERS, run_processes, run_ray, run_threads
 from ..threads import num_threads
 from .execution import Check, Facts, load_folder, load_tokenizer, run_task, run_task_in
 from .folder import ShardFolder
 from .plan import Plan
-from .planning import Status, status
+from .planning import Status, stage_done, status
+from .shuffling import run_bucket
 from .tasks import Task
 
 __all__ = ["run", "run_plan"]
@@ -32,6 +33,7 @@ def run(
     output: str | os.PathLike[str],
     *,
     job: tuple[int, int] | None = None,
+    stage: str | None = None,
     workers: int | None = None,
     runner: Runner = "threads",
     ray_address: str | None = None,
@@ -41,7 +43,8 @@ def run(
 
     Args:
         output: the folder with the plan, on a file system that all machines share.
-        job: ``(k, n)``: only the tasks k, k + n, k + 2n, …, with k from 0; None: all.
+        job: ``(k, n)``: only the tasks k, k + n, k + 2n, … of each stage, with k from 0; None: all.
+        stage: only this stage of a shuffle, ``"spool"`` or ``"shuffle"``; None: both, one after the other.
         workers: tasks at a time; None: RAYON_NUM_THREADS, or all cores; for Ray, those of the cluster. A task uses one
             thread.
         runner: ``"threads"`` of this process, ``"processes"``, or ``"ray"``: tasks of a Ray cluster.
@@ -52,7 +55,8 @@ def run(
         The status of the folder afterwards.
 
     Raises:
-        ShardError: no plan; or an input or the tokenizer has changed.
+        ShardError: no plan; an input or the tokenizer has changed; or the stage shuffle begins before all tasks of the
+            stage spool are complete, also those of other jobs.
         JetonError: a record, under ``errors="strict"``; names file and line. Completed tasks stay complete.
         OSError: an input cannot be read, or the disk is full. Completed tasks stay complete.
 
@@ -65,7 +69,7 @@ def run(
         >>> run(f"{folder}/out").is_complete
         True
     """
-    num_skipped = run_plan(output, job, workers, runner, progress, ray_address)
+    num_skipped = run_plan(output, job, stage, workers, runner, progress, ray_address)
     if num_skipped:
         _log.warning("skipped %d records; the report will name them", num_skipped, extra={"skipped": num_skipped})
     return status(output)
@@ -74,6 +78,7 @@ def run(
 def run_plan(
     output: str | os.PathLike[str],
     job: tuple[int, int] | None,
+    stage: str | None,
     workers: int | None,
     runner: Runner,
     progress: Progress,
@@ -88,27 +93,33 @@ def run_plan(
     share = _share(job)
     num_workers = num_threads(workers)
     plan = folder.load_plan()
-    done = folder.done()
-    todo = [task for task in plan.tasks[share] if task.number not in done]
-    if todo:
-        folder.create()
-        folder.remove_stale()  # else each run that is killed takes more of the disk
+    if stage is not None:
+        choice(stage, "stage", [known.name for known in plan.stages])
+    folder.remove_stale()  # else each run that is killed takes more of the disk
+    for number, one in enumerate(plan.stages):
+        done = stage_done(folder, plan, number)
+        todo = [task for task in one.tasks[share] if task.number not in done]
+        if not todo or stage not in (None, one.name):
+            continue
+        if number:
+            _check_stage(folder, plan, number - 1)
+        folder.create(one.folder)
         tok = load_tokenizer(folder, plan)  # in any case, to fail before work starts
-        own = sum(task.num_bytes for task in plan.tasks[share])
+        own = sum(task.num_bytes for task in one.tasks[share])
         with make_reporter(progress) as report:
             before = own - sum(task.num_bytes for task in todo)
-            watch = _Watch(before, own, report)
+            watch = _Watch(one.name, before, own, report)
             watch.show()
-            num_workers = min(num_workers, len(todo))
+            some = min(num_workers, len(todo))
             where, numbers = (folder.storage.absolute(), plan.digest), (task.number for task in todo)
             if runner == "threads":
-                work = partial(_run_here, folder, plan, tok, watch)
-                results: Generator[Facts] = run_threads(work, todo, num_workers, watch.show)
+                work = partial(_run_here, folder, plan, number, tok, watch)
+                results: Generator[Facts] = run_threads(work, todo, some, watch.show)
             elif runner == "processes":
-                results = run_processes(partial(run_task_in, *where), numbers, num_workers, watch.show)
+                results = run_processes(partial(run_task_in, *where, number), numbers, some, watch.show)
             else:
                 results = run_ray(
-                    partial(run_task_in, *where),
+                    partial(run_task_in, *where, number),
                     numbers,
                     workers,
                     watch.show,
@@ -119,8 +130,20 @@ def run_plan(
                 for facts in results:
                     watch.complete(facts)
                     watch.show()
-                    num_skipped += sum(count for count, _ in facts["skipped"].values())
+                    num_skipped += sum(count for count, _ in facts.get("skipped", {}).values())
     return num_skipped
+
+
+def _check_stage(folder: ShardFolder, plan: Plan, number: int) -> None:
+    """Checks that all tasks of a stage are complete."""
+    stage = plan.stages[number]
+    missing = len(stage.tasks) - len(stage_done(folder, plan, number))
+    if missing:
+        message = f"{folder}: {missing:,} of {len(stage.tasks):,} tasks of the stage {stage.name} are not complete"
+        command = f"jeton.shards.run(…, stage={stage.name!r}) (jeton shards run --stage {stage.name}) completes them"
+        raise ShardError(
+            f"{message}, and the stage {plan.stages[number + 1].name} needs all; {command}", path=str(folder)
+        )
 
 
 def _share(job: tuple[int, int] | None) -> slice:
@@ -133,7 +156,9 @@ def _share(job: tuple[int, int] | None) -> slice:
     return slice(integer(job[0], "job[0]", 0, count - 1), None, count)
 
 
-def _run_here(folder: ShardFolder, plan: Plan, tok: Any, watch: _Watch, task: Task, check: Check) -> Facts:
+def _run_here(folder: ShardFolder, plan: Plan, stage: int, tok: Any, watch: _Watch, task: Task, check: Check) -> Facts:
+    if stage:
+        return run_bucket(folder, plan, task, check, partial(watch.add, task))
     return run_task(folder, plan, tok, task, check, partial(watch.add, task))
 
 
@@ -143,8 +168,8 @@ class _Watch:
     Within a task, bytes of text are shown up to the size of its input: compressed input has more.
     """
 
-    def __init__(self, done: int, total: int, report: Callable[[ProgressEvent], object]) -> None:
-        self._done, self._total, self._report = done, total, report
+    def __init__(self, stage: str, done: int, total: int, report: Callable[[ProgressEvent], object]) -> None:
+        self._stage, self._done, self._total, self._report = stage, done, total, report
         self._running: dict[int, int] = {}  # task -> bytes of text
         self._lock = Lock()
 
@@ -163,4 +188,4 @@ class _Watch:
         """Reports the progress; called by the thread that waits."""
         with self._lock:
             done = self._done + sum(self._running.values())
-        self._report(ProgressEvent("shards", min(done, self._total), self._total, "B"))
+        self._report(ProgressEvent(self._stage, min(done, self._total), self._total, "B"))

@@ -12,7 +12,8 @@ import os
 import shlex
 from typing import Any
 
-from ..arguments import integer, string, wrong
+from ..arguments import choice, integer, string, wrong
+from ..errors import ConfigError
 from .folder import ShardFolder
 from .storage import LocalStorage
 
@@ -22,16 +23,18 @@ __all__ = ["kubernetes_manifest", "slurm_script"]
 SKIPPED = "[ $? -eq 3 ]"
 
 
-def slurm_script(output: str | os.PathLike[str], *, jobs: int = 16, cpus: int = 8) -> str:
+def slurm_script(output: str | os.PathLike[str], *, jobs: int = 16, cpus: int = 8, stage: str | None = None) -> str:
     """A script for `sbatch`.
 
     Args:
         output: a folder with a plan, on a file system that all nodes share, or its URL.
         jobs: size of the array.
         cpus: cores of each job.
+        stage: of a shuffle, which takes two arrays: ``"spool"``, then ``"shuffle"``, with ``--dependency=afterok:JOB``.
 
     Raises:
         ShardError: there is no plan.
+        ConfigError: a shuffle without a stage, or a stage that the plan does not have.
 
     Examples:
         >>> import jeton, tempfile
@@ -42,18 +45,22 @@ def slurm_script(output: str | os.PathLike[str], *, jobs: int = 16, cpus: int = 
         >>> "#SBATCH --array=0-0" in slurm_script(f"{folder}/out")
         True
     """
-    folder, jobs = _folder(output, jobs)
+    folder, jobs = _folder(output, jobs, stage)
     where = shlex.quote(folder.storage.absolute())
+    after = f"jeton shards merge {where}; jeton shards verify {where}"
+    if stage == "spool":
+        after = "the array of the stage shuffle: sbatch --dependency=afterok:JOB"
     return f"""#!/bin/bash
 # {jobs} jobs, each with its share of the tasks in this folder. To repeat some:  sbatch --array=3,7 SCRIPT
-# After all of them:  jeton shards merge {where}; jeton shards verify {where}
-#SBATCH --job-name=jeton-shards
+# After all of them:  {after}
+#SBATCH --job-name=jeton-{stage or "shards"}
 #SBATCH --array=0-{jobs - 1}
 #SBATCH --cpus-per-task={integer(cpus, "cpus", 1)}
 #SBATCH --requeue
 set -euo pipefail
 job="$SLURM_ARRAY_TASK_ID/{jobs}"
-jeton shards run {where} --task "$job" --workers "$SLURM_CPUS_PER_TASK" --progress json || {SKIPPED}
+jeton shards run {where}{f" --stage {stage}" if stage else ""} --task "$job" --workers "$SLURM_CPUS_PER_TASK" \\
+    --progress json || {SKIPPED}
 """
 
 
@@ -65,6 +72,7 @@ def kubernetes_manifest(
     image: str = "IMAGE",
     claim: str = "CLAIM",
     mount: str | None = None,
+    stage: str | None = None,
 ) -> str:
     """A manifest for `kubectl apply`, in JSON, which YAML has as a subset.
 
@@ -75,9 +83,11 @@ def kubernetes_manifest(
         image: container image with Jeton.
         claim: the persistent volume claim that has the folder and the inputs.
         mount: where pods mount it; None: the parent of the folder.
+        stage: of a shuffle, which takes two Jobs: ``"spool"``, then ``"shuffle"``, when the first is complete.
 
     Raises:
         ShardError: there is no plan.
+        ConfigError: a shuffle without a stage, or a stage that the plan does not have.
 
     Examples:
         >>> import jeton, tempfile
@@ -88,13 +98,14 @@ def kubernetes_manifest(
         >>> json.loads(kubernetes_manifest(f"{folder}/out"))["spec"]["completionMode"]
         'Indexed'
     """
-    folder, jobs = _folder(output, jobs)
+    folder, jobs = _folder(output, jobs, stage)
     where = folder.storage.absolute()
     integer(cpus, "cpus", 1)
+    options = [*(("--stage", stage) if stage else ()), "--workers", str(cpus)]
     container: dict[str, Any] = {
         "name": "shards",
         "image": string(image, "image"),
-        "command": ["sh", "-c", f'jeton shards run "$@" || {SKIPPED}', "jeton", where, "--workers", str(cpus)],
+        "command": ["sh", "-c", f'jeton shards run "$@" || {SKIPPED}', "jeton", where, *options],
         "env": [{"name": "JOB_COMPLETIONS", "value": str(jobs)}],
         "resources": {"requests": {"cpu": str(cpus)}},
     }
@@ -112,13 +123,25 @@ def kubernetes_manifest(
         "podFailurePolicy": {"rules": policy},
         "template": {"spec": pod},
     }
-    manifest = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "jeton-shards"}, "spec": spec}
+    manifest = {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": {"name": f"jeton-{stage or 'shards'}"},
+        "spec": spec,
+    }
     return json.dumps(manifest, indent=2) + "\n"
 
 
-def _folder(output: str | os.PathLike[str], jobs: int) -> tuple[ShardFolder, int]:
-    """The folder, and the number of jobs: no more than tasks."""
+def _folder(output: str | os.PathLike[str], jobs: int, stage: str | None) -> tuple[ShardFolder, int]:
+    """The folder, and the number of jobs: no more than tasks of the stage."""
     folder = ShardFolder(output)
     if not folder.storage.absolute().isprintable():
         raise wrong("output", folder.storage.absolute(), "a name for a script: it has a line break or the like")
-    return folder, min(integer(jobs, "jobs", 1), max(folder.load_plan().num_tasks, 1))
+    stages = {known.name: known for known in folder.load_plan().stages}
+    if stage is None and len(stages) > 1:
+        message = "a shuffle takes two arrays: pass stage='spool' for the first, stage='shuffle' for the second"
+        raise ConfigError(message, option="stage")
+    if stage is not None:
+        choice(stage, "stage", tuple(stages))
+    chosen = stages[stage] if stage is not None else next(iter(stages.values()))
+    return folder, min(integer(jobs, "jobs", 1), max(len(chosen.tasks), 1))

@@ -26,7 +26,7 @@ from typing import BinaryIO
 
 from ..arguments import file_path, wrong
 from ..atomic import remove_stale, write_atomically
-from ..corpus.paths import filesystem, is_remote, remote_call
+from ..corpus.paths import filesystem, is_remote, open_path, remote_call
 
 __all__ = ["LocalStorage", "RemoteStorage", "Storage", "storage_of"]
 
@@ -74,6 +74,14 @@ class Storage(ABC):
         Raises:
             FileNotFoundError: one is missing.
         """
+
+    @abstractmethod
+    def open(self, name: str) -> AbstractContextManager[BinaryIO]:
+        """Opens a file for reading at any position."""
+
+    @abstractmethod
+    def remove(self, names: Iterable[str]) -> None:
+        """Removes files, of which some may be missing."""
 
     @abstractmethod
     def write(self, name: str) -> AbstractContextManager[BinaryIO]:
@@ -162,6 +170,15 @@ class LocalStorage(Storage):
     def read(self, names: Iterable[str]) -> Iterator[bytes]:
         """See `Storage`."""
         return ((self.path / name).read_bytes() for name in names)
+
+    def open(self, name: str) -> AbstractContextManager[BinaryIO]:
+        """See `Storage`."""
+        return (self.path / name).open("rb")
+
+    def remove(self, names: Iterable[str]) -> None:
+        """See `Storage`."""
+        for name in names:
+            (self.path / name).unlink(missing_ok=True)
 
     def write(self, name: str) -> AbstractContextManager[BinaryIO]:
         """See `Storage`."""
@@ -261,6 +278,16 @@ class RemoteStorage(Storage):
             where = self.location(some[0]) if len(some) == 1 else self.name
             found = remote_call(where, partial(self._system.cat, paths))
             yield from (found[path] for path in paths)
+
+    def open(self, name: str) -> AbstractContextManager[BinaryIO]:
+        """See `Storage`. The file is read by ranges."""
+        return open_path(self.location(name))
+
+    def remove(self, names: Iterable[str]) -> None:
+        """See `Storage`."""
+        for name in names:
+            with suppress(FileNotFoundError):
+                remote_call(self.location(name), partial(self._system.rm_file, self._path(name)))
 
     @contextmanager
     def write(self, name: str) -> Iterator[BinaryIO]:

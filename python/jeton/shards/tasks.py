@@ -18,8 +18,20 @@ from ..compression import split_suffix
 from ..corpus.paths import file_name
 from ..corpus.source_reader import is_rows
 
-__all__ = ["InputFile", "Piece", "Task", "cut_tasks", "is_divisible"]
+__all__ = [
+    "DONE",
+    "SPOOL",
+    "InputFile",
+    "Piece",
+    "Stage",
+    "Task",
+    "bucket_tasks",
+    "cut_tasks",
+    "expected_bytes",
+    "is_divisible",
+]
 
+DONE, SPOOL = "done", "spool"  # folders of completions; the latter also of outputs
 EXPANSION = 4  # assumed ratio of compression, to group compressed files
 
 
@@ -58,6 +70,41 @@ class Task:
     number: int
     pieces: tuple[Piece, ...]
     num_bytes: int
+
+
+class Stage(NamedTuple):
+    """Tasks that run after all of an earlier stage.
+
+    Attributes:
+        name: ``"shards"``; of a shuffle ``"spool"``, then ``"shuffle"``.
+        folder: folder of the completions.
+        tasks: its tasks, by number.
+    """
+
+    name: str
+    folder: str
+    tasks: tuple[Task, ...]
+
+    @property
+    def outputs(self) -> str:
+        """Folder of the outputs, in that of the shards."""
+        return SPOOL if self.folder == SPOOL else ""
+
+
+def expected_bytes(file: InputFile) -> int:
+    """Estimated size of an input after decompression."""
+    return file.size * (EXPANSION if split_suffix(file_name(file.path))[1] else 1)
+
+
+def bucket_tasks(num_bytes: int, number: int) -> Iterator[Task]:
+    """Yields the tasks of a second stage: equal shares of the bytes of all inputs.
+
+    Examples:
+        >>> [task.num_bytes for task in bucket_tasks(10, 3)]
+        [3, 3, 4]
+    """
+    for bucket in range(number):
+        yield Task(bucket, (), num_bytes * (bucket + 1) // number - num_bytes * bucket // number)
 
 
 def is_divisible(path: str, documents: str, encoding: str, names_lines: bool = False) -> bool:
@@ -100,7 +147,7 @@ def cut_tasks(inputs: Sequence[InputFile], divisible: Sequence[bool], task_bytes
                 expected = size
             else:
                 piece, size = Piece(index), file.size
-                expected = size * (EXPANSION if split_suffix(file_name(file.path))[1] else 1)
+                expected = expected_bytes(file)
             if held and cost + expected > task_bytes:
                 yield Task(number, tuple(held), num_bytes)
                 number, held, cost, num_bytes = number + 1, [], 0, 0

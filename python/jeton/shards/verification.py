@@ -14,14 +14,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ..corpus import RangeReader
 from ..errors import JetonError, ShardError
 from ..progress import Progress, ProgressEvent, make_reporter
 from ..tokenizer import Tokenizer
 from ..training import Counts
-from .dataset import shard_facts
-from .encoding import Encoder
+from .collecting import gather, read_origins
+from .conversations import make_encoder
+from .encoding import EncodedDocuments
 from .execution import load_tokenizer
 from .folder import MANIFEST, ShardFolder
 from .layouts import COUNTS, LAYOUTS, Documents
@@ -112,15 +113,22 @@ class _Verifier:
         self._problems: list[str] = []
         self._documents = self._tokens = self._compared = self._decoded = self._decoded_equal = 0
         self._highest = -1
+        self._is_reordered = plan.shuffle is not None or plan.packing is not None
+        # task -> ids of its first documents, number of documents and of ids found in the shards
+        self._samples: dict[int, tuple[EncodedDocuments, int, int]] = {}
 
     def run(self, report: Any) -> Verification:
         """Checks everything."""
         plan, manifest = self._plan, self._manifest
-        if manifest.get("plan") != plan.digest or len(manifest.get("shards", ())) != plan.num_tasks:
+        if manifest.get("plan") != plan.digest or len(manifest.get("shards", ())) != plan.num_shards:
             self._problems.append(f"{self._folder.storage.location(MANIFEST)}: it is of another plan; merge again")
             return self._result(0)
         tok = self._tokenizer()
         sampled = set(np.linspace(0, plan.num_tasks - 1, NUM_SOURCES).astype(int).tolist())
+        if self._is_reordered and tok is not None:
+            for number in sorted(sampled):
+                self._collect(self._folder.stem(number), partial(self._sample, number, tok), Path())
+            sampled = set()
         total = sum(file["bytes"] for shard in manifest["shards"] for file in shard["files"].values())
         done, sizes = 0, self._folder.storage.sizes()
         for number, shard in enumerate(manifest["shards"]):
@@ -130,9 +138,10 @@ class _Verifier:
             self._check_files(shard["files"], sizes, hint, partial(self._collect, self._folder.stem(number), check))
             done += sum(file["bytes"] for file in shard["files"].values())
         self._check_files(manifest.get("joined", {}), sizes, "; merge with join again")
+        self._check_samples()
         self._check_sums()
         report(ProgressEvent("verify", total, total, "B"))
-        return self._result(plan.num_tasks)
+        return self._result(plan.num_shards)
 
     def _result(self, shards: int) -> Verification:
         return Verification(
@@ -190,14 +199,21 @@ class _Verifier:
             self._documents, self._tokens = self._documents + counts.documents, self._tokens + counts.total
             return
         layout = LAYOUTS[plan.format]
-        found = layout.read(folder, stem, shard_facts(plan.dtype, plan.tokenizer))
+        found = layout.read(folder, stem, plan.shard_facts)
         found.check(stem)
-        self._equal(stem, "documents", len(found), shard["documents"])
-        self._equal(stem, "tokens", len(found.tokens), shard["tokens"])
-        self._documents, self._tokens = self._documents + len(found), self._tokens + len(found.tokens)
+        if plan.packing is None:
+            self._equal(stem, "documents", len(found), shard["documents"])
+            self._equal(stem, "tokens", len(found.tokens), shard["tokens"])
+        else:
+            self._equal(stem, "pieces", len(found), shard["pieces"])
+            self._equal(stem, "ids", len(found.tokens), shard["rows"] * plan.packing["length"])
+        self._documents, self._tokens = self._documents + shard["documents"], self._tokens + shard["tokens"]
         for at in range(0, len(found.tokens), BLOCK):
             self._highest = max(self._highest, int(found.tokens[at : at + BLOCK].max()))
-        self._check_frames(stem, found)
+        if plan.packing is None:
+            self._check_frames(stem, found)
+        if self._is_reordered:
+            self._find_samples(stem, found, folder)
         if is_sampled and tok is not None:
             self._compare(number, found, tok)
 
@@ -213,11 +229,12 @@ class _Verifier:
         """Encodes the first batch of a task again."""
         plan, task = self._plan, self._plan.tasks[number]
         check_inputs(plan, task)
-        batch = next(RangeReader(plan.ranges(task), plan.corpus()).batches(), None)
+        reader = plan.reader(task)
+        batch = next(reader.batches(), None)
         if batch is None:
             return
         stem = self._folder.stem(number)
-        encoder = Encoder(tok, plan)
+        encoder = make_encoder(tok, plan, reader)
         expected = encoder.encode(batch)
         if not np.array_equal(found.tokens[: len(expected.ids)], expected.ids):
             self._problems.append(f"{stem}: its ids are not those of its source")
@@ -227,14 +244,62 @@ class _Verifier:
             if not np.array_equal(found[index], expected.ids[start:end]):
                 self._problems.append(f"{stem}: document {index} is not that of its source")
                 return
+        if expected.mask is not None and not np.array_equal(_head(found.mask, len(expected.ids)), expected.mask):
+            self._problems.append(f"{stem}: its loss mask is not that of its source")
+            return
         self._compared += len(ends)
-        if encoder.empty:
-            return  # documents and texts do not correspond by index
+        if len(ends) != len(batch) or plan.chat is not None:
+            return  # documents and texts do not correspond by index, or the text is the template's
         for index, _, _ in self._spread(ends):
             ids = found[index][plan.bos is not None :]
             ids = ids[:-1] if plan.eos is not None else ids
             self._decoded += 1
             self._decoded_equal += tok.decode_bytes(ids.tolist()) == batch.texts[index]
+
+    def _sample(self, number: int, tok: Tokenizer, folder: Path) -> None:
+        """Encodes the first batch of a task again, to be found in shuffled or packed shards."""
+        plan, task = self._plan, self._plan.tasks[number]
+        check_inputs(plan, task)
+        reader = plan.reader(task)
+        batch = next(reader.batches(), None)
+        if batch is not None:
+            self._samples[number] = make_encoder(tok, plan, reader).encode(batch), 0, 0
+
+    def _find_samples(self, stem: str, found: Documents, folder: Path) -> None:
+        """Compares the documents of the samples that are in a shard."""
+        origins = read_origins(folder, stem)
+        if len(origins) != len(found):
+            self._problems.append(f"{stem}: {len(origins):,} origins of {len(found):,} documents or pieces")
+            return
+        ends = (
+            found.ends
+            if self._plan.packing is not None
+            else np.cumsum(np.concatenate([np.empty(0, np.int64), *found.lengths()]))
+        )
+        for number, (expected, documents, tokens) in self._samples.items():
+            own = np.flatnonzero((origins[:, 0] == number) & (origins[:, 1] < len(expected.lengths)))
+            stops = ends[own].astype(np.int64)
+            starts = np.where(own > 0, ends[own - 1], 0).astype(np.int64)
+            indices, firsts = origins[own, 1].astype(np.int64), origins[own, 2].astype(np.int64)
+            sources = (np.cumsum(expected.lengths) - expected.lengths)[indices] + firsts
+            lengths = stops - starts
+            if (firsts + lengths > expected.lengths[indices]).any() or any(
+                ours is not None and not np.array_equal(gather(ours, starts, lengths), gather(theirs, sources, lengths))
+                for ours, theirs in ((found.tokens, expected.ids), (found.mask, expected.mask))
+                if theirs is not None
+            ):
+                self._problems.append(f"{stem}: its documents of task {number} are not those of their source")
+            known = self._samples[number]
+            self._samples[number] = known[0], documents + int((firsts == 0).sum()), tokens + int(lengths.sum())
+
+    def _check_samples(self) -> None:
+        """Checks that all documents of the samples have been found; packing may have dropped ids."""
+        dropped = self._plan.packing is not None and self._plan.packing["rest"] == "drop"
+        for number, (expected, documents, tokens) in self._samples.items():
+            if not dropped:
+                self._equal(f"task {number}", "documents in shards", documents, len(expected.lengths))
+                self._equal(f"task {number}", "ids in shards", tokens, len(expected.ids))
+            self._compared += documents
 
     @staticmethod
     def _spread(ends: list[int]) -> Iterator[tuple[int, int, int]]:
@@ -246,9 +311,16 @@ class _Verifier:
         """Compares totals with the manifest."""
         if self._problems:
             return  # they would only follow from these
-        for name, value in (("documents", self._documents), ("tokens", self._tokens), ("highest_id", self._highest)):
+        for name, value in (("documents", self._documents), ("tokens", self._tokens)):
             self._equal(MANIFEST, name, value, self._manifest[name])
+        if self._plan.packing is None:  # which adds padding, and may drop ids
+            self._equal(MANIFEST, "highest_id", self._highest, self._manifest["highest_id"])
 
     def _equal(self, name: str, what: str, value: int, expected: int) -> None:
         if value != expected:
             self._problems.append(f"{name}: {what} {value:,}, expected {expected:,}")
+
+
+def _head(mask: NDArray[np.uint8] | None, number: int) -> NDArray[np.uint8]:
+    """The first values of a loss mask."""
+    return np.empty(0, np.uint8) if mask is None else mask[:number]

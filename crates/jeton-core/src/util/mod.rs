@@ -2,6 +2,7 @@
 
 pub mod alloc;
 pub(crate) mod atomic_cell;
+pub mod best_fit;
 pub mod buffer_pool;
 pub mod cancel;
 pub(crate) mod classes;

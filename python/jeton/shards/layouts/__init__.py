@@ -12,12 +12,24 @@ Counts of pretokens are no layout: they have no ids (`counting`).
 
 from __future__ import annotations
 
-from .base import Documents, Int64, Layout, Places, ShardFacts, ShardWriter
+from .base import Documents, Int64, Layout, Places, ShardFacts, ShardWriter, positions, shard_facts
 from .columns import Arrow, Parquet
 from .megatron import Megatron
 from .raw import Bin, Datatrove, LlmC, Olmo
 
-__all__ = ["COUNTS", "FORMATS", "LAYOUTS", "Documents", "Int64", "Layout", "Places", "ShardFacts", "ShardWriter"]
+__all__ = [
+    "COUNTS",
+    "FORMATS",
+    "LAYOUTS",
+    "Documents",
+    "Int64",
+    "Layout",
+    "Places",
+    "ShardFacts",
+    "ShardWriter",
+    "positions",
+    "shard_facts",
+]
 
 LAYOUTS: dict[str, Layout] = {
     layout.name: layout for layout in (Megatron(), Bin(), LlmC(), Datatrove(), Olmo(), Parquet(), Arrow())

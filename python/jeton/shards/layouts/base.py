@@ -1,12 +1,12 @@
 """Interface of the layouts; lengths of documents, spooled to disk; documents of a shard, memory-mapped.
 
 A writer receives the ids of consecutive documents in the type of the file. Its memory does not depend on the shard:
-lengths of documents are spooled to disk.
+lengths of documents are spooled to disk. In a packed shard, ids are rows of one length; a *document* of this package is
+then a piece of one in a row, or the padding at the end of a row.
 """
 
 from __future__ import annotations
 
-import io
 import tempfile
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
@@ -18,9 +18,21 @@ from numpy.typing import NDArray
 
 from ...arguments import choice
 from ...errors import ConfigError, ShardError
-from ..outputs import OutputFile, OutputFiles
+from ..outputs import OutputFiles
 
-__all__ = ["Documents", "Int64", "Layout", "Places", "ShardFacts", "ShardWriter", "Spool", "as_bytes", "mapped"]
+__all__ = [
+    "Documents",
+    "Int64",
+    "Layout",
+    "Places",
+    "ShardFacts",
+    "ShardWriter",
+    "Spool",
+    "as_bytes",
+    "mapped",
+    "positions",
+    "shard_facts",
+]
 
 Int64 = NDArray[np.int64]
 SPOOL_BYTES = 8 << 20
@@ -31,12 +43,12 @@ class Places(NamedTuple):
     """Sources of consecutive documents.
 
     Attributes:
-        file: their file.
-        numbers: line or row of each, from 1; None: the file is one document.
+        file: their file, or the file of each.
+        numbers: line or row of each, from 1; None: the file is one document. 0: likewise, for one of several.
         num_documents: how many.
     """
 
-    file: str
+    file: str | Sequence[str]
     numbers: Sequence[int] | None
     num_documents: int
 
@@ -48,12 +60,24 @@ class ShardFacts(NamedTuple):
         dtype: type of the ids.
         tokenizer: fingerprint of the tokenizer.
         tokens, documents: totals of the shard; 0 while it is written.
+        row_length: ids of a row, if the shard is packed.
+        has_mask: True if there is a loss mask.
     """
 
     dtype: np.dtype[Any]
     tokenizer: str
     tokens: int = 0
     documents: int = 0
+    row_length: int | None = None
+    has_mask: bool = False
+
+
+def shard_facts(
+    dtype: str | None, tokenizer: str | None, row_length: int | None = None, has_mask: bool = False
+) -> ShardFacts:
+    """Facts of a shard that is opened or written."""
+    dtypes = np.dtype(dtype).newbyteorder("<")
+    return ShardFacts(dtypes, tokenizer or "", row_length=row_length, has_mask=has_mask)
 
 
 class Spool:
@@ -115,16 +139,29 @@ def mapped(path: Path, dtype: str | np.dtype[Any], offset: int = 0, count: int =
     return np.asarray(np.memmap(path, dtype, "r", offset, (count,)))
 
 
+def positions(lengths: Int64) -> NDArray[np.int32]:
+    """Position ids: they begin at 0 with each document.
+
+    Examples:
+        >>> positions(np.array([3, 2])).tolist()
+        [0, 1, 2, 0, 1]
+    """
+    ends = np.cumsum(lengths)
+    total = int(ends[-1]) if len(ends) else 0
+    return (np.arange(total) - np.repeat(ends - lengths, lengths)).astype(np.int32)
+
+
 class Documents:
     """Documents of one shard.
 
     Attributes:
         tokens: ids of all documents, memory-mapped.
         ends: uint64 or int64, one past the last id of each document.
+        mask: uint8, 1 for each id whose loss counts; None without a loss mask.
     """
 
-    def __init__(self, tokens: NDArray[Any], ends: NDArray[Any]) -> None:
-        self.tokens, self.ends = tokens, ends
+    def __init__(self, tokens: NDArray[Any], ends: NDArray[Any], mask: NDArray[np.uint8] | None = None) -> None:
+        self.tokens, self.ends, self.mask = tokens, ends, mask
 
     def __len__(self) -> int:
         return len(self.ends)
@@ -171,18 +208,35 @@ class Documents:
         if before != len(self.tokens):
             message = f"{name}: its documents have {before:,} tokens, and the file has {len(self.tokens):,}"
             raise ShardError(message, path=name)
+        if self.mask is not None and len(self.mask) != len(self.tokens):
+            message = f"{name}: its loss mask has {len(self.mask):,} values for {len(self.tokens):,} tokens"
+            raise ShardError(message, path=name)
 
 
 class ShardWriter(ABC):
     """Writer of one shard."""
 
     @abstractmethod
-    def add(self, ids: NDArray[Any], lengths: Int64, places: Sequence[Places]) -> None:
-        """Appends documents: their ids, in the type of the file, the number of ids of each, and their sources."""
+    def add(
+        self,
+        ids: NDArray[Any],
+        lengths: Int64,
+        places: Sequence[Places],
+        mask: NDArray[np.uint8] | None = None,
+    ) -> None:
+        """Appends documents: their ids, in the type of the file, the number of ids of each, and their sources.
+
+        `mask` has a value for each id, if the shard has a loss mask. Of a packed shard these are whole rows.
+        """
 
     @abstractmethod
     def finish(self) -> None:
         """Writes what follows the last document."""
+
+    @property
+    def totals(self) -> dict[str, Any]:
+        """Totals of this writer for the completion file, after `finish`."""
+        return {}
 
     def close(self) -> None:  # noqa: B027
         """Frees temporary files, if there are any."""
@@ -197,6 +251,9 @@ class Layout(ABC):
         suffix: of the file of ids.
         can_read: True if `jeton.shards.open` supports it.
         can_join: True if shards can be joined to one.
+        can_mask: True if shards can have a loss mask.
+        masks_padding: True if packed shards always have one.
+        has_sources: True if its files name the source of each document.
     """
 
     name: ClassVar[str]
@@ -204,6 +261,9 @@ class Layout(ABC):
     suffix: ClassVar[str]
     can_read: ClassVar[bool] = True
     can_join: ClassVar[bool] = True
+    can_mask: ClassVar[bool] = True
+    masks_padding: ClassVar[bool] = False
+    has_sources: ClassVar[bool] = False
 
     @abstractmethod
     def auto(self, vocab_size: int) -> str:
@@ -240,9 +300,3 @@ class Layout(ABC):
             message = f"dtype={asked!r} holds ids up to {highest:,}, and the tokenizer has ids up to {vocab_size - 1:,}"
             raise ConfigError(f"{message}; pass dtype='auto'", option="dtype")
         return asked
-
-
-def copy_tokens(file: OutputFile | io.RawIOBase, tokens: NDArray[Any]) -> None:
-    """Writes the ids of a shard in blocks, so that no more than a block of the mapping is in use."""
-    for start in range(0, len(tokens), BLOCK):
-        file.write(as_bytes(tokens[start : start + BLOCK]))

@@ -1,4 +1,7 @@
-"""Parquet and Arrow: one column, ``input_ids``, a list of ids per document.
+"""Parquet and Arrow: ``input_ids``, a list of ids per document, and ``loss_mask`` beside it, if there is one.
+
+A packed shard has one list per row: ``input_ids``, ``position_ids``, which begin at 0 with each document, and
+``loss_mask``, which is 0 for padding.
 
 Rows are grouped by their number of ids, not by the batches in which they were encoded, so that the bytes do not depend
 on how the input was read. A group has less than 2^31 ids, whose offsets fit 32 bits. The Arrow file is a stream of
@@ -18,7 +21,7 @@ from numpy.typing import NDArray
 
 from ...errors import MissingDependencyError, UnsupportedFeatureError
 from ..outputs import OutputFiles
-from .base import Documents, Int64, Layout, Places, ShardFacts, ShardWriter
+from .base import Documents, Int64, Layout, Places, ShardFacts, ShardWriter, positions
 
 __all__ = ["Arrow", "Parquet"]
 
@@ -32,6 +35,7 @@ class _Columns(Layout):
     dtypes = ("int32", "uint32", "uint16")
     can_read: ClassVar[bool] = False
     can_join: ClassVar[bool] = False
+    masks_padding: ClassVar[bool] = True
 
     def auto(self, vocab_size: int) -> str:
         """int32, which every reader has."""
@@ -52,14 +56,17 @@ class _Columns(Layout):
         if self.suffix == ".parquet":
             import pyarrow.parquet as pq
 
-            groups = [batch.column(0) for batch in pq.ParquetFile(path).iter_batches(GROUP_DOCUMENTS)]
+            groups = list(pq.ParquetFile(path).iter_batches(GROUP_DOCUMENTS))
         else:
             with pa.OSFile(str(path)) as file:
-                groups = [batch.column(0) for batch in pa.ipc.open_stream(file)]
-        tokens = [np.asarray(group.flatten()) for group in groups]
-        lengths = [np.asarray(group.value_lengths()).astype(np.int64) for group in groups]
-        ids = np.concatenate(tokens) if tokens else np.empty(0, facts.dtype)
-        return Documents(ids, np.cumsum(np.concatenate(lengths)) if lengths else np.empty(0, np.int64))
+                groups = list(pa.ipc.open_stream(file))
+        ids = _values(groups, "input_ids", facts.dtype)
+        mask = _values(groups, "loss_mask", np.dtype(np.uint8)) if facts.has_mask else None
+        if facts.row_length is None:
+            lengths = [np.asarray(group.column("input_ids").value_lengths()).astype(np.int64) for group in groups]
+            return Documents(ids, np.cumsum(np.concatenate(lengths)) if lengths else np.empty(0, np.int64), mask)
+        firsts = np.flatnonzero(_values(groups, "position_ids", np.dtype(np.int32)) == 0)
+        return Documents(ids, np.append(firsts[1:], len(ids)) if len(ids) else firsts, mask)
 
     def join(self, files: OutputFiles, stem: str, shards: Iterable[Documents], facts: ShardFacts) -> None:
         """Not supported: readers take a folder of files.
@@ -83,6 +90,12 @@ class Arrow(_Columns):
     name, suffix = "arrow", ".arrow"
 
 
+def _values(groups: Sequence[Any], name: str, dtype: np.dtype[Any]) -> NDArray[Any]:
+    """The items of all lists of a column."""
+    values = [np.asarray(group.column(name).flatten()) for group in groups]
+    return np.concatenate(values) if values else np.empty(0, dtype)
+
+
 def _pyarrow() -> Any:
     try:
         import pyarrow as pa
@@ -96,9 +109,15 @@ def _pyarrow() -> Any:
 class _Writer(ShardWriter):
     def __init__(self, files: OutputFiles, name: str, facts: ShardFacts) -> None:
         self._pa = pa = _pyarrow()
-        self._schema = pa.schema([pa.field("input_ids", pa.list_(pa.from_numpy_dtype(facts.dtype)))])
+        types = {"input_ids": facts.dtype}
+        if facts.row_length is not None:
+            types["position_ids"] = np.dtype(np.int32)
+        if facts.has_mask:
+            types["loss_mask"] = np.dtype(np.uint8)
+        fields = [pa.field(column, pa.list_(pa.from_numpy_dtype(dtype))) for column, dtype in types.items()]
+        self._schema, self._row_length = pa.schema(fields), facts.row_length
         self._file = files.open(name)
-        self._ids: list[NDArray[Any]] = []
+        self._held: dict[str, list[NDArray[Any]]] = {column: [] for column in types}
         self._lengths: list[Int64] = []
         self._held_ids = self._held_documents = 0
         if name.endswith(".parquet"):
@@ -109,18 +128,28 @@ class _Writer(ShardWriter):
             made = pa.ipc.new_stream(self._file, self._schema)
         self._writer: Any = made
 
-    def add(self, ids: NDArray[Any], lengths: Int64, places: Sequence[Places]) -> None:
+    def add(
+        self, ids: NDArray[Any], lengths: Int64, places: Sequence[Places], mask: NDArray[np.uint8] | None = None
+    ) -> None:
         """See `ShardWriter`."""
+        columns = {"input_ids": ids}
+        if self._row_length is not None:
+            columns["position_ids"] = positions(lengths)
+            lengths = np.full(len(ids) // self._row_length, self._row_length, np.int64)
+        if mask is not None:
+            columns["loss_mask"] = mask
         while len(lengths):
             ends = np.cumsum(lengths)
             # Up to and with the document that fills the group.
             num = int(np.searchsorted(ends, GROUP_TOKENS - self._held_ids)) + 1
             num = min(num, len(lengths), GROUP_DOCUMENTS - self._held_documents)
             split = int(ends[num - 1])
-            self._ids.append(ids[:split])
+            for name, held in self._held.items():
+                held.append(columns[name][:split])
+                columns[name] = columns[name][split:]
             self._lengths.append(lengths[:num])
             self._held_ids, self._held_documents = self._held_ids + split, self._held_documents + num
-            ids, lengths = ids[split:], lengths[num:]
+            lengths = lengths[num:]
             if self._held_ids >= GROUP_TOKENS or self._held_documents >= GROUP_DOCUMENTS:
                 self._write_group()
 
@@ -134,7 +163,10 @@ class _Writer(ShardWriter):
         pa = self._pa
         offsets = np.zeros(self._held_documents + 1, np.int32)
         np.cumsum(np.concatenate(self._lengths), out=offsets[1:])
-        column = pa.ListArray.from_arrays(pa.array(offsets), pa.array(np.concatenate(self._ids)))
-        batch = pa.record_batch([column], schema=self._schema)
+        columns = [
+            pa.ListArray.from_arrays(pa.array(offsets), pa.array(np.concatenate(held))) for held in self._held.values()
+        ]
+        batch = pa.record_batch(columns, schema=self._schema)
         self._writer.write_batch(batch)  # for Parquet: one row group
-        self._ids, self._lengths, self._held_ids, self._held_documents = [], [], 0, 0
+        self._held = {name: [] for name in self._held}
+        self._lengths, self._held_ids, self._held_documents = [], 0, 0

@@ -1,5 +1,8 @@
 """Megatron's indexed dataset: ``.bin`` with ids back to back, ``.idx`` with the index; one sequence per document.
 
+In a packed shard a sequence is a row, and ``.documents``, Jeton's own file, has the ends of documents (uint64).
+Megatron has no place for a loss mask.
+
     .idx    9 bytes MMIDIDX\\0\\0, u64 version 1, u8 dtype code, u64 sequences S, u64 documents + 1 D
             i32[S] lengths in tokens; i64[S] byte offsets in .bin; i64[D] sequences before each document, and S
 
@@ -19,7 +22,7 @@ from numpy.typing import NDArray
 
 from ...errors import ShardError
 from ..outputs import OutputFile, OutputFiles
-from .base import BLOCK, Documents, Int64, Layout, Places, ShardFacts, ShardWriter, Spool, as_bytes, copy_tokens, mapped
+from .base import BLOCK, Documents, Int64, Layout, Places, ShardFacts, ShardWriter, Spool, as_bytes, mapped
 
 __all__ = ["Megatron"]
 
@@ -33,6 +36,7 @@ class Megatron(Layout):
     """``format="megatron"``."""
 
     name, dtypes, suffix = "megatron", ("uint16", "int32"), ".bin"
+    can_mask = False
 
     def auto(self, vocab_size: int) -> str:
         """uint16 below 65,500 ids, as `optimal_dtype`: programs that derive the type from the vocabulary agree."""
@@ -55,20 +59,25 @@ class Megatron(Layout):
             message = f"{index}: version {version}, type {code}, {sequences:,} sequences, {boundaries - 1:,} documents"
             raise ShardError(f"{message}; expected version 1, type {CODES[facts.dtype.name]}", path=str(index))
         starts = mapped(index, "<i8", len(head) + 4 * sequences, sequences)
-        return _Sequences(tokens, starts)
+        if facts.row_length is None:
+            return _Sequences(tokens, starts)
+        if sequences * facts.row_length != len(tokens):
+            message = f"{index}: {sequences:,} rows of {facts.row_length:,} ids, and {len(tokens):,} ids"
+            raise ShardError(message, path=str(index))
+        return Documents(tokens, mapped(folder / f"{stem}.documents", "<u8"))
 
     def join(self, files: OutputFiles, stem: str, shards: Iterable[Documents], facts: ShardFacts) -> None:
         """See `Layout`."""
-        tokens = files.open(f"{stem}.bin")
-        lengths = Spool()
+        writer = self.writer(files, stem, facts)
         try:
             for shard in shards:
-                copy_tokens(tokens, shard.tokens)
+                for start in range(0, len(shard.tokens), BLOCK):
+                    writer.add(shard.tokens[start : start + BLOCK], np.empty(0, np.int64), ())
                 for block in shard.lengths():
-                    lengths.add(block)
-            _write_index(files.open(f"{stem}.idx"), lengths, facts.dtype)
+                    writer.add(shard.tokens[:0], block, ())
+            writer.finish()
         finally:
-            lengths.close()
+            writer.close()
 
 
 class _Sequences(Documents):
@@ -101,15 +110,29 @@ class _Sequences(Documents):
 class _Writer(ShardWriter):
     def __init__(self, files: OutputFiles, stem: str, facts: ShardFacts) -> None:
         self._tokens, self._index = files.open(f"{stem}.bin"), files.open(f"{stem}.idx")
-        self._lengths, self._dtype = Spool(), facts.dtype
+        self._lengths, self._dtype, self._row_length = Spool(), facts.dtype, facts.row_length
+        self._ends = files.open(f"{stem}.documents") if facts.row_length else None
+        self._num_tokens = self._num_documents = 0
 
-    def add(self, ids: NDArray[Any], lengths: Int64, places: Sequence[Places]) -> None:
+    def add(
+        self, ids: NDArray[Any], lengths: Int64, places: Sequence[Places], mask: NDArray[np.uint8] | None = None
+    ) -> None:
         """See `ShardWriter`."""
         self._tokens.write(as_bytes(ids))
-        self._lengths.add(lengths)
+        self._num_tokens += len(ids)
+        if self._ends is None:
+            self._lengths.add(lengths)
+        elif len(lengths):
+            ends = np.cumsum(lengths) + self._num_documents
+            self._ends.write(as_bytes(ends.astype("<u8")))
+            self._num_documents = int(ends[-1])
 
     def finish(self) -> None:
         """See `ShardWriter`."""
+        if self._row_length:
+            rows = self._num_tokens // self._row_length
+            for start in range(0, rows, BLOCK):
+                self._lengths.add(np.full(min(BLOCK, rows - start), self._row_length, np.int64))
         _write_index(self._index, self._lengths, self._dtype)
 
     def close(self) -> None:

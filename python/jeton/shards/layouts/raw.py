@@ -1,13 +1,14 @@
 """Ids back to back, with the ends of documents in a file of their own: nanoGPT, llm.c, datatrove, OLMo.
 
-    bin         .bin: ids                                           .documents: ends
-    llmc        .bin: 256 int32 of header, ids                      .documents: ends
-    datatrove   .ds: ids; .ds.metadata: tokenizer, number of ids    .ds.index: ends
-    olmo        .npy: ids, without NumPy's header; .csv.gz          .documents: ends
+    bin         .bin: ids                                           .documents: ends    .mask
+    llmc        .bin: 256 int32 of header, ids                      .documents: ends    .mask
+    datatrove   .ds: ids; .ds.metadata: tokenizer, number of ids    .ds.index: ends     .ds.loss
+    olmo        .npy: ids, without NumPy's header; .csv.gz          .documents: ends    .mask
 
 An end is a uint64: one past the last id of a document. ``.documents`` is Jeton's own file, for `jeton.shards.open`:
 nanoGPT and llm.c know only the ids. A row of ``.csv.gz`` is start, end, id, source, line; the id is the source and the
-line. The compressed bytes depend on the version of zlib.
+line. The compressed bytes depend on the version of zlib. A loss mask is a byte for each id, 0 or 1, as datatrove and
+OLMo-core (`label_mask_paths`) read it.
 
 Sources: karpathy/nanoGPT, data/openwebtext/prepare.py; karpathy/llm.c, dev/data/data_common.py; huggingface/datatrove,
 pipeline/tokens/tokenizer.py; allenai/dolma, python/dolma/tokenizer/memmap_writer.py.
@@ -41,7 +42,7 @@ class _Raw(Layout):
     """Base of the four."""
 
     dtypes = ("uint16", "uint32")
-    ends_suffix = ".documents"
+    ends_suffix, mask_suffix = ".documents", ".mask"
 
     def auto(self, vocab_size: int) -> str:
         """uint16 if all ids fit."""
@@ -49,7 +50,11 @@ class _Raw(Layout):
 
     def writer(self, files: OutputFiles, stem: str, facts: ShardFacts) -> ShardWriter:
         """See `Layout`."""
-        return _Writer(files.open(stem + self.suffix), files.open(stem + self.ends_suffix))
+        return _Writer(files.open(stem + self.suffix), *self.beside(files, stem, facts))
+
+    def beside(self, files: OutputFiles, stem: str, facts: ShardFacts) -> tuple[OutputFile, OutputFile | None]:
+        """Starts the files of the ends and of the mask."""
+        return files.open(stem + self.ends_suffix), files.open(stem + self.mask_suffix) if facts.has_mask else None
 
     def tokens(self, folder: Path, stem: str, facts: ShardFacts) -> NDArray[Any]:
         """The ids of a shard."""
@@ -57,7 +62,8 @@ class _Raw(Layout):
 
     def read(self, folder: Path, stem: str, facts: ShardFacts) -> Documents:
         """See `Layout`."""
-        return Documents(self.tokens(folder, stem, facts), mapped(folder / (stem + self.ends_suffix), "<u8"))
+        mask = mapped(folder / (stem + self.mask_suffix), "u1") if facts.has_mask else None
+        return Documents(self.tokens(folder, stem, facts), mapped(folder / (stem + self.ends_suffix), "<u8"), mask)
 
     def join(self, files: OutputFiles, stem: str, shards: Iterable[Documents], facts: ShardFacts) -> None:
         """See `Layout`."""
@@ -65,7 +71,8 @@ class _Raw(Layout):
         try:
             for shard in shards:
                 for start in range(0, len(shard.tokens), BLOCK):
-                    writer.add(shard.tokens[start : start + BLOCK], np.empty(0, np.int64), ())
+                    mask = None if shard.mask is None else shard.mask[start : start + BLOCK]
+                    writer.add(shard.tokens[start : start + BLOCK], np.empty(0, np.int64), (), mask)
                 for lengths in shard.lengths():
                     writer.add(shard.tokens[:0], lengths, ())
             writer.finish()
@@ -74,15 +81,19 @@ class _Raw(Layout):
 
 
 class _Writer(ShardWriter):
-    """Writes ids to one file and the ends of documents to another."""
+    """Writes ids to one file, the ends of documents to another, and the mask to a third."""
 
-    def __init__(self, tokens: BinaryIO | OutputFile, ends: OutputFile) -> None:
-        self._tokens, self._ends = tokens, ends
+    def __init__(self, tokens: BinaryIO | OutputFile, ends: OutputFile, mask: OutputFile | None) -> None:
+        self._tokens, self._ends, self._mask = tokens, ends, mask
         self.num_tokens = 0  # of the documents
 
-    def add(self, ids: NDArray[Any], lengths: Int64, places: Sequence[Places]) -> None:
+    def add(
+        self, ids: NDArray[Any], lengths: Int64, places: Sequence[Places], mask: NDArray[np.uint8] | None = None
+    ) -> None:
         """See `ShardWriter`."""
         self._tokens.write(as_bytes(ids))
+        if self._mask is not None and mask is not None:
+            self._mask.write(as_bytes(mask))
         if len(lengths):
             ends = np.cumsum(lengths) + self.num_tokens
             self._ends.write(as_bytes(ends.astype("<u8")))
@@ -109,7 +120,7 @@ class LlmC(_Raw):
 
     def writer(self, files: OutputFiles, stem: str, facts: ShardFacts) -> ShardWriter:
         """See `Layout`."""
-        return _LlmCWriter(files.open(f"{stem}.bin"), files.open(f"{stem}.documents"), facts)
+        return _LlmCWriter(files.open(f"{stem}.bin"), *self.beside(files, stem, facts), facts)
 
     def tokens(self, folder: Path, stem: str, facts: ShardFacts) -> NDArray[Any]:
         """The ids of a shard."""
@@ -125,10 +136,10 @@ class LlmC(_Raw):
 class _LlmCWriter(_Writer):
     """Writes the header, which has the number of ids, before the ids: they wait in a temporary file."""
 
-    def __init__(self, file: OutputFile, ends: OutputFile, facts: ShardFacts) -> None:
+    def __init__(self, file: OutputFile, ends: OutputFile, mask: OutputFile | None, facts: ShardFacts) -> None:
         self._file, self._dtype = file, facts.dtype
         self._held = cast(BinaryIO, tempfile.TemporaryFile())  # noqa: SIM115
-        super().__init__(self._held, ends)
+        super().__init__(self._held, ends, mask)
 
     def finish(self) -> None:
         """See `ShardWriter`."""
@@ -149,17 +160,19 @@ class _LlmCWriter(_Writer):
 class Datatrove(_Raw):
     """``format="datatrove"``."""
 
-    name, suffix, ends_suffix = "datatrove", ".ds", ".ds.index"
+    name, suffix, ends_suffix, mask_suffix = "datatrove", ".ds", ".ds.index", ".ds.loss"
 
     def writer(self, files: OutputFiles, stem: str, facts: ShardFacts) -> ShardWriter:
         """See `Layout`."""
-        tokens, ends, metadata = (files.open(stem + suffix) for suffix in (".ds", ".ds.index", ".ds.metadata"))
-        return _DatatroveWriter(tokens, ends, metadata, facts)
+        tokens, metadata = files.open(f"{stem}.ds"), files.open(f"{stem}.ds.metadata")
+        return _DatatroveWriter(tokens, *self.beside(files, stem, facts), metadata, facts)
 
 
 class _DatatroveWriter(_Writer):
-    def __init__(self, tokens: OutputFile, ends: OutputFile, metadata: OutputFile, facts: ShardFacts) -> None:
-        super().__init__(tokens, ends)
+    def __init__(
+        self, tokens: OutputFile, ends: OutputFile, mask: OutputFile | None, metadata: OutputFile, facts: ShardFacts
+    ) -> None:
+        super().__init__(tokens, ends, mask)
         self._metadata, self._facts = metadata, facts
 
     def finish(self) -> None:
@@ -187,10 +200,12 @@ class Olmo(_Raw):
 
     name, suffix = "olmo", ".npy"
     can_join = False  # rows of the table count ids from the start of their file
+    has_sources = True
 
     def writer(self, files: OutputFiles, stem: str, facts: ShardFacts) -> ShardWriter:
         """See `Layout`."""
-        return _OlmoWriter(*(files.open(stem + suffix) for suffix in (".npy", ".documents", ".csv.gz")))
+        tokens, table = files.open(f"{stem}.npy"), files.open(f"{stem}.csv.gz")
+        return _OlmoWriter(tokens, *self.beside(files, stem, facts), table)
 
     def join(self, files: OutputFiles, stem: str, shards: Iterable[Documents], facts: ShardFacts) -> None:
         """Not supported.
@@ -202,24 +217,27 @@ class Olmo(_Raw):
 
 
 class _OlmoWriter(_Writer):
-    def __init__(self, tokens: OutputFile, ends: OutputFile, table: OutputFile) -> None:
-        super().__init__(tokens, ends)
+    def __init__(self, tokens: OutputFile, ends: OutputFile, mask: OutputFile | None, table: OutputFile) -> None:
+        super().__init__(tokens, ends, mask)
         # Without a name and a time, so that equal rows give equal bytes.
         self._zip = gzip.GzipFile("", "wb", 6, cast(BinaryIO, table), mtime=0)
         self._text = io.TextIOWrapper(cast(BinaryIO, self._zip), "utf-8", "surrogateescape", newline="")
         self._rows = csv.writer(self._text, lineterminator="\n")
 
-    def add(self, ids: NDArray[Any], lengths: Int64, places: Sequence[Places]) -> None:
+    def add(
+        self, ids: NDArray[Any], lengths: Int64, places: Sequence[Places], mask: NDArray[np.uint8] | None = None
+    ) -> None:
         """See `ShardWriter`."""
         ends = np.cumsum(lengths) + self.num_tokens
         starts = (ends - lengths).tolist()
-        super().add(ids, lengths, places)
+        super().add(ids, lengths, places, mask)
         at = 0
         for file, numbers, count in places:
             span = slice(at, at + count)
-            lines = [1] * count if numbers is None else numbers
-            names = repeat(file) if numbers is None else map("{}:{}".format, repeat(file), lines)
-            self._rows.writerows(zip(starts[span], ends[span].tolist(), names, repeat(file), lines))
+            files = [file] * count if isinstance(file, str) else file
+            names = files if numbers is None else _names(files, numbers)
+            lines = [1] * count if numbers is None else list(map(max, numbers, repeat(1)))
+            self._rows.writerows(zip(starts[span], ends[span].tolist(), names, files, lines, strict=True))
             at += count
 
     def finish(self) -> None:
@@ -227,3 +245,10 @@ class _OlmoWriter(_Writer):
         self._text.flush()
         self._text.detach()
         self._zip.close()
+
+
+def _names(files: Sequence[str], numbers: Sequence[int]) -> list[str]:
+    """Names of documents: the file, and the line if there is one."""
+    if min(numbers, default=1) > 0:
+        return list(map("{}:{}".format, files, numbers))
+    return [f"{file}:{number}" if number else file for file, number in zip(files, numbers, strict=True)]

@@ -1,0 +1,256 @@
+"""Documents of a shard that are written in another order, or in rows: collected first, then gathered.
+
+``HeldDocuments`` receives documents as a `ShardWriter` does and keeps their ids in a temporary file, so that memory
+does not depend on the shard. `Collected` names them by their start and length, in the order in which they are written;
+`write` packs them, gathers their ids in blocks, and writes the origin of each piece.
+
+    shard-00000.origins    uint32[n, 3]: task, index of the document in it, index of the first id in the document
+
+Documents of a task are numbered from 0, without those that have no tokens. Padding has the task 2³² - 1.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .layouts import Int64, Places, ShardWriter
+from .layouts.base import as_bytes
+from .outputs import OutputFiles
+from .packing import PADDING, pack
+from .plan import Plan
+from .tasks import Task
+
+__all__ = ["NO_TASK", "ORIGINS", "Collected", "HeldDocuments", "PackedWriter", "Sources", "read_origins", "write"]
+
+ORIGINS = ".origins"
+NO_TASK = (1 << 32) - 1
+BLOCK = 1 << 20  # ids that are gathered at a time
+
+
+class Sources(NamedTuple):
+    """Sources of documents, as columns.
+
+    Attributes:
+        files: index of the input of each.
+        numbers: line or row of each; 0: the file is one document.
+    """
+
+    files: NDArray[np.uint32]
+    numbers: NDArray[np.int64]
+
+
+@dataclass
+class Collected:
+    """Documents in the order in which they are written.
+
+    Attributes:
+        ids: array that has the ids of all of them, in any order, and a row of padding at its end, if they are packed.
+        mask: uint8, the loss mask of `ids`, or None.
+        starts, lengths: ids of each document: its range of `ids`.
+        tasks, indices: origin of each document.
+        sources: sources of the documents, if the format has them.
+    """
+
+    ids: NDArray[Any]
+    mask: NDArray[np.uint8] | None
+    starts: Int64
+    lengths: Int64
+    tasks: NDArray[np.uint32]
+    indices: NDArray[np.uint32]
+    sources: Sources | None
+
+
+class HeldDocuments:
+    """Documents of a shard; ids and mask in temporary files, 12 bytes of memory for each document.
+
+    Examples:
+        >>> held = HeldDocuments(np.dtype("<u2"), None)
+        >>> held.add(np.array([5, 6, 7], "<u2"), np.array([1, 2]), [], None)
+        >>> held.collected(0, 9, 2).ids.tolist()
+        [5, 6, 7, 9, 9]
+        >>> held.close()
+    """
+
+    def __init__(self, dtype: np.dtype[Any], inputs: Mapping[str, int] | None) -> None:
+        """`inputs`: index of each input file, if the format has sources."""
+        self._dtype, self._inputs = dtype, inputs
+        self._ids, self._mask = (cast(BinaryIO, tempfile.TemporaryFile()) for _ in range(2))  # noqa: SIM115
+        self._lengths: list[NDArray[np.uint32]] = []
+        self._files: list[NDArray[np.uint32]] = []
+        self._numbers: list[Int64] = []
+
+    def add(self, ids: NDArray[Any], lengths: Int64, places: Sequence[Places], mask: NDArray[np.uint8] | None) -> None:
+        """Appends documents, as `ShardWriter.add`."""
+        self._ids.write(as_bytes(ids))
+        if mask is not None:
+            self._mask.write(as_bytes(mask))
+        self._lengths.append(lengths.astype(np.uint32))
+        if self._inputs is not None:
+            for place in places:
+                file = self._inputs[cast(str, place.file)]
+                self._files.append(np.full(place.num_documents, file, np.uint32))
+                numbers = np.zeros(place.num_documents, np.int64) if place.numbers is None else place.numbers
+                self._numbers.append(np.asarray(numbers, np.int64))
+
+    def collected(self, task: int, pad: int | None, row: int) -> Collected:
+        """All documents, in their order, and `row` ids of padding, which the mask leaves out."""
+        lengths = _joined(self._lengths, np.uint32).astype(np.int64)
+        total = int(lengths.sum())
+        num_padding = 0 if pad is None else row
+        if pad is not None:
+            self._ids.write(as_bytes(np.full(row, pad, self._dtype)))
+        ids = _mapped(self._ids, self._dtype, total + num_padding)
+        mask = None
+        if self._mask.tell():
+            self._mask.write(bytes(num_padding))
+            mask = _mapped(self._mask, np.dtype(np.uint8), total + num_padding)
+        sources = None
+        if self._inputs is not None:
+            sources = Sources(_joined(self._files, np.uint32), _joined(self._numbers, np.int64))
+        number = len(lengths)
+        return Collected(
+            ids, mask, np.cumsum(lengths) - lengths, lengths,
+            np.full(number, task, np.uint32), np.arange(number, dtype=np.uint32), sources,
+        )  # fmt: skip
+
+    def close(self) -> None:
+        """Removes the files."""
+        self._ids.close()
+        self._mask.close()
+
+
+def _joined(arrays: Sequence[NDArray[Any]], dtype: type) -> NDArray[Any]:
+    return np.concatenate(arrays) if arrays else np.empty(0, dtype)
+
+
+def _mapped(file: BinaryIO, dtype: np.dtype[Any], count: int) -> NDArray[Any]:
+    file.flush()
+    return np.asarray(np.memmap(file, dtype, "r", 0, (count,))) if count else np.empty(0, dtype)
+
+
+def gather(values: NDArray[Any], starts: Int64, lengths: Int64) -> NDArray[Any]:
+    """The items of ranges, back to back.
+
+    Examples:
+        >>> gather(np.arange(10), np.array([7, 0]), np.array([2, 3])).tolist()
+        [7, 8, 0, 1, 2]
+    """
+    if len(starts) == 1:
+        return values[int(starts[0]) : int(starts[0] + lengths[0])]
+    ends = np.cumsum(lengths)
+    index = np.repeat(starts - (ends - lengths), lengths)
+    index += np.arange(len(index))
+    found: NDArray[Any] = values[index]
+    return found
+
+
+def blocks(ends: Int64, limit: int) -> Iterator[slice]:
+    """Yields ranges of items that have up to `limit` ids, or one item; `ends`: one past the last id of each.
+
+    Examples:
+        >>> [(block.start, block.stop) for block in blocks(np.array([3, 4, 9, 10]), 5)]
+        [(0, 2), (2, 3), (3, 4)]
+    """
+    first = before = 0
+    while first < len(ends):
+        last = max(first + 1, int(np.searchsorted(ends, before + limit, "right")))
+        yield slice(first, last)
+        first, before = last, int(ends[last - 1])
+
+
+def write(
+    documents: Collected,
+    writer: ShardWriter,
+    files: OutputFiles,
+    stem: str,
+    plan: Plan,
+) -> dict[str, Any]:
+    """Writes documents in their order, or packed in rows, and the file of their origins.
+
+    Returns:
+        For the completion file: nothing, or the totals of packing.
+    """
+    origins, packing, inputs = files.open(stem + ORIGINS), plan.packing, [file.path for file in plan.inputs]
+    result: dict[str, Any] = {}
+    if packing is None:
+        which, firsts, lengths = np.arange(len(documents.lengths)), np.zeros_like(documents.lengths), documents.lengths
+        unit_ends = which + 1
+    else:
+        packed = pack(documents.lengths, packing)
+        which, firsts, lengths, unit_ends = packed.documents, packed.firsts, packed.lengths, packed.row_ends
+        counts = {"rows": len(unit_ends), "pieces": len(lengths), "cut": packed.cut}
+        result = {"packing": {**counts, "padding": packed.padding, "dropped": packed.dropped}}
+    piece_ends = np.cumsum(lengths)
+    pad_start = len(documents.ids) - (packing["length"] if packing else 0)
+    for units in blocks(piece_ends[unit_ends - 1], BLOCK):
+        span = slice(int(unit_ends[units.start - 1]) if units.start else 0, int(unit_ends[units.stop - 1]))
+        own, first, length = which[span], firsts[span], lengths[span]
+        is_padding = own == PADDING
+        starts = np.where(is_padding, pad_start, documents.starts[own] + first)
+        ids = gather(documents.ids, starts, length)
+        mask = None
+        if documents.mask is not None:
+            mask = gather(documents.mask, starts, length)
+        elif plan.shard_facts.has_mask:
+            mask = np.repeat(~is_padding, length).view(np.uint8)
+        writer.add(ids, length, _places(documents.sources, own, inputs), mask)
+        columns = (np.where(is_padding, NO_TASK, documents.tasks[own]), np.where(is_padding, 0, documents.indices[own]))
+        origins.write(as_bytes(np.column_stack([*columns, first]).astype("<u4")))
+    return result
+
+
+def _places(sources: Sources | None, own: Int64, inputs: Sequence[str]) -> list[Places]:
+    """The sources of pieces."""
+    if sources is None:
+        return []
+    is_padding = own == PADDING
+    files = np.where(is_padding, len(inputs), sources.files[own]).tolist()
+    numbers = np.where(is_padding, 0, sources.numbers[own]).tolist()
+    return [Places(list(map([*inputs, "padding"].__getitem__, files)), numbers, len(own))]
+
+
+def read_origins(folder: Path, stem: str) -> NDArray[np.uint32]:
+    """uint32[n, 3], memory-mapped: task, index in the task, and first id, of each document or piece of a shard."""
+    path = folder / (stem + ORIGINS)
+    if not path.stat().st_size:
+        return np.empty((0, 3), np.uint32)
+    return np.asarray(np.memmap(path, "<u4", "r")).reshape(-1, 3)
+
+
+class PackedWriter(ShardWriter):
+    """Packs the documents of a task into rows, and writes them by another writer at the end."""
+
+    def __init__(self, writer: ShardWriter, files: OutputFiles, stem: str, plan: Plan, task: Task) -> None:
+        self._writer, self._files, self._stem, self._plan, self._task = writer, files, stem, plan, task
+        self._held = HeldDocuments(plan.shard_facts.dtype, plan.source_numbers)
+        self._totals: dict[str, Any] = {}
+
+    @property
+    def totals(self) -> dict[str, Any]:
+        """See `ShardWriter`."""
+        return self._totals
+
+    def add(
+        self, ids: NDArray[Any], lengths: Int64, places: Sequence[Places], mask: NDArray[np.uint8] | None = None
+    ) -> None:
+        """See `ShardWriter`."""
+        self._held.add(ids, lengths, places, mask)
+
+    def finish(self) -> None:
+        """See `ShardWriter`."""
+        packing = self._plan.packing or {}
+        documents = self._held.collected(self._task.number, packing["pad"], packing["length"])
+        self._totals = write(documents, self._writer, self._files, self._stem, self._plan)
+        self._writer.finish()
+
+    def close(self) -> None:
+        """See `ShardWriter`."""
+        self._held.close()
+        self._writer.close()

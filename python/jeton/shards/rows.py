@@ -1,0 +1,46 @@
+"""`PackedRows`: rows of a packed shard, with position ids and boundaries of their documents."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .layouts import Int64, positions
+
+__all__ = ["PackedRows"]
+
+
+@dataclass(frozen=True)
+class PackedRows:
+    """Consecutive rows of a packed shard.
+
+    Attributes:
+        ids: the ids: rows, length. A view of the file.
+        lengths: ids of each document or piece of one, of all rows, in order; padding is one, too.
+        loss_mask: uint8, as `ids`; None if the shards have none.
+
+    Examples:
+        >>> rows = PackedRows(np.array([[5, 6, 7, 8], [9, 5, 5, 5]]), np.array([3, 1, 2, 2]), None)
+        >>> rows.position_ids.tolist(), rows.cu_seqlens.tolist()
+        ([[0, 1, 2, 0], [0, 1, 0, 1]], [0, 3, 4, 6, 8])
+    """
+
+    ids: NDArray[Any]
+    lengths: Int64
+    loss_mask: NDArray[np.uint8] | None
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @property
+    def position_ids(self) -> NDArray[np.int32]:
+        """Positions, which begin at 0 with each document: rows, length."""
+        return positions(self.lengths).reshape(self.ids.shape)
+
+    @property
+    def cu_seqlens(self) -> NDArray[np.int32]:
+        """Ends of the documents in the flattened rows, after a 0, as FlashAttention's variable-length kernels take."""
+        return np.concatenate([[0], np.cumsum(self.lengths)]).astype(np.int32)

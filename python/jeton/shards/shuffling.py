@@ -1,0 +1,243 @@
+"""Global shuffle in two stages: tasks spool their documents by bucket; a task for each bucket sorts it into a shard.
+
+The key of a document is a 64-bit hash of seed, task, and index in the task. The shards, in their order, have all
+documents sorted by key; a bucket is a range of keys. The order is thus a pseudorandom permutation of the corpus, and
+depends on the plan alone.
+
+    spool/00000.bin    documents of a task, in sections: one for each bucket
+    spool/00000.json   completion of the task
+
+A section has, for its n documents, uint32[n] indices in the task, uint32[n] lengths, for formats with sources uint32[n]
+files and int64[n] numbers, then the ids, and the loss mask. The table at the end of the file has offset, ids, documents
+and CRC-32 of each section, and the CRC-32 of the entry.
+
+Memory: 16 bytes for each document of a task, then the ids of one bucket. Files: one for each task. Reads of the second
+stage: tasks times buckets, of about task_bytes / buckets each.
+
+Source: the hash is SplitMix64 (Steele et al., Fast Splittable Pseudorandom Number Generators, 2014).
+"""
+
+from __future__ import annotations
+
+import time
+import zlib
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import ShardError, UnsupportedFeatureError
+from .collecting import Collected, HeldDocuments, Sources, blocks, gather, write
+from .folder import SPOOL, ShardFolder
+from .layouts import LAYOUTS, Int64, Places, ShardWriter
+from .layouts.base import as_bytes
+from .outputs import OutputFile, OutputFiles
+from .plan import Plan
+from .tasks import Task
+
+__all__ = ["SpoolWriter", "buckets_of", "document_keys", "run_bucket"]
+
+BLOCK = 1 << 20  # ids that are written at a time
+SECTION = np.dtype([("offset", "<u8"), ("tokens", "<u8"), ("documents", "<u4"), ("crc", "<u4")])
+ENTRY_BYTES = SECTION.itemsize + 8  # an entry of the table, and its own CRC-32
+MAX_DOCUMENTS = (1 << 32) - 2
+UInt64 = NDArray[np.uint64]
+
+
+def _mixed(values: UInt64) -> UInt64:
+    values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    mixed: UInt64 = values ^ (values >> np.uint64(31))
+    return mixed
+
+
+def document_keys(seed: int, tasks: NDArray[Any], indices: NDArray[Any]) -> UInt64:
+    """Keys of documents: the outputs, by index, of the generator whose state is a hash of seed and task.
+
+    Examples:
+        >>> document_keys(7, np.array([0, 0, 1]), np.array([0, 1, 0])).tolist()
+        [11241344834629033336, 7548029490970160968, 3098721570804658924]
+    """
+    step = np.uint64(0x9E3779B97F4A7C15)
+    state = _mixed(np.full(1, seed, np.uint64) + step)
+    state = _mixed(state + (tasks.astype(np.uint64) + np.uint64(1)) * step)
+    return _mixed(state + (indices.astype(np.uint64) + np.uint64(1)) * step)
+
+
+def buckets_of(keys: UInt64, number: int) -> NDArray[np.uint32]:
+    """Bucket of each key: ranges of equal size, in order."""
+    return (((keys >> np.uint64(32)) * np.uint64(number)) >> np.uint64(32)).astype(np.uint32)
+
+
+class SpoolWriter(ShardWriter):
+    """Writes the documents of a task, grouped by bucket."""
+
+    def __init__(self, files: OutputFiles, plan: Plan, task: Task) -> None:
+        self._file, self._plan, self._task = files.open(spool_name(task.number)), plan, task
+        self._held = HeldDocuments(plan.shard_facts.dtype, plan.source_numbers)
+
+    def add(
+        self, ids: NDArray[Any], lengths: Int64, places: Sequence[Places], mask: NDArray[np.uint8] | None = None
+    ) -> None:
+        """See `ShardWriter`."""
+        self._held.add(ids, lengths, places, mask)
+
+    def finish(self) -> None:
+        """See `ShardWriter`."""
+        documents = self._held.collected(self._task.number, None, 0)
+        if len(documents.lengths) > MAX_DOCUMENTS:
+            message = f"a task with {len(documents.lengths):,} documents; pass smaller task_bytes="
+            raise UnsupportedFeatureError(message, format=self._plan.format, feature="shuffle")
+        keys = document_keys(self._plan.shuffle or 0, documents.tasks, documents.indices)
+        buckets = buckets_of(keys, self._plan.num_shards)
+        order = np.argsort(buckets, kind="stable")
+        counts = np.bincount(buckets, minlength=self._plan.num_shards)
+        table = np.zeros(self._plan.num_shards, SECTION)
+        ends = np.cumsum(counts).tolist()
+        for bucket in np.flatnonzero(counts).tolist():
+            own = order[ends[bucket] - counts[bucket] : ends[bucket]]
+            table[bucket] = _write_section(self._file, documents, own)
+        for entry in table.tolist():
+            data = np.array(entry, SECTION).tobytes()
+            self._file.write(data + zlib.crc32(data).to_bytes(ENTRY_BYTES - len(data), "little"))
+
+    def close(self) -> None:
+        """See `ShardWriter`."""
+        self._held.close()
+
+
+def spool_name(task: int) -> str:
+    """Name of the file of a task, in the folder `SPOOL`."""
+    return f"{task:05}.bin"
+
+
+def _write_section(file: OutputFile, documents: Collected, own: Int64) -> tuple[int, int, int, int]:
+    """Writes the section of some documents; returns its entry in the table."""
+    offset, crc = file.num_bytes, 0
+
+    def put(values: NDArray[Any]) -> None:
+        nonlocal crc
+        data = as_bytes(values)
+        crc = zlib.crc32(data, crc)
+        file.write(data)
+
+    starts, lengths = documents.starts[own], documents.lengths[own]
+    put(documents.indices[own].astype("<u4"))
+    put(lengths.astype("<u4"))
+    if documents.sources is not None:
+        put(documents.sources.files[own].astype("<u4"))
+        put(documents.sources.numbers[own].astype("<i8"))
+    for values in (documents.ids, documents.mask):
+        if values is not None:
+            for block in blocks(np.cumsum(lengths), BLOCK):
+                put(gather(values, starts[block], lengths[block]))
+    return offset, int(lengths.sum()), len(own), crc
+
+
+def _entry(folder: ShardFolder, name: str, bucket: int, number: int) -> Any:
+    """The entry of a section in the table of a file."""
+    with folder.storage.open(name) as file:
+        file.seek(max(file.seek(0, 2) - (number - bucket) * ENTRY_BYTES, 0))
+        data = file.read(ENTRY_BYTES)
+    entry, crc = data[: SECTION.itemsize], int.from_bytes(data[SECTION.itemsize :], "little")
+    if len(data) < ENTRY_BYTES or crc != zlib.crc32(entry):
+        raise _damaged(folder, name)
+    return np.frombuffer(entry, SECTION)[0]
+
+
+def _damaged(folder: ShardFolder, name: str) -> ShardError:
+    path = folder.storage.location(name)
+    return ShardError(f"{path}: damaged; remove it, and run the stage spool again", path=path)
+
+
+def run_bucket(
+    folder: ShardFolder,
+    plan: Plan,
+    task: Task,
+    check: Callable[[], None] = lambda: None,
+    report: Callable[[int], object] = lambda num_bytes: None,
+) -> dict[str, Any]:
+    """Runs a task of the second stage: sorts a bucket and writes its shard.
+
+    Returns:
+        The content of the completion file.
+
+    Raises:
+        ShardError: a file of the first stage is damaged.
+        FileNotFoundError: it is missing.
+        OSError: reading or writing failed.
+    """
+    began = time.perf_counter()
+    documents = _read_bucket(folder, plan, task, check, report)
+    read = time.perf_counter()
+    stem = folder.stem(task.number)
+    with folder.outputs() as files:
+        writer = LAYOUTS[plan.format].writer(files, stem, plan.shard_facts)
+        try:
+            totals = write(documents, writer, files, stem, plan)
+            writer.finish()
+        finally:
+            writer.close()
+    seconds = {"gather": read - began, "write": time.perf_counter() - read - files.sync_s, "sync": files.sync_s}
+    found = {
+        "task": task.number,
+        "plan": plan.digest,
+        "documents": len(documents.lengths),
+        "tokens": int(documents.lengths.sum()),
+        **totals,
+        "outputs": files.facts,
+        "input_bytes": task.num_bytes,
+        "seconds": {name: round(value, 4) for name, value in seconds.items()},
+    }
+    folder.write_done(task.number, found)
+    return found
+
+
+def _read_bucket(
+    folder: ShardFolder, plan: Plan, task: Task, check: Callable[[], None], report: Callable[[int], object]
+) -> Collected:
+    """The documents of a bucket, by key."""
+    bucket, number, facts = task.number, plan.num_shards, plan.shard_facts
+    names = [f"{SPOOL}/{spool_name(source.number)}" for source in plan.tasks]
+    entries = [_entry(folder, name, bucket, number) for name in names]
+    num_documents = sum(int(entry["documents"]) for entry in entries)
+    num_tokens = sum(int(entry["tokens"]) for entry in entries)
+    row, pad = (plan.packing["length"], plan.packing["pad"]) if plan.packing else (0, None)
+    num_padding = row if pad is not None else 0
+    ids = np.empty(num_tokens + num_padding, facts.dtype)
+    ids[num_tokens:] = pad or 0
+    mask = np.zeros(num_tokens + num_padding, np.uint8) if plan.chat is not None else None
+    tasks, indices, lengths, files = (np.empty(num_documents, np.uint32) for _ in range(4))
+    numbers = np.empty(num_documents, np.int64)
+    has_sources = plan.source_numbers is not None
+    document = token = 0
+    for source, name, entry in zip(plan.tasks, names, entries, strict=True):
+        check()
+        own = slice(document, document := document + int(entry["documents"]))
+        span = slice(token, token := token + int(entry["tokens"]))
+        tasks[own] = source.number
+        columns = [indices[own], lengths[own], *((files[own], numbers[own]) if has_sources else ()), ids[span]]
+        if entry["documents"]:
+            _read_section(folder, name, entry, [*columns, mask[span]] if mask is not None else columns)
+        report(source.num_bytes // number)
+    order = np.argsort(document_keys(plan.shuffle or 0, tasks, indices), kind="stable")
+    starts = np.cumsum(lengths, dtype=np.int64) - lengths
+    return Collected(
+        ids, mask, starts[order], lengths[order].astype(np.int64), tasks[order], indices[order],
+        Sources(files[order], numbers[order]) if has_sources else None,
+    )  # fmt: skip
+
+
+def _read_section(folder: ShardFolder, name: str, entry: Any, columns: list[NDArray[Any]]) -> None:
+    """Reads a section into arrays."""
+    crc = 0
+    with folder.storage.open(name) as file:
+        file.seek(int(entry["offset"]))
+        for column in columns:
+            view = as_bytes(column)  # a section of documents has no empty column
+            if file.readinto(view) != len(view):  # type: ignore[attr-defined]
+                raise _damaged(folder, name)
+            crc = zlib.crc32(view, crc)
+    if crc != int(entry["crc"]):
+        raise _damaged(folder, name)

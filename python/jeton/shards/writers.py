@@ -1,0 +1,22 @@
+"""The writer of a task's documents: that of the format, of rows, or of a shuffle's first stage."""
+
+from __future__ import annotations
+
+from .collecting import PackedWriter
+from .folder import ShardFolder
+from .layouts import LAYOUTS, ShardWriter
+from .outputs import OutputFiles
+from .plan import Plan
+from .shuffling import SpoolWriter
+from .tasks import Task
+
+__all__ = ["task_writer"]
+
+
+def task_writer(files: OutputFiles, plan: Plan, task: Task) -> ShardWriter:
+    """Starts the output of a task."""
+    if plan.shuffle is not None:
+        return SpoolWriter(files, plan, task)
+    stem, facts = ShardFolder.stem(task.number), plan.shard_facts
+    writer = LAYOUTS[plan.format].writer(files, stem, facts)
+    return writer if plan.packing is None else PackedWriter(writer, files, stem, plan, task)
