@@ -76,14 +76,14 @@ def test_byte_level_parts_hand_on_bytes_or_their_stand_ins() -> None:
     parts = ({"type": "ByteLevel", "add_prefix_space": False, "use_regex": True},)
     for byte_level, expected in [(True, [b"ol\xc3\xa1", b" x"]), (False, ["olÃ¡".encode(), "Ġx".encode()])]:
         counter = _core.Counter(Stages(pretokenizer=parts, byte_level=byte_level).core_json(), special_tokens=[])
-        counter.add(["olá x"], threads=1)
+        counter.add([_core.TextColumn(["olá x".encode()])], threads=1)
         assert [pretoken for pretoken, _ in counter.finish([], 1)[0].items()] == expected
 
 
 def test_user_defined_tokens_cut_normalized_text_and_are_not_counted() -> None:
     stages = Stages(({"type": "Lowercase"},), ({"type": "Pattern", "name": "gpt2"},), user_defined=("<x>",))
     counter = _core.Counter(stages.core_json(), special_tokens=[])
-    counter.add(["A<X>b <x>"], threads=1)
+    counter.add([_core.TextColumn([b"A<X>b <x>"])], threads=1)
     assert counter.finish([], 1)[0].items() == [(b"a", 1), (b"b", 1), (b" ", 1)]
 
 

@@ -123,7 +123,7 @@ def test_runs_at_any_place(documents: list[str], cuts: list[bool]) -> None:
     spill = RunFolder.open(None, checkpoint=False, options={})
     try:
         for number, (document, cut) in enumerate(zip(documents, cuts, strict=False)):
-            counter.add([document], threads=1)
+            counter.add([_core.TextColumn([document.encode()])], threads=1)
             if cut:
                 spill.put(counter, Position(number + 1))
         core, _ = counter.finish(spill.runs(), 1)

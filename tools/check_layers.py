@@ -71,6 +71,7 @@ MAY_USE = {
     "encode": BASE | {"model", "pretokenize"},
     "postprocess": SHARED,
     "decode": BASE,
+    "documents": SHARED,
     "parallel": SHARED | {"pretokenize"},
     "tokenizer": BASE
     | {

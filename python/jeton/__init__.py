@@ -60,6 +60,8 @@ _PUBLIC = {
     ),
     "explanation": ("Explanation",),
     "formats": ("NamedTokenizer", "default", "load", "names"),
+    "integrations.arrow": ("encode_arrow",),
+    "integrations.datasets": ("map_dataset",),
     "progress": ("ProgressEvent",),
     "tokenizer": ("Tokenizer",),
     "training": ("Counts", "Limits", "Replay", "Rules", "Superwords", "count_pretokens", "replay", "train"),

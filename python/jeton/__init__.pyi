@@ -65,6 +65,8 @@ from .formats import (
     load as load,
     names as names,
 )
+from .integrations.arrow import encode_arrow as encode_arrow
+from .integrations.datasets import map_dataset as map_dataset
 from .progress import ProgressEvent as ProgressEvent
 from .tokenizer import Tokenizer as Tokenizer
 from .training import (

@@ -72,7 +72,8 @@ mod regex;
 pub mod sentencepiece;
 pub mod tokenizer;
 
-// corpus → counts → merges
+// corpus → documents; documents → counts → merges
+pub mod documents;
 pub mod train;
 
 // vocabularies ↔ files

@@ -24,6 +24,7 @@ const LARGE: usize = 1 << 19;
 
 enum Integers {
     Ids(Vec<u32>),
+    Short(Vec<u16>),
     Offsets(Vec<i64>),
 }
 
@@ -34,6 +35,13 @@ impl From<Vec<u32>> for Column {
             ids.shrink_to_fit();
         }
         Self(Integers::Ids(ids))
+    }
+}
+
+impl From<Vec<u16>> for Column {
+    fn from(mut ids: Vec<u16>) -> Self {
+        ids.iter_mut().for_each(|id| *id = id.to_le());
+        Self(Integers::Short(ids))
     }
 }
 
@@ -70,6 +78,7 @@ impl Drop for Column {
     fn drop(&mut self) {
         match &mut self.0 {
             Integers::Ids(ids) => buffer_pool::IDS.keep(std::mem::take(ids)),
+            Integers::Short(_) => {}
             Integers::Offsets(offsets) => buffer_pool::OFFSETS.keep(std::mem::take(offsets)),
         }
     }
@@ -81,6 +90,7 @@ impl Column {
         // Creates no slice: NumPy may be writing to them.
         match &self.0 {
             Integers::Ids(ids) => ids.len() * size_of::<u32>(),
+            Integers::Short(ids) => ids.len() * size_of::<u16>(),
             Integers::Offsets(offsets) => offsets.len() * size_of::<i64>(),
         }
     }
@@ -91,6 +101,7 @@ impl Column {
         let len = slf.__len__() as ffi::Py_ssize_t;
         let start = match &mut slf.0 {
             Integers::Ids(ids) => ids.as_mut_ptr().cast(),
+            Integers::Short(ids) => ids.as_mut_ptr().cast(),
             Integers::Offsets(offsets) => offsets.as_mut_ptr().cast(),
         };
         // SAFETY: CPython passes a `view` to fill. The integers, `len` bytes from `start` on and all initialized, are

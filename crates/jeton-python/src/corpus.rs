@@ -1,44 +1,264 @@
-//! Loops over the rows of a corpus.
+//! `TextColumn`: the documents of a block of a file; encoding them, and counting spellings in them.
+
+use std::str;
 
 use jeton_core::added_tokens::{Added, AddedTokenMatcher};
-use jeton_core::error::Result;
-use jeton_core::train::jsonl;
+use jeton_core::documents::{json_rows, lines, Span};
+use jeton_core::error::Error;
+use jeton_core::tokenizer::{FileIds, IdType, Input, RowForm};
+use pyo3::buffer::PyBuffer;
+use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
+use pyo3::pybacked::PyBackedBytes;
+use pyo3::types::{PyBytes, PyList, PyMemoryView};
 
+use crate::column;
 use crate::error;
+use crate::signals::SignalCheck;
+use crate::tokenizer::Tokenizer;
 
-/// Returns the texts of lines of JSON: for each line the string in `field`, or None if the caller has to parse it.
-#[pyfunction]
-pub fn read_rows<'py>(py: Python<'py>, lines: &[u8], field: &str) -> PyResult<Vec<Option<Bound<'py, PyBytes>>>> {
-    let rows = py.detach(|| jsonl::read(lines, field)).map_err(|failed| error::plain(py, failed))?;
-    // `PyBytes::new` would panic on a failed allocation.
-    let bytes = |text: &[u8]| {
-        PyBytes::new_with(py, text.len(), |room| {
-            room.copy_from_slice(text);
-            Ok(())
-        })
-    };
-    rows.iter().map(|text| text.map(bytes).transpose()).collect()
+/// Documents, each valid UTF-8, in as few buffers as they were read in.
+#[pyclass(frozen, module = "jeton._core")]
+pub struct TextColumn(Texts);
+
+enum Texts {
+    /// Ranges of one buffer.
+    Buffer(String, Vec<Span>),
+    /// Ranges of a `bytes` object, which is valid UTF-8, and which no one can change.
+    Block(PyBackedBytes, Vec<Span>),
+    /// One `bytes` object for each, valid UTF-8.
+    Objects(Vec<PyBackedBytes>),
 }
 
-/// Returns the index of the first text that is not UTF-8.
-#[pyfunction]
-pub fn find_invalid_text(texts: Vec<Bound<'_, PyBytes>>) -> Option<usize> {
-    texts.iter().position(|text| std::str::from_utf8(text.as_bytes()).is_err())
-}
-
-/// Counts the occurrences of each spelling in all texts. Of two that overlap the earlier counts, then the longer.
-#[pyfunction]
-pub fn count_spellings(py: Python<'_>, texts: Vec<Bound<'_, PyBytes>>, spellings: Vec<Vec<u8>>) -> PyResult<Vec<u64>> {
-    let texts: Vec<&[u8]> = texts.iter().map(|text| text.as_bytes()).collect();
-    let count = || -> Result<_> {
-        let tokens = (0..).zip(&spellings).map(|(id, spelling)| Added::plain(spelling, id));
-        let mut counts = vec![0; spellings.len()];
-        if let Some(matcher) = AddedTokenMatcher::new(tokens)? {
-            texts.iter().for_each(|text| matcher.count(text, &mut counts));
+impl TextColumn {
+    fn len(&self) -> usize {
+        match &self.0 {
+            Texts::Buffer(_, spans) | Texts::Block(_, spans) => spans.len(),
+            Texts::Objects(objects) => objects.len(),
         }
-        Ok(counts)
+    }
+
+    /// Iterates over the documents.
+    pub fn texts(&self) -> Box<dyn Iterator<Item = &str> + '_> {
+        fn valid(bytes: &[u8]) -> &str {
+            // SAFETY: validated by all that make a `TextColumn`; `bytes` objects do not change.
+            unsafe { str::from_utf8_unchecked(bytes) }
+        }
+        fn ranges<'a>(whole: &'a str, spans: &'a [Span]) -> Box<dyn Iterator<Item = &'a str> + 'a> {
+            Box::new(spans.iter().map(move |&(start, end)| whole.get(start..end).unwrap_or_default()))
+        }
+        match &self.0 {
+            Texts::Buffer(whole, spans) => ranges(whole, spans),
+            Texts::Block(block, spans) => ranges(valid(block), spans),
+            Texts::Objects(objects) => Box::new(objects.iter().map(|object| valid(object))),
+        }
+    }
+}
+
+/// Returns the documents of all columns.
+pub fn texts_of<'a>(columns: &'a [Bound<'_, TextColumn>]) -> Vec<&'a str> {
+    let mut texts = Vec::with_capacity(columns.iter().map(|column| column.get().len()).sum());
+    columns.iter().for_each(|column| texts.extend(column.get().texts()));
+    texts
+}
+
+#[pymethods]
+impl TextColumn {
+    /// Each a document; `ValueError` for one that is not UTF-8.
+    #[new]
+    fn new(py: Python<'_>, texts: Vec<Bound<'_, PyBytes>>) -> PyResult<Self> {
+        let objects: Vec<PyBackedBytes> = texts.into_iter().map(PyBackedBytes::from).collect();
+        match py.detach(|| objects.iter().position(|object| str::from_utf8(object).is_err())) {
+            None => Ok(Self(Texts::Objects(objects))),
+            Some(index) => Err(PyValueError::new_err(format!("texts[{index}] is not UTF-8"))),
+        }
+    }
+
+    /// Reads a field of JSON lines: a document for each line, and the indices of the lines that the caller has to parse,
+    /// whose documents are empty.
+    #[staticmethod]
+    fn from_json_rows(py: Python<'_>, block: &[u8], field: &str) -> PyResult<(Self, Vec<usize>)> {
+        let rows = py.detach(|| json_rows::read(block, field)).map_err(|failed| error::plain(py, failed))?;
+        Ok((Self(Texts::Buffer(rows.texts, rows.spans)), rows.unread))
+    }
+
+    /// Splits a block into lines; None if it is not UTF-8.
+    #[staticmethod]
+    fn from_lines(py: Python<'_>, block: Bound<'_, PyBytes>) -> PyResult<Option<Self>> {
+        let block = PyBackedBytes::from(block);
+        let spans = py.detach(|| str::from_utf8(&block).ok().map(lines::spans)).transpose();
+        let spans = spans.map_err(|failed| error::plain(py, failed))?;
+        Ok(spans.map(|spans| Self(Texts::Block(block, spans))))
+    }
+
+    /// Copies the values of an Arrow array of binary or string type, without nulls: `data` from the first offset to the
+    /// last, and the offsets, little-endian i64, from 0. None if a value is not UTF-8.
+    #[staticmethod]
+    fn from_arrow(py: Python<'_>, data: PyBuffer<u8>, offsets: PyBuffer<u8>) -> PyResult<Option<Self>> {
+        let (data, offsets) = (data.to_vec(py)?, column::wide(py, &offsets)?);
+        let spans = || {
+            let whole = String::from_utf8(data).ok()?;
+            let span = |range: &[i64]| {
+                let span = (usize::try_from(range[0]).ok()?, usize::try_from(range[1]).ok()?);
+                whole.get(span.0..span.1).map(|_| span)
+            };
+            let spans = offsets.windows(2).map(span).collect::<Option<Vec<_>>>()?;
+            Some(Self(Texts::Buffer(whole, spans)))
+        };
+        Ok(py.detach(spans))
+    }
+
+    fn __len__(&self) -> usize {
+        self.len()
+    }
+
+    /// Bytes of all documents.
+    #[getter]
+    fn num_bytes(&self) -> usize {
+        self.texts().map(str::len).sum()
+    }
+
+    /// Returns the bytes of each document, little-endian i64.
+    fn lengths<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyMemoryView>> {
+        column::view(py, self.texts().map(|text| text.len() as i64).collect::<Vec<_>>())
+    }
+
+    /// Returns the documents as `bytes`.
+    fn to_list<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let list = PyList::empty(py);
+        if let Texts::Objects(objects) = &self.0 {
+            objects.iter().try_for_each(|object| list.append(object))?;
+            return Ok(list);
+        }
+        for text in self.texts() {
+            // `PyBytes::new` would panic on a failed allocation.
+            list.append(PyBytes::new_with(py, text.len(), |room| {
+                room.copy_from_slice(text.as_bytes());
+                Ok(())
+            })?)?;
+        }
+        Ok(list)
+    }
+
+    /// Returns the documents with these indices, as a column.
+    fn take(&self, py: Python<'_>, indices: Vec<usize>) -> PyResult<Self> {
+        let beyond = || PyIndexError::new_err(format!("an index is beyond the {} documents", self.len()));
+        if let Texts::Objects(objects) = &self.0 {
+            let object = |&index: &usize| objects.get(index).map(|object| object.clone_ref(py));
+            let taken: Option<Vec<_>> = indices.iter().map(object).collect();
+            return taken.map(|objects| Self(Texts::Objects(objects))).ok_or_else(beyond);
+        }
+        if let Texts::Block(block, spans) = &self.0 {
+            let taken: Option<Vec<_>> = indices.iter().map(|&index| spans.get(index).copied()).collect();
+            return taken.map(|spans| Self(Texts::Block(block.clone_ref(py), spans))).ok_or_else(beyond);
+        }
+        let texts: Vec<&str> = self.texts().collect();
+        let taken: Option<Vec<&str>> = indices.iter().map(|&index| texts.get(index).copied()).collect();
+        Ok(Self::joined(taken.ok_or_else(beyond)?.into_iter()))
+    }
+
+    /// Returns the documents with those of some indices, which ascend, replaced, or left out for None.
+    fn replaced(&self, indices: Vec<usize>, texts: Vec<Option<Bound<'_, PyBytes>>>) -> PyResult<Self> {
+        let valid = |text: &Option<Bound<'_, PyBytes>>| {
+            text.as_ref().map(|text| str::from_utf8(text.as_bytes()).map(str::to_owned)).transpose()
+        };
+        let other = texts.iter().map(valid).collect::<Result<Vec<_>, _>>();
+        let other = other.map_err(|_| PyValueError::new_err("a text is not UTF-8"))?;
+        let mut changes = indices.into_iter().zip(&other).peekable();
+        let kept =
+            self.texts().enumerate().filter_map(|(index, text)| match changes.next_if(|change| change.0 == index) {
+                Some((_, text)) => text.as_deref(),
+                None => Some(text),
+            });
+        Ok(Self::joined(kept))
+    }
+}
+
+impl TextColumn {
+    /// Copies documents into one buffer.
+    fn joined<'a>(texts: impl Iterator<Item = &'a str>) -> Self {
+        let (mut whole, mut spans) = (String::new(), Vec::new());
+        for text in texts {
+            let start = whole.len();
+            whole.push_str(text);
+            spans.push((start, whole.len()));
+        }
+        Self(Texts::Buffer(whole, spans))
+    }
+}
+
+/// Number of line ends.
+#[pyfunction]
+pub fn count_line_ends(block: &[u8]) -> usize {
+    lines::count_ends(block)
+}
+
+/// (ids, lengths, dropped, highest)
+type RowColumns<'py> = (Bound<'py, PyMemoryView>, Bound<'py, PyMemoryView>, Vec<usize>, Option<u32>);
+
+/// Encodes the documents of columns, with the ids `before` and `after` each: ids in a type of integers, "uint16", "int32"
+/// or "uint32", and the number of ids of each row, i64, both little-endian; the indices of documents without ids of their
+/// own, if `drops_empty` leaves them out; the highest id. Special tokens are not matched.
+#[pyfunction]
+#[pyo3(signature = (tok, columns, dtype, threads, *, before, after, drops_empty))]
+#[allow(clippy::too_many_arguments)]
+pub fn encode_columns<'py>(
+    py: Python<'py>,
+    tok: &Bound<'py, Tokenizer>,
+    columns: Vec<Bound<'py, TextColumn>>,
+    dtype: &str,
+    threads: usize,
+    before: Vec<u32>,
+    after: Vec<u32>,
+    drops_empty: bool,
+) -> PyResult<RowColumns<'py>> {
+    let id_type = match dtype {
+        "uint16" => IdType::Uint16,
+        "int32" => IdType::Int32,
+        "uint32" => IdType::Uint32,
+        _ => return Err(PyValueError::new_err(format!("dtype is uint16, int32 or uint32, not {dtype:?}"))),
     };
-    py.detach(count).map_err(|failed| error::plain(py, failed))
+    let tok = &tok.get().0;
+    let texts = texts_of(&columns);
+    let inputs: Vec<Input<'_>> = texts.iter().map(|&text| text.into()).collect();
+    let mut watch = SignalCheck::new(None);
+    let permit = tok.permit_none();
+    let form = RowForm { id_type, before: &before, after: &after, drops_empty };
+    let done = py.detach(|| tok.encode_rows(&inputs, &permit, &form, threads, &mut || watch.keep_going(0)));
+    let in_batch = |(index, failed): (usize, Error)| error::in_batch(py, error::plain(py, failed), index);
+    let rows = watch.finish(done, in_batch)?;
+    let ids = match rows.ids {
+        FileIds::Short(ids) => column::view(py, ids)?,
+        FileIds::Wide(ids) => column::view(py, ids)?,
+    };
+    Ok((ids, column::view(py, rows.lengths)?, rows.dropped, rows.highest))
+}
+
+/// Counts spellings in documents. Of two that overlap the earlier counts, then the longer.
+#[pyclass(frozen, module = "jeton._core")]
+pub struct SpellingCounter {
+    matcher: Option<AddedTokenMatcher>,
+    num_spellings: usize,
+}
+
+#[pymethods]
+impl SpellingCounter {
+    #[new]
+    fn new(py: Python<'_>, spellings: Vec<Vec<u8>>) -> PyResult<Self> {
+        let tokens = (0..).zip(&spellings).map(|(id, spelling)| Added::plain(spelling, id));
+        let matcher = AddedTokenMatcher::new(tokens).map_err(|failed| error::plain(py, failed))?;
+        Ok(Self { matcher, num_spellings: spellings.len() })
+    }
+
+    /// Returns the occurrences of each spelling in all documents.
+    fn count(&self, py: Python<'_>, columns: Vec<Bound<'_, TextColumn>>) -> Vec<u64> {
+        let texts = texts_of(&columns);
+        let mut counts = vec![0; self.num_spellings];
+        py.detach(|| {
+            if let Some(matcher) = &self.matcher {
+                texts.iter().for_each(|text| matcher.count(text.as_bytes(), &mut counts));
+            }
+        });
+        counts
+    }
 }

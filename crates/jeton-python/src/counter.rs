@@ -7,11 +7,11 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use jeton_core::added_tokens::{Added, AddedTokenMatcher};
-use jeton_core::error::{Error, Result};
+use jeton_core::error::Result;
 use jeton_core::train::count::{self, Dropped, RunReader, RunWriter, Source, Totals};
 use pyo3::prelude::*;
 
-use crate::arguments::Text;
+use crate::corpus::{texts_of, TextColumn};
 use crate::counts::Counts;
 use crate::error;
 use crate::mmap::{self, Limit};
@@ -122,23 +122,24 @@ impl Counter {
         Ok(Self(Mutex::new(Some(counter))))
     }
 
-    /// Counts documents (`str`, or `bytes` in UTF-8), in order. An error about a text has its index as `document`, and a
-    /// position in bytes. After Ctrl-C the batch has `patience` seconds to finish, after which the counter stays valid;
-    /// otherwise, and after any error, it is invalid.
-    #[pyo3(signature = (documents, *, threads, patience = 0.0))]
-    fn add(&self, py: Python<'_>, documents: Vec<Bound<'_, PyAny>>, threads: usize, patience: f64) -> PyResult<()> {
-        let mut texts = Vec::with_capacity(documents.len());
-        for document in &documents {
-            let text = Text::of(document)?;
-            texts.push(
-                std::str::from_utf8(text.bytes())
-                    .map_err(|broken| text.error(py, Error::text("a document is not UTF-8", broken.valid_up_to())))?,
-            );
-        }
+    /// Counts the documents of columns, in order, without the first `skip`. An error about a document has its index as
+    /// `document`, and a position in bytes. After Ctrl-C the batch has `patience` seconds to finish, after which the counter
+    /// stays valid; otherwise, and after any error, it is invalid.
+    #[pyo3(signature = (columns, *, threads, skip = 0, patience = 0.0))]
+    fn add(
+        &self,
+        py: Python<'_>,
+        columns: Vec<Bound<'_, TextColumn>>,
+        threads: usize,
+        skip: usize,
+        patience: f64,
+    ) -> PyResult<()> {
+        let texts = texts_of(&columns);
+        let texts = texts.get(skip..).unwrap_or_default();
         let mut counter = self.take()?;
         let patience = Duration::try_from_secs_f64(patience).unwrap_or_default();
         let mut watch = SignalCheck::new(None).with_grace_period(patience);
-        let done = py.detach(|| counter.add(&texts, threads, &mut || watch.keep_going(0)));
+        let done = py.detach(|| counter.add(texts, threads, &mut || watch.keep_going(0)));
         if done.is_ok() {
             self.put_back(counter);
         }

@@ -55,7 +55,7 @@ mod _core {
     #[pymodule_export]
     use crate::continue_training::{learn_more, rules_hold};
     #[pymodule_export]
-    use crate::corpus::{count_spellings, find_invalid_text, read_rows};
+    use crate::corpus::{count_line_ends, encode_columns, SpellingCounter, TextColumn};
     #[pymodule_export]
     use crate::counter::{merge_runs, Counter};
     #[pymodule_export]

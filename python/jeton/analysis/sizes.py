@@ -244,7 +244,7 @@ def _uses(tok: Tokenizer, corpus: DocumentReader, limits: Limits, report: Any) -
     for batch in corpus.batches(limits.batch_bytes):
         ids = encode_texts(tok, batch.texts, special="all", threads=limits.num_threads)
         uses += np.bincount(ids, minlength=tok.vocab_size)
-        num_bytes += sum(map(len, batch.texts))
+        num_bytes += batch.num_bytes
         report(ProgressEvent("encode", batch.bytes_read, corpus.total_bytes, "B"))
     return uses.tolist(), num_bytes
 

@@ -1,7 +1,8 @@
 """Documents in transit: chunks as they are read, prefetched by a thread, and batches as they are processed.
 
-A document is a plain `bytes` object. Its source is computed on demand, because a corpus may have a hundred million
-rows. Invariant: all documents of a batch have the same weight group.
+The documents of a chunk are a `TextColumn` of the core: no Python object is made for each. Their sources are computed
+on demand, because a corpus may have a hundred million rows. Invariant: all documents of a batch have the same weight
+group.
 
 `prefetch` reads documents in a background thread while the caller processes earlier ones. Decompression and parsing
 release the GIL, and network reads wait, so reading and counting overlap. A bounded queue limits the bytes that have
@@ -16,8 +17,11 @@ from bisect import bisect_right
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
+from functools import cached_property
 from threading import Condition, Thread
 from typing import NamedTuple
+
+from .._core import TextColumn
 
 __all__ = ["Batch", "Document", "DocumentChunk", "PrefetchQueue", "batched", "prefetch"]
 
@@ -33,7 +37,7 @@ class DocumentChunk(NamedTuple):
     """Consecutive documents read from one source at once.
 
     Attributes:
-        texts: bytes of each document.
+        texts: the documents.
         name: their file, or ``"corpus"``.
         numbers: line, row or index of each; None for a file that is one document.
         weight_group: index of their weight group; see `ResolvedSource`.
@@ -42,7 +46,7 @@ class DocumentChunk(NamedTuple):
         lines_before: returns the number of lines before the first one that `numbers` counts: see `ranges`.
     """
 
-    texts: list[bytes]
+    texts: TextColumn
     name: str
     numbers: Sequence[int] | None
     weight_group: int
@@ -61,7 +65,7 @@ class DocumentChunk(NamedTuple):
         """A chunk with some of the documents."""
         numbers = self.numbers
         kept = numbers if numbers is None else [numbers[index] for index in chosen]
-        texts = [self.texts[index] for index in chosen]
+        texts = self.texts.take(chosen)
         size = self.size * len(texts) // max(len(self.texts), 1)
         return self._replace(texts=texts, numbers=kept, size=size)
 
@@ -70,7 +74,7 @@ class Batch:
     """Documents to process together, all of one weight group.
 
     Attributes:
-        texts: bytes of each document, valid UTF-8.
+        columns: the documents, a column for each chunk.
         weight_group: index of their weight group, from 0.
         weight: factor of their counts.
         bytes_read: bytes of the corpus read after these documents, on the scale of `Corpus.total_bytes`.
@@ -78,11 +82,24 @@ class Batch:
     """
 
     def __init__(self, chunks: list[DocumentChunk], weight: Fraction) -> None:
-        self.texts = [text for chunk in chunks for text in chunk.texts] if len(chunks) > 1 else chunks[0].texts
+        self.columns = [chunk.texts for chunk in chunks]
         self.weight_group, self.weight = chunks[0].weight_group, weight
         self.bytes_read = chunks[-1].position
         self.chunks = chunks
         self._starts: list[int] = []
+
+    def __len__(self) -> int:
+        return sum(map(len, self.columns))
+
+    @cached_property
+    def texts(self) -> list[bytes]:
+        """Bytes of each document, valid UTF-8: for callers that need Python objects."""
+        return [text for column in self.columns for text in column.to_list()]
+
+    @property
+    def num_bytes(self) -> int:
+        """Bytes of all documents."""
+        return sum(column.num_bytes for column in self.columns)
 
     def source(self, index: int) -> str:
         """Source of a document, as in `Document`.

@@ -172,7 +172,7 @@ class DocumentReader:
     def __iter__(self) -> Iterator[Document]:
         self._choose(None)
         for chunk in self._chosen(self._chunks(group_bytes=1)):
-            for index, text in enumerate(chunk.texts):
+            for index, text in enumerate(chunk.texts.to_list()):
                 yield Document(text, chunk.source(index))
 
     def batches(self, size: int = BATCH_BYTES, report: Callable[[int], None] | None = None) -> Iterator[Batch]:
@@ -225,5 +225,5 @@ class DocumentReader:
         for resolved in self._sources:
             for chunk in reader.read(resolved):
                 self._stats.num_documents += len(chunk.texts)
-                if chunk.texts:
+                if len(chunk.texts):
                     yield chunk

@@ -20,6 +20,8 @@ from .source_reader import GROUP_BYTES, ReadStats, ResolvedSource, SourceReader
 
 __all__ = ["MAX_DOCUMENT", "RangeReader"]
 
+# A batch, as text and as ids, stays in the CPU cache from reading to writing.
+BATCH_BYTES = 1 << 20
 MAX_DOCUMENT = 1 << 28  # bytes of a document; that of a line, `streams.LONGEST_LINE`
 
 
@@ -81,7 +83,7 @@ class RangeReader:
         """Seconds spent reading, without decompression and parsing."""
         return self._stats.read_s
 
-    def batches(self, size: int = 8 << 20) -> Iterator[Batch]:
+    def batches(self, size: int = BATCH_BYTES) -> Iterator[Batch]:
         """Yields the documents in batches of about `size` bytes."""
         return batched(self._chunks(), {0: Fraction(1)}, size)
 
@@ -91,20 +93,19 @@ class RangeReader:
         for part in self._ranges:
             for chunk in reader.read_range(part, resolved):
                 self._check()
-                if chunk.texts:
+                if len(chunk.texts):
                     yield self._bounded(chunk)
 
     def _bounded(self, chunk: DocumentChunk) -> DocumentChunk:
         """The chunk without documents over the maximum size, which only tables have: other readers refuse them."""
-        if max(map(len, chunk.texts)) <= MAX_DOCUMENT:
+        if chunk.texts.num_bytes <= MAX_DOCUMENT:
             return chunk
-        kept = []
-        for index, text in enumerate(chunk.texts):
-            if len(text) <= MAX_DOCUMENT:
-                kept.append(index)
-                continue
+        import numpy as np
+
+        is_kept = np.frombuffer(chunk.texts.lengths(), "<i8") <= MAX_DOCUMENT
+        for index in np.flatnonzero(~is_kept).tolist():
             source = chunk.source(index)
             message = f"{source}: one document has more than {MAX_DOCUMENT:,} bytes; split the document"
             error = FormatError(message, format="text", place=f"byte {MAX_DOCUMENT}")
             self._handler.skip("too large", source, error)
-        return chunk.select(kept)
+        return chunk if is_kept.all() else chunk.select(np.flatnonzero(is_kept).tolist())

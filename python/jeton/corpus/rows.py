@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from .._core import find_invalid_text, read_rows
+from .._core import TextColumn
 from ..errors import FormatError, JetonError, MissingDependencyError, UnsupportedFeatureError
 from .error_policy import ErrorHandler
 from .streams import LineBlock, LinePlace
@@ -21,7 +22,7 @@ from .streams import LineBlock, LinePlace
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["column_texts", "field_text", "jsonl_lists", "jsonl_texts"]
+__all__ = ["column_of", "column_texts", "field_text", "is_text_type", "jsonl_lists", "jsonl_texts"]
 
 
 class _BadRowError(Exception):
@@ -32,29 +33,23 @@ class _BadRowError(Exception):
         self.kind = kind
 
 
-def jsonl_texts(
-    lines: LineBlock, field: str, name: str, handler: ErrorHandler
-) -> tuple[list[bytes], range | list[int]]:
+def jsonl_texts(lines: LineBlock, field: str, name: str, handler: ErrorHandler) -> tuple[TextColumn, range | list[int]]:
     """The texts of JSON lines, with their line numbers. Blank lines are ignored."""
-    texts = read_rows(lines.data, field)
+    texts, unread = TextColumn.from_json_rows(lines.data, field)
     numbers = range(lines.first, lines.first + len(texts))
-    if None not in texts:
-        return [text for text in texts if text is not None], numbers
-    kept, kept_numbers, offset = [], [], lines.offset
-    for number, text, line in zip(numbers, texts, lines.data.split(b"\n"), strict=False):
-        if text is None:
-            place = LinePlace(name, number, lines.lines_before)
-            text = _look_again(line, place, field, name, handler, offset)
-        offset += len(line) + 1
-        if text is not None:
-            kept.append(text)
-            kept_numbers.append(number)
-    return kept, kept_numbers
+    if not unread:
+        return texts, numbers
+    rows = lines.data.split(b"\n")
+    starts = list(accumulate((len(row) + 1 for row in rows), initial=lines.offset))
+    found = [
+        _look_again(rows[row], LinePlace(name, numbers[row], lines.lines_before), field, name, handler, starts[row])
+        for row in unread
+    ]
+    skipped = {row for row, text in zip(unread, found, strict=True) if text is None}
+    return texts.replaced(unread, found), [number for row, number in enumerate(numbers) if row not in skipped]
 
 
-def jsonl_lists(
-    lines: LineBlock, field: str, name: str, handler: ErrorHandler
-) -> tuple[list[bytes], range | list[int]]:
+def jsonl_lists(lines: LineBlock, field: str, name: str, handler: ErrorHandler) -> tuple[TextColumn, range | list[int]]:
     """The lists of JSON lines, such as conversations, as JSON, with their line numbers. Blank lines are ignored."""
     kept, numbers, offset = [], [], lines.offset
     for number, line in enumerate(lines.data.split(b"\n"), lines.first):
@@ -64,7 +59,7 @@ def jsonl_lists(
         if found is not None:
             kept.append(found)
             numbers.append(number)
-    return kept, numbers
+    return TextColumn(kept), numbers
 
 
 def field_text(row: Mapping[str, object], field: str, source: str, handler: ErrorHandler) -> bytes | None:
@@ -156,7 +151,7 @@ def column_texts(
     start: int = 0,
     end: int | None = None,
     conversations: bool = False,
-) -> Iterator[tuple[list[bytes], range | list[int], float]]:
+) -> Iterator[tuple[TextColumn, range | list[int], float]]:
     """Yields texts, their row numbers (from 1), and the share of the rows read so far.
 
     Args:
@@ -186,11 +181,13 @@ def column_texts(
                 return
             done = 0
             for batch in file.iter_batches(ROWS_AT_A_TIME, row_groups=groups, columns=[field], use_threads=False):
-                texts = _json_lists(batch.column(field)) if conversations else _bytes(pa, batch.column(field))
+                column = batch.column(field)
+                if conversations:
+                    column = pa.array(_json_lists(column), pa.binary())
                 first = before + done + 1
-                numbers = range(first, first + len(texts))
-                done += len(texts)
-                yield *_valid_texts(texts, numbers, field, name, handler, expected), done / max(1, total)
+                numbers = range(first, first + batch.num_rows)
+                done += batch.num_rows
+                yield *_valid_texts(pa, column, numbers, field, name, handler, expected), done / max(1, total)
     except pa.ArrowNotImplementedError as error:
         raise UnsupportedFeatureError(f"{name}: {error}", format="parquet", feature=str(error)) from None
     except (pa.ArrowException, OSError) as error:
@@ -223,25 +220,20 @@ def _check_column(pa: Any, schema: pa.Schema, field: str, name: str, expected: s
         message = f"{name}: no column {field!r} (there are: {found}); name the right one with field="
         raise FormatError(message, format="parquet", place="schema")
     kind = schema.field(field).type
-    inner = kind.value_type if pa.types.is_dictionary(kind) else kind
-    looks: tuple[Any, ...] = (
-        pa.types.is_string,
-        pa.types.is_large_string,
-        pa.types.is_binary,
-        pa.types.is_large_binary,
-    )
-    if expected == "list":
-        looks = (pa.types.is_list, pa.types.is_large_list)
-    if not any(is_expected(inner) for is_expected in looks):
+    is_list = pa.types.is_list(kind) or pa.types.is_large_list(kind)
+    if not (is_list if expected == "list" else is_text_type(kind)):
         message = f"{name}: the column {field!r} is of type {kind}, expected a {expected}"
         raise FormatError(message, format="parquet", place="schema")
 
 
-def _bytes(pa: Any, column: Any) -> list[bytes | None]:
-    if pa.types.is_dictionary(column.type):
-        column = column.dictionary_decode()
-    texts: list[bytes | None] = column.cast(pa.large_binary()).to_pylist()
-    return texts
+def is_text_type(kind: Any) -> bool:
+    """True for an Arrow type of strings or bytes, or of a dictionary of them."""
+    import pyarrow.types as types
+
+    inner = kind.value_type if types.is_dictionary(kind) else kind
+    return any(
+        is_text(inner) for is_text in (types.is_string, types.is_large_string, types.is_binary, types.is_large_binary)
+    )
 
 
 def _json_lists(column: Any) -> list[bytes | None]:
@@ -258,14 +250,17 @@ def _without_nulls(value: Any) -> Any:
 
 
 def _valid_texts(
-    texts: list[bytes | None], numbers: range, field: str, name: str, handler: ErrorHandler, expected: str
-) -> tuple[list[bytes], range | list[int]]:
+    pa: Any, column: Any, numbers: range, field: str, name: str, handler: ErrorHandler, expected: str
+) -> tuple[TextColumn, range | list[int]]:
     """The texts that are neither null nor invalid UTF-8, with their row numbers."""
-    whole = [text for text in texts if text is not None]
-    if len(whole) == len(texts) and find_invalid_text(whole) is None:
-        return whole, numbers
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    column = column.cast(pa.large_binary())
+    texts = column_of(column) if column.null_count == 0 else None
+    if texts is not None:
+        return texts, numbers
     kept, kept_numbers = [], []
-    for number, text in zip(numbers, texts, strict=True):
+    for number, text in zip(numbers, column.to_pylist(), strict=True):
         source = f"{name}:{number}"
         if text is None:
             error = FormatError(
@@ -279,4 +274,17 @@ def _valid_texts(
         if checked is not None:
             kept.append(checked)
             kept_numbers.append(number)
-    return kept, kept_numbers
+    return TextColumn(kept), kept_numbers
+
+
+def column_of(array: Any) -> TextColumn | None:
+    """The values of an Arrow array of type large_binary, without nulls; None if one is not UTF-8."""
+    import numpy as np
+
+    if not len(array):
+        return TextColumn([])
+    _, offset_buffer, data = array.buffers()
+    offsets = np.frombuffer(offset_buffer, "<i8")[array.offset : array.offset + len(array) + 1]
+    start, end = int(offsets[0]), int(offsets[-1])
+    values = memoryview(data.slice(start, end - start)).cast("B") if end > start else b""
+    return TextColumn.from_arrow(values, (offsets - start).data.cast("B"))

@@ -21,6 +21,7 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import TYPE_CHECKING
 
+from .._core import TextColumn
 from ..arguments import integer
 from ..errors import ConfigError
 from .batches import DocumentChunk
@@ -40,7 +41,8 @@ class Sample:
     """Sample of about `num_bytes` bytes.
 
     Examples:
-        >>> chunk = DocumentChunk([b"%d" % i for i in range(1000)], "corpus", range(1000), 0, 0, 0)
+        >>> texts = TextColumn([b"%d" % i for i in range(1000)])
+        >>> chunk = DocumentChunk(texts, "corpus", range(1000), 0, 0, 0)
         >>> sum(len(p.texts) for p in Sample(100, seed=0).of([chunk]))
         34
     """
@@ -61,7 +63,7 @@ class Sample:
 
         sizes = np.zeros(1 << BIN_BITS, np.int64)
         for bins, chunk in self._with_bins(chunks):
-            np.add.at(sizes, bins, np.fromiter(map(len, chunk.texts), np.int64, len(chunk.texts)))
+            np.add.at(sizes, bins, np.frombuffer(chunk.texts.lengths(), np.int64))
         self._last_bin = int(np.searchsorted(np.cumsum(sizes), self._num_bytes))
 
     def of(self, chunks: Iterable[DocumentChunk]) -> Iterator[DocumentChunk]:
@@ -94,8 +96,8 @@ class Sample:
                 one = chunk.select([index])
                 kept[bin].append((order, one))
                 order += 1
-                sizes[bin] += len(one.texts[0])
-                held += len(one.texts[0])
+                sizes[bin] += one.texts.num_bytes
+                held += one.texts.num_bytes
                 while held - sizes[-highest[0]] >= self._num_bytes:
                     last = -heapq.heappop(highest) - 1
                     held -= sizes.pop(last + 1)
@@ -141,7 +143,8 @@ class HeldOutSplit:
     """Assignment of documents and blocks to the two sides.
 
     Examples:
-        >>> chunk = DocumentChunk([b"%d" % i for i in range(1000)], "corpus", range(1000), 0, 0, 0)
+        >>> texts = TextColumn([b"%d" % i for i in range(1000)])
+        >>> chunk = DocumentChunk(texts, "corpus", range(1000), 0, 0, 0)
         >>> split = HeldOutSplit(0.1, seed=0)
         >>> [len(p.texts) for held_out in (True, False) for p in split.side([chunk], held_out)]
         [103, 897]
@@ -172,13 +175,15 @@ class HeldOutSplit:
 
 def _in_blocks(chunk: DocumentChunk) -> DocumentChunk:
     """The chunk with its long documents split into blocks."""
-    if all(len(text) <= BLOCK_BYTES for text in chunk.texts):
+    import numpy as np
+
+    if (np.frombuffer(chunk.texts.lengths(), np.int64) <= BLOCK_BYTES).all():
         return chunk
-    blocks = [list(_blocks(text)) for text in chunk.texts]
+    blocks = [list(_blocks(text)) for text in chunk.texts.to_list()]
     numbers = chunk.numbers
     if numbers is not None:
         numbers = [number for number, cut in zip(numbers, blocks, strict=True) for _ in cut]
-    return chunk._replace(texts=[block for cut in blocks for block in cut], numbers=numbers)
+    return chunk._replace(texts=TextColumn([block for cut in blocks for block in cut]), numbers=numbers)
 
 
 def _blocks(text: bytes) -> Iterator[bytes]:

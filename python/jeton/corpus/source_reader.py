@@ -17,6 +17,7 @@ from os import PathLike
 from os.path import isfile
 from typing import Any, BinaryIO, cast
 
+from .._core import TextColumn
 from ..compression import MAX_EXPANSION, decompressed, position, split_suffix
 from ..errors import ConfigError, FormatError
 from .batches import DocumentChunk, PrefetchQueue
@@ -158,7 +159,7 @@ class SourceReader:
         elif hasattr(place, "read"):
             name = str(getattr(place, "name", "stream")).strip("<>")
             for chunk in self._stream(place, name, resolved):
-                self._stats.bytes_done += sum(map(len, chunk.texts))  # a stream has no file position
+                self._stats.bytes_done += chunk.texts.num_bytes  # a stream has no file position
                 yield chunk._replace(position=self._stats.bytes_read)
         elif hasattr(place, "select_columns") and hasattr(place, "iter"):
             yield from self._dataset(place, resolved)
@@ -205,7 +206,7 @@ class SourceReader:
         shown = int if self._handler.policy == "skip" else before  # see `read_range`
         lines = self._stats.lines
         for block in line_blocks(stream, part.file, offset, shown):
-            lines[part.file] = block.first - 1 + block.data.count(b"\n")
+            lines[part.file] = block.first - 1 + block.num_ends
             self._check_canceled()
             yield self._block(block, part.file, resolved)._replace(lines_before=before)
 
@@ -264,7 +265,7 @@ class SourceReader:
             data = read_whole(stream, name, self._check_canceled, self._max_document)
             self._stats.num_empty += not data
             checked = self._handler.check(data, name, file=name)
-            yield self._chunk([] if checked is None else [checked], name, None, resolved)
+            yield self._chunk(TextColumn([] if checked is None else [checked]), name, None, resolved)
             return
         empty = True
         for lines in line_blocks(stream, name):
@@ -316,7 +317,7 @@ class SourceReader:
             )
             size = 0
             for one in chunks:
-                size += sum(map(len, one.texts))
+                size += one.texts.num_bytes
                 yield one
             start += len(group)
             if size * 2 <= self._group_bytes and self._group_bytes > 1:
@@ -327,16 +328,17 @@ class SourceReader:
     def _group(self, group: list[Any], start: int, resolved: ResolvedSource) -> DocumentChunk | None:
         """Fast path: a group as one chunk if all items are valid `str`, as in most corpora in memory; else None."""
         try:
-            texts = list(map(str.encode, group))
+            texts = TextColumn(list(map(str.encode, group)))
         except (TypeError, UnicodeEncodeError):
             return None
-        self._stats.bytes_done += sum(map(len, texts))
+        self._stats.bytes_done += texts.num_bytes
         return self._chunk(texts, "corpus", range(start, start + len(texts)), resolved)
 
     def _one_by_one(self, rows: list[Mapping[str, object]], start: int, resolved: ResolvedSource) -> DocumentChunk:
         chunks = [chunk for index, row in enumerate(rows, start) for chunk in self._item(row, index, resolved)]
         numbers = [number for chunk in chunks for number in chunk.numbers or ()]
-        return self._chunk([text for chunk in chunks for text in chunk.texts], "corpus", numbers, resolved)
+        texts = TextColumn([text for chunk in chunks for text in chunk.texts.to_list()])
+        return self._chunk(texts, "corpus", numbers, resolved)
 
     def _item(self, item: object, index: int, resolved: ResolvedSource) -> Iterator[DocumentChunk]:
         """Yields one item of an iterable: a document, a row, or the documents of a path."""
@@ -360,7 +362,7 @@ class SourceReader:
             raise ConfigError(f"{source} is of type {type(item).__name__}: {expected}{hint}", option="corpus")
         if data is not None:
             self._stats.bytes_done += len(data)
-            yield self._chunk([data], "corpus", (index,), resolved)
+            yield self._chunk(TextColumn([data]), "corpus", (index,), resolved)
 
     def _check_canceled(self) -> None:
         """Raises if the consumer has stopped, to end a long read."""
@@ -370,9 +372,9 @@ class SourceReader:
             self._check()
 
     def _chunk(
-        self, texts: list[bytes], name: str, numbers: Any, resolved: ResolvedSource, num_bytes: int | None = None
+        self, texts: TextColumn, name: str, numbers: Any, resolved: ResolvedSource, num_bytes: int | None = None
     ) -> DocumentChunk:
-        size = (sum(map(len, texts)) if num_bytes is None else num_bytes) + DOCUMENT_BYTES * len(texts)
+        size = (texts.num_bytes if num_bytes is None else num_bytes) + DOCUMENT_BYTES * len(texts)
         return DocumentChunk(texts, name, numbers, resolved.weight_group, self._stats.bytes_read, size)
 
 

@@ -4,8 +4,7 @@ A document is held in memory, so its size is limited: a file to half of the avai
 its size is known and again while reading; a line to 256 MiB. Text in an encoding other than UTF-8 is transcoded while
 it is read (`transcoded`).
 
-Cost: a whole file is read into one buffer that grows in place. Lines are split from blocks of 4 MiB by `bytes.split`,
-without Python code per line.
+Cost: a whole file is read into one buffer that grows in place. The core splits blocks of 1 MiB into lines.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ import io
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple, cast
 
-from .._core import find_invalid_utf8
+from .._core import TextColumn, count_line_ends
 from ..errors import ConfigError, FormatError, InvalidTextError
 from ..machine import available
 from .error_policy import HINT, ErrorHandler
@@ -39,7 +38,7 @@ __all__ = [
 # Bytes per read: about a millisecond of decompression.
 READ_BYTES = 1 << 18
 # Size of a block of lines: large enough that the overhead per block is negligible, small enough for the CPU cache.
-BLOCK_BYTES = 1 << 22
+BLOCK_BYTES = 1 << 20
 # Maximum bytes of a line; a longer one means that the file is not in a line-based format.
 LONGEST_LINE = 1 << 28
 
@@ -50,12 +49,14 @@ class LineBlock(NamedTuple):
     Attributes:
         data: their bytes, with line ends; the last line of a stream may have none.
         first: number of the first line, from 1.
+        num_ends: number of line ends.
         offset: their start in the file, in bytes.
         lines_before: returns the number of lines before the stream, if it is a range of a file: see `ranges`.
     """
 
     data: bytes
     first: int
+    num_ends: int
     offset: int
     lines_before: Callable[[], int] = int
 
@@ -104,7 +105,7 @@ def read_whole(stream: BinaryIO, name: str, check_canceled: Callable[[], None], 
     # io.BytesIO grows in place and returns its buffer without a copy. A stream's own read() joins a list of parts: this
     # takes twice the memory, and for a large file it is too slow to react to Ctrl-C.
     whole, most = io.BytesIO(), max_file_bytes() if most is None else most
-    while data := _as_bytes(_read_some(stream), name):
+    while data := _as_bytes(_read_some(stream, READ_BYTES), name):
         whole.write(data)
         check_size(whole.tell(), name, most)
         check_canceled()
@@ -126,60 +127,53 @@ def line_blocks(
     failed: Exception | None = None
     while failed is None:
         try:
-            data = _as_bytes(_read_some(stream), name)
-            if b"\n" not in data and size + len(data) > LONGEST_LINE:
+            data = _as_bytes(_read_some(stream, READ_BYTES), name)
+            end = data.rfind(b"\n") + 1
+            if not end and size + len(data) > LONGEST_LINE:
                 check_size(size + len(data), f"{name}:{first + lines_before()}", LONGEST_LINE)
         except Exception as error:
-            data, failed = b"", error
-        held.append(data)
+            data, failed, end = b"", error, 0
         size += len(data)
-        if data and (size < BLOCK_BYTES or b"\n" not in data):
+        if data and (size < BLOCK_BYTES or not end):
+            held.append(data)
             continue
-        block = b"".join(held)
-        whole = block if not data and failed is None else block[: block.rfind(b"\n") + 1]
+        whole = b"".join((*held, memoryview(data)[:end]))
+        if failed is not None:
+            whole = whole[: whole.rfind(b"\n") + 1]
         if whole:
-            yield LineBlock(whole, first, offset, lines_before)
-            first += whole.count(b"\n")
-        held = [block[len(whole) :]] if len(whole) < len(block) else []
-        size, offset = len(block) - len(whole), offset + len(whole)
+            num_ends = count_line_ends(whole)
+            yield LineBlock(whole, first, num_ends, offset, lines_before)
+            first += num_ends
+        held = [data[end:]] if end < len(data) else []
+        size, offset = len(data) - end, offset + len(whole)
         if not data:
             break
     if failed is not None:
         raise failed
 
 
-def split_lines(lines: LineBlock, name: str, handler: ErrorHandler) -> tuple[list[bytes], range | list[int]]:
+def split_lines(lines: LineBlock, name: str, handler: ErrorHandler) -> tuple[TextColumn, range | list[int]]:
     """The lines as documents, without line ends, and their numbers."""
-    data = lines.data
-    texts = data.split(b"\n")
-    if data.endswith(b"\n"):
-        texts.pop()
-    numbers: range | list[int] = range(lines.first, lines.first + len(texts))
-    if not is_utf8(data):
-        texts, numbers = _valid_lines(lines, texts, name, handler)
-    if b"\r" in data:
-        texts = [text.removesuffix(b"\r") for text in texts]
-    return texts, numbers
+    texts = TextColumn.from_lines(lines.data)
+    if texts is None:
+        return _valid_lines(lines, name, handler)
+    return texts, range(lines.first, lines.first + len(texts))
 
 
-def is_utf8(data: bytes) -> bool:
-    """True if the bytes are valid UTF-8."""
-    return data.isascii() or find_invalid_utf8(data) is None
-
-
-def _valid_lines(
-    lines: LineBlock, texts: list[bytes], name: str, handler: ErrorHandler
-) -> tuple[list[bytes], list[int]]:
-    """The lines that are valid UTF-8 or repaired, and their numbers."""
+def _valid_lines(lines: LineBlock, name: str, handler: ErrorHandler) -> tuple[TextColumn, list[int]]:
+    """Slow path for a block that is not UTF-8: the lines that are valid or repaired, and their numbers."""
     kept, numbers, offset = [], [], lines.offset
+    texts = lines.data.split(b"\n")
+    if lines.data.endswith(b"\n"):
+        texts.pop()
     for number, text in enumerate(texts, start=lines.first):
         place = LinePlace(name, number, lines.lines_before)
         checked = handler.check(text, place, file=name, offset=offset)
         offset += len(text) + 1
         if checked is not None:
-            kept.append(checked)
+            kept.append(checked.removesuffix(b"\r"))
             numbers.append(number)
-    return kept, numbers
+    return TextColumn(kept), numbers
 
 
 def check_encoding(encoding: str) -> str:
@@ -221,7 +215,7 @@ class _Transcoded(io.RawIOBase):
         target = memoryview(buffer).cast("B")
         is_last = False
         while not self._plain and not is_last:
-            data = _as_bytes(_read_some(self._stream), self._name)
+            data = _as_bytes(_read_some(self._stream, READ_BYTES), self._name)
             is_last = not data
             self._plain = memoryview(self._decode(data, is_last))
         taken = min(len(target), len(self._plain))
@@ -259,10 +253,10 @@ def invalid(encoding: str, name: str, place: int, error: UnicodeDecodeError) -> 
 codecs.register_error("jeton.invalid", lambda error: ("\udcff", cast(UnicodeDecodeError, error).end))
 
 
-def _read_some(stream: BinaryIO) -> object:
-    """Reads up to READ_BYTES bytes; returns available bytes without waiting for more if the stream has ``read1``."""
+def _read_some(stream: BinaryIO, size: int) -> object:
+    """Reads up to `size` bytes; returns available bytes without waiting for more if the stream has ``read1``."""
     read1 = getattr(stream, "read1", None)
-    return read1(READ_BYTES) if read1 is not None else stream.read(READ_BYTES)
+    return read1(size) if read1 is not None else stream.read(size)
 
 
 def _as_bytes(data: object, name: str) -> bytes:

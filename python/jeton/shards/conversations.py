@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._core import TextColumn
 from ..corpus import Batch, RangeReader
 from ..errors import ChatTemplateError, ConfigError, FormatError, InvalidTextError, JetonError, SpecialTokenError
 from ..tokenizer import Tokenizer
@@ -68,8 +69,8 @@ class ConversationEncoder(Encoder):
         """
         ids: list[NDArray[Any]] = [np.empty(0, self._dtype)]
         masks: list[NDArray[np.uint8]] = [np.empty(0, np.uint8)]
-        kept = np.zeros(len(batch.texts), np.bool_)
-        sizes = np.zeros(len(batch.texts), np.int64)
+        kept = np.zeros(len(batch), np.bool_)
+        sizes = np.zeros(len(batch), np.int64)
         num_empty = 0
         for index, data in enumerate(batch.texts):
             try:
@@ -85,11 +86,12 @@ class ConversationEncoder(Encoder):
             ids.append(np.array(chat.ids, self._dtype))
             masks.append(np.zeros(len(chat.ids), np.uint8) if mask is None else np.array(mask, np.uint8))
             sizes[index] = len(chat.text.encode())
-        self._count_special(list(compress(batch.texts, kept)))
+        self._count_special([TextColumn(list(compress(batch.texts, kept)))])
         lengths = np.fromiter(map(len, ids[1:]), np.int64, len(ids) - 1)
         before = self.num_bytes, self.empty
         joined = np.concatenate(ids)
-        self._count(batch, joined, lengths, kept)
+        self.highest = max(self.highest, int(joined.max()) if len(joined) else -1)
+        self._count(batch, lengths, kept)
         self.num_bytes, self.empty = before[0] + int(sizes.sum()), before[1] + num_empty
         ends = np.cumsum([0, *(len(chunk.texts) for chunk in batch.chunks)])
         num_bytes = np.diff(np.cumsum(np.append(0, sizes))[ends]).tolist()

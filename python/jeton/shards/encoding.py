@@ -1,13 +1,12 @@
 """Documents → ids in the type of the file, with bos and eos; totals of a task.
 
-bos and eos are a template, which the core applies to the whole batch. Spellings of special tokens in documents are
-text; they are counted. Documents without tokens are dropped and counted.
+The core encodes a batch and adds bos and eos in one call. Spellings of special tokens in documents are text; they are
+counted. Documents without tokens are dropped and counted.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from heapq import nlargest
 from itertools import compress
 from typing import Any, NamedTuple
@@ -15,14 +14,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .._core import count_spellings
+from .._core import SpellingCounter, TextColumn, encode_columns
 from ..corpus import Batch
 from ..errors import InvalidTextError
 from ..tokenizer import Tokenizer
 from .layouts import Int64, Places
 from .plan import Plan
 
-__all__ = ["EncodedDocuments", "Encoder", "framed", "places_of"]
+__all__ = ["EncodedDocuments", "Encoder", "places_of"]
 
 NUM_LARGEST = 3
 
@@ -45,34 +44,22 @@ class EncodedDocuments(NamedTuple):
     num_bytes: Sequence[int] | None = None
 
 
-def framed(tok: Tokenizer, bos: int | None, eos: int | None) -> Tokenizer:
-    """A tokenizer whose template adds the ids; without any it adds none.
-
-    Examples:
-        >>> tok = Tokenizer.from_merges({104: b"h"}, [], special_tokens={"<|end|>": 300})
-        >>> framed(tok, None, 300).encode("h", add_special_tokens=True)
-        [104, 300]
-    """
-    before, after = ([] if id is None else [{"ids": [id], "type_id": 0}] for id in (bos, eos))
-    template = {"single": [*before, {"sequence": "A", "type_id": 0}, *after], "pair": None}
-    return Tokenizer(replace(tok.definition, template=template), tok._core.vocabulary())
-
-
 class Encoder:
     """Encoder of one task, with its totals.
 
     Attributes:
-        documents, num_bytes, tokens: written documents, their bytes before encoding, and their ids with bos and eos.
+        documents, tokens: written documents, and their ids with bos and eos.
+        num_bytes: bytes of all documents before encoding.
         empty: documents without tokens, which are dropped.
         highest: highest id, -1 without any.
         special: spelling of a special token -> occurrences in documents.
     """
 
     def __init__(self, tok: Tokenizer, plan: Plan) -> None:
-        """`tok`: as `framed` returns it."""
         self._tok, self._dtype = tok, np.dtype(plan.dtype).newbyteorder("<")
-        self._num_added = (plan.bos is not None) + (plan.eos is not None)
-        self._spellings = [spelling.encode() for spelling in tok.special_tokens]
+        self._before, self._after = ([] if id is None else [id] for id in (plan.bos, plan.eos))
+        self._spellings = list(tok.special_tokens)
+        self._counter = SpellingCounter([spelling.encode() for spelling in self._spellings])
         self._special = np.zeros(len(self._spellings), np.int64)
         self.documents = self.num_bytes = self.tokens = self.empty = 0
         self.highest = -1
@@ -85,53 +72,68 @@ class Encoder:
             InvalidTextError: a document that the tokenizer cannot encode.
         """
         try:
-            found = self._tok.encode_batch(batch.texts, threads=1, special="none", add_special_tokens=True)
+            found = encode_columns(
+                self._tok._core,
+                batch.columns,
+                self._dtype.name,
+                threads=1,
+                before=self._before,
+                after=self._after,
+                drops_empty=True,
+            )
         except InvalidTextError as error:
             source = batch.source(error.index or 0)
             raise InvalidTextError(f"{source}: {error}", position=error.position, source=source) from None
-        self._count_special(batch.texts)
-        lengths = np.diff(found.offsets)
-        ids = found.ids
-        has_tokens = lengths > self._num_added
-        num_empty = len(lengths) - int(np.count_nonzero(has_tokens))
-        if num_empty:
-            if self._num_added:
-                ids = ids[np.repeat(has_tokens, lengths)]
-            lengths = lengths[has_tokens]
-        places = places_of(batch, has_tokens if num_empty else None)
-        self._count(batch, ids, lengths, has_tokens if num_empty else None)
-        return EncodedDocuments(ids.astype(self._dtype), lengths, places)
+        ids = np.frombuffer(found[0], self._dtype)
+        lengths = np.frombuffer(found[1], "<i8")
+        dropped, highest = found[2:]
+        self._count_special(batch.columns)
+        kept = None
+        if dropped:
+            kept = np.ones(len(batch), np.bool_)
+            kept[dropped] = False
+        self.highest = max(self.highest, -1 if highest is None else highest)
+        self._count(batch, lengths, kept)
+        return EncodedDocuments(ids, lengths, places_of(batch, kept))
 
-    def _count_special(self, texts: list[bytes]) -> None:
-        """Counts the special tokens that texts spell."""
+    def _count_special(self, columns: list[TextColumn]) -> None:
+        """Counts the special tokens that documents spell."""
         if self._spellings:
-            self._special += count_spellings(texts, self._spellings)
+            self._special += self._counter.count(columns)
 
-    def _count(self, batch: Batch, ids: NDArray[np.uint32], lengths: Int64, kept: NDArray[np.bool_] | None) -> None:
-        """Adds to the totals."""
+    def _count(self, batch: Batch, lengths: Int64, kept: NDArray[np.bool_] | None) -> None:
+        """Adds the documents to the totals."""
         self.empty += 0 if kept is None else len(kept) - len(lengths)
-        if not len(lengths):
-            return
-        self.highest = max(self.highest, int(ids.max()))
-        num = min(NUM_LARGEST, len(lengths))
-        for index in np.argpartition(lengths, -num)[-num:].tolist():
-            at = index if kept is None else int(np.flatnonzero(kept)[index])
-            self._largest.append((int(lengths[index]), -self.documents - index, *batch.place(at)))
-        self._largest = nlargest(NUM_LARGEST, self._largest, key=lambda found: found[:2])
+        self.num_bytes += batch.num_bytes
+        if len(lengths):
+            indices = np.arange(len(batch)) if kept is None else np.flatnonzero(kept)
+            for index in _largest(lengths):
+                place = batch.place(int(indices[index]))
+                self._largest.append((int(lengths[index]), -self.documents - index, *place))
+            self._largest = nlargest(NUM_LARGEST, self._largest, key=lambda found: found[:2])
         self.documents += len(lengths)
-        self.num_bytes += sum(map(len, batch.texts))
-        self.tokens += len(ids)
+        self.tokens += int(lengths.sum())
 
     @property
     def special(self) -> dict[str, int]:
         """See the class."""
         counts = zip(self._spellings, self._special.tolist(), strict=True)
-        return {spelling.decode(): count for spelling, count in counts if count}
+        return {spelling: count for spelling, count in counts if count}
 
     @property
     def largest(self) -> list[tuple[int, str, int | None]]:
         """The largest documents: ids, file, and number in the range that was read."""
         return [(tokens, file, number) for tokens, _, file, number in self._largest]
+
+
+def _largest(lengths: Int64) -> list[int]:
+    """Indices of the longest rows; of rows with equal lengths the first."""
+    num = min(NUM_LARGEST, len(lengths))
+    least = np.partition(lengths, -num)[-num]
+    candidates = np.flatnonzero(lengths >= least)
+    order = np.argsort(-lengths[candidates], kind="stable")[:num]
+    found: list[int] = candidates[order].tolist()
+    return found
 
 
 def places_of(batch: Batch, kept: NDArray[np.bool_] | None) -> list[Places]:

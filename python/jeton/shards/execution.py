@@ -3,7 +3,7 @@
 A task is a function of the plan and its number. It may run any number of times, anywhere, in any order, also twice at
 once: each run writes the same bytes under temporary names, and the last rename wins.
 
-Memory: a batch of about 8 MB of text and its ids, or one document, of up to 256 MiB.
+Memory: a batch of about 1 MB of text and its ids, or one document, of up to 256 MiB.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from ..errors import FormatError, ShardError
 from ..tokenizer import Tokenizer
 from .conversations import make_encoder
 from .counting import count_task
-from .encoding import framed
 from .folder import TOKENIZER, ShardFolder
 from .layouts import COUNTS, LAYOUTS
 from .plan import Plan, check_inputs
@@ -58,7 +57,7 @@ def load_folder(folder: str, digest: str) -> tuple[ShardFolder, Plan, Tokenizer 
 
 
 def load_tokenizer(folder: ShardFolder, plan: Plan) -> Tokenizer | None:
-    """The tokenizer of a plan, with the template that adds bos and eos; None for counts.
+    """The tokenizer of a plan; None for counts.
 
     Raises:
         ShardError: its file is missing, or of another tokenizer.
@@ -73,9 +72,8 @@ def load_tokenizer(folder: ShardFolder, plan: Plan) -> Tokenizer | None:
     if tok.fingerprint != plan.tokenizer:
         message = f"{path}: the tokenizer is {tok.fingerprint}, and the plan is for {plan.tokenizer}"
         raise ShardError(f"{message}; plan into another folder", path=path)
-    made = framed(tok, plan.bos, plan.eos)
-    made._core.make_tables()  # else each thread would begin without them
-    return made
+    tok._core.make_tables()  # else each thread would begin without them
+    return tok
 
 
 def run_task(
@@ -133,7 +131,7 @@ def run_task(
 def _reported(reader: RangeReader, report: Callable[[int], object]) -> Iterator[Batch]:
     for batch in reader.batches():
         yield batch
-        report(sum(map(len, batch.texts)))
+        report(batch.num_bytes)
 
 
 def _encode(

@@ -16,7 +16,6 @@ from ..formats import load
 from ..tokenizer import Tokenizer
 from .conversations import chat_template
 from .counting import counting_of
-from .encoding import framed
 from .folder import MANIFEST, PLAN, TOKENIZER, ShardFolder
 from .layouts import COUNTS, FORMATS, LAYOUTS
 from .packing import packing_of
@@ -26,7 +25,7 @@ from .tasks import SPOOL
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["Status", "plan", "stage_done", "status"]
+__all__ = ["Status", "added_id", "plan", "stage_done", "status"]
 
 TEXT_FIELD, MESSAGES = "text", "messages"  # default fields of texts, and of conversations
 
@@ -123,12 +122,11 @@ def plan(
             "dtype": LAYOUTS[format].dtype(dtype, tok.vocab_size),
             "tokenizer": tok.fingerprint,
             "vocab_size": tok.vocab_size,
-            "bos": _added_id(tok, "bos", prepend_bos, "prepend_bos"),
-            "eos": _added_id(tok, "eos", append_eos, "append_eos"),
+            "bos": added_id(tok, "bos", prepend_bos, "prepend_bos"),
+            "eos": added_id(tok, "eos", append_eos, "append_eos"),
         }
         options["shuffle"] = shuffle
         options["packing"] = packing_of(tok, pack, packing, rest, pad, options["eos"])
-        framed(tok, options["bos"], options["eos"])
         data = tok.to_bytes()
     made = Plan(inputs=list_inputs(reading), **options)
     if chat:
@@ -172,8 +170,17 @@ def _tokenizer(tok: Tokenizer | StrPath | None, format: str) -> Tokenizer:
     return instance(tok, "tok", Tokenizer, "a Tokenizer, a path or a name")
 
 
-def _added_id(tok: Tokenizer, role: str, asked: bool | str, option: str) -> int | None:
-    """The id of bos or eos, if it is added."""
+def added_id(tok: Tokenizer, role: str, asked: bool | str, option: str) -> int | None:
+    """The id of bos or eos, if it is added: for `append_eos=` and `prepend_bos=`.
+
+    Raises:
+        ConfigError: the tokenizer has no such role or special token.
+
+    Examples:
+        >>> tok = Tokenizer.from_merges({104: b"h"}, [], special_tokens={"<|end|>": 300})
+        >>> added_id(tok, "eos", "<|end|>", "append_eos"), added_id(tok, "eos", False, "append_eos")
+        (300, None)
+    """
     if isinstance(asked, str):
         if asked not in tok.special_tokens:
             some = ", ".join(map(repr, list(tok.special_tokens)[:8])) or "none"

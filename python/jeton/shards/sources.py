@@ -80,5 +80,5 @@ class SourceTally:
         tokens = np.diff(ends).tolist()
         for chunk, count, ids in zip(batch.chunks, documents, tokens, strict=True):
             name = self._sources[chunk.name]
-            row = count, sum(map(len, chunk.texts)), ids
+            row = count, chunk.texts.num_bytes, ids
             self.totals[name] = self.totals.get(name, SourceTotals()).plus(row)

@@ -248,7 +248,7 @@ class _Verifier:
             self._problems.append(f"{stem}: its loss mask is not that of its source")
             return
         self._compared += len(ends)
-        if len(ends) != len(batch.texts) or plan.chat is not None:
+        if len(ends) != len(batch) or plan.chat is not None:
             return  # documents and texts do not correspond by index, or the text is the template's
         for index, _, _ in self._spread(ends):
             ids = found[index][plan.bos is not None :]

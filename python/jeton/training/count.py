@@ -219,15 +219,14 @@ class _CountingRun:
 
     def _add(self, batch: Batch, start: int) -> None:
         """Counts the documents of a batch from index `start` on."""
-        texts = batch.texts[start:] if start else batch.texts
         before = after = self._positions[max(self._positions)]
         if self._spill.is_checkpoint:
-            for text in texts:
+            for text in batch.texts[start:]:
                 after = after.after(Document(text, ""))
         self._positions = {before.documents: before, after.documents: after}
         patience = PATIENCE if self._spill.is_checkpoint else 0.0
         try:
-            self._counter.add(texts, threads=self._threads, patience=patience)
+            self._counter.add(batch.columns, threads=self._threads, skip=start, patience=patience)
         except InvalidTextError as error:  # a regex that exceeds its budget of steps
             source = batch.source(start + getattr(error, "document", 0))
             raise InvalidTextError(f"{source}: {error}", position=error.position, source=source) from None
@@ -245,11 +244,11 @@ class _CountingRun:
         passed = Position()
         for batch in self._batches:
             start = 0
-            while start < len(batch.texts) and passed.documents < self._began.documents:
+            while passed.documents < self._began.documents and start < len(batch):
                 passed = passed.after(Document(batch.texts[start], ""))
                 self._check(passed)
                 start += 1
-            if start < len(batch.texts):
+            if start < len(batch):
                 yield batch, start
         self._check(passed, at_end=True)
 

@@ -17,6 +17,7 @@
 //! batch_spans  offsets of batches, from token_widths (by id), one_to_one (by character) or known_ids (traced, without running the model)
 //! batch_decode ids of batches → bytes and text
 //! frame      templates
+//! rows       ids of batches as files have them
 //! permit     permission for special tokens
 //! words      numbers of tokens in words; agreement of several tokenizers
 //! joints     positions where ids are independent, by the characters next to them
@@ -44,6 +45,7 @@ mod known_ids;
 mod one_to_one;
 mod permit;
 mod pipeline;
+mod rows;
 mod segments;
 mod slow_path;
 mod spans;
@@ -64,6 +66,7 @@ pub use frame::Framed;
 pub use growing::{Change, Growing};
 pub use permit::{Permission, Permit};
 pub use pipeline::Tokenizer;
+pub use rows::{FileIds, IdType, RowForm, Rows};
 pub use segments::{Origin, Segment};
 pub use spans::{Encoding, SpanChunk};
 pub use words::TokensInWords;

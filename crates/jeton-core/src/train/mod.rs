@@ -8,7 +8,6 @@ mod bucket_queue;
 pub mod count;
 mod heap;
 pub mod hf;
-pub mod jsonl;
 mod layout;
 pub mod learn;
 pub mod merge;
