@@ -78,7 +78,8 @@ class SourceTally:
         documents = [place.num_documents for place in found.places]
         ends = np.concatenate([[0], np.cumsum(found.lengths)])[np.cumsum([0, *documents])]
         tokens = np.diff(ends).tolist()
-        for chunk, count, ids in zip(batch.chunks, documents, tokens, strict=True):
+        sizes = found.num_bytes or [chunk.texts.num_bytes for chunk in batch.chunks]
+        for chunk, count, size, ids in zip(batch.chunks, documents, sizes, tokens, strict=True):
             name = self._sources[chunk.name]
-            row = count, chunk.texts.num_bytes, ids
+            row = count, size, ids
             self.totals[name] = self.totals.get(name, SourceTotals()).plus(row)

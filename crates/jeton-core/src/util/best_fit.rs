@@ -145,6 +145,8 @@ impl BitSet {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
     use std::collections::BTreeSet;
 
     use proptest::prelude::*;
