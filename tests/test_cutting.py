@@ -14,6 +14,7 @@ import pytest
 
 import jeton
 from jeton import _core
+from jeton.cutting import MOST_TOKENS
 from tests.material import CORPUS, KINDS, TRICKY, tokenizer
 from tests.selection import amount
 
@@ -296,6 +297,16 @@ def test_the_longest_suffix_of_long_texts(kind: str) -> None:
         found = tokenizer(kind).truncate(text, limit, side="left")
         longer = text[max(0, len(text) - len(found) - 200) :]
         assert found == longer[plain.suffix(longer, limit, "character") :]
+
+
+@pytest.mark.parametrize("pattern", ["gpt2", r"\w+|\W+", None])
+def test_the_highest_limit(pattern: str | None) -> None:
+    tok = jeton.Tokenizer.from_merges({i: bytes([i]) for i in range(256)}, [], pattern=pattern)
+    text = "ab cd " * 500
+    assert tok.count_up_to(text, MOST_TOKENS) == len(text)
+    for side in ("right", "left", "middle"):
+        assert tok.truncate(text, MOST_TOKENS, side=side) == text
+    assert len(tok.split(text, MOST_TOKENS)) == 1
 
 
 def test_the_text_itself_if_it_fits() -> None:

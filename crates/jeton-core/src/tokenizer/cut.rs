@@ -510,7 +510,7 @@ impl<'t> TextCutter<'t> {
             }
             let missing = (left + 1).saturating_sub(known.ends.len() - before);
             let wanted = (missing as f64 * self.bytes_per_token * 1.125) as usize;
-            self.extend_token_ends((known.until.max(joint) + wanted).min(end))?;
+            self.extend_token_ends(known.until.max(joint).saturating_add(wanted).min(end))?;
         };
         let Some(known) = &self.token_ends else { return Ok(None) };
         let Some(&reached) = known.ends.get(before + left) else {
