@@ -7,6 +7,7 @@ import random
 import threading
 from functools import cache
 from pathlib import Path
+from time import process_time
 from typing import Any, Literal
 
 import numpy as np
@@ -14,6 +15,7 @@ import pytest
 
 import jeton
 from jeton import _core
+from jeton.cutting import MOST_TOKENS
 from tests.material import CORPUS, KINDS, TRICKY, tokenizer
 from tests.selection import amount
 
@@ -296,6 +298,31 @@ def test_the_longest_suffix_of_long_texts(kind: str) -> None:
         found = tokenizer(kind).truncate(text, limit, side="left")
         longer = text[max(0, len(text) - len(found) - 200) :]
         assert found == longer[plain.suffix(longer, limit, "character") :]
+
+
+@pytest.mark.parametrize("run", ["=", "a", " ", "\n", "\u00a0", "天", "👩\u200d🔬", "xyzw"], ids=ascii)
+@pytest.mark.parametrize("side", ["left", "middle"])
+def test_runs_take_linear_time(run: str, side: Literal["left", "middle"]) -> None:
+    tok = jeton.default()
+    seconds = []
+    for size in (6_000, 24_000):
+        text = (run * size)[:size]
+        limit = max(tok.count(text) // 3, 3)
+        began = process_time()
+        found = tok.truncate(text, limit, side=side, marker="…")
+        seconds.append(process_time() - began)
+        assert 0.9 * limit - 3 <= tok.count(found) <= limit
+    assert seconds[1] < 9 * seconds[0] + 0.1
+
+
+@pytest.mark.parametrize("pattern", ["gpt2", r"\w+|\W+", None])
+def test_the_highest_limit(pattern: str | None) -> None:
+    tok = jeton.Tokenizer.from_merges({i: bytes([i]) for i in range(256)}, [], pattern=pattern)
+    text = "ab cd " * 500
+    assert tok.count_up_to(text, MOST_TOKENS) == len(text)
+    for side in ("right", "left", "middle"):
+        assert tok.truncate(text, MOST_TOKENS, side=side) == text
+    assert len(tok.split(text, MOST_TOKENS)) == 1
 
 
 def test_the_text_itself_if_it_fits() -> None:

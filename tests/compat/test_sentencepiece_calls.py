@@ -51,6 +51,39 @@ def test_the_files_of_both_trainers_load_in_both(kind: str) -> None:
     assert peer.SentencePieceProcessor(model_proto=ours.serialized_model_proto()).vocab_size() == len(ours)
 
 
+@pytest.mark.parametrize("model_type", [1, 2, 3, 4])
+@pytest.mark.parametrize(
+    "pieces",
+    [
+        [("<unk>", 2), ("<s>", 3)],
+        [("<unk>", 2), ("a\0", 1)],
+        [("<unk>", 2), ("a", 1), ("\0", 3)],
+        [("<unk>", 2), ("a", 1), ("\0", 5)],
+        [("<unk>", 2), ("a", 5)],
+        [("<unk>", 2), ("a", 4)],
+        [("<unk>", 2), ("", 1)],
+        [("<unk>", 2), ("a", 1), ("a", 1)],
+        [("a", 1)],
+        [],
+    ],
+    ids=ascii,
+)
+def test_the_same_models_are_refused(model_type: int, pieces: list[tuple[str, int]]) -> None:
+    pytest.importorskip("google.protobuf")
+    model = importlib.import_module("jeton.compat.sentencepiece.sentencepiece_model_pb2").ModelProto()
+    model.trainer_spec.model_type = model_type
+    for piece, kind in pieces:
+        model.pieces.add(piece=piece, type=kind, score=-1.0)
+    loads = []
+    for module in (peer, drop_in):
+        try:
+            module.SentencePieceProcessor(model_proto=model.SerializeToString())
+            loads.append(True)
+        except RuntimeError:
+            loads.append(False)
+    assert loads[1] == loads[0]
+
+
 NAMES = rest_is_slow(
     ["nmt_nfkc_cf", "nfkc_cf", "nmt_nfkc", "nfkc"],
     lambda name: name == "nmt_nfkc_cf",

@@ -6,7 +6,12 @@
 //! one of them are those of that prefix. And those of any other prefix are some of them, and then those of the rest alone,
 //! if the two tokens next to that position are valid neighbors. A position that is a few tokens back nearly always is one.
 //!
-//! Cost: for each prefix usually some lookups, or merging of some ten bytes.
+//! A run of one letter may have no such position near: its tokens begin elsewhere in each suffix. So the suffixes of a long
+//! pretoken are counted from the shortest one on ([`SuffixTokens`]): the tokens of each are one token, and those of the
+//! suffix after it, if that token and the next one are valid neighbors.
+//!
+//! Cost: for each prefix usually some lookups, or merging of some ten bytes; for each suffix a lookup for each length that a
+//! token may have there.
 //! Source: the validity of adjacent tokens is that of Hendrik van Antwerpen and Alexander Neubeck, "So many tokens, so
 //! little time" (github.blog, 2024), here for any ranks and without a table of last tokens.
 //! Left out: models that mark the start or end of a pretoken, user-defined pieces, Unigram (`unigram_prefixes`).
@@ -16,7 +21,7 @@ use super::pairs::{Merge, Pairs};
 use super::scratch::Scratch;
 use super::token_parts::TokenParts;
 use super::Model;
-use crate::error::Result;
+use crate::error::{ErrorKind, Result};
 use crate::util::cancel::KeepGoing;
 use crate::vocab::{Kind, Vocab};
 
@@ -25,6 +30,9 @@ const FEW: usize = 3;
 
 /// Bytes that are merged in arrays.
 const SHORT: usize = 48;
+
+/// Positions between two checks for cancellation.
+const CHECK: usize = 1 << 12;
 
 const NO_MERGE: Merge = Merge { rank: u32::MAX, result: 0 };
 
@@ -46,6 +54,29 @@ impl PretokenTokens<'_> {
             Some(last) => self.ends[last] - self.start,
             None => 0,
         }
+    }
+}
+
+/// Tokens of all suffixes of a pretoken that are not longer than the longest one counted.
+#[derive(Debug, Default)]
+pub struct SuffixTokens {
+    /// First token of each, the shortest suffix first.
+    firsts: Vec<u32>,
+    /// Number of its tokens.
+    counts: Vec<u32>,
+}
+
+impl SuffixTokens {
+    /// Forgets all, for another pretoken.
+    pub fn clear(&mut self) {
+        self.firsts.clear();
+        self.counts.clear();
+    }
+
+    /// Returns the index of the suffix that follows a token of `len` bytes at the start of the next longer suffix; None for
+    /// the end of the pretoken.
+    fn after(&self, len: usize) -> Option<usize> {
+        self.firsts.len().checked_sub(len)
     }
 }
 
@@ -172,13 +203,40 @@ impl<'m> PrefixCounter<'m> {
         }
     }
 
-    /// Returns the tokens of a text and their ends, without looking it up as a whole.
+    /// Returns the number of tokens of `suffix`, the end of a pretoken of a byte-level model, which is a pretoken itself.
+    /// `known`: tokens of shorter suffixes, to which those up to this one are added. `reach`: upper bound of the bytes of a
+    /// token at a position of `suffix`. None if that is not certain.
     ///
     /// # Errors
     /// As `Model::encode`.
-    pub fn merged(&mut self, text: &[u8], keep_going: KeepGoing<'_>) -> Result<(Vec<u32>, Vec<usize>)> {
-        self.merge(text, keep_going)?;
-        Ok((std::mem::take(&mut self.ids), std::mem::take(&mut self.ends)))
+    pub fn count_longer_suffix(
+        &mut self,
+        suffix: &[u8],
+        known: &mut SuffixTokens,
+        reach: impl Fn(usize) -> usize,
+        keep_going: KeepGoing<'_>,
+    ) -> Result<Option<usize>> {
+        for at in (0..suffix.len().saturating_sub(known.firsts.len())).rev() {
+            if at % CHECK == 0 && !keep_going() {
+                return Err(ErrorKind::Interrupted.into());
+            }
+            let most = reach(at).min(self.longest).min(suffix.len() - at);
+            let mut found = None;
+            for len in (1..=most).rev() {
+                if let Some(id) = self.first_token(&suffix[at..], len, known, keep_going)? {
+                    found = Some((id, len));
+                    break;
+                }
+            }
+            let Some((id, len)) = found else { return Ok(None) };
+            let count = known.after(len).map_or(0, |after| known.counts[after]);
+            known.firsts.push(id);
+            known.counts.push(count + 1);
+        }
+        if self.is_entry(suffix) {
+            return Ok(Some(1));
+        }
+        Ok(suffix.len().checked_sub(1).map_or(Some(0), |last| known.counts.get(last).map(|&count| count as usize)))
     }
 
     /// Returns true if whole pretokens are looked up, and this is an entry.
@@ -209,6 +267,38 @@ impl<'m> PrefixCounter<'m> {
         let found = self.vocab.find(content, false).filter(|&id| self.vocab.kind(id) == Kind::Token);
         let Some(id) = found else { return Ok(false) };
         self.are_neighbors([known.ids[first - 1], id], &pretoken[known.end(first - 1)..end], keep_going)
+    }
+
+    /// Returns the token of the first `len` bytes of a suffix, if the tokens of the suffix are that one and those after it.
+    fn first_token(
+        &mut self,
+        suffix: &[u8],
+        len: usize,
+        known: &SuffixTokens,
+        keep_going: KeepGoing<'_>,
+    ) -> Result<Option<u32>> {
+        let Model::Bpe(bpe) = self.model else { return Ok(None) };
+        let found = match (suffix, len) {
+            (&[byte, ..], 1) => bpe.alphabet.bytes().map(|bytes| bytes[usize::from(byte)]),
+            _ => self.vocab.find(&suffix[..len], false).filter(|&id| self.vocab.kind(id) == Kind::Token),
+        };
+        let Some(id) = found else { return Ok(None) };
+        if len > 1 && self.parts.is_some_and(|parts| !parts.is_merged(id)) {
+            return Ok(None);
+        }
+        let fits = match known.after(len) {
+            Some(after) => {
+                let next = known.firsts[after];
+                let both = &suffix[..len + self.vocab.content(next).len()];
+                self.are_neighbors([id, next], both, keep_going)?
+            }
+            None if self.parts.is_some() => true,
+            None => {
+                self.merge(&suffix[..len], keep_going)?;
+                self.ids == [id]
+            }
+        };
+        Ok(fits.then_some(id))
     }
 
     /// Returns true if two tokens of bytes are the tokens of their concatenation.
@@ -443,6 +533,11 @@ mod tests {
                 let bytes = text.as_bytes();
                 let (ids, ends) = encode(bytes);
                 let known = PretokenTokens { ids: &ids, ends: &ends, start: 0 };
+                let mut suffixes = SuffixTokens::default();
+                for at in (0..bytes.len()).rev().filter(|_| level == Level::Byte) {
+                    let suffix = counter.count_longer_suffix(&bytes[at..], &mut suffixes, |_| 12, &|| true).unwrap();
+                    assert_eq!(suffix, Some(encode(&bytes[at..]).0.len()), "{text:?} from {at}, round {round}");
+                }
                 for at in (1..text.len()).filter(|&at| text.is_char_boundary(at)) {
                     let prefix = counter.count_prefix(bytes, known, at, &|| true).unwrap();
                     assert_eq!(prefix, encode(&bytes[..at]).0.len(), "{text:?} up to {at}, round {round}");

@@ -26,7 +26,8 @@ struct TokenHalves {
 }
 
 impl TokenParts {
-    /// Collects the merges of a byte-level vocabulary; None if a token has several pairs, or a rank that is not above those of its parts.
+    /// Collects the merges of a byte-level vocabulary; None if a token has several pairs, or a rank that is not above those of
+    /// its parts.
     pub(super) fn new(pairs: &Pairs, vocab: &Vocab) -> Option<Self> {
         let mut parts = vec![TokenHalves { left: 0, right: 0, order: 0 }; vocab.len()];
         for (left, right, merge) in pairs.iter() {

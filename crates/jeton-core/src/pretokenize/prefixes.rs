@@ -62,13 +62,18 @@ impl Pretokenizer {
         if at + len + next_len >= end {
             return false;
         }
+        if has(WHITE_SPACE) && classes.at(text, at + len + next_len).0 & WHITE_SPACE != 0 {
+            // Both are runs of white space, up to the last line end if the pattern says so.
+            let ends_line = || end_class(classes, text, end) & NEWLINE != 0 || rules.whole_end && end == text.len();
+            return class & NEWLINE == 0 || !rules.newlines || ends_line();
+        }
         if !rules.cased {
             let is_number = rules.digits == usize::MAX && has(NUMBER);
             let is_symbol = has(SYMBOL) && text[at] != b'\'' && text[at + len] != b'\'';
             return has(LETTER) || is_number || is_symbol && end_class(classes, text, end) & SYMBOL != 0;
         }
         class & LOWER != 0 && next & LOWER != 0
-            || class & CASELESS != 0 && next & CASELESS != 0 && classes.run(text, at, CASELESS | MARK) >= end
+            || class & CASELESS != 0 && next & CASELESS != 0
             || has(SYMBOL & !MARK) && end_class(classes, text, end) & SYMBOL & !MARK != 0 && text[at] != b'\''
     }
 

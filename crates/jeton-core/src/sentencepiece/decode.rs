@@ -106,14 +106,13 @@ impl DecodedText {
 /// Appends a piece with spaces for `▁`.
 fn put_spaces(piece: &[u8], out: &mut Vec<u8>) {
     let mut rest = piece;
-    while let Some(&first) = rest.first() {
+    while !rest.is_empty() {
         if let Some(after) = rest.strip_prefix(SPACE.as_bytes()) {
             out.push(b' ');
             rest = after;
             continue;
         }
         let len = 1 + rest[1..].iter().position(|&byte| byte == SPACE.as_bytes()[0]).unwrap_or(rest.len() - 1);
-        debug_assert!(first == rest[0]);
         out.extend_from_slice(&rest[..len]);
         rest = &rest[len..];
     }

@@ -133,8 +133,9 @@ impl PieceTable {
         let unknown = ids.iter().enumerate().filter_map(is_unk);
         let unknown = unknown.map(|range| normal.get(range).map(str::to_owned)).collect::<Option<Vec<_>>>();
         let unknown = unknown.ok_or_else(|| Error::config("an unknown piece is no text"))?;
-        if is_likely == unknown.is_empty() {
-            self.saw_unknown.store(!is_likely, Ordering::Relaxed);
+        let has_unknown = !unknown.is_empty();
+        if has_unknown != is_likely {
+            self.saw_unknown.store(has_unknown, Ordering::Relaxed);
         }
         Ok(SpelledIds { ids, unknown })
     }

@@ -6,7 +6,7 @@ use serde_json::{json, Value};
 
 use crate::error::{Error, Result};
 use crate::format::layout;
-use crate::format::sentencepiece::{read_with_charsmap, Facts};
+use crate::format::sentencepiece::{read_with_charsmap, Facts, ModelProto, PieceProto};
 use crate::normalize::{CharsmapOptions, Normalizer};
 use crate::tokenizer::{Extras, Tokenizer};
 use crate::vocab::{Kind, Vocab};
@@ -17,6 +17,7 @@ use crate::vocab::{Kind, Vocab};
 /// [`Error::format`] for what SentencePiece does not load; [`Error::unsupported`] for a denormalizer.
 pub fn load(file: &[u8]) -> Result<(Tokenizer, Facts)> {
     let (model, charsmap) = read_with_charsmap(file)?;
+    check(&model)?;
     let facts = model.facts.clone();
     if facts.denormalizes {
         let message = "a denormalizer (denormalizer_spec) is not supported";
@@ -32,6 +33,19 @@ pub fn load(file: &[u8]) -> Result<(Tokenizer, Facts)> {
     let options = options(&facts, unk).to_string();
     let tokenizer = Tokenizer::with_normalizers(&options, Some(vec![normalizer]), vocab, extras)?;
     Ok((tokenizer, facts))
+}
+
+/// Refuses models that SentencePiece refuses, though they have a meaning.
+fn check(model: &ModelProto) -> Result<()> {
+    let has_nul = |piece: &PieceProto| piece.kind != Kind::Unused && piece.content.contains(&0);
+    if let Some(index) = model.pieces.iter().position(has_nul) {
+        return Err(Error::format("a piece has the character U+0000", format!("piece {index}")));
+    }
+    let is_usable = |piece: &PieceProto| matches!(piece.kind, Kind::Token | Kind::Added | Kind::Unused);
+    if model.facts.model_type == "unigram" && !model.pieces.iter().any(is_usable) {
+        return Err(Error::format("the model has no pieces but control, unknown and byte pieces", "pieces"));
+    }
+    Ok(())
 }
 
 /// Builds the normalizer. As JSON, its character map would take as long as all else.

@@ -22,7 +22,7 @@ use super::pipeline::Tokenizer;
 use super::token_reach::TokenReach;
 use crate::error::Result;
 use crate::model::bpe::Bpe;
-use crate::model::prefixes::{PrefixCounter, PretokenTokens};
+use crate::model::prefixes::{PrefixCounter, PretokenTokens, SuffixTokens};
 use crate::model::{Out, Scratch};
 use crate::pretokenize::Pretokenizer;
 use crate::util::cancel::KeepGoing;
@@ -439,7 +439,7 @@ impl<'t> ByteCutter<'t> {
         // From each position: the end of the first pretoken, and the number of all tokens.
         let mut suffixes = vec![(end, u32::MAX); end - from + 1];
         suffixes[end - from] = (end, 0);
-        let mut known: (Vec<u32>, Vec<usize>, std::ops::Range<usize>) = (Vec::new(), Vec::new(), 0..0);
+        let (mut known, mut known_end) = (SuffixTokens::default(), end);
         let mut found = end;
         for (offset, c) in text[from..end].char_indices().rev() {
             let (at, next) = (from + offset, from + offset + c.len_utf8());
@@ -456,16 +456,17 @@ impl<'t> ByteCutter<'t> {
             let own = if to - at <= SHORT_PRETOKEN {
                 self.count_pretoken(at, to)?
             } else {
-                if known.2.end != to || known.2.start > at {
-                    let first = floor(text, to.saturating_sub(2 * (to - at)).max(from));
-                    let Some(left) = budget.checked_sub(to - first) else { return Ok(None) };
+                if known_end != to {
+                    let Some(left) = budget.checked_sub(to - at) else { return Ok(None) };
                     budget = left;
-                    let (ids, ends) = self.counter.merged(&bytes[first..to], self.keep_going)?;
-                    known = (ids, ends, first..to);
+                    known.clear();
+                    known_end = to;
                 }
-                let tokens = PretokenTokens { ids: &known.0, ends: &known.1, start: 0 };
-                let range = known.2.clone();
-                self.counter.count_suffix(&bytes[range.clone()], tokens, at - range.start, self.keep_going)?
+                let reach = |offset: usize| self.reach.end(&bytes[..to], at + offset, 1) - at - offset;
+                match self.counter.count_longer_suffix(&bytes[at..to], &mut known, reach, self.keep_going)? {
+                    Some(own) => own,
+                    None => return Ok(None),
+                }
             };
             let count = suffixes[to - from].1.saturating_add(own as u32);
             suffixes[offset] = (to, count);

@@ -7,9 +7,9 @@
 //!
 //! Cost: each byte is encoded about twice, whatever the limit. Byte-level models with a named pattern have a faster search
 //! (`byte_cut`). Between two joints that are more than [`LONG`] bytes apart, such as in base64 or in a script without spaces
-//! and punctuation, all prefixes are counted at once (`byte_cut`, `stretch`). Where that is not possible, and for suffixes of
-//! other models than byte-level ones, the position is found by bisection, as if numbers were monotone: the part is within
-//! the limit, but a longer one may be, too.
+//! and punctuation, all prefixes are counted at once (`byte_cut`, `stretch`). Where that is not possible, for suffixes of
+//! other models than byte-level ones, and for a prefix of such a text, or before one, whose middle is removed, the position
+//! is found by bisection, as if numbers were monotone: the part is within the limit, but a longer one may be, too.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -240,6 +240,12 @@ impl<'t> TextCutter<'t> {
             upper = bases.pop().map_or(upper, |last| Upper { at: last.at, exceeds: true });
         }
         self.refine(&mut bases, &mut upper, limit)?;
+        let last = bases.last().map_or(start, |last| last.at);
+        if !rest.is_empty() && (upper.at - last).max(rest.len()) > LONG {
+            // Each position takes time for the whole stretch, or for the rest.
+            let within = self.bisect_prefix(start, &bases, (start, upper.at), limit, rest)?;
+            upper = Upper { at: within, exceeds: false };
+        }
         // Before other text, the position may be no joint.
         let upper = match upper.exceeds && rest.is_empty() {
             true => floor(self.text, upper.at.saturating_sub(1)),
@@ -478,7 +484,7 @@ impl<'t> TextCutter<'t> {
                         continue;
                     }
                     Some(upper) => upper,
-                    None => self.bisect_prefix(start, reached, over, limit)?,
+                    None => self.bisect_prefix(start, &[reached], (reached.at, over), limit, "")?,
                 };
                 return Ok((bases, Upper { at: upper, exceeds: false }));
             }
@@ -510,7 +516,7 @@ impl<'t> TextCutter<'t> {
             }
             let missing = (left + 1).saturating_sub(known.ends.len() - before);
             let wanted = (missing as f64 * self.bytes_per_token * 1.125) as usize;
-            self.extend_token_ends((known.until.max(joint) + wanted).min(end))?;
+            self.extend_token_ends(known.until.max(joint).saturating_add(wanted).min(end))?;
         };
         let Some(known) = &self.token_ends else { return Ok(None) };
         let Some(&reached) = known.ends.get(before + left) else {
@@ -568,16 +574,24 @@ impl<'t> TextCutter<'t> {
         Ok(found.map(|end| base.at - context + end).filter(|&end| end > base.at))
     }
 
-    /// Returns the last position from which a prefix is within the limit, as if numbers were monotone.
-    fn bisect_prefix(&mut self, start: usize, base: Base, over: usize, limit: usize) -> Result<usize> {
-        let (mut low, mut high) = (base.at, over); // within the limit; not
+    /// Returns the last position from `low` to `high` up to which a prefix is within the limit together with `rest`, as if
+    /// numbers were monotone.
+    fn bisect_prefix(
+        &mut self,
+        start: usize,
+        bases: &[Base],
+        (mut low, mut high): (usize, usize),
+        limit: usize,
+        rest: &str,
+    ) -> Result<usize> {
         while high - low > 1 {
             let middle = ceil(self.text, low + (high - low) / 2);
             let middle = if middle >= high { floor(self.text, high - 1) } else { middle };
             if middle <= low {
                 break;
             }
-            if base.count + self.count_from(start, base.at, middle)? > limit {
+            let counts = self.counts_up_to(bases, start, &[middle], rest)?;
+            if counts.first().is_none_or(|&count| count > limit) {
                 high = middle;
             } else {
                 low = middle;

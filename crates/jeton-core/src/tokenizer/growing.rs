@@ -84,8 +84,9 @@ impl Growing {
     }
 
     fn appended(&mut self, call: &AppendCall<'_>, before: usize) -> Result<Change> {
-        let start = self.stable_bytes - self.context; // of `self.text` in the whole text
-                                                      // There was no joint before, so none is before the last character that was there.
+        // Of `self.text`, in the whole text.
+        let start = self.stable_bytes - self.context;
+        // There was no joint before, so none is before the last character that was there.
         let known = self.text[..before].chars().next_back().map_or(0, char::len_utf8);
         let first = self.text[self.context..].chars().next().map_or(0, char::len_utf8);
         let from = (before - known).max(self.context + first);

@@ -68,7 +68,7 @@ impl Tokenizer {
         let limit = limit + stretch.num_context;
         let mut size = limit.saturating_mul(FIRST).max(4 * HEAD);
         loop {
-            let end = ceil(stretch.text, (stretch.context + size).min(stretch.text.len()));
+            let end = ceil(stretch.text, stretch.context.saturating_add(size).min(stretch.text.len()));
             let text = &stretch.text[..end];
             let Some(head) = self.head_of_kept(text, kept) else { return Ok(None) };
             let Some(last) = self.last_pretoken(text, permit, keep_going)? else { return Ok(None) };

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ... import _core
+from ...atomic import write_atomically
 from ...errors import ConfigError, TrainingError
 from ...formats import sentencepiece as model_files
 from ...training import train
@@ -194,8 +195,9 @@ class _Run:
         else:
             lines = map("{}\n".format, model.id_to_piece(ids))
         try:
-            Path(f"{prefix}.model").write_bytes(data)
-            Path(f"{prefix}.vocab").write_bytes("".join(lines).encode())
+            for suffix, content in ((".model", data), (".vocab", "".join(lines).encode())):
+                with write_atomically(f"{prefix}{suffix}") as file:
+                    file.write(content)
         except OSError as error:
             raise RuntimeError(f"{prefix}: {error.strerror}") from error
 
