@@ -372,12 +372,15 @@ class CoreBPE:
         return list(map(self.bytes_of.get, range(end))) + [None] * end
 
     @cached_property
-    def sorted_tokens(self) -> tuple[list[bytes], list[int], list[bool]]:
-        """The mergeable tokens in the order of their bytes, their ranks, and True for those that are UTF-8."""
-        tokens = sorted(self.ranks)
+    def sorted_tokens(self) -> tuple[tuple[bytes, ...], tuple[int, ...], tuple[bool, ...]]:
+        """The mergeable tokens in the order of their bytes, their ranks, and True for those that are UTF-8.
+
+        Tuples, which the garbage collector ignores; it would visit each item of a list.
+        """
+        tokens = tuple(sorted(self.ranks))
         decoded = map(methodcaller("decode", "utf-8", "replace"), tokens)  # `replace` changes what is not UTF-8
-        ranks = list(map(self.ranks.__getitem__, tokens))
-        return tokens, ranks, list(map(eq, map(str.encode, decoded), tokens))
+        ranks = tuple(map(self.ranks.__getitem__, tokens))
+        return tokens, ranks, tuple(map(eq, map(str.encode, decoded), tokens))
 
     @cached_property
     def lengths(self) -> NDArray[np.uint8]:
@@ -391,7 +394,7 @@ class CoreBPE:
 
     def token_byte_values(self) -> list[bytes]:
         """The mergeable tokens in the order of their bytes, as a new list."""
-        return self.sorted_tokens[0].copy()
+        return list(self.sorted_tokens[0])
 
 
 @lru_cache(maxsize=128)

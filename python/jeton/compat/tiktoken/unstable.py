@@ -116,8 +116,8 @@ def _is_text(data: bytes) -> bool:
     return data.isascii() or data.decode("utf-8", "replace").encode() == data  # `replace` changes what is not UTF-8
 
 
-def _with_prefix(tokens: list[bytes], prefix: bytes) -> slice:
-    """The range of the tokens that begin with `prefix`, in a sorted list."""
+def _with_prefix(tokens: Sequence[bytes], prefix: bytes) -> slice:
+    """The range of the tokens that begin with `prefix`, in a sorted sequence."""
     start = bisect_left(tokens, prefix)
     stem = prefix.rstrip(b"\xff")
     after = stem[:-1] + bytes([stem[-1] + 1]) if stem else None  # the first bytes that do not begin with it
