@@ -14,6 +14,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -26,7 +27,8 @@ __all__ = ["Case", "Comparison", "Timed", "load_times", "measured"]
 Timed = tuple[str, str, float, float]  # case, unit, peer, Jeton
 
 
-class Case(NamedTuple):
+@dataclass(frozen=True)
+class Case:
     """A kind of call.
 
     Attributes:

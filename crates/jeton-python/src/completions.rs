@@ -54,7 +54,8 @@ pub fn covering_rows<'py>(
         let (ids, ends) = (column::ids(py, ids)?, column::wide(py, ends)?);
         for range in ends.windows(2) {
             let text = ids.get(range[0] as usize..range[1] as usize);
-            let text = text.ok_or_else(|| PyValueError::new_err("the offsets of texts ascend, up to the number of ids"))?;
+            let text =
+                text.ok_or_else(|| PyValueError::new_err("the offsets of texts ascend, up to the number of ids"))?;
             let mut covered = 0;
             let is_needed = |&id: &u32| {
                 let is_needed = covered < num_bytes;

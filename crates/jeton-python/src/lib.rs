@@ -49,7 +49,8 @@ mod _core {
     use crate::arguments::find_invalid_utf8;
     #[pymodule_export]
     use crate::batches::{
-        decode_lists, decode_rows, decode_tokens, decode_with_starts, encode_batch_with_offsets, encode_batch_with_words,
+        decode_lists, decode_rows, decode_tokens, decode_with_starts, encode_batch_with_offsets,
+        encode_batch_with_words,
     };
     #[pymodule_export]
     use crate::chat::{chat_spans, encode_chat};
