@@ -53,3 +53,23 @@ def write(path: Path, columns: Sequence[str], rows: Iterable[Mapping[str, Any]])
         writer = csv.DictWriter(file, [*STAMP, *columns], lineterminator="\n")
         writer.writeheader()
         writer.writerows({**now, **row} for row in rows)
+
+
+def update(path: Path, columns: Sequence[str], rows: Sequence[Mapping[str, Any]], *, order: Sequence[str]) -> None:
+    """Replaces the rows of a record whose first column is that of one of `rows`; others keep their stamp.
+
+    Args:
+        path: the record.
+        columns: its columns without the stamp.
+        rows: the new rows.
+        order: values of the first column, in the order of the record.
+    """
+    key, now = columns[0], stamp()
+    with open(path, encoding="utf-8", newline="") as file:
+        old = list(csv.DictReader(file))
+    new = {row[key] for row in rows}
+    merged = [*(row for row in old if row[key] not in new), *({**now, **row} for row in rows)]
+    with open(path, "w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, [*STAMP, *columns], lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(sorted(merged, key=lambda row: order.index(row[key])))

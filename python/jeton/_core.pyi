@@ -38,12 +38,14 @@ __all__ = [
     "count_ids",
     "count_line_ends",
     "count_up_to",
+    "covering_rows",
     "decode_lists",
     "decode_parts",
     "decode_rows",
     "decode_tokens",
     "decode_with_starts",
     "encode_batch_with_offsets",
+    "encode_batch_with_words",
     "encode_chat",
     "encode_columns",
     "find_added",
@@ -61,6 +63,7 @@ __all__ = [
     "normalize_text",
     "normalize_texts",
     "oniguruma_pattern",
+    "optional_list",
     "pattern_names",
     "pattern_text",
     "pretokenize_text",
@@ -130,6 +133,14 @@ def constant_lists(
 def row_pair_lists(
     values: NDArray[np.uint8], offsets: Sequence[int], *, width: int = 0, left: bool = False
 ) -> list[list[tuple[int, int]]]: ...
+def optional_list(values: NDArray[np.uint8], *, width: int = 0, left: bool = False) -> list[int | None]: ...
+def covering_rows(
+    batches: Sequence[tuple[NDArray[np.uint8], NDArray[np.uint8]]],
+    widths: NDArray[np.uint8],
+    num_bytes: int,
+    more: Sequence[Sequence[int]],
+    translate: Callable[[list[int]], list[int]] | None,
+) -> list[list[int]]: ...
 def decode_tokens(tok: Tokenizer, ids: list[int]) -> list[bytes]: ...
 def decode_with_starts(tok: Tokenizer, ids: list[int], *, errors: str, skip_special: bool) -> tuple[str, list[int]]: ...
 def encode_batch_with_offsets(
@@ -141,6 +152,9 @@ def encode_batch_with_offsets(
     template: bool = False,
     truncates: bool = False,
 ) -> tuple[memoryview, memoryview, memoryview, memoryview | None]: ...
+def encode_batch_with_words(
+    tok: Tokenizer, texts: Sequence[str | bytes], special: _Permission, threads: int
+) -> tuple[memoryview, memoryview, memoryview]: ...
 def find_added(
     tokens: Sequence[tuple[str, int, bool, bool, bool, bool]],  # content, id, single_word, lstrip, rstrip, passed_over
     text: str | bytes,

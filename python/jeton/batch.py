@@ -60,6 +60,8 @@ class TokenBatch(Sequence[NDArray[np.uint32]]):
         hf_offsets: int64[n, 2], the half-open range of characters of each id in its text, with Hugging Face's rules
             (``offset_mapping``): `Encoding.hf_offsets` as a column. (0, 0) for ids of the template. None without
             ``offsets=True``.
+        words: int64[n], the index of the pretoken of each id in its text; -1 for ids of the template. None for the
+            result of `Tokenizer.encode_batch`; `Encoding.word_ids` is the public form.
 
     Examples:
         >>> import jeton
@@ -75,6 +77,7 @@ class TokenBatch(Sequence[NDArray[np.uint32]]):
     pad_id: int | None = None
     segments: RowSegments | None = None
     hf_offsets: Int64 | None = None
+    words: Int64 | None = None
 
     def __len__(self) -> int:
         return len(self.offsets) - 1

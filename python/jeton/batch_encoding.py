@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._core import Tokenizer as Core
-from ._core import encode_batch_with_offsets
+from ._core import encode_batch_with_offsets, encode_batch_with_words
 from .batch import RowSegments, TokenBatch
 from .errors import ConfigError, JetonError
 from .truncation import Truncation, combine, split
@@ -47,12 +47,14 @@ class Encoded(NamedTuple):
         offsets: int64[texts + 1], of the ids.
         hf_offsets: int64[n, 2], if requested.
         first_hf_offsets: int64[n, 2], of each id as the first of a truncated text, where that makes a difference.
+        words: int64[n], the index of the pretoken of each id in its text, if requested.
     """
 
     ids: NDArray[np.uint32]
     offsets: Int64
     hf_offsets: Int64 | None = None
     first_hf_offsets: Int64 | None = None
+    words: Int64 | None = None
 
     @property
     def lengths(self) -> Int64:
@@ -71,6 +73,7 @@ class BatchEncoder:
         add_special_tokens: whether the template adds its ids.
         pad_id: id of the padding token, if any.
         with_offsets: whether the result has offsets.
+        with_words: whether it has indices of pretokens; not together with offsets.
     """
 
     core: Core
@@ -80,12 +83,13 @@ class BatchEncoder:
     add_special_tokens: bool
     pad_id: int | None
     with_offsets: bool = False
+    with_words: bool = False
 
     def encode(self, texts: list[str | bytes], pairs: list[str | bytes] | None, truncation: Truncation) -> TokenBatch:
         """Implements `Tokenizer.encode_batch`."""
         items = self.items(is_pair=pairs is not None)
         room = truncation.room(sum(len(item.ids) for item in items))
-        if pairs is None and room is None:
+        if pairs is None and room is None and not self.with_words:
             return self._whole(texts, items, truncation.overflow)
         first = self._encoded(texts, truncates=room is not None)
         if pairs is None:
@@ -108,11 +112,15 @@ class BatchEncoder:
         """Encodes words and joins those of each text."""
         found = self._encoded(list(chain.from_iterable(words)), truncates=truncates)
         ends = np.cumsum([0, *map(len, words)])
-        return found._replace(offsets=found.offsets[ends])
+        joined = found._replace(offsets=found.offsets[ends])
+        if self.with_words:
+            indices = np.arange(len(found.lengths)) - np.repeat(ends[:-1], np.diff(ends))  # of each word in its text
+            joined = joined._replace(words=np.repeat(indices, found.lengths))
+        return joined
 
     def _whole(self, texts: list[str | bytes], items: Sequence[Item], overflow: bool) -> TokenBatch:
         """Encodes single texts that are not truncated."""
-        ids, offsets, hf_offsets, _ = self._encoded(texts, template=self.add_special_tokens)
+        ids, offsets, hf_offsets, *_ = self._encoded(texts, template=self.add_special_tokens)
         segments = None
         if len(items) != 1 or items[0] != Item(0, (), 0):
             num_texts = sum(item.text is not None for item in items)
@@ -169,7 +177,8 @@ class BatchEncoder:
         offsets = np.concatenate([[0], np.cumsum(segments.lengths.sum(axis=1))])
         mapping = row_text if truncation.overflow else None
         hf_offsets = self._hf_offsets(len(template_ids), texts, index, segments) if self.with_offsets else None
-        return TokenBatch(source[index], offsets, mapping, self.pad_id, segments, hf_offsets)
+        words = self._words(len(template_ids), texts, index) if self.with_words else None
+        return TokenBatch(source[index], offsets, mapping, self.pad_id, segments, hf_offsets, words)
 
     def _uncut(self, items: Sequence[Item], texts: Sequence[Encoded], overflow: bool) -> TokenBatch:
         """Joins texts or pairs that all fit with the template: the result of `_rows`, in less time for few texts."""
@@ -191,7 +200,8 @@ class BatchEncoder:
         mapping = np.arange(num_rows) if overflow else None
         hf_offsets = self._hf_offsets(len(template_ids), texts, index, segments) if self.with_offsets else None
         source = np.concatenate([template_ids, *(text.ids for text in texts)])
-        return TokenBatch(source[index], offsets, mapping, self.pad_id, segments, hf_offsets)
+        words = self._words(len(template_ids), texts, index) if self.with_words else None
+        return TokenBatch(source[index], offsets, mapping, self.pad_id, segments, hf_offsets, words)
 
     def _hf_offsets(
         self, num_template_ids: int, texts: Sequence[Encoded], index: Int64, segments: RowSegments
@@ -207,8 +217,18 @@ class BatchEncoder:
             hf_offsets[places] = np.concatenate([of_template, *firsts])[index[places]]
         return hf_offsets
 
+    def _words(self, num_template_ids: int, texts: Sequence[Encoded], index: Int64) -> Int64:
+        """Indices of pretokens of rows; -1 for ids of the template. `index`: as in `_hf_offsets`."""
+        columns = [text.words for text in texts if text.words is not None]
+        words: Int64 = np.concatenate([np.full(num_template_ids, -1), *columns])[index]
+        return words
+
     def _encoded(self, texts: list[str | bytes], *, template: bool = False, truncates: bool = False) -> Encoded:
         """Encodes texts. `truncates`: they are truncated afterwards."""
+        if self.with_words:
+            ids, offsets, words = encode_batch_with_words(self.core, texts, self.special, self.threads)
+            own = np.frombuffer(words, "<i8")
+            return Encoded(np.frombuffer(ids, "<u4"), np.frombuffer(offsets, "<i8"), words=own)
         if not self.with_offsets:
             ids, offsets = self.core.encode_batch(texts, self.special, self.threads, template)
             return Encoded(np.frombuffer(ids, "<u4"), np.frombuffer(offsets, "<i8"))

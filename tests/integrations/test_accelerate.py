@@ -247,6 +247,33 @@ def test_results(original: Any, fast: Any) -> None:
         assert result.char_to_token(0, 4) == theirs.char_to_token(0, 4)
 
 
+@pytest.mark.parametrize(
+    ("arguments", "options"),
+    [
+        ((TEXTS,), {}),
+        ((TEXTS, TEXTS[::-1]), {"padding": True, "padding_side": "left"}),
+        ((TEXTS,), {"max_length": 5, "stride": 2, "truncation": True, "return_overflowing_tokens": True}),
+        ((TEXTS, TEXTS[::-1]), {"max_length": 9, "truncation": "longest_first", "padding": "max_length"}),
+        (([text.split() for text in TEXTS],), {"is_split_into_words": True, "padding": True}),
+        ((" ".join(TEXTS * 20),), {"add_special_tokens": False}),
+    ],
+)
+def test_word_ids_need_no_encodings(small: dict[str, Any], arguments: tuple[Any, ...], options: dict[str, Any]) -> None:
+    for name, tok in small.items():
+        if tok.pad_token is None and "padding" in options:
+            continue
+        fast = accelerate(copy.deepcopy(tok), strict=False)
+        expected, found = tok(*arguments, **options), fast(*arguments, **options)
+        rows = range(len(expected.encodings))
+        assert [found.word_ids(row) for row in rows] == [expected.word_ids(row) for row in rows], name
+        assert found.word_ids(-1) == expected.word_ids(-1)
+        if name == "small byte-level":
+            assert found.encodings._source is not None
+        with pytest.raises(IndexError):
+            found.word_ids(len(rows))
+        assert [found.word_ids(row) for row in rows] == [expected.word_ids(row) for row in rows]
+
+
 def test_classmethods(fast: Any, original: Any, tmp_path: Any) -> None:
     original.save_pretrained(tmp_path / "a")
     fast.save_pretrained(tmp_path / "b")

@@ -50,6 +50,28 @@ pub fn encode_batch_with_offsets<'py>(
     Ok((column::view(py, ids)?, column::view(py, ends)?, column::view(py, offsets)?, first))
 }
 
+/// Encodes many texts: (ids, offsets of the texts, index of the pretoken of each id in its text), little-endian; ids are
+/// u32, the others i64.
+#[pyfunction]
+pub fn encode_batch_with_words<'py>(
+    py: Python<'py>,
+    tok: &Bound<'py, Tokenizer>,
+    texts: Vec<Bound<'py, PyAny>>,
+    special: Option<&Bound<'py, PyAny>>,
+    threads: usize,
+) -> PyResult<(View<'py>, View<'py>, View<'py>)> {
+    let tok = tok.get();
+    let permit = tok.permit(py, special)?;
+    let wide = Wide::of(py, &texts, threads)?;
+    let borrowed = wide.texts(&texts)?;
+    let inputs: Vec<core::Input<'_>> = borrowed.iter().map(Text::input).collect();
+    let mut watch = SignalCheck::new(None);
+    let done = py.detach(|| tok.0.encode_batch_with_words(&inputs, &permit, threads, &mut || watch.keep_going(0)));
+    let in_batch = |(index, failed): (usize, Error)| error::in_batch(py, borrowed[index].error(py, failed), index);
+    let core::BatchWords { ids, ends, words } = watch.finish(done, in_batch)?;
+    Ok((column::view(py, ids)?, column::view(py, ends)?, column::view(py, words)?))
+}
+
 /// Decodes lists of ids: a list of `str` with U+FFFD for invalid UTF-8, or without `as_text` of `bytes`.
 #[pyfunction]
 #[pyo3(signature = (tok, rows, threads, *, as_text, skip_special))]

@@ -14,6 +14,7 @@ mod batches;
 mod callback;
 mod chat;
 mod column;
+mod completions;
 mod continue_training;
 mod corpus;
 mod counter;
@@ -49,9 +50,14 @@ mod _core {
     #[pymodule_export]
     use crate::arguments::find_invalid_utf8;
     #[pymodule_export]
-    use crate::batches::{decode_lists, decode_rows, decode_tokens, decode_with_starts, encode_batch_with_offsets};
+    use crate::batches::{
+        decode_lists, decode_rows, decode_tokens, decode_with_starts, encode_batch_with_offsets,
+        encode_batch_with_words,
+    };
     #[pymodule_export]
     use crate::chat::{chat_spans, encode_chat};
+    #[pymodule_export]
+    use crate::completions::covering_rows;
     #[pymodule_export]
     use crate::continue_training::{learn_more, rules_hold};
     #[pymodule_export]
@@ -86,7 +92,7 @@ mod _core {
         alphabet_size, character_map, character_rules, learn_hf, learn_sentencepiece, learn_sentencepiece_words,
     };
     #[pymodule_export]
-    use crate::rows::{constant_lists, row_lists, row_pair_lists};
+    use crate::rows::{constant_lists, optional_list, row_lists, row_pair_lists};
     #[pymodule_export]
     use crate::run::Run;
     #[pymodule_export]

@@ -148,3 +148,14 @@ pub fn row_pair_lists(
     }
     Ok(list)
 }
+
+/// List of a row of a column; None for negative values, and around a short row.
+#[pyfunction]
+#[pyo3(signature = (values, *, width=0, left=false))]
+pub fn optional_list(py: Python<'_>, values: PyBuffer<u8>, width: usize, left: bool) -> PyResult<Bound<'_, PyList>> {
+    let values = column::wide(py, &values)?;
+    let (before, after) = Width { width, left }.around(values.len());
+    let own = values.into_iter().map(|value| (value >= 0).then_some(value));
+    let row: Vec<_> = std::iter::repeat_n(None, before).chain(own).chain(std::iter::repeat_n(None, after)).collect();
+    PyList::new(py, row)
+}

@@ -13,7 +13,6 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
-from importlib.util import find_spec
 from types import ModuleType
 
 from ..errors import ConfigError
@@ -92,6 +91,8 @@ def _aliases(library: str) -> dict[str, str]:
 
 def _alias(library: str) -> list[str]:
     """Puts our modules into `sys.modules` under the library's names; returns the names."""
+    from importlib.util import find_spec
+
     added = []
     for name, ours in PEERS[library].items():
         parent, _, child = name.rpartition(".")

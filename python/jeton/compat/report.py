@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-__all__ = ["fell_back", "is_private", "lines", "missing"]
+__all__ = ["fell_back", "is_module", "is_private", "lines", "missing"]
 
 _FALLBACKS: Counter[str] = Counter()
 _MISSING: Counter[str] = Counter()
@@ -23,6 +23,13 @@ def missing(name: str) -> None:
 def is_private(name: str) -> bool:
     """True for names that Python, notebooks and test tools look up on any object."""
     return name.startswith(("__", "_repr_", "_ipython_", "_mock_", "_pytest"))
+
+
+def is_module(package: str, name: str) -> bool:
+    """True for a module of a package, which may not have been imported yet."""
+    from importlib.util import find_spec  # here, because importing it takes a millisecond
+
+    return find_spec(f"{package}.{name}") is not None
 
 
 def lines() -> list[str]:

@@ -50,7 +50,7 @@ struct Task<'a> {
 }
 
 /// Index of the text that failed, and its error.
-type TextError = (usize, Error);
+pub(super) type TextError = (usize, Error);
 
 impl Tokenizer {
     /// Encodes many texts with their offsets. `truncates`: also with `first`.

@@ -93,7 +93,7 @@ impl Tokenizer {
     }
 
     /// Finds the ends of the tokens of a segment, of which `ids` begin with the ids. Returns their number.
-    fn match_ids(
+    pub(super) fn match_ids(
         &self,
         segment: &Segment<'_>,
         ids: &[u32],

@@ -15,6 +15,7 @@
 //! spans      spans of ids
 //! explain    explanation of ids
 //! batch_spans  offsets of batches, from token_widths (by id), one_to_one (by character) or known_ids (traced, without running the model)
+//! batch_words  indices of the pretokens of ids of batches
 //! batch_decode ids of batches → bytes and text
 //! frame      templates
 //! rows       ids of batches as files have them
@@ -29,6 +30,7 @@
 mod agreement;
 mod batch_decode;
 mod batch_spans;
+mod batch_words;
 mod build;
 mod byte_cut;
 mod char_index;
@@ -57,6 +59,7 @@ mod words;
 pub use agreement::{Agreement, Encoder, Passage};
 pub use batch_decode::DecodedRows;
 pub use batch_spans::BatchOffsets;
+pub use batch_words::BatchWords;
 pub use build::{Extras, ENTRY};
 pub use chunk::Chunk;
 pub use cut::{Cut, TextCutter};

@@ -89,10 +89,11 @@ class Engine:
         cases = [(is_pair, adds) for is_pair in (False, True) for adds in (False, True)]
         return {case: self._encoder(case[1]).items(is_pair=case[0]) for case in cases}
 
-    def _encoder(self, add_special_tokens: bool, splits_special: bool = False, offsets: bool = False) -> BatchEncoder:
-        return BatchEncoder(
-            self._core, self._template, _permission(splits_special), threads(), add_special_tokens, None, offsets
-        )
+    def _encoder(
+        self, add_special_tokens: bool, splits_special: bool = False, offsets: bool = False, words: bool = False
+    ) -> BatchEncoder:
+        special = _permission(splits_special)
+        return BatchEncoder(self._core, self._template, special, threads(), add_special_tokens, None, offsets, words)
 
     def row(
         self,
@@ -163,6 +164,7 @@ class Engine:
         padding: Mapping[str, Any] | None = None,
         overflow: bool = False,
         offsets: bool = False,
+        words: bool = False,
     ) -> Rows:
         """The rows of many texts or pairs.
 
@@ -177,13 +179,14 @@ class Engine:
                 ``pad_to_multiple_of``; None: no padding.
             overflow: whether removed ids are rows, too.
             offsets: whether rows have ``offset_mapping``.
+            words: whether rows have `Rows.word_ids`; not together with `offsets`.
 
         Raises:
             Unproven: the result may differ, or Hugging Face raises an exception, too.
         """
-        if offsets and self._shares_spaces:
+        if (offsets or words) and self._shares_spaces:
             raise Unproven("offsets of added tokens that may share a white space")
-        encoder = self._encoder(add_special_tokens, splits_special, offsets)
+        encoder = self._encoder(add_special_tokens, splits_special, offsets, words)
         cut = KEEPS_OVERFLOW if overflow else WHOLE
         try:
             if truncation is not None:

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._core import constant_lists, row_lists, row_pair_lists
+from ..._core import constant_lists, optional_list, row_lists, row_pair_lists
 from ...batch import TokenBatch
 
 __all__ = ["Rows"]
@@ -93,6 +93,19 @@ class Rows:
 
     def _constant(self, value: int, fill: int) -> list[list[int]]:
         return constant_lists(value, self.lengths.tolist(), width=self.width, left=self.is_left, fill=fill)
+
+    def word_ids(self, row: int) -> list[int | None]:
+        """The index of the pretoken of each id of a row in its text; None for ids of the template and of padding.
+
+        Examples:
+            >>> batch = TokenBatch(np.array([1, 7, 8], "<u4"), np.array([0, 3]), words=np.array([-1, 0, 0]))
+            >>> Rows(batch, width=4).word_ids(0)
+            [None, 0, 0, None]
+        """
+        if self.batch.words is None:
+            raise ValueError("the rows have no words")
+        own = self.batch.words[self.offsets[row] : self.offsets[row + 1]]
+        return optional_list(_bytes(own, "<i8"), width=self.width, left=self.is_left)
 
     def token_at(self, row: int, char: int) -> int | None:
         """Index of the first token of a row, with padding, that holds a character; None if none does.

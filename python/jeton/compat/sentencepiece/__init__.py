@@ -17,8 +17,6 @@ Examples:
 
 from __future__ import annotations
 
-from importlib.util import find_spec
-
 from .. import report
 from .core import SentencePieceProcessor
 from .flatbuffer import convert_to_flatbuffer
@@ -53,6 +51,6 @@ SetRandomGeneratorSeed = set_random_generator_seed
 
 
 def __getattr__(name: str) -> object:
-    if not report.is_private(name) and find_spec(f"{__name__}.{name}") is None:
+    if not report.is_private(name) and not report.is_module(__name__, name):
         report.missing(f"sentencepiece.{name}")
     raise AttributeError(f"module 'sentencepiece' has no attribute {name!r}")

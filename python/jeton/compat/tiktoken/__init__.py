@@ -13,8 +13,6 @@ Examples:
 
 from __future__ import annotations
 
-from importlib.util import find_spec
-
 from .. import report
 from .core import Encoding
 from .model import encoding_for_model, encoding_name_for_model
@@ -26,6 +24,10 @@ __version__ = "0.14.0"  # the version of tiktoken whose interface this is
 
 
 def __getattr__(name: str) -> object:
-    if not report.is_private(name) and find_spec(f"{__name__}.{name}") is None:
+    if name == "load":  # which tiktoken imports with its first encoding; here, programs always found it
+        from importlib import import_module
+
+        return import_module(".load", __name__)
+    if not report.is_private(name) and not report.is_module(__name__, name):
         report.missing(f"tiktoken.{name}")
     raise AttributeError(f"module 'tiktoken' has no attribute {name!r}")

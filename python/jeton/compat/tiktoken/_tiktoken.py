@@ -7,16 +7,14 @@ Source: openai/tiktoken, src/lib.rs and src/py.rs (behavior).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence, Set
-from dataclasses import replace
-from functools import cached_property
+from functools import cache, cached_property, lru_cache
 from itertools import accumulate, repeat
-from json import dumps
 from operator import eq, index, itemgetter, methodcaller, sub
 from typing import TYPE_CHECKING, Any
 
 from ... import _core
-from ...definition import Bpe, Component, Definition
 from ...errors import ConfigError, InvalidTextError, JetonError, UnknownTokenError
 from .. import report
 from .numbering import MAX_ID, number
@@ -26,16 +24,34 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["R50K", "CoreBPE", "components"]
+    from ...definition import Component, SymbolLevel
+
+__all__ = ["R50K", "CoreBPE", "components", "spelled"]
 
 # The patterns that the core has scanners for, and which match any text. tiktoken's spelling of the first one differs.
 R50K = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s"
 _GPT2 = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
-_NAMED = frozenset({R50K, _GPT2, *map(_core.pattern_text, _core.pattern_names())} - {None})
-
 _LONGEST_TABLE = 1 << 20  # ids; beyond it, tokens are looked up in a dict
 _CONTINUATION = bytes(range(0x80, 0xC0))  # bytes that continue a character of UTF-8
-_MODEL = Bpe(ranks="tokens", whole_first=True)
+
+
+@cache
+def _named() -> frozenset[str | None]:
+    return frozenset({R50K, _GPT2, *map(_core.pattern_text, _core.pattern_names())} - {None})
+
+
+def _build(
+    vocabulary: _core.Vocabulary,
+    pretokenizer: tuple[Component, ...] = (),
+    *,
+    level: SymbolLevel = "byte",
+    whole_first: bool = True,
+) -> _core.Tokenizer:
+    """Builds the core's tokenizer of a vocabulary whose ranks are its ids."""
+    from ...definition import Bpe, Definition  # here, because importing it takes longer than all of this package
+
+    model = Bpe(level=level, ranks="tokens", whole_first=whole_first)
+    return Definition(model, pretokenizer=pretokenizer).build(vocabulary)
 
 
 class CoreBPE:
@@ -73,7 +89,7 @@ class CoreBPE:
         vocabulary, ids = self._vocabulary, list(self._internal_ids.values())
         if ids:
             vocabulary = vocabulary.with_added(ids, [s.encode() for s in self._internal_ids], [True] * len(ids))
-        self.core = Definition(_MODEL, pretokenizer=components(pattern)).build(vocabulary)
+        self.core = _build(vocabulary, components(pattern))
 
     @property
     def special_tokens(self) -> Set[str]:
@@ -207,24 +223,26 @@ class CoreBPE:
     @cached_property
     def unsplit(self) -> _core.Tokenizer:
         """The tokenizer without a pattern, of text in Latin-1: the core splits at bytes that are not UTF-8."""
-        return self._of_latin1(_MODEL)
+        return self._of_latin1(whole_first=True)
 
     @cached_property
     def merging(self) -> _core.Tokenizer:
         """`unsplit`, which merges also a text that is a token."""
-        return self._of_latin1(replace(_MODEL, whole_first=False))
+        return self._of_latin1(whole_first=False)
 
-    def _of_latin1(self, model: Bpe) -> _core.Tokenizer:
+    def _of_latin1(self, *, whole_first: bool) -> _core.Tokenizer:
         ids, kinds, tokens, _ = self._vocabulary.columns()
         spelled = map(methodcaller("encode"), map(methodcaller("decode", "latin-1"), tokens))
         vocabulary = _core.Vocabulary(ids, kinds, list(spelled), [])
-        return Definition(replace(model, level="char")).build(vocabulary)
+        return _build(vocabulary, level="char", whole_first=whole_first)
 
     def last_piece(self, text: str) -> str:
         """Last match of the pattern in a text; empty if there is none."""
-        if self._pattern in _NAMED:
+        if self._pattern in _named():
             spans = _core.split_text(text, self._pattern, is_regex=True)
             return text.encode()[slice(*spans[-1])].decode() if spans else ""
+        from json import dumps
+
         pieces = _core.pretokenize_text(dumps(components(self._pattern)), text)
         return pieces[-1][0] if pieces else ""
 
@@ -354,28 +372,40 @@ class CoreBPE:
         return list(map(self.bytes_of.get, range(end))) + [None] * end
 
     @cached_property
-    def sorted_tokens(self) -> tuple[list[bytes], NDArray[np.uint32], list[bool]]:
-        """The mergeable tokens in the order of their bytes, their ranks, and True for those that are UTF-8."""
-        import numpy as np
+    def sorted_tokens(self) -> tuple[tuple[bytes, ...], tuple[int, ...], tuple[bool, ...]]:
+        """The mergeable tokens in the order of their bytes, their ranks, and True for those that are UTF-8.
 
-        tokens = sorted(self.ranks)
+        Tuples, which the garbage collector ignores; it would visit each item of a list.
+        """
+        tokens = tuple(sorted(self.ranks))
         decoded = map(methodcaller("decode", "utf-8", "replace"), tokens)  # `replace` changes what is not UTF-8
-        ranks = np.fromiter(map(self.ranks.__getitem__, tokens), np.uint32, len(tokens))
-        return tokens, ranks, list(map(eq, map(str.encode, decoded), tokens))
+        ranks = tuple(map(self.ranks.__getitem__, tokens))
+        return tokens, ranks, tuple(map(eq, map(str.encode, decoded), tokens))
 
     @cached_property
-    def lengths(self) -> NDArray[np.int64]:
-        """Id of the core -> number of bytes."""
+    def lengths(self) -> NDArray[np.uint8]:
+        """Id of the core -> number of bytes, as bytes of int64."""
         import numpy as np
 
         ids, _, tokens, _ = self._vocabulary.columns()
-        table = np.zeros(self.core.vocab_size, np.int64)
+        table = np.zeros(self.core.vocab_size, "<i8")
         table[ids] = list(map(len, tokens))
-        return table
+        return table.view(np.uint8)
 
     def token_byte_values(self) -> list[bytes]:
         """The mergeable tokens in the order of their bytes, as a new list."""
-        return self.sorted_tokens[0].copy()
+        return list(self.sorted_tokens[0])
+
+
+@lru_cache(maxsize=128)
+def spelled(tokens: frozenset[str]) -> re.Pattern[str]:
+    """A regex for any of these strings, the longest that matches first.
+
+    Examples:
+        >>> spelled(frozenset({"<a", "<a>"})).search("x<a>").group()
+        '<a>'
+    """
+    return re.compile("|".join(map(re.escape, sorted(tokens, key=len, reverse=True))))
 
 
 def _list_of_ids(tokens: Any) -> list[int]:
@@ -391,7 +421,7 @@ def _list_of_ids(tokens: Any) -> list[int]:
 
 def components(pattern: str) -> tuple[Component, ...]:
     """Components that yield the matches of a pattern. tiktoken drops text between matches."""
-    if pattern in _NAMED:
+    if pattern in _named():
         return ({"type": "Pattern", "regex": pattern},)
     try:
         _core.split_text("", pattern, is_regex=True)  # compiles it

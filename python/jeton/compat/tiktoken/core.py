@@ -16,9 +16,8 @@ from ...errors import InvalidTextError, SpecialTokenError, UnknownTokenError
 from ...text_errors import replace_surrogates
 from ...threads import num_threads as available_threads
 from .. import report
-from ._tiktoken import CoreBPE
+from ._tiktoken import CoreBPE, spelled
 from .ranks import RankFile
-from .unstable import spelled
 
 if TYPE_CHECKING:
     import numpy as np

@@ -8,15 +8,13 @@ Source: openai/tiktoken, tiktoken/registry.py (behavior).
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 import threading
 from collections.abc import Callable, Sequence
 from functools import lru_cache
+from importlib import import_module
 from typing import Any
 
 from .. import replaced
-from . import openai_public
 from .core import Encoding
 
 __all__ = ["ENCODINGS", "ENCODING_CONSTRUCTORS", "get_encoding", "list_encoding_names"]
@@ -31,19 +29,27 @@ ENCODING_CONSTRUCTORS: dict[str, Callable[[], dict[str, Any]]] | None = None
 @lru_cache
 def _available_plugin_modules() -> Sequence[str]:
     """Names of the plugins."""
+    import pkgutil  # here, as all that only loading needs
+
     try:
-        namespace = importlib.import_module("tiktoken_ext")
+        namespace = import_module("tiktoken_ext")
     except ImportError:
         return [PUBLIC]
     found = [name for _, name, _ in pkgutil.iter_modules(namespace.__path__, "tiktoken_ext.")]
     return [PUBLIC, *(name for name in found if name != PUBLIC)]
 
 
+def _openai_public() -> Any:
+    from . import openai_public
+
+    return openai_public
+
+
 def _plugin(name: str) -> Any:
     if name == PUBLIC:
-        return openai_public
+        return _openai_public()
     with replaced("tiktoken"):
-        return importlib.import_module(name)
+        return import_module(name)
 
 
 def _find_constructors() -> None:
@@ -85,7 +91,7 @@ def get_encoding(encoding_name: str) -> Encoding:
                 f"Unknown encoding {encoding_name}.\n"
                 f"Known: {', '.join(constructors)}; from the plugins {', '.join(_available_plugin_modules())}"
             )
-        made = Encoding(**openai_public.arguments(constructors[encoding_name]))
+        made = Encoding(**_openai_public().arguments(constructors[encoding_name]))
         ENCODINGS[encoding_name] = made
         return made
 

@@ -11,43 +11,26 @@ Source: openai/tiktoken, src/lib.rs and src/py.rs (behavior; the order of its co
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left
-from collections import defaultdict, deque
+from collections import deque
 from collections.abc import Sequence, Set
-from functools import lru_cache
 from itertools import compress
 from operator import methodcaller, not_
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeAlias
 
 from ..._core import Tokenizer as Core
+from ..._core import covering_rows
+from ._tiktoken import CoreBPE, spelled
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+_Batch: TypeAlias = tuple[Any, Any]
 
-    from ._tiktoken import CoreBPE
-
-    _Rows = dict[int, list[NDArray[np.uint32]]]  # number of tokens -> rows of that many tokens
-
-__all__ = ["encode_bytes", "encode_with_unstable", "spelled"]
+__all__ = ["encode_bytes", "encode_with_unstable"]
 
 _SPACES = b" \n\t"
 # Unicode's White_Space; `str.isspace` has four control characters more
 _WHITE_SPACE = frozenset("\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000") | set(
     map(chr, range(0x2000, 0x200B))
 )
-
-
-@lru_cache(maxsize=128)
-def spelled(tokens: frozenset[str]) -> re.Pattern[str]:
-    """A regex for any of these strings, the longest that matches first.
-
-    Examples:
-        >>> spelled(frozenset({"<a", "<a>"})).search("x<a>").group()
-        '<a>'
-    """
-    return re.compile("|".join(map(re.escape, sorted(tokens, key=len, reverse=True))))
 
 
 def encode_bytes(bpe: CoreBPE, data: bytes) -> list[int]:
@@ -88,21 +71,19 @@ def encode_with_unstable(bpe: CoreBPE, text: str, allowed_special: Set[str]) -> 
     stable, unstable = _without_last_piece(bpe, ids, text)
     if not unstable:
         return stable, []
-    import numpy as np
-
-    found: _Rows = defaultdict(list)
     tokens, ranks, are_text = bpe.sorted_tokens
-    found[1].append(ranks[_with_prefix(tokens, unstable)][:, None])
+    batches: list[_Batch] = []
     for at in range(1, len(unstable)):
         head, there = unstable[:at], _with_prefix(tokens, unstable[at:])
         texts = list(map(head.__add__, tokens[there]))
         is_text = are_text[there] if _is_text(head) else list(map(_is_text, texts))
         others = map(methodcaller("decode", "latin-1"), compress(texts, map(not_, is_text)))
-        _add_covering(found, bpe, bpe.core, list(compress(texts, is_text)), len(unstable))
-        _add_covering(found, bpe, bpe.merging, list(others), len(unstable))
+        batches += _encoded(bpe.core, list(compress(texts, is_text))) + _encoded(bpe.merging, list(others))
+    more: list[Sequence[int]] = [*zip(ranks[_with_prefix(tokens, unstable)], strict=True)]  # rows of one token
     if (split := _split_before_white_space(bpe, unstable)) is not None:
-        found[len(split)].append(np.array([split], np.uint32))
-    return stable, [row for length in sorted(found) for row in _distinct(np.concatenate(found[length]))]
+        more.append(split)
+    translate = None if bpe.is_plain else bpe.external
+    return stable, covering_rows(batches, bpe.lengths, len(unstable), more, translate)
 
 
 def _without_last_piece(bpe: CoreBPE, ids: list[int], tail: str) -> tuple[list[int], bytes]:
@@ -135,55 +116,20 @@ def _is_text(data: bytes) -> bool:
     return data.isascii() or data.decode("utf-8", "replace").encode() == data  # `replace` changes what is not UTF-8
 
 
-def _with_prefix(tokens: list[bytes], prefix: bytes) -> slice:
-    """The range of the tokens that begin with `prefix`, in a sorted list."""
+def _with_prefix(tokens: Sequence[bytes], prefix: bytes) -> slice:
+    """The range of the tokens that begin with `prefix`, in a sorted sequence."""
     start = bisect_left(tokens, prefix)
     stem = prefix.rstrip(b"\xff")
     after = stem[:-1] + bytes([stem[-1] + 1]) if stem else None  # the first bytes that do not begin with it
     return slice(start, None if after is None else bisect_left(tokens, after, start))
 
 
-def _add_covering(rows: _Rows, bpe: CoreBPE, core: Core, texts: Sequence[str | bytes], length: int) -> None:
-    """Adds the first tokens of each text that cover its first `length` bytes.
-
-    Args:
-        rows: number of tokens -> uint32[texts, tokens].
-        bpe: the encoding.
-        core: what encodes the texts.
-        texts: the texts.
-        length: number of bytes.
-    """
-    import numpy as np
-
+def _encoded(core: Core, texts: Sequence[str | bytes]) -> list[_Batch]:
+    """The ids of texts and the offsets of these, as a list of one batch; of none without texts."""
     if not texts:
-        return
-    encoded: Any = core.encode_batch(texts, None, 1)
-    ids, offsets = np.frombuffer(encoded[0], "<u4"), np.frombuffer(encoded[1], "<i8")
-    lengths = bpe.lengths[ids]
-    before = np.cumsum(lengths) - lengths  # bytes before each token, of all texts
-    starts = np.repeat(np.append(before, 0)[offsets[:-1]], np.diff(offsets))
-    keep = before - starts < length
-    bounds = np.append(0, np.cumsum(keep))[offsets]
-    kept = ids[keep]
-    if not bpe.is_plain:
-        kept = np.array(bpe.external(kept.tolist()), np.uint32)
-    counts = np.diff(bounds)
-    for count in set(counts.tolist()):
-        rows[count].append(kept[bounds[:-1][counts == count, None] + np.arange(count)])
-
-
-def _distinct(rows: NDArray[np.uint32]) -> list[list[int]]:
-    """The distinct rows, sorted."""
-    import numpy as np
-
-    if rows.shape[1] == 0:
-        return [[]]
-    if rows.shape[1] == 2:  # sorting integers is ten times as fast as sorting rows
-        pairs = np.unique(rows[:, 0].astype(np.uint64) << np.uint64(32) | rows[:, 1])
-        rows = np.stack([pairs >> np.uint64(32), pairs & np.uint64((1 << 32) - 1)], axis=1).astype(np.uint32)
-    else:
-        rows = np.unique(rows, axis=0) if rows.shape[1] > 1 else np.unique(rows)[:, None]
-    return rows.tolist()  # type: ignore[no-any-return]
+        return []
+    ids, offsets = core.encode_batch(texts, None, 1)
+    return [(ids.cast("B"), offsets.cast("B"))]
 
 
 def _split_before_white_space(bpe: CoreBPE, unstable: bytes) -> list[int] | None:

@@ -2,19 +2,28 @@
 
 They are made by a private tokenizer of the library in the state of the call, with the arguments of the call. So they
 are equal, whatever happened to the tokenizer since. Results whose encodings nothing reads never make them.
+
+`BatchEncoding.word_ids` of more than a few texts reads a column of Jeton's core instead.
 """
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cached_property
 from typing import Any, NamedTuple
 
-from ...compat.hf_backend import Rows
+from transformers.tokenization_utils_base import BatchEncoding
+
+from ...compat.hf_backend import Rows, Unproven
 from .state import SharedEngine, Use
 
 __all__ = ["EncodeArguments", "LazyEncodings", "character_indexes", "wants_characters"]
+
+_WORD_IDS = BatchEncoding.word_ids.__code__
+FEW_CHARACTERS = 500  # of a single text, which the library encodes in less time than a batch of Jeton takes
 
 
 class EncodeArguments(NamedTuple):
@@ -43,6 +52,39 @@ class EncodeArguments(NamedTuple):
             self.inputs, add_special_tokens=self.add_special_tokens, is_pretokenized=self.is_pretokenized
         )
         return [each for one in found for each in (one, *one.overflowing)] if self.overflow else found
+
+    def words(self, engine: SharedEngine) -> Rows | None:
+        """The rows of the result with the words of their ids; None if the library takes less time, or may differ."""
+        inputs = self.inputs
+        if len(inputs) == 1 and len(inputs[0]) < FEW_CHARACTERS:
+            return None
+        first, second = zip(*inputs, strict=True) if type(inputs[0]) is tuple else (inputs, None)
+        try:
+            return engine.encode(
+                first,
+                second,
+                is_pretokenized=self.is_pretokenized,
+                add_special_tokens=self.add_special_tokens,
+                splits_special=self.splits_special,
+                truncation=self.truncation,
+                padding=self.padding,
+                overflow=self.overflow,
+                words=True,
+            )
+        except Unproven:
+            return None
+
+
+class WordIndex(NamedTuple):
+    """Answers `word_ids` for one row, in the place of its `tokenizers.Encoding`."""
+
+    rows: Rows
+    row: int
+
+    @property
+    def word_ids(self) -> list[int | None]:
+        """The index of the word of each token."""
+        return self.rows.word_ids(self.row)
 
 
 class CharacterIndex(NamedTuple):
@@ -103,8 +145,17 @@ class LazyEncodings(list[Any]):
         rows = self.rows
         if rows is not None and isinstance(index, int):
             return CharacterIndex(rows, range(len(rows.batch))[index])
+        if self._source is not None and isinstance(index, int) and sys._getframe(1).f_code is _WORD_IDS:
+            words = self._words
+            if words is not None and -len(words.batch) <= index < len(words.batch):
+                return WordIndex(words, index % len(words.batch))
         self._fill()
         return list.__getitem__(self, index)
+
+    @cached_property
+    def _words(self) -> Rows | None:
+        source = self._source
+        return None if source is None else source[1].words(source[0])
 
     def _fill(self) -> None:
         source = self._source

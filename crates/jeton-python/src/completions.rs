@@ -1,0 +1,80 @@
+//! Completions of cut-off text: the distinct beginnings of encoded texts that cover a number of bytes.
+
+use pyo3::buffer::PyBuffer;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyList;
+
+use crate::column;
+
+/// Rows of ids, concatenated.
+#[derive(Default)]
+struct Rows {
+    ids: Vec<u32>,
+    ends: Vec<usize>,
+}
+
+impl Rows {
+    fn push(&mut self, row: impl IntoIterator<Item = u32>) {
+        self.ids.extend(row);
+        self.ends.push(self.ids.len());
+    }
+
+    /// Returns the distinct rows, shorter ones first, then in ascending order.
+    fn distinct(&self) -> Vec<&[u32]> {
+        let mut start = 0;
+        let mut rows: Vec<&[u32]> = Vec::with_capacity(self.ends.len());
+        for &end in &self.ends {
+            rows.push(&self.ids[start..end]);
+            start = end;
+        }
+        rows.sort_unstable_by(|a, b| a.len().cmp(&b.len()).then_with(|| a.cmp(b)));
+        rows.dedup();
+        rows
+    }
+}
+
+/// Lists of the distinct rows of ids, shorter ones first, then in ascending order: the first ids of each text that cover
+/// `num_bytes` bytes, and `more`.
+///
+/// `batches`: results of `encode_batch`. `widths`: id → number of bytes, little-endian i64. `translate`: called with a list
+/// of ids, returns those to use instead.
+#[pyfunction]
+pub fn covering_rows<'py>(
+    py: Python<'py>,
+    batches: Vec<(PyBuffer<u8>, PyBuffer<u8>)>,
+    widths: PyBuffer<u8>,
+    num_bytes: i64,
+    more: Vec<Vec<u32>>,
+    translate: Option<Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyList>> {
+    let widths = column::wide(py, &widths)?;
+    let mut rows = Rows::default();
+    for (ids, ends) in &batches {
+        let (ids, ends) = (column::ids(py, ids)?, column::wide(py, ends)?);
+        for range in ends.windows(2) {
+            let text = ids.get(range[0] as usize..range[1] as usize);
+            let text =
+                text.ok_or_else(|| PyValueError::new_err("the offsets of texts ascend, up to the number of ids"))?;
+            let mut covered = 0;
+            let is_needed = |&id: &u32| {
+                let is_needed = covered < num_bytes;
+                covered += widths.get(id as usize).copied().unwrap_or_default();
+                is_needed
+            };
+            rows.push(text.iter().copied().take_while(is_needed));
+        }
+    }
+    if let Some(translate) = translate {
+        rows.ids = translate.call1((PyList::new(py, &rows.ids)?,))?.extract()?;
+    }
+    if rows.ids.len() != rows.ends.last().copied().unwrap_or_default() {
+        return Err(PyValueError::new_err("translate returns one id for each"));
+    }
+    more.into_iter().for_each(|row| rows.push(row));
+    let list = PyList::empty(py);
+    for row in rows.distinct() {
+        list.append(PyList::new(py, row)?)?;
+    }
+    Ok(list)
+}
