@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import pickle
 import random
 from collections.abc import Iterable
@@ -199,6 +200,41 @@ def test_offsets_by_character_for_real_vocabularies(name: str, data: Path) -> No
         start = rng.randrange(len(CORPUS) - 1)
         some.append(rng.choice(("", *odd)) + CORPUS[start : start + rng.randrange(40)] + rng.choice(("", *odd)))
         some.append("".join(rng.choice((*odd, "the old tale")) for _ in range(rng.randrange(4))))
+    assert columns_of(tok.encode_batch(some, offsets=True)) == offsets_of(tok.tokenize_batch(some))
+
+
+WORD_PIECES = ["[UNK]", "a", "b", "##b", "##!", "##", "!", "##a!", "ab", "é", "##é", "#", ",", "##bab"]
+WORD_LEVEL = {"type": "WordLevel", "unk_token": "[UNK]"}
+WORD_PIECE = {
+    "type": "WordPiece",
+    "unk_token": "[UNK]",
+    "continuing_subword_prefix": "##",
+    "max_input_chars_per_word": 9,
+}
+MARKS = {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "always", "split": True}
+UNIGRAM = {
+    "type": "Unigram",
+    "unk_id": 0,
+    "vocab": [
+        ["<unk>", 0.0],
+        *([piece, -2.0 - at / 9] for at, piece in enumerate(("▁", "a", "b", "▁a", "ab", "é", "!"))),
+    ],
+}
+
+
+@pytest.mark.parametrize("model", [WORD_LEVEL, WORD_PIECE, UNIGRAM], ids=lambda model: model["type"])
+@pytest.mark.parametrize("splitter", ["BertPreTokenizer", "WhitespaceSplit", "Whitespace"])
+@pytest.mark.parametrize("lowercase", [True, False])
+def test_offsets_in_words(model: dict[str, Any], splitter: str, lowercase: bool) -> None:
+    """Of unknown tokens, and of pieces that are spelled as if they continued a word."""
+    entries = model if "vocab" in model else {**model, "vocab": {piece: id for id, piece in enumerate(WORD_PIECES)}}
+    parts = [{"type": splitter}, MARKS] if "vocab" in model else [{"type": splitter}]
+    pretokenizer = {"type": "Sequence", "pretokenizers": parts}
+    normalizer = {"type": "Lowercase"} if lowercase else None
+    source = {"model": entries, "pre_tokenizer": pretokenizer, "normalizer": normalizer}
+    tok, rng = jeton.Tokenizer.from_bytes(json.dumps(source).encode()), random.Random(splitter)
+    alphabet = ("a", "b", "B", "#", "##", "!", " ", "  ", "é", "x", "今", ",", "\n", "▁", "ab")
+    some = ["".join(rng.choices(alphabet, k=rng.randrange(9))) for _ in range(amount(3_000, default=300))]
     assert columns_of(tok.encode_batch(some, offsets=True)) == offsets_of(tok.tokenize_batch(some))
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import copy
+import json
 import random
 import threading
+import unicodedata
 from functools import cache
 from pathlib import Path
 from time import process_time
@@ -288,16 +290,39 @@ def test_the_longest_prefix_of_long_texts_for_real_vocabularies(name: str, data:
     check_long(real(data, name), "".join(rng.choice(letters) for _ in range(1_500)), 20, "character")
 
 
+def check_long_suffix(tok: jeton.Tokenizer, text: str, limit: int) -> None:
+    """Compares the longest suffix with trying every position as far as so many tokens can reach."""
+    found = tok.truncate(text, limit, side="left")
+    longer = text[max(0, len(text) - len(found) - 200) :]
+    assert found == longer[Plain(tok, "none").suffix(longer, limit, "character") :]
+
+
 @pytest.mark.parametrize("kind", ["byte gpt2", "byte cl100k", "byte llama3", "byte o200k"])
 def test_the_longest_suffix_of_long_texts(kind: str) -> None:
     rng = random.Random(kind)
     for _ in range(amount(20, default=3)):
         part = rng.choice((rng.choice(tuple(LONG.values()))[:20], "oldTOLDold", "toldtheoldtale"))
         text = "".join(rng.choice((part, part, "the", "old")) for _ in range(1_500 // len(part)))
-        limit, plain = rng.choice((3, 20)), Plain(tokenizer(kind), "none")
-        found = tokenizer(kind).truncate(text, limit, side="left")
-        longer = text[max(0, len(text) - len(found) - 200) :]
-        assert found == longer[plain.suffix(longer, limit, "character") :]
+        check_long_suffix(tokenizer(kind), text, rng.choice((3, 20)))
+
+
+@pytest.mark.parametrize("form", ["NFC", "NFKD"])
+def test_the_longest_part_after_a_normalization_form(form: str) -> None:
+    """Of text that the form leaves unchanged. Else the parts are within the limit, and join to the text."""
+    source = json.loads(tokenizer("byte gpt2").to_bytes())
+    del source["model"]["jeton"]
+    tok = jeton.Tokenizer.from_bytes(json.dumps({**source, "normalizer": {"type": form}}).encode())
+    rng = random.Random(form)
+    for _ in range(amount(20, default=3)):
+        part = rng.choice(("oldTOLDold", "toldtheoldtale", "今天天气很好", "é", "e\u0301", "한국", "ﬁn", "\u0301"))
+        text = "".join(rng.choice((part, part, "the", "old")) for _ in range(1_500 // len(part)))
+        limit = rng.choice((3, 20))
+        if unicodedata.is_normalized(form, text):
+            check_long(tok, text, limit, "character")
+            check_long_suffix(tok, text, limit)
+        chunks = tok.split(text, 20)
+        assert "".join(chunk.text for chunk in chunks) == text
+        check_chunks(Plain(tok, "none"), text, chunks, 20)
 
 
 @pytest.mark.parametrize("run", ["=", "a", " ", "\n", "\u00a0", "天", "👩\u200d🔬", "xyzw"], ids=ascii)

@@ -6,6 +6,8 @@ tests compare with, tries every position.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from . import _core
@@ -98,9 +100,13 @@ def split(
     numbers = _core.split(core, text, limit, overlap, at, special).cast("B").cast("q").tolist()
     columns = [iter(numbers)] * 5
     return [
-        Chunk(text[first:last], (first, last), (start, end), count)
+        _chunk((text[first:last], (first, last), (start, end), count))
         for first, last, start, end, count in zip(*columns, strict=True)
     ]
+
+
+# As `Chunk._make`, without a call of Python code for each chunk: many are a few tokens long.
+_chunk: Callable[[tuple[str, tuple[int, int], tuple[int, int], int]], Chunk] = partial(tuple.__new__, Chunk)
 
 
 def count_batch(

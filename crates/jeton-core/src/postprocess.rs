@@ -229,16 +229,11 @@ impl WhiteEnds {
     /// Trims offsets; the other arguments are those of [`trim_offsets`].
     #[inline]
     pub fn trim(self, add_prefix_space: bool, index: usize, span: &mut (usize, usize)) {
-        let Self { mut leading, trailing } = self;
-        if leading == 1 && add_prefix_space && (index == 0 || span.0 == 0) {
-            leading = 0;
-        }
-        if leading > 0 {
-            span.0 = (span.0 + leading).min(span.1);
-        }
-        if trailing > 0 && span.1 >= trailing {
-            span.1 = (span.1 - trailing).max(span.0);
-        }
+        // Without branches, which would be mispredicted: half of the tokens begin with a space.
+        let is_kept = (self.leading == 1) & add_prefix_space & ((index == 0) | (span.0 == 0));
+        span.0 = (span.0 + if is_kept { 0 } else { self.leading }).min(span.1);
+        let end = span.1.saturating_sub(self.trailing).max(span.0);
+        span.1 = if span.1 >= self.trailing { end } else { span.1 };
     }
 }
 

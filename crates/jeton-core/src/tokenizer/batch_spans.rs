@@ -1,8 +1,9 @@
 //! Offsets of the ids of many texts, as columns.
 //!
 //! The fast path gives the ids. Where a text is the concatenation of its tokens, the offsets follow from the ids
-//! (`token_widths`), and where each character of a text becomes one, from the tokens' characters (`one_to_one`). Other texts are normalized and split again, with alignments, and their pretokens are matched with the
-//! ids without running the model (`known_ids`), or else encoded again with their spans.
+//! (`token_widths`), and where each character of a text becomes one, from the tokens' characters (`one_to_one`). Other
+//! texts are normalized and split again, with alignments, and their pretokens are matched with the ids without running
+//! the model (`known_ids`), or else encoded again with their spans.
 //!
 //! Invariant: offsets equal those of [`Tokenizer::encode_with_spans`], trimmed as by the template, for any number of
 //! threads.
@@ -14,10 +15,10 @@ use std::sync::{Mutex, PoisonError};
 use super::build::{LSTRIP, RSTRIP};
 use super::fast_path::{groups, Input, KeepGoingMut, PART};
 use super::known_ids::KnownIds;
-use super::one_to_one::CharacterImages;
 use super::permit::Permit;
 use super::pipeline::Tokenizer;
 use super::token_widths::TokenWidths;
+use super::word_offsets::WordReader;
 use crate::error::{Error, ErrorKind, Result};
 use crate::normalize::Normalizer;
 use crate::parallel;
@@ -130,7 +131,7 @@ impl Tokenizer {
         let widths = made_once(&self.widths, || self.token_widths()).as_ref();
         let compares = self.plain.is_none();
         let one_to_one = made_once(&self.one_to_one, || self.one_to_one()).as_ref();
-        let mut images = CharacterImages::default();
+        let mut reader = WordReader::default();
         let Task { texts, ends, mut offsets, mut first } = task;
         let mut tracer = KnownIds::default();
         for (index, (text, range)) in texts.iter().zip(ends.windows(2)).enumerate() {
@@ -144,7 +145,7 @@ impl Tokenizer {
             let valid = text.valid();
             let is_done = match (valid, widths, one_to_one) {
                 (Some(_), Some(widths), _) => widths.write(&self.vocab, ids, text.bytes, compares, own, own_first),
-                (Some(valid), None, Some(aligned)) => aligned.write(self, ids, valid, &mut images, own),
+                (Some(valid), None, Some(aligned)) => aligned.write(self, ids, valid, &mut reader, own),
                 _ => false,
             };
             if !is_done {

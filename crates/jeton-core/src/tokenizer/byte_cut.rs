@@ -1,4 +1,5 @@
-//! Longest prefixes within a number of tokens, for byte-level models after one named pattern or none.
+//! Longest prefixes within a number of tokens, for byte-level models after one named pattern or none, also after a
+//! normalization form, as long as it leaves the text unchanged: it then leaves all parts unchanged, too.
 //!
 //! The tokens of the whole text are computed once, in blocks. At joints they are those of any part, so the last token
 //! within the limit is an index into them. If it ends at a joint, the prefix is found, for any longer one has another
@@ -11,12 +12,14 @@
 //! Invariant: the result is the longest of all prefixes. Cost: the text is encoded once, and the text around each end
 //! again; without joints, each part is encoded as far as its tokens could reach, a few times its length in usual texts.
 //!
-//! Left out: added tokens in the text that is tried (`cut` does it), other units than characters.
+//! Left out: vocabularies without all bytes (GPT-NeoX), added tokens and text that a form changes where positions are
+//! tried (`cut` does it), other units than characters.
 
 use std::ops::Range;
 
 use super::build::SINGLE_WORD;
 use super::chunk::{ceil, floor, Chunk, LONG};
+use super::joints::is_ideograph;
 use super::permit::Permit;
 use super::pipeline::Tokenizer;
 use super::token_reach::TokenReach;
@@ -36,6 +39,9 @@ const SHORT_PRETOKEN: usize = 24;
 /// Slots of the cache of pairs of characters.
 const NUM_PAIRS: usize = 1 << 11;
 
+/// Key of all ideographs in the cache of pairs, for which a text has too many of them.
+const IDEOGRAPH: char = '\u{4E00}';
+
 /// Finds prefixes of the rest of one text.
 pub(super) struct ByteCutter<'t> {
     tok: &'t Tokenizer,
@@ -52,6 +58,7 @@ pub(super) struct ByteCutter<'t> {
     gap: (usize, usize), // no joint inside; the second is one, or the end of the text
     bytes_per_token: f64,
     is_valid: bool,       // tokens are the bytes of the text
+    are_alike: bool,      // ideographs: named patterns and forms treat all in the same way
     is_joint: Box<[u64]>, // left << 22 | right << 1 | whether there is a joint between them; 0: none
     region: Region,
     scratch: Scratch,
@@ -84,8 +91,7 @@ impl<'t> ByteCutter<'t> {
         permit: &'t Permit<'t>,
         keep_going: KeepGoing<'t>,
     ) -> Result<Option<Self>> {
-        let Some(pretokenizer) = tok.plain.as_ref().filter(|plain| tok.tokens_are_bytes() && plain.has_prefix_rules())
-        else {
+        let Some(pretokenizer) = tok.byte_pattern().filter(|pattern| pattern.has_prefix_rules()) else {
             return Ok(None);
         };
         // Without a pattern, a part of a pretoken may be looked up as a whole. Single-word tokens depend on their neighbors.
@@ -110,6 +116,7 @@ impl<'t> ByteCutter<'t> {
             gap: (0, 0),
             bytes_per_token: 4.0,
             is_valid: true,
+            are_alike: tok.joints().adds_no_ideographs(),
             is_joint: Box::new([]),
             region: Region::default(),
             scratch: Scratch::default(),
@@ -137,7 +144,7 @@ impl<'t> ByteCutter<'t> {
             if joint - start > LONG.max(limit.saturating_mul(4)) {
                 return self.in_window(start, limit, len);
             }
-            if self.has_added(start, joint) {
+            if self.is_changed(start, joint) {
                 return Ok(None);
             }
             let before = match self.count_rest(start, joint)? {
@@ -181,7 +188,7 @@ impl<'t> ByteCutter<'t> {
             let rest = self.in_window(found, limit - so_far, upper)?;
             return Ok(rest.map(|rest| Chunk { start, end: rest.end, count: so_far + rest.count }));
         }
-        if self.has_added(found, upper) {
+        if self.is_changed(found, upper) {
             return Ok(None);
         }
         let (ids, ends) = (std::mem::take(&mut self.ids), std::mem::take(&mut self.ends));
@@ -233,15 +240,19 @@ impl<'t> ByteCutter<'t> {
         let part = &self.text[from..until];
         let ids = self.tok.encode_long(part, self.permit, 1, &mut || (self.keep_going)());
         let ids = ids.map_err(|error| error.shifted(from))?;
-        let mut at = from;
+        let (mut at, mut is_same) = (from, true);
+        let is_normalized = !self.tok.normalizers.is_empty();
         self.ends.extend(ids.iter().map(|&id| {
-            at += self.tok.vocab.content(id).len();
+            let content = self.tok.vocab.content(id);
+            let start = at;
+            at += content.len();
+            is_same &= !is_normalized || self.text.as_bytes().get(start..at) == Some(content);
             at
         }));
         if !ids.is_empty() {
             self.bytes_per_token = (self.bytes_per_token + part.len() as f64 / ids.len() as f64) / 2.0;
         }
-        self.is_valid &= at == until;
+        self.is_valid &= is_same && at == until;
         self.ids.extend(ids);
         self.until = until;
         Ok(())
@@ -251,7 +262,7 @@ impl<'t> ByteCutter<'t> {
     fn in_window(&mut self, start: usize, limit: usize, upper: usize) -> Result<Option<Chunk>> {
         let bytes = self.text.as_bytes();
         let end = ceil(self.text, self.reach.end(&bytes[..upper], start, limit));
-        if self.has_added(start, end) {
+        if self.is_changed(start, end) {
             return Ok(None);
         }
         let ids = self.tok.encode_long(&self.text[start..end], self.permit, 1, &mut || (self.keep_going)());
@@ -432,7 +443,7 @@ impl<'t> ByteCutter<'t> {
     pub(super) fn longest_suffix(&mut self, start: usize, end: usize, limit: usize) -> Result<Option<usize>> {
         let (text, bytes) = (self.text, self.text.as_bytes());
         let from = floor(text, start + self.reach.start(&bytes[start..end], limit));
-        if self.has_added(from, end) {
+        if self.is_changed(from, end) {
             return Ok(None);
         }
         let mut budget = (1 << 22) + 8 * (end - from);
@@ -513,10 +524,12 @@ impl<'t> ByteCutter<'t> {
         Ok((ids, ends))
     }
 
-    /// Returns true if an added token is in a part of the text.
-    fn has_added(&self, start: usize, end: usize) -> bool {
-        let text = &self.text.as_bytes()[start..end];
-        self.permit.raw().is_some_and(|matcher| matcher.matches(text).next().is_some())
+    /// Returns true if an added token is in a part of the text, or normalization changes it.
+    fn is_changed(&self, start: usize, end: usize) -> bool {
+        let text = &self.text[start..end];
+        let matchers = [self.permit.raw(), self.permit.normalized()];
+        matchers.into_iter().flatten().any(|matcher| matcher.matches(text.as_bytes()).next().is_some())
+            || !self.tok.forms_keep(text, self.keep_going)
     }
 
     /// Returns true for a joint inside of the text.
@@ -533,6 +546,8 @@ impl<'t> ByteCutter<'t> {
         if left.is_ascii() && right.is_ascii() {
             return self.tok.is_joint(left, right);
         }
+        let representative = |c: char| if self.are_alike && is_ideograph(c) { IDEOGRAPH } else { c };
+        let [left, right] = [left, right].map(representative);
         if self.is_joint.is_empty() {
             self.is_joint = vec![0; NUM_PAIRS].into();
         }

@@ -110,10 +110,11 @@ impl Tokenizer {
             for item in self.template.single() {
                 match item {
                     Item::Ids { ids, .. } => all.resize(all.len() + 2 * ids.len(), 0),
-                    Item::Sequence { .. } => {
+                    Item::Sequence { sequence: Sequence::A, .. } => {
                         let text = spans.get(2 * range[0] as usize..2 * range[1] as usize);
                         all.extend_from_slice(text.unwrap_or_default());
                     }
+                    Item::Sequence { sequence: Sequence::B, .. } => {} // as in `framed`
                 }
             }
         }

@@ -3,9 +3,12 @@
 use super::joints::{AddedPairs, Joints};
 use super::pipeline::Tokenizer;
 use super::token_reach::TokenReach;
+use crate::aligned_text::AlignedText;
 use crate::error::Result;
 use crate::model::pair_effect::ModelPairs;
 use crate::model::TokenParts;
+use crate::normalize::Normalizer;
+use crate::pretokenize::Pretokenizer;
 use crate::util::atomic_cell::made_once;
 use crate::util::cancel::KeepGoing;
 use crate::vocab::Kind;
@@ -17,6 +20,26 @@ impl Tokenizer {
         let keeps_all = self.plain.as_ref().is_some_and(|pattern| !pattern.leaves_gaps());
         let is_exact = |&id: &u32| !self.takes_space(id) && !self.is_matched_in_normalized_text(id);
         keeps_all && self.model.is_byte_level() && self.added.iter().all(is_exact)
+    }
+
+    /// Returns the pattern that splits a text of which the tokens are its bytes: always, or if [`Tokenizer::forms_keep`] it,
+    /// without added tokens in it.
+    pub(super) fn byte_pattern(&self) -> Option<&Pretokenizer> {
+        if self.plain.is_some() {
+            return self.plain.as_ref().filter(|_| self.tokens_are_bytes());
+        }
+        let [only] = &self.splitters[..] else { return None };
+        let is_exact = self.model.is_byte_level() && self.normalizers.iter().all(Normalizer::is_form);
+        only.byte_pattern().filter(|pattern| is_exact && !pattern.leaves_gaps())
+    }
+
+    /// Returns true if normalization leaves a text unchanged, where all normalizers are forms.
+    pub(super) fn forms_keep(&self, text: &str, keep_going: KeepGoing<'_>) -> bool {
+        let keeps = |normalizer: &Normalizer| {
+            let Ok(mut aligned) = AlignedText::new(text, false) else { return false };
+            normalizer.apply(&mut aligned, keep_going).is_ok() && aligned.text() == text
+        };
+        text.is_ascii() || self.normalizers.iter().all(keeps)
     }
 
     /// Returns how far tokens reach.
@@ -47,7 +70,7 @@ impl Tokenizer {
         self.joints().keeps(&self.normalizers, left, right)
     }
 
-    fn joints(&self) -> &Joints {
+    pub(super) fn joints(&self) -> &Joints {
         made_once(&self.joints, || {
             let mut added = [AddedPairs::default(), AddedPairs::default()];
             let mut user_defined = Vec::new();

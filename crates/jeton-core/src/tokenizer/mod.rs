@@ -14,7 +14,7 @@
 //! fast_path  long texts and batches, on threads
 //! spans      spans of ids
 //! explain    explanation of ids
-//! batch_spans  offsets of batches, from token_widths (by id), one_to_one (by character) or known_ids (traced, without running the model)
+//! batch_spans  offsets of batches, from token_widths (by id), one_to_one (by character; word_offsets in words) or known_ids (traced, without running the model)
 //! batch_words  indices of the pretokens of ids of batches
 //! batch_decode ids of batches → bytes and text
 //! frame      templates
@@ -54,6 +54,7 @@ mod spans;
 mod stretch;
 mod token_reach;
 mod token_widths;
+mod word_offsets;
 mod words;
 
 pub use agreement::{Agreement, Encoder, Passage};

@@ -2,24 +2,21 @@
 //!
 //! Two kinds of tokenizers. In the first, the whole text is one pretoken: spaces become `▁`, and one may be prepended
 //! (SentencePiece's BPE, and Hugging Face's `Prepend` and `Replace`); so offsets are sums of the tokens' characters. In
-//! the second, words are separated by white space, which is dropped, and may get a `▁` each (BERT, T5, mBART); the
-//! contents of the tokens are compared with the text, character by character.
+//! the second, words are separated by white space, which is dropped, and may get a `▁` each (BERT, T5, mBART); so they are
+//! sums, too, with the white space between words (`word_offsets`).
 //!
 //! Invariant: if the result is true, the offsets are those of [`Tokenizer::encode_with_spans`]. Texts with other characters,
-//! added tokens, and other unknown tokens than whole words, take the slow path. Cost: one byte for each id, made once; a lookup for each token, in the
-//! second kind for each character.
-
-use std::collections::HashMap;
+//! added tokens, and most unknown tokens in the middle of words take the slow path. Cost: one byte for each id, made once; a
+//! lookup for each token, in the second kind for each character.
 
 use super::char_index::num_chars;
-use super::character_widths::{AlignedKind, OneToOne, CHANGES, INSIDE};
+use super::character_widths::{
+    AlignedKind, OneToOne, WordRules, CHANGES, CONTINUES, INSIDE, ISOLATED, MARKED, ORDINARY, WHITE,
+};
 use super::pipeline::Tokenizer;
-use crate::model::Model;
+use super::word_offsets::WordReader;
 use crate::vocab::alphabet::{byte_entries, EndOfWord, WORD_START};
 use crate::vocab::{Kind, Vocab};
-
-/// Cache of the images of characters beyond ASCII.
-pub(super) type CharacterImages = HashMap<char, Option<char>>;
 
 impl Tokenizer {
     /// Returns the widths of ids in characters; None for tokenizers that change numbers of characters.
@@ -41,11 +38,9 @@ impl Tokenizer {
             if rules.next().is_some() {
                 return None;
             }
-            let mut ascii = Box::new([CHANGES; 128]);
-            for (c, image) in (0..128u8).zip(ascii.iter_mut()) {
-                *image = self.image(c.into()).and_then(|image| u8::try_from(image).ok()).unwrap_or(CHANGES);
-            }
-            AlignedKind::Words { mark, ascii }
+            let ascii = std::array::from_fn(|byte| self.character_class(char::from(byte as u8), mark));
+            let ends_at_white = self.splitters.iter().all(|splitter| splitter.splits_at_characters());
+            AlignedKind::Words(Box::new(WordRules { mark, ascii, ends_at_white }))
         };
         let bytes = byte_entries(&self.vocab);
         let unk = self.model.unk();
@@ -59,6 +54,9 @@ impl Tokenizer {
             }
             if self.vocab.kind(id) != Kind::Token || Some(id) == unk || content.is_empty() {
                 return 0;
+            }
+            if let AlignedKind::Words(rules) = &kind {
+                return self.width_in_word(content, rules);
             }
             u8::try_from(num_chars(content)).ok().filter(|&chars| chars < INSIDE).unwrap_or(0)
         };
@@ -86,10 +84,29 @@ impl Tokenizer {
         Some(AlignedKind::Whole { mark_end })
     }
 
-    /// Returns the character that a character becomes, next to any others.
-    fn image(&self, c: char) -> Option<char> {
-        let image = self.normalizers.iter().try_fold(c, |c, normalizer| normalizer.image(c))?;
-        (image != WORD_START).then_some(image)
+    /// Returns the characters of a token in a word, with the flags of its start; 0 if they do not fit.
+    fn width_in_word(&self, content: &[u8], rules: &WordRules) -> u8 {
+        let mut mark = [0; 4];
+        let (start, flag): (&[u8], u8) = match rules.mark {
+            Some(mark_char) => (mark_char.encode_utf8(&mut mark).as_bytes(), MARKED),
+            None => (self.model.continuing_prefix().as_bytes(), CONTINUES),
+        };
+        let (own, flag) = match content.strip_prefix(start).filter(|_| !start.is_empty()) {
+            Some(own) if !own.is_empty() || flag == MARKED => (own, flag),
+            _ => (content, 0),
+        };
+        u8::try_from(num_chars(own)).ok().filter(|&chars| chars < CONTINUES).map_or(0, |chars| chars | flag)
+    }
+
+    /// Returns what a character becomes, next to any others. `mark`: that of words.
+    pub(super) fn character_class(&self, c: char, mark: Option<char>) -> u8 {
+        let image = self.normalizers.iter().try_fold(c, |c, normalizer| normalizer.image(c));
+        match image.filter(|&image| image != WORD_START && Some(image) != mark) {
+            None => CHANGES,
+            Some(image) if image.is_whitespace() => WHITE,
+            Some(image) if self.splitters.iter().any(|splitter| splitter.isolates(image)) => ISOLATED,
+            Some(_) => ORDINARY,
+        }
     }
 }
 
@@ -101,16 +118,13 @@ impl OneToOne {
         tok: &Tokenizer,
         ids: &[u32],
         text: &str,
-        images: &mut CharacterImages,
+        reader: &mut WordReader,
         out: &mut [i64],
     ) -> bool {
         let spans = out.as_chunks_mut::<2>().0;
         match &self.kind {
             AlignedKind::Whole { mark_end } => self.write_whole(&tok.vocab, ids, text, *mark_end, spans),
-            AlignedKind::Words { mark, ascii } => {
-                let words = Words { tok, text, images, mark: *mark, ascii, at: 0, chars: 0 };
-                self.write_words(words, ids, spans)
-            }
+            AlignedKind::Words(rules) => reader.write(tok, &self.widths, rules, (ids, text), spans),
         }
     }
 
@@ -147,155 +161,5 @@ impl OneToOne {
             *span = [start, chars];
         }
         is_known && chars == num_chars(text.as_bytes()) as i64
-    }
-
-    fn write_words(&self, mut words: Words<'_>, ids: &[u32], spans: &mut [[i64; 2]]) -> bool {
-        let model = &words.tok.model;
-        let prefix = model.continuing_prefix().as_bytes();
-        // A whole word is unknown.
-        let unk = model.unk().filter(|_| matches!(model, Model::WordPiece(_) | Model::WordLevel(_)));
-        for (&id, span) in ids.iter().zip(spans) {
-            if Some(id) == unk {
-                match words.pass_unknown() {
-                    Some(own) => *span = own,
-                    None => return false,
-                }
-                continue;
-            }
-            if self.width(id) == 0 {
-                return false;
-            }
-            let content = words.tok.vocab.content(id);
-            let content = match content.strip_prefix(prefix) {
-                Some(inside) if !inside.is_empty() => inside,
-                _ => content,
-            };
-            match words.pass(content) {
-                Some(own) => *span = own,
-                None => return false,
-            }
-        }
-        words.skip_white_space();
-        words.at == words.text.len()
-    }
-}
-
-/// Position in a text whose tokens are passed in order.
-struct Words<'w> {
-    tok: &'w Tokenizer,
-    text: &'w str,
-    images: &'w mut CharacterImages,
-    mark: Option<char>,
-    ascii: &'w [u8; 128],
-    at: usize,
-    chars: i64,
-}
-
-impl Words<'_> {
-    /// Passes a token; returns its offsets, or None if the text differs.
-    fn pass(&mut self, content: &[u8]) -> Option<[i64; 2]> {
-        self.skip_white_space();
-        let mut mark = [0; 4];
-        let mark: &[u8] = self.mark.map_or(&[], |c| c.encode_utf8(&mut mark).as_bytes());
-        let (start, mut rest) = (self.chars, content);
-        if let (Some(after), false) = (content.strip_prefix(mark), mark.is_empty()) {
-            // The mark is aligned to the first character of the word, which `starts_word` has just found to follow.
-            if !self.starts_word() {
-                return None;
-            }
-            if after.is_empty() {
-                return (self.at < self.text.len()).then_some([start, start + 1]);
-            }
-            rest = after;
-        }
-        let bytes = self.text.as_bytes();
-        // Most tokens are ASCII.
-        if let Some(own) = bytes.get(self.at..self.at + rest.len()) {
-            if own.iter().zip(rest).all(|(&own, &byte)| own < 0x80 && self.ascii[usize::from(own & 0x7F)] == byte) {
-                self.at += rest.len();
-                self.chars += rest.len() as i64;
-                return Some([start, self.chars]);
-            }
-        }
-        while let Some(&byte) = rest.first() {
-            let own = *bytes.get(self.at)?;
-            if own < 0x80 && byte < 0x80 {
-                if self.ascii[usize::from(own)] != byte {
-                    return None;
-                }
-                (self.at, rest) = (self.at + 1, &rest[1..]);
-            } else {
-                let c = self.text[self.at..].chars().next()?;
-                let image = self.image(c)?;
-                let mut spelled = [0; 4];
-                rest = rest.strip_prefix(image.encode_utf8(&mut spelled).as_bytes())?;
-                self.at += c.len_utf8();
-            }
-            self.chars += 1;
-        }
-        Some([start, self.chars])
-    }
-
-    /// Passes an unknown word; returns its offsets.
-    fn pass_unknown(&mut self) -> Option<[i64; 2]> {
-        self.skip_white_space();
-        let (start, text) = (self.chars, self.text);
-        // Most unknown words are punctuation.
-        if let Some(&byte) = text.as_bytes().get(self.at).filter(|byte| byte.is_ascii_punctuation()) {
-            let is_itself = self.ascii[usize::from(byte)] == byte;
-            if is_itself && self.tok.splitters.iter().any(|splitter| splitter.isolates(byte.into())) {
-                (self.at, self.chars) = (self.at + 1, self.chars + 1);
-                return Some([start, self.chars]);
-            }
-        }
-        for c in text[self.at..].chars() {
-            let image = self.image(c)?;
-            let is_single = self.tok.splitters.iter().any(|splitter| splitter.isolates(image));
-            if self.chars > start && (is_single || image.is_whitespace()) {
-                break;
-            }
-            self.at += c.len_utf8();
-            self.chars += 1;
-            if is_single {
-                break;
-            }
-        }
-        (self.chars > start).then_some([start, self.chars])
-    }
-
-    /// Returns true at the start of the text and after white space.
-    fn starts_word(&mut self) -> bool {
-        let before = self.text[..self.at].chars().next_back();
-        before.is_none_or(|c| self.image(c).is_some_and(char::is_whitespace))
-    }
-
-    fn skip_white_space(&mut self) {
-        let bytes = self.text.as_bytes();
-        while let Some(&byte) = bytes.get(self.at) {
-            let len = if byte < 0x80 {
-                let image = self.ascii[usize::from(byte)];
-                if image == CHANGES || !char::from(image).is_whitespace() {
-                    return;
-                }
-                1
-            } else {
-                let Some(c) = self.text[self.at..].chars().next() else { return };
-                if !self.image(c).is_some_and(char::is_whitespace) {
-                    return;
-                }
-                c.len_utf8()
-            };
-            self.at += len;
-            self.chars += 1;
-        }
-    }
-
-    fn image(&mut self, c: char) -> Option<char> {
-        if c.is_ascii() {
-            let image = self.ascii[c as usize];
-            return (image != CHANGES).then_some(image.into());
-        }
-        let tok = self.tok;
-        *self.images.entry(c).or_insert_with(|| tok.image(c))
     }
 }

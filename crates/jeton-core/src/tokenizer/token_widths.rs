@@ -127,6 +127,14 @@ impl TokenWidths {
             [start, chars]
         };
         match &self.table {
+            Table::Widths(widths) if !compares => {
+                if let Some(is_all) = write_narrow(widths, ids, text.len(), spans) {
+                    return is_all;
+                }
+                for (&id, out) in ids.iter().zip(spans) {
+                    *out = span(id, widths.get(id as usize).copied().unwrap_or_default().into());
+                }
+            }
             Table::Widths(widths) => {
                 for (&id, out) in ids.iter().zip(spans) {
                     match widths.get(id as usize) {
@@ -189,6 +197,27 @@ impl TokenWidths {
         let mut trimmed = (span[0] as usize, span[1] as usize);
         ends.trim(self.add_prefix_space, index, &mut trimmed);
         [trimmed.0 as i64, trimmed.1 as i64]
+    }
+}
+
+/// Writes the offsets of tokens of which none is [`WIDE`]: returns true if they cover a text of `len` bytes, and None with
+/// a wide one. Without branches that depend on tokens.
+fn write_narrow(widths: &[u16], ids: &[u32], len: usize, spans: &mut [[i64; 2]]) -> Option<bool> {
+    let (mut bytes, mut chars) = (0, 0);
+    let (mut is_wide, mut is_unknown) = (false, false);
+    for (&id, out) in ids.iter().zip(spans) {
+        let width = Width::from(widths.get(id as usize).copied().unwrap_or_default());
+        is_wide |= width == WIDE;
+        is_unknown |= width == UNKNOWN;
+        let token = Unpacked::from(width);
+        let start = chars - i64::from(token.begins_inside);
+        chars += token.chars;
+        bytes += token.bytes;
+        *out = [start, chars];
+    }
+    match (is_unknown, is_wide) {
+        (false, true) => None,
+        _ => Some(!is_unknown && bytes == len),
     }
 }
 

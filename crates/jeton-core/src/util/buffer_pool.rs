@@ -46,7 +46,12 @@ impl<T: Send + Copy> BufferPool<T> {
                 list.resize(len, T::default());
                 *list
             }
-            None => vec![T::default(); len],
+            None => {
+                // Room for the next results, which are about as large. Untouched, it is no memory.
+                let mut list = vec![T::default(); if is_large { len + len / 4 } else { len }];
+                list.truncate(len);
+                list
+            }
         }
     }
 
@@ -80,7 +85,8 @@ mod tests {
         pool.keep(vec![1; 2 * many]);
         let filled = pool.take_filled(many);
         assert!(filled.len() == many && filled.capacity() >= 2 * many);
-        assert_eq!(pool.take_filled(many), vec![0; many]);
+        let fresh = pool.take_filled(many);
+        assert!(fresh == vec![0; many] && fresh.capacity() > many, "with room for a larger one");
         pool.keep(vec![1; many]);
         assert!(pool.take(many + 1).capacity() > many, "what was kept is too small, and goes");
         pool.keep(vec![1; *POOLED_BYTES.end() / 4 + 1]);

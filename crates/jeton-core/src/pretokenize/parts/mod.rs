@@ -217,6 +217,20 @@ impl Splitter {
         }
     }
 
+    /// Returns the pattern that splits the text, if the component adds nothing to it but the byte alphabet.
+    pub fn byte_pattern(&self) -> Option<&Pretokenizer> {
+        match &self.0 {
+            SplitterKind::ByteLevel { add_prefix_space: false, pattern } => pattern.as_ref(),
+            SplitterKind::Pattern(pattern) => Some(pattern),
+            _ => None,
+        }
+    }
+
+    /// Returns true if the component splits only at white space and around characters that it isolates.
+    pub fn splits_at_characters(&self) -> bool {
+        matches!(&self.0, SplitterKind::Bert | SplitterKind::WhitespaceSplit)
+    }
+
     /// Returns true if the component makes a chunk of each such character.
     pub fn isolates(&self, c: char) -> bool {
         matches!(self.0, SplitterKind::Bert) && characters::punctuation().has(c)
