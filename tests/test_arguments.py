@@ -74,6 +74,7 @@ def is_path(value: Any) -> bool:
 # What an argument takes -> whether a value may be meant. What may be meant and cannot be has tests of its own.
 KINDS: dict[str, Callable[[Any], bool]] = {
     "bool": lambda value: isinstance(value, bool),
+    "by_name": lambda value: isinstance(value, int | float | Mapping) and not isinstance(value, bool),
     "bytes": lambda value: isinstance(value, bytes),
     "call": lambda value: isinstance(value, bool) or callable(value),
     "ids": lambda value: isinstance(value, list | tuple | Mapping) and all(map(is_int, value)),
@@ -95,6 +96,7 @@ KINDS: dict[str, Callable[[Any], bool]] = {
     "str": lambda value: isinstance(value, str),
     "strings": is_strings,
     "superwords": lambda value: isinstance(value, bool),
+    "added": lambda value: isinstance(value, bool | str),  # a role or a special token, which may be missing
     "text": lambda value: isinstance(value, str | bytes),
     "tokens": lambda value: isinstance(value, list | tuple | Mapping) and not list(value),
     "nothing": lambda value: False,  # no value of the list
@@ -105,6 +107,14 @@ KINDS: dict[str, Callable[[Any], bool]] = {
 READING = {"documents": "nothing?", "field": "str?", "errors": "nothing?"}
 RUNNING = {"threads": "int?", "progress": "call?"}
 LIMITED = {**RUNNING, "limits": "nothing?"}
+ARROW = {
+    "tok": "nothing",
+    **dict.fromkeys(("column", "output"), "str"),
+    "keep": "strings",
+    **dict.fromkeys(("append_eos", "prepend_bos"), "added"),
+    "large_list": "bool",
+    "threads": "int?",
+}
 
 TAKES: dict[str, dict[str, str]] = {
     "Tokenizer.from_merges": {
@@ -151,6 +161,24 @@ TAKES: dict[str, dict[str, str]] = {
     },
     "load": {"path_or_name": "path", "pattern": "str?", "special_tokens": "mapping?", "layout": "layout?"},
     "compare": {"toks": "tokens", "text": "text", "special": "rules?"},
+    "compare_corpus": {
+        "toks": "tokens",
+        "corpus": "corpus",
+        "max_differences": "int",
+        **READING,
+        **RUNNING,
+    },
+    "cost": {
+        "toks": "tokens",
+        "corpus": "corpus",
+        "price": "by_name?",
+        "window": "by_name?",
+        **READING,
+        **RUNNING,
+    },
+    "languages": {"toks": "tokens", "folder": "path?", "relative_to": "str", **RUNNING},
+    "encode_arrow": {"batch": "nothing", **ARROW},
+    "map_dataset": {"dataset": "nothing", **ARROW, "batch_rows": "int"},
     "measure": {
         "tok": "nothing",
         "corpus": "corpus",
@@ -255,6 +283,8 @@ def functions(
 
 
 def right_calls(tok: jeton.Tokenizer) -> dict[str, tuple[Callable[..., Any], dict[str, Any]]]:
+    pyarrow, datasets = pytest.importorskip("pyarrow"), pytest.importorskip("datasets")
+    datasets.disable_progress_bars()
     counts = jeton.count_pretokens(CORPUS, pattern="gpt2", progress=False)
     counts.save("counts.jtc")
     tok.save("tok.json")
@@ -268,6 +298,11 @@ def right_calls(tok: jeton.Tokenizer) -> dict[str, tuple[Callable[..., Any], dic
         "count_pretokens": quiet,
         "load": {"path_or_name": "tok.json"},
         "compare": {"toks": [tok], "text": "low"},
+        "compare_corpus": {**quiet, "toks": [tok]},
+        "cost": {**quiet, "toks": [tok]},
+        "languages": {"toks": [tok], "progress": False},
+        "encode_arrow": {"batch": pyarrow.table({"text": CORPUS}), "tok": tok},
+        "map_dataset": {"dataset": datasets.Dataset.from_dict({"text": CORPUS}), "tok": tok},
         "measure": {**quiet, "tok": tok},
         "prune": {"tok": tok, "counts": CORPUS, "size": 260},
         "renumber": {"tok": tok, "map": {}},

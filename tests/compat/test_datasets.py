@@ -31,9 +31,9 @@ def sentencepiece_ids() -> Callable[[Any], Any]:
     return lambda batch: {"ids": sp.encode(batch["text"])}
 
 
-@pytest.mark.slow(reason="starts processes")
 @pytest.mark.parametrize("make", [tiktoken_ids, sentencepiece_ids])
-def test_map(make: Callable[[], Callable[[Any], Any]]) -> None:
+@pytest.mark.parametrize("processes", [None, pytest.param(2, marks=pytest.mark.slow(reason="starts processes"))])
+def test_map(make: Callable[[], Callable[[Any], Any]], processes: int | None) -> None:
     from datasets.fingerprint import Hasher
 
     datasets.disable_progress_bars()
@@ -44,8 +44,8 @@ def test_map(make: Callable[[], Callable[[Any], Any]]) -> None:
     assert Hasher.hash(make()) == before
     rows = datasets.Dataset.from_dict({"text": TEXTS})
     prints = set()
-    for processes in (None, None, 2):
-        mapped = rows.map(encode, batched=True, batch_size=4, num_proc=processes)
+    for num_proc in (None, None, processes):
+        mapped = rows.map(encode, batched=True, batch_size=4, num_proc=num_proc)
         assert mapped["ids"][:] == expected
         prints.add(mapped._fingerprint)
     assert len(prints) == 1

@@ -22,10 +22,8 @@ from jeton.runners import ray_tasks, run_ray
 from ..shards.conftest import digest
 
 ray = pytest.importorskip("ray", reason="Ray has no wheel for this Python or system")
-pytestmark = [
-    pytest.mark.skipif(os.name != "posix", reason="nodes are killed by signals"),
-    pytest.mark.slow(reason="starts a cluster; test_runners has the other runners"),
-]
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="nodes are killed by signals")
+starts_cluster = pytest.mark.slow(reason="starts a cluster; test_runners has the other runners")
 
 Check = Callable[[], None]
 NODE = {"num_cpus": 1, "object_store_memory": 80 << 20}
@@ -80,6 +78,7 @@ def square(item: int, check: Check) -> tuple[int, str, str]:
     return item * item, ray.get_runtime_context().get_node_id(), os.environ["RAYON_NUM_THREADS"]
 
 
+@starts_cluster
 def test_all_results_from_several_nodes(connected: Any) -> None:
     """At most as many tasks as asked for are in flight."""
     taken = 0
@@ -122,6 +121,7 @@ class Marks:
         raise ShardError("out: the tokenizer is another", path="out")
 
 
+@starts_cluster
 def test_infrastructure_errors_are_retried_and_data_errors_are_not(connected: Any, tmp_path: Path) -> None:
     assert sorted(run_ray(Marks(tmp_path, "connection"), [0, 1], 2)) == [0, 1]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["0-0", "0-1", "1-0", "1-1"]
@@ -136,6 +136,7 @@ def test_infrastructure_errors_are_retried_and_data_errors_are_not(connected: An
     assert len(list(tmp_path.glob("99-*"))) == ray_tasks.MAX_RETRIES + 1
 
 
+@starts_cluster
 def test_errors_of_a_node_name_it(connected: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     marks = Marks(tmp_path, "")
     with pytest.raises(ShardError, match=r"^node \S+ \(\w+\): out: the tokenizer is another\n") as caught:
@@ -165,6 +166,7 @@ class Endless:
             path.unlink()
 
 
+@starts_cluster
 def test_ctrl_c(connected: Any, tmp_path: Path) -> None:
     began = 0.0
 
@@ -180,6 +182,7 @@ def test_ctrl_c(connected: Any, tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
+@starts_cluster
 def test_shards_of_a_cluster_that_loses_a_node(cluster: Any, rows: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
     jeton.shards.make(rows, tmp_path / "local", tok, join=True, **OPTIONS)
     lost = cluster.add_node(**{**NODE, "num_cpus": 2})
@@ -215,6 +218,7 @@ jeton.shards.make(rows, output, jeton.load(tok), task_bytes=5000, runner="ray", 
 """
 
 
+@starts_cluster
 def test_a_driver_that_is_killed(cluster: Any, rows: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
     jeton.shards.make(rows, tmp_path / "local", tok, **OPTIONS)
     tok.save(tmp_path / "tok.json")
@@ -231,6 +235,7 @@ def test_a_driver_that_is_killed(cluster: Any, rows: Path, tok: jeton.Tokenizer,
     assert digest(folder) == digest(tmp_path / "local")
 
 
+@starts_cluster
 def test_counting_and_training(cluster: Any, rows: Path, tmp_path: Path) -> None:
     jeton.shards.make(rows, tmp_path / "out", format="counts", runner="ray", ray_address=cluster.address, **OPTIONS)
     files = sorted((tmp_path / "out").glob("*.jtc"))
@@ -238,6 +243,7 @@ def test_counting_and_training(cluster: Any, rows: Path, tmp_path: Path) -> None
     assert jeton.train(files, 300, progress=False).to_bytes() == jeton.train(rows, 300, progress=False).to_bytes()
 
 
+@starts_cluster
 def test_a_shuffle(cluster: Any, rows: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
     options = {**OPTIONS, "shuffle": 3}
     jeton.shards.make(rows, tmp_path / "local", tok, **options)
@@ -245,6 +251,7 @@ def test_a_shuffle(cluster: Any, rows: Path, tok: jeton.Tokenizer, tmp_path: Pat
     assert digest(tmp_path / "ray") == digest(tmp_path / "local")
 
 
+@starts_cluster
 def test_a_record_of_the_corpus(cluster: Any, rows: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
     lines = rows.read_text().split("\n")
     lines[700] = "{"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from random import Random
 
 import jeton
@@ -12,8 +11,6 @@ from jeton.tokenizer import Tokenizer
 
 KINDS = ("merges", "ranks", "char", "pieces", "unigram", "wordpiece")
 ALPHABETS = ("ab ", "abcd ", "aé天b ", "ab 1.")
-
-logging.getLogger("jeton").addFilter(lambda record: "stopped early" not in record.getMessage())
 
 
 def random_text(random: Random, alphabet: str, size: int) -> str:

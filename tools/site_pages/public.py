@@ -53,6 +53,8 @@ TITLES = {
     "jeton.compat.tiktoken": "Drop-in for tiktoken",
     "jeton.compat.sentencepiece": "Drop-in for SentencePiece",
     "jeton.integrations.transformers": "transformers on Jeton",
+    "jeton.integrations.arrow": "Columns of Arrow",
+    "jeton.integrations.datasets": "Hugging Face datasets",
 }
 BESIDE_THE_PACKAGE = ("jeton.compat.tiktoken", "jeton.compat.sentencepiece", "jeton.integrations.transformers")
 

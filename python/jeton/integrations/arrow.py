@@ -75,8 +75,7 @@ def encode_arrow(
         (['id', 'input_ids'], 'to be', None)
     """
     pa = _pyarrow()
-    instance(tok, "tok", Tokenizer, "a Tokenizer")
-    encoder = _Encoder(pa, tok, column, output, keep, append_eos, prepend_bos, large_list, threads)
+    encoder = ArrowEncoder(tok, column, output, keep, append_eos, prepend_bos, large_list, threads)
     if isinstance(batch, pa.RecordBatch):
         return encoder.batch(batch)
     if isinstance(batch, pa.Table):
@@ -86,12 +85,11 @@ def encode_arrow(
     raise wrong("batch", batch, "a pyarrow RecordBatch or Table, or an iterator of record batches")
 
 
-class _Encoder:
+class ArrowEncoder:
     """The checked arguments of a call."""
 
     def __init__(
         self,
-        pa: Any,
         tok: Tokenizer,
         column: str,
         output: str,
@@ -101,7 +99,8 @@ class _Encoder:
         large_list: bool,
         threads: int | None,
     ) -> None:
-        self._pa, self._tok, self._threads = pa, tok, num_threads(threads)
+        instance(tok, "tok", Tokenizer, "a Tokenizer")
+        self._pa, self._tok, self._threads = _pyarrow(), tok, num_threads(threads)
         self._column, self._output = string(column, "column"), string(output, "output")
         self._keep = strings(keep, "keep")
         if self._output in self._keep or len(set(self._keep)) < len(self._keep):

@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from ..arguments import instance, integer, wrong
+from ..arguments import integer, wrong
 from ..errors import ConfigError, MissingDependencyError
 from ..tokenizer import Tokenizer
-from .arrow import encode_arrow
+from .arrow import ArrowEncoder, encode_arrow
 
 __all__ = ["map_dataset"]
 
@@ -63,16 +63,17 @@ def map_dataset(
     except ImportError:
         message = "map_dataset needs the package datasets: pip install datasets"
         raise MissingDependencyError(message, extra=None) from None
-    instance(tok, "tok", Tokenizer, "a Tokenizer")
     integer(batch_rows, "batch_rows", 1)
     options: dict[str, Any] = {
         "column": column,
         "output": output,
-        "keep": list(keep),
+        "keep": keep,
         "append_eos": append_eos,
         "prepend_bos": prepend_bos,
         "large_list": large_list,
     }
+    ArrowEncoder(tok, threads=threads, **options)  # checks the options before any work
+    options["keep"] = list(keep)
     if isinstance(dataset, datasets.DatasetDict | datasets.IterableDatasetDict):
         more = {"batch_rows": batch_rows, "threads": threads, **options}
         return type(dataset)({name: map_dataset(split, tok, **more) for name, split in dataset.items()})
