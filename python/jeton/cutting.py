@@ -97,12 +97,7 @@ def split(
         raise ConfigError(f"max_tokens={max_tokens} leaves no token for the text", option="max_tokens")
     if overlap >= limit:
         raise ConfigError(f"overlap={overlap} is not less than the {limit} tokens of a chunk", option="overlap")
-    numbers = _core.split(core, text, limit, overlap, at, special).cast("B").cast("q").tolist()
-    columns = [iter(numbers)] * 5
-    return [
-        _chunk((text[first:last], (first, last), (start, end), count))
-        for first, last, start, end, count in zip(*columns, strict=True)
-    ]
+    return list(map(_chunk, _core.split(core, text, limit, overlap, at, special)))
 
 
 # As `Chunk._make`, without a call of Python code for each chunk: many are a few tokens long.

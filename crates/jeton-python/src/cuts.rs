@@ -19,14 +19,15 @@ fn unit(name: &str) -> PyResult<TextUnit> {
     TextUnit::from_name(name).ok_or_else(|| PyValueError::new_err(format!("at is one of {names}, not {name:?}")))
 }
 
-/// Runs `work` on the cutter of a text.
-fn cut<R: Send>(
+/// Runs `work` on the cutter of a text without the GIL, and `finish` on its result and the text.
+fn cut<R: Send, T>(
     tok: &Bound<'_, Tokenizer>,
     text: &Bound<'_, PyAny>,
     at: &str,
     special: Option<&Bound<'_, PyAny>>,
     work: impl FnOnce(&mut TextCutter<'_>, &str) -> Result<R, Error> + Send,
-) -> PyResult<R> {
+    finish: impl FnOnce(R, &str) -> PyResult<T>,
+) -> PyResult<T> {
     let (py, unit) = (tok.py(), unit(at)?);
     if !text.is_instance_of::<PyString>() {
         return Err(PyTypeError::new_err(format!("a text to cut is str, not {}", text.get_type().name()?)));
@@ -36,7 +37,7 @@ fn cut<R: Send>(
     let (text, permit) = (wide.one(text, 1)?, tok.permit(py, special)?);
     let Text::Str(inner) = text else { return Err(PyTypeError::new_err("a text to cut is str")) };
     let work = |keep_going: KeepGoing<'_>| work(&mut TextCutter::new(&tok.0, inner, unit, &permit, keep_going)?, inner);
-    run_with_signals(py, work, |failed| text.error(py, failed))
+    finish(run_with_signals(py, work, |failed| text.error(py, failed))?, inner)
 }
 
 fn num_chars(text: &str) -> usize {
@@ -51,7 +52,7 @@ pub fn count_up_to(
     limit: usize,
     special: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Option<usize>> {
-    cut(tok, text, "character", special, |cutter, _| cutter.count_up_to(limit))
+    cut(tok, text, "character", special, |cutter, _| cutter.count_up_to(limit), |count, _| Ok(count))
 }
 
 /// Returns the characters that are kept: those before the first number, and those from the second one on. `side`: the end
@@ -67,7 +68,7 @@ pub fn truncate(
     at: &str,
     special: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<(usize, usize)> {
-    cut(tok, text, at, special, |cutter, text| {
+    let work = |cutter: &mut TextCutter<'_>, text: &str| {
         let Cut { head, tail } = match side {
             "right" => Cut { head: cutter.prefix(limit)?.end, tail: text.len() },
             "left" => Cut { head: 0, tail: cutter.suffix(limit)?.start },
@@ -75,11 +76,14 @@ pub fn truncate(
         };
         let head_chars = num_chars(&text[..head]);
         Ok((head_chars, head_chars + num_chars(&text[head..tail])))
-    })
+    };
+    cut(tok, text, at, special, work, |kept, _| Ok(kept))
 }
 
-/// Returns the parts of a text, as columns: five little-endian i64 for each part: first and last character, first and last
-/// byte, number of tokens.
+/// Part of a text: the text, its range of characters, that of its bytes, and its number of tokens.
+type Part<'py> = (Bound<'py, PyString>, (usize, usize), (usize, usize), usize);
+
+/// Returns the parts of a text.
 #[pyfunction]
 pub fn split<'py>(
     tok: &Bound<'py, Tokenizer>,
@@ -88,20 +92,19 @@ pub fn split<'py>(
     overlap: usize,
     at: &str,
     special: Option<&Bound<'py, PyAny>>,
-) -> PyResult<Bound<'py, PyMemoryView>> {
-    let rows = cut(tok, text, at, special, |cutter, text| {
-        let parts = cutter.parts(limit, overlap)?;
-        let mut rows = Vec::with_capacity(5 * parts.len());
+) -> PyResult<Vec<Part<'py>>> {
+    let py = tok.py();
+    let finish = |parts: Vec<Chunk>, text: &str| {
         let (mut char_start, mut byte_start) = (0, 0); // of the part before
-        for Chunk { start, end, count } in parts {
+        let row = |Chunk { start, end, count }| {
             let first = char_start + num_chars(&text[byte_start..start]);
-            let last = first + num_chars(&text[start..end]);
+            let part = &text[start..end];
             (char_start, byte_start) = (first, start);
-            rows.extend([first, last, start, end, count].map(|number| number as i64));
-        }
-        Ok(rows)
-    })?;
-    column::view(tok.py(), rows)
+            (PyString::new(py, part), (first, first + num_chars(part)), (start, end), count)
+        };
+        Ok(parts.into_iter().map(row).collect())
+    };
+    cut(tok, text, at, special, |cutter, _| cutter.parts(limit, overlap), finish)
 }
 
 /// Counts the tokens of many texts, as little-endian i64.
