@@ -13,7 +13,9 @@ from hypothesis import strategies as st
 
 import jeton
 from jeton.errors import ConfigError
+from jeton.shards.folder import ShardFolder
 from jeton.shards.plan import Plan
+from jeton.shards.storage import RemoteStorage, storage_of
 from jeton.shards.tasks import InputFile, cut_tasks, is_divisible
 
 READING = {"documents": "file", "field": "text", "errors": "strict", "encoding": "utf-8", "max_expansion": 100}
@@ -126,3 +128,31 @@ def test_a_hundred_thousand_tasks() -> None:
     spelled = json.dumps(plan.to_json())
     assert len(spelled) < 1_000_000
     assert Plan.from_json(json.loads(spelled)) == plan
+
+
+def test_two_plans_at_once(
+    corpus: Path, tok: jeton.Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both calls see no plan: the second to write it is refused, and changes neither plan nor tokenizer."""
+    pytest.importorskip("fsspec")
+    for folder in (str(tmp_path / "out"), "memory://two-plans/out"):
+        jeton.shards.plan(corpus, folder, tok)
+        storage = storage_of(folder)
+        before = list(storage.read(["plan.json", "tokenizer.json"]))
+        with monkeypatch.context() as patch:
+            patch.setattr(ShardFolder, "has", lambda self, name, found=iter([False]): next(found, True))
+            if folder.startswith("memory"):
+                patch.setattr(RemoteStorage, "size", lambda self, name, found=iter([None, 1]): next(found))
+            with pytest.raises(ConfigError, match="planned with"):
+                jeton.shards.plan(corpus, folder, tok.add_tokens(["<|more|>"]), append_eos=True)
+        assert list(storage.read(["plan.json", "tokenizer.json"])) == before
+
+
+def test_an_equal_plan_writes_nothing(corpus: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
+    jeton.shards.plan(corpus, tmp_path, tok)
+    before = {path: path.stat().st_mtime_ns for path in tmp_path.glob("*.json")}
+    jeton.shards.plan(corpus, tmp_path, tok)
+    assert {path: path.stat().st_mtime_ns for path in tmp_path.glob("*.json")} == before
+    (tmp_path / "tokenizer.json").unlink()
+    jeton.shards.plan(corpus, tmp_path, tok)
+    assert jeton.shards.run(tmp_path, progress=False).is_complete

@@ -11,7 +11,7 @@ a completed task has its shard after a crash of the machine, too. A process that
 
     files of a shard, some or all, without completion   the task runs again and replaces them by the same bytes
     a shard and its completion, not yet durable         after a crash both, or the shard alone, or neither are there
-    tokenizer.json without plan.json                    there is no plan; planning again writes both
+    plan.json without tokenizer.json                    planning again writes it
     manifest.json without report.json                   merging again writes the same manifest, and the report
 
 Two machines that run one task publish the same bytes in any order: a reader sees one or the other. Completions differ
@@ -149,12 +149,13 @@ class ShardFolder:
         text = content if isinstance(content, str) else json.dumps(content, ensure_ascii=False, indent=1) + "\n"
         self.write_bytes(name, text.encode())
 
-    def write_plan(self, plan: Plan) -> None:
-        """Writes the plan, with one line for each input."""
+    def write_plan(self, plan: Plan) -> bool:
+        """Writes the plan, with one line for each input; False if there is one, which stays."""
         facts = plan.to_json()
         inputs = ",\n  ".join(json.dumps(file, ensure_ascii=False) for file in facts.pop("inputs"))
         head = json.dumps(facts, ensure_ascii=False, indent=1).removesuffix("\n}")
-        self.write(PLAN, f'{head},\n "inputs": [\n  {inputs}\n ]\n}}\n')
+        text = f'{head},\n "inputs": [\n  {inputs}\n ]\n}}\n'
+        return self.storage.put_new(PLAN, text.encode())
 
     def write_bytes(self, name: str, data: bytes) -> None:
         """Writes a file."""

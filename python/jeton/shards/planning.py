@@ -133,13 +133,12 @@ def plan(
         _check_rows(made)
     folder = ShardFolder(output)
     folder.create()
-    is_planned = folder.has(PLAN)
-    if is_planned:
+    is_first = not folder.has(PLAN) and folder.write_plan(made)
+    if not is_first:
         made.check_same(folder.load_plan(), str(folder))
-    if data is not None:  # before the plan, which says that all is there
+    # After the plan: of two calls at once, only the one whose plan it is may write a tokenizer.
+    if data is not None and (is_first or not folder.has(TOKENIZER)):
         folder.write_bytes(TOKENIZER, data)
-    if not is_planned:
-        folder.write_plan(made)
     return made
 
 

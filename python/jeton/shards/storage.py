@@ -21,6 +21,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from functools import partial
+from inspect import signature
 from pathlib import Path
 from typing import BinaryIO
 
@@ -90,6 +91,10 @@ class Storage(ABC):
     @abstractmethod
     def put(self, name: str, data: bytes, *, sweep: bool = False) -> None:
         """Publishes a small file, and makes its name durable. `sweep`: removes stale temporary files of it first."""
+
+    @abstractmethod
+    def put_new(self, name: str, data: bytes) -> bool:
+        """As `put`, if the file is missing; False if it exists, also if another process has created it meanwhile."""
 
     @abstractmethod
     def fetch(self, names: Iterable[str]) -> AbstractContextManager[Path]:
@@ -189,6 +194,16 @@ class LocalStorage(Storage):
         with write_atomically(self.path / name, sweep=sweep) as file:
             file.write(data)
         self.flush(os.path.dirname(name))
+
+    def put_new(self, name: str, data: bytes) -> bool:
+        """See `Storage`."""
+        try:
+            with write_atomically(self.path / name, replace=False) as file:
+                file.write(data)
+        except FileExistsError:
+            return False
+        self.flush(os.path.dirname(name))
+        return True
 
     def fetch(self, names: Iterable[str]) -> AbstractContextManager[Path]:
         """See `Storage`. No file is copied, and no name is checked."""
@@ -301,6 +316,20 @@ class RemoteStorage(Storage):
     def put(self, name: str, data: bytes, *, sweep: bool = False) -> None:
         """See `Storage`."""
         remote_call(self.location(name), partial(self._system.pipe_file, self._path(name), data))
+
+    def put_new(self, name: str, data: bytes) -> bool:
+        """See `Storage`. Two processes at once are only told apart if the package for the protocol supports that."""
+        if self.size(name) is not None:
+            return False
+        pipe = self._system.pipe_file
+        options = {"mode": "create"} if "mode" in signature(pipe).parameters else {}
+        try:
+            remote_call(self.location(name), partial(pipe, self._path(name), data, **options))
+        except OSError:
+            if self.size(name) is None:
+                raise
+            return False  # or this call has created it, and the answer was lost
+        return True
 
     @contextmanager
     def fetch(self, names: Iterable[str]) -> Iterator[Path]:
