@@ -70,3 +70,12 @@ def test_what_cannot_be_opened(corpus: Path, tok: jeton.Tokenizer, tmp_path: Pat
     (tmp_path / "b" / "manifest.json").write_text("{}")
     with pytest.raises(FormatError, match="not a manifest"):
         jeton.shards.open(tmp_path / "b")
+
+
+def test_documents_of_a_shard_by_index(opened: jeton.shards.ShardDataset) -> None:
+    shard = opened.shard(0)
+    assert shard[-1].tolist() == shard[len(shard) - 1].tolist() != []
+    assert shard[-len(shard)].tolist() == shard[0].tolist()
+    for index in (len(shard), -len(shard) - 1):
+        with pytest.raises(IndexError, match=f"document {index} of"):
+            shard[index]

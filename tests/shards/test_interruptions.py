@@ -17,6 +17,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import jeton
@@ -419,6 +420,26 @@ class TestVerify:
     def test_a_missing_file(self, made: Path) -> None:
         (made / "shard-00001.bin").unlink()
         assert "shard-00001.bin: it is missing" in self.problems(made)
+
+    def test_damaged_files(self, planned: Path, tok: jeton.Tokenizer) -> None:
+        """Every difference is reported; none is raised."""
+        for format in ("bin", "parquet", "arrow"):
+            folder = planned.parent / format
+            options = {"documents": "line", "task_bytes": 1000, "prepend_bos": True, "format": format}
+            jeton.shards.make(planned.parent / "a.txt", folder, tok, progress=False, **options)
+            if format == "bin":
+                ends = folder / "shard-00000.documents"
+                whole = np.fromfile(ends, "<u8")
+                whole[[0, -1]].tofile(ends)
+                assert "documents 2, expected" in self.problems(folder)
+                np.append(whole, whole[-1]).tofile(ends)
+                assert "shard-00000: the ends of its documents are not ascending" in self.problems(folder)
+            else:
+                path = folder / f"shard-00000.{format}"
+                path.write_bytes(path.read_bytes()[:-20])
+                assert f"shard-00000.{format}: it has" in self.problems(folder)
+                path.write_bytes(b"x" * 100)
+                assert f"shard-00000.{format}: it cannot be read" in self.problems(folder)
 
     def test_an_old_manifest(self, made: Path, tok: jeton.Tokenizer) -> None:
         (made / "plan.json").unlink()

@@ -20,8 +20,9 @@ from typing import Any, BinaryIO, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from ..errors import ShardError
 from .layouts import Int64, Places, ShardWriter
-from .layouts.base import as_bytes
+from .layouts.base import as_bytes, mapped
 from .outputs import OutputFiles
 from .packing import PADDING, pack
 from .plan import Plan
@@ -219,9 +220,10 @@ def _places(sources: Sources | None, own: Int64, inputs: Sequence[str]) -> list[
 def read_origins(folder: Path, stem: str) -> NDArray[np.uint32]:
     """uint32[n, 3], memory-mapped: task, index in the task, and first id, of each document or piece of a shard."""
     path = folder / (stem + ORIGINS)
-    if not path.stat().st_size:
-        return np.empty((0, 3), np.uint32)
-    return np.asarray(np.memmap(path, "<u4", "r")).reshape(-1, 3)
+    found = mapped(path, "<u4")
+    if len(found) % 3:
+        raise ShardError(f"{path}: its size is not a multiple of 12 bytes", path=str(path))
+    return found.reshape(-1, 3)
 
 
 class PackedWriter(ShardWriter):
