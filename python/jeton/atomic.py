@@ -25,9 +25,7 @@ _MOST_CHARS = 50  # of the target's name in a temporary file's name: file system
 
 
 @contextmanager
-def write_atomically(
-    path: str | os.PathLike[str], *, sweep: bool = True, replace: bool = True
-) -> Iterator[BinaryIO]:
+def write_atomically(path: str | os.PathLike[str], *, sweep: bool = True, replace: bool = True) -> Iterator[BinaryIO]:
     """Opens a temporary file that replaces ``path`` when the block ends without an error.
 
     Args:

@@ -245,6 +245,22 @@ class TestChanges:
         with pytest.raises(ShardError, match=r"00002\.json is of another plan"):
             jeton.shards.merge(planned)
 
+    def test_a_damaged_completion(self, planned: Path) -> None:
+        jeton.shards.run(planned, progress=False)
+        done = planned / "done" / "00002.json"
+        facts = json.loads(done.read_bytes())
+        del facts["outputs"]
+        done.write_text(json.dumps(facts))
+        with pytest.raises(ShardError, match=r"00002\.json is damaged: it has no 'outputs'; remove it"):
+            jeton.shards.merge(planned)
+
+    @pytest.mark.parametrize("change", [{"dtype": "nope"}, {"dtype": None}, {"eos": "a"}, {"bos": -1}, {"format": "x"}])
+    def test_a_plan_that_was_edited(self, change: dict[str, Any], planned: Path) -> None:
+        plan = json.loads((planned / "plan.json").read_bytes())
+        (planned / "plan.json").write_text(json.dumps({**plan, **change}))
+        with pytest.raises(FormatError, match=r"plan\.json: not a plan of shards .*" + next(iter(change))):
+            jeton.shards.run(planned, progress=False)
+
     def test_a_missing_and_a_short_shard(self, planned: Path) -> None:
         jeton.shards.run(planned, progress=False)
         (planned / "shard-00001.bin").write_bytes(b"")

@@ -35,6 +35,9 @@ from .tasks import DONE, SPOOL
 __all__ = ["SPOOL", "ShardFolder"]
 
 PLAN, TOKENIZER, MANIFEST, REPORT = "plan.json", "tokenizer.json", "manifest.json", "report"
+# Entries of a completion; of one whose task read documents.
+FACTS = {"documents", "tokens", "outputs", "seconds"}
+READ_FACTS = {"bytes", "highest_id", "empty", "skipped", "replaced", "special", "largest", "lines"}
 
 
 class ShardFolder:
@@ -125,6 +128,10 @@ class ShardFolder:
             facts = _from_json(data, where)
             if not isinstance(facts, dict) or facts.get("plan") != plan.digest or facts.get("task") != task:
                 message = f"{where} is of another plan; remove it to run the task again"
+                raise ShardError(message, path=where)
+            reads = folder == SPOOL or plan.shuffle is None
+            if missing := sorted((FACTS | READ_FACTS if reads else FACTS) - facts.keys()):
+                message = f"{where} is damaged: it has no {missing[0]!r}; remove it to run the task again"
                 raise ShardError(message, path=where)
             yield facts
 
