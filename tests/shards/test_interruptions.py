@@ -245,6 +245,22 @@ class TestChanges:
         with pytest.raises(ShardError, match=r"00002\.json is of another plan"):
             jeton.shards.merge(planned)
 
+    def test_tasks_of_a_plan_that_was_removed(self, planned: Path, tok: jeton.Tokenizer) -> None:
+        jeton.shards.run(planned, progress=False)
+        (planned / "plan.json").unlink()
+        replan(planned, tok, append_eos=True)
+        with pytest.raises(ShardError, match=r"00000\.json is of another plan; remove it"):
+            jeton.shards.run(planned, progress=False)
+
+    def test_a_task_that_runs_again_needs_another_merge(self, planned: Path) -> None:
+        jeton.shards.run(planned, progress=False)
+        jeton.shards.merge(planned)
+        jeton.shards.run(planned, progress=False)
+        assert jeton.shards.status(planned).merged
+        (planned / "done" / "00001.json").unlink()
+        jeton.shards.run(planned, progress=False)
+        assert not jeton.shards.status(planned).merged
+
     def test_a_damaged_completion(self, planned: Path) -> None:
         jeton.shards.run(planned, progress=False)
         done = planned / "done" / "00002.json"

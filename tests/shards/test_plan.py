@@ -138,9 +138,10 @@ def test_two_plans_at_once(corpus: Path, tok: jeton.Tokenizer, tmp_path: Path, m
         storage = storage_of(folder)
         before = list(storage.read(["plan.json", "tokenizer.json"]))
         with monkeypatch.context() as patch:
-            patch.setattr(ShardFolder, "has", lambda self, name, found=iter([False]): next(found, True))
+            found, sizes = iter([False]), iter([None, 1])
+            patch.setattr(ShardFolder, "has", lambda self, name, found=found: next(found, True))
             if folder.startswith("memory"):
-                patch.setattr(RemoteStorage, "size", lambda self, name, found=iter([None, 1]): next(found))
+                patch.setattr(RemoteStorage, "size", lambda self, name, sizes=sizes: next(sizes))
             with pytest.raises(ConfigError, match="planned with"):
                 jeton.shards.plan(corpus, folder, tok.add_tokens(["<|more|>"]), append_eos=True)
         assert list(storage.read(["plan.json", "tokenizer.json"])) == before

@@ -35,6 +35,7 @@ from .tasks import DONE, SPOOL
 __all__ = ["SPOOL", "ShardFolder"]
 
 PLAN, TOKENIZER, MANIFEST, REPORT = "plan.json", "tokenizer.json", "manifest.json", "report"
+MANIFEST_VERSION = 1
 # Entries of a completion; of one whose task read documents.
 FACTS = {"documents", "tokens", "outputs", "seconds"}
 READ_FACTS = {"bytes", "highest_id", "empty", "skipped", "replaced", "special", "largest", "lines"}
@@ -93,6 +94,26 @@ class ShardFolder:
             message = f"{self}: no plan.json; jeton.shards.plan (jeton shards plan) writes it"
             raise ShardError(message, path=str(self))
         return Plan.from_json(self.read(PLAN), self.storage.location(PLAN))
+
+    def load_manifest(self) -> dict[str, Any]:
+        """Reads the manifest.
+
+        Raises:
+            ShardError: there is none.
+            FormatError: it is not one, or of another version.
+        """
+        if not self.has(MANIFEST):
+            message = (
+                f"{self}: no {MANIFEST}; jeton.shards.merge (jeton shards merge) writes it when all tasks are done"
+            )
+            raise ShardError(message, path=str(self))
+        manifest, where = self.read(MANIFEST), self.storage.location(MANIFEST)
+        if not isinstance(manifest, dict) or "version" not in manifest:
+            raise FormatError(f"{where}: not a manifest of shards", format="manifest")
+        if manifest["version"] != MANIFEST_VERSION:
+            message = f"{where}: version {manifest['version']!r}; this Jeton reads version {MANIFEST_VERSION}"
+            raise FormatError(f"{message}: use a newer Jeton", format="manifest")
+        return manifest
 
     def done(self, folder: str = DONE) -> set[int]:
         """Numbers of the completed tasks; `folder`: that of their completions, which a stage has."""

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import JetonError, ShardError
+from ..errors import JetonError
 from ..progress import Progress, ProgressEvent, make_reporter
 from ..tokenizer import Tokenizer
 from ..training import Counts
@@ -84,6 +84,7 @@ def verify(output: str | os.PathLike[str], *, progress: Progress = None) -> Veri
 
     Raises:
         ShardError: the folder has no plan, or is not merged.
+        FormatError: its plan or manifest is damaged, or of another version.
 
     Examples:
         >>> import jeton, tempfile
@@ -98,11 +99,9 @@ def verify(output: str | os.PathLike[str], *, progress: Progress = None) -> Veri
     """
     folder = ShardFolder(output)
     plan = folder.load_plan()
-    if not folder.has(MANIFEST):
-        message = f"{folder}: no {MANIFEST}; jeton.shards.merge (jeton shards merge) writes it when all tasks are done"
-        raise ShardError(message, path=str(folder))
+    manifest = folder.load_manifest()
     with make_reporter(progress) as report:
-        return _Verifier(folder, plan, folder.read(MANIFEST)).run(report)
+        return _Verifier(folder, plan, manifest).run(report)
 
 
 class _Verifier:
