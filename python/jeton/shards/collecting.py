@@ -11,8 +11,7 @@ Documents of a task are numbered from 0, without those that have no tokens. Padd
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, cast
@@ -72,17 +71,20 @@ class HeldDocuments:
     """Documents of a shard; ids and mask in temporary files, 12 bytes of memory for each document.
 
     Examples:
-        >>> held = HeldDocuments(np.dtype("<u2"), None)
+        >>> import tempfile
+        >>> held = HeldDocuments(np.dtype("<u2"), None, tempfile.TemporaryFile)
         >>> held.add(np.array([5, 6, 7], "<u2"), np.array([1, 2]), [], None)
         >>> held.collected(0, 9, 2).ids.tolist()
         [5, 6, 7, 9, 9]
         >>> held.close()
     """
 
-    def __init__(self, dtype: np.dtype[Any], inputs: Mapping[str, int] | None) -> None:
-        """`inputs`: index of each input file, if the format has sources."""
+    def __init__(
+        self, dtype: np.dtype[Any], inputs: Mapping[str, int] | None, temporary: Callable[[], BinaryIO]
+    ) -> None:
+        """`inputs`: index of each input file, if the format has sources; `temporary`: makes a temporary file."""
         self._dtype, self._inputs = dtype, inputs
-        self._ids, self._mask = (cast(BinaryIO, tempfile.TemporaryFile()) for _ in range(2))  # noqa: SIM115
+        self._ids, self._mask = temporary(), temporary()
         self._lengths: list[NDArray[np.uint32]] = []
         self._files: list[NDArray[np.uint32]] = []
         self._numbers: list[Int64] = []
@@ -231,7 +233,7 @@ class PackedWriter(ShardWriter):
 
     def __init__(self, writer: ShardWriter, files: OutputFiles, stem: str, plan: Plan, task: Task) -> None:
         self._writer, self._files, self._stem, self._plan, self._task = writer, files, stem, plan, task
-        self._held = HeldDocuments(plan.shard_facts.dtype, plan.source_numbers)
+        self._held = HeldDocuments(plan.shard_facts.dtype, plan.source_numbers, files.temporary)
         self._totals: dict[str, Any] = {}
 
     @property

@@ -84,6 +84,7 @@ def plan(
     Raises:
         ConfigError: an invalid option; a dtype that is too small; a folder with another plan, and names what differs;
             a folder that is part of the corpus.
+        MissingDependencyError: the format needs a package that is not installed.
         FileNotFoundError: no such file, or no match.
 
     Examples:
@@ -114,6 +115,7 @@ def plan(
         counting = counting_of(pattern, special_tokens)
         options |= {"dtype": None, "tokenizer": None, "vocab_size": 0, "counting": counting}
     else:
+        LAYOUTS[format].check_installed()
         tok = _tokenizer(tok, format)
         if chat:
             _check_chat(format, append_eos, prepend_bos)

@@ -55,8 +55,8 @@ def run(
         The status of the folder afterwards.
 
     Raises:
-        ShardError: no plan; a completed task is of another plan; an input or the tokenizer has changed; or the stage shuffle begins before all tasks of the
-            stage spool are complete, also those of other jobs.
+        ShardError: no plan; a completed task is of another plan; an input or the tokenizer has changed; or the stage
+            shuffle begins before all tasks of the stage spool are complete, also those of other jobs.
         JetonError: a record, under ``errors="strict"``; names file and line. Completed tasks stay complete.
         OSError: an input cannot be read, or the disk is full. Completed tasks stay complete.
 

@@ -23,7 +23,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext, supp
 from functools import partial
 from inspect import signature
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, cast
 
 from ..arguments import file_path, wrong
 from ..atomic import remove_stale, write_atomically
@@ -103,6 +103,10 @@ class Storage(ABC):
         Raises:
             FileNotFoundError: one is missing.
         """
+
+    def temporary(self) -> BinaryIO:
+        """A temporary file, which may have the size of a shard."""
+        return cast(BinaryIO, tempfile.TemporaryFile())
 
     def flush(self, folder: str = "") -> None:  # noqa: B027
         """Makes the names in a folder durable."""
@@ -208,6 +212,10 @@ class LocalStorage(Storage):
     def fetch(self, names: Iterable[str]) -> AbstractContextManager[Path]:
         """See `Storage`. No file is copied, and no name is checked."""
         return nullcontext(self.path)
+
+    def temporary(self) -> BinaryIO:
+        """See `Storage`. In the folder, whose disk has place for a shard; that of TMPDIR may be small, or memory."""
+        return cast(BinaryIO, tempfile.TemporaryFile(dir=self.path))
 
     def flush(self, folder: str = "") -> None:
         """See `Storage`."""

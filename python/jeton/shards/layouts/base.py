@@ -292,6 +292,13 @@ class Layout(ABC):
     def join(self, files: OutputFiles, stem: str, shards: Iterable[Documents], facts: ShardFacts) -> None:
         """Writes all shards as one, without reading a whole shard into memory."""
 
+    def check_installed(self) -> None:  # noqa: B027
+        """Checks that the packages that the format needs are installed.
+
+        Raises:
+            MissingDependencyError: one is not.
+        """
+
     def dtype(self, asked: str, vocab_size: int) -> str:
         """The type of ids, checked against the highest possible one.
 

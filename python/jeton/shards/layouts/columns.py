@@ -41,6 +41,10 @@ class _Columns(Layout):
         """int32, which every reader has."""
         return "int32"
 
+    def check_installed(self) -> None:
+        """See `Layout`."""
+        _pyarrow()
+
     def writer(self, files: OutputFiles, stem: str, facts: ShardFacts) -> ShardWriter:
         """See `Layout`."""
         return _Writer(files, stem + self.suffix, facts)
