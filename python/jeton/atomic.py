@@ -7,6 +7,7 @@ temporary file. A stale temporary file of a killed process is removed by the nex
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 from collections.abc import Iterator
@@ -24,16 +25,18 @@ _MOST_CHARS = 50  # of the target's name in a temporary file's name: file system
 
 
 @contextmanager
-def write_atomically(path: str | os.PathLike[str], *, sweep: bool = True) -> Iterator[BinaryIO]:
+def write_atomically(path: str | os.PathLike[str], *, sweep: bool = True, replace: bool = True) -> Iterator[BinaryIO]:
     """Opens a temporary file that replaces ``path`` when the block ends without an error.
 
     Args:
         path: the target.
         sweep: remove stale temporary files of the target first, which lists its folder. For a folder of many files,
             pass False, and call `remove_stale` once.
+        replace: False: the target must not exist when the block ends, also if two processes write it at once.
 
     Raises:
         OSError: the folder is missing or not writable, or the disk is full; names ``path``, which is unchanged.
+        FileExistsError: with ``replace=False``.
 
     Examples:
         >>> import tempfile, pathlib
@@ -58,9 +61,10 @@ def write_atomically(path: str | os.PathLike[str], *, sweep: bool = True) -> Ite
                 yield file
                 file.flush()
                 os.fsync(file.fileno())
-            with suppress(FileNotFoundError):
-                os.chmod(temporary, os.stat(target).st_mode & 0o7777)
-            os.replace(temporary, target)
+            if replace or not _link(temporary, target):
+                with suppress(FileNotFoundError):
+                    os.chmod(temporary, os.stat(target).st_mode & 0o7777)
+                os.replace(temporary, target)
         except BaseException:
             with suppress(OSError):
                 os.unlink(temporary)
@@ -87,6 +91,20 @@ def _create(path: str) -> int:
         if os.path.exists(path):
             return descriptor
         os.close(descriptor)  # another process removed it as stale before it was locked
+
+
+def _link(temporary: str, target: str) -> bool:
+    """Renames a file to a name that does not exist; False on a file system without hard links."""
+    try:
+        os.link(temporary, target)
+    except OSError as error:
+        if error.errno not in (errno.EPERM, errno.ENOTSUP, errno.ENOSYS):
+            raise
+        if os.path.lexists(target):
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), temporary) from None
+        return False
+    os.unlink(temporary)
+    return True
 
 
 def remove_stale(folder: str | os.PathLike[str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 from pathlib import Path
 
@@ -70,3 +71,30 @@ def test_what_cannot_be_opened(corpus: Path, tok: jeton.Tokenizer, tmp_path: Pat
     (tmp_path / "b" / "manifest.json").write_text("{}")
     with pytest.raises(FormatError, match="not a manifest"):
         jeton.shards.open(tmp_path / "b")
+
+
+def test_another_manifest(opened: jeton.shards.ShardDataset, tmp_path: Path) -> None:
+    for change, match in (({"format": "new"}, "not a manifest .*format='new'"), ({"version": 9}, r"version 9; this")):
+        (tmp_path / "manifest.json").write_text(json.dumps({**opened.manifest, **change}))
+        with pytest.raises(FormatError, match=match):
+            jeton.shards.open(tmp_path)
+    with pytest.raises(FormatError, match=r"manifest\.json: version 9"):
+        jeton.shards.verify(tmp_path, progress=False)
+
+
+def test_the_least_recently_used_shard_is_closed(
+    opened: jeton.shards.ShardDataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dataset_module, "MOST_OPEN", 2)
+    for number in (0, 1, 0, 2):
+        opened.shard(number)
+    assert list(opened._open) == [0, 2]
+
+
+def test_documents_of_a_shard_by_index(opened: jeton.shards.ShardDataset) -> None:
+    shard = opened.shard(0)
+    assert shard[-1].tolist() == shard[len(shard) - 1].tolist() != []
+    assert shard[-len(shard)].tolist() == shard[0].tolist()
+    for index in (len(shard), -len(shard) - 1):
+        with pytest.raises(IndexError, match=f"document {index} of"):
+            shard[index]

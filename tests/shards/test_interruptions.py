@@ -17,6 +17,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import jeton
@@ -244,6 +245,38 @@ class TestChanges:
         with pytest.raises(ShardError, match=r"00002\.json is of another plan"):
             jeton.shards.merge(planned)
 
+    def test_tasks_of_a_plan_that_was_removed(self, planned: Path, tok: jeton.Tokenizer) -> None:
+        jeton.shards.run(planned, progress=False)
+        (planned / "plan.json").unlink()
+        replan(planned, tok, append_eos=True)
+        with pytest.raises(ShardError, match=r"00000\.json is of another plan; remove it"):
+            jeton.shards.run(planned, progress=False)
+
+    def test_a_task_that_runs_again_needs_another_merge(self, planned: Path) -> None:
+        jeton.shards.run(planned, progress=False)
+        jeton.shards.merge(planned)
+        jeton.shards.run(planned, progress=False)
+        assert jeton.shards.status(planned).merged
+        (planned / "done" / "00001.json").unlink()
+        jeton.shards.run(planned, progress=False)
+        assert not jeton.shards.status(planned).merged
+
+    def test_a_damaged_completion(self, planned: Path) -> None:
+        jeton.shards.run(planned, progress=False)
+        done = planned / "done" / "00002.json"
+        facts = json.loads(done.read_bytes())
+        del facts["outputs"]
+        done.write_text(json.dumps(facts))
+        with pytest.raises(ShardError, match=r"00002\.json is damaged: it has no 'outputs'; remove it"):
+            jeton.shards.merge(planned)
+
+    @pytest.mark.parametrize("change", [{"dtype": "nope"}, {"dtype": None}, {"eos": "a"}, {"bos": -1}, {"format": "x"}])
+    def test_a_plan_that_was_edited(self, change: dict[str, Any], planned: Path) -> None:
+        plan = json.loads((planned / "plan.json").read_bytes())
+        (planned / "plan.json").write_text(json.dumps({**plan, **change}))
+        with pytest.raises(FormatError, match=r"plan\.json: not a plan of shards .*" + next(iter(change))):
+            jeton.shards.run(planned, progress=False)
+
     def test_a_missing_and_a_short_shard(self, planned: Path) -> None:
         jeton.shards.run(planned, progress=False)
         (planned / "shard-00001.bin").write_bytes(b"")
@@ -419,6 +452,26 @@ class TestVerify:
     def test_a_missing_file(self, made: Path) -> None:
         (made / "shard-00001.bin").unlink()
         assert "shard-00001.bin: it is missing" in self.problems(made)
+
+    def test_damaged_files(self, planned: Path, tok: jeton.Tokenizer) -> None:
+        """Every difference is reported; none is raised."""
+        for format in ("bin", "parquet", "arrow"):
+            folder = planned.parent / format
+            options = {"documents": "line", "task_bytes": 1000, "prepend_bos": True, "format": format}
+            jeton.shards.make(planned.parent / "a.txt", folder, tok, progress=False, **options)
+            if format == "bin":
+                ends = folder / "shard-00000.documents"
+                whole = np.fromfile(ends, "<u8")
+                whole[[0, -1]].tofile(ends)
+                assert "documents 2, expected" in self.problems(folder)
+                np.append(whole, whole[-1]).tofile(ends)
+                assert "shard-00000: the ends of its documents are not ascending" in self.problems(folder)
+            else:
+                path = folder / f"shard-00000.{format}"
+                path.write_bytes(path.read_bytes()[:-20])
+                assert f"shard-00000.{format}: it has" in self.problems(folder)
+                path.write_bytes(b"x" * 100)
+                assert f"shard-00000.{format}: it cannot be read" in self.problems(folder)
 
     def test_an_old_manifest(self, made: Path, tok: jeton.Tokenizer) -> None:
         (made / "plan.json").unlink()

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import csv
+import gc
 import gzip
 import itertools
 import struct
+import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +17,7 @@ import pytest
 
 import jeton
 from jeton.errors import ConfigError, ShardError
-from jeton.shards.layouts import raw
+from jeton.shards.layouts import LAYOUTS, raw
 
 from .conftest import EOS, ids_of, stored, tables
 
@@ -205,3 +208,37 @@ def test_metric() -> None:
         "123 MT",
         "1.00 TT",
     ]
+
+
+@pytest.mark.parametrize("options", [{"format": "llmc"}, {"pack": 16}, {"shuffle": 1}], ids=str)
+def test_ids_are_held_on_the_disk_of_the_output(
+    options: dict[str, Any], corpus: Path, tok: jeton.Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not in TMPDIR, which may be small."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "missing"))
+    jeton.shards.make(corpus, tmp_path / "out", tok, progress=False, verify=False, **options)
+    assert {path.suffix for path in (tmp_path / "out").iterdir()} >= {".bin", ".json"}
+
+
+@pytest.mark.parametrize("format", list(LAYOUTS))
+def test_an_error_leaves_no_open_file(
+    format: str, tok: jeton.Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Compressors that are freed after the error would write into closed files."""
+    ignored: list[Any] = []
+    monkeypatch.setattr(sys, "unraisablehook", ignored.append)
+    (tmp_path / "a.jsonl").write_text('{"text": "low"}\n' * 10 + "{\n")
+    with pytest.raises(jeton.JetonError, match=r"a\.jsonl:11"):
+        jeton.shards.make(tmp_path / "a.jsonl", tmp_path / "out", tok, format=format, progress=False)
+    gc.collect()
+    assert [found.exc_value for found in ignored] == []
+
+
+@pytest.mark.parametrize("format", ["parquet", "arrow"])
+def test_a_format_without_its_package(
+    format: str, corpus: Path, tok: jeton.Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(jeton.errors.MissingDependencyError, match="need the package pyarrow"):
+        jeton.shards.plan(corpus, tmp_path / "out", tok, format=format)
+    assert not (tmp_path / "out").exists()

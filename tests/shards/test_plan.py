@@ -13,7 +13,9 @@ from hypothesis import strategies as st
 
 import jeton
 from jeton.errors import ConfigError
+from jeton.shards.folder import ShardFolder
 from jeton.shards.plan import Plan
+from jeton.shards.storage import RemoteStorage, storage_of
 from jeton.shards.tasks import InputFile, cut_tasks, is_divisible
 
 READING = {"documents": "file", "field": "text", "errors": "strict", "encoding": "utf-8", "max_expansion": 100}
@@ -126,3 +128,61 @@ def test_a_hundred_thousand_tasks() -> None:
     spelled = json.dumps(plan.to_json())
     assert len(spelled) < 1_000_000
     assert Plan.from_json(json.loads(spelled)) == plan
+
+
+def test_two_plans_at_once(corpus: Path, tok: jeton.Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both calls see no plan: the second to write it is refused, and changes neither plan nor tokenizer."""
+    pytest.importorskip("fsspec")
+    for folder in (str(tmp_path / "out"), "memory://two-plans/out"):
+        jeton.shards.plan(corpus, folder, tok)
+        storage = storage_of(folder)
+        before = list(storage.read(["plan.json", "tokenizer.json"]))
+        with monkeypatch.context() as patch:
+            found, sizes = iter([False]), iter([None, 1])
+            patch.setattr(ShardFolder, "has", lambda self, name, found=found: next(found, True))
+            if folder.startswith("memory"):
+                patch.setattr(RemoteStorage, "size", lambda self, name, sizes=sizes: next(sizes))
+            with pytest.raises(ConfigError, match="planned with"):
+                jeton.shards.plan(corpus, folder, tok.add_tokens(["<|more|>"]), append_eos=True)
+        assert list(storage.read(["plan.json", "tokenizer.json"])) == before
+
+
+def test_an_equal_plan_writes_nothing(corpus: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
+    jeton.shards.plan(corpus, tmp_path, tok)
+    before = {path: path.stat().st_mtime_ns for path in tmp_path.glob("*.json")}
+    jeton.shards.plan(corpus, tmp_path, tok)
+    assert {path: path.stat().st_mtime_ns for path in tmp_path.glob("*.json")} == before
+    (tmp_path / "tokenizer.json").unlink()
+    jeton.shards.plan(corpus, tmp_path, tok)
+    assert jeton.shards.run(tmp_path, progress=False).is_complete
+
+
+@pytest.mark.parametrize("pattern", ["", "/", "/*", "/**", "/**/*.bin"])
+def test_an_output_in_the_corpus(pattern: str, tok: jeton.Tokenizer, tmp_path: Path) -> None:
+    """The files of the output would be inputs of the next call."""
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "a.bin").write_text("low")
+    place = f"{tmp_path}/data{pattern}"
+    for output in ("data/out", "data/out/more"):
+        with pytest.raises(
+            ConfigError, match=r"the output .*data/out.* is inside of .*; pass a folder outside"
+        ) as caught:
+            jeton.shards.plan([place], tmp_path / output, tok)
+        assert caught.value.option == "output"
+        assert not (tmp_path / "data" / "out").exists()
+    with pytest.raises(ConfigError, match=r"the input .*a\.bin is inside of the output"):
+        jeton.shards.plan(tmp_path / "data" / "a.bin", tmp_path / "data", tok)
+
+
+def test_an_output_beside_the_inputs(tok: jeton.Tokenizer, tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "a.txt").write_text("low")
+    for output in ("data/out", "data-out"):
+        for place in ("data/a.txt", "data/*.txt", "data/**/*.txt"):
+            for _ in range(2):
+                jeton.shards.plan(tmp_path / place, tmp_path / output, tok)
+    (tmp_path / "more").mkdir()
+    (tmp_path / "more" / "a.txt").write_text("low")
+    for output in ("more/.out", "more-out"):
+        for _ in range(2):
+            jeton.shards.plan(tmp_path / "more", tmp_path / output, tok)

@@ -11,8 +11,7 @@ Documents of a task are numbered from 0, without those that have no tokens. Padd
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, cast
@@ -20,8 +19,9 @@ from typing import Any, BinaryIO, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from ..errors import ShardError
 from .layouts import Int64, Places, ShardWriter
-from .layouts.base import as_bytes
+from .layouts.base import as_bytes, mapped
 from .outputs import OutputFiles
 from .packing import PADDING, pack
 from .plan import Plan
@@ -71,17 +71,20 @@ class HeldDocuments:
     """Documents of a shard; ids and mask in temporary files, 12 bytes of memory for each document.
 
     Examples:
-        >>> held = HeldDocuments(np.dtype("<u2"), None)
+        >>> import tempfile
+        >>> held = HeldDocuments(np.dtype("<u2"), None, tempfile.TemporaryFile)
         >>> held.add(np.array([5, 6, 7], "<u2"), np.array([1, 2]), [], None)
         >>> held.collected(0, 9, 2).ids.tolist()
         [5, 6, 7, 9, 9]
         >>> held.close()
     """
 
-    def __init__(self, dtype: np.dtype[Any], inputs: Mapping[str, int] | None) -> None:
-        """`inputs`: index of each input file, if the format has sources."""
+    def __init__(
+        self, dtype: np.dtype[Any], inputs: Mapping[str, int] | None, temporary: Callable[[], BinaryIO]
+    ) -> None:
+        """`inputs`: index of each input file, if the format has sources; `temporary`: makes a temporary file."""
         self._dtype, self._inputs = dtype, inputs
-        self._ids, self._mask = (cast(BinaryIO, tempfile.TemporaryFile()) for _ in range(2))  # noqa: SIM115
+        self._ids, self._mask = temporary(), temporary()
         self._lengths: list[NDArray[np.uint32]] = []
         self._files: list[NDArray[np.uint32]] = []
         self._numbers: list[Int64] = []
@@ -219,9 +222,10 @@ def _places(sources: Sources | None, own: Int64, inputs: Sequence[str]) -> list[
 def read_origins(folder: Path, stem: str) -> NDArray[np.uint32]:
     """uint32[n, 3], memory-mapped: task, index in the task, and first id, of each document or piece of a shard."""
     path = folder / (stem + ORIGINS)
-    if not path.stat().st_size:
-        return np.empty((0, 3), np.uint32)
-    return np.asarray(np.memmap(path, "<u4", "r")).reshape(-1, 3)
+    found = mapped(path, "<u4")
+    if len(found) % 3:
+        raise ShardError(f"{path}: its size is not a multiple of 12 bytes", path=str(path))
+    return found.reshape(-1, 3)
 
 
 class PackedWriter(ShardWriter):
@@ -229,7 +233,7 @@ class PackedWriter(ShardWriter):
 
     def __init__(self, writer: ShardWriter, files: OutputFiles, stem: str, plan: Plan, task: Task) -> None:
         self._writer, self._files, self._stem, self._plan, self._task = writer, files, stem, plan, task
-        self._held = HeldDocuments(plan.shard_facts.dtype, plan.source_numbers)
+        self._held = HeldDocuments(plan.shard_facts.dtype, plan.source_numbers, files.temporary)
         self._totals: dict[str, Any] = {}
 
     @property

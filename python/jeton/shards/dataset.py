@@ -18,10 +18,10 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arguments import integer
-from ..errors import ConfigError, FormatError, ShardError, UnsupportedFeatureError
-from .folder import MANIFEST, ShardFolder
-from .layouts import COUNTS, LAYOUTS, Documents, shard_facts
+from ..arguments import choice, integer
+from ..errors import ConfigError, FormatError, UnsupportedFeatureError
+from .folder import ShardFolder
+from .layouts import COUNTS, FORMATS, LAYOUTS, Documents, shard_facts
 from .rows import PackedRows
 
 __all__ = ["ShardDataset", "open"]
@@ -34,6 +34,7 @@ def open(folder: str | os.PathLike[str]) -> ShardDataset:
 
     Raises:
         ShardError: it has no manifest.
+        FormatError: the manifest is damaged, or of another version.
         UnsupportedFeatureError: a URL, from which nothing can be memory-mapped: copy the folder first; or a format that
             other libraries memory-map (parquet, arrow), or counts.
 
@@ -75,21 +76,16 @@ class ShardDataset(Sequence[NDArray[Any]]):
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         place = ShardFolder(folder)
         self._folder = place.path.absolute()  # first, to refuse a URL
-        if not place.has(MANIFEST):
-            message = (
-                f"{place}: no {MANIFEST}; jeton.shards.merge (jeton shards merge) writes it when all tasks are done"
-            )
-            raise ShardError(message, path=str(place))
-        self.manifest: dict[str, Any] = place.read(MANIFEST)
+        self.manifest: dict[str, Any] = place.load_manifest()
         try:
-            format = self.manifest["format"]
+            format = choice(self.manifest["format"], "format", FORMATS)
             self.row_length: int | None = self.manifest.get("row_length")
             unit = "documents" if self.row_length is None else "rows"
             items = [shard[unit] for shard in self.manifest["shards"]]
             has_mask = bool(self.manifest.get("loss_mask"))
             self._facts = shard_facts(self.manifest["dtype"], self.manifest["tokenizer"], self.row_length, has_mask)
             self.num_tokens = int(self.manifest["tokens"]) if self.row_length is None else sum(items) * self.row_length
-        except (KeyError, TypeError) as error:
+        except (KeyError, TypeError, ValueError) as error:
             raise FormatError(f"{place}: not a manifest of shards ({error})", format="manifest") from None
         if format == COUNTS or not LAYOUTS[format].can_read:
             message = f"{place}: opening format {format!r} is not supported"
@@ -159,6 +155,8 @@ class ShardDataset(Sequence[NDArray[Any]]):
             self._open[number] = known
             if len(self._open) > MOST_OPEN:
                 self._open.popitem(last=False)
+        else:
+            self._open.move_to_end(number)
         return known
 
     def batches(self, length: int) -> Iterator[NDArray[Any]]:

@@ -11,7 +11,7 @@ a completed task has its shard after a crash of the machine, too. A process that
 
     files of a shard, some or all, without completion   the task runs again and replaces them by the same bytes
     a shard and its completion, not yet durable         after a crash both, or the shard alone, or neither are there
-    tokenizer.json without plan.json                    there is no plan; planning again writes both
+    plan.json without tokenizer.json                    planning again writes it
     manifest.json without report.json                   merging again writes the same manifest, and the report
 
 Two machines that run one task publish the same bytes in any order: a reader sees one or the other. Completions differ
@@ -35,6 +35,10 @@ from .tasks import DONE, SPOOL
 __all__ = ["SPOOL", "ShardFolder"]
 
 PLAN, TOKENIZER, MANIFEST, REPORT = "plan.json", "tokenizer.json", "manifest.json", "report"
+MANIFEST_VERSION = 1
+# Entries of a completion; of one whose task read documents.
+FACTS = {"documents", "tokens", "outputs", "seconds"}
+READ_FACTS = {"bytes", "highest_id", "empty", "skipped", "replaced", "special", "largest", "lines"}
 
 
 class ShardFolder:
@@ -91,6 +95,26 @@ class ShardFolder:
             raise ShardError(message, path=str(self))
         return Plan.from_json(self.read(PLAN), self.storage.location(PLAN))
 
+    def load_manifest(self) -> dict[str, Any]:
+        """Reads the manifest.
+
+        Raises:
+            ShardError: there is none.
+            FormatError: it is not one, or of another version.
+        """
+        if not self.has(MANIFEST):
+            message = (
+                f"{self}: no {MANIFEST}; jeton.shards.merge (jeton shards merge) writes it when all tasks are done"
+            )
+            raise ShardError(message, path=str(self))
+        manifest, where = self.read(MANIFEST), self.storage.location(MANIFEST)
+        if not isinstance(manifest, dict) or "version" not in manifest:
+            raise FormatError(f"{where}: not a manifest of shards", format="manifest")
+        if manifest["version"] != MANIFEST_VERSION:
+            message = f"{where}: version {manifest['version']!r}; this Jeton reads version {MANIFEST_VERSION}"
+            raise FormatError(f"{message}: use a newer Jeton", format="manifest")
+        return manifest
+
     def done(self, folder: str = DONE) -> set[int]:
         """Numbers of the completed tasks; `folder`: that of their completions, which a stage has."""
         return self._numbers(folder, ".json")
@@ -126,6 +150,10 @@ class ShardFolder:
             if not isinstance(facts, dict) or facts.get("plan") != plan.digest or facts.get("task") != task:
                 message = f"{where} is of another plan; remove it to run the task again"
                 raise ShardError(message, path=where)
+            reads = folder == SPOOL or plan.shuffle is None
+            if missing := sorted((FACTS | READ_FACTS if reads else FACTS) - facts.keys()):
+                message = f"{where} is damaged: it has no {missing[0]!r}; remove it to run the task again"
+                raise ShardError(message, path=where)
             yield facts
 
     def read(self, name: str) -> Any:
@@ -149,12 +177,13 @@ class ShardFolder:
         text = content if isinstance(content, str) else json.dumps(content, ensure_ascii=False, indent=1) + "\n"
         self.write_bytes(name, text.encode())
 
-    def write_plan(self, plan: Plan) -> None:
-        """Writes the plan, with one line for each input."""
+    def write_plan(self, plan: Plan) -> bool:
+        """Writes the plan, with one line for each input; False if there is one, which stays."""
         facts = plan.to_json()
         inputs = ",\n  ".join(json.dumps(file, ensure_ascii=False) for file in facts.pop("inputs"))
         head = json.dumps(facts, ensure_ascii=False, indent=1).removesuffix("\n}")
-        self.write(PLAN, f'{head},\n "inputs": [\n  {inputs}\n ]\n}}\n')
+        text = f'{head},\n "inputs": [\n  {inputs}\n ]\n}}\n'
+        return self.storage.put_new(PLAN, text.encode())
 
     def write_bytes(self, name: str, data: bytes) -> None:
         """Writes a file."""

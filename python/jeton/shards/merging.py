@@ -16,7 +16,7 @@ from typing import Any
 from ..arguments import flag
 from ..errors import ConfigError, ShardError
 from .counting import joined_counts, save_counts
-from .folder import MANIFEST, REPORT, ShardFolder
+from .folder import MANIFEST, MANIFEST_VERSION, REPORT, ShardFolder
 from .layouts import COUNTS, LAYOUTS, Documents
 from .plan import Plan
 from .planning import stage_done
@@ -24,10 +24,9 @@ from .report import Report
 from .sources import SourceTotals
 from .tasks import SPOOL
 
-__all__ = ["JOINED", "MANIFEST_VERSION", "merge"]
+__all__ = ["JOINED", "merge"]
 
 JOINED = "joined"
-MANIFEST_VERSION = 1
 MAX_PLACES = 3
 
 _log = logging.getLogger("jeton")

@@ -21,11 +21,16 @@ READ_BYTES = 1 << 20
 
 
 class OutputFile(io.RawIOBase):
-    """A file that is written from its start to its end."""
+    """A file that is written from its start to its end.
+
+    Attributes:
+        num_bytes: its size.
+        is_discarded: True after an error: bytes have no effect, which compressors write when they are freed.
+    """
 
     def __init__(self, file: BinaryIO, location: str) -> None:
         self._file, self._location, self._sha = file, location, hashlib.sha256()
-        self.num_bytes = 0
+        self.num_bytes, self.is_discarded = 0, False
 
     def writable(self) -> bool:
         """True: it is."""
@@ -38,6 +43,8 @@ class OutputFile(io.RawIOBase):
             OSError: the disk is full, …; names the file.
         """
         view = memoryview(data).cast("B")
+        if self.is_discarded:
+            return len(view)
         self._sha.update(view)
         try:
             self._file.write(view)
@@ -80,12 +87,18 @@ class OutputFiles:
         self._open[name] = OutputFile(file, self._storage.location(self._prefix + name))
         return self._open[name]
 
+    def temporary(self) -> BinaryIO:
+        """A temporary file for reading and writing, on the disk of the folder if it is local."""
+        return self._storage.temporary()
+
     def __enter__(self) -> Self:
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        for file in self._open.values():
+            file.is_discarded = error is not None
         self.facts = {name: file.facts() for name, file in self._open.items()}
         began = time.perf_counter()
         self._stack.__exit__(kind, error, trace)

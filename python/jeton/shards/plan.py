@@ -17,15 +17,15 @@ from functools import cached_property
 from os import PathLike
 from typing import Any
 
-from ..arguments import integer, wrong
+from ..arguments import choice, integer, wrong
 from ..corpus import Corpus, FileRange, RangeReader, Source
 from ..corpus.paths import absolute, identities_of, identity_of
 from ..errors import ConfigError, FormatError, ShardError
-from .layouts import LAYOUTS, ShardFacts, shard_facts
+from .layouts import COUNTS, FORMATS, LAYOUTS, ShardFacts, shard_facts
 from .packing import check_packing
 from .tasks import DONE, SPOOL, InputFile, Stage, Task, bucket_tasks, cut_tasks, expected_bytes, is_divisible
 
-__all__ = ["TASK_BYTES", "Plan", "check_inputs", "list_inputs", "reading_of"]
+__all__ = ["TASK_BYTES", "Plan", "check_inputs", "list_inputs", "places_of", "reading_of"]
 
 VERSION = 1
 # Two seconds of encoding: little is lost with a task, and starting one costs nothing beside it.
@@ -167,6 +167,7 @@ class Plan:
             plan = cls(**given)
             if set(plan.reading) != set(READING) or not all(isinstance(file.size, int) for file in plan.inputs):
                 raise ValueError("unknown options of reading, or inputs without a size")
+            _check_types(plan)
             integer(plan.task_bytes, "task_bytes", MIN_TASK_BYTES)
             if plan.shuffle is not None:
                 integer(plan.shuffle, "shuffle", 0, MAX_SEED)
@@ -208,6 +209,24 @@ class Plan:
             )
 
 
+def _check_types(plan: Plan) -> None:
+    """Checks options that were read from a plan.
+
+    Raises:
+        ValueError: they are not those of a plan.
+    """
+    choice(plan.format, "format", FORMATS)
+    is_counts = plan.format == COUNTS
+    if plan.dtype not in ((None,) if is_counts else LAYOUTS[plan.format].dtypes):
+        raise ValueError(f"dtype {plan.dtype!r} for format {plan.format!r}")
+    if plan.tokenizer is not None if is_counts else not isinstance(plan.tokenizer, str):
+        raise ValueError(f"tokenizer {plan.tokenizer!r} for format {plan.format!r}")
+    integer(plan.vocab_size, "vocab_size", 0)
+    for option, id in (("bos", plan.bos), ("eos", plan.eos)):
+        if id is not None:
+            integer(id, option, 0, max(plan.vocab_size - 1, 0))
+
+
 def _shown(value: Any) -> str:
     """A value in a message; a chat template has thousands of characters."""
     text = repr(value)
@@ -245,8 +264,16 @@ def list_inputs(corpus: Corpus) -> tuple[InputFile, ...]:
         ConfigError: the corpus has documents in memory, streams, pipes, or sources with their own options.
         FileNotFoundError: no such file, or no match.
     """
-    places = corpus.sources if isinstance(corpus.sources, list | tuple) else [corpus.sources]
-    return tuple(_input(*found) for place in places for found in identities_of(_place(place)))
+    return tuple(_input(*found) for place in places_of(corpus) for found in identities_of(place))
+
+
+def places_of(corpus: Corpus) -> list[str | PathLike[str]]:
+    """The paths, globs, folders and URLs of a corpus.
+
+    Raises:
+        ConfigError: the corpus has documents in memory, streams, or sources with their own options.
+    """
+    return [_place(item) for item in (corpus.sources if isinstance(corpus.sources, list | tuple) else [corpus.sources])]
 
 
 def _place(place: Any) -> str | PathLike[str]:

@@ -15,11 +15,12 @@ from ..errors import ConfigError
 from ..formats import load
 from ..tokenizer import Tokenizer
 from .conversations import chat_template
-from .counting import counting_of
+from .counting import SUFFIX, counting_of
 from .folder import MANIFEST, PLAN, TOKENIZER, ShardFolder
 from .layouts import COUNTS, FORMATS, LAYOUTS
+from .overlap import check_apart
 from .packing import packing_of
-from .plan import MAX_SEED, MIN_TASK_BYTES, TASK_BYTES, Plan, list_inputs, reading_of
+from .plan import MAX_SEED, MIN_TASK_BYTES, TASK_BYTES, Plan, list_inputs, places_of, reading_of
 from .tasks import SPOOL
 
 if TYPE_CHECKING:
@@ -81,7 +82,9 @@ def plan(
             Parquet, encoded by the tokenizer's chat template, with a loss mask.
 
     Raises:
-        ConfigError: an invalid option; a dtype that is too small; a folder with another plan, and names what differs.
+        ConfigError: an invalid option; a dtype that is too small; a folder with another plan, and names what differs;
+            a folder that is part of the corpus.
+        MissingDependencyError: the format needs a package that is not installed.
         FileNotFoundError: no such file, or no match.
 
     Examples:
@@ -112,6 +115,7 @@ def plan(
         counting = counting_of(pattern, special_tokens)
         options |= {"dtype": None, "tokenizer": None, "vocab_size": 0, "counting": counting}
     else:
+        LAYOUTS[format].check_installed()
         tok = _tokenizer(tok, format)
         if chat:
             _check_chat(format, append_eos, prepend_bos)
@@ -132,14 +136,15 @@ def plan(
     if chat:
         _check_rows(made)
     folder = ShardFolder(output)
+    suffix = LAYOUTS[format].suffix if format in LAYOUTS else SUFFIX
+    check_apart(places_of(reading), made.inputs, str(folder), suffix)
     folder.create()
-    is_planned = folder.has(PLAN)
-    if is_planned:
+    is_first = not folder.has(PLAN) and folder.write_plan(made)
+    if not is_first:
         made.check_same(folder.load_plan(), str(folder))
-    if data is not None:  # before the plan, which says that all is there
+    # After the plan: of two calls at once, only the one whose plan it is may write a tokenizer.
+    if data is not None and (is_first or not folder.has(TOKENIZER)):
         folder.write_bytes(TOKENIZER, data)
-    if not is_planned:
-        folder.write_plan(made)
     return made
 
 

@@ -16,7 +16,7 @@ from ..progress import Progress, ProgressEvent, make_reporter
 from ..runners import RUNNERS, run_processes, run_ray, run_threads
 from ..threads import num_threads
 from .execution import Check, Facts, load_folder, load_tokenizer, run_task, run_task_in
-from .folder import ShardFolder
+from .folder import MANIFEST, ShardFolder
 from .plan import Plan
 from .planning import Status, stage_done, status
 from .shuffling import run_bucket
@@ -55,8 +55,8 @@ def run(
         The status of the folder afterwards.
 
     Raises:
-        ShardError: no plan; an input or the tokenizer has changed; or the stage shuffle begins before all tasks of the
-            stage spool are complete, also those of other jobs.
+        ShardError: no plan; a completed task is of another plan; an input or the tokenizer has changed; or the stage
+            shuffle begins before all tasks of the stage spool are complete, also those of other jobs.
         JetonError: a record, under ``errors="strict"``; names file and line. Completed tasks stay complete.
         OSError: an input cannot be read, or the disk is full. Completed tasks stay complete.
 
@@ -98,9 +98,11 @@ def run_plan(
     folder.remove_stale()  # else each run that is killed takes more of the disk
     for number, one in enumerate(plan.stages):
         done = stage_done(folder, plan, number)
+        next(folder.read_done(sorted(done)[:1], plan, one.folder), None)  # raises if it is of another plan
         todo = [task for task in one.tasks[share] if task.number not in done]
         if not todo or stage not in (None, one.name):
             continue
+        folder.storage.remove([MANIFEST])  # its hashes are those of earlier shards
         if number:
             _check_stage(folder, plan, number - 1)
         folder.create(one.folder)

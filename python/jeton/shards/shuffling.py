@@ -75,7 +75,7 @@ class SpoolWriter(ShardWriter):
 
     def __init__(self, files: OutputFiles, plan: Plan, task: Task) -> None:
         self._file, self._plan, self._task = files.open(spool_name(task.number)), plan, task
-        self._held = HeldDocuments(plan.shard_facts.dtype, plan.source_numbers)
+        self._held = HeldDocuments(plan.shard_facts.dtype, plan.source_numbers, files.temporary)
 
     def add(
         self, ids: NDArray[Any], lengths: Int64, places: Sequence[Places], mask: NDArray[np.uint8] | None = None

@@ -21,8 +21,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from functools import partial
+from inspect import signature
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, cast
 
 from ..arguments import file_path, wrong
 from ..atomic import remove_stale, write_atomically
@@ -92,12 +93,20 @@ class Storage(ABC):
         """Publishes a small file, and makes its name durable. `sweep`: removes stale temporary files of it first."""
 
     @abstractmethod
+    def put_new(self, name: str, data: bytes) -> bool:
+        """As `put`, if the file is missing; False if it exists, also if another process has created it meanwhile."""
+
+    @abstractmethod
     def fetch(self, names: Iterable[str]) -> AbstractContextManager[Path]:
         """A folder of this machine that has some files while the block runs.
 
         Raises:
             FileNotFoundError: one is missing.
         """
+
+    def temporary(self) -> BinaryIO:
+        """A temporary file, which may have the size of a shard."""
+        return cast(BinaryIO, tempfile.TemporaryFile())
 
     def flush(self, folder: str = "") -> None:  # noqa: B027
         """Makes the names in a folder durable."""
@@ -190,9 +199,23 @@ class LocalStorage(Storage):
             file.write(data)
         self.flush(os.path.dirname(name))
 
+    def put_new(self, name: str, data: bytes) -> bool:
+        """See `Storage`."""
+        try:
+            with write_atomically(self.path / name, replace=False) as file:
+                file.write(data)
+        except FileExistsError:
+            return False
+        self.flush(os.path.dirname(name))
+        return True
+
     def fetch(self, names: Iterable[str]) -> AbstractContextManager[Path]:
         """See `Storage`. No file is copied, and no name is checked."""
         return nullcontext(self.path)
+
+    def temporary(self) -> BinaryIO:
+        """See `Storage`. In the folder, whose disk has place for a shard; that of TMPDIR may be small, or memory."""
+        return cast(BinaryIO, tempfile.TemporaryFile(dir=self.path))
 
     def flush(self, folder: str = "") -> None:
         """See `Storage`."""
@@ -301,6 +324,20 @@ class RemoteStorage(Storage):
     def put(self, name: str, data: bytes, *, sweep: bool = False) -> None:
         """See `Storage`."""
         remote_call(self.location(name), partial(self._system.pipe_file, self._path(name), data))
+
+    def put_new(self, name: str, data: bytes) -> bool:
+        """See `Storage`. Two processes at once are only told apart if the package for the protocol supports that."""
+        if self.size(name) is not None:
+            return False
+        pipe = self._system.pipe_file
+        options = {"mode": "create"} if "mode" in signature(pipe).parameters else {}
+        try:
+            remote_call(self.location(name), partial(pipe, self._path(name), data, **options))
+        except OSError:
+            if self.size(name) is None:
+                raise
+            return False  # or this call has created it, and the answer was lost
+        return True
 
     @contextmanager
     def fetch(self, names: Iterable[str]) -> Iterator[Path]:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import JetonError, ShardError
+from ..errors import JetonError
 from ..progress import Progress, ProgressEvent, make_reporter
 from ..tokenizer import Tokenizer
 from ..training import Counts
@@ -84,6 +84,7 @@ def verify(output: str | os.PathLike[str], *, progress: Progress = None) -> Veri
 
     Raises:
         ShardError: the folder has no plan, or is not merged.
+        FormatError: its plan or manifest is damaged, or of another version.
 
     Examples:
         >>> import jeton, tempfile
@@ -98,11 +99,9 @@ def verify(output: str | os.PathLike[str], *, progress: Progress = None) -> Veri
     """
     folder = ShardFolder(output)
     plan = folder.load_plan()
-    if not folder.has(MANIFEST):
-        message = f"{folder}: no {MANIFEST}; jeton.shards.merge (jeton shards merge) writes it when all tasks are done"
-        raise ShardError(message, path=str(folder))
+    manifest = folder.load_manifest()
     with make_reporter(progress) as report:
-        return _Verifier(folder, plan, folder.read(MANIFEST)).run(report)
+        return _Verifier(folder, plan, manifest).run(report)
 
 
 class _Verifier:
@@ -201,6 +200,7 @@ class _Verifier:
         layout = LAYOUTS[plan.format]
         found = layout.read(folder, stem, plan.shard_facts)
         found.check(stem)
+        before = len(self._problems)
         if plan.packing is None:
             self._equal(stem, "documents", len(found), shard["documents"])
             self._equal(stem, "tokens", len(found.tokens), shard["tokens"])
@@ -210,6 +210,8 @@ class _Verifier:
         self._documents, self._tokens = self._documents + shard["documents"], self._tokens + shard["tokens"]
         for at in range(0, len(found.tokens), BLOCK):
             self._highest = max(self._highest, int(found.tokens[at : at + BLOCK].max()))
+        if len(self._problems) > before:
+            return  # what follows relies on these numbers
         if plan.packing is None:
             self._check_frames(stem, found)
         if self._is_reordered:
@@ -240,6 +242,9 @@ class _Verifier:
             self._problems.append(f"{stem}: its ids are not those of its source")
             return
         ends = np.cumsum(expected.lengths).tolist()
+        if len(found) < len(ends):
+            self._problems.append(f"{stem}: it has {len(found):,} documents, and its source has at least {len(ends):,}")
+            return
         for index, start, end in self._spread(ends):
             if not np.array_equal(found[index], expected.ids[start:end]):
                 self._problems.append(f"{stem}: document {index} is not that of its source")

@@ -167,8 +167,15 @@ class Documents:
         return len(self.ends)
 
     def __getitem__(self, index: int) -> NDArray[Any]:
+        number = index + len(self) if index < 0 else index
+        if not 0 <= number < len(self):
+            raise IndexError(f"document {index} of {len(self):,}")
+        return self.tokens[slice(*self._span(number))]
+
+    def _span(self, number: int) -> tuple[int, int]:
+        """Start and end of a document."""
         ends = self.ends
-        return self.tokens[(int(ends[index - 1]) if index else 0) : int(ends[index])]
+        return int(ends[number - 1]) if number else 0, int(ends[number])
 
     def firsts(self) -> Iterator[Int64]:
         """Yields the index of the first id of each document, in blocks; no document is empty."""
@@ -202,7 +209,7 @@ class Documents:
         """
         before = 0
         for block in self._end_blocks():
-            if block[0] < before or (np.diff(block) < 0).any():
+            if block[0] <= before or (np.diff(block) <= 0).any():  # no document is empty
                 raise ShardError(f"{name}: the ends of its documents are not ascending", path=name)
             before = int(block[-1])
         if before != len(self.tokens):
@@ -284,6 +291,13 @@ class Layout(ABC):
     @abstractmethod
     def join(self, files: OutputFiles, stem: str, shards: Iterable[Documents], facts: ShardFacts) -> None:
         """Writes all shards as one, without reading a whole shard into memory."""
+
+    def check_installed(self) -> None:  # noqa: B027
+        """Checks that the packages that the format needs are installed.
+
+        Raises:
+            MissingDependencyError: one is not.
+        """
 
     def dtype(self, asked: str, vocab_size: int) -> str:
         """The type of ids, checked against the highest possible one.

@@ -19,7 +19,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import MissingDependencyError, UnsupportedFeatureError
+from ...errors import MissingDependencyError, ShardError, UnsupportedFeatureError
 from ..outputs import OutputFiles
 from .base import Documents, Int64, Layout, Places, ShardFacts, ShardWriter, positions
 
@@ -41,6 +41,10 @@ class _Columns(Layout):
         """int32, which every reader has."""
         return "int32"
 
+    def check_installed(self) -> None:
+        """See `Layout`."""
+        _pyarrow()
+
     def writer(self, files: OutputFiles, stem: str, facts: ShardFacts) -> ShardWriter:
         """See `Layout`."""
         return _Writer(files, stem + self.suffix, facts)
@@ -50,9 +54,16 @@ class _Columns(Layout):
 
         Raises:
             MissingDependencyError: pyarrow is not installed.
+            ShardError: the file is damaged.
         """
         pa = _pyarrow()
         path = folder / (stem + self.suffix)
+        try:
+            return self._read(pa, path, facts)
+        except (pa.ArrowException, KeyError, ValueError) as error:
+            raise ShardError(f"{path}: it cannot be read ({error})", path=str(path)) from None
+
+    def _read(self, pa: Any, path: Path, facts: ShardFacts) -> Documents:
         if self.suffix == ".parquet":
             import pyarrow.parquet as pq
 

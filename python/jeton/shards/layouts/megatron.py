@@ -87,10 +87,11 @@ class _Sequences(Documents):
         super().__init__(tokens, starts)
         self._starts, self._size = starts, tokens.itemsize
 
-    def __getitem__(self, index: int) -> NDArray[Any]:
+    def _span(self, number: int) -> tuple[int, int]:
+        """See `Documents`."""
         starts, size = self._starts, self._size
-        end = int(starts[index + 1]) // size if index + 1 < len(starts) else len(self.tokens)
-        return self.tokens[int(starts[index]) // size : end]
+        end = int(starts[number + 1]) // size if number + 1 < len(starts) else len(self.tokens)
+        return int(starts[number]) // size, end
 
     def _end_blocks(self) -> Iterator[Int64]:
         """See `Documents`."""

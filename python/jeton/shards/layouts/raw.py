@@ -20,7 +20,6 @@ import csv
 import gzip
 import io
 import shutil
-import tempfile
 from collections.abc import Iterable, Sequence
 from itertools import repeat
 from pathlib import Path
@@ -120,7 +119,8 @@ class LlmC(_Raw):
 
     def writer(self, files: OutputFiles, stem: str, facts: ShardFacts) -> ShardWriter:
         """See `Layout`."""
-        return _LlmCWriter(files.open(f"{stem}.bin"), *self.beside(files, stem, facts), facts)
+        tokens, held = files.open(f"{stem}.bin"), files.temporary()
+        return _LlmCWriter(tokens, *self.beside(files, stem, facts), held, facts)
 
     def tokens(self, folder: Path, stem: str, facts: ShardFacts) -> NDArray[Any]:
         """The ids of a shard."""
@@ -136,9 +136,10 @@ class LlmC(_Raw):
 class _LlmCWriter(_Writer):
     """Writes the header, which has the number of ids, before the ids: they wait in a temporary file."""
 
-    def __init__(self, file: OutputFile, ends: OutputFile, mask: OutputFile | None, facts: ShardFacts) -> None:
-        self._file, self._dtype = file, facts.dtype
-        self._held = cast(BinaryIO, tempfile.TemporaryFile())  # noqa: SIM115
+    def __init__(
+        self, file: OutputFile, ends: OutputFile, mask: OutputFile | None, held: BinaryIO, facts: ShardFacts
+    ) -> None:
+        self._file, self._held, self._dtype = file, held, facts.dtype
         super().__init__(self._held, ends, mask)
 
     def finish(self) -> None:

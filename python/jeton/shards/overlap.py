@@ -1,0 +1,70 @@
+"""Checks that an output folder is apart from the corpus: else its files become inputs when the same call resumes."""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
+from pathlib import PurePath
+
+from ..corpus.paths import absolute, is_remote
+from ..errors import ConfigError
+from .tasks import InputFile
+
+__all__ = ["check_apart"]
+
+
+def check_apart(
+    places: Sequence[str | os.PathLike[str]], inputs: Sequence[InputFile], output: str, suffix: str
+) -> None:
+    """Checks that no path, glob, folder or URL of a corpus has the files of an output folder.
+
+    Args:
+        places: the items of the corpus.
+        inputs: their files.
+        output: the folder.
+        suffix: of the shards.
+
+    Raises:
+        ConfigError: one has; names it.
+
+    Examples:
+        >>> check_apart(["data/*.jsonl"], [], "data/out", ".bin")
+        >>> check_apart(["data/*"], [], "data/out", ".bin")
+        Traceback (most recent call last):
+            ...
+        jeton.errors.ConfigError: the output data/out is inside of data/*; pass a folder outside of the corpus
+    """
+    folder = _whole(output)
+    for place in places:
+        name = os.fspath(place)
+        if _has(name, folder, suffix):
+            message = f"the output {output} is inside of {name}"
+            raise ConfigError(f"{message}; pass a folder outside of the corpus", option="output")
+    for file in inputs:
+        if _is_below(file.path, folder):
+            message = f"the input {file.path} is inside of the output {output}"
+            raise ConfigError(f"{message}; pass a folder outside of the corpus", option="output")
+
+
+def _has(place: str, folder: str, suffix: str) -> bool:
+    """True if a path, glob or folder has the files of a folder."""
+    if os.path.lexists(place) or not glob.has_magic(place):
+        head = _whole(place)
+        # The corpus omits hidden folders.
+        hidden = any(part.startswith(".") for part in PurePath(folder[len(head) :]).parts)
+        return (folder == head or _is_below(folder, head)) and not hidden
+    pattern = absolute(place).rstrip("/")
+    names = [folder, *map(str, PurePath(folder).parents)] if not is_remote(folder) else [folder]
+    if "**" in pattern:
+        names.append(f"{folder}/shard-00000{suffix}")
+    return any(fnmatchcase(name, pattern) for name in names)
+
+
+def _whole(path: str) -> str:
+    return path.rstrip("/") if is_remote(path) else os.path.realpath(path)
+
+
+def _is_below(path: str, folder: str) -> bool:
+    return path.startswith(folder.rstrip("/" + os.sep) + ("/" if is_remote(folder) else os.sep))
