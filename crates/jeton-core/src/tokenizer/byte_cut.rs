@@ -19,7 +19,6 @@ use std::ops::Range;
 
 use super::build::SINGLE_WORD;
 use super::chunk::{ceil, floor, Chunk, LONG};
-use super::joints::is_ideograph;
 use super::permit::Permit;
 use super::pipeline::Tokenizer;
 use super::token_reach::TokenReach;
@@ -39,9 +38,6 @@ const SHORT_PRETOKEN: usize = 24;
 /// Slots of the cache of pairs of characters.
 const NUM_PAIRS: usize = 1 << 11;
 
-/// Key of all ideographs in the cache of pairs, for which a text has too many of them.
-const IDEOGRAPH: char = '\u{4E00}';
-
 /// Finds prefixes of the rest of one text.
 pub(super) struct ByteCutter<'t> {
     tok: &'t Tokenizer,
@@ -58,7 +54,6 @@ pub(super) struct ByteCutter<'t> {
     gap: (usize, usize), // no joint inside; the second is one, or the end of the text
     bytes_per_token: f64,
     is_valid: bool,       // tokens are the bytes of the text
-    are_alike: bool,      // ideographs: named patterns and forms treat all in the same way
     is_joint: Box<[u64]>, // left << 22 | right << 1 | whether there is a joint between them; 0: none
     region: Region,
     scratch: Scratch,
@@ -116,7 +111,6 @@ impl<'t> ByteCutter<'t> {
             gap: (0, 0),
             bytes_per_token: 4.0,
             is_valid: true,
-            are_alike: tok.joints().adds_no_ideographs(),
             is_joint: Box::new([]),
             region: Region::default(),
             scratch: Scratch::default(),
@@ -546,8 +540,6 @@ impl<'t> ByteCutter<'t> {
         if left.is_ascii() && right.is_ascii() {
             return self.tok.is_joint(left, right);
         }
-        let representative = |c: char| if self.are_alike && is_ideograph(c) { IDEOGRAPH } else { c };
-        let [left, right] = [left, right].map(representative);
         if self.is_joint.is_empty() {
             self.is_joint = vec![0; NUM_PAIRS].into();
         }

@@ -70,7 +70,7 @@ impl Tokenizer {
         self.joints().keeps(&self.normalizers, left, right)
     }
 
-    pub(super) fn joints(&self) -> &Joints {
+    fn joints(&self) -> &Joints {
         made_once(&self.joints, || {
             let mut added = [AddedPairs::default(), AddedPairs::default()];
             let mut user_defined = Vec::new();

@@ -45,12 +45,6 @@ pub(super) struct AddedPairs {
     pairs: HashSet<(char, char)>,
     last: HashSet<char>,
     takes_space: bool, // some include white space on their left or right
-    has_ideographs: bool,
-}
-
-/// Returns true for ideographs that Unicode has had from its first version on: their properties are the same.
-pub(super) fn is_ideograph(c: char) -> bool {
-    matches!(c, '\u{4E00}'..='\u{9FA5}')
 }
 
 impl AddedPairs {
@@ -60,7 +54,6 @@ impl AddedPairs {
         let text = String::from_utf8_lossy(content);
         self.pairs.extend(text.chars().zip(text.chars().skip(1)));
         self.last.extend(text.chars().next_back());
-        self.has_ideographs |= text.chars().any(is_ideograph);
     }
 
     /// Returns false if a token may cover the position, or end there: what follows it is normalized separately.
@@ -114,11 +107,6 @@ impl Joints {
             cached.insert((left, right), found);
         }
         found
-    }
-
-    /// Returns true if no added token has an ideograph.
-    pub(super) fn adds_no_ideographs(&self) -> bool {
-        self.added.iter().all(|added| !added.has_ideographs)
     }
 
     /// Returns true if all stages before the model keep two adjacent characters together, and process both sides

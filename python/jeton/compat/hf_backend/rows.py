@@ -124,6 +124,22 @@ class Rows:
         before = max(self.width - (end - first), 0) if self.is_left else 0
         return int(found[0]) + before if len(found) else None
 
+    def hf_offsets(self, row: int) -> list[tuple[int, int]]:
+        """Offsets of the tokens of a row, in characters; (0, 0) for padding.
+
+        Examples:
+            >>> offsets = np.array([[0, 2], [2, 3]])
+            >>> batch = TokenBatch(np.array([7, 8], "<u4"), np.array([0, 2]), hf_offsets=offsets)
+            >>> Rows(batch, width=3).hf_offsets(0)
+            [(0, 2), (2, 3), (0, 0)]
+        """
+        first, end = self.offsets[row], self.offsets[row + 1]
+        if self.batch.hf_offsets is None:
+            raise ValueError("the rows have no offsets")
+        own = [(start, stop) for start, stop in self.batch.hf_offsets[first:end].tolist()]
+        padding = [(0, 0)] * max(self.width - len(own), 0)
+        return padding + own if self.is_left else own + padding
+
     def array(self, name: str) -> Int64 | None:
         """A column as an array with one row for each; None if the rows differ in length."""
         rows, width = len(self.batch), self.longest

@@ -88,7 +88,7 @@ class WordIndex(NamedTuple):
 
 
 class CharacterIndex(NamedTuple):
-    """Answers `char_to_token` for one row, in the place of its `tokenizers.Encoding`."""
+    """Answers `char_to_token` and `offsets` for one row, in the place of its `tokenizers.Encoding`."""
 
     rows: Rows
     row: int
@@ -96,6 +96,11 @@ class CharacterIndex(NamedTuple):
     def char_to_token(self, char: int, sequence_index: int = 0) -> int | None:
         """Index of the first token that holds a character."""
         return self.rows.token_at(self.row, char) if sequence_index == 0 else None
+
+    @property
+    def offsets(self) -> list[tuple[int, int]]:
+        """Characters of each token, which transformers 5.24 reads."""
+        return self.rows.hf_offsets(self.row)
 
 
 class _Wanted(threading.local):
@@ -106,7 +111,7 @@ _WANTED = _Wanted()
 
 
 def wants_characters() -> bool:
-    """True inside of `character_indexes`: the caller reads only `char_to_token` of encodings."""
+    """True inside of `character_indexes`: the caller reads only `char_to_token` and `offsets` of encodings."""
     return _WANTED.made is not None
 
 
