@@ -31,14 +31,7 @@ def sentencepiece_ids() -> Callable[[Any], Any]:
     return lambda batch: {"ids": sp.encode(batch["text"])}
 
 
-@pytest.mark.slow(reason="starts processes; test_map has one process")
-@pytest.mark.parametrize("make", [tiktoken_ids, sentencepiece_ids])
-def test_map_in_processes(make: Callable[[], Callable[[Any], Any]]) -> None:
-    test_map(make, processes=2)
-
-
-@pytest.mark.parametrize("make", [tiktoken_ids, sentencepiece_ids])
-def test_map(make: Callable[[], Callable[[Any], Any]], processes: int | None = None) -> None:
+def check(make: Callable[[], Callable[[Any], Any]], processes: int | None) -> None:
     from datasets.fingerprint import Hasher
 
     datasets.disable_progress_bars()
@@ -54,3 +47,14 @@ def test_map(make: Callable[[], Callable[[Any], Any]], processes: int | None = N
         assert mapped["ids"][:] == expected
         prints.add(mapped._fingerprint)
     assert len(prints) == 1
+
+
+@pytest.mark.parametrize("make", [tiktoken_ids, sentencepiece_ids])
+def test_map(make: Callable[[], Callable[[Any], Any]]) -> None:
+    check(make, None)
+
+
+@pytest.mark.slow(reason="starts processes; test_map has one process")
+@pytest.mark.parametrize("make", [tiktoken_ids, sentencepiece_ids])
+def test_map_in_processes(make: Callable[[], Callable[[Any], Any]]) -> None:
+    check(make, 2)

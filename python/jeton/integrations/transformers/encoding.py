@@ -207,7 +207,7 @@ class Call:
 
 
 def with_masks(apply: Any, options: Any) -> Any:
-    """Calls `apply_chat_template` of the base class, which reads `char_to_token` or `offsets` of its result for masks."""
+    """Calls `apply_chat_template` of the base class, which reads `char_to_token` or `offsets` for masks."""
     if not options.get("return_assistant_tokens_mask"):
         return apply(**options)
     with character_indexes():
