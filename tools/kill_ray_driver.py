@@ -45,7 +45,7 @@ def write_corpus(path: Path, rows: int) -> None:
 
 
 def state(folder: Path) -> str:
-    """What a kill interrupted."""
+    """The step that a kill interrupted."""
     if not (folder / "plan.json").exists():
         return "before or in plan"
     if (folder / "report.md").exists():

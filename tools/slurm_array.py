@@ -113,7 +113,7 @@ def slurm(folder: Path) -> Iterator[dict[str, str]]:
 
 
 def output(command: list[str], environment: dict[str, str]) -> str:
-    """What a command prints; empty if it fails."""
+    """Output of a command; empty if it fails."""
     return subprocess.run(command, env=environment, capture_output=True, text=True).stdout
 
 

@@ -42,7 +42,7 @@ def ranks_by_force(tok: Tokenizer) -> dict[tuple[int, int], tuple[float, int]]:
 
 
 def reached_by_force(tok: Tokenizer, id: int, ranks: dict[tuple[int, int], tuple[float, int]]) -> bool:
-    """Whether merging the units of an entry yields it, with the plain algorithm: the lowest rank, leftmost first."""
+    """True if merging the units of an entry yields it, by the plain algorithm: the lowest rank, leftmost first."""
     content = tok._core.content(id) or b""
     units = [content[i : i + 1] for i in range(len(content))]
     if not tok.definition.is_byte_level:

@@ -18,7 +18,7 @@ def named_tokenizers(toks: Any, option: str, verb: str) -> dict[str, Tokenizer]:
     Args:
         toks: the argument of the caller.
         option: name of the argument.
-        verb: what the caller does with them, for the message: ``"compare"``.
+        verb: use that the caller makes of them, for the message: ``"compare"``.
 
     Raises:
         ConfigError: another type, or no tokenizers.

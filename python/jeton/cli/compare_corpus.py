@@ -1,4 +1,4 @@
-"""``jeton compare-corpus``: agreement of tokenizers on a corpus, and what they split differently."""
+"""``jeton compare-corpus``: agreement of tokenizers on a corpus, and the passages that they split differently."""
 
 from __future__ import annotations
 
