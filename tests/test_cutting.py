@@ -210,6 +210,15 @@ def test_equal_to_trying_every_position(kind: str) -> None:
         check_growth(tokenizer(kind), rng)
 
 
+@pytest.mark.parametrize("language", ["aka_asante", "ceb"])
+def test_a_last_chunk_of_unigram_is_counted_as_a_whole(language: str, data: Path) -> None:
+    """Numbers of tokens between joints add up to another one, because Unigram rounds scores."""
+    tok = jeton.load(data / "vocabs" / "mbart-en-fairseq.sentencepiece.bpe.model")
+    text = (data / "udhr" / f"{language}.txt").read_text(encoding="utf-8")
+    (chunk,) = tok.split(text, 8192)
+    assert chunk.num_tokens == tok.count(text)
+
+
 @pytest.mark.parametrize("name", REAL)
 def test_equal_for_real_vocabularies(name: str, data: Path) -> None:
     rng = random.Random(name)

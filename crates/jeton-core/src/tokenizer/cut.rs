@@ -231,9 +231,11 @@ impl<'t> TextCutter<'t> {
         }
         let (mut bases, mut upper) = self.bases(start, end, limit)?;
         if let Some(last) = bases.last().filter(|last| last.at == end && last.count <= limit) {
-            let is_end = end == self.text.len() && rest.is_empty();
-            if is_end && (!self.rounds || self.count(&self.text[start..end])? <= limit) {
-                return Ok(Chunk { start, end, count: last.count });
+            if end == self.text.len() && rest.is_empty() {
+                let count = if self.rounds { self.count(&self.text[start..end])? } else { last.count };
+                if count <= limit {
+                    return Ok(Chunk { start, end, count });
+                }
             }
         }
         while bases.last().is_some_and(|last| last.count > limit) {
