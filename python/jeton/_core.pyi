@@ -1,7 +1,7 @@
 """The binding to the Rust core. Everything here but `TextStream` is private: the modules above document it."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, BinaryIO, Literal, Self, final
+from typing import Any, BinaryIO, Literal, Self, TypeVar, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -98,6 +98,7 @@ __all__ = [
 
 _Permission = Literal["all", "raise"] | list[int] | None
 _Span = tuple[int, int]
+_Part = TypeVar("_Part", bound=tuple[str, _Span, _Span, int])
 _Pair = tuple[int, int, int]  # left, right, rank
 _Merges = tuple[
     list[int], list[int], list[tuple[int, _Pair, int, list[_Pair], int]], list[tuple[int, int, int, int, int]]
@@ -582,7 +583,8 @@ def split(
     overlap: int,
     at: str,
     special: _Permission,
-) -> list[tuple[str, _Span, _Span, int]]: ...
+    cls: type[_Part],
+) -> list[_Part]: ...
 def unit_boundaries(text: str, at: str) -> list[int]: ...
 def text_stream(
     tok: Tokenizer, prompt_ids: list[int], stop: Sequence[str], *, errors: str, skip_special: bool

@@ -6,8 +6,6 @@ tests compare with, tries every position.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from . import _core
@@ -97,11 +95,7 @@ def split(
         raise ConfigError(f"max_tokens={max_tokens} leaves no token for the text", option="max_tokens")
     if overlap >= limit:
         raise ConfigError(f"overlap={overlap} is not less than the {limit} tokens of a chunk", option="overlap")
-    return list(map(_chunk, _core.split(core, text, limit, overlap, at, special)))
-
-
-# As `Chunk._make`, without a call of Python code for each chunk: many are a few tokens long.
-_chunk: Callable[[tuple[str, tuple[int, int], tuple[int, int], int]], Chunk] = partial(tuple.__new__, Chunk)
+    return _core.split(core, text, limit, overlap, at, special, Chunk)
 
 
 def count_batch(

@@ -5,8 +5,9 @@ use jeton_core::tokenizer::{Chunk, Cut, TextCutter};
 use jeton_core::util::cancel::KeepGoing;
 use jeton_core::util::text_unit::TextUnit;
 use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::types::{PyMemoryView, PyString};
+use pyo3::types::{PyMemoryView, PyString, PyTuple, PyType};
 
 use crate::arguments::{Text, Wide};
 use crate::column;
@@ -80,11 +81,10 @@ pub fn truncate(
     cut(tok, text, at, special, work, |kept, _| Ok(kept))
 }
 
-/// Part of a text: the text, its range of characters, that of its bytes, and its number of tokens.
-type Part<'py> = (Bound<'py, PyString>, (usize, usize), (usize, usize), usize);
-
-/// Returns the parts of a text.
+/// Returns the parts of a text as objects of `cls`, a subclass of `tuple` without other fields: the text, the range of
+/// characters, that of bytes, and the number of tokens.
 #[pyfunction]
+#[allow(clippy::too_many_arguments)]
 pub fn split<'py>(
     tok: &Bound<'py, Tokenizer>,
     text: &Bound<'py, PyAny>,
@@ -92,19 +92,60 @@ pub fn split<'py>(
     overlap: usize,
     at: &str,
     special: Option<&Bound<'py, PyAny>>,
-) -> PyResult<Vec<Part<'py>>> {
+    cls: &Bound<'py, PyType>,
+) -> PyResult<Vec<Bound<'py, PyAny>>> {
     let py = tok.py();
-    let finish = |parts: Vec<Chunk>, text: &str| {
-        let (mut char_start, mut byte_start) = (0, 0); // of the part before
-        let row = |Chunk { start, end, count }| {
-            let first = char_start + num_chars(&text[byte_start..start]);
-            let part = &text[start..end];
-            (char_start, byte_start) = (first, start);
-            (PyString::new(py, part), (first, first + num_chars(part)), (start, end), count)
+    if !cls.is_subclass_of::<PyTuple>()? {
+        return Err(PyTypeError::new_err("the class of parts is a subclass of tuple"));
+    }
+    let finish = |parts: Vec<Chunk>, inner: &str| {
+        let (mut chars, mut bytes) = (0, 0); // up to the end of the part before
+        let part = |Chunk { start, end, count }| {
+            let overlapping = if start < bytes { num_chars(&inner[start..bytes]) } else { 0 };
+            let first = chars - overlapping;
+            (chars, bytes) = (chars + num_chars(&inner[bytes..end]), end);
+            let text = substring(text, first, chars)?;
+            let spans = [(first, chars).into_pyobject(py)?, (start, end).into_pyobject(py)?].map(untracked);
+            let [char_span, byte_span] = spans.map(Bound::into_any);
+            tuple_of(cls, [text, char_span, byte_span, count.into_pyobject(py)?.into_any()])
         };
-        Ok(parts.into_iter().map(row).collect())
+        parts.into_iter().map(part).collect()
     };
     cut(tok, text, at, special, |cutter, _| cutter.parts(limit, overlap), finish)
+}
+
+/// Returns `text[start..end]` of a str, in characters.
+fn substring<'py>(text: &Bound<'py, PyAny>, start: usize, end: usize) -> PyResult<Bound<'py, PyAny>> {
+    let (start, end) = (start as ffi::Py_ssize_t, end as ffi::Py_ssize_t);
+    // SAFETY: `text` is alive; for another object than a str, the result is null with an exception.
+    unsafe { Bound::from_owned_ptr_or_err(text.py(), ffi::PyUnicode_Substring(text.as_ptr(), start, end)) }
+}
+
+/// Returns an object of `class`, a subclass of `tuple` without other fields, as `tuple.__new__` does, but without a call.
+fn tuple_of<'py, const N: usize>(
+    class: &Bound<'py, PyType>,
+    fields: [Bound<'py, PyAny>; N],
+) -> PyResult<Bound<'py, PyAny>> {
+    // SAFETY: `class` is a subclass of tuple, so the new object has N items, all null, each of which is set once, before
+    // anyone else sees the object; `PyTuple_SetItem` takes the reference.
+    unsafe {
+        let made = ffi::PyType_GenericAlloc(class.as_type_ptr(), N as ffi::Py_ssize_t);
+        let made = Bound::from_owned_ptr_or_err(class.py(), made)?;
+        for (index, field) in fields.into_iter().enumerate() {
+            if ffi::PyTuple_SetItem(made.as_ptr(), index as ffi::Py_ssize_t, field.into_ptr()) != 0 {
+                return Err(PyErr::fetch(class.py()));
+            }
+        }
+        Ok(untracked(made.cast_into_unchecked()).into_any())
+    }
+}
+
+/// Hides a tuple from the garbage collector, which would visit all parts of a text again and again. Its items are strings,
+/// numbers and such tuples, so it is in no cycle.
+fn untracked(tuple: Bound<'_, PyTuple>) -> Bound<'_, PyTuple> {
+    // SAFETY: a tuple is an object of the garbage collector.
+    unsafe { ffi::PyObject_GC_UnTrack(tuple.as_ptr().cast()) };
+    tuple
 }
 
 /// Counts the tokens of many texts, as little-endian i64.

@@ -6,10 +6,18 @@
 //! and those after it the same whatever precedes.
 //!
 //! Bodies of lookaheads are paths, too. Left out: patterns that look back, for which [`Adjacency::of`] returns None.
+//!
+//! Characters that the same leaves read have the same effects, so effects are looked up by classes of characters: a table
+//! that is built for the first pair beyond ASCII, in a millisecond.
+
+use std::collections::HashMap;
+use std::sync::OnceLock;
 
 use super::program;
 use super::syntax::{parse, Assertion, Greed, SyntaxNode};
+use crate::util::atomic_cell::made_once;
 use crate::util::pair_effect::PairEffect;
+use crate::util::property_table::PropertyTable;
 use regex_syntax::hir::ClassUnicode;
 
 /// Maximum number of leaves: the table of pairs is quadratic in it. Published patterns have up to fifty.
@@ -19,6 +27,17 @@ const MAX_LEAVES: usize = 1 << 10;
 #[derive(Debug, Clone)]
 pub(crate) struct Adjacency {
     leaves: Vec<Leaf>,
+    /// Inner None: too many classes for a table.
+    classes: OnceLock<Option<PairTable>>,
+}
+
+/// Effects by the classes of two characters.
+#[derive(Debug, Clone)]
+struct PairTable {
+    class_of: PropertyTable,
+    num_classes: usize,
+    /// Of each two classes, of their first characters.
+    effects: Vec<PairEffect>,
 }
 
 /// A character set at one position of the pattern.
@@ -53,7 +72,7 @@ impl Adjacency {
         if program::compile(&tree).ok()?.looks_back {
             return None;
         }
-        let mut made = Self { leaves: Vec::new() };
+        let mut made = Self { leaves: Vec::new(), classes: OnceLock::new() };
         made.paths(&tree)?;
         let (mut next, mut alone) = (0, Vec::new());
         leaves_alone(&tree, &mut next, &mut alone);
@@ -70,7 +89,18 @@ impl Adjacency {
     }
 
     /// Returns the effect of splitting at matches, which are separate parts, on two adjacent characters.
+    #[inline]
     pub(crate) fn effect(&self, left: char, right: char) -> PairEffect {
+        if left.is_ascii() && right.is_ascii() {
+            return self.find_effect(left, right);
+        }
+        match made_once(&self.classes, || self.pair_table()) {
+            Some(table) => table.effect(left, right),
+            None => self.find_effect(left, right),
+        }
+    }
+
+    fn find_effect(&self, left: char, right: char) -> PairEffect {
         let [before, after] = [left, right].map(|c| self.leaves_of(c));
         let crosses = |&leaf: &usize| {
             let leaf = &self.leaves[leaf];
@@ -96,6 +126,40 @@ impl Adjacency {
         }
     }
 
+    /// Builds the table of effects; None for more than 64 sets of characters or 256 classes.
+    fn pair_table(&self) -> Option<PairTable> {
+        let mut sets: Vec<&ClassUnicode> = Vec::new();
+        for leaf in &self.leaves {
+            if !sets.contains(&&leaf.set) {
+                sets.push(&leaf.set);
+            }
+        }
+        if sets.len() > 64 {
+            return None;
+        }
+        let ranges = sets.iter().flat_map(|set| set.ranges());
+        let mut bounds: Vec<u32> =
+            ranges.flat_map(|range| [u32::from(range.start()), u32::from(range.end()) + 1]).collect();
+        bounds.extend([0, 0x11_0000]);
+        bounds.sort_unstable();
+        bounds.dedup();
+        let mut flat = vec![0; 0x11_0000];
+        let (mut class_of, mut first) = (HashMap::new(), Vec::new());
+        for pair in bounds.windows(2) {
+            // Surrogates are no characters, and in no set.
+            let Some(c) = (pair[0]..pair[1]).find_map(char::from_u32) else { continue };
+            let key = sets.iter().fold(0u64, |key, set| key << 1 | u64::from(contains(set, c)));
+            let class = *class_of.entry(key).or_insert_with(|| {
+                first.push(c);
+                first.len() - 1
+            });
+            flat[pair[0] as usize..pair[1] as usize].fill(u8::try_from(class).ok()?);
+        }
+        let pairs = first.iter().flat_map(|&left| first.iter().map(move |&right| (left, right)));
+        let effects = pairs.map(|(left, right)| self.find_effect(left, right)).collect();
+        Some(PairTable { class_of: PropertyTable::from_flat(&flat), num_classes: first.len(), effects })
+    }
+
     /// Returns true if no part of the pattern reads the character.
     pub(crate) fn never_reads(&self, c: char) -> bool {
         self.leaves_of(c).is_empty()
@@ -109,12 +173,7 @@ impl Adjacency {
     }
 
     fn leaves_of(&self, c: char) -> Vec<usize> {
-        let has = |leaf: &Leaf| {
-            let ranges = leaf.set.ranges();
-            let at = ranges.partition_point(|range| range.end() < c);
-            ranges.get(at).is_some_and(|range| range.start() <= c)
-        };
-        (0..self.leaves.len()).filter(|&leaf| has(&self.leaves[leaf])).collect()
+        (0..self.leaves.len()).filter(|&leaf| contains(&self.leaves[leaf].set, c)).collect()
     }
 
     /// Adds the leaves of a node in order, and returns its paths.
@@ -181,6 +240,23 @@ impl Adjacency {
             self.leaves[leaf].follow.extend_from_slice(first);
         }
     }
+}
+
+impl PairTable {
+    #[inline]
+    fn effect(&self, left: char, right: char) -> PairEffect {
+        let [before, after] = [left, right].map(|c| usize::from(self.class_of.of(c)));
+        match self.effects[before * self.num_classes + after] {
+            PairEffect::Keep(..) => PairEffect::Keep(left, right),
+            other => other,
+        }
+    }
+}
+
+fn contains(set: &ClassUnicode, c: char) -> bool {
+    let ranges = set.ranges();
+    let at = ranges.partition_point(|range| range.end() < c);
+    ranges.get(at).is_some_and(|range| range.start() <= c)
 }
 
 /// Lists the leaves of which one character is a match of `node` without an assertion, each with the leaves of preceding
@@ -286,6 +362,23 @@ mod tests {
         }
         // After letters, o200k reads a contraction.
         assert_eq!(effect(crate::pretokenize::published("o200k").unwrap(), "a'"), PairEffect::Unknown);
+    }
+
+    #[test]
+    fn the_table_has_the_effects_of_all_pairs() {
+        let inside = "aZé\u{301}1٣²天あ。\u{2028} \n'/\u{1F600}\u{E000}\u{10FFFF}\u{D7FF}ǅʰ";
+        for pattern in ["cl100k", "o200k", "gpt2"].map(|name| crate::pretokenize::published(name).unwrap()) {
+            let adjacency = Adjacency::of(pattern).unwrap();
+            let table = adjacency.pair_table().unwrap();
+            for left in inside.chars() {
+                for right in inside.chars() {
+                    assert_eq!(table.effect(left, right), adjacency.find_effect(left, right), "{left:?} {right:?}");
+                }
+            }
+        }
+        let apart: String = ('\u{4E00}'..'\u{4E60}').flat_map(|c| [c, '|']).collect();
+        assert!(Adjacency::of(apart.trim_end_matches('|')).unwrap().pair_table().is_none());
+        assert_eq!(effect(apart.trim_end_matches('|'), "丂丁"), PairEffect::Split);
     }
 
     #[test]

@@ -35,9 +35,6 @@ const BLOCK: usize = 1 << 16;
 /// Bytes of a pretoken that is encoded instead of counted by its tokens.
 const SHORT_PRETOKEN: usize = 24;
 
-/// Slots of the cache of pairs of characters.
-const NUM_PAIRS: usize = 1 << 11;
-
 /// Finds prefixes of the rest of one text.
 pub(super) struct ByteCutter<'t> {
     tok: &'t Tokenizer,
@@ -53,8 +50,7 @@ pub(super) struct ByteCutter<'t> {
     cursor: usize,       // index of a token, where the next search begins
     gap: (usize, usize), // no joint inside; the second is one, or the end of the text
     bytes_per_token: f64,
-    is_valid: bool,       // tokens are the bytes of the text
-    is_joint: Box<[u64]>, // left << 22 | right << 1 | whether there is a joint between them; 0: none
+    is_valid: bool, // tokens are the bytes of the text
     region: Region,
     scratch: Scratch,
     alone: (Vec<u32>, Vec<usize>),
@@ -111,7 +107,6 @@ impl<'t> ByteCutter<'t> {
             gap: (0, 0),
             bytes_per_token: 4.0,
             is_valid: true,
-            is_joint: Box::new([]),
             region: Region::default(),
             scratch: Scratch::default(),
             alone: Default::default(),
@@ -530,28 +525,9 @@ impl<'t> ByteCutter<'t> {
     fn joint_at(&mut self, at: usize) -> bool {
         let (before, after) = (&self.text[..at], &self.text[at..]);
         match (before.chars().next_back(), after.chars().next()) {
-            (Some(left), Some(right)) => self.is_joint(left, right),
+            (Some(left), Some(right)) => self.tok.is_joint(left, right),
             _ => false,
         }
-    }
-
-    #[inline]
-    fn is_joint(&mut self, left: char, right: char) -> bool {
-        if left.is_ascii() && right.is_ascii() {
-            return self.tok.is_joint(left, right);
-        }
-        if self.is_joint.is_empty() {
-            self.is_joint = vec![0; NUM_PAIRS].into();
-        }
-        let key = u64::from(left) << 22 | u64::from(right) << 1;
-        let slot = (key.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (64 - NUM_PAIRS.trailing_zeros())) as usize;
-        let known = self.is_joint[slot];
-        if known & !1 == key {
-            return known & 1 != 0;
-        }
-        let is = self.tok.is_joint(left, right);
-        self.is_joint[slot] = key | u64::from(is);
-        is
     }
 
     /// Returns the first joint after a position, or the end of the text.
@@ -564,7 +540,7 @@ impl<'t> ByteCutter<'t> {
         let Some(mut left) = chars.next() else { return text.len() };
         let mut joint = at + left.len_utf8();
         for right in chars {
-            if self.is_joint(left, right) {
+            if self.tok.is_joint(left, right) {
                 break;
             }
             joint += right.len_utf8();
@@ -580,7 +556,7 @@ impl<'t> ByteCutter<'t> {
         let mut right = text[at..].chars().next();
         let mut position = at;
         for left in text[joint..at].chars().rev() {
-            if right.is_some_and(|right| self.is_joint(left, right)) {
+            if right.is_some_and(|right| self.tok.is_joint(left, right)) {
                 return position;
             }
             position -= left.len_utf8();

@@ -223,8 +223,10 @@ impl<'t> TextCutter<'t> {
         if let (Some(by_bytes), true) = (&mut self.by_bytes, end == self.text.len() && rest.is_empty()) {
             of_characters = by_bytes.longest_prefix(start, limit)?;
             if let Some(found) = of_characters {
-                let mut last = boundaries_back(self.unit, &self.text[start..], found.end - start);
-                if found.end == self.text.len() || last.next() == Some(found.end - start) {
+                let len = found.end - start;
+                let is_character = len > 0 && matches!(self.unit, TextUnit::Character);
+                let back = || boundaries_back(self.unit, &self.text[start..], len);
+                if is_character || found.end == self.text.len() || back().next() == Some(len) {
                     return Ok(found);
                 }
             }

@@ -81,11 +81,12 @@ impl Tokenizer {
                     user_defined.push(self.vocab.content(id));
                 }
             }
+            let are_forms = self.normalizers.iter().all(Normalizer::is_form);
             let normalizers = self.normalizers.iter().map(|normalizer| normalizer.pairs(&user_defined)).collect();
             let splitters = self.splitters.iter().map(|splitter| splitter.pairs()).collect();
             let spells_bytes = self.byte_alphabet; // pairs are of characters before that
             let model = if spells_bytes { ModelPairs::All } else { self.model.pairs_of_entries(&self.vocab) };
-            Joints::new(added, normalizers, splitters, model)
+            Joints::new(added, normalizers, are_forms, splitters, model)
         })
     }
 

@@ -11,13 +11,13 @@
 //! Left out: rounding. Unigram adds scores from the start of a pretoken, so nearly equal segmentations may be chosen
 //! differently in a longer text (`model/unigram`); callers check what they found by encoding it as a whole.
 //!
-//! Cost: made on first use, linear in the vocabulary; a lookup is one load for ASCII, else one in a hash table.
+//! Cost: made on first use, linear in the vocabulary; a lookup is one load for ASCII, else a few in tables, or one in a hash
+//! table if the stages have no tables.
 
-use std::collections::HashSet;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::RwLock;
 
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 
 use crate::model::pair_effect::ModelPairs;
 use crate::normalize::pair_effect::NormalizerPairs;
@@ -35,6 +35,7 @@ pub(super) struct Joints {
     normalizers: Vec<NormalizerPairs>,
     splitters: Vec<SplitterPairs>,
     model: ModelPairs,
+    are_tables: bool,       // of all stages
     ascii: Box<[AtomicU8]>, // 0 unknown, 1 no joint, 2 joint
     others: RwLock<HashMap<(char, char), bool>>,
 }
@@ -44,7 +45,8 @@ pub(super) struct Joints {
 pub(super) struct AddedPairs {
     pairs: HashSet<(char, char)>,
     last: HashSet<char>,
-    takes_space: bool, // some include white space on their left or right
+    takes_space: bool,  // some include white space on their left or right
+    beyond_ascii: bool, // some have other characters
 }
 
 impl AddedPairs {
@@ -52,34 +54,46 @@ impl AddedPairs {
     pub(super) fn add(&mut self, content: &[u8], takes_space: bool) {
         self.takes_space |= takes_space;
         let text = String::from_utf8_lossy(content);
+        self.beyond_ascii |= !text.is_ascii();
         self.pairs.extend(text.chars().zip(text.chars().skip(1)));
         self.last.extend(text.chars().next_back());
     }
 
     /// Returns false if a token may cover the position, or end there: what follows it is normalized separately.
+    #[inline]
     fn allow(&self, left: char, right: char) -> bool {
         let touches = self.takes_space && left.is_whitespace();
-        !touches && !self.last.contains(&left) && !self.pairs.contains(&(left, right))
+        let has_left = left.is_ascii() || self.beyond_ascii;
+        !touches && !(has_left && self.has(left, right))
+    }
+
+    fn has(&self, left: char, right: char) -> bool {
+        self.last.contains(&left) || self.pairs.contains(&(left, right))
     }
 }
 
 impl Joints {
     /// Collects what each stage looks up. The first of `added` are matched in raw text, the second in normalized text.
+    /// `are_forms`: all normalizers.
     pub(super) fn new(
         added: [AddedPairs; 2],
         normalizers: Vec<NormalizerPairs>,
+        are_forms: bool,
         splitters: Vec<SplitterPairs>,
         model: ModelPairs,
     ) -> Self {
         let ascii = (0..1 << 14).map(|_| AtomicU8::new(0)).collect();
-        Self { added, normalizers, splitters, model, ascii, others: RwLock::default() }
+        let are_tables =
+            are_forms && splitters.iter().all(SplitterPairs::is_table) && !matches!(model, ModelPairs::Chars { .. });
+        Self { added, normalizers, splitters, model, are_tables, ascii, others: RwLock::default() }
     }
 
     /// Returns true if a position between these characters is a joint. `normalizers`: those of the pairs.
     #[inline]
     pub(super) fn is_joint(&self, normalizers: &[Normalizer], left: char, right: char) -> bool {
         if !left.is_ascii() || !right.is_ascii() {
-            return self.is_joint_beyond_ascii(normalizers, left, right);
+            let is_table = self.are_tables;
+            return if is_table { self.find(normalizers, left, right) } else { self.cached(normalizers, left, right) };
         }
         let cell = &self.ascii[(left as usize) << 7 | right as usize];
         match cell.load(Ordering::Relaxed) {
@@ -93,7 +107,7 @@ impl Joints {
     }
 
     /// Never waits: a child process may have been forked while another thread held the lock.
-    fn is_joint_beyond_ascii(&self, normalizers: &[Normalizer], left: char, right: char) -> bool {
+    fn cached(&self, normalizers: &[Normalizer], left: char, right: char) -> bool {
         if let Ok(cached) = self.others.try_read() {
             if let Some(&known) = cached.get(&(left, right)) {
                 return known;
@@ -115,6 +129,7 @@ impl Joints {
         self.before_model(normalizers, left, right).is_some_and(|pair| matches!(pair, PairEffect::Keep(..)))
     }
 
+    #[inline]
     fn find(&self, normalizers: &[Normalizer], left: char, right: char) -> bool {
         match self.before_model(normalizers, left, right) {
             Some(PairEffect::Split) => true,
@@ -124,6 +139,7 @@ impl Joints {
     }
 
     /// Returns the effect of all stages before the model; None if an added token may be there.
+    #[inline]
     fn before_model(&self, normalizers: &[Normalizer], left: char, right: char) -> Option<PairEffect> {
         if !self.added[0].allow(left, right) {
             return None;

@@ -7,6 +7,7 @@
 pub(crate) const BLOCK: usize = 64;
 
 /// Two-stage table of the value of each code point.
+#[derive(Debug, Clone)]
 pub(crate) struct PropertyTable {
     /// Index into `values` of the block of each run of [`BLOCK`] code points.
     blocks: Vec<u16>,
@@ -24,6 +25,11 @@ impl PropertyTable {
                 flat[first as usize..=last as usize].fill(*value);
             }
         }
+        Self::from_flat(&flat)
+    }
+
+    /// Creates a table from the values of all code points.
+    pub(crate) fn from_flat(flat: &[u8]) -> Self {
         let mut number_of = std::collections::HashMap::new(); // block -> its number
         let mut values = Vec::new();
         let blocks = flat
