@@ -245,7 +245,7 @@ impl Adjacency {
 impl PairTable {
     #[inline]
     fn effect(&self, left: char, right: char) -> PairEffect {
-        let [before, after] = [left, right].map(|c| usize::from(self.class_of.of(c)));
+        let (before, after) = (usize::from(self.class_of.of(left)), usize::from(self.class_of.of(right)));
         match self.effects[before * self.num_classes + after] {
             PairEffect::Keep(..) => PairEffect::Keep(left, right),
             other => other,

@@ -201,7 +201,7 @@ impl PieceTable {
             end += match tok.vocab().kind(id) {
                 Kind::Byte => 1,
                 _ if id == self.unk => return None,
-                _ => tok.vocab().content(id).len(),
+                _ => tok.vocab().content_len(id),
             };
             ends.push(end);
         }

@@ -35,6 +35,9 @@ const BLOCK: usize = 1 << 16;
 /// Bytes of a pretoken that is encoded instead of counted by its tokens.
 const SHORT_PRETOKEN: usize = 24;
 
+/// Bytes of positions all of which are tried, without a bound of the reach of tokens: as costly as trying a few.
+const FEW_BYTES: usize = 32;
+
 /// Finds prefixes of the rest of one text.
 pub(super) struct ByteCutter<'t> {
     tok: &'t Tokenizer,
@@ -171,7 +174,10 @@ impl<'t> ByteCutter<'t> {
         let within = floor(self.text, last);
         let found = self.joint_before(joint, within);
         let upper = self.joint_after(within);
-        let from = first + self.ends[first..first + left].partition_point(|&end| end <= found);
+        let mut from = first + left; // the first token after `found`, which is near
+        while from > first && self.ends[from - 1] > found {
+            from -= 1;
+        }
         let so_far = before + from - first;
         if upper - found > LONG {
             let rest = self.in_window(found, limit - so_far, upper)?;
@@ -181,7 +187,7 @@ impl<'t> ByteCutter<'t> {
             return Ok(None);
         }
         let (ids, ends) = (std::mem::take(&mut self.ids), std::mem::take(&mut self.ends));
-        let to = from + ends[from..].partition_point(|&end| end <= upper);
+        let to = first + left + ends[first + left..].iter().take_while(|&&end| end <= upper).count();
         let done = self.in_region(found, upper, &ids[from..to], &ends[from..to], limit - so_far);
         self.region.tokens = Some(from..to);
         (self.ids, self.ends) = (ids, ends);
@@ -232,10 +238,9 @@ impl<'t> ByteCutter<'t> {
         let (mut at, mut is_same) = (from, true);
         let is_normalized = !self.tok.normalizers.is_empty();
         self.ends.extend(ids.iter().map(|&id| {
-            let content = self.tok.vocab.content(id);
             let start = at;
-            at += content.len();
-            is_same &= !is_normalized || self.text.as_bytes().get(start..at) == Some(content);
+            at += self.tok.vocab.content_len(id);
+            is_same &= !is_normalized || self.text.as_bytes().get(start..at) == Some(self.tok.vocab.content(id));
             at
         }));
         if !ids.is_empty() {
@@ -263,7 +268,7 @@ impl<'t> ByteCutter<'t> {
         let ends: Vec<usize> = ids
             .iter()
             .map(|&id| {
-                at += self.tok.vocab.content(id).len();
+                at += self.tok.vocab.content_len(id);
                 at
             })
             .collect();
@@ -301,8 +306,10 @@ impl<'t> ByteCutter<'t> {
         region.budget = 64 * LONG + 8 * (upper - base);
         let mut found = Some((base, 0));
         let mut index = region.bounds.len() - 2;
-        let reached = self.reach.end(&self.text.as_bytes()[..upper], base, limit);
-        let mut at = upper.min(reached + 1);
+        let mut at = upper;
+        if upper - ends.get(limit - 1).map_or(base, |&end| end) > FEW_BYTES {
+            at = upper.min(self.reach.end(&self.text.as_bytes()[..upper], base, limit) + 1);
+        }
         while at > base {
             at = floor(self.text, at - 1);
             if at == base {
@@ -506,7 +513,7 @@ impl<'t> ByteCutter<'t> {
             done.map_err(|error| error.shifted(start + span.start))?;
             let mut at = start + span.start;
             ends.extend(ids[num..].iter().map(|&id| {
-                at += self.tok.vocab.content(id).len();
+                at += self.tok.vocab.content_len(id);
                 at
             }));
         }

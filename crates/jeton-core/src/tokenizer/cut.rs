@@ -556,7 +556,7 @@ impl<'t> TextCutter<'t> {
         let ids = ids.map_err(|error| error.shifted(self.offset_of(part)))?;
         let mut at = from;
         known.ends.extend(ids.iter().skip(skipped).map(|&id| {
-            at += self.tok.vocab().content(id).len();
+            at += self.tok.vocab().content_len(id);
             at
         }));
         known.until = until;

@@ -308,6 +308,12 @@ impl Vocab {
         self.place(id).map_or(&[], |place| self.at(place))
     }
 
+    /// Returns the number of bytes of the content of `id`; 0 for a gap.
+    #[inline(always)]
+    pub fn content_len(&self, id: u32) -> usize {
+        self.place(id).map_or(0, ContentRange::len)
+    }
+
     /// Returns the range of the content of `id`; empty past the end.
     #[inline(always)]
     pub fn place(&self, id: u32) -> Option<ContentRange> {

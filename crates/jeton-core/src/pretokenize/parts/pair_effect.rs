@@ -11,6 +11,8 @@ use crate::util::pair_effect::PairEffect;
 pub struct SplitterPairs {
     splitter: Splitter,
     adjacency: Option<Adjacency>,
+    /// Effects are those of `adjacency`.
+    is_pattern: bool,
 }
 
 impl Splitter {
@@ -23,7 +25,10 @@ impl Splitter {
             _ => None,
         };
         let adjacency = pattern.and_then(Pretokenizer::pattern).and_then(Adjacency::of);
-        SplitterPairs { splitter: self.clone(), adjacency }
+        let is_split = matches!(self.0, SplitterKind::Split { .. });
+        let is_other = pattern.is_none_or(|pattern| matches!(pattern.0, PatternKind::None | PatternKind::Whitespace));
+        let is_pattern = adjacency.is_some() && !is_split && !is_other;
+        SplitterPairs { splitter: self.clone(), adjacency, is_pattern }
     }
 }
 
@@ -40,7 +45,15 @@ impl SplitterPairs {
     }
 
     /// Returns the effect on two adjacent characters of a chunk.
+    #[inline]
     pub fn effect(&self, left: char, right: char) -> PairEffect {
+        match &self.adjacency {
+            Some(adjacency) if self.is_pattern => adjacency.effect(left, right),
+            _ => self.find_effect(left, right),
+        }
+    }
+
+    fn find_effect(&self, left: char, right: char) -> PairEffect {
         let at = |behavior, is_match: &dyn Fn(char) -> bool| {
             split_at(behavior, is_match(left), is_match(right), (left, right))
         };
