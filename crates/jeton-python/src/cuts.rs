@@ -99,15 +99,22 @@ pub fn split<'py>(
         return Err(PyTypeError::new_err("the class of parts is a subclass of tuple"));
     }
     let finish = |parts: Vec<Chunk>, inner: &str| {
+        let number = |number: usize| number.into_pyobject(py).map(Bound::into_any);
         let (mut chars, mut bytes) = (0, 0); // up to the end of the part before
+        let mut ends = [number(0)?, number(0)?]; // the same, as objects
         let part = |Chunk { start, end, count }| {
-            let overlapping = if start < bytes { num_chars(&inner[start..bytes]) } else { 0 };
-            let first = chars - overlapping;
+            let (mut first, mut starts) = (chars, ends.clone());
+            if start < bytes {
+                first -= num_chars(&inner[start..bytes]);
+                starts = [number(first)?, number(start)?];
+            }
             (chars, bytes) = (chars + num_chars(&inner[bytes..end]), end);
-            let text = substring(text, first, chars)?;
-            let spans = [(first, chars).into_pyobject(py)?, (start, end).into_pyobject(py)?].map(untracked);
-            let [char_span, byte_span] = spans.map(Bound::into_any);
-            tuple_of(cls, [text, char_span, byte_span, count.into_pyobject(py)?.into_any()])
+            ends = [number(chars)?, number(end)?];
+            let [char_start, byte_start] = starts;
+            let [char_end, byte_end] = ends.clone();
+            let char_span = untracked((char_start, char_end).into_pyobject(py)?).into_any();
+            let byte_span = untracked((byte_start, byte_end).into_pyobject(py)?).into_any();
+            tuple_of(cls, [substring(text, first, chars)?, char_span, byte_span, number(count)?])
         };
         parts.into_iter().map(part).collect()
     };

@@ -49,7 +49,8 @@ pub(super) struct ByteCutter<'t> {
     reach: &'t TokenReach,
     ids: Vec<u32>,
     ends: Vec<usize>,
-    until: usize,        // a joint, or the end of the text: `ids` are those of the text before it
+    since: usize,        // a joint, or the start of the text: `ids` are those of the text between the two
+    until: usize,        // a joint, or the end of the text
     cursor: usize,       // index of a token, where the next search begins
     gap: (usize, usize), // no joint inside; the second is one, or the end of the text
     bytes_per_token: f64,
@@ -105,6 +106,7 @@ impl<'t> ByteCutter<'t> {
             reach,
             ids: Vec::new(),
             ends: Vec::new(),
+            since: 0,
             until: 0,
             cursor: 0,
             gap: (0, 0),
@@ -196,6 +198,10 @@ impl<'t> ByteCutter<'t> {
 
     /// Encodes the text until the tokens after a joint are more than `left`, or it ends. Returns the index of the first.
     fn know(&mut self, joint: usize, left: usize) -> Result<usize> {
+        if joint < self.since {
+            self.forget_before(self.until);
+            (self.since, self.until) = (joint, joint);
+        }
         loop {
             if self.until > joint || self.until == self.text.len() {
                 let first = self.first_after(joint);
@@ -207,8 +213,19 @@ impl<'t> ByteCutter<'t> {
             let missing = (left + 1).saturating_sub(num_known).max(1);
             let wanted = (missing as f64 * self.bytes_per_token * 1.125) as usize;
             let wanted = wanted.max(self.until.min(BLOCK)); // blocks double
+            self.forget_before(joint.min(self.until));
             self.extend(self.until.max(joint).saturating_add(wanted).min(self.text.len()))?;
         }
+    }
+
+    /// Removes the tokens before a joint: parts are searched in order, so those of long texts are not all kept.
+    fn forget_before(&mut self, joint: usize) {
+        let num = self.ends.partition_point(|&end| end <= joint);
+        self.ids.drain(..num);
+        self.ends.drain(..num);
+        self.since = self.since.max(joint);
+        self.cursor = 0;
+        self.region.tokens = None;
     }
 
     /// Returns the index of the first token that ends after a position.
