@@ -315,6 +315,27 @@ def test_the_longest_suffix_of_long_texts(kind: str) -> None:
         check_long_suffix(tokenizer(kind), text, rng.choice((3, 20)))
 
 
+@pytest.mark.parametrize("overlap", [0, 17])
+def test_chunks_of_several_blocks(overlap: int) -> None:
+    """Tokens of a block before the current chunk are forgotten; each chunk equals a prefix searched alone."""
+    rng = random.Random(5)
+    words = ["天地玄黄", "宇宙洪荒。", "one ", "two, ", "日月盈昃辰宿列張", "\n", "three_four", "寒來暑往 "]
+    text = "".join(rng.choice(words) for _ in range(20_000))
+    tok = jeton.default()
+    chunks = tok.split(text, 40, overlap=overlap)
+    assert chunks[-1].char_span[1] == len(text)
+    end = 0
+    for chunk in chunks:
+        start, last = chunk.char_span
+        assert start <= end < last
+        assert tok.count(text[start:end]) <= overlap
+        end = last
+        assert chunk.text == text[start:last] == tok.truncate(text[start : start + 1_000], 40)
+        assert chunk.byte_span[1] - chunk.byte_span[0] == len(chunk.text.encode())
+    assert type(chunk) is jeton.Chunk
+    assert chunk._replace(num_tokens=1) == (*chunk[:3], 1)
+
+
 @pytest.mark.parametrize("form", ["NFC", "NFKD"])
 def test_the_longest_part_after_a_normalization_form(form: str) -> None:
     """Of text that the form leaves unchanged. Else the parts are within the limit, and join to the text."""
