@@ -137,3 +137,14 @@ def test_a_document_has_a_maximum_size(tmp_path: Path, monkeypatch: pytest.Monke
     reader = RangeReader([FileRange(str(rows))], Corpus(tmp_path, errors="skip"))
     assert [batch.texts for batch in reader.batches()] == [[b"ok"]]
     assert reader.skipped["too large"].count == 1
+
+
+def test_parquet_is_read_in_batches_of_about_a_megabyte(tmp_path: Path) -> None:
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    texts = [f"{number} " * 2_000 for number in range(600)]  # 8 kB each
+    pq.write_table(pa.table({"text": texts, "other": ["x" * 100] * 600}), tmp_path / "a.parquet")
+    reader = RangeReader([FileRange(str(tmp_path / "a.parquet"), 0, None)], Corpus(tmp_path / "a.parquet"))
+    batches = list(reader.batches())
+    assert [text.decode() for batch in batches for text in batch.texts] == texts
+    assert 4 <= len(batches) <= 10
+    assert max(batch.num_bytes for batch in batches) < 2_000_000

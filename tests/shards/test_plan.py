@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import jeton
-from jeton.errors import ConfigError
+from jeton.errors import ConfigError, MissingDependencyError, ShardError
 from jeton.shards.folder import ShardFolder
 from jeton.shards.plan import Plan
 from jeton.shards.storage import RemoteStorage, storage_of
@@ -186,3 +187,37 @@ def test_an_output_beside_the_inputs(tok: jeton.Tokenizer, tmp_path: Path) -> No
     for output in ("more/.out", "more-out"):
         for _ in range(2):
             jeton.shards.plan(tmp_path / "more", tmp_path / output, tok)
+
+
+def test_run_does_not_read_the_tokenizer_again_that_planned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a.txt").write_text("to be or not to be")
+    tok = jeton.default()
+    jeton.shards.plan(tmp_path / "a.txt", tmp_path / "out", tok)
+    monkeypatch.setattr(jeton.Tokenizer, "from_bytes", lambda data: pytest.fail("read again"))
+    assert jeton.shards.run(tmp_path / "out", progress=False).is_complete
+    jeton.shards.merge(tmp_path / "out")
+    assert jeton.shards.verify(tmp_path / "out", progress=False).is_valid
+
+
+def test_a_changed_tokenizer_file_is_read_although_the_one_that_planned_is_in_memory(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("to be or not to be")
+    tok, other = jeton.default(), jeton.train(["a b"], vocab_size=257, progress=False)
+    jeton.shards.plan(tmp_path / "a.txt", tmp_path / "out", tok)
+    other.save(tmp_path / "out" / "tokenizer.json")
+    with pytest.raises(ShardError, match="the plan is for"):
+        jeton.shards.run(tmp_path / "out", progress=False)
+
+
+def test_defaults_of_a_view_do_not_reach_the_shards(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("to be<|endoftext|>")
+    for name, tok in (("plain", jeton.default()), ("view", jeton.default().with_options(special="all"))):
+        jeton.shards.make(tmp_path / "a.txt", tmp_path / name, tok, progress=False)
+    plain, view = ((tmp_path / name / "shard-00000.bin").read_bytes() for name in ("plain", "view"))
+    assert plain == view
+
+
+def test_planning_parquet_without_pyarrow_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a.parquet").write_bytes(b"")
+    monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
+    with pytest.raises(MissingDependencyError, match="pyarrow"):
+        jeton.shards.plan(tmp_path / "a.parquet", tmp_path / "out", jeton.default())

@@ -10,7 +10,7 @@ pyarrow decodes without its threads, because counting runs at the same time and 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -22,7 +22,7 @@ from .streams import LineBlock, LinePlace
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["column_of", "column_texts", "field_text", "is_text_type", "jsonl_lists", "jsonl_texts"]
+__all__ = ["arrow_modules", "column_of", "column_texts", "field_text", "is_text_type", "jsonl_lists", "jsonl_texts"]
 
 
 class _BadRowError(Exception):
@@ -139,7 +139,8 @@ def _json_type(value: object) -> str:
     return names.get(type(value), "number" if isinstance(value, int | float) else type(value).__name__)
 
 
-ROWS_AT_A_TIME = 2048
+MOST_ROWS = 2048  # at a time
+BATCH_BYTES = 1 << 20  # at a time, so that text and ids stay in the CPU cache from decoding to writing
 BUFFER_BYTES = 1 << 20
 
 
@@ -166,12 +167,7 @@ def column_texts(
         FormatError: corrupt Parquet, a missing column, or a column without text.
         MissingDependencyError: pyarrow is not installed.
     """
-    try:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-    except ImportError:
-        message = "reading .parquet needs the package pyarrow: pip install 'jeton[data]'"
-        raise MissingDependencyError(message, extra="data") from None
+    pa, pq = arrow_modules()
     try:
         with pq.ParquetFile(raw, buffer_size=BUFFER_BYTES) as file:
             expected = "list" if conversations else "string"
@@ -180,7 +176,8 @@ def column_texts(
             if not groups:
                 return
             done = 0
-            for batch in file.iter_batches(ROWS_AT_A_TIME, row_groups=groups, columns=[field], use_threads=False):
+            rows = _rows_at_a_time(file.metadata, groups, field)
+            for batch in file.iter_batches(rows, row_groups=groups, columns=[field], use_threads=False):
                 column = batch.column(field)
                 if conversations:
                     column = pa.array(_json_lists(column), pa.binary())
@@ -194,6 +191,21 @@ def column_texts(
         if isinstance(error, OSError) and error.errno is not None:
             raise  # an I/O error: for corrupt data pyarrow raises OSError without errno
         raise FormatError(f"{name}: corrupt Parquet data ({error})", format="parquet") from None
+
+
+def arrow_modules() -> tuple[Any, Any]:
+    """The modules that read Parquet.
+
+    Raises:
+        MissingDependencyError: pyarrow is not installed.
+    """
+    try:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+    except ImportError:
+        message = "reading .parquet needs the package pyarrow: pip install 'jeton[data]'"
+        raise MissingDependencyError(message, extra="data") from None
+    return pa, pq
 
 
 def _row_groups(metadata: Any, start: int, end: int | None) -> tuple[list[int], int, int]:
@@ -212,6 +224,19 @@ def _row_groups(metadata: Any, start: int, end: int | None) -> tuple[list[int], 
         elif not chosen:
             before += group.num_rows
     return chosen, before, total
+
+
+def _rows_at_a_time(metadata: Any, groups: Sequence[int], field: str) -> int:
+    """Rows that have about `BATCH_BYTES` of a column: more, if its pages refer to a dictionary."""
+    rows = num_bytes = 1
+    for index in groups:
+        group = metadata.row_group(index)
+        columns = map(group.column, range(group.num_columns))
+        num_bytes += sum(
+            column.total_uncompressed_size for column in columns if column.path_in_schema.partition(".")[0] == field
+        )
+        rows += group.num_rows
+    return max(1, min(MOST_ROWS, BATCH_BYTES * rows // num_bytes))
 
 
 def _check_column(pa: Any, schema: pa.Schema, field: str, name: str, expected: str) -> None:

@@ -18,15 +18,16 @@ from ..errors import FormatError, ShardError
 from ..tokenizer import Tokenizer
 from .conversations import make_encoder
 from .counting import count_task
-from .folder import TOKENIZER, ShardFolder
+from .folder import ShardFolder
 from .layouts import COUNTS, LAYOUTS
 from .plan import Plan, check_inputs
 from .shuffling import run_bucket
 from .sources import SourceTally, group_files
 from .tasks import Task
+from .tokenizers import load_tokenizer
 from .writers import task_writer
 
-__all__ = ["load_folder", "load_tokenizer", "run_task", "run_task_in"]
+__all__ = ["load_folder", "run_task", "run_task_in"]
 
 Check: TypeAlias = Callable[[], None]
 Facts: TypeAlias = dict[str, Any]
@@ -54,26 +55,6 @@ def load_folder(folder: str, digest: str) -> tuple[ShardFolder, Plan, Tokenizer 
         message = f"{folder} has another plan here ({plan.digest[:12]}) than for the caller ({digest[:12]})"
         raise ShardError(f"{message}; the folder must be on storage that all machines share", path=folder)
     return place, plan, load_tokenizer(place, plan)
-
-
-def load_tokenizer(folder: ShardFolder, plan: Plan) -> Tokenizer | None:
-    """The tokenizer of a plan; None for counts.
-
-    Raises:
-        ShardError: its file is missing, or of another tokenizer.
-    """
-    if plan.tokenizer is None:
-        return None
-    path = folder.storage.location(TOKENIZER)
-    try:
-        tok = Tokenizer.from_bytes(folder.read_bytes(TOKENIZER))
-    except FileNotFoundError:
-        raise ShardError(f"{path} is missing; plan again", path=path) from None
-    if tok.fingerprint != plan.tokenizer:
-        message = f"{path}: the tokenizer is {tok.fingerprint}, and the plan is for {plan.tokenizer}"
-        raise ShardError(f"{message}; plan into another folder", path=path)
-    tok._core.make_tables()  # else each thread would begin without them
-    return tok
 
 
 def run_task(

@@ -7,6 +7,7 @@ from typing import Any
 
 from ..corpus import Corpus, CorpusLike
 from ..errors import ShardError
+from ..formats import load
 from ..progress import Progress
 from ..tokenizer import Tokenizer
 from .merging import merge
@@ -54,6 +55,8 @@ def make(
         >>> make(f"{folder}/lines.txt", f"{folder}/out", jeton.default(), documents="line", format="bin")
         Report(2 documents, 6 tokens, 1 shards of format bin)
     """
+    if isinstance(tok, str | os.PathLike):
+        tok = load(tok)  # once for all steps
     plan(corpus, output, tok, **options)
     run_plan(output, None, None, workers, runner, progress, ray_address)  # `merge` reports skipped records
     report = merge(output, join=join)

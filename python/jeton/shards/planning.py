@@ -10,6 +10,7 @@ from ..arguments import choice, flag, instance, integer
 from ..compression import split_suffix
 from ..corpus import Corpus, CorpusLike
 from ..corpus.paths import file_name
+from ..corpus.rows import arrow_modules
 from ..corpus.source_reader import is_rows
 from ..errors import ConfigError
 from ..formats import load
@@ -21,7 +22,8 @@ from .layouts import COUNTS, FORMATS, LAYOUTS
 from .overlap import check_apart
 from .packing import packing_of
 from .plan import MAX_SEED, MIN_TASK_BYTES, TASK_BYTES, Plan, list_inputs, places_of, reading_of
-from .tasks import SPOOL
+from .tasks import SPOOL, InputFile
+from .tokenizers import remember_tokenizer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -84,7 +86,7 @@ def plan(
     Raises:
         ConfigError: an invalid option; a dtype that is too small; a folder with another plan, and names what differs;
             a folder that is part of the corpus.
-        MissingDependencyError: the format needs a package that is not installed.
+        MissingDependencyError: the format, or an input of Parquet, needs a package that is not installed.
         FileNotFoundError: no such file, or no match.
 
     Examples:
@@ -132,7 +134,10 @@ def plan(
         options["shuffle"] = shuffle
         options["packing"] = packing_of(tok, pack, packing, rest, pad, options["eos"])
         data = tok.to_bytes()
+        remember_tokenizer(tok, data)
     made = Plan(inputs=list_inputs(reading), **options)
+    if any(map(_is_table, made.inputs)):
+        arrow_modules()  # raises here, and not in each task
     if chat:
         _check_rows(made)
     folder = ShardFolder(output)
@@ -162,9 +167,13 @@ def _check_chat(format: str, append_eos: bool | str, prepend_bos: bool | str) ->
 def _check_rows(plan: Plan) -> None:
     """Checks that all inputs have rows, as conversations need them."""
     for file in plan.inputs:
-        if not (is_rows(file.path) or split_suffix(file_name(file.path))[0].lower().endswith(".parquet")):
+        if not (is_rows(file.path) or _is_table(file)):
             message = f"chat=True reads conversations from .jsonl, .ndjson and .parquet, not from {file.path}"
             raise ConfigError(message, option="corpus")
+
+
+def _is_table(file: InputFile) -> bool:
+    return split_suffix(file_name(file.path))[0].lower().endswith(".parquet")
 
 
 def _tokenizer(tok: Tokenizer | StrPath | None, format: str) -> Tokenizer:

@@ -15,12 +15,13 @@ from ..errors import ConfigError, ShardError
 from ..progress import Progress, ProgressEvent, make_reporter
 from ..runners import RUNNERS, run_processes, run_ray, run_threads
 from ..threads import num_threads
-from .execution import Check, Facts, load_folder, load_tokenizer, run_task, run_task_in
+from .execution import Check, Facts, load_folder, run_task, run_task_in
 from .folder import MANIFEST, ShardFolder
 from .plan import Plan
 from .planning import Status, stage_done, status
 from .shuffling import run_bucket
 from .tasks import Task
+from .tokenizers import load_tokenizer
 
 __all__ = ["run", "run_plan"]
 

@@ -23,11 +23,11 @@ from ..training import Counts
 from .collecting import gather, read_origins
 from .conversations import make_encoder
 from .encoding import EncodedDocuments
-from .execution import load_tokenizer
 from .folder import MANIFEST, ShardFolder
 from .layouts import COUNTS, LAYOUTS, Documents
 from .outputs import sha256_of
 from .plan import Plan, check_inputs
+from .tokenizers import load_tokenizer
 
 __all__ = ["Verification", "verify"]
 
