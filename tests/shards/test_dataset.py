@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import pickle
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import jeton
-from jeton.errors import FormatError, ShardError, UnsupportedFeatureError
+from jeton.errors import ConfigError, FormatError, ShardError, UnsupportedFeatureError
 from jeton.shards import dataset as dataset_module
 
 
@@ -98,3 +99,26 @@ def test_documents_of_a_shard_by_index(opened: jeton.shards.ShardDataset) -> Non
     for index in (len(shard), -len(shard) - 1):
         with pytest.raises(IndexError, match=f"document {index} of"):
             shard[index]
+
+
+def test_documents_by_many_indices(opened: jeton.shards.ShardDataset, documents: list[list[int]]) -> None:
+    chosen = np.random.default_rng(0).integers(-len(documents), len(documents), 500)
+    batch = opened.take(chosen)
+    assert [ids.tolist() for ids in batch] == [documents[index] for index in chosen.tolist()]
+    assert [ids.tolist() for ids in opened.take(range(len(documents)))] == documents
+    assert len(opened.take([])) == 0
+    assert opened.take([len(documents) - 1])[0].tolist() == documents[-1]
+
+
+@pytest.mark.parametrize(
+    "wrong", [[0, 10_000_000], [-10_000_000], np.array([2**64 - 1, 10_000_000], np.uint64)], ids=str
+)
+def test_an_index_out_of_range_is_named(opened: jeton.shards.ShardDataset, wrong: Any) -> None:
+    with pytest.raises(IndexError, match=r"document -?1\d+ of"):
+        opened.take(wrong)
+
+
+@pytest.mark.parametrize("wrong", [3, [0.5], ["0"], [[0]], [[0], [0, 1]], None], ids=str)
+def test_indices_are_integers(opened: jeton.shards.ShardDataset, wrong: Any) -> None:
+    with pytest.raises(ConfigError, match="indices"):
+        opened.take(wrong)

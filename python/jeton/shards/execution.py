@@ -1,7 +1,9 @@
 """One task: reads its pieces, encodes them, writes one shard and its completion file.
 
 A task is a function of the plan and its number. It may run any number of times, anywhere, in any order, also twice at
-once: each run writes the same bytes under temporary names, and the last rename wins.
+once: each run writes the same bytes under temporary names, and the last rename wins. Parquet and ``.csv.gz`` are the
+same bytes only for the same versions of pyarrow and zlib: where machines have others, a task that runs twice at once
+may leave the shard of one run and the completion of the other, which `verify` reports.
 
 Memory: a batch of about 1 MB of text and its ids, or one document, of up to 256 MiB.
 """

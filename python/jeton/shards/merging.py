@@ -38,6 +38,7 @@ def merge(output: str | os.PathLike[str], *, join: bool = False) -> Report:
     Args:
         output: the folder.
         join: also write all shards as one file, ``joined.*``; for the formats megatron, bin, llmc, datatrove, counts.
+            False removes those of an earlier call.
 
     Returns:
         The report.
@@ -81,9 +82,16 @@ def merge(output: str | os.PathLike[str], *, join: bool = False) -> Report:
     folder.write(f"{REPORT}.json", report.to_json())
     folder.write(f"{REPORT}.md", report.to_markdown())
     folder.remove_spools()
+    folder.storage.remove(
+        sorted(name for name in folder.storage.names() if _is_joined(name) and name not in report.joined)
+    )
     for complaint in report.complaints():
         _log.warning(complaint, extra={"skipped": report.num_skipped})
     return report
+
+
+def _is_joined(name: str) -> bool:
+    return name.startswith(f"{JOINED}.")
 
 
 def _done(folder: ShardFolder, plan: Plan) -> Iterator[dict[str, Any]]:
@@ -93,7 +101,8 @@ def _done(folder: ShardFolder, plan: Plan) -> Iterator[dict[str, Any]]:
         for name, file in facts["outputs"].items():
             size = sizes.get(name)
             if size != file["bytes"]:
-                was = "is missing" if size is None else f"has {size:,} bytes"
+                late = " (a network file system may show it within a minute: then merge again)"
+                was = f"is missing{late}" if size is None else f"has {size:,} bytes"
                 where = folder.storage.location(name)
                 message = f"{where} {was}, and its task wrote {file['bytes']:,}"
                 raise ShardError(f"{message}; remove done/{facts['task']:05}.json and run again", path=where)
@@ -192,6 +201,9 @@ class _Totals:
 
     def _add_documents(self, facts: dict[str, Any]) -> None:
         """Adds the totals of a task that read documents."""
+        for piece in self._plan.tasks[facts["task"]].pieces:
+            if piece.start == 0:
+                self._lines.pop(self._plan.inputs[piece.input].path, None)  # else those of the same file, read before
         for name in ("documents", "bytes", "tokens", "empty"):
             self.sums[name] += facts[name]
         self.sums["highest_id"] = max(self.sums["highest_id"], facts["highest_id"])

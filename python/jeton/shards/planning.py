@@ -72,7 +72,8 @@ def plan(
         append_eos: add the id of the role `eos`, or of the special token that is named, after each document.
         prepend_bos: likewise before each document, for `bos`.
         task_bytes: bytes of input of a task, and so of a shard.
-        documents, field, errors: as in `Corpus`.
+        documents, field, errors: as in `Corpus`. `errors` is the policy of reading: a text that the tokenizer cannot
+            encode, such as a word without an unknown token, is an error under each.
         pattern, special_tokens: for counts, as in `count_pretokens`.
         shuffle: seed of a global shuffle of the documents, below 2⁶⁴; None: the order of the inputs.
         pack: length of rows, into which the documents of a shard are packed; None: documents are not packed.

@@ -125,7 +125,7 @@ def is_divisible(path: str, documents: str, encoding: str, names_lines: bool = F
 
 
 def cut_tasks(inputs: Sequence[InputFile], divisible: Sequence[bool], task_bytes: int) -> Iterator[Task]:
-    """Yields the tasks of inputs.
+    """Yields the tasks of inputs; no task has a file twice, because line numbers are counted by file.
 
     Examples:
         >>> files = [InputFile("a.jsonl", 25, ""), InputFile("b.txt", 3, ""), InputFile("c.txt", 4, "")]
@@ -137,6 +137,7 @@ def cut_tasks(inputs: Sequence[InputFile], divisible: Sequence[bool], task_bytes
         4 [(2, 0, None)]
     """
     held: list[Piece] = []
+    names: set[str] = set()  # of their files
     number = cost = num_bytes = 0
     for index, file in enumerate(inputs):
         start = 0
@@ -148,15 +149,16 @@ def cut_tasks(inputs: Sequence[InputFile], divisible: Sequence[bool], task_bytes
             else:
                 piece, size = Piece(index), file.size
                 expected = expected_bytes(file)
-            if held and cost + expected > task_bytes:
+            if held and (cost + expected > task_bytes or file.path in names):
                 yield Task(number, tuple(held), num_bytes)
-                number, held, cost, num_bytes = number + 1, [], 0, 0
+                number, held, names, cost, num_bytes = number + 1, [], set(), 0, 0
                 continue
             held.append(piece)
+            names.add(file.path)
             cost, num_bytes = cost + expected, num_bytes + size
             if cost >= task_bytes:
                 yield Task(number, tuple(held), num_bytes)
-                number, held, cost, num_bytes = number + 1, [], 0, 0
+                number, held, names, cost, num_bytes = number + 1, [], set(), 0, 0
             start += size
             if not divisible[index] or start >= file.size:
                 break

@@ -25,6 +25,7 @@ from .conversations import make_encoder
 from .encoding import EncodedDocuments
 from .folder import MANIFEST, ShardFolder
 from .layouts import COUNTS, LAYOUTS, Documents
+from .merging import JOINED
 from .outputs import sha256_of
 from .plan import Plan, check_inputs
 from .tokenizers import load_tokenizer
@@ -136,7 +137,7 @@ class _Verifier:
             check = partial(self._check_shard, number, shard, tok, number in sampled)
             self._check_files(shard["files"], sizes, hint, partial(self._collect, self._folder.stem(number), check))
             done += sum(file["bytes"] for file in shard["files"].values())
-        self._check_files(manifest.get("joined", {}), sizes, "; merge with join again")
+        self._check_files(manifest.get("joined", {}), sizes, "; merge with join again", self._check_joined)
         self._check_samples()
         self._check_sums()
         report(ProgressEvent("verify", total, total, "B"))
@@ -218,6 +219,22 @@ class _Verifier:
             self._find_samples(stem, found, folder)
         if is_sampled and tok is not None:
             self._compare(number, found, tok)
+
+    def _check_joined(self, folder: Path) -> None:
+        """Reads all shards as one, whose documents and ids must be those of the shards."""
+        if self._plan.format == COUNTS or "joined" not in self._manifest:
+            return
+
+        def check(folder: Path) -> None:
+            found = LAYOUTS[self._plan.format].read(folder, JOINED, self._plan.shard_facts)
+            found.check(JOINED)
+            shards, packing = self._manifest["shards"], self._plan.packing
+            unit, ids = ("documents", "tokens") if packing is None else ("pieces", "rows")
+            self._equal(JOINED, unit, len(found), sum(shard[unit] for shard in shards))
+            num_ids = sum(shard[ids] for shard in shards) * (1 if packing is None else packing["length"])
+            self._equal(JOINED, "ids", len(found.tokens), num_ids)
+
+        self._collect(JOINED, check, folder)
 
     def _check_frames(self, stem: str, found: Documents) -> None:
         """Checks that each document has its bos and eos."""

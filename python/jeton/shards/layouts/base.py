@@ -177,6 +177,12 @@ class Documents:
         ends = self.ends
         return int(ends[number - 1]) if number else 0, int(ends[number])
 
+    def spans(self, numbers: Int64) -> tuple[Int64, Int64]:
+        """Starts and ends of documents, none of which is negative."""
+        ends = self.ends
+        starts = np.where(numbers > 0, ends[np.maximum(numbers, 1) - 1], 0)
+        return starts.astype(np.int64), ends[numbers].astype(np.int64)
+
     def firsts(self) -> Iterator[Int64]:
         """Yields the index of the first id of each document, in blocks; no document is empty."""
         before = 0

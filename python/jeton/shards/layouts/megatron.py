@@ -28,6 +28,7 @@ __all__ = ["Megatron"]
 
 MAGIC = b"MMIDIDX\x00\x00"
 HEADER = struct.Struct("<QBQQ")
+HEAD_BYTES = len(MAGIC) + HEADER.size
 CODES = {"int32": 4, "uint16": 8}  # there is no uint32
 MAX_UINT16_VOCAB = 65500  # `optimal_dtype`
 
@@ -51,20 +52,20 @@ class Megatron(Layout):
         tokens = mapped(folder / f"{stem}.bin", facts.dtype)
         index = folder / f"{stem}.idx"
         with index.open("rb") as file:
-            head = file.read(len(MAGIC) + HEADER.size)
-        if len(head) < len(MAGIC) + HEADER.size or not head.startswith(MAGIC):
+            head = file.read(HEAD_BYTES)
+        if len(head) < HEAD_BYTES or not head.startswith(MAGIC):
             raise ShardError(f"{index}: not an index of Megatron", path=str(index))
         version, code, sequences, boundaries = HEADER.unpack(head[len(MAGIC) :])
         if (version, code, boundaries) != (1, CODES[facts.dtype.name], sequences + 1):
             message = f"{index}: version {version}, type {code}, {sequences:,} sequences, {boundaries - 1:,} documents"
             raise ShardError(f"{message}; expected version 1, type {CODES[facts.dtype.name]}", path=str(index))
-        starts = mapped(index, "<i8", len(head) + 4 * sequences, sequences)
+        starts = mapped(index, "<i8", HEAD_BYTES + 4 * sequences, sequences)
         if facts.row_length is None:
-            return _Sequences(tokens, starts)
+            return _Sequences(tokens, starts, index)
         if sequences * facts.row_length != len(tokens):
             message = f"{index}: {sequences:,} rows of {facts.row_length:,} ids, and {len(tokens):,} ids"
             raise ShardError(message, path=str(index))
-        return Documents(tokens, mapped(folder / f"{stem}.documents", "<u8"))
+        return _Rows(tokens, mapped(folder / f"{stem}.documents", "<u8"), starts, index)
 
     def join(self, files: OutputFiles, stem: str, shards: Iterable[Documents], facts: ShardFacts) -> None:
         """See `Layout`."""
@@ -83,15 +84,21 @@ class Megatron(Layout):
 class _Sequences(Documents):
     """Documents by the byte offsets of an index."""
 
-    def __init__(self, tokens: NDArray[Any], starts: Int64) -> None:
+    def __init__(self, tokens: NDArray[Any], starts: Int64, index: Path) -> None:
         super().__init__(tokens, starts)
-        self._starts, self._size = starts, tokens.itemsize
+        self._starts, self._size, self._index = starts, tokens.itemsize, index
 
     def _span(self, number: int) -> tuple[int, int]:
         """See `Documents`."""
         starts, size = self._starts, self._size
         end = int(starts[number + 1]) // size if number + 1 < len(starts) else len(self.tokens)
         return int(starts[number]) // size, end
+
+    def spans(self, numbers: Int64) -> tuple[Int64, Int64]:
+        """See `Documents`."""
+        starts, last = self._starts, len(self._starts) - 1
+        ends = np.where(numbers < last, starts[np.minimum(numbers + 1, last)] // self._size, len(self.tokens))
+        return starts[numbers] // self._size, ends
 
     def _end_blocks(self) -> Iterator[Int64]:
         """See `Documents`."""
@@ -106,6 +113,43 @@ class _Sequences(Documents):
         if any((self._starts[at : at + BLOCK] % self._size).any() for at in range(0, len(self._starts), BLOCK)):
             raise ShardError(f"{name}: offsets of documents are not multiples of {self._size} bytes", path=name)
         super().check(name)
+        _check_index(self._index, self.lengths(), self._starts, self._size)
+
+
+class _Rows(Documents):
+    """Documents of a packed shard, whose sequences are rows."""
+
+    def __init__(self, tokens: NDArray[Any], ends: NDArray[Any], starts: Int64, index: Path) -> None:
+        super().__init__(tokens, ends)
+        self._starts, self._index = starts, index
+
+    def check(self, name: str) -> None:
+        """See `Documents`."""
+        super().check(name)
+        rows = len(self._starts)
+        length = len(self.tokens) // max(rows, 1)
+        lengths = (np.full(min(BLOCK, rows - at), length, np.int64) for at in range(0, rows, BLOCK))
+        _check_index(self._index, lengths, self._starts, self.tokens.itemsize)
+
+
+def _check_index(index: Path, expected: Iterable[Int64], starts: Int64, size: int) -> None:
+    """Checks lengths, offsets and boundaries of an index, as Megatron reads them, against the lengths of sequences.
+
+    Raises:
+        ShardError: they differ.
+    """
+    number, at, total = len(starts), 0, 0
+    lengths = mapped(index, "<i4", HEAD_BYTES, number)
+    boundaries = mapped(index, "<i8", HEAD_BYTES + 12 * number, number + 1)
+    for block in expected:
+        span = slice(at, at + len(block))
+        ends = np.cumsum(block) + total
+        if not (np.array_equal(lengths[span], block) and np.array_equal(starts[span], (ends - block) * size)):
+            raise ShardError(f"{index}: its lengths and offsets of sequences contradict each other", path=str(index))
+        at, total = at + len(block), int(ends[-1])
+    blocks = range(0, number + 1, BLOCK)
+    if not all(np.array_equal(boundaries[at : at + BLOCK], _numbers(at, number + 1)) for at in blocks):
+        raise ShardError(f"{index}: its documents are not one sequence each", path=str(index))
 
 
 class _Writer(ShardWriter):
