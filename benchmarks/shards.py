@@ -1,11 +1,17 @@
 """Shards: speed of reading, parsing, encoding and writing together, beside encoding alone and other libraries.
 
-``JETON_TEST_DATA=… python benchmarks/shards.py`` writes documents of about 2 KB of the four corpora as JSONL, Parquet
-and Zstandard, eight files each, and makes Megatron shards of them. Beside it `encode_batch` encodes the same documents,
-in memory, with as many threads. Each in its own process, in turns; medians of rounds. Plan, merge and verification are
-not timed; fsync is ("sync") and is left out of the ratio. Then the shards are read.
+``JETON_TEST_DATA=… python benchmarks/shards.py`` writes documents of about 2 KB of the four corpora as JSON Lines,
+Parquet and Zstandard, eight files each, and makes Megatron shards of them. Beside it `encode_batch` encodes the same
+documents, in memory, with as many threads: each in its own process, in turns, medians of rounds (`shard_runs.py`).
+``--pipelines`` also runs those of other libraries (`shard_pipelines.py`) on the JSON Lines, in turns with Jeton's.
 
-``--pipelines`` also runs those of other libraries (`shard_pipelines.py`) on the JSONL files, once each.
+With ``--data FOLDER`` inputs and finished cells (one input of one size, or one library) stay there, and the same call
+resumes after them; ``--prepare`` writes the inputs and makes the environments only.
+
+    times_slower     wall time of a library / ``whole_s``: both with imports, reading the tokenizer, starting workers,
+                     and without flushing to disk, which the others do not do
+    wall_ratio       wall time of `encode_batch` / that of `shards.run` without flushing
+    cpu_ratio        likewise of processor time, flushing included
 
 First, the ids are compared: the shards must have those of `encode_batch`, each document followed by eos, and so must
 the files of the other libraries.
@@ -16,20 +22,21 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
-import random
 import shutil
-import statistics
 import subprocess
 import sys
 import tempfile
-import time
+from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import numpy as np
-from corpora import CORPORA, MEGABYTE, corpus, whole_characters
+from corpora import MEGABYTE
 from harness import record
 from harness.environments import EngineSetup, interpreter
+from shard_inputs import INPUTS, write_inputs
 from shard_pipelines import PIPELINES
 
 import jeton
@@ -37,97 +44,35 @@ from jeton._core import pattern_text
 from jeton.corpus import open_corpus
 
 NUM_FILES = 8
-DOCUMENT = 2_000
+SIZES = (150.0, 500.0)
 ENVIRONMENTS = record.ROOT / "target" / "benchmarks" / "environments"
+STAGES = ("read", "parse", "encode", "write", "sync")
 COLUMNS = (
-    *("engine", "input", "megabytes", "threads", "tokens", "wall_s", "megabytes_per_s", "times_slower", "cpu_s"),
-    *("encode_batch_wall_s", "encode_batch_cpu_s", "cpu_ratio", "wall_ratio"),
-    *("read_s", "parse_s", "encode_s", "write_s", "sync_s", "peak_mb"),
-    *("sequential_gb_per_s", "random_documents_per_s"),
+    *("engine", "input", "megabytes", "threads", "rounds", "tokens", "wall_s", "megabytes_per_s", "cpu_s"),
+    *("whole_s", "whole_cpu_s", "times_slower", "times_slower_cpu"),
+    *("encode_batch_wall_s", "encode_batch_cpu_s", "wall_ratio", "cpu_ratio"),
+    *(f"{stage}_s" for stage in STAGES),
+    "peak_mb",
 )
 
-
-def texts_of(megabytes: float) -> list[str]:
-    """Documents of all corpora; if these are smaller, also perturbed copies, so that no text occurs twice."""
-    limit = int(megabytes * MEGABYTE / len(CORPORA))
-    texts: list[str] = []
-    for number, name in enumerate(CORPORA):
-        text = whole_characters(corpus(name, limit), limit).decode()
-        pieces = [text[start : start + DOCUMENT] for start in range(0, len(text), DOCUMENT)]
-        texts += pieces
-        size = len(text.encode())
-        held, chance = size, random.Random(number)
-        while held + size <= limit:
-            texts += [perturbed(piece, pieces, chance) for piece in pieces]
-            held += size
-    return texts
+Facts = dict[str, Any]
 
 
-def perturbed(text: str, others: list[str], chance: random.Random) -> str:
-    """A copy with some short ranges replaced by text from elsewhere."""
-    parts, at = [], 0
-    while at < len(text):
-        step = chance.randrange(40, 200)
-        other = others[chance.randrange(len(others))]
-        start = chance.randrange(len(other))
-        parts += [text[at : at + step], other[start : start + 6]]
-        at += step + 6
-    return "".join(parts)
-
-
-def write_inputs(folder: Path, texts: list[str]) -> dict[str, Path]:
-    """Writes the documents in each format; returns format -> folder."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-    import zstandard
-
-    places = {name: folder / name for name in ("jsonl", "parquet", "zstd")}
-    for place in places.values():
-        place.mkdir()
-    share = -(-len(texts) // NUM_FILES)
-    for number in range(NUM_FILES):
-        own = texts[number * share : (number + 1) * share]
-        rows = "".join(json.dumps({"text": text, "id": index}) + "\n" for index, text in enumerate(own)).encode()
-        (places["jsonl"] / f"{number}.jsonl").write_bytes(rows)
-        (places["zstd"] / f"{number}.jsonl.zst").write_bytes(zstandard.ZstdCompressor().compress(rows))
-        pq.write_table(pa.table({"text": own}), places["parquet"] / f"{number}.parquet", row_group_size=2_000)
-    return places
-
-
-def run_one(arguments: list[str]) -> dict[str, Any]:
-    """Runs this file in a process of its own."""
-    done = subprocess.run([sys.executable, __file__, *arguments], capture_output=True, text=True, check=True)
-    return dict(json.loads(done.stdout))
-
-
-def measure(what: str, corpus: Path, output: Path, threads: int) -> dict[str, Any]:
-    """In a process: times `shards.run`, or `encode_batch`."""
-    tok = jeton.default()
-    tok._core.make_tables()
-    tok.encode("A sentence that starts everything.")
+def run(what: str, corpus: Path, output: Path, vocab: Path, threads: int) -> Facts:
+    """One run of Jeton in a process of its own, with the seconds of each stage; the output stays."""
+    script = str(Path(__file__).with_name("shard_runs.py"))
+    command = [sys.executable, script, what, str(corpus), str(output), str(vocab), str(threads)]
+    found = dict(json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout))
     if what == "shards":
-        jeton.shards.plan(corpus, output, tok, append_eos=True, task_bytes=8_000_000)
-        began = time.perf_counter(), time.process_time()
-        jeton.shards.run(output, workers=threads, progress=False)
-    else:
-        texts = [document.data for document in open_corpus(corpus)]
-        began = time.perf_counter(), time.process_time()
-        tok.encode_batch(texts, threads=threads, special="none")
-    facts = {"wall": time.perf_counter() - began[0], "cpu": time.process_time() - began[1]}
-    return {**facts, "peak_mb": peak_mb()}
-
-
-def peak_mb() -> float:
-    """Peak memory of this process. The `ru_maxrss` of a child is at least the memory of the parent that forked it."""
-    try:
-        status = Path("/proc/self/status").read_text(encoding="ascii")
-    except OSError:  # not Linux
-        return 0.0
-    return int(status.partition("VmHWM:")[2].split()[0]) / 1024
+        done = [json.loads(path.read_bytes()) for path in (output / "done").iterdir()]
+        found |= {f"{stage}_s": sum(facts["seconds"].get(stage, 0.0) for facts in done) for stage in STAGES}
+        found["bytes"] = sum(facts["bytes"] for facts in done)
+        found["whole"] -= found["sync_s"] / threads
+    return found
 
 
 def write_vocabulary(folder: Path) -> Path:
-    """Writes the tokenizer for other libraries; returns a file with the paths and facts of it."""
+    """Writes the tokenizer for all libraries; returns a file with the paths and facts of it."""
     tok = jeton.default()
     tok.save(folder / "tokenizer.json")
     tok.save(folder / "ranks.tiktoken", accept_loss=["pattern", "special_tokens", "chat_template"])
@@ -141,65 +86,12 @@ def write_vocabulary(folder: Path) -> Path:
     return folder / "vocabulary.json"
 
 
-def measure_pipeline(
-    name: str, python: Path, corpus: Path, vocab: Path, digest: str, own: dict[str, Any]
-) -> dict[str, Any]:
-    """Runs the pipeline of another library once.
-
-    Raises:
-        SystemExit: its ids differ.
-    """
-    output = corpus.parent / f"pipeline-{name}"
-    script = str(Path(__file__).with_name("shard_pipelines.py"))
-    command = [str(python), script, name, str(corpus), str(output), str(vocab), str(own["threads"])]
-    done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode:
-        sys.exit(f"{name} failed:\n{done.stderr[-3000:]}")
-    found = json.loads(done.stdout.splitlines()[-1])
-    shutil.rmtree(output)
-    if found["digest"] != digest:
-        print(f"{name}: the ids differ ({found['tokens']:,} tokens, expected {own['tokens']:,})", file=sys.stderr)
-        sys.exit(4)
-    return {
-        "engine": PIPELINES[name][0].replace("==", " ")
-        if name != "megatron"
-        else "megatron's recipe, tokenizers 0.23.3",
-        "input": "jsonl",
-        **{column: own[column] for column in ("megabytes", "threads", "tokens")},
-        "wall_s": round(found["wall"], 2),
-        "megabytes_per_s": round(own["megabytes"] / found["wall"], 1),
-        "times_slower": round(found["wall"] / own["wall_s"], 1),
-        "cpu_s": round(found["cpu"], 2),
-    }
-
-
-def measure_reading(output: Path) -> dict[str, float]:
-    """Reads the ids of shards in sequences of 2,048, each copied, and documents in random order."""
-    dataset = jeton.shards.open(output)
-    target = np.empty(2_048, dataset.dtype)
-    began, count = time.perf_counter(), 0
-    for ids in dataset.batches(len(target)):
-        np.copyto(target, ids)
-        count += 1
-    sequential = count * target.nbytes / (time.perf_counter() - began) / 1e9
-    order = np.random.default_rng(0).integers(0, len(dataset), 300_000).tolist()
-    dataset[0]
-    began = time.perf_counter()
-    for index in order:
-        dataset[index]
-    return {
-        "sequential_gb_per_s": round(sequential, 2),
-        "random_documents_per_s": round(len(order) / (time.perf_counter() - began)),
-    }
-
-
 def compare(corpus: Path, output: Path) -> tuple[int, str]:
     """Compares the ids of shards with those of `encode_batch`; returns their number and the hash of the ids as int32.
 
     Raises:
         SystemExit: they differ.
     """
-    jeton.shards.merge(output)
     tok, dataset = jeton.default(), jeton.shards.open(output)
     batch = tok.encode_batch([document.data for document in open_corpus(corpus)], special="none")
     lengths = np.diff(batch.offsets)
@@ -212,80 +104,151 @@ def compare(corpus: Path, output: Path) -> tuple[int, str]:
     return len(found), hashlib.sha256(found.astype("<i4").tobytes()).hexdigest()
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--megabytes", type=float, default=150)
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--only", nargs="*", choices=("jsonl", "parquet", "zstd"))
-    parser.add_argument("--pipelines", nargs="*", choices=tuple(PIPELINES), help="other libraries; without a name: all")
-    parser.add_argument("--environments", type=Path, default=ENVIRONMENTS)
-    parser.add_argument("--output", type=Path)
-    parser.add_argument("--one", nargs=3, help=argparse.SUPPRESS)  # shards or encode, corpus, output
-    options = parser.parse_args()
-    if options.one:
-        what, source, output = options.one
-        print(json.dumps(measure(what, Path(source), Path(output), options.threads)))
-        return
-    complete = options.megabytes == parser.get_default("megabytes") and not options.only and options.rounds >= 3
-    rows = []
-    with tempfile.TemporaryDirectory() as folder:
-        places = write_inputs(Path(folder), texts_of(options.megabytes))
-        for name in options.only or places:
-            row, digest = measure_input(name, places[name], Path(folder), options.threads, options.rounds)
-            rows.append(row)
-            print(json.dumps(row), flush=True)
-        if options.pipelines is not None:
-            vocab = write_vocabulary(Path(folder))
-            for name in options.pipelines or PIPELINES:
-                python = interpreter(EngineSetup(name, "", PIPELINES[name]), options.environments)
-                row = measure_pipeline(name, python, places["jsonl"], vocab, digest, rows[0])
-                rows.append(row)
-                print(json.dumps(row), flush=True)
-    path = options.output or record.destination("shards", complete=complete)
-    record.write(path, COLUMNS, rows)
-    print(f"written to {path}", file=sys.stderr)
+def medians(found: list[Facts], *names: str) -> list[float]:
+    """Median of each value."""
+    return [median(facts[name] for facts in found) for name in names]
 
 
-def measure_input(name: str, corpus: Path, folder: Path, threads: int, rounds: int) -> tuple[dict[str, Any], str]:
-    """Measures one format, in turns with `encode_batch`; returns the row, and the hash of the ids."""
-    found: dict[str, list[dict[str, Any]]] = {"shards": [], "encode": []}
-    stages: list[dict[str, float]] = []
+def measure_input(name: str, corpus: Path, vocab: Path, folder: Path, threads: int, rounds: int) -> Facts:
+    """Measures one format, in turns with `encode_batch`; returns the row, with the hash of the ids."""
+    found: dict[str, list[Facts]] = {"shards": [], "encode": []}
     for number in range(rounds):
-        output = folder / f"{name}-{number}"
-        for what in found:
-            arguments = ["--threads", str(threads), "--one", what, str(corpus), str(output)]
-            found[what].append(run_one(arguments))
-        done = [json.loads(path.read_bytes()) for path in (output / "done").iterdir()]
-        stages.append({stage: sum(facts["seconds"].get(stage, 0.0) for facts in done) for stage in done[0]["seconds"]})
-    tokens, digest = compare(corpus, folder / f"{name}-0")
-    reading = measure_reading(folder / f"{name}-0")
-    for number in range(rounds):
-        shutil.rmtree(folder / f"{name}-{number}")
-
-    def median(what: str, key: str) -> float:
-        return statistics.median(facts[key] for facts in found[what])
-
-    seconds = {stage: statistics.median(one[stage] for one in stages) for stage in stages[0]}
-    wall, cpu = median("shards", "wall"), median("shards", "cpu")
-    encode_wall, encode_cpu = median("encode", "wall"), median("encode", "cpu")
-    num_bytes = sum(facts["bytes"] for facts in done)
-    row: dict[str, Any] = {
+        output = folder / "out"
+        for what, runs in found.items():
+            runs.append(run(what, corpus, output, vocab, threads))
+        if not number:
+            tokens, digest = compare(corpus, output)
+        shutil.rmtree(output)
+    shards, encode = found["shards"], found["encode"]
+    wall, cpu, whole, whole_cpu, sync, peak = medians(shards, "wall", "cpu", "whole", "whole_cpu", "sync_s", "peak_mb")
+    encode_wall, encode_cpu = medians(encode, "wall", "cpu")
+    megabytes = shards[0]["bytes"] / MEGABYTE
+    return {
         "engine": f"jeton {jeton.__version__}",
         "input": name,
-        "megabytes": round(num_bytes / MEGABYTE, 1),
+        "megabytes": round(megabytes, 1),
         "threads": threads,
+        "rounds": rounds,
         "tokens": tokens,
+        "digest": digest,
         "wall_s": round(wall, 3),
-        "megabytes_per_s": round(num_bytes / MEGABYTE / wall, 1),
+        "megabytes_per_s": round(megabytes / wall, 1),
         "cpu_s": round(cpu, 3),
+        "whole_s": round(whole, 3),
+        "whole_cpu_s": round(whole_cpu, 3),
         "encode_batch_wall_s": round(encode_wall, 3),
         "encode_batch_cpu_s": round(encode_cpu, 3),
+        "wall_ratio": round(encode_wall / (wall - sync / threads), 3),
         "cpu_ratio": round(encode_cpu / cpu, 3),
-        "wall_ratio": round(encode_wall / (wall - seconds["sync"] / threads), 3),
-        "peak_mb": round(median("shards", "peak_mb")),
+        **{f"{stage}_s": round(medians(shards, f"{stage}_s")[0], 3) for stage in STAGES},
+        "peak_mb": round(peak),
     }
-    return {**row, **reading, **{f"{stage}_s": round(value, 3) for stage, value in seconds.items()}}, digest
+
+
+def measure_pipeline(
+    name: str, python: Path, corpus: Path, vocab: Path, folder: Path, own: Facts, rounds: int
+) -> Facts:
+    """Measures the pipeline of another library, in turns with Jeton's.
+
+    Raises:
+        SystemExit: it failed, or its ids differ.
+    """
+    output, threads = folder / "out", own["threads"]
+    script = str(Path(__file__).with_name("shard_pipelines.py"))
+    command = [str(python), script, name, str(corpus), str(output), str(vocab), str(threads)]
+    shards, others = [], []
+    for _ in range(rounds):
+        shards.append(run("shards", corpus, output, vocab, threads))
+        shutil.rmtree(output)
+        done = subprocess.run(command, capture_output=True, text=True)
+        if done.returncode:
+            sys.exit(f"{name} failed:\n{done.stderr[-3000:]}")
+        others.append(json.loads(done.stdout.splitlines()[-1]))
+        shutil.rmtree(output)
+        if others[-1]["digest"] != own["digest"]:
+            print(f"{name}: {others[-1]['tokens']:,} ids, which are not the {own['tokens']:,}", file=sys.stderr)
+            sys.exit(4)
+    (wall, cpu), (whole, whole_cpu) = medians(others, "wall", "cpu"), medians(shards, "whole", "whole_cpu")
+    return {
+        "engine": PIPELINES[name][0].replace("==", " ")
+        if name != "megatron"
+        else "megatron's recipe, tokenizers 0.23.3",
+        "input": "jsonl",
+        **{column: own[column] for column in ("megabytes", "threads", "tokens")},
+        "rounds": rounds,
+        "wall_s": round(wall, 2),
+        "megabytes_per_s": round(own["megabytes"] / wall, 1),
+        "cpu_s": round(cpu, 2),
+        "whole_s": round(whole, 3),
+        "whole_cpu_s": round(whole_cpu, 3),
+        "times_slower": round(wall / whole, 1),
+        "times_slower_cpu": round(cpu / whole_cpu, 1),
+    }
+
+
+def cell(path: Path, measure: Callable[[], Facts]) -> Facts:
+    """The row of a cell: of an earlier call, or measured now."""
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        row = measure()
+        path.with_suffix(".tmp").write_text(json.dumps(row), "utf-8")
+        path.with_suffix(".tmp").replace(path)
+        print(json.dumps(row), flush=True)
+    return dict(json.loads(path.read_text("utf-8")))
+
+
+def inputs_of(folder: Path, megabytes: float) -> dict[str, Path]:
+    """The inputs of a size: of an earlier call, or made now."""
+    if not (folder / "inputs").exists():
+        shutil.rmtree(folder / "unfinished", ignore_errors=True)
+        write_inputs(folder / "unfinished", megabytes, NUM_FILES)
+        (folder / "unfinished").rename(folder / "inputs")
+    return {name: folder / "inputs" / name for name in INPUTS}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--megabytes", type=float, nargs="+", default=list(SIZES))
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--only", nargs="*", choices=INPUTS)
+    parser.add_argument("--pipelines", nargs="*", choices=tuple(PIPELINES), help="other libraries; without a name: all")
+    parser.add_argument("--pipeline-rounds", type=int, default=1, help="rounds of the others; tiktoken has --rounds")
+    parser.add_argument("--environments", type=Path, default=ENVIRONMENTS)
+    parser.add_argument("--data", type=Path, help="folder for inputs and finished cells")
+    parser.add_argument("--prepare", action="store_true", help="make inputs and environments, and measure nothing")
+    parser.add_argument("--output", type=Path)
+    options = parser.parse_args()
+    names = [] if options.pipelines is None else options.pipelines or list(PIPELINES)
+    complete = (
+        (*options.megabytes,) == SIZES and not options.only and options.rounds >= 3 and len(names) >= len(PIPELINES)
+    )
+    rows = []
+    with ExitStack() as stack:
+        folder = options.data or Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        folder.mkdir(parents=True, exist_ok=True)
+        vocab = write_vocabulary(folder)
+        pythons = {name: interpreter(EngineSetup(name, "", PIPELINES[name]), options.environments) for name in names}
+        for megabytes in options.megabytes:
+            place = folder / f"{megabytes:g}"
+            inputs = inputs_of(place, megabytes)
+            if options.prepare:
+                continue
+            shutil.rmtree(place / "out", ignore_errors=True)  # of a call that was interrupted
+            common = (vocab, place)
+            for name in options.only or INPUTS:
+                arguments = (name, inputs[name], *common, options.threads, options.rounds)
+                rows.append(cell(place / "cells" / f"{name}.json", lambda given=arguments: measure_input(*given)))
+            own = cell(place / "cells" / "jsonl.json", dict) if names else {}
+            for name in names:
+                rounds = options.rounds if name == "tiktoken" else options.pipeline_rounds
+                given = (name, pythons[name], inputs["jsonl"], *common, own, rounds)
+                rows.append(cell(place / "cells" / f"{name}.json", lambda given=given: measure_pipeline(*given)))
+    if options.prepare:
+        return
+    path = options.output or record.destination("shards", complete=complete)
+    record.write(path, COLUMNS, ({name: row[name] for name in COLUMNS if name in row} for row in rows))
+    print(f"written to {path}", file=sys.stderr)
 
 
 if __name__ == "__main__":
