@@ -77,3 +77,8 @@ def test_warnings_at_import_are_none() -> None:
         [sys.executable, "-W", "error", "-c", "import jeton"], capture_output=True, text=True, timeout=60
     )
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_shards_load_neither_training_nor_plots() -> None:
+    unwanted = "('jeton.training', 'jeton.analysis', 'jeton.drawing')"
+    assert run(f"import sys, jeton.shards; print([name for name in sys.modules if name in {unwanted}])") == "[]\n"

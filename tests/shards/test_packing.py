@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json
 import random
+import tracemalloc
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import jeton
 from jeton.errors import ConfigError, FormatError, ShardError
-from jeton.shards.collecting import NO_TASK, read_origins
+from jeton.shards.collecting import NO_TASK, gather, read_origins
 from jeton.shards.packing import PADDING, pack
 
 from ..selection import amount, rest_is_slow
@@ -279,3 +282,41 @@ def test_a_pad_role_comes_first(corpus: Path, tok: jeton.Tokenizer, tmp_path: Pa
     plan = jeton.shards.plan(corpus, tmp_path / "b", tok, pack=8, append_eos="<|begin|>")
     assert plan.packing is not None
     assert plan.packing["pad"] == EOS + 1
+
+
+def test_rows_do_not_read_all_ends_again_and_again(tok: jeton.Tokenizer, tmp_path: Path) -> None:
+    (tmp_path / "lines.txt").write_text("low\n" * 50_000)
+    options = {"documents": "line", "pack": 8, "format": "bin", "verify": False, "progress": False}
+    jeton.shards.make(tmp_path / "lines.txt", tmp_path / "out", tok, **options)
+    dataset = jeton.shards.open(tmp_path / "out")
+    ends = dataset.shard(0).ends.nbytes
+    rows = dataset.rows(4)
+    next(rows)
+    tracemalloc.start()
+    next(rows)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert ends > 300_000 > 10 * peak
+
+
+ranges_of = st.lists(st.tuples(st.integers(0, 40), st.integers(0, 12)), max_size=30)
+
+
+@given(ranges_of, st.sampled_from(["<u1", "<u2", "<i4"]))
+def test_gathering_is_that_of_slices(ranges: list[tuple[int, int]], dtype: str) -> None:
+    values = np.arange(52).astype(dtype)
+    starts, lengths = (
+        (np.array(column, np.int64) for column in zip(*ranges, strict=True)) if ranges else (np.empty(0, np.int64),) * 2
+    )
+    found = gather(values, starts, lengths)
+    assert found.dtype == values.dtype
+    assert found.tolist() == [item for start, length in ranges for item in values[start : start + length].tolist()]
+
+
+@pytest.mark.parametrize(
+    ("starts", "lengths"),
+    [([0, 50], [1, 3]), ([-1, 0], [1, 1]), ([0, 1], [-1, 1]), ([2**62, 0], [1, 1]), ([0], [1, 1])],
+)
+def test_gathering_beyond_the_values_is_an_error(starts: list[int], lengths: list[int]) -> None:
+    with pytest.raises(ValueError, match=r"beyond|as many"):
+        gather(np.arange(52, dtype="<i4"), np.array([*starts, 0]), np.array([*lengths, 0]))

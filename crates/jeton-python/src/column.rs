@@ -26,6 +26,7 @@ enum Integers {
     Ids(Vec<u32>),
     Short(Vec<u16>),
     Offsets(Vec<i64>),
+    Bytes(Vec<u8>),
 }
 
 impl From<Vec<u32>> for Column {
@@ -49,6 +50,12 @@ impl From<Vec<i64>> for Column {
     fn from(mut offsets: Vec<i64>) -> Self {
         offsets.iter_mut().for_each(|offset| *offset = offset.to_le());
         Self(Integers::Offsets(offsets))
+    }
+}
+
+impl From<Vec<u8>> for Column {
+    fn from(bytes: Vec<u8>) -> Self {
+        Self(Integers::Bytes(bytes))
     }
 }
 
@@ -78,7 +85,7 @@ impl Drop for Column {
     fn drop(&mut self) {
         match &mut self.0 {
             Integers::Ids(ids) => buffer_pool::IDS.keep(std::mem::take(ids)),
-            Integers::Short(_) => {}
+            Integers::Short(_) | Integers::Bytes(_) => {}
             Integers::Offsets(offsets) => buffer_pool::OFFSETS.keep(std::mem::take(offsets)),
         }
     }
@@ -92,6 +99,7 @@ impl Column {
             Integers::Ids(ids) => ids.len() * size_of::<u32>(),
             Integers::Short(ids) => ids.len() * size_of::<u16>(),
             Integers::Offsets(offsets) => offsets.len() * size_of::<i64>(),
+            Integers::Bytes(bytes) => bytes.len(),
         }
     }
 
@@ -103,6 +111,7 @@ impl Column {
             Integers::Ids(ids) => ids.as_mut_ptr().cast(),
             Integers::Short(ids) => ids.as_mut_ptr().cast(),
             Integers::Offsets(offsets) => offsets.as_mut_ptr().cast(),
+            Integers::Bytes(bytes) => bytes.as_mut_ptr().cast(),
         };
         // SAFETY: CPython passes a `view` to fill. The integers, `len` bytes from `start` on and all initialized, are
         // neither moved nor freed while this object exists, and the view holds a reference to it. No reference to them

@@ -84,7 +84,7 @@ mod _core {
     #[pymodule_export]
     use crate::models::BareModel;
     #[pymodule_export]
-    use crate::packing::best_fit;
+    use crate::packing::{best_fit, gather};
     #[pymodule_export]
     use crate::parts::{find_added, normalize_text, normalize_texts, pretokenize_text};
     #[pymodule_export]

@@ -1,5 +1,6 @@
-//! Placement of documents in rows of one length.
+//! Placement of documents in rows of one length, and the copying of ranges.
 
+use jeton_core::util::alloc;
 use jeton_core::util::best_fit as packing;
 use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::PyValueError;
@@ -20,4 +21,53 @@ pub fn best_fit<'py>(py: Python<'py>, lengths: PyBuffer<u8>, capacity: u32) -> P
     }
     let rows = py.detach(|| packing::best_fit(&lengths, capacity)).map_err(|failed| error::plain(py, failed))?;
     column::view(py, rows)
+}
+
+/// Start of a buffer, for a thread without the interpreter's lock.
+struct Start(*const u8);
+
+// SAFETY: the pointer is read only while the buffer is held, see `gather`.
+unsafe impl Send for Start {}
+
+/// Copies ranges of `values`, items of `size` bytes, back to back. Starts and lengths are little-endian i64 as bytes.
+#[pyfunction]
+pub fn gather<'py>(
+    py: Python<'py>,
+    values: PyBuffer<u8>,
+    starts: PyBuffer<u8>,
+    lengths: PyBuffer<u8>,
+    size: usize,
+) -> PyResult<Bound<'py, PyMemoryView>> {
+    let (starts, lengths) = (column::wide(py, &starts)?, column::wide(py, &lengths)?);
+    if !values.is_c_contiguous() || starts.len() != lengths.len() {
+        return Err(PyValueError::new_err("values are contiguous, and there are as many starts as lengths"));
+    }
+    let end = values.len_bytes();
+    let range = |(&start, &length): (&i64, &i64)| {
+        let start = usize::try_from(start).ok()?.checked_mul(size)?;
+        let length = usize::try_from(length).ok()?.checked_mul(size)?;
+        (start.checked_add(length)? <= end).then_some((start, length))
+    };
+    let ranges: Option<Vec<_>> = starts.iter().zip(&lengths).map(range).collect();
+    let ranges = ranges.ok_or_else(|| PyValueError::new_err("a range is beyond the values"))?;
+    let total = ranges.iter().try_fold(0usize, |sum, range| sum.checked_add(range.1));
+    let total = total.ok_or_else(|| PyValueError::new_err("the ranges are too long"))?;
+    let mut made: Vec<u8> = alloc::with_capacity(total).map_err(|failed| error::plain(py, failed))?;
+    let from = Start(values.buf_ptr().cast());
+    let made = py.detach(move || {
+        let from = from; // as a whole: a closure would capture its pointer, which is not `Send`
+        for (start, length) in ranges {
+            let room = made.spare_capacity_mut();
+            debug_assert!(length <= room.len(), "the capacity is the sum of the lengths");
+            // SAFETY: the range is in `values`, which the caller holds until the end of this function, so that its
+            // memory is neither moved nor freed, and in the room; both are disjoint. If another thread writes to
+            // `values`, the bytes are any, as in NumPy: they are integers, and no reference to them is created.
+            unsafe { std::ptr::copy_nonoverlapping(from.0.add(start), room.as_mut_ptr().cast(), length) };
+            // SAFETY: `length` more bytes are initialized.
+            unsafe { made.set_len(made.len() + length) };
+        }
+        made
+    });
+    drop(values);
+    column::view(py, made)
 }

@@ -19,6 +19,7 @@ from typing import Any, BinaryIO, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from .._core import gather as copy_ranges
 from ..errors import ShardError
 from .layouts import Int64, Places, ShardWriter
 from .layouts.base import as_bytes, mapped
@@ -147,11 +148,8 @@ def gather(values: NDArray[Any], starts: Int64, lengths: Int64) -> NDArray[Any]:
     """
     if len(starts) == 1:
         return values[int(starts[0]) : int(starts[0] + lengths[0])]
-    ends = np.cumsum(lengths)
-    index = np.repeat(starts - (ends - lengths), lengths)
-    index += np.arange(len(index))
-    found: NDArray[Any] = values[index]
-    return found
+    first, number = (as_bytes(column.astype("<i8", copy=False)) for column in (starts, lengths))
+    return np.frombuffer(copy_ranges(as_bytes(values), first, number, values.itemsize), values.dtype)
 
 
 def blocks(ends: Int64, limit: int) -> Iterator[slice]:

@@ -2,6 +2,8 @@
 
 ``jeton train shards/*.jtc`` equals training on the corpus, byte for byte: counts have first positions, which add up in
 the order of the tasks.
+
+`jeton.training` is imported on use: shards of ids do not need it.
 """
 
 from __future__ import annotations
@@ -9,17 +11,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import reduce
 from operator import add
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..arguments import strings
 from ..corpus import Batch, RangeReader
 from ..special import spell
-from ..training import Counts, Limits, Stages
-from ..training.count import count_batches
-from ..training.counts_file import write
 from .folder import ShardFolder
 from .plan import Plan
 from .tasks import Task
+
+if TYPE_CHECKING:
+    from ..training import Counts
 
 __all__ = ["count_task", "counting_of", "joined_counts", "save_counts"]
 
@@ -33,6 +35,8 @@ def counting_of(pattern: str | None, special_tokens: object) -> dict[str, Any]:
     Raises:
         ConfigError: an invalid pattern or special token.
     """
+    from ..training import Stages
+
     tokens = strings(special_tokens, "special_tokens")
     for token in tokens:
         spell(token)
@@ -43,6 +47,9 @@ def count_task(
     folder: ShardFolder, plan: Plan, task: Task, reader: RangeReader, batches: Iterator[Batch]
 ) -> dict[str, Any]:
     """Counts the documents of a task and writes their file."""
+    from ..training import Limits, Stages
+    from ..training.count import count_batches
+
     counting = plan.counting or {}
     stages, tokens = Stages.from_json(counting["stages"]), list(counting["special_tokens"])
     counts = count_batches(batches, stages, tokens, Limits(memory_limit=MEMORY, threads=1))
@@ -63,6 +70,8 @@ def count_task(
 
 def save_counts(folder: ShardFolder, name: str, counts: Counts) -> dict[str, Any]:
     """Writes a file of counts; returns its name -> size and hash."""
+    from ..training.counts_file import write
+
     with folder.outputs() as files:
         write(counts, files.open(name))
     return files.facts
@@ -74,5 +83,7 @@ def joined_counts(folder: ShardFolder, plan: Plan) -> Counts:
 
 
 def _load(folder: ShardFolder, name: str) -> Counts:
+    from ..training import Counts
+
     with folder.storage.fetch([name]) as place:
         return Counts.load(place / name)

@@ -284,10 +284,10 @@ class ShardDataset(Sequence[NDArray[Any]]):
             raise ConfigError(f"{self._folder} is not packed; pass pack= to jeton.shards.plan", option="pack")
         for number in range(self.num_shards):
             shard = self.shard(number)
-            first = 0
+            first, as_end = 0, shard.ends.dtype.type  # of another type, the search would convert all ends
             for start in range(0, len(shard.tokens), size * length):
                 ids = shard.tokens[start : start + size * length]
-                last = int(np.searchsorted(shard.ends, start + len(ids))) + 1
+                last = int(np.searchsorted(shard.ends, as_end(start + len(ids)))) + 1
                 ends = shard.ends[first:last].astype(np.int64)
                 lengths = ends - np.append(start, ends[:-1])
                 mask = None if shard.mask is None else shard.mask[start : start + len(ids)].reshape(-1, length)

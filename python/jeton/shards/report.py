@@ -9,7 +9,6 @@ from typing import Any
 
 from ..errors import FormatError, ShardError
 from .folder import REPORT, ShardFolder
-from .report_plot import plot_report
 from .sources import SourceTotals
 
 __all__ = ["Report", "report"]
@@ -129,6 +128,8 @@ class Report:
             >>> made = jeton.shards.make(f"{folder}/a.txt", f"{folder}/out", jeton.default(), progress=False)
             >>> made.plot(f"{folder}/report.svg")
         """
+        from .report_plot import plot_report
+
         plot_report(self, path)
 
     def complaints(self) -> list[str]:

@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 from ..errors import JetonError
 from ..progress import Progress, ProgressEvent, make_reporter
 from ..tokenizer import Tokenizer
-from ..training import Counts
 from .collecting import gather, read_origins
 from .conversations import make_encoder
 from .encoding import EncodedDocuments
@@ -193,6 +192,8 @@ class _Verifier:
         """Reads the documents of a shard, whose files are in a folder."""
         plan, stem = self._plan, self._folder.stem(number)
         if plan.format == COUNTS:
+            from ..training import Counts
+
             counts = Counts.load(folder / f"{stem}.jtc")
             self._equal(stem, "documents", counts.documents, shard["documents"])
             self._equal(stem, "pretokens", counts.total, shard["tokens"])
