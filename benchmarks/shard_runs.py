@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 SETTLED = "A sentence that starts everything."
-TASK_BYTES = 8_000_000
+NUM_TASKS = 40  # at least: with fewer, one thread waits for the other at the end
 
 
 def run_shards(corpus: Path, output: Path, vocab: dict[str, Any], threads: int) -> tuple[float, float]:
@@ -26,7 +26,8 @@ def run_shards(corpus: Path, output: Path, vocab: dict[str, Any], threads: int) 
     import jeton
 
     tok = jeton.load(vocab["json"])
-    jeton.shards.plan(corpus, output, tok, append_eos=True, task_bytes=TASK_BYTES)
+    task_bytes = sum(path.stat().st_size for path in corpus.iterdir()) // NUM_TASKS
+    jeton.shards.plan(corpus, output, tok, append_eos=True, task_bytes=task_bytes)
     tok._core.make_tables()
     tok.encode(SETTLED)
     began = time.perf_counter(), time.process_time()

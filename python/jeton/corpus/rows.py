@@ -228,13 +228,13 @@ def _row_groups(metadata: Any, start: int, end: int | None) -> tuple[list[int], 
 
 def _rows_at_a_time(metadata: Any, groups: Sequence[int], field: str) -> int:
     """Rows that have about `BATCH_BYTES` of a column: more, if its pages refer to a dictionary."""
+    leaves = [
+        index for index in range(metadata.num_columns) if metadata.schema.column(index).path.split(".")[0] == field
+    ]
     rows = num_bytes = 1
     for index in groups:
         group = metadata.row_group(index)
-        columns = map(group.column, range(group.num_columns))
-        num_bytes += sum(
-            column.total_uncompressed_size for column in columns if column.path_in_schema.partition(".")[0] == field
-        )
+        num_bytes += sum(group.column(leaf).total_uncompressed_size for leaf in leaves)
         rows += group.num_rows
     return max(1, min(MOST_ROWS, BATCH_BYTES * rows // num_bytes))
 
