@@ -228,9 +228,8 @@ def _row_groups(metadata: Any, start: int, end: int | None) -> tuple[list[int], 
 
 def _rows_at_a_time(metadata: Any, groups: Sequence[int], field: str) -> int:
     """Rows that have about `BATCH_BYTES` of a column: more, if its pages refer to a dictionary."""
-    leaves = [
-        index for index in range(metadata.num_columns) if metadata.schema.column(index).path.split(".")[0] == field
-    ]
+    paths = [metadata.schema.column(index).path for index in range(metadata.num_columns)]
+    leaves = [index for index, path in enumerate(paths) if path == field or path.startswith(f"{field}.")]
     rows = num_bytes = 1
     for index in groups:
         group = metadata.row_group(index)
