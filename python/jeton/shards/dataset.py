@@ -131,7 +131,7 @@ class ShardDataset(Sequence[NDArray[Any]]):
         return self.shard(shard).tokens[at * self.row_length : (at + 1) * self.row_length]
 
     def take(self, indices: Sequence[int] | NDArray[np.integer[Any]]) -> TokenBatch:
-        """Copies documents, or rows, into one batch, which can be padded: several times as fast as one by one.
+        """Copies documents, or rows, into one batch, which can be padded. An index returns a view.
 
         Raises:
             IndexError: an index is out of range.
