@@ -219,6 +219,8 @@ def main() -> None:
     parser.add_argument("--prepare", action="store_true", help="make inputs and environments, and measure nothing")
     parser.add_argument("--output", type=Path)
     options = parser.parse_args()
+    if options.pipelines is not None and options.only and "jsonl" not in options.only:
+        parser.error("--pipelines compares with jsonl: add it to --only")
     names = [] if options.pipelines is None else options.pipelines or list(PIPELINES)
     complete = (
         (*options.megabytes,) == SIZES and not options.only and options.rounds >= 3 and len(names) >= len(PIPELINES)
