@@ -139,7 +139,7 @@ class ShardDataset(Sequence[NDArray[Any]]):
         Examples:
             >>> import jeton, pathlib, tempfile
             >>> folder = tempfile.mkdtemp()
-            >>> _ = pathlib.Path(folder, "lines.txt").write_text("to be\nor not to be\n")
+            >>> _ = pathlib.Path(folder, "lines.txt").write_text("to be\\nor not to be\\n")
             >>> tok = jeton.default()
             >>> _ = jeton.shards.make(f"{folder}/lines.txt", f"{folder}/out", tok, documents="line", progress=False)
             >>> tok.decode_batch(open(f"{folder}/out").take([1, 0, 1]))
