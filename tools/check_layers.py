@@ -85,6 +85,7 @@ MAY_USE = {
         "parallel",
         "encode",
     },
+    "audit": BASE | {"aligned_text", "normalize", "pretokenize", "model", "tokenizer"},
     "train": BASE | {"util::classes", "aligned_text", "added_tokens", "normalize", "pretokenize", "parallel"},
     "format": BASE | {"model"},
     "sentencepiece": BASE | {"model", "normalize", "tokenizer", "format"},

@@ -72,6 +72,9 @@ mod regex;
 pub mod sentencepiece;
 pub mod tokenizer;
 
+// tokenizer → facts about its entries
+pub mod audit;
+
 // corpus → documents; documents → counts → merges
 pub mod documents;
 pub mod train;

@@ -10,6 +10,7 @@ use pyo3::prelude::*;
 
 mod agreement;
 mod arguments;
+mod audit;
 mod batches;
 mod callback;
 mod chat;
@@ -49,6 +50,8 @@ mod _core {
     use crate::agreement::{shared_entries, Agreement};
     #[pymodule_export]
     use crate::arguments::find_invalid_utf8;
+    #[pymodule_export]
+    use crate::audit::{duplicate_entries, entry_shapes, Reachability};
     #[pymodule_export]
     use crate::batches::{
         decode_lists, decode_rows, decode_tokens, decode_with_starts, encode_batch_with_offsets,

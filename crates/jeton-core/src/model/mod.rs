@@ -35,6 +35,7 @@ mod sampling;
 mod scratch;
 mod token_parts;
 mod trie;
+pub mod unformed;
 pub mod unigram;
 mod unknown;
 pub mod why;

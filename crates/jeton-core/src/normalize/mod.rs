@@ -18,6 +18,7 @@
 //! sentencepiece  character map as SentencePiece applies it, and its handling of white space
 //! replace        replacement of a text or a regex
 //! pair_effect    effect on the position between two characters
+//! outputs        characters that no normalized text has
 //! ```
 //!
 //! Source: huggingface/tokenizers, `normalizers/` and `tokenizer/normalizer.rs`; google/sentencepiece, `normalizer.cc`.
@@ -31,6 +32,7 @@ mod edit;
 mod forms;
 mod lower_case;
 pub mod nfkc_rules;
+mod outputs;
 pub mod pair_effect;
 mod precompiled;
 mod properties;
@@ -51,6 +53,7 @@ use forms::Form;
 use replace::Replace;
 use sentencepiece::SentencePiece;
 
+pub use outputs::NormalizerOutputs;
 pub use sentencepiece::CharsmapOptions;
 pub use starts::Started;
 

@@ -99,6 +99,11 @@ impl SentencePiece {
         self.options.add_dummy_prefix.then_some(mark)
     }
 
+    /// Returns true if user-defined entries are left unchanged.
+    pub(super) fn has_user_defined(&self) -> bool {
+        self.user_defined.is_some()
+    }
+
     pub(super) fn options(&self) -> CharsmapOptions {
         self.options
     }

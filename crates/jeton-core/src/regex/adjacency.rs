@@ -110,14 +110,7 @@ impl Adjacency {
             return PairEffect::Unknown;
         }
         // A character that is a match by itself is in a match, wherever the search begins.
-        let always = |leaves: &[usize]| {
-            let is_match = |&leaf: &usize| {
-                let except = self.leaves[leaf].alone.as_ref();
-                except.is_some_and(|except| !except.iter().any(|other| leaves.contains(other)))
-            };
-            leaves.iter().any(is_match)
-        };
-        if always(&before) || always(&after) {
+        if self.always_matches(&before) || self.always_matches(&after) {
             PairEffect::Split
         } else if before.is_empty() && after.is_empty() {
             PairEffect::Keep(left, right)
@@ -158,6 +151,33 @@ impl Adjacency {
         let pairs = first.iter().flat_map(|&left| first.iter().map(move |&right| (left, right)));
         let effects = pairs.map(|(left, right)| self.find_effect(left, right)).collect();
         Some(PairTable { class_of: PropertyTable::from_flat(&flat), num_classes: first.len(), effects })
+    }
+
+    /// Returns false if no single match or text between matches covers the text, whatever surrounds it.
+    pub(crate) fn may_cover(&self, text: &str) -> bool {
+        let mut path: Option<Vec<usize>> = None; // leaves that may have read the last character
+        let mut is_matched = false; // some character is in a match, wherever the search begins
+        for c in text.chars() {
+            let leaves = self.leaves_of(c);
+            is_matched |= self.always_matches(&leaves);
+            path = Some(match path {
+                None => leaves,
+                Some(last) => {
+                    let follows = |next: &usize| last.iter().any(|&leaf| self.leaves[leaf].follow.contains(next));
+                    leaves.into_iter().filter(follows).collect()
+                }
+            });
+        }
+        !is_matched || path.is_none_or(|path| !path.is_empty())
+    }
+
+    /// Returns true if a character of these leaves is a match by itself.
+    fn always_matches(&self, leaves: &[usize]) -> bool {
+        let is_match = |&leaf: &usize| {
+            let except = self.leaves[leaf].alone.as_ref();
+            except.is_some_and(|except| !except.iter().any(|other| leaves.contains(other)))
+        };
+        leaves.iter().any(is_match)
     }
 
     /// Returns true if no part of the pattern reads the character.
@@ -379,6 +399,23 @@ mod tests {
         let apart: String = ('\u{4E00}'..'\u{4E60}').flat_map(|c| [c, '|']).collect();
         assert!(Adjacency::of(apart.trim_end_matches('|')).unwrap().pair_table().is_none());
         assert_eq!(effect(apart.trim_end_matches('|'), "丂丁"), PairEffect::Split);
+    }
+
+    #[test]
+    fn a_text_that_no_match_covers() {
+        let covers = |pattern: &str, text: &str| Adjacency::of(pattern).unwrap().may_cover(text);
+        let pattern = crate::pretokenize::published("cl100k").unwrap();
+        for text in ["ab", " ab", "'s", "\n\n", "!?\n", "123", "a", ""] {
+            assert!(covers(pattern, text), "{text:?}");
+        }
+        for text in ["a b", "ab.", "1a", "x'", " ab c", "a\n", "1,"] {
+            assert!(!covers(pattern, text), "{text:?}");
+        }
+        // Each pair is in a match, but not all three characters.
+        assert!(covers("ab|bc|[abc]", "bc"));
+        assert!(!covers("ab|bc|[abc]", "abc"));
+        assert!(covers("[0-9]{1,3}", "ab")); // between matches
+        assert!(!covers("[0-9]{1,3}", "a1"));
     }
 
     #[test]

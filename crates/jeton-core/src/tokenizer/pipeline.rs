@@ -71,6 +71,11 @@ impl Tokenizer {
         &self.scores
     }
 
+    /// Returns the spelling that an added token has in normalized text, if it is matched there.
+    pub fn normalized_spelling(&self, id: u32) -> Option<&[u8]> {
+        self.spellings.iter().find(|spelling| spelling.0 == id).map(|spelling| &spelling.1[..])
+    }
+
     /// Returns the vocabulary.
     pub fn vocab(&self) -> &Vocab {
         &self.vocab
@@ -84,6 +89,11 @@ impl Tokenizer {
     /// Returns the components of the normalizer.
     pub fn normalizers(&self) -> &[Normalizer] {
         &self.normalizers
+    }
+
+    /// Returns the components of the pre-tokenizer.
+    pub fn splitters(&self) -> &[Splitter] {
+        &self.splitters
     }
 
     /// Returns the template.

@@ -236,6 +236,33 @@ impl Splitter {
         matches!(self.0, SplitterKind::Bert) && characters::punctuation().has(c)
     }
 
+    /// Returns true if the component leaves no such character in a chunk.
+    pub fn removes(&self, c: char) -> bool {
+        match &self.0 {
+            SplitterKind::Bert | SplitterKind::Whitespace | SplitterKind::WhitespaceSplit => c.is_whitespace(),
+            SplitterKind::Delimiter(delimiter) => c == *delimiter,
+            SplitterKind::Pattern(pattern) => pattern.leaves_gaps() && c.is_whitespace(),
+            SplitterKind::Split { finder: SplitPattern::Text(text), behavior: Behavior::Removed, invert: false } => {
+                text.chars().eq([c])
+            }
+            SplitterKind::Metaspace(metaspace) => metaspace.spelled(c) != c,
+            _ => false,
+        }
+    }
+
+    /// Returns true if the component adds characters or replaces them by others, except bytes by the byte alphabet.
+    pub fn inserts(&self) -> bool {
+        matches!(self.0, SplitterKind::Metaspace(_) | SplitterKind::ByteLevel { add_prefix_space: true, .. })
+    }
+
+    /// Returns the mark that replaces spaces, if the component does that.
+    pub fn space_mark(&self) -> Option<char> {
+        match &self.0 {
+            SplitterKind::Metaspace(metaspace) => Some(metaspace.spelled(' ')),
+            _ => None,
+        }
+    }
+
     /// Splits all chunks of a text except added tokens, and rewrites them if the component does.
     ///
     /// # Errors

@@ -103,6 +103,24 @@ impl SplitterPairs {
         }
     }
 
+    /// Returns false if no chunk has the characters one after the other, whatever surrounds them.
+    pub fn may_hold(&self, text: &str) -> bool {
+        let is_apart = |(left, right)| self.effect(left, right) == PairEffect::Split;
+        if text.chars().zip(text.chars().skip(1)).any(is_apart) {
+            return false;
+        }
+        match (&self.splitter.0, &self.adjacency) {
+            (
+                SplitterKind::ByteLevel { .. }
+                | SplitterKind::Pattern(_)
+                | SplitterKind::Split { behavior: Behavior::Isolated | Behavior::Removed, .. },
+                Some(adjacency),
+            ) => adjacency.may_cover(text),
+            (SplitterKind::FixedLength(length), _) => text.chars().nth(*length).is_none(),
+            _ => true,
+        }
+    }
+
     fn at_pattern(&self, pattern: &Pretokenizer, left: char, right: char) -> PairEffect {
         match (&pattern.0, &self.adjacency) {
             (PatternKind::None, _) => PairEffect::Keep(left, right),

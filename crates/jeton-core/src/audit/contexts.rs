@@ -1,0 +1,120 @@
+//! Texts around the bytes of an entry, the most promising first.
+//!
+//! A pre-tokenizer splits by the classes of adjacent characters, and BPE merges across the edges of an entry, so a context
+//! has characters of each class. Characters of the entry itself stand for scripts that the list does not have.
+
+use super::completion::{Completions, Edges};
+use crate::tokenizer::Tokenizer;
+use crate::vocab::Kind;
+
+/// Contexts of each side. The first ones are tried for every entry.
+const BESIDE: [&str; 22] = [
+    "", "a", " ", "A", "0", "\n", ".", "'", "#", "  ", "-", "(", "x", "Z", "中", "é", "\t", "'s", "D", "\r", "q", "ก",
+];
+/// Number of contexts of both sides that are tried before a proof is attempted.
+const NUM_LIKELY: usize = 4;
+/// Maximum number of initial characters of the vocabulary that are tried before an inner entry.
+const MOST_INITIALS: usize = 256;
+
+/// Candidates of texts that may produce entries.
+#[derive(Debug)]
+pub(super) struct Contexts {
+    initials: Vec<String>, // characters that begin words; for models with inner entries
+    completions: Completions,
+}
+
+impl Contexts {
+    pub(super) fn new(tok: &Tokenizer) -> Self {
+        let mut initials = Vec::new();
+        if !tok.model().inner_prefix().is_empty() {
+            let one = |content| std::str::from_utf8(content).ok().filter(|text| text.chars().nth(1).is_none());
+            let tokens = tok.vocab().iter().filter(|entry| entry.1 == Kind::Token);
+            let all: Vec<&str> = tokens.filter_map(|(_, _, content)| one(content)).filter(|text| !text.is_empty()).collect();
+            let stride = all.len().div_ceil(MOST_INITIALS).max(1);
+            initials = all.iter().step_by(stride).map(|&text| text.to_owned()).collect();
+        }
+        Self { initials, completions: Completions::new() }
+    }
+
+    /// Calls `try_text` with the likely texts until it returns true.
+    pub(super) fn likely<E>(
+        &self,
+        edges: &Edges<'_>,
+        mut try_text: impl FnMut(&[u8]) -> Result<bool, E>,
+    ) -> Result<bool, E> {
+        if !edges.is_whole() {
+            return self.completed(edges, NUM_LIKELY * NUM_LIKELY, try_text);
+        }
+        for left in &BESIDE[..NUM_LIKELY] {
+            for right in &BESIDE[..NUM_LIKELY] {
+                if try_text([left, edges.whole, right].concat().as_bytes())? {
+                    return Ok(true);
+                }
+            }
+        }
+        Ok(false)
+    }
+
+    /// Calls `try_text` with all texts, at most `most`, until it returns true.
+    pub(super) fn all<E>(
+        &self,
+        edges: &Edges<'_>,
+        most: usize,
+        mut try_text: impl FnMut(&[u8]) -> Result<bool, E>,
+    ) -> Result<bool, E> {
+        if !edges.is_whole() {
+            // The completed character next to others of all classes; then all completions.
+            for beside in BESIDE {
+                let found = self.completed(edges, most / 64, |text| {
+                    Ok(try_text(&[beside.as_bytes(), text].concat())? || try_text(&[text, beside.as_bytes()].concat())?)
+                })?;
+                if found {
+                    return Ok(true);
+                }
+            }
+            return self.completed(edges, most, try_text);
+        }
+        let mut chars = edges.whole.chars();
+        let (first, last) = (chars.next(), chars.next_back());
+        let own: Vec<String> = first.into_iter().chain(last).map(String::from).collect();
+        let beside = || BESIDE.into_iter().chain(own.iter().map(String::as_str));
+        for left in beside().chain(self.initials.iter().map(String::as_str)) {
+            for right in beside() {
+                if try_text([left, edges.whole, right].concat().as_bytes())? {
+                    return Ok(true);
+                }
+            }
+        }
+        Ok(false)
+    }
+
+    /// Calls `each` with completed texts, at most `most`, until it returns true. The completions of both edges advance together.
+    fn completed<E>(
+        &self,
+        edges: &Edges<'_>,
+        most: usize,
+        mut each: impl FnMut(&[u8]) -> Result<bool, E>,
+    ) -> Result<bool, E> {
+        let (heads, tails) = (self.completions.before(edges), self.completions.after(edges));
+        let (mut done, len) = (0, heads.len().max(tails.len()));
+        for number in 0..heads.len().saturating_mul(tails.len()).min(most.saturating_mul(64)) {
+            if done == most {
+                break;
+            }
+            // Each round of the longer list shifts it by one against the shorter.
+            let shifted = number + number / len;
+            let (head, tail) = match heads.len() >= tails.len() {
+                true => (shifted % heads.len(), number % tails.len()),
+                false => (number % heads.len(), shifted % tails.len()),
+            };
+            let text = [&heads[head], edges.head, edges.whole.as_bytes(), edges.tail, &tails[tail]].concat();
+            if std::str::from_utf8(&text).is_ok() {
+                done += 1;
+                if each(&text)? {
+                    return Ok(true);
+                }
+            }
+        }
+        Ok(false)
+    }
+}

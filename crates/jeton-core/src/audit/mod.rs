@@ -1,0 +1,47 @@
+//! Facts about the entries of a finished tokenizer, for `jeton.audit`.
+//!
+//! ```text
+//! reach       entries that texts produce, with a text for each; others with a proof, or undecided
+//! proofs      proofs that no text produces an entry
+//! contexts    texts around the bytes of an entry
+//! completion  characters that complete a part of one
+//! shapes      digits, white space, parts of characters, and private data by form
+//! duplicates  entries with equal text
+//! ```
+//!
+//! Left out: severity, advice and words, which Python decides.
+
+mod completion;
+mod contexts;
+mod duplicates;
+mod proofs;
+mod reach;
+mod shapes;
+
+pub use duplicates::duplicates;
+pub use reach::{reachability, Fate, Reachability};
+pub use shapes::{shape, shapes, Shape};
+
+use crate::error::Result;
+use crate::tokenizer::Tokenizer;
+use crate::util::cancel::KeepGoing;
+
+/// Returns the indices of listed merges that no text uses: another merge forms their result first, or no text has the result,
+/// not even for a moment.
+///
+/// # Errors
+/// `Interrupted`.
+pub fn unused_merges(tok: &Tokenizer, fates: &[Fate], keep_going: KeepGoing<'_>) -> Result<Vec<u32>> {
+    let Some(model) = tok.model().as_bpe() else { return Ok(Vec::new()) };
+    let formation = tok.model().formation(tok.vocab(), keep_going)?;
+    let trees = formation.trees();
+    if !tok.model().inner_prefix().is_empty() || trees.left.is_empty() {
+        return Ok(Vec::new()); // a content has several sequences of symbols
+    }
+    let is_unused = |&(left, right, made): &(u32, u32, u32)| {
+        let made = made as usize;
+        (trees.left[made], trees.right[made]) != (left, right) || fates.get(made).is_some_and(|fate| fate.is_absent())
+    };
+    let merges = model.merges(tok.vocab(), keep_going)?;
+    Ok((0..).zip(&merges).filter(|(_, merge)| is_unused(merge)).map(|(rank, _)| rank).collect())
+}

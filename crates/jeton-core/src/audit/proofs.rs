@@ -1,0 +1,184 @@
+//! Proofs that no text produces an entry.
+//!
+//! An entry is in the ids of a text only if its characters are next to each other in some pretoken. So it is in none if
+//! - its bytes are not part of UTF-8,
+//! - an added token, which is matched first, is part of it,
+//! - the normalizer leaves one of its characters in no text,
+//! - a pre-tokenizer removes one of them, or no pretoken has them next to each other,
+//! - the model forms other tokens of them (`model/unformed`).
+//!
+//! Each rule holds for texts of any length. Left out: conditions on more than adjacent characters that a regex states by counts
+//! or lookarounds, except that some path through it must read them.
+
+use super::completion::Edges;
+use super::reach::Fate;
+use crate::error::Result;
+use crate::model::unformed::{byte_of, Formation, Unformed};
+use crate::normalize::NormalizerOutputs;
+use crate::pretokenize::parts::pair_effect::SplitterPairs;
+use crate::pretokenize::Splitter;
+use crate::tokenizer::Tokenizer;
+use crate::util::cancel::KeepGoing;
+use crate::vocab::Kind;
+
+/// Lookup of what the stages exclude.
+pub(super) struct Proofs<'t> {
+    tok: &'t Tokenizer,
+    outputs: NormalizerOutputs<'t>,
+    splitters: Vec<SplitterPairs>, // those that see characters as the model does
+    formation: Formation,
+    added: Vec<Vec<u8>>, // contents that the model never sees
+}
+
+/// Maximum number of added tokens that are searched in each entry.
+const MOST_ADDED: usize = 64;
+
+impl<'t> Proofs<'t> {
+    pub(super) fn new(tok: &'t Tokenizer, keep_going: KeepGoing<'_>) -> Result<Self> {
+        let spells_bytes = tok.normalizers().iter().any(|part| part.spells_bytes());
+        let mut splitters: Vec<SplitterPairs> = Vec::new();
+        for splitter in tok.splitters().iter().filter(|_| !spells_bytes) {
+            splitters.push(splitter.pairs());
+            if splitters.last().is_some_and(SplitterPairs::spells_bytes) {
+                break; // later ones see the byte alphabet
+            }
+        }
+        let outputs = NormalizerOutputs::new(tok.normalizers());
+        let formation = tok.model().formation(tok.vocab(), keep_going)?;
+        Ok(Self { tok, outputs, splitters, formation, added: always_matched(tok) })
+    }
+
+    /// Returns a proof for an ordinary entry or a byte entry.
+    pub(super) fn find(&self, id: u32) -> Option<Fate> {
+        let vocab = self.tok.vocab();
+        let content = vocab.content(id);
+        match vocab.kind(id) {
+            Kind::Unreachable => return Some(Fate::Spelling),
+            Kind::Unused => return Some(Fate::Unused),
+            Kind::Byte | Kind::Token if self.is_byte_entry(id) => return self.of_byte(content),
+            Kind::Token | Kind::EndsWord => {}
+            _ => return None,
+        }
+        if content.is_empty() && vocab.kind(id) == Kind::Token {
+            return Some(Fate::Empty);
+        }
+        let prefix = self.tok.model().inner_prefix().as_bytes();
+        let inner = content.strip_prefix(prefix).filter(|inner| !prefix.is_empty() && !inner.is_empty());
+        let Some(edges) = Edges::of(inner.unwrap_or(content)) else { return Some(Fate::NotUtf8) };
+        let text = edges.whole;
+        if text.chars().any(|c| self.outputs.excludes(c)) {
+            return Some(Fate::Normalizer);
+        }
+        if self.added.iter().any(|added| contains(text.as_bytes(), added)) {
+            return Some(Fate::Added);
+        }
+        let splitters = self.tok.splitters().iter().take(self.splitters.len());
+        let removes = |c: char| splitters.clone().any(|part| part.removes(c));
+        if text.chars().any(|c| !self.may_be_space(c) && removes(c)) {
+            return Some(Fate::Removed);
+        }
+        if !self.may_hold(text) {
+            return Some(Fate::Split);
+        }
+        if inner.is_some() && text.chars().next().is_some_and(|c| self.begins_pretokens(c)) && self.is_no_word(content) {
+            return Some(Fate::Split);
+        }
+        match self.tok.model().unformed(vocab, &self.formation, id) {
+            Some(Unformed::Merges) => Some(Fate::Merges),
+            Some(Unformed::MergesExceptWhole) if !edges.is_whole() => Some(Fate::Merges),
+            Some(Unformed::Scores) => Some(Fate::Scores),
+            Some(Unformed::Form) => Some(Fate::Form),
+            _ if edges.tail.is_empty() => None,
+            _ => {
+                let model = self.tok.model();
+                let is_extended = model.is_always_extended(vocab, &self.formation, id, &|| true).unwrap_or(false);
+                is_extended.then_some(Fate::Extended)
+            }
+        }
+    }
+
+    /// Returns true for an entry that spells a byte of text without an entry.
+    pub(super) fn is_byte_entry(&self, id: u32) -> bool {
+        self.tok.model().is_byte_entry(self.tok.vocab(), &self.formation, id)
+    }
+
+    /// Returns false if no pretoken has the text.
+    fn may_hold(&self, text: &str) -> bool {
+        self.splitters.iter().zip(self.tok.splitters()).enumerate().all(|(index, (pairs, splitter))| {
+            // Before a component that replaces spaces by a mark, a mark may be a space.
+            let mark = self.tok.splitters()[index + 1..].iter().find_map(Splitter::space_mark);
+            match mark.filter(|&mark| splitter.space_mark().is_none() && text.contains(mark)) {
+                Some(_) => true,
+                None => pairs.may_hold(text),
+            }
+        })
+    }
+
+    /// Returns true for the mark of spaces, which is removed or not as they are.
+    fn may_be_space(&self, c: char) -> bool {
+        self.tok.splitters().iter().any(|part| part.space_mark() == Some(c))
+    }
+
+    /// Returns true if no pretoken has the character after another one.
+    fn begins_pretokens(&self, c: char) -> bool {
+        let splitters = &self.tok.splitters()[..self.splitters.len()];
+        let is_surrounded = self.tok.normalizers().iter().any(|part| part.surrounds(c));
+        splitters.iter().any(|part| part.isolates(c)) || is_surrounded && splitters.iter().any(|part| part.removes(' '))
+    }
+
+    /// Returns true if a text that spells the prefix does not give the entry, either.
+    fn is_no_word(&self, content: &[u8]) -> bool {
+        std::str::from_utf8(content).is_ok_and(|text| !self.may_hold(text))
+    }
+
+    /// A character that is an entry never falls back to its bytes. Left out: continuation bytes, which are in many characters.
+    fn of_byte(&self, content: &[u8]) -> Option<Fate> {
+        let byte = byte_of(content)?;
+        let mut text = [byte, 0x80, 0x80, 0x80];
+        let is_entry = |text: &[u8]| {
+            let id = self.tok.vocab().find(text, false);
+            id.is_some_and(|id| self.tok.vocab().kind(id) == Kind::Token)
+        };
+        match byte {
+            0xC0 | 0xC1 | 0xF5.. => Some(Fate::NotUtf8),
+            ..0x80 if self.outputs.excludes(char::from(byte)) => Some(Fate::Normalizer),
+            ..0x80 => is_entry(&text[..1]).then_some(Fate::Character),
+            0xC2..0xF0 => {
+                let len = if byte < 0xE0 { 2 } else { 3 };
+                let all = (0..1usize << (6 * (len - 1))).all(|number| {
+                    for at in 1..len {
+                        text[at] = 0x80 | (number >> (6 * (at - 1)) & 0x3F) as u8;
+                    }
+                    std::str::from_utf8(&text[..len]).is_err() || is_entry(&text[..len])
+                });
+                all.then_some(Fate::Character)
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Contents of added tokens that are matched wherever the model's text has them.
+fn always_matched(tok: &Tokenizer) -> Vec<Vec<u8>> {
+    const SINGLE_WORD: u8 = 4;
+    const NORMALIZED: u8 = 8;
+    let rewrites = tok.splitters().iter().any(|part| part.inserts());
+    let is_raw = tok.normalizers().is_empty();
+    let ids = tok.added().iter().filter(|&&id| tok.vocab().kind(id) == Kind::Added && tok.flags(id) & SINGLE_WORD == 0);
+    let ids = ids.filter(|&&id| !rewrites && (is_raw || tok.flags(id) & NORMALIZED != 0));
+    let content = |&id: &u32| tok.normalized_spelling(id).unwrap_or(tok.vocab().content(id)).to_vec();
+    let mut contents: Vec<Vec<u8>> = ids.map(content).filter(|content| !content.is_empty()).collect();
+    // Longer ones with another inside are not needed.
+    contents.sort_by_key(Vec::len);
+    let mut kept: Vec<Vec<u8>> = Vec::new();
+    for content in contents {
+        if kept.len() < MOST_ADDED && !kept.iter().any(|other| contains(&content, other)) {
+            kept.push(content);
+        }
+    }
+    kept
+}
+
+fn contains(text: &[u8], part: &[u8]) -> bool {
+    text.windows(part.len()).any(|window| window == part)
+}

@@ -1,0 +1,206 @@
+//! Entries that texts produce.
+//!
+//! An entry is reached if some text, valid UTF-8 and without permission for special tokens, has its id. The proof is such a text:
+//! it is encoded by the slow path, and stored. Texts are the bytes of the entry in contexts; a part of a character is completed
+//! first. If the likely ones fail, a proof is attempted (`proofs`), and then all others are tried. What remains is undecided.
+//!
+//! Cost: one encoding for most entries; at most [`MAX_TRIES`] for one and `budget` for all that are hard.
+
+use super::completion::Edges;
+use super::contexts::Contexts;
+use super::proofs::Proofs;
+use crate::error::{ErrorKind, Result};
+use crate::model::unformed::byte_of;
+use crate::model::Scratch;
+use crate::tokenizer::{Permit, Tokenizer};
+use crate::util::cancel::{CancelCheck, KeepGoing};
+use crate::vocab::Kind;
+
+/// Maximum number of texts for one entry.
+const MAX_TRIES: usize = 20_000;
+
+/// Characters that few vocabularies have, for the unknown token.
+const RARE: [&str; 6] = ["\u{10FFFD}", "\u{E000}", "𒀀", "☃", "ก", "\u{1}"];
+
+/// Fate of an id.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Fate {
+    /// No entry.
+    Hole = 0,
+    /// Some text has it.
+    Reached = 1,
+    /// Neither a text nor a proof was found.
+    Undecided = 2,
+    /// Special token that only the caller's permission gives.
+    Special = 3,
+    /// Its spelling has a character outside of the byte alphabet.
+    Spelling = 4,
+    /// Unused piece.
+    Unused = 5,
+    /// Its content is empty.
+    Empty = 6,
+    /// Its bytes are not part of UTF-8.
+    NotUtf8 = 7,
+    /// The normalizer leaves one of its characters in no text.
+    Normalizer = 8,
+    /// The pre-tokenizer removes one of its characters.
+    Removed = 9,
+    /// No pretoken has its characters next to each other.
+    Split = 10,
+    /// Merging forms other tokens.
+    Merges = 11,
+    /// Other pieces have a higher sum of scores.
+    Scores = 12,
+    /// The model has entries of another form only.
+    Form = 13,
+    /// Byte entry of a character that is an entry.
+    Character = 14,
+    /// An added token, which is matched first, is part of it.
+    Added = 15,
+    /// Each continuation byte that may follow merges with its end first.
+    Extended = 16,
+}
+
+impl Fate {
+    /// Returns true if no text has the entry.
+    pub fn is_unreached(self) -> bool {
+        self as u8 >= Fate::Spelling as u8
+    }
+
+    /// Returns true if no pretoken has the entry as a symbol, not even before further merges.
+    pub(super) fn is_absent(self) -> bool {
+        matches!(self, 
+            Fate::NotUtf8 | Fate::Normalizer | Fate::Removed | Fate::Split | Fate::Merges | Fate::Added
+        )
+    }
+}
+
+/// Fates of all ids, with a text for each that is reached.
+#[derive(Debug, Default)]
+pub struct Reachability {
+    /// By id.
+    pub fates: Vec<Fate>,
+    /// By id: the text of the id alone has that id alone.
+    pub alone: Vec<bool>,
+    /// Texts of the reached ids, concatenated.
+    pub texts: Vec<u8>,
+    /// By id: end of its text.
+    pub ends: Vec<usize>,
+}
+
+struct Search<'t> {
+    tok: &'t Tokenizer,
+    permit: Permit<'t>,
+    keep_going: KeepGoing<'t>,
+    scratch: Scratch,
+    ids: Vec<u32>,
+    budget: usize, // texts that may still be tried after the likely ones
+}
+
+/// Finds the fates of all entries. `budget`: maximum number of texts after the likely ones, for all entries together.
+///
+/// # Errors
+/// `Interrupted`.
+pub fn reachability(tok: &Tokenizer, budget: usize, keep_going: KeepGoing<'_>) -> Result<Reachability> {
+    let (proofs, contexts) = (Proofs::new(tok, keep_going)?, Contexts::new(tok));
+    let permit = tok.permit_none();
+    let mut search = Search { tok, permit, keep_going, scratch: Scratch::default(), ids: Vec::new(), budget };
+    let mut cancel = CancelCheck::new(keep_going);
+    let mut found = Reachability::default();
+    for id in 0..tok.vocab().len() as u32 {
+        cancel.check()?;
+        let fate = search.fate(id, &proofs, &contexts, &mut found.texts)?;
+        found.fates.push(fate);
+        found.alone.push(fate != Fate::Hole && search.is_alone(id)?);
+        found.ends.push(found.texts.len());
+    }
+    Ok(found)
+}
+
+impl Search<'_> {
+    fn fate(&mut self, id: u32, proofs: &Proofs<'_>, contexts: &Contexts, texts: &mut Vec<u8>) -> Result<Fate> {
+        let kind = self.tok.vocab().kind(id);
+        match kind {
+            Kind::Hole => return Ok(Fate::Hole),
+            Kind::Special => return self.special(id, texts),
+            Kind::Unreachable | Kind::Unused => return Ok(proofs.find(id).unwrap_or(Fate::Undecided)),
+            _ => {}
+        }
+        let forms = self.forms(id, proofs.is_byte_entry(id));
+        let edges: Vec<Edges<'_>> = forms.iter().filter_map(|bytes| Edges::of(bytes)).collect();
+        for edges in &edges {
+            if contexts.likely(edges, |text| self.has(text, id, texts))? {
+                return Ok(Fate::Reached);
+            }
+        }
+        if let Some(fate) = proofs.find(id) {
+            return Ok(fate);
+        }
+        for edges in &edges {
+            let most = MAX_TRIES.min(self.budget);
+            let mut tries = 0;
+            let reached = contexts.all(edges, most, |text| {
+                tries += 1;
+                Ok::<_, crate::error::Error>(tries <= most && self.has(text, id, texts)?)
+            })?;
+            self.budget -= tries.min(most);
+            if reached {
+                return Ok(Fate::Reached);
+            }
+        }
+        Ok(Fate::Undecided)
+    }
+
+    /// Returns the bytes of texts that may give an entry: as decoded, and as spelled.
+    fn forms(&self, id: u32, is_byte: bool) -> Vec<Vec<u8>> {
+        let vocab = self.tok.vocab();
+        let content = vocab.content(id);
+        let mut decoded = Vec::new();
+        self.tok.decode_one(id, &mut decoded);
+        let mut forms = match (is_byte, byte_of(content)) {
+            (true, Some(byte)) => vec![vec![byte]],
+            _ => vec![decoded, content.to_vec()],
+        };
+        forms.dedup();
+        forms.retain(|bytes| !bytes.is_empty());
+        forms
+    }
+
+    /// A special token that plain text has, as the unknown token.
+    fn special(&mut self, id: u32, texts: &mut Vec<u8>) -> Result<Fate> {
+        let content = self.tok.vocab().content(id).to_vec();
+        for text in std::iter::once(&content[..]).chain(RARE.iter().map(|text| text.as_bytes())) {
+            if std::str::from_utf8(text).is_ok() && self.has(text, id, texts)? {
+                return Ok(Fate::Reached);
+            }
+        }
+        Ok(Fate::Special)
+    }
+
+    /// Encodes a text; if it has the id, appends it to `texts`. Text that cannot be encoded has no ids.
+    fn has(&mut self, text: &[u8], id: u32, texts: &mut Vec<u8>) -> Result<bool> {
+        let has = self.encode(text)? && self.ids.contains(&id);
+        if has {
+            texts.extend_from_slice(text);
+        }
+        Ok(has)
+    }
+
+    fn encode(&mut self, text: &[u8]) -> Result<bool> {
+        self.ids.clear();
+        let Self { tok, permit, keep_going, scratch, ids, .. } = self;
+        match tok.encode(text, permit, *keep_going, scratch, ids) {
+            Ok(()) => Ok(true),
+            Err(error) if matches!(error.kind(), ErrorKind::Interrupted) => Err(error),
+            Err(_) => Ok(false),
+        }
+    }
+
+    fn is_alone(&mut self, id: u32) -> Result<bool> {
+        let ids = [id];
+        let Ok(decoded) = self.tok.decode(&ids, false) else { return Ok(false) };
+        let text = decoded.into_vec();
+        Ok(self.encode(&text)? && self.ids == [id])
+    }
+}

@@ -1,0 +1,257 @@
+//! Entries that a model yields for no pretoken.
+//!
+//! BPE: while the symbols of an entry's span merge into it, no merge crosses the edges of the span, and those inside are in the
+//! order in which they happen alone: the lowest rank first, of equal ranks the leftmost. So an entry that merging does not form
+//! from its own symbols is formed in no text. It may still be looked up as a whole pretoken (`whole_first`).
+//!
+//! Unigram: if other pieces that spell an entry have a higher sum of scores, they replace it in any segmentation. The sums must
+//! differ by more than rounding can.
+//!
+//! An entry that ends in the beginning of a character is followed by a continuation byte. It is formed in no text if each of
+//! these bytes merges with a part at its right edge before that part merges to the left. That holds if the merge with the byte
+//! has a lower rank, and the byte has no merge to its right with a lower rank than that merge and all merges of the part: of
+//! the merges that can be done, the lowest is.
+//!
+//! Cost: that of the merge trees; a lookup for each part at the right edge and each continuation byte; for Unigram the pieces inside of each entry.
+//!
+//! Left out: BPE with `continuing_subword_prefix`, or with merges of spelled bytes, where a content has several sequences of
+//! symbols; pieces of characters that are no pieces; whole words of WordPiece that are longer than its limit.
+
+use super::bpe::Bpe;
+use super::linked_symbols::NONE;
+use super::merge_trees::{MergeTrees, NO_PART};
+use super::pairs::Pairs;
+use super::Model;
+use crate::error::{ErrorKind, Result};
+use crate::util::cancel::KeepGoing;
+use crate::vocab::alphabet::{Level, WORD_START};
+use crate::vocab::{Kind, Vocab};
+
+/// Maximum difference that 32-bit sums of up to 100,000 gain with each addition: half of the distance of two numbers.
+const ROUNDING_SINGLE: f64 = 0.004;
+/// As above, for 64 bits and sums of up to 10⁹.
+const ROUNDING_DOUBLE: f64 = 1e-7;
+
+/// Reason why a model does not yield an entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unformed {
+    /// Merging forms other tokens of its symbols.
+    Merges,
+    /// As `Merges`, but a pretoken with exactly its content yields it.
+    MergesExceptWhole,
+    /// Other pieces have a higher sum of scores.
+    Scores,
+    /// The model has entries of another form only: single characters, or words with one `▁`.
+    Form,
+}
+
+/// Merges at the right edge of entries at byte level.
+#[derive(Debug)]
+struct RightEdges {
+    units: [u32; 256],         // byte -> initial symbol; NONE
+    lowest_right: [u32; 256],  // byte -> lowest rank of its merges to the right; NONE
+    max_ranks: Vec<u32>,       // id -> maximum rank in its tree; 0 for a unit
+}
+
+/// Merge trees, restricted to entries that are formed of initial symbols.
+#[derive(Debug)]
+pub struct Formation {
+    trees: MergeTrees,
+    is_formed: Option<Vec<bool>>, // None: not known
+    edges: Option<RightEdges>,    // at byte level
+}
+
+impl Formation {
+    /// The merge trees; empty if they are not known.
+    pub fn trees(&self) -> &MergeTrees {
+        &self.trees
+    }
+}
+
+impl Model {
+    /// Computes the entries that merges form.
+    ///
+    /// # Errors
+    /// `Interrupted`.
+    pub fn formation(&self, vocab: &Vocab, keep_going: KeepGoing<'_>) -> Result<Formation> {
+        let is_clear = match self {
+            Self::Bpe(model) => model.alphabet.prefix().is_empty(),
+            Self::Pieces(_) => true,
+            _ => false,
+        };
+        let trees = match self.merge_trees(vocab, keep_going) {
+            Err(error) if matches!(error.kind(), ErrorKind::Config { feature: Some(_), .. }) => MergeTrees::default(),
+            trees => trees?,
+        };
+        let is_formed = (is_clear && !trees.left.is_empty()).then(|| formed(&trees));
+        let edges = match self {
+            Self::Bpe(model) if is_clear && model.alphabet.level == Level::Byte => {
+                Some(RightEdges::new(vocab, &trees, model.pairs(vocab, keep_going)?))
+            }
+            _ => None,
+        };
+        Ok(Formation { trees, is_formed, edges })
+    }
+
+    /// Returns true if an entry at byte level, followed by any continuation byte, becomes another token with it.
+    ///
+    /// # Errors
+    /// `Interrupted`.
+    pub fn is_always_extended(
+        &self,
+        vocab: &Vocab,
+        formation: &Formation,
+        id: u32,
+        keep_going: KeepGoing<'_>,
+    ) -> Result<bool> {
+        let (Self::Bpe(model), Some(edges)) = (self, &formation.edges) else { return Ok(false) };
+        let pairs = model.pairs(vocab, keep_going)?;
+        let rank = |left, right| pairs.get(left, right).map_or(NONE, |merge| merge.rank);
+        let mut spine = Vec::new(); // parts at the right edge, each with the rank of its merge to the left
+        let (mut part, mut next) = (id, NONE);
+        loop {
+            spine.push((part, next));
+            let (left, right) = (formation.trees.left[part as usize], formation.trees.right[part as usize]);
+            if left == NO_PART {
+                break;
+            }
+            (next, part) = (rank(left, right), right);
+        }
+        Ok((0x80..0xC0).all(|byte: usize| {
+            let unit = edges.units[byte];
+            unit != NONE && spine.iter().any(|&(part, next)| {
+                let joined = rank(part, unit);
+                joined < next && edges.lowest_right[byte] > joined.max(edges.max_ranks[part as usize])
+            })
+        }))
+    }
+
+    /// Returns true if an entry spells a byte, and only text without an entry gives it.
+    pub fn is_byte_entry(&self, vocab: &Vocab, formation: &Formation, id: u32) -> bool {
+        let is_spelled = || byte_of(vocab.content(id)).is_some();
+        match (self, vocab.kind(id)) {
+            (_, Kind::Byte) => is_spelled(),
+            (Self::Bpe(model), Kind::Token) => {
+                let is_merged = formation.trees.left[id as usize] != NO_PART;
+                model.alphabet.spells_unknown() && is_spelled() && !is_merged
+            }
+            _ => false,
+        }
+    }
+
+    /// Returns why no pretoken yields an ordinary entry; None if one may.
+    pub fn unformed(&self, vocab: &Vocab, formation: &Formation, id: u32) -> Option<Unformed> {
+        let content = vocab.content(id);
+        let is_formed = |formation: &Formation| formation.is_formed.as_ref().is_none_or(|formed| formed[id as usize]);
+        match self {
+            Self::Bpe(model) if is_formed(formation) || is_ambiguous(model, content) => None,
+            Self::Bpe(model) if model.whole_first() => Some(Unformed::MergesExceptWhole),
+            Self::Bpe(_) => Some(Unformed::Merges),
+            Self::Pieces(_) => (!is_formed(formation)).then_some(Unformed::Merges),
+            Self::Unigram(model) => model.is_outscored(vocab, id).then_some(Unformed::Scores),
+            Self::Chars(_) => {
+                let is_char = std::str::from_utf8(content).is_ok_and(|text| text.chars().nth(1).is_none());
+                (!is_char).then_some(Unformed::Form)
+            }
+            Self::Words(_) => {
+                let has_inner = std::str::from_utf8(content).is_ok_and(|text| text.chars().skip(1).any(|c| c == WORD_START));
+                has_inner.then_some(Unformed::Form)
+            }
+            Self::WordPiece(_) | Self::WordLevel(_) => None,
+        }
+    }
+
+    /// Returns the prefix of entries inside of a pretoken; empty if there is none.
+    pub fn inner_prefix(&self) -> &str {
+        match self {
+            Self::Bpe(model) => model.alphabet.prefix(),
+            Self::WordPiece(model) => &model.prefix,
+            _ => "",
+        }
+    }
+}
+
+impl RightEdges {
+    fn new(vocab: &Vocab, trees: &MergeTrees, pairs: &Pairs) -> Self {
+        let (mut units, mut lowest_right) = ([NONE; 256], [NONE; 256]);
+        for (id, _, content) in vocab.iter().filter(|entry| trees.is_unit[entry.0 as usize]) {
+            if let &[byte] = content {
+                units[usize::from(byte)] = id;
+            }
+        }
+        let mut max_ranks = vec![0; vocab.len()];
+        let mut merges: Vec<_> = pairs.iter().collect();
+        merges.sort_unstable_by_key(|(_, _, merge)| (vocab.content(merge.result).len(), merge.rank)); // parts first
+        for (left, right, merge) in merges {
+            let made = merge.result as usize;
+            if (trees.left[made], trees.right[made]) == (left, right) {
+                max_ranks[made] = merge.rank.max(max_ranks[left as usize]).max(max_ranks[right as usize]);
+            }
+            if let &[byte] = vocab.content(left) {
+                let lowest = &mut lowest_right[usize::from(byte)];
+                *lowest = merge.rank.min(*lowest);
+            }
+        }
+        Self { units, lowest_right, max_ranks }
+    }
+}
+
+/// Returns the byte that an entry `<0x0A>` spells.
+pub fn byte_of(content: &[u8]) -> Option<u8> {
+    let digits = content.strip_prefix(b"<0x")?.strip_suffix(b">")?;
+    let text = std::str::from_utf8(digits).ok().filter(|text| text.len() == 2)?;
+    u8::from_str_radix(text, 16).ok()
+}
+
+/// Returns true if the content may be spelled by other symbols than its characters.
+fn is_ambiguous(model: &Bpe, content: &[u8]) -> bool {
+    model.alphabet.spells_unknown() && content.windows(3).any(|part| part == b"<0x")
+}
+
+/// Returns the entries whose trees end in initial symbols. Each part is shorter than the whole, or the end of a word.
+fn formed(trees: &MergeTrees) -> Vec<bool> {
+    let len = trees.left.len();
+    let (mut is_formed, mut is_known) = (trees.is_unit.clone(), trees.is_unit.clone());
+    let mut stack = Vec::new();
+    for id in 0..len {
+        stack.push(id);
+        while let Some(&top) = stack.last() {
+            let parts = [trees.left[top], trees.right[top]].map(|part| part as usize);
+            if is_known[top] || trees.left[top] == NO_PART {
+                is_known[top] = true;
+                stack.pop();
+            } else if let Some(&open) = parts.iter().find(|&&part| !is_known[part]) {
+                stack.push(open);
+            } else {
+                is_formed[top] = parts.iter().all(|&part| is_formed[part]);
+                is_known[top] = true;
+                stack.pop();
+            }
+        }
+    }
+    is_formed
+}
+
+impl super::unigram::Unigram {
+    /// Returns true if other pieces that spell the entry have a higher sum, whatever the rounding.
+    fn is_outscored(&self, vocab: &Vocab, id: u32) -> bool {
+        let content = vocab.content(id);
+        if vocab.kind(id) != Kind::Token {
+            return false;
+        }
+        let mut best = vec![f64::NEG_INFINITY; content.len() + 1];
+        best[0] = 0.0;
+        for start in 0..content.len() {
+            if best[start] == f64::NEG_INFINITY {
+                continue;
+            }
+            for (end, other) in self.pieces(content, start, super::Specials::None) {
+                if other != id {
+                    best[end] = best[end].max(best[start] + self.score(other, end - start));
+                }
+            }
+        }
+        let rounding = if self.single { ROUNDING_SINGLE } else { ROUNDING_DOUBLE };
+        best[content.len()] > self.score(id, content.len()) + rounding * 2.0 * (content.len() + 1) as f64
+    }
+}

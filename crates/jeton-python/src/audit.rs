@@ -1,0 +1,66 @@
+//! Facts about entries for `jeton.audit`, as columns by id.
+
+use jeton_core::audit::{self, Fate};
+use jeton_core::util::cancel::KeepGoing;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyMemoryView};
+
+use crate::column;
+use crate::error;
+use crate::signals::run_with_signals;
+use crate::tokenizer::Tokenizer;
+
+type View<'py> = Bound<'py, PyMemoryView>;
+
+/// Fates of all entries, with a text for each that is reached.
+#[pyclass(frozen, module = "jeton._core")]
+pub struct Reachability(audit::Reachability);
+
+#[pymethods]
+impl Reachability {
+    /// Searches texts and proofs for all entries. `budget`: maximum number of texts after the likely ones.
+    #[new]
+    fn new(py: Python<'_>, tok: &Tokenizer, budget: usize) -> PyResult<Self> {
+        let work = |keep_going: KeepGoing<'_>| audit::reachability(&tok.0, budget, keep_going);
+        run_with_signals(py, work, |failed| error::plain(py, failed)).map(Self)
+    }
+
+    /// Fates (`audit::Fate`), u32 by id.
+    fn fates<'py>(&self, py: Python<'py>) -> PyResult<View<'py>> {
+        column::view(py, self.0.fates.iter().map(|&fate| fate as u32).collect::<Vec<u32>>())
+    }
+
+    /// 1 for ids whose own text has that id alone, u32 by id.
+    fn alone<'py>(&self, py: Python<'py>) -> PyResult<View<'py>> {
+        column::view(py, self.0.alone.iter().map(|&alone| u32::from(alone)).collect::<Vec<u32>>())
+    }
+
+    /// Returns the text that has the id; None if none was found.
+    fn text<'py>(&self, py: Python<'py>, id: usize) -> Option<Bound<'py, PyBytes>> {
+        let start = id.checked_sub(1).map_or(Some(0), |before| self.0.ends.get(before).copied())?;
+        let text = self.0.texts.get(start..*self.0.ends.get(id)?)?;
+        (self.0.fates.get(id) == Some(&Fate::Reached)).then(|| PyBytes::new(py, text))
+    }
+
+    /// Returns the indices of the merges of the tokenizer's list that no text uses, as u32.
+    fn unused_merges<'py>(&self, py: Python<'py>, tok: &Tokenizer) -> PyResult<View<'py>> {
+        let work = |keep_going: KeepGoing<'_>| audit::unused_merges(&tok.0, &self.0.fates, keep_going);
+        column::view(py, run_with_signals(py, work, |failed| error::plain(py, failed))?)
+    }
+}
+
+/// Returns the kinds of all entries, their shapes (`audit::Shape`) and their numbers of characters, u32 by id.
+#[pyfunction]
+pub fn entry_shapes<'py>(py: Python<'py>, tok: &Tokenizer) -> PyResult<(View<'py>, View<'py>, View<'py>)> {
+    let work = |keep_going: KeepGoing<'_>| audit::shapes(&tok.0, keep_going);
+    let (shapes, lengths) = run_with_signals(py, work, |failed| error::plain(py, failed))?;
+    let kinds: Vec<u32> = (0..shapes.len() as u32).map(|id| tok.0.vocab().kind(id) as u32).collect();
+    let shapes: Vec<u32> = shapes.into_iter().map(|shape| shape.0).collect();
+    Ok((column::view(py, kinds)?, column::view(py, shapes)?, column::view(py, lengths)?))
+}
+
+/// Returns the ids of entries with equal text, by groups, each with true if their decoded bytes are equal, too.
+#[pyfunction]
+pub fn duplicate_entries(py: Python<'_>, tok: &Tokenizer) -> PyResult<Vec<(Vec<u32>, bool)>> {
+    run_with_signals(py, |keep_going| audit::duplicates(&tok.0, keep_going), |failed| error::plain(py, failed))
+}

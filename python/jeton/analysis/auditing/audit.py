@@ -1,0 +1,129 @@
+"""`audit`: checks a tokenizer by all rules."""
+
+from __future__ import annotations
+
+import logging
+import os
+from typing import Literal
+
+import numpy as np
+
+from ...arguments import integer
+from ...corpus import Corpus, CorpusLike, open_corpus
+from ...progress import Progress, ProgressEvent, Reporter, make_reporter
+from ...threads import num_threads
+from ...tokenizer import Tokenizer
+from ...vocabulary.embeddings import read_embeddings
+from . import entries, policies, templates
+from .entries import FATES, REACHED, Entries
+from .finding import SEVERITIES, Audit, Finding
+from .glitches import glitches
+
+__all__ = ["audit"]
+
+_log = logging.getLogger("jeton")
+
+BATCH_BYTES = 4 << 20
+
+
+def audit(
+    tok: Tokenizer,
+    corpus: CorpusLike | Corpus | None = None,
+    embeddings: str | os.PathLike[str] | None = None,
+    *,
+    tensor: str | None = None,
+    max_examples: int = 20,
+    max_texts: int = 1_000_000,
+    documents: Literal["file", "line"] | None = None,
+    field: str | None = None,
+    errors: Literal["strict", "replace", "skip"] | None = None,
+    threads: int | None = None,
+    progress: Progress = None,
+) -> Audit:
+    """Checks a tokenizer: entries that no text produces, unsafe tokens, digits and white space, and its chat template.
+
+    An entry is reached if some text has its id, and the report has such a text; else it is proved that none has, or it is
+    undecided. Contexts count: an entry that is split alone may be a token in a longer text.
+
+    Args:
+        tok: the tokenizer.
+        corpus: as in `jeton.train`, to report entries that it does not use; weights of sources have no effect.
+        embeddings: a ``.safetensors`` file, its index, or the folder of a model, to report candidates of glitch tokens.
+        tensor: name of the embeddings; None: that of the usual names of input embeddings.
+        max_examples: number of examples of each finding.
+        max_texts: number of texts that are tried for entries that are hard to reach.
+        documents, field, errors, threads, progress: as in `jeton.train`.
+
+    Raises:
+        ConfigError: an invalid option, or embeddings with another number of rows.
+        FileNotFoundError, FormatError, InvalidTextError: as `jeton.train`.
+
+    Examples:
+        >>> import jeton
+        >>> tok = jeton.train(["low lower lowest"], 259, pattern="gpt2", progress=False)
+        >>> found = jeton.audit(tok, progress=False)
+        >>> [each.rule for each in found.findings]
+        ['unreachable', 'partial-characters', 'digits', 'white-space']
+        >>> found["unreachable"].facts["by_reason"]
+        {'not UTF-8': 13}
+    """
+    integer(max_examples, "max_examples", 0)
+    integer(max_texts, "max_texts", 0)
+    count = num_threads(threads)
+    reader = None if corpus is None else Corpus.of(corpus, documents=documents, field=field, errors=errors)
+    rows = None if embeddings is None else read_embeddings(embeddings, tensor)
+    facts = Entries(tok, max_texts)
+    results = entries.rules(facts, max_examples) | policies.rules(facts, max_examples)
+    of_template, skipped = templates.rules(tok)
+    results |= of_template
+    if reader is None:
+        skipped["unused"] = "no corpus was given"
+    else:
+        with make_reporter(progress) as report:
+            results["unused"] = _unused(facts, reader, max_examples, count, report)
+    if rows is None:
+        skipped["glitch-candidates"] = "no embeddings were given"
+    else:
+        results["glitch-candidates"] = glitches(facts, rows, max_examples)
+    findings = [each for each in results.values() if each is not None]
+    findings.sort(key=lambda each: SEVERITIES.index(each.severity))
+    fates = np.bincount(facts.fates, minlength=len(FATES)).tolist()
+    return Audit(
+        tuple(findings),
+        tuple(name for name, each in results.items() if each is None),
+        skipped,
+        {
+            "model": type(tok.definition.model).__name__,
+            "entries": tok.num_tokens,
+            "ids": tok.vocab_size,
+            "fates": dict(zip(FATES, fates, strict=True)),
+        },
+    )
+
+
+def _unused(found: Entries, corpus: Corpus, most: int, threads: int, report: Reporter) -> Finding | None:
+    """Entries that texts have, but no document of the corpus."""
+    reader = open_corpus(corpus)
+    counts = np.zeros(found.fates.size, np.int64)
+    num_bytes = 0
+    for batch in reader.batches(BATCH_BYTES):
+        ids = found.tok.encode_batch(batch.texts, threads=threads).ids
+        counts += np.bincount(ids, minlength=counts.size)
+        num_bytes += sum(map(len, batch.texts))
+        report(ProgressEvent("encode", batch.bytes_read, reader.total_bytes, "B"))
+    for complaint in reader.complaints():
+        _log.warning(complaint, extra={"skipped": reader.num_skipped})
+    reached = found.fates == REACHED
+    ids = np.flatnonzero(reached & (counts == 0))
+    if not ids.size:
+        return None
+    longest = ids[np.argsort(-found.num_chars[ids], kind="stable")]
+    return Finding(
+        "unused",
+        "note",
+        f"{ids.size:,} of {int(reached.sum()):,} reached entries are not in the ids of the corpus ({num_bytes:,} bytes).",
+        "If the corpus is like the texts of the model, jeton prune --counts removes them with their rows.",
+        int(ids.size),
+        found.examples(longest, lambda id: f"{found.num_chars[id]} characters", most),
+        {"ids": ids.tolist(), "tokens": int(counts.sum()), "bytes": num_bytes},
+    )

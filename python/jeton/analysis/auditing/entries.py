@@ -1,0 +1,293 @@
+"""Rules on the entries of a vocabulary. The core finds; this module words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ... import _core
+from ...drawing import visible
+from ...tokenizer import Tokenizer
+from ...vocab_view import ADDED, SPECIAL
+from ...vocabulary.trees import column
+from .finding import Example, Finding
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+__all__ = ["FATES", "Entries", "rules"]
+
+# The core's `audit::Fate`, by number.
+FATES = (
+    "hole",
+    "reached",
+    "undecided",
+    "special",
+    "spelling",
+    "unused piece",
+    "empty",
+    "not UTF-8",
+    "normalizer",
+    "removed",
+    "split",
+    "merges",
+    "scores",
+    "form",
+    "character",
+    "added token",
+    "extended",
+)
+HOLE, REACHED, UNDECIDED, IS_SPECIAL, SPELLING = range(5)
+WHY = {
+    "spelling": "its spelling has a character outside of the byte alphabet",
+    "unused piece": "the file marks it as unused",
+    "empty": "it has no bytes",
+    "not UTF-8": "no UTF-8 text has its bytes",
+    "normalizer": "the normalizer leaves one of its characters in no text",
+    "removed": "the pre-tokenizer removes one of its characters",
+    "split": "no pretoken has its characters next to each other",
+    "merges": "merging its bytes gives other tokens, in any context",
+    "scores": "other pieces that spell it have a higher sum of scores",
+    "form": "the model matches single characters or single words only",
+    "character": "its character is an entry, so it never falls back to bytes",
+    "added token": "an added token, which is matched first, is part of it",
+    "extended": "each byte that may follow merges with its last one first",
+}
+# The core's `audit::Shape`.
+PART, DIGITS, WHITE, LEADING_SPACE, NEWLINE, TAB = (1 << bit for bit in range(6))
+PRIVATE = {
+    1 << 6: "e-mail address",
+    1 << 7: "URL or host",
+    1 << 8: "number with separators, as of a telephone",
+    1 << 9: "hexadecimal string",
+    1 << 10: "base64 string",
+    1 << 11: "host in a private domain",
+    1 << 12: "home folder",
+    1 << 13: "IP address",
+}
+
+
+class Entries:
+    """Facts about the entries of a tokenizer.
+
+    Attributes:
+        tok: the tokenizer.
+        reach: the core's search.
+        kinds: int64[n]: kind of each id (`vocab_view`).
+        fates: int64[n]: index into `FATES`.
+        is_alone: bool[n]: the text of the id alone has that id alone.
+        shapes: int64[n]: bits of the core's `audit::Shape`.
+        num_chars: int64[n]: characters of the decoded entry.
+    """
+
+    def __init__(self, tok: Tokenizer, budget: int) -> None:
+        self.tok = tok
+        self.reach = _core.Reachability(tok._core, budget)
+        self.fates = column(self.reach.fates())
+        self.is_alone = column(self.reach.alone()) != 0
+        self.kinds, self.shapes, self.num_chars = map(column, _core.entry_shapes(tok._core))
+
+    @property
+    def is_unreached(self) -> NDArray[np.bool_]:
+        """Entries that no text has, proved."""
+        unreached: NDArray[np.bool_] = self.fates >= SPELLING
+        return unreached
+
+    def spelled(self, id: int) -> str:
+        """The entry's text for a report."""
+        if self.kinds[id] in (ADDED, SPECIAL):
+            return visible(self.tok.id_to_token(id).encode())
+        return visible(self.tok.id_to_bytes(id) or self.tok.id_to_token(id).encode())
+
+    def examples(self, ids: Iterable[int], why: Any, most: int) -> tuple[Example, ...]:
+        """The first of the ids; `why`: id → reason."""
+        return tuple(Example(self.spelled(int(id)), why(int(id)), int(id)) for id in list(ids)[:most])
+
+
+def rules(found: Entries, most: int) -> dict[str, Finding | None]:
+    """Name → finding, or None if the rule found nothing."""
+    return {
+        "unreachable": _unreachable(found, most),
+        "undecided": _undecided(found, most),
+        "special-from-text": _special(found, most),
+        "not-canonical": _not_canonical(found, most),
+        "partial-characters": _parts(found, most),
+        "duplicates": _duplicates(found, most),
+        "unused-merges": _unused_merges(found, most),
+        "holes": _holes(found),
+        "private-data": _private(found, most),
+    }
+
+
+def _unreachable(found: Entries, most: int) -> Finding | None:
+    ids = np.flatnonzero(found.is_unreached)
+    if not ids.size:
+        return None
+    # Bytes outside of UTF-8, and bytes of characters that are entries, belong to every vocabulary that has all 256 bytes.
+    is_byte = np.isin(found.fates, [FATES.index("not UTF-8"), FATES.index("character")])
+    fates, counts = np.unique(found.fates[ids], return_counts=True)
+    by_reason = {FATES[fate]: int(count) for fate, count in zip(fates.tolist(), counts.tolist(), strict=True)}
+    order = ids[np.argsort(is_byte[ids], kind="stable")]
+    reasons = ", ".join(f"{name} {count:,}" for name, count in by_reason.items())
+    return Finding(
+        "unreachable",
+        "note" if is_byte[ids].all() else "warning",
+        f"{ids.size:,} entries are in the ids of no text ({reasons}).",
+        "jeton prune removes entries with their rows; without a corpus of the model's training they are never trained.",
+        int(ids.size),
+        found.examples(order, lambda id: WHY[FATES[int(found.fates[id])]], most),
+        {"by_reason": by_reason, "ids": ids.tolist()},
+    )
+
+
+def _undecided(found: Entries, most: int) -> Finding | None:
+    ids = np.flatnonzero(found.fates == UNDECIDED)
+    if not ids.size:
+        return None
+    return Finding(
+        "undecided",
+        "note",
+        f"For {ids.size:,} entries neither a text nor a proof was found that no text has them.",
+        "Raise the budget of the search, or look at them by jeton explain.",
+        int(ids.size),
+        found.examples(ids, lambda _: "no text and no proof", most),
+        {"ids": ids.tolist()},
+    )
+
+
+def _special(found: Entries, most: int) -> Finding | None:
+    is_special = (found.kinds == SPECIAL) & (found.fates == REACHED)
+    unk = found.tok.definition.model.unk_token
+    ids = [id for id in np.flatnonzero(is_special).tolist() if found.tok.id_to_token(id) != unk]
+    if not ids:
+        return None
+    return Finding(
+        "special-from-text",
+        "error",
+        f"{len(ids):,} special tokens are in the ids of plain text, without permission.",
+        "Remove them from the model's entries: a text can spell them.",
+        len(ids),
+        found.examples(ids, lambda id: f"in the ids of {_shown(found, id)}", most),
+        {"ids": ids},
+    )
+
+
+def _not_canonical(found: Entries, most: int) -> Finding | None:
+    is_whole = (found.fates == REACHED) & ((found.shapes & PART) == 0) & (found.kinds != SPECIAL)
+    ids = np.flatnonzero(is_whole & ~found.is_alone)
+    if not ids.size:
+        return None
+    return Finding(
+        "not-canonical",
+        "note",
+        f"{ids.size:,} entries are in the ids of some text, but their own text alone has other ids.",
+        "Do not use encode(decode([id])) == [id] as a test of reachability.",
+        int(ids.size),
+        found.examples(ids, lambda id: f"in the ids of {_shown(found, id)}", most),
+        {"ids": ids.tolist()},
+    )
+
+
+def _shown(found: Entries, id: int) -> str:
+    text = found.reach.text(id)
+    return "a text" if text is None else repr(text.decode("utf-8", "replace"))
+
+
+def _parts(found: Entries, most: int) -> Finding | None:
+    is_part = (found.shapes & PART) != 0
+    ids = np.flatnonzero(is_part)
+    if not ids.size:
+        return None
+    longer = ids[found.num_chars[ids] > 1]
+    order = np.concatenate([longer, ids[found.num_chars[ids] <= 1]])
+    return Finding(
+        "partial-characters",
+        "note",
+        f"{ids.size:,} entries are not whole characters; {longer.size:,} of them have more than one byte.",
+        "Decode whole sequences of ids, or with Tokenizer.stream: one such id alone decodes to U+FFFD.",
+        int(ids.size),
+        found.examples(order, lambda id: f"bytes {found.tok.id_to_bytes(id).hex(' ')}", most),
+        {"ids": ids.tolist()},
+    )
+
+
+def _duplicates(found: Entries, most: int) -> Finding | None:
+    groups = _core.duplicate_entries(found.tok._core)
+    if not groups:
+        return None
+    examples = []
+    for ids, is_equal in groups[:most]:
+        others = ", ".join(f"{id} {found.spelled(id)}" for id in ids[1:])
+        why = f"same bytes as {others}" if is_equal else f"after normalization the same text as {others}"
+        examples.append(Example(found.spelled(ids[0]), why, ids[0]))
+    return Finding(
+        "duplicates",
+        "warning",
+        f"{len(groups):,} groups of entries have the same text, as they decode or after normalization.",
+        "At most one entry of a group is in the ids of ordinary text; the others share no training with it.",
+        len(groups),
+        tuple(examples),
+        {"groups": [ids for ids, _ in groups]},
+    )
+
+
+def _unused_merges(found: Entries, most: int) -> Finding | None:
+    ranks = column(found.reach.unused_merges(found.tok._core))
+    if not ranks.size or not found.tok.merges:
+        return None
+    merges = found.tok.merges
+    examples = []
+    for rank in ranks[:most].tolist():
+        left, right, made = merges[rank]
+        examples.append(Example(f"{found.spelled(left)} + {found.spelled(right)}", f"merge {rank}", made))
+    return Finding(
+        "unused-merges",
+        "note",
+        f"{ranks.size:,} of {len(merges):,} merges are used by no text.",
+        "They change no ids; a conversion to another format may omit them.",
+        int(ranks.size),
+        tuple(examples),
+        {"ranks": ranks.tolist()},
+    )
+
+
+def _holes(found: Entries) -> Finding | None:
+    ids = np.flatnonzero(found.fates == HOLE)
+    if not ids.size:
+        return None
+    breaks = np.flatnonzero(np.diff(ids) > 1) + 1
+    runs = [(int(run[0]), int(run[-1])) for run in np.split(ids, breaks)]
+    shown = ", ".join(f"{first}" if first == last else f"{first}–{last}" for first, last in runs[:10])
+    return Finding(
+        "holes",
+        "note",
+        f"{ids.size:,} ids below the highest have no entry: {shown}{' …' if len(runs) > 10 else ''}.",
+        "A model that samples one of them gives an id that does not decode: mask these rows of its output.",
+        int(ids.size),
+        facts={"runs": runs},
+    )
+
+
+def _private(found: Entries, most: int) -> Finding | None:
+    bits = found.shapes & sum(PRIVATE)
+    ids = np.flatnonzero(bits)
+    if not ids.size:
+        return None
+
+    def why(id: int) -> str:
+        return "form of " + " and ".join(name for bit, name in PRIVATE.items() if bits[id] & bit)
+
+    by_form = {name: int(np.count_nonzero(bits & bit)) for bit, name in PRIVATE.items() if (bits & bit).any()}
+    return Finding(
+        "private-data",
+        "warning",
+        f"{ids.size:,} entries have a form that private or identifying data often has.",
+        "The form proves nothing: an address may be public. Frequent strings of the training corpus become entries; "
+        "look at each before you publish the vocabulary.",
+        int(ids.size),
+        found.examples(ids, why, most),
+        {"by_form": by_form, "ids": ids.tolist()},
+    )

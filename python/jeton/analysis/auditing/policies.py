@@ -1,0 +1,110 @@
+"""Policies of digits and white space, as encodings of probe texts and the entries of the vocabulary show them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...errors import JetonError
+from ...tokenizer import Tokenizer
+from .entries import DIGITS, LEADING_SPACE, NEWLINE, TAB, WHITE, Entries
+from .finding import Example, Finding
+
+__all__ = ["rules"]
+
+DIGIT_PROBE = "123456789012345678901234567890"
+SPACE_PROBES = {
+    "two spaces": "a  b",
+    "eight spaces": "a        b",
+    "line feed": "a\nb",
+    "two line feeds": "a\n\nb",
+    "CRLF": "a\r\nb",
+    "tab": "a\tb",
+    "indented line": "a\n    b",
+    "space at the end": "a ",
+}
+
+
+def rules(found: Entries, most: int) -> dict[str, Finding | None]:
+    """Name → finding. Both are facts about the tokenizer, so there always is one."""
+    return {"digits": _digits(found), "white-space": _white_space(found, most)}
+
+
+def _tokens(tok: Tokenizer, text: str) -> list[bytes] | None:
+    """The bytes of the tokens of a text; None if the tokenizer cannot encode it."""
+    try:
+        return [tok.id_to_bytes(id) for id in tok.encode(text, special="none")]
+    except JetonError:
+        return None
+
+
+def _digits(found: Entries) -> Finding:
+    is_digits = (found.shapes & DIGITS) != 0
+    lengths, counts = np.unique(found.num_chars[is_digits], return_counts=True)
+    by_length = {int(length): int(count) for length, count in zip(lengths, counts, strict=True)}
+    longest = max(by_length, default=0)
+    tokens = _tokens(found.tok, DIGIT_PROBE)
+    groups = [len(token.strip()) for token in tokens or [] if token.strip().isdigit()]
+    is_cut = sum(groups) != len(DIGIT_PROBE)
+    if tokens is None or is_cut:
+        policy, severity = "digits are not all entries", "warning"
+    elif longest == 1:
+        policy, severity = "one digit per token", "note"
+    elif longest <= 3 and by_length.get(longest) == 10**longest:
+        policy, severity = f"up to {longest} digits per token, and all {10**longest:,} groups of {longest} are entries", "note"
+    else:
+        has = ", ".join(f"{by_length.get(n, 0):,} of {10**n:,} groups of {n}" for n in range(2, min(longest, 4) + 1))
+        policy, severity = f"digits merge by frequency, up to {longest} in a token ({has})", "warning"
+    remedy = ""
+    if severity == "warning":
+        remedy = (
+            "Numbers of equal length are split in different ways, which arithmetic suffers from. For a new tokenizer, choose "
+            "a pattern that splits digits, such as o200k's."
+        )
+    shown = " | ".join(token.decode("utf-8", "replace") for token in tokens or [])
+    return Finding(
+        "digits",
+        severity,
+        f"Policy of digits: {policy}.",
+        remedy,
+        int(is_digits.sum()),
+        (Example(DIGIT_PROBE, shown or "cannot be encoded"),),
+        {"entries_by_length": by_length, "longest": longest, "groups_of_probe": groups},
+    )
+
+
+def _white_space(found: Entries, most: int) -> Finding:
+    shapes = found.shapes
+    is_white = (shapes & WHITE) != 0
+    runs = is_white & ((shapes & (NEWLINE | TAB)) == 0)
+    facts = {
+        "white_space_entries": int(is_white.sum()),
+        "longest_run_of_spaces": int(found.num_chars[runs].max(initial=0)),
+        "entries_with_newline": int(((shapes & NEWLINE) != 0).sum()),
+        "entries_with_tab": int(((shapes & TAB) != 0).sum()),
+        "words_with_leading_space": int(((shapes & LEADING_SPACE) != 0).sum()),
+    }
+    examples, lost = [], []
+    for name, text in SPACE_PROBES.items():
+        tokens = _tokens(found.tok, text)
+        decoded = "" if tokens is None else found.tok.decode(found.tok.encode(text, special="none"))
+        if decoded.strip("\0") != text:
+            lost.append(name)
+        shown = "cannot be encoded" if tokens is None else " | ".join(repr(t.decode("utf-8", "replace"))[1:-1] for t in tokens)
+        examples.append(Example(repr(text)[1:-1], f"{name}: {shown}"))
+    if lost:
+        summary = f"White space is not kept: {', '.join(lost)} decode to other text."
+    else:
+        summary = "White space is kept."
+    summary += (
+        f" {facts['white_space_entries']:,} entries are white space, with up to {facts['longest_run_of_spaces']} spaces; "
+        f"{facts['words_with_leading_space']:,} begin with one space."
+    )
+    return Finding(
+        "white-space",
+        "warning" if lost else "note",
+        summary,
+        "Do not use this tokenizer for code, tables or text that must come back unchanged." if lost else "",
+        len(lost),
+        tuple(examples[:most]),
+        {**facts, "lost": lost},
+    )

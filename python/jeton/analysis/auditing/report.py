@@ -1,0 +1,95 @@
+"""Reports of an audit: text, and a page in HTML without other files or scripts."""
+
+from __future__ import annotations
+
+import html
+import textwrap
+
+from .finding import Audit, Finding
+
+__all__ = ["to_fragment", "to_html", "to_text"]
+
+WIDTH = 100
+
+# Colors of both schemes with a contrast of at least 4.5 : 1. The severity is also a word, for readers without colors.
+_CSS = """
+.jeton-audit{font:15px/1.5 system-ui,sans-serif;max-width:62rem;color-scheme:light dark;
+ --ink:light-dark(#1b1b1b,#e6e6e6);--soft:light-dark(#595959,#a8a8a8);--line:light-dark(#d0d0d0,#444);color:var(--ink)}
+.jeton-audit h1{font-size:1.4rem;margin:0 0 .2rem}
+.jeton-audit p{margin:.2rem 0}
+.jeton-audit .soft{color:var(--soft)}
+.jeton-audit section{border-top:1px solid var(--line);padding:.6rem 0}
+.jeton-audit h2{font-size:1rem;margin:0}
+.jeton-audit .severity{display:inline-block;min-width:4.6rem}
+.jeton-audit .error{color:light-dark(#b00020,#ff8a80)}
+.jeton-audit .warning{color:light-dark(#8a5300,#ffb74d)}
+.jeton-audit .note{color:light-dark(#1a5fb4,#90caf9)}
+.jeton-audit table{border-collapse:collapse;font:13px/1.5 ui-monospace,monospace}
+.jeton-audit td{padding:0 1rem 0 0;vertical-align:top;overflow-wrap:anywhere}
+.jeton-audit summary{cursor:pointer}
+"""
+
+
+def to_text(audit: Audit) -> str:
+    """The report as text."""
+    lines = [_heading(audit)]
+    for each in audit.findings:
+        lines += ["", f"{each.severity}  {each.rule}", *_wrapped(each.summary)]
+        if each.remedy:
+            lines += _wrapped(f"Remedy: {each.remedy}")
+        lines += [f"    {_row(example.id, example.text, example.why)}" for example in each.examples]
+        left_out = each.count - len(each.examples)
+        if each.examples and left_out > 0:
+            lines.append(f"    … {left_out:,} more")
+    if audit.passed:
+        lines += ["", *_wrapped(f"Found nothing: {', '.join(audit.passed)}.", "")]
+    lines += [f"Skipped {rule}: {reason}." for rule, reason in audit.skipped.items()]
+    return "\n".join(lines)
+
+
+def to_html(audit: Audit) -> str:
+    """The report as a page."""
+    head = '<meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Audit of a tokenizer</title>'
+    style = "<style>:root{color-scheme:light dark}body{margin:1.5rem;background:light-dark(#fff,#181818)}</style>"
+    return f'<!doctype html>\n<html lang="en"><head>{head}{style}</head><body>{to_fragment(audit)}</body></html>\n'
+
+
+def to_fragment(audit: Audit) -> str:
+    """The report as a part of a page."""
+    parts = [f"<h1>Audit</h1><p class=soft>{html.escape(_heading(audit))}</p>"]
+    parts += map(_section, audit.findings)
+    if audit.passed:
+        parts.append(f"<section><p class=soft>Found nothing: {html.escape(', '.join(audit.passed))}.</p></section>")
+    skipped = "".join(f"<p class=soft>Skipped {html.escape(f'{rule}: {why}')}.</p>" for rule, why in audit.skipped.items())
+    return f'<div class="jeton-audit"><style>{_CSS}</style>{"".join(parts)}<section>{skipped}</section></div>'
+
+
+def _section(each: Finding) -> str:
+    title = f'<h2><span class="severity {each.severity}">{each.severity}</span> {html.escape(each.rule)}</h2>'
+    words = f"<p>{html.escape(each.summary)}</p>"
+    if each.remedy:
+        words += f"<p class=soft>{html.escape(each.remedy)}</p>"
+    if each.examples:
+        cells = (("" if one.id is None else str(one.id), one.text, one.why) for one in each.examples)
+        rows = "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in cells)
+        title_of_rows = f"{len(each.examples):,} of {max(each.count, len(each.examples)):,}"
+        words += f"<details><summary>{title_of_rows}</summary><table>{rows}</table></details>"
+    return f"<section>{title}{words}</section>"
+
+
+def _heading(audit: Audit) -> str:
+    fates = audit.facts["fates"]
+    unreached = sum(list(fates.values())[4:])
+    return (
+        f"{audit.facts['model']}, {audit.facts['entries']:,} entries: {fates['reached']:,} in the ids of some text, "
+        f"{unreached:,} of none (proved), {fates['undecided']:,} undecided, {fates['special']:,} special tokens by permission"
+    )
+
+
+def _wrapped(text: str, indent: str = "  ") -> list[str]:
+    return textwrap.wrap(text, WIDTH, initial_indent=indent, subsequent_indent=indent)
+
+
+def _row(id: int | None, text: str, why: str) -> str:
+    number = "" if id is None else f"{id:>7}  "
+    return f"{number}{text}  – {why}"
