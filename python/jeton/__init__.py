@@ -21,6 +21,7 @@ _PUBLIC = {
     "_core": ("GrowingText", "TextStream"),
     "added_tokens": ("AddedToken",),
     "analysis": (
+        "Audit",
         "Comparison",
         "CorpusComparison",
         "CostTable",
@@ -29,6 +30,7 @@ _PUBLIC = {
         "MeasureTable",
         "Sizes",
         "VocabSize",
+        "audit",
         "compare",
         "compare_corpus",
         "cost",

@@ -12,6 +12,7 @@ from ._core import (
 )
 from .added_tokens import AddedToken as AddedToken
 from .analysis import (
+    Audit as Audit,
     Comparison as Comparison,
     CorpusComparison as CorpusComparison,
     CostTable as CostTable,
@@ -20,6 +21,7 @@ from .analysis import (
     MeasureTable as MeasureTable,
     Sizes as Sizes,
     VocabSize as VocabSize,
+    audit as audit,
     compare as compare,
     compare_corpus as compare_corpus,
     cost as cost,

@@ -15,6 +15,7 @@ __all__ = [
     "Memory",
     "PieceModel",
     "PieceNormalizer",
+    "Reachability",
     "Run",
     "SpelledVocabulary",
     "SpellingCounter",
@@ -44,10 +45,12 @@ __all__ = [
     "decode_rows",
     "decode_tokens",
     "decode_with_starts",
+    "duplicate_entries",
     "encode_batch_with_offsets",
     "encode_batch_with_words",
     "encode_chat",
     "encode_columns",
+    "entry_shapes",
     "find_added",
     "find_invalid_utf8",
     "gather",
@@ -199,6 +202,8 @@ def learn_more(
 
 _Extended = tuple[Vocabulary, memoryview, memoryview, int]  # ids, fates, number of new merges
 
+def duplicate_entries(tok: Tokenizer) -> list[tuple[list[int], bool]]: ...
+def entry_shapes(tok: Tokenizer) -> tuple[memoryview, memoryview, memoryview]: ...  # kinds, shapes, numbers of characters
 def merge_trees(tok: Tokenizer) -> tuple[memoryview, memoryview, memoryview, memoryview]: ...
 def without_rare(
     tok: Tokenizer,
@@ -631,6 +636,14 @@ def encode_columns(
 class SpellingCounter:
     def __new__(cls, spellings: Sequence[bytes]) -> SpellingCounter: ...
     def count(self, columns: Sequence[TextColumn]) -> list[int]: ...
+
+@final
+class Reachability:
+    def __new__(cls, tok: Tokenizer, budget: int) -> Reachability: ...
+    def fates(self) -> memoryview: ...
+    def alone(self) -> memoryview: ...
+    def text(self, id: int) -> bytes | None: ...
+    def unused_merges(self, tok: Tokenizer) -> memoryview: ...
 
 @final
 class Words:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .auditing import Audit, Example, Finding, audit
 from .compare import Comparison, compare
 from .corpus_comparison import CorpusComparison, Difference, compare_corpus
 from .cost import Cost, CostTable, cost
@@ -11,11 +12,14 @@ from .parallel import Language, LanguageGroup, LanguageTable, languages
 from .sizes import Sizes, VocabSize, sizes
 
 __all__ = [
+    "Audit",
     "Comparison",
     "CorpusComparison",
     "Cost",
     "CostTable",
     "Difference",
+    "Example",
+    "Finding",
     "Language",
     "LanguageGroup",
     "LanguageTable",
@@ -23,6 +27,7 @@ __all__ = [
     "MeasureTable",
     "Sizes",
     "VocabSize",
+    "audit",
     "compare",
     "compare_corpus",
     "cost",

@@ -32,6 +32,7 @@ COMMANDS = (
     "chat",
     "compare",
     "compare-corpus",
+    "audit",
     "vocab",
     "names",
     "measure",

@@ -9,8 +9,10 @@ import click
 
 import jeton
 
+from ..atomic import write_atomically
 from .options import Command, CommonOptions, Count, common_options
 from .outputs import check_file
+from .running import DIFFERENT
 from .streams import input_corpus, write
 
 __all__ = ["audit"]
@@ -35,7 +37,6 @@ __all__ = ["audit"]
 )
 @click.option(
     "--embeddings",
-    type=click.Path(exists=True),
     metavar="FILE",
     help="A safetensors file, its index or the folder of a model: report candidates of glitch tokens.",
 )
@@ -97,8 +98,8 @@ def audit(
     if output is None:
         write(text)
     else:
-        with click.open_file(output, "w", encoding="utf-8", atomic=True) as file:
-            file.write(text if text.endswith("\n") else text + "\n")
+        with write_atomically(output) as file:
+            file.write((text if text.endswith("\n") else text + "\n").encode())
         common.say(f"wrote {output}")
     if any(each.severity == "error" for each in found.findings):
-        raise click.exceptions.Exit(4)
+        raise click.exceptions.Exit(DIFFERENT)

@@ -52,7 +52,12 @@ impl Completions {
         let none = || vec![Vec::new()];
         Self {
             before: [none(), spread(before(1)), spread(before(2)), spread(before(3))],
-            after: [none(), spread(continuations(1).collect()), spread(continuations(2).collect()), spread(continuations(3).collect())],
+            after: [
+                none(),
+                spread(continuations(1).collect()),
+                spread(continuations(2).collect()),
+                spread(continuations(3).collect()),
+            ],
         }
     }
 
@@ -124,7 +129,8 @@ mod tests {
         let all = Completions::new();
         let texts = |bytes: &[u8]| -> std::collections::BTreeSet<String> {
             let edges = Edges::of(bytes).unwrap();
-            let both = all.before(&edges).iter().flat_map(|head| all.after(&edges).iter().map(move |tail| (head, tail)));
+            let both =
+                all.before(&edges).iter().flat_map(|head| all.after(&edges).iter().map(move |tail| (head, tail)));
             both.filter_map(|(head, tail)| String::from_utf8([head, bytes, tail].concat()).ok()).collect()
         };
         let ending = |byte: u8| ('\0'..='\u{FFFF}').filter(move |c| c.to_string().as_bytes().last() == Some(&byte));

@@ -1,38 +1,38 @@
 //! Texts around the bytes of an entry, the most promising first.
 //!
 //! A pre-tokenizer splits by the classes of adjacent characters, and BPE merges across the edges of an entry, so a context
-//! has characters of each class. Characters of the entry itself stand for scripts that the list does not have.
+//! has characters of each class. Characters of the entry itself stand for scripts that the list does not have, and other entries
+//! for small alphabets and for models that match the longest entry.
 
 use super::completion::{Completions, Edges};
 use crate::tokenizer::Tokenizer;
 use crate::vocab::Kind;
 
 /// Contexts of each side. The first ones are tried for every entry.
-const BESIDE: [&str; 22] = [
-    "", "a", " ", "A", "0", "\n", ".", "'", "#", "  ", "-", "(", "x", "Z", "中", "é", "\t", "'s", "D", "\r", "q", "ก",
-];
+const BESIDE: [&str; 22] =
+    ["", "a", " ", "A", "0", "\n", ".", "'", "#", "  ", "-", "(", "x", "Z", "中", "é", "\t", "'s", "D", "\r", "q", "ก"];
 /// Number of contexts of both sides that are tried before a proof is attempted.
 const NUM_LIKELY: usize = 4;
-/// Maximum number of initial characters of the vocabulary that are tried before an inner entry.
+/// Maximum number of entries that are tried before another.
 const MOST_INITIALS: usize = 256;
 
 /// Candidates of texts that may produce entries.
 #[derive(Debug)]
 pub(super) struct Contexts {
-    initials: Vec<String>, // characters that begin words; for models with inner entries
+    initials: Vec<String>, // entries that begin words, the shortest first
     completions: Completions,
 }
 
 impl Contexts {
     pub(super) fn new(tok: &Tokenizer) -> Self {
-        let mut initials = Vec::new();
-        if !tok.model().inner_prefix().is_empty() {
-            let one = |content| std::str::from_utf8(content).ok().filter(|text| text.chars().nth(1).is_none());
-            let tokens = tok.vocab().iter().filter(|entry| entry.1 == Kind::Token);
-            let all: Vec<&str> = tokens.filter_map(|(_, _, content)| one(content)).filter(|text| !text.is_empty()).collect();
-            let stride = all.len().div_ceil(MOST_INITIALS).max(1);
-            initials = all.iter().step_by(stride).map(|&text| text.to_owned()).collect();
-        }
+        let prefix = tok.model().inner_prefix().as_bytes();
+        let tokens = tok.vocab().iter().filter(|entry| matches!(entry.1, Kind::Token | Kind::EndsWord));
+        let begins = |content: &&[u8]| !content.is_empty() && (prefix.is_empty() || !content.starts_with(prefix));
+        let contents = tokens.map(|(_, _, content)| content).filter(begins);
+        let mut all: Vec<&str> = contents.filter_map(|content| std::str::from_utf8(content).ok()).collect();
+        all.sort_by_key(|text| text.len());
+        let stride = all.len().div_ceil(MOST_INITIALS).max(1);
+        let initials = all.iter().step_by(stride).map(|&text| text.to_owned()).collect();
         Self { initials, completions: Completions::new() }
     }
 

@@ -9,6 +9,7 @@ use hashbrown::HashMap;
 
 use crate::aligned_text::AlignedText;
 use crate::error::Result;
+use crate::model::unformed::byte_of;
 use crate::tokenizer::Tokenizer;
 use crate::util::cancel::{CancelCheck, KeepGoing};
 use crate::vocab::Kind;
@@ -19,16 +20,18 @@ use crate::vocab::Kind;
 /// `Interrupted`.
 pub fn duplicates(tok: &Tokenizer, keep_going: KeepGoing<'_>) -> Result<Vec<(Vec<u32>, bool)>> {
     let mut groups: HashMap<Vec<u8>, Vec<u32>> = HashMap::new();
-    let mut cancel = CancelCheck::new(keep_going);
-    for (id, kind, _) in tok.vocab().iter() {
+    let (vocab, mut cancel) = (tok.vocab(), CancelCheck::new(keep_going));
+    for (id, kind, _) in vocab.iter() {
         cancel.check()?;
-        let is_text = matches!(kind, Kind::Token | Kind::EndsWord | Kind::Added);
+        let is_text =
+            matches!(kind, Kind::Token | Kind::EndsWord | Kind::Added) && byte_of(vocab.content(id)).is_none();
         let text = normalized(tok, id, keep_going)?;
         if is_text && !text.is_empty() {
             groups.entry(text).or_default().push(id);
         }
     }
-    let mut found: Vec<(Vec<u32>, bool)> = groups.into_values().filter(|ids| ids.len() > 1).map(|ids| (ids, false)).collect();
+    let mut found: Vec<(Vec<u32>, bool)> =
+        groups.into_values().filter(|ids| ids.len() > 1).map(|ids| (ids, false)).collect();
     for (ids, is_equal) in &mut found {
         let decoded = |id| {
             let mut bytes = Vec::new();

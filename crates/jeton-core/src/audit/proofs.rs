@@ -5,7 +5,8 @@
 //! - an added token, which is matched first, is part of it,
 //! - the normalizer leaves one of its characters in no text,
 //! - a pre-tokenizer removes one of them, or no pretoken has them next to each other,
-//! - the model forms other tokens of them (`model/unformed`).
+//! - the model forms other tokens of them (`model/unformed`),
+//! - it ends in the beginning of a character, and each character that this begins is excluded by one of these rules.
 //!
 //! Each rule holds for texts of any length. Left out: conditions on more than adjacent characters that a regex states by counts
 //! or lookarounds, except that some path through it must read them.
@@ -19,6 +20,7 @@ use crate::pretokenize::parts::pair_effect::SplitterPairs;
 use crate::pretokenize::Splitter;
 use crate::tokenizer::Tokenizer;
 use crate::util::cancel::KeepGoing;
+use crate::util::utf8::char_len;
 use crate::vocab::Kind;
 
 /// Lookup of what the stages exclude.
@@ -30,6 +32,8 @@ pub(super) struct Proofs<'t> {
     added: Vec<Vec<u8>>, // contents that the model never sees
 }
 
+/// Maximum number of missing bytes of a character whose completions are all considered.
+const MOST_MISSING: usize = 2;
 /// Maximum number of added tokens that are searched in each entry.
 const MOST_ADDED: usize = 64;
 
@@ -65,8 +69,10 @@ impl<'t> Proofs<'t> {
         let prefix = self.tok.model().inner_prefix().as_bytes();
         let inner = content.strip_prefix(prefix).filter(|inner| !prefix.is_empty() && !inner.is_empty());
         let Some(edges) = Edges::of(inner.unwrap_or(content)) else { return Some(Fate::NotUtf8) };
-        let text = edges.whole;
-        if text.chars().any(|c| self.outputs.excludes(c)) {
+        // A space that the pre-tokenizer adds was neither normalized nor split before.
+        let is_prefixed = self.tok.splitters().iter().any(|part| part.adds_prefix_space());
+        let text = edges.whole.strip_prefix(' ').filter(|_| is_prefixed).unwrap_or(edges.whole);
+        if text.chars().any(|c| !self.may_be_space(c) && self.outputs.excludes(c)) {
             return Some(Fate::Normalizer);
         }
         if self.added.iter().any(|added| contains(text.as_bytes(), added)) {
@@ -80,7 +86,8 @@ impl<'t> Proofs<'t> {
         if !self.may_hold(text) {
             return Some(Fate::Split);
         }
-        if inner.is_some() && text.chars().next().is_some_and(|c| self.begins_pretokens(c)) && self.is_no_word(content) {
+        if inner.is_some() && text.chars().next().is_some_and(|c| self.begins_pretokens(c)) && self.is_no_word(content)
+        {
             return Some(Fate::Split);
         }
         match self.tok.model().unformed(vocab, &self.formation, id) {
@@ -88,13 +95,34 @@ impl<'t> Proofs<'t> {
             Some(Unformed::MergesExceptWhole) if !edges.is_whole() => Some(Fate::Merges),
             Some(Unformed::Scores) => Some(Fate::Scores),
             Some(Unformed::Form) => Some(Fate::Form),
-            _ if edges.tail.is_empty() => None,
-            _ => {
-                let model = self.tok.model();
-                let is_extended = model.is_always_extended(vocab, &self.formation, id, &|| true).unwrap_or(false);
-                is_extended.then_some(Fate::Extended)
-            }
+            _ => self.is_cut_off(id, &edges).then_some(Fate::Extended),
         }
+    }
+
+    /// Returns true for an entry that ends in the beginning of a character, if no character that it begins may follow.
+    fn is_cut_off(&self, id: u32, edges: &Edges<'_>) -> bool {
+        let Some(&first) = edges.tail.first() else { return false };
+        let missing = char_len(first).saturating_sub(edges.tail.len());
+        if !(1..=MOST_MISSING).contains(&missing) {
+            return false;
+        }
+        (0..1usize << (6 * missing)).all(|number| {
+            let rest: Vec<u8> = (0..missing).map(|at| 0x80 | (number >> (6 * at) & 0x3F) as u8).collect();
+            let bytes = [edges.whole.as_bytes(), edges.tail, &rest].concat();
+            let Ok(text) = std::str::from_utf8(&bytes) else { return true };
+            let is_excluded = || text.chars().next_back().is_some_and(|c| self.outputs.excludes(c));
+            let may_follow = |next: &[u8]| match Edges::of(next) {
+                None => false,
+                Some(next) if missing > 1 => !next.head.is_empty(),
+                Some(next) if !next.head.is_empty() => false,
+                Some(next) => {
+                    next.whole.chars().next().is_none_or(|c| self.may_hold(&[text, &String::from(c)].concat()))
+                }
+            };
+            let model = self.tok.model();
+            let is_extended = model.is_extended(self.tok.vocab(), &self.formation, id, rest[0], &may_follow);
+            is_extended.unwrap_or(false) || is_excluded() || !self.may_hold(text)
+        })
     }
 
     /// Returns true for an entry that spells a byte of text without an entry.
@@ -114,7 +142,7 @@ impl<'t> Proofs<'t> {
         })
     }
 
-    /// Returns true for the mark of spaces, which is removed or not as they are.
+    /// Returns true for the mark of spaces, which the pre-tokenizer adds, and which is removed or not as they are.
     fn may_be_space(&self, c: char) -> bool {
         self.tok.splitters().iter().any(|part| part.space_mark() == Some(c))
     }
@@ -131,9 +159,12 @@ impl<'t> Proofs<'t> {
         std::str::from_utf8(content).is_ok_and(|text| !self.may_hold(text))
     }
 
-    /// A character that is an entry never falls back to its bytes. Left out: continuation bytes, which are in many characters.
+    /// A character that is an entry, or in no normalized text, never falls back to its bytes. Left out: continuation bytes, which are in many characters.
     fn of_byte(&self, content: &[u8]) -> Option<Fate> {
         let byte = byte_of(content)?;
+        if !self.tok.model().falls_back_by_character() {
+            return matches!(byte, 0xC0 | 0xC1 | 0xF5..).then_some(Fate::NotUtf8);
+        }
         let mut text = [byte, 0x80, 0x80, 0x80];
         let is_entry = |text: &[u8]| {
             let id = self.tok.vocab().find(text, false);
@@ -141,8 +172,10 @@ impl<'t> Proofs<'t> {
         };
         match byte {
             0xC0 | 0xC1 | 0xF5.. => Some(Fate::NotUtf8),
-            ..0x80 if self.outputs.excludes(char::from(byte)) => Some(Fate::Normalizer),
-            ..0x80 => is_entry(&text[..1]).then_some(Fate::Character),
+            ..0x80 => {
+                let is_never = is_entry(&text[..1]) || self.outputs.excludes(char::from(byte));
+                is_never.then_some(Fate::Character)
+            }
             0xC2..0xF0 => {
                 let len = if byte < 0xE0 { 2 } else { 3 };
                 let all = (0..1usize << (6 * (len - 1))).all(|number| {
@@ -164,7 +197,9 @@ fn always_matched(tok: &Tokenizer) -> Vec<Vec<u8>> {
     const NORMALIZED: u8 = 8;
     let rewrites = tok.splitters().iter().any(|part| part.inserts());
     let is_raw = tok.normalizers().is_empty();
-    let ids = tok.added().iter().filter(|&&id| tok.vocab().kind(id) == Kind::Added && tok.flags(id) & SINGLE_WORD == 0);
+    let ids = tok.added().iter().filter(|&&id| tok.vocab().kind(id) == Kind::Added);
+    // A single word that is rejected hides the tokens inside of it.
+    let rewrites = rewrites || tok.added().iter().any(|&id| tok.flags(id) & SINGLE_WORD != 0);
     let ids = ids.filter(|&&id| !rewrites && (is_raw || tok.flags(id) & NORMALIZED != 0));
     let content = |&id: &u32| tok.normalized_spelling(id).unwrap_or(tok.vocab().content(id)).to_vec();
     let mut contents: Vec<Vec<u8>> = ids.map(content).filter(|content| !content.is_empty()).collect();

@@ -54,11 +54,11 @@ pub enum Fate {
     Scores = 12,
     /// The model has entries of another form only.
     Form = 13,
-    /// Byte entry of a character that is an entry.
+    /// Byte entry of a character that never falls back to bytes.
     Character = 14,
     /// An added token, which is matched first, is part of it.
     Added = 15,
-    /// Each continuation byte that may follow merges with its end first.
+    /// It ends in the beginning of a character, and no rest of one may follow.
     Extended = 16,
 }
 
@@ -70,9 +70,7 @@ impl Fate {
 
     /// Returns true if no pretoken has the entry as a symbol, not even before further merges.
     pub(super) fn is_absent(self) -> bool {
-        matches!(self, 
-            Fate::NotUtf8 | Fate::Normalizer | Fate::Removed | Fate::Split | Fate::Merges | Fate::Added
-        )
+        matches!(self, Fate::NotUtf8 | Fate::Normalizer | Fate::Removed | Fate::Split | Fate::Merges | Fate::Added)
     }
 }
 

@@ -81,13 +81,17 @@ pub fn shape(text: &str) -> Shape {
     let mut set = |bit, is_so| bits |= if is_so { bit } else { 0 };
     set(Shape::DIGITS, !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()));
     set(Shape::WHITE, !text.is_empty() && text.chars().all(is_white));
-    set(Shape::LEADING_SPACE, text.strip_prefix(' ').is_some_and(|rest| !rest.is_empty() && !rest.starts_with(is_white)));
+    set(
+        Shape::LEADING_SPACE,
+        text.strip_prefix(' ').is_some_and(|rest| !rest.is_empty() && !rest.starts_with(is_white)),
+    );
     set(Shape::NEWLINE, text.contains(['\n', '\r']));
     set(Shape::TAB, text.contains('\t'));
     if text.len() >= 7 {
         let text = text.trim();
-        set(Shape::EMAIL, is_email(text));
-        set(Shape::URL, has_scheme(text) || hosts(text).any(|host| is_in(host, &PUBLIC)));
+        let is_email = is_email(text);
+        set(Shape::EMAIL, is_email);
+        set(Shape::URL, has_scheme(text) || !is_email && hosts(text).any(|host| is_in(host, &PUBLIC)));
         set(Shape::HOST, hosts(text).any(|host| is_in(host, &PRIVATE)));
         set(Shape::PHONE, is_phone(text));
         set(Shape::HEX, has_hex(text));
@@ -197,8 +201,21 @@ mod tests {
             assert!(shape(text).has(bit), "{text}: {:b}", shape(text).0);
         }
         for text in [
-            "example", "@interface", "foo@bar", "://", "www.", ".com", "1.2.3", "0000000000000000", "abcdefabcdefabcdef",
-            "2011-2012", "1,000,000,000", "/home/", "internationalization", "getElementsByTagName2x", "aaaa.bbbb.cccc",
+            "example",
+            "@interface",
+            "foo@bar",
+            "://",
+            "www.",
+            ".com",
+            "1.2.3",
+            "0000000000000000",
+            "abcdefabcdefabcdef",
+            "2011-2012",
+            "1,000,000,000",
+            "/home/",
+            "internationalization",
+            "getElementsByTagName2x",
+            "aaaa.bbbb.cccc",
         ] {
             assert_eq!(shape(text).0 >> 6, 0, "{text}: {:b}", shape(text).0);
         }

@@ -7,12 +7,12 @@
 //! Unigram: if other pieces that spell an entry have a higher sum of scores, they replace it in any segmentation. The sums must
 //! differ by more than rounding can.
 //!
-//! An entry that ends in the beginning of a character is followed by a continuation byte. It is formed in no text if each of
-//! these bytes merges with a part at its right edge before that part merges to the left. That holds if the merge with the byte
-//! has a lower rank, and the byte has no merge to its right with a lower rank than that merge and all merges of the part: of
-//! the merges that can be done, the lowest is.
+//! An entry that ends in the beginning of a character is followed by a continuation byte. It is not formed before this byte if the
+//! byte merges with a part at its right edge before that part merges to the left. That holds if the merge with the byte has a
+//! lower rank, and the byte merges to its right with nothing that may follow at a lower rank than that merge and all merges
+//! of the part: of the merges that can be done, the lowest is.
 //!
-//! Cost: that of the merge trees; a lookup for each part at the right edge and each continuation byte; for Unigram the pieces inside of each entry.
+//! Cost: that of the merge trees; for an entry that ends inside of a character, a lookup for each part at its right edge; for Unigram the pieces inside of each entry.
 //!
 //! Left out: BPE with `continuing_subword_prefix`, or with merges of spelled bytes, where a content has several sequences of
 //! symbols; pieces of characters that are no pieces; whole words of WordPiece that are longer than its limit.
@@ -24,7 +24,7 @@ use super::pairs::Pairs;
 use super::Model;
 use crate::error::{ErrorKind, Result};
 use crate::util::cancel::KeepGoing;
-use crate::vocab::alphabet::{Level, WORD_START};
+use crate::vocab::alphabet::{EndOfWord, Level, WORD_START};
 use crate::vocab::{Kind, Vocab};
 
 /// Maximum difference that 32-bit sums of up to 100,000 gain with each addition: half of the distance of two numbers.
@@ -48,9 +48,9 @@ pub enum Unformed {
 /// Merges at the right edge of entries at byte level.
 #[derive(Debug)]
 struct RightEdges {
-    units: [u32; 256],         // byte -> initial symbol; NONE
-    lowest_right: [u32; 256],  // byte -> lowest rank of its merges to the right; NONE
-    max_ranks: Vec<u32>,       // id -> maximum rank in its tree; 0 for a unit
+    units: [u32; 256],            // byte -> initial symbol; NONE
+    rights: Vec<Vec<(u32, u32)>>, // byte -> (rank, right part) of its merges, ascending
+    max_ranks: Vec<u32>,          // id -> maximum rank in its tree; 0 for a unit
 }
 
 /// Merge trees, restricted to entries that are formed of initial symbols.
@@ -93,37 +93,39 @@ impl Model {
         Ok(Formation { trees, is_formed, edges })
     }
 
-    /// Returns true if an entry at byte level, followed by any continuation byte, becomes another token with it.
+    /// Returns true if an entry at byte level is not formed before this continuation byte. `may_follow`: whether a token with this
+    /// content may begin after the byte.
     ///
     /// # Errors
     /// `Interrupted`.
-    pub fn is_always_extended(
+    pub fn is_extended(
         &self,
         vocab: &Vocab,
         formation: &Formation,
         id: u32,
-        keep_going: KeepGoing<'_>,
+        byte: u8,
+        may_follow: &dyn Fn(&[u8]) -> bool,
     ) -> Result<bool> {
         let (Self::Bpe(model), Some(edges)) = (self, &formation.edges) else { return Ok(false) };
-        let pairs = model.pairs(vocab, keep_going)?;
+        let pairs = model.pairs(vocab, &|| true)?;
         let rank = |left, right| pairs.get(left, right).map_or(NONE, |merge| merge.rank);
-        let mut spine = Vec::new(); // parts at the right edge, each with the rank of its merge to the left
-        let (mut part, mut next) = (id, NONE);
+        let unit = edges.units[usize::from(byte)];
+        let may_merge = |limit: u32| {
+            let lower = edges.rights[usize::from(byte)].iter().take_while(|right| right.0 <= limit);
+            lower.into_iter().any(|&(_, right)| may_follow(vocab.content(right)))
+        };
+        let (mut part, mut next) = (id, NONE); // a part at the right edge, and the rank of its merge to the left
         loop {
-            spine.push((part, next));
+            let joined = rank(part, unit);
+            if unit != NONE && joined < next && !may_merge(joined.max(edges.max_ranks[part as usize])) {
+                return Ok(true);
+            }
             let (left, right) = (formation.trees.left[part as usize], formation.trees.right[part as usize]);
             if left == NO_PART {
-                break;
+                return Ok(false);
             }
             (next, part) = (rank(left, right), right);
         }
-        Ok((0x80..0xC0).all(|byte: usize| {
-            let unit = edges.units[byte];
-            unit != NONE && spine.iter().any(|&(part, next)| {
-                let joined = rank(part, unit);
-                joined < next && edges.lowest_right[byte] > joined.max(edges.max_ranks[part as usize])
-            })
-        }))
     }
 
     /// Returns true if an entry spells a byte, and only text without an entry gives it.
@@ -154,10 +156,20 @@ impl Model {
                 (!is_char).then_some(Unformed::Form)
             }
             Self::Words(_) => {
-                let has_inner = std::str::from_utf8(content).is_ok_and(|text| text.chars().skip(1).any(|c| c == WORD_START));
+                let has_inner =
+                    std::str::from_utf8(content).is_ok_and(|text| text.chars().skip(1).any(|c| c == WORD_START));
                 has_inner.then_some(Unformed::Form)
             }
             Self::WordPiece(_) | Self::WordLevel(_) => None,
+        }
+    }
+
+    /// Returns true if a character that is an entry never falls back to bytes, wherever it is.
+    pub fn falls_back_by_character(&self) -> bool {
+        match self {
+            Self::Bpe(model) => model.alphabet.prefix().is_empty() && model.alphabet.end == EndOfWord::None,
+            Self::Pieces(_) | Self::Unigram(_) | Self::Chars(_) => true,
+            Self::WordPiece(_) | Self::WordLevel(_) | Self::Words(_) => false,
         }
     }
 
@@ -173,7 +185,7 @@ impl Model {
 
 impl RightEdges {
     fn new(vocab: &Vocab, trees: &MergeTrees, pairs: &Pairs) -> Self {
-        let (mut units, mut lowest_right) = ([NONE; 256], [NONE; 256]);
+        let (mut units, mut rights) = ([NONE; 256], vec![Vec::new(); 256]);
         for (id, _, content) in vocab.iter().filter(|entry| trees.is_unit[entry.0 as usize]) {
             if let &[byte] = content {
                 units[usize::from(byte)] = id;
@@ -188,11 +200,11 @@ impl RightEdges {
                 max_ranks[made] = merge.rank.max(max_ranks[left as usize]).max(max_ranks[right as usize]);
             }
             if let &[byte] = vocab.content(left) {
-                let lowest = &mut lowest_right[usize::from(byte)];
-                *lowest = merge.rank.min(*lowest);
+                rights[usize::from(byte)].push((merge.rank, right));
             }
         }
-        Self { units, lowest_right, max_ranks }
+        rights.iter_mut().for_each(|merges| merges.sort_unstable());
+        Self { units, rights, max_ranks }
     }
 }
 

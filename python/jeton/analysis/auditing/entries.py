@@ -52,9 +52,9 @@ WHY = {
     "merges": "merging its bytes gives other tokens, in any context",
     "scores": "other pieces that spell it have a higher sum of scores",
     "form": "the model matches single characters or single words only",
-    "character": "its character is an entry, so it never falls back to bytes",
+    "character": "its character never falls back to bytes",
     "added token": "an added token, which is matched first, is part of it",
-    "extended": "each byte that may follow merges with its last one first",
+    "extended": "it ends inside of a character, and each continuation merges with it or is in another pretoken",
 }
 # The core's `audit::Shape`.
 PART, DIGITS, WHITE, LEADING_SPACE, NEWLINE, TAB = (1 << bit for bit in range(6))
@@ -136,7 +136,7 @@ def _unreachable(found: Entries, most: int) -> Finding | None:
         "unreachable",
         "note" if is_byte[ids].all() else "warning",
         f"{ids.size:,} entries are in the ids of no text ({reasons}).",
-        "jeton prune removes entries with their rows; without a corpus of the model's training they are never trained.",
+        "No training text had them, so their embeddings are untrained: mask them in the output, or remove them by jeton prune.",
         int(ids.size),
         found.examples(order, lambda id: WHY[FATES[int(found.fates[id])]], most),
         {"by_reason": by_reason, "ids": ids.tolist()},

@@ -66,9 +66,9 @@ def _digits(found: Entries) -> Finding:
         severity,
         f"Policy of digits: {policy}.",
         remedy,
-        int(is_digits.sum()),
+        0,
         (Example(DIGIT_PROBE, shown or "cannot be encoded"),),
-        {"entries_by_length": by_length, "longest": longest, "groups_of_probe": groups},
+        {"entries": int(is_digits.sum()), "entries_by_length": by_length, "longest": longest, "groups_of_probe": groups},
     )
 
 

@@ -43,7 +43,7 @@ def to_text(audit: Audit) -> str:
             lines.append(f"    … {left_out:,} more")
     if audit.passed:
         lines += ["", *_wrapped(f"Found nothing: {', '.join(audit.passed)}.", "")]
-    lines += [f"Skipped {rule}: {reason}." for rule, reason in audit.skipped.items()]
+    lines += [line for words in _skipped(audit) for line in _wrapped(words, "")]
     return "\n".join(lines)
 
 
@@ -60,7 +60,7 @@ def to_fragment(audit: Audit) -> str:
     parts += map(_section, audit.findings)
     if audit.passed:
         parts.append(f"<section><p class=soft>Found nothing: {html.escape(', '.join(audit.passed))}.</p></section>")
-    skipped = "".join(f"<p class=soft>Skipped {html.escape(f'{rule}: {why}')}.</p>" for rule, why in audit.skipped.items())
+    skipped = "".join(f"<p class=soft>{html.escape(words)}</p>" for words in _skipped(audit))
     return f'<div class="jeton-audit"><style>{_CSS}</style>{"".join(parts)}<section>{skipped}</section></div>'
 
 
@@ -84,6 +84,13 @@ def _heading(audit: Audit) -> str:
         f"{audit.facts['model']}, {audit.facts['entries']:,} entries: {fates['reached']:,} in the ids of some text, "
         f"{unreached:,} of none (proved), {fates['undecided']:,} undecided, {fates['special']:,} special tokens by permission"
     )
+
+
+def _skipped(audit: Audit) -> list[str]:
+    """A sentence for each reason."""
+    reasons = dict.fromkeys(audit.skipped.values())
+    rules = {reason: [rule for rule, why in audit.skipped.items() if why == reason] for reason in reasons}
+    return [f"Skipped {', '.join(names)}: {reason}." for reason, names in rules.items()]
 
 
 def _wrapped(text: str, indent: str = "  ") -> list[str]:

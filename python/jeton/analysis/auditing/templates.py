@@ -28,7 +28,7 @@ PADDED = "  Qpadded\n\n  text \n"
 
 def rules(tok: Tokenizer) -> tuple[dict[str, Finding | None], dict[str, str]]:
     """Name → finding, or None if the rule found nothing; and rules that were skipped, with the reason."""
-    if not tok.chat_template:
+    if not tok.definition.chat_template:
         return {}, dict.fromkeys(RULES, "the tokenizer has no chat template")
     try:
         found = {

@@ -252,7 +252,12 @@ impl Splitter {
 
     /// Returns true if the component adds characters or replaces them by others, except bytes by the byte alphabet.
     pub fn inserts(&self) -> bool {
-        matches!(self.0, SplitterKind::Metaspace(_) | SplitterKind::ByteLevel { add_prefix_space: true, .. })
+        matches!(self.0, SplitterKind::Metaspace(_)) || self.adds_prefix_space()
+    }
+
+    /// Returns true if the component adds a space to chunks that begin with none.
+    pub fn adds_prefix_space(&self) -> bool {
+        matches!(self.0, SplitterKind::ByteLevel { add_prefix_space: true, .. })
     }
 
     /// Returns the mark that replaces spaces, if the component does that.
