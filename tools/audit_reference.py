@@ -6,8 +6,8 @@
 The reference has its own reader, splits with the package `regex`, and merges with a loop over pairs. It checks
 
 - for each id that is reached: the text of the audit has it, by the reference;
-- for each id that no text has: no code point has its bytes, or no completion of its last character, in the contexts below,
-  gives it;
+- for each id that no text has: no code point has its bytes, or no completion of its last character, in the contexts
+  below, gives it;
 - for each id of whole characters: the audit and the reference agree whether its text alone has that id alone.
 
 Needs the packages regex and numpy.
@@ -19,7 +19,7 @@ import argparse
 import base64
 import sys
 import time
-from itertools import product
+from itertools import pairwise, product
 from pathlib import Path
 
 import numpy as np
@@ -41,6 +41,7 @@ class Reference:
         self.pattern = regex.compile(pattern)
 
     def encode(self, text: str) -> list[int]:
+        """Ids of a text."""
         ids = []
         for match in self.pattern.finditer(text):
             piece = match.group().encode()
@@ -48,9 +49,10 @@ class Reference:
         return ids
 
     def merged(self, piece: bytes) -> list[int]:
+        """Ids of a piece that is no entry: the pair of lowest rank is merged until there is none."""
         parts = [piece[at : at + 1] for at in range(len(piece))]
         while len(parts) > 1:
-            ranks = [self.ranks.get(a + b, sys.maxsize) for a, b in zip(parts, parts[1:], strict=False)]
+            ranks = [self.ranks.get(a + b, sys.maxsize) for a, b in pairwise(parts)]
             lowest = min(ranks)
             if lowest == sys.maxsize:
                 break
@@ -82,6 +84,7 @@ def unreached(reference: Reference, token: bytes, id: int, every: bytes) -> bool
 
 
 def main() -> None:
+    """Compares, and exits with 1 if there are differences."""
     parser = argparse.ArgumentParser(description="Compare jeton.audit with a plain implementation.")
     parser.add_argument("file", type=Path)
     parser.add_argument("pattern")
@@ -90,7 +93,7 @@ def main() -> None:
     start = time.process_time()
     found = Entries(tok, 1_000_000)
     seconds = time.process_time() - start
-    reference = Reference(arguments.file, _core.pattern_text(arguments.pattern))
+    reference = Reference(arguments.file, _core.pattern_text(arguments.pattern) or arguments.pattern)
     # Each code point between spaces: bytes that no text has are not in it.
     every = b" ".join(chr(code).encode() for code in range(0x110000) if not 0xD800 <= code < 0xE000)
     wrong, counts = [], np.zeros(len(FATES), np.int64)

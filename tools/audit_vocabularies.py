@@ -1,6 +1,6 @@
 """Audits the vocabularies of a folder, and prints the table of docs/auditing.md.
 
-    python tools/audit_vocabularies.py FOLDER
+python tools/audit_vocabularies.py FOLDER
 """
 
 from __future__ import annotations
@@ -26,13 +26,11 @@ FILES = {
     "mbart-en-fairseq.tokenizer.json": ("mBART (English)", None),
     "bert-uncased.vocab.txt": ("BERT (excerpt)", None),
 }
-HEADINGS = (
-    "vocabulary", "entries", "reached", "unreachable", "of them not bytes", "undecided", "not alone", "partial", "private",
-    "digits", "seconds",
-)  # fmt: skip
+HEADINGS = "vocabulary|entries|reached|unreachable|of them not bytes|undecided|not alone|partial|private|digits|seconds"
 
 
 def row(path: Path, name: str, pattern: str | None) -> list[str]:
+    """The cells of a vocabulary."""
     tok = jeton.load(path, pattern=pattern)
     start = time.process_time()
     found = jeton.audit(tok, progress=False)
@@ -61,10 +59,11 @@ def row(path: Path, name: str, pattern: str | None) -> list[str]:
 
 
 def main() -> None:
+    """Prints the table."""
     parser = argparse.ArgumentParser(description="Audit the vocabularies of a folder.")
     parser.add_argument("folder", type=Path)
     folder = parser.parse_args().folder
-    print(f"| {' | '.join(HEADINGS)} |")
+    print(f"| {HEADINGS.replace('|', ' | ')} |")
     print(f"|---|{'---:|' * 3}---|{'---:|' * 6}")
     for file, (name, pattern) in FILES.items():
         print(f"| {' | '.join(row(folder / file, name, pattern))} |", flush=True)

@@ -203,7 +203,7 @@ def learn_more(
 _Extended = tuple[Vocabulary, memoryview, memoryview, int]  # ids, fates, number of new merges
 
 def duplicate_entries(tok: Tokenizer) -> list[tuple[list[int], bool]]: ...
-def entry_shapes(tok: Tokenizer) -> tuple[memoryview, memoryview, memoryview]: ...  # kinds, shapes, numbers of characters
+def entry_shapes(tok: Tokenizer) -> tuple[memoryview, memoryview, memoryview]: ...  # kinds, shapes, characters
 def merge_trees(tok: Tokenizer) -> tuple[memoryview, memoryview, memoryview, memoryview]: ...
 def without_rare(
     tok: Tokenizer,

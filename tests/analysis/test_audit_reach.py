@@ -42,8 +42,20 @@ NORMALIZERS: list[Any] = [
     {"type": "Lowercase"},
     {"type": "NFC"},
     {"type": "Replace", "pattern": {"String": " "}, "content": "▁"},
-    {"type": "BertNormalizer", "clean_text": True, "handle_chinese_chars": True, "strip_accents": None, "lowercase": True},
-    {"type": "Sequence", "normalizers": [{"type": "Prepend", "prepend": "▁"}, {"type": "Strip", "strip_left": True, "strip_right": True}]},
+    {
+        "type": "BertNormalizer",
+        "clean_text": True,
+        "handle_chinese_chars": True,
+        "strip_accents": None,
+        "lowercase": True,
+    },
+    {
+        "type": "Sequence",
+        "normalizers": [
+            {"type": "Prepend", "prepend": "▁"},
+            {"type": "Strip", "strip_left": True, "strip_right": True},
+        ],
+    },
 ]
 ALPHABETS = ("ab ", "aA1", "a1.", "ab天", "a▁ ", "é#a")
 
@@ -139,7 +151,9 @@ def random_bytes(random: Random, ranks: bool) -> tuple[Tokenizer, str]:
     pattern = random.choice(["none", "gpt2", "cl100k"])
     if ranks:
         ids = list(range(len(contents)))
-        definition = Definition(Bpe(ranks="tokens", whole_first=True), pretokenizer=({"type": "Pattern", "name": pattern},))
+        definition = Definition(
+            Bpe(ranks="tokens", whole_first=True), pretokenizer=({"type": "Pattern", "name": pattern},)
+        )
         return Tokenizer(definition, _core.Vocabulary(ids, [1] * len(ids), contents, [])), alphabet
     vocab = dict(enumerate(contents))
     pairs = [
@@ -196,6 +210,26 @@ def test_all_short_texts_agree(model: str, block: int) -> None:
     assert len(fates) >= CASES // 8
     assert np.count_nonzero(joined == REACHED) > np.count_nonzero(joined == UNDECIDED)
     assert np.count_nonzero(joined >= SPELLING) > 0
+
+
+def test_a_space_that_the_pre_tokenizer_adds() -> None:
+    byte_level = {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True, "use_regex": True}
+    metaspace = {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "always", "split": True}
+    fates: list[np.ndarray] = []
+    for case in range(CASES // 2):
+        random = Random(f"prefix {case}")
+        last, mark = random.choice([(byte_level, "Ġ"), (metaspace, "▁")])
+        first = random.choice(
+            [{"type": "WhitespaceSplit"}, {"type": "Punctuation"}, {"type": "Digits", "individual_digits": True}]
+        )
+        normalizer = random.choice(
+            [None, {"type": "Replace", "pattern": {"String": random.choice(" ▁")}, "content": "a"}]
+        )
+        made = bpe(random, f"a{mark}1")
+        stages = {"type": "Sequence", "pretokenizers": random.choice([[first, last], [last]])}
+        tok = loaded({"model": made, "normalizer": normalizer, "pre_tokenizer": stages})
+        fates.append(check(tok, "a 1▁" if mark == "▁" else "a 1", 5))
+    assert np.count_nonzero(np.concatenate(fates) >= SPELLING) > 0
 
 
 @pytest.mark.parametrize("ranks", [True, False])

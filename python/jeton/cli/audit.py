@@ -18,7 +18,9 @@ from .streams import input_corpus, write
 __all__ = ["audit"]
 
 
-@click.command(cls=Command, short_help="Check a tokenizer: unreachable entries, unsafe tokens, policies, chat template.")
+@click.command(
+    cls=Command, short_help="Check a tokenizer: unreachable entries, unsafe tokens, policies, chat template."
+)
 @click.argument("name", metavar="TOKENIZER")
 @click.option("--pattern", metavar="NAME|REGEX", help="Pattern, for formats without one (rank files).")
 @click.option(
@@ -67,8 +69,8 @@ def audit(
     output: str | None,
 ) -> None:
     """Checks TOKENIZER, a file or folder of any supported format or a name: entries that no text produces, partial
-    characters, duplicates, special tokens that plain text has, private data among the entries, digits and white space, and
-    the chat template. Exit code 4 if a finding is an error.
+    characters, duplicates, special tokens that plain text has, private data among the entries, digits and white
+    space, and the chat template. Exit code 4 if a finding is an error.
 
     \b
     Examples:
@@ -93,7 +95,11 @@ def audit(
         threads=common.threads,
         progress=common.progress,
     )
-    report = {"json": lambda: json.dumps(found.to_json(), ensure_ascii=False), "html": found.to_html, "text": found.__str__}
+    report = {
+        "json": lambda: json.dumps(found.to_json(), ensure_ascii=False),
+        "html": found.to_html,
+        "text": found.__str__,
+    }
     text = report[form]()
     if output is None:
         write(text)

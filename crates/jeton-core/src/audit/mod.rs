@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! reach       entries that texts produce, with a text for each; others with a proof, or undecided
+//! fate        results
 //! proofs      proofs that no text produces an entry
 //! contexts    texts around the bytes of an entry
 //! completion  characters that complete a part of one
@@ -14,12 +15,14 @@
 mod completion;
 mod contexts;
 mod duplicates;
+mod fate;
 mod proofs;
 mod reach;
 mod shapes;
 
 pub use duplicates::duplicates;
-pub use reach::{reachability, Fate, Reachability};
+pub use fate::Fate;
+pub use reach::{reachability, Reachability};
 pub use shapes::{shape, shapes, Shape};
 
 use crate::error::Result;

@@ -12,10 +12,10 @@
 //! or lookarounds, except that some path through it must read them.
 
 use super::completion::Edges;
-use super::reach::Fate;
+use super::fate::Fate;
 use crate::error::Result;
 use crate::model::unformed::{byte_of, Formation, Unformed};
-use crate::normalize::NormalizerOutputs;
+use crate::normalize::outputs::NormalizerOutputs;
 use crate::pretokenize::parts::pair_effect::SplitterPairs;
 use crate::pretokenize::Splitter;
 use crate::tokenizer::Tokenizer;

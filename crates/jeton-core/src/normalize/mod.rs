@@ -32,7 +32,7 @@ mod edit;
 mod forms;
 mod lower_case;
 pub mod nfkc_rules;
-mod outputs;
+pub mod outputs;
 pub mod pair_effect;
 mod precompiled;
 mod properties;
@@ -53,7 +53,6 @@ use forms::Form;
 use replace::Replace;
 use sentencepiece::SentencePiece;
 
-pub use outputs::NormalizerOutputs;
 pub use sentencepiece::CharsmapOptions;
 pub use starts::Started;
 

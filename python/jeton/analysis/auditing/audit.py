@@ -40,9 +40,9 @@ def audit(
     threads: int | None = None,
     progress: Progress = None,
 ) -> Audit:
-    """Checks a tokenizer: entries that no text produces, unsafe tokens, digits and white space, and its chat template.
+    """Checks a tokenizer: entries that no text produces, unsafe tokens, digits, white space, and the chat template.
 
-    An entry is reached if some text has its id, and the report has such a text; else it is proved that none has, or it is
+    """Checks a tokenizer: entries that no text has, unsafe tokens, digits, white space, and the chat template.
     undecided. Contexts count: an entry that is split alone may be a token in a longer text.
 
     Args:
@@ -107,8 +107,8 @@ def _unused(found: Entries, corpus: Corpus, most: int, threads: int, report: Rep
     counts = np.zeros(found.fates.size, np.int64)
     num_bytes = 0
     for batch in reader.batches(BATCH_BYTES):
-        ids = found.tok.encode_batch(batch.texts, threads=threads).ids
-        counts += np.bincount(ids, minlength=counts.size)
+        used = found.tok.encode_batch(batch.texts, threads=threads).ids
+        counts += np.bincount(used, minlength=counts.size)
         num_bytes += sum(map(len, batch.texts))
         report(ProgressEvent("encode", batch.bytes_read, reader.total_bytes, "B"))
     for complaint in reader.complaints():
@@ -121,7 +121,7 @@ def _unused(found: Entries, corpus: Corpus, most: int, threads: int, report: Rep
     return Finding(
         "unused",
         "note",
-        f"{ids.size:,} of {int(reached.sum()):,} reached entries are not in the ids of the corpus ({num_bytes:,} bytes).",
+        f"{ids.size:,} of {int(reached.sum()):,} reached entries are not used by the corpus of {num_bytes:,} bytes.",
         "If the corpus is like the texts of the model, jeton prune --counts removes them with their rows.",
         int(ids.size),
         found.examples(longest, lambda id: f"{found.num_chars[id]} characters", most),

@@ -126,7 +126,7 @@ def _unreachable(found: Entries, most: int) -> Finding | None:
     ids = np.flatnonzero(found.is_unreached)
     if not ids.size:
         return None
-    # Bytes outside of UTF-8, and bytes of characters that are entries, belong to every vocabulary that has all 256 bytes.
+    # Bytes outside of UTF-8, and of characters that are entries, belong to every vocabulary that has all 256 bytes.
     is_byte = np.isin(found.fates, [FATES.index("not UTF-8"), FATES.index("character")])
     fates, counts = np.unique(found.fates[ids], return_counts=True)
     by_reason = {FATES[fate]: int(count) for fate, count in zip(fates.tolist(), counts.tolist(), strict=True)}
@@ -136,7 +136,8 @@ def _unreachable(found: Entries, most: int) -> Finding | None:
         "unreachable",
         "note" if is_byte[ids].all() else "warning",
         f"{ids.size:,} entries are in the ids of no text ({reasons}).",
-        "No training text had them, so their embeddings are untrained: mask them in the output, or remove them by jeton prune.",
+        "No training text had them, so their embeddings are untrained: mask them in the output, or remove them by "
+        "jeton prune.",
         int(ids.size),
         found.examples(order, lambda id: WHY[FATES[int(found.fates[id])]], most),
         {"by_reason": by_reason, "ids": ids.tolist()},

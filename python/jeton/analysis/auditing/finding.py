@@ -8,8 +8,8 @@ from typing import Any
 
 __all__ = ["SEVERITIES", "Audit", "Example", "Finding"]
 
-# The most severe first. "error": text is encoded wrongly or unsafely; "warning": entries are wasted or risky; "note": facts
-# that may be intended.
+# The most severe first. "error": text is encoded wrongly or unsafely; "warning": entries are wasted or risky; "note":
+# facts that may be intended.
 SEVERITIES = ("error", "warning", "note")
 
 

@@ -50,15 +50,16 @@ def _digits(found: Entries) -> Finding:
     elif longest == 1:
         policy, severity = "one digit per token", "note"
     elif longest <= 3 and by_length.get(longest) == 10**longest:
-        policy, severity = f"up to {longest} digits per token, and all {10**longest:,} groups of {longest} are entries", "note"
+        policy = f"up to {longest} digits per token, and all {10**longest:,} groups of {longest} are entries"
+        severity = "note"
     else:
         has = ", ".join(f"{by_length.get(n, 0):,} of {10**n:,} groups of {n}" for n in range(2, min(longest, 4) + 1))
         policy, severity = f"digits merge by frequency, up to {longest} in a token ({has})", "warning"
     remedy = ""
     if severity == "warning":
         remedy = (
-            "Numbers of equal length are split in different ways, which arithmetic suffers from. For a new tokenizer, choose "
-            "a pattern that splits digits, such as o200k's."
+            "Numbers of equal length are split in different ways, which arithmetic suffers from. For a new tokenizer, "
+            "choose a pattern that splits digits, such as o200k's."
         )
     shown = " | ".join(token.decode("utf-8", "replace") for token in tokens or [])
     return Finding(
@@ -68,7 +69,12 @@ def _digits(found: Entries) -> Finding:
         remedy,
         0,
         (Example(DIGIT_PROBE, shown or "cannot be encoded"),),
-        {"entries": int(is_digits.sum()), "entries_by_length": by_length, "longest": longest, "groups_of_probe": groups},
+        {
+            "entries": int(is_digits.sum()),
+            "entries_by_length": by_length,
+            "longest": longest,
+            "groups_of_probe": groups,
+        },
     )
 
 
@@ -89,15 +95,16 @@ def _white_space(found: Entries, most: int) -> Finding:
         decoded = "" if tokens is None else found.tok.decode(found.tok.encode(text, special="none"))
         if decoded.strip("\0") != text:
             lost.append(name)
-        shown = "cannot be encoded" if tokens is None else " | ".join(repr(t.decode("utf-8", "replace"))[1:-1] for t in tokens)
+        shown = (
+            "cannot be encoded"
+            if tokens is None
+            else " | ".join(repr(t.decode("utf-8", "replace"))[1:-1] for t in tokens)
+        )
         examples.append(Example(repr(text)[1:-1], f"{name}: {shown}"))
-    if lost:
-        summary = f"White space is not kept: {', '.join(lost)} decode to other text."
-    else:
-        summary = "White space is kept."
-    summary += (
-        f" {facts['white_space_entries']:,} entries are white space, with up to {facts['longest_run_of_spaces']} spaces; "
-        f"{facts['words_with_leading_space']:,} begin with one space."
+    kept = f"White space is not kept: {', '.join(lost)} decode to other text." if lost else "White space is kept."
+    summary = (
+        f"{kept} {facts['white_space_entries']:,} entries are white space, with up to "
+        f"{facts['longest_run_of_spaces']} spaces; {facts['words_with_leading_space']:,} begin with one space."
     )
     return Finding(
         "white-space",

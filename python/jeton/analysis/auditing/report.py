@@ -49,7 +49,9 @@ def to_text(audit: Audit) -> str:
 
 def to_html(audit: Audit) -> str:
     """The report as a page."""
-    head = '<meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Audit of a tokenizer</title>'
+    head = (
+        '<meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Audit of a tokenizer</title>'
+    )
     style = "<style>:root{color-scheme:light dark}body{margin:1.5rem;background:light-dark(#fff,#181818)}</style>"
     return f'<!doctype html>\n<html lang="en"><head>{head}{style}</head><body>{to_fragment(audit)}</body></html>\n'
 
@@ -82,7 +84,8 @@ def _heading(audit: Audit) -> str:
     unreached = sum(list(fates.values())[4:])
     return (
         f"{audit.facts['model']}, {audit.facts['entries']:,} entries: {fates['reached']:,} in the ids of some text, "
-        f"{unreached:,} of none (proved), {fates['undecided']:,} undecided, {fates['special']:,} special tokens by permission"
+        f"{unreached:,} of none (proved), {fates['undecided']:,} undecided, "
+        f"{fates['special']:,} special tokens by permission"
     )
 
 

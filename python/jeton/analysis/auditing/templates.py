@@ -1,7 +1,7 @@
 """Faults of chat templates: renderings that do not continue each other, stop tokens, and changed messages.
 
-Training on a conversation, and a cache of its prefix, need that the rendering of n messages begins that of n + 1. Generation ends at a
-stop token, which must end the assistant's turns in the template and be the role `eos`.
+Training on a conversation, and a cache of its prefix, need that the rendering of n messages begins that of n + 1.
+Generation ends at a stop token, which must end the assistant's turns in the template and be the role `eos`.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def _prefix(tok: Tokenizer) -> Finding | None:
     return Finding(
         "template-prefix",
         "warning",
-        f"The rendering of {len(examples)} beginnings of a conversation does not begin the rendering of one more message.",
+        f"{len(examples)} beginnings of a conversation, rendered, do not begin the rendering with one more message.",
         "A cached prefix is lost at each turn, and training on whole conversations differs from generation.",
         len(examples),
         tuple(examples),
@@ -79,13 +79,17 @@ def _stop(tok: Tokenizer) -> Finding | None:
     after = text.rpartition(MESSAGES[1]["content"])[2]
     eos = tok.roles.get("eos")
     found = min(
-        ((after.find(token), -len(token), token) for token in tok.special_tokens if token and token in after), default=None
+        ((after.find(token), -len(token), token) for token in tok.special_tokens if token and token in after),
+        default=None,
     )
     facts = {"eos": eos, "after_answer": after, "stop": found[2] if found else None}
     if found is None:
         problem, remedy = "ends with no special token", "Add the eos token at the end of the assistant's turn."
     elif eos is None:
-        problem, remedy = f"ends with {found[2]}, and no token has the role eos", f"Set eos: tok.with_roles(eos={found[2]!r})."
+        problem, remedy = (
+            f"ends with {found[2]}, and no token has the role eos",
+            f"Set eos: tok.with_roles(eos={found[2]!r}).",
+        )
     elif found[2] != eos:
         problem = f"ends with {found[2]}, and the role eos is {eos}"
         remedy = f"Stop at {found[2]} when you generate: eos alone does not end a turn."
@@ -116,7 +120,9 @@ def _content(tok: Tokenizer) -> Finding | None:
 
 def _special(tok: Tokenizer) -> Finding | None:
     """Spelled special tokens of a message: `tok.chat` encodes them as text, other libraries as special tokens."""
-    special = next((token for token, id in tok.special_tokens.items() if token.strip() == token != "" and id >= 0), None)
+    special = next(
+        (token for token, id in tok.special_tokens.items() if token.strip() == token != "" and id >= 0), None
+    )
     if special is None:
         return None
     message = {"role": "user", "content": f"Qx{special}Qy"}
@@ -130,7 +136,7 @@ def _special(tok: Tokenizer) -> Finding | None:
         "template-special",
         "error" if is_matched else "note",
         "A special token that a user spells is in the rendered text as it is.",
-        "Use the ids of tok.chat, which encodes it as text. Libraries that encode the rendered text match it as special.",
+        "Use the ids of tok.chat, which encodes it as text; libraries that encode the rendered text match it.",
         1,
         (Example(visible(message["content"].encode()), "in the message of the user", id),),
         {"in_ids_of_chat": is_matched},

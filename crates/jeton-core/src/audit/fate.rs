@@ -1,0 +1,53 @@
+//! Fates of ids: reached, undecided, or in no text, with the kind of the proof.
+
+/// Fate of an id.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Fate {
+    /// No entry.
+    Hole = 0,
+    /// Some text has it.
+    Reached = 1,
+    /// Neither a text nor a proof was found.
+    Undecided = 2,
+    /// Special token that only the caller's permission gives.
+    Special = 3,
+    /// Its spelling has a character outside of the byte alphabet.
+    Spelling = 4,
+    /// Unused piece.
+    Unused = 5,
+    /// Its content is empty.
+    Empty = 6,
+    /// Its bytes are not part of UTF-8.
+    NotUtf8 = 7,
+    /// The normalizer leaves one of its characters in no text.
+    Normalizer = 8,
+    /// The pre-tokenizer removes one of its characters.
+    Removed = 9,
+    /// No pretoken has its characters next to each other.
+    Split = 10,
+    /// Merging forms other tokens.
+    Merges = 11,
+    /// Other pieces have a higher sum of scores.
+    Scores = 12,
+    /// The model has entries of another form only.
+    Form = 13,
+    /// Byte entry of a character that never falls back to bytes.
+    Character = 14,
+    /// An added token, which is matched first, is part of it.
+    Added = 15,
+    /// It ends in the beginning of a character, and no rest of one may follow.
+    Extended = 16,
+}
+
+impl Fate {
+    /// Returns true if no text has the entry.
+    pub fn is_unreached(self) -> bool {
+        self as u8 >= Fate::Spelling as u8
+    }
+
+    /// Returns true if no pretoken has the entry as a symbol, not even before further merges.
+    pub(super) fn is_absent(self) -> bool {
+        matches!(self, Fate::NotUtf8 | Fate::Normalizer | Fate::Removed | Fate::Split | Fate::Merges | Fate::Added)
+    }
+}
