@@ -74,7 +74,7 @@ def completions(token: bytes) -> list[str]:
 
 
 def unreached(reference: Reference, token: bytes, id: int, every: bytes) -> bool:
-    """Whether no text of the tries has the id."""
+    """Returns true if no text of the tries has the id."""
     texts = completions(token)
     if not texts:
         return token not in every

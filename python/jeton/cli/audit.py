@@ -1,4 +1,4 @@
-"""``jeton audit``: checks a tokenizer, and reports what it finds."""
+"""``jeton audit``: checks a tokenizer by rules, and prints the findings."""
 
 from __future__ import annotations
 

@@ -61,12 +61,12 @@ impl Completions {
         }
     }
 
-    /// Returns what may precede the head; one empty text without a head.
+    /// Returns bytes that may precede the head; one empty string without a head.
     pub(super) fn before(&self, edges: &Edges<'_>) -> &[Vec<u8>] {
         &self.before[edges.head.len()]
     }
 
-    /// Returns what may follow the tail; one empty text without a tail.
+    /// Returns bytes that may follow the tail; one empty string without a tail.
     pub(super) fn after(&self, edges: &Edges<'_>) -> &[Vec<u8>] {
         let whole = edges.tail.first().map_or(0, |&first| char_len(first));
         &self.after[whole.saturating_sub(edges.tail.len()).min(3)]

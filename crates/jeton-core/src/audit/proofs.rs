@@ -23,7 +23,7 @@ use crate::util::cancel::KeepGoing;
 use crate::util::utf8::char_len;
 use crate::vocab::Kind;
 
-/// Lookup of what the stages exclude.
+/// Proofs for the entries of a tokenizer, with lookup tables of its stages.
 pub(super) struct Proofs<'t> {
     tok: &'t Tokenizer,
     outputs: NormalizerOutputs<'t>,
@@ -179,8 +179,8 @@ impl<'t> Proofs<'t> {
             0xC2..0xF0 => {
                 let len = if byte < 0xE0 { 2 } else { 3 };
                 let all = (0..1usize << (6 * (len - 1))).all(|number| {
-                    for at in 1..len {
-                        text[at] = 0x80 | (number >> (6 * (at - 1)) & 0x3F) as u8;
+                    for (at, byte) in text[1..len].iter_mut().enumerate() {
+                        *byte = 0x80 | (number >> (6 * at) & 0x3F) as u8;
                     }
                     std::str::from_utf8(&text[..len]).is_err() || is_entry(&text[..len])
                 });

@@ -2,7 +2,7 @@
 //!
 //! An entry is reached if some text, valid UTF-8 and without permission for special tokens, has its id. The proof is such a text:
 //! it is encoded by the slow path, and stored. Texts are the bytes of the entry in contexts; a part of a character is completed
-//! first. If the likely ones fail, a proof is attempted (`proofs`), and then all others are tried. What remains is undecided.
+//! first. If the likely ones fail, a proof is attempted (`proofs`), and then all others are tried. Other entries are undecided.
 //!
 //! Cost: one encoding for most entries; at most [`MAX_TRIES`] for one and `budget` for all that are hard.
 

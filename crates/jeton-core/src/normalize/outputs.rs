@@ -18,7 +18,7 @@ use crate::aligned_text::AlignedText;
 /// Maximum number of nodes of a character map whose rules are listed; the published ones have a tenth.
 const MAX_NODES: usize = 1 << 22;
 
-/// What the components of a normalizer leave in a text.
+/// Characters in the output of the components of a normalizer.
 #[derive(Debug)]
 pub struct NormalizerOutputs<'n> {
     parts: Vec<(&'n Normalizer, Option<HashSet<char>>)>, // with the characters of replacements; None: not known

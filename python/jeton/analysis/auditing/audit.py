@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from ...arguments import integer
+from ...arguments import file_path, instance, integer, string
 from ...corpus import Corpus, CorpusLike, open_corpus
 from ...progress import Progress, ProgressEvent, Reporter, make_reporter
 from ...threads import num_threads
@@ -42,8 +42,8 @@ def audit(
 ) -> Audit:
     """Checks a tokenizer: entries that no text produces, unsafe tokens, digits, white space, and the chat template.
 
-    """Checks a tokenizer: entries that no text has, unsafe tokens, digits, white space, and the chat template.
-    undecided. Contexts count: an entry that is split alone may be a token in a longer text.
+    An entry is reached if some text has its id, and the report has such a text; else it is proved that none has, or it
+    is undecided. Contexts count: an entry that is split alone may be a token in a longer text.
 
     Args:
         tok: the tokenizer.
@@ -67,24 +67,27 @@ def audit(
         >>> found["unreachable"].facts["by_reason"]
         {'not UTF-8': 13}
     """
+    instance(tok, "tok", Tokenizer, "a Tokenizer")
     integer(max_examples, "max_examples", 0)
     integer(max_texts, "max_texts", 0)
     count = num_threads(threads)
-    reader = None if corpus is None else Corpus.of(corpus, documents=documents, field=field, errors=errors)
-    rows = None if embeddings is None else read_embeddings(embeddings, tensor)
-    facts = Entries(tok, max_texts)
-    results = entries.rules(facts, max_examples) | policies.rules(facts, max_examples)
-    of_template, skipped = templates.rules(tok)
-    results |= of_template
-    if reader is None:
-        skipped["unused"] = "no corpus was given"
-    else:
-        with make_reporter(progress) as report:
-            results["unused"] = _unused(facts, reader, max_examples, count, report)
-    if rows is None:
-        skipped["glitch-candidates"] = "no embeddings were given"
-    else:
-        results["glitch-candidates"] = glitches(facts, rows, max_examples)
+    texts = Corpus.of([] if corpus is None else corpus, documents=documents, field=field, errors=errors)
+    if tensor is not None:
+        string(tensor, "tensor")
+    rows = None if embeddings is None else read_embeddings(file_path(embeddings, "embeddings"), tensor)
+    with make_reporter(progress) as report:
+        facts = Entries(tok, max_texts)
+        results = entries.rules(facts, max_examples) | policies.rules(facts, max_examples)
+        of_template, skipped = templates.rules(tok)
+        results |= of_template
+        if corpus is None:
+            skipped["unused"] = "no corpus was given"
+        else:
+            results["unused"] = _unused(facts, texts, max_examples, count, report)
+        if rows is None:
+            skipped["glitch-candidates"] = "no embeddings were given"
+        else:
+            results["glitch-candidates"] = glitches(facts, rows, max_examples)
     findings = [each for each in results.values() if each is not None]
     findings.sort(key=lambda each: SEVERITIES.index(each.severity))
     fates = np.bincount(facts.fates, minlength=len(FATES)).tolist()

@@ -47,7 +47,7 @@ class Finding:
 
     Examples:
         >>> import jeton
-        >>> tok = jeton.Tokenizer.from_merges({97: b"a", 98: b"b", 99: b"ab", 100: b"ba"}, [(97, 98)])
+        >>> tok = jeton.Tokenizer.from_merges({97: b"a", 98: b"b", 99: b"ab", 100: b"ba"}, [(97, 98, 99)])
         >>> found = jeton.audit(tok, progress=False)["unreachable"]
         >>> found.count, found.severity, found.examples[0].text
         (1, 'warning', 'ba')
