@@ -42,7 +42,7 @@ def test_merges_that_no_text_uses() -> None:
 
 def test_unused_merges_by_force() -> None:
     some = 0
-    for case in range(amount(300, default=60)):
+    for case in range(amount(200, default=25)):
         random = Random(case)
         vocab = {id: bytes([id]) for id in b"abc"}
         merges: list[tuple[int, int, int]] = []
@@ -57,7 +57,7 @@ def test_unused_merges_by_force() -> None:
         random.shuffle(merges)
         tok = Tokenizer.from_merges(vocab, merges)
         used: set[int] = set()
-        for size in range(1, 7):
+        for size in range(1, 6):
             for text in product("abc", repeat=size):
                 for pretoken in tok.explain("".join(text)).pretokens:
                     used.update(merge.rank for merge in pretoken.merges)
@@ -67,7 +67,7 @@ def test_unused_merges_by_force() -> None:
         found = audited(tok)
         assert (found["unused-merges"].facts["ranks"] if "unused-merges" in found else []) == expected, case
         some += bool(expected)
-    assert some > 5
+    assert some > 2
 
 
 def test_holes() -> None:

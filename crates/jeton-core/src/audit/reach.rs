@@ -99,7 +99,7 @@ impl Search<'_> {
         Ok(Fate::Undecided)
     }
 
-    /// Returns the bytes of texts that may give an entry: as decoded, and as spelled.
+    /// Returns the bytes of texts that may give an entry: as decoded, and as spelled, with and without the prefix.
     fn forms(&self, id: u32, is_byte: bool) -> Vec<Vec<u8>> {
         let vocab = self.tok.vocab();
         let content = vocab.content(id);
@@ -107,7 +107,10 @@ impl Search<'_> {
         self.tok.decode_one(id, &mut decoded);
         let mut forms = match (is_byte, byte_of(content)) {
             (true, Some(byte)) => vec![vec![byte]],
-            _ => vec![decoded, content.to_vec()],
+            _ => {
+                let prefix = self.tok.model().inner_prefix().as_bytes();
+                vec![decoded, content.strip_prefix(prefix).unwrap_or(content).to_vec(), content.to_vec()]
+            }
         };
         forms.dedup();
         forms.retain(|bytes| !bytes.is_empty());
