@@ -128,7 +128,7 @@ def test_private_data() -> None:
     [
         ([], "one digit per token"),
         ([f"{n:02}" for n in range(100)], "up to 2 digits per token, and all 100 groups"),
-        (["12", "19", "2000"], "digits merge by frequency, up to 4 in a token (2 of 100 groups of 2"),
+        (["12", "19", "2000"], "digits merge by frequency, up to 4 in a token; 2 of 100 groups of 2"),
     ],
 )
 def test_digits(entries: list[str], policy: str) -> None:

@@ -41,9 +41,9 @@ def _digits(found: Entries) -> Finding:
     is_digits = (found.shapes & DIGITS) != 0
     lengths, counts = np.unique(found.num_chars[is_digits], return_counts=True)
     by_length = {int(length): int(count) for length, count in zip(lengths, counts, strict=True)}
-    longest = max(by_length, default=0)
     tokens = _tokens(found.tok, DIGIT_PROBE)
     groups = [len(token.strip()) for token in tokens or [] if token.strip().isdigit()]
+    longest = max([*by_length, *groups], default=0)
     is_cut = sum(groups) != len(DIGIT_PROBE)
     if tokens is None or is_cut:
         policy, severity = "digits are not all entries", "warning"
@@ -53,13 +53,14 @@ def _digits(found: Entries) -> Finding:
         policy = f"up to {longest} digits per token, and all {10**longest:,} groups of {longest} are entries"
         severity = "note"
     else:
-        has = ", ".join(f"{by_length.get(n, 0):,} of {10**n:,} groups of {n}" for n in range(2, min(longest, 4) + 1))
-        policy, severity = f"digits merge by frequency, up to {longest} in a token ({has})", "warning"
+        sizes = [size for size in range(2, min(longest, 4) + 1) if size in by_length]
+        has = "".join(f"; {by_length[size]:,} of {10**size:,} groups of {size} are entries" for size in sizes)
+        policy, severity = f"digits merge by frequency, up to {longest} in a token{has}", "warning"
     remedy = ""
     if severity == "warning":
         remedy = (
             "Numbers of equal length are split in different ways, which arithmetic suffers from. For a new tokenizer, "
-            "choose a pattern that splits digits, such as o200k's."
+            "choose a pattern that splits digits, and require all groups of that length (jeton.Rules)."
         )
     shown = " | ".join(token.decode("utf-8", "replace") for token in tokens or [])
     return Finding(
