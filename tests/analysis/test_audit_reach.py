@@ -193,12 +193,11 @@ def check(tok: Tokenizer, alphabet: str, longest: int) -> tuple[np.ndarray, int]
 
 
 @pytest.mark.parametrize("model", MODELS)
-@pytest.mark.parametrize("block", range(4))
-def test_all_short_texts_agree(model: str, block: int) -> None:
+def test_all_short_texts_agree(model: str) -> None:
     fates: list[np.ndarray] = []
     missed = 0
-    for case in range(CASES // 4):
-        random = Random(f"{model} {block} {case}")
+    for case in range(CASES):
+        random = Random(f"{model} {case}")
         alphabet = random.choice(ALPHABETS)
         try:
             tok = random_json(random, model, alphabet)
@@ -208,7 +207,7 @@ def test_all_short_texts_agree(model: str, block: int) -> None:
         fates.append(found)
         missed += few
     joined = np.concatenate(fates)
-    assert len(fates) >= 3
+    assert len(fates) >= CASES // 2
     assert missed <= 0.05 * joined.size
     assert np.count_nonzero(joined == REACHED) > 0
     assert np.count_nonzero(joined >= SPELLING) > 0
