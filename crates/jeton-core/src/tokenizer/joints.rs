@@ -64,7 +64,7 @@ impl AddedPairs {
     fn allow(&self, left: char, right: char) -> bool {
         let touches = self.takes_space && left.is_whitespace();
         let has_left = left.is_ascii() || self.beyond_ascii;
-        !touches && !(has_left && self.has(left, right))
+        !(touches || has_left && self.has(left, right))
     }
 
     fn has(&self, left: char, right: char) -> bool {
