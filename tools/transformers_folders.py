@@ -181,7 +181,21 @@ def compare(build: Build, folder: Path) -> list[str] | str:
         jeton.load(old).save(new, format="folder")
     except jeton.UnsupportedFeatureError as error:
         return str(error).replace(str(folder), "…")
-    return differences(before, AutoTokenizer.from_pretrained(new))
+    after = AutoTokenizer.from_pretrained(new)
+    lines = differences(before, after)
+    if not (new / "tokenizer.json").is_file():  # of a slow class, which AutoTokenizer converts
+        slow = type(built).from_pretrained
+        lines += [f"slow: {line}" for line in differences(slow(old), slow(new))]
+        tok = jeton.load(new)
+        lines += [
+            f"ids of Jeton: {text!r}" for text in TEXTS if tok.encode(text, special="all") != bare(slow(new), text)
+        ]
+    return lines
+
+
+def bare(tok: Any, text: str) -> list[int]:
+    """Returns ids without what the template adds."""
+    return list(tok(text, add_special_tokens=False)["input_ids"])
 
 
 def trained(folder: Path) -> list[str]:
@@ -250,7 +264,28 @@ def golden(folder: Path) -> int:
             source, chat_template=several, mask_token=mask, own_key={"a": [1, None]}, **chat
         )
 
-    for name, build in (("bert", bert), ("pair", pair), ("fast", fast)):
+    def pieces(name: str, file: str, **more: Any) -> Build:
+        def build(source: Path) -> Any:
+            from sentencepiece import SentencePieceTrainer
+
+            words = iter(["The old keeper reads: the older weather, the ﬁrst 今天的天气很好。"] * 20)
+            rules = source / "rules.tsv"  # a small character map; the usual ones have 240 KB
+            rules.write_text("FB01\t66 69\n", encoding="utf-8")
+            where = {"sentence_iterator": words, "model_prefix": str(source / "m"), "minloglevel": 2}
+            options = {"vocab_size": 64, "hard_vocab_limit": False, "normalization_rule_tsv": str(rules)}
+            SentencePieceTrainer.train(**where, **options)
+            (source / "m.model").rename(source / file)
+            return getattr(transformers, name).from_pretrained(source, **more)
+
+        return build
+
+    builds = {"bert": bert, "pair": pair, "fast": fast}
+    if transformers.__version__ < "5":  # whose classes of a .model are slow
+        more = {"additional_special_tokens": ["<|im_start|>"], "padding_side": "left"}
+        builds["t5"] = pieces("T5Tokenizer", "spiece.model", extra_ids=3)
+        builds["xlm-roberta"] = pieces("XLMRobertaTokenizer", "sentencepiece.bpe.model", **more)
+        builds["mbart"] = pieces("MBartTokenizer", "sentencepiece.bpe.model", src_lang="de_DE", tgt_lang="en_XX")
+    for name, build in builds.items():
         with tempfile.TemporaryDirectory() as work:
             surprising = [line for line in compare(build, Path(work)) if line.partition(":")[0] not in EXPECTED]
             if surprising:

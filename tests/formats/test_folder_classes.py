@@ -161,3 +161,105 @@ def test_a_rank_file_that_is_called_model_has_no_layout(tmp_path: Path) -> None:
     for name in ("TikTokenTokenizer", "MBartTokenizer"):
         (tmp_path / "tokenizer_config.json").write_text(json.dumps({"tokenizer_class": name}), encoding="utf-8")
         assert jeton.load(tmp_path, pattern="gpt2").encode("ab") == [97, 98]
+
+
+@pytest.fixture(scope="module")
+def mapped(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model with a character map, which no tokenizer.json can hold."""
+    folder = tmp_path_factory.mktemp("mapped")
+    (folder / "rules.tsv").write_text("FB01\t66 69\n", encoding="utf-8")
+    spm.SentencePieceTrainer.train(
+        sentence_iterator=iter(["low lower lowest new newer newest \ufb01rst"] * 50), model_prefix=str(folder / "m"),
+        vocab_size=40, normalization_rule_tsv=str(folder / "rules.tsv"), minloglevel=2, hard_vocab_limit=False,
+    )  # fmt: skip
+    return folder / "m.model"
+
+
+CLASSES = {
+    "T5Tokenizer": "spiece.model",
+    "LlamaTokenizer": "tokenizer.model",
+    "XLMRobertaTokenizer": "sentencepiece.bpe.model",
+    "CamembertTokenizer": "sentencepiece.bpe.model",
+    "MBartTokenizer": "sentencepiece.bpe.model",
+    "MBart50Tokenizer": "sentencepiece.bpe.model",
+    "NllbTokenizer": "sentencepiece.bpe.model",
+}
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_a_folder_that_no_tokenizer_json_holds_is_saved_as_its_class(name: str, mapped: Path, tmp_path: Path) -> None:
+    config = {"tokenizer_class": name, "sp_model_kwargs": {}, "padding_side": "left", "eos_token": "</s>"}
+    tok = jeton.load(in_folder(tmp_path, mapped, **config))
+    tok.save(tmp_path / "new")
+    assert {path.name for path in (tmp_path / "new").iterdir()} == {CLASSES[name], "tokenizer_config.json"}
+    saved = json.loads((tmp_path / "new" / "tokenizer_config.json").read_text("utf-8"))
+    assert {key: value for key, value in saved.items() if key != "added_tokens_decoder"} == config
+    pieces, own = (
+        spm.SentencePieceProcessor(model_file=str(path)) for path in (mapped, tmp_path / "new" / CLASSES[name])
+    )
+    ids = range(pieces.get_piece_size())
+    assert [own.id_to_piece(id) for id in ids] == [pieces.id_to_piece(id) for id in ids]
+    assert [own.get_score(id) for id in ids] == [pieces.get_score(id) for id in ids]
+    for text in ("lower \ufb01rst", " new  low"):
+        assert own.encode(text) == pieces.encode(text)
+    again = jeton.load(tmp_path / "new")
+    assert (again, again.roles) == (tok, tok.roles)
+    assert again.encode("lower \ufb01rst", add_special_tokens=True) == tok.encode(
+        "lower \ufb01rst", add_special_tokens=True
+    )
+
+
+def test_tokens_roles_and_a_template_of_the_user_are_saved_with_the_class(mapped: Path, tmp_path: Path) -> None:
+    mask = {"content": "<mask>", "special": True, "lstrip": True, "rstrip": True}
+    size = jeton.load(in_folder(tmp_path, mapped, tokenizer_class="XLMRobertaTokenizer")).vocab_size
+    config = {"tokenizer_class": "XLMRobertaTokenizer", "added_tokens_decoder": {str(size - 1): mask}}
+    tok = jeton.load(in_folder(tmp_path, mapped, **config))
+    assert tok.added_tokens[size - 1].rstrip, "flags of a token of the layout"
+    tok = tok.add_tokens(["<|im_end|>", "<|pad|>"]).with_roles(pad="<|pad|>").with_chat_template("{{ messages }}")
+    tok.save(tmp_path / "new")
+    saved = json.loads((tmp_path / "new" / "tokenizer_config.json").read_text("utf-8"))
+    assert saved["pad_token"] == "<|pad|>"
+    assert list(saved["added_tokens_decoder"]) == [str(size - 1), str(size), str(size + 1)]
+    assert (tmp_path / "new" / "chat_template.jinja").read_text("utf-8") == "{{ messages }}"
+    again = jeton.load(tmp_path / "new")
+    assert (again, again.roles, again.definition.chat_template) == (tok, tok.roles, tok.definition.chat_template)
+    again.save(tmp_path / "third")
+    assert json.loads((tmp_path / "third" / "tokenizer_config.json").read_text("utf-8")) == saved
+
+
+def test_a_tokenizer_that_the_class_would_not_rebuild_is_refused(mapped: Path, tmp_path: Path) -> None:
+    tok = jeton.load(in_folder(tmp_path, mapped, tokenizer_class="T5Tokenizer", extra_ids=2))
+    with pytest.raises(
+        jeton.UnsupportedFeatureError, match=r"character map.*accept_loss.*T5Tokenizer does not rebuild"
+    ):
+        jeton.vocabulary.prune(tok, keep=range(20)).tokenizer.save(tmp_path / "new")
+    with pytest.raises(jeton.UnsupportedFeatureError, match="character map") as caught:  # the role drops the class
+        tok.with_roles(eos="<extra_id_0>").save(tmp_path / "new")
+    assert "rebuild" not in str(caught.value)
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_model_is_not_saved_beside_a_file_that_precedes_it(mapped: Path, tmp_path: Path) -> None:
+    tok = jeton.load(in_folder(tmp_path, mapped, tokenizer_class="T5Tokenizer"))
+    (tmp_path / "new").mkdir()
+    (tmp_path / "new" / "tokenizer.json").write_text("{}", encoding="utf-8")
+    with pytest.raises(jeton.ConfigError, match=r"tokenizer\.json of another tokenizer"):
+        tok.save(tmp_path / "new")
+    (tmp_path / "new" / "tokenizer.json").unlink()
+    tok.save(tmp_path / "new")
+    tok.save(tmp_path / "new")  # its own file may be replaced
+
+
+def test_an_accepted_loss_gives_a_tokenizer_json(mapped: Path, tmp_path: Path) -> None:
+    tok = jeton.load(in_folder(tmp_path, mapped, tokenizer_class="T5Tokenizer"))
+    with pytest.warns(jeton.LossyConversionWarning):
+        tok.save(tmp_path / "new", accept_loss=["precompiled_charsmap", "single_precision"])
+    saved = json.loads((tmp_path / "new" / "tokenizer_config.json").read_text("utf-8"))
+    assert saved["tokenizer_class"] == "PreTrainedTokenizerFast"
+    assert (tmp_path / "new" / "tokenizer.json").is_file()
+
+
+def test_albert_with_a_model_is_refused_with_its_reason(mapped: Path, tmp_path: Path) -> None:
+    with pytest.raises(jeton.UnsupportedFeatureError, match="digit and a comma") as caught:
+        jeton.load(in_folder(tmp_path, mapped, tokenizer_class="AlbertTokenizer"))
+    assert caught.value.feature == "tokenizer_class"

@@ -36,8 +36,12 @@ def test_the_configuration_is_the_verified_one(folder: Path, tmp_path: Path) -> 
     tok.save(tmp_path / "new")
     saved = json.loads((tmp_path / "new" / "tokenizer_config.json").read_text("utf-8"))
     assert saved == json.loads((folder / "expected.json").read_text("utf-8"))
-    file = json.loads((tmp_path / "new" / "tokenizer.json").read_text("utf-8"))
-    assert len(file["model"]["vocab"]) == num_entries(folder), "`vocab_size` of transformers"
+    if models := [*folder.glob("*.model")]:  # of a slow class
+        assert {path.name for path in (tmp_path / "new").iterdir()} == {models[0].name, "tokenizer_config.json"}
+        assert jeton.load(tmp_path / "new" / models[0].name) == jeton.load(models[0])
+    else:
+        file = json.loads((tmp_path / "new" / "tokenizer.json").read_text("utf-8"))
+        assert len(file["model"]["vocab"]) == num_entries(folder), "`vocab_size` of transformers"
     again = jeton.load(tmp_path / "new")
     assert (again, again.roles, again.definition.chat_template) == (tok, tok.roles, tok.definition.chat_template)
     templates = sorted(path.relative_to(folder) for path in folder.rglob("*.jinja"))

@@ -1,8 +1,7 @@
 //! Formats other than `tokenizer.json` and rank files: bytes ↔ vocabularies.
 
-use jeton_core::error::Error;
 use jeton_core::format::layout::{self, Layout};
-use jeton_core::format::sentencepiece::{self, Facts, ModelProto, PieceProto};
+use jeton_core::format::sentencepiece::{self, Facts, ModelProto};
 use jeton_core::format::{hf_json, merges_txt as merges_lines, ranks, tekken, vocab_txt as vocab_lines};
 use jeton_core::model::bpe::Bpe;
 use jeton_core::tokenizer::Extras;
@@ -40,20 +39,26 @@ pub fn read_sentencepiece(py: Python<'_>, data: &[u8], layout: Option<&str>) -> 
 }
 
 /// Writes a `.model` of a tokenizer's entries and scores, with options as returned by `read_sentencepiece`.
+///
+/// `layout`: the layout that numbered the pieces, which is undone; `end`: the id after the last piece, else all entries
+/// are pieces.
 #[pyfunction]
-pub fn write_sentencepiece<'py>(py: Python<'py>, tok: &Tokenizer, facts: &str) -> PyResult<Bound<'py, PyBytes>> {
+#[pyo3(signature = (tok, facts, layout=None, end=None))]
+pub fn write_sentencepiece<'py>(
+    py: Python<'py>,
+    tok: &Tokenizer,
+    facts: &str,
+    layout: Option<&str>,
+    end: Option<u32>,
+) -> PyResult<Bound<'py, PyBytes>> {
     let write = || {
-        let (vocab, scores) = (tok.0.vocab(), tok.0.scores());
-        let mut pieces = Vec::with_capacity(vocab.num_tokens());
-        for (id, kind, content) in vocab.iter() {
-            if id as usize != pieces.len() {
-                let message = format!("no token has the id {}, and a SentencePiece model has no holes", pieces.len());
-                return Err(Error::config(message));
-            }
-            let score = scores.get(id as usize).copied().unwrap_or(0.0) as f32;
-            pieces.push(PieceProto { kind, content: content.to_vec(), score });
-        }
-        sentencepiece::write(&ModelProto { facts: Facts::from_json(facts)?, pieces })
+        let (vocab, facts) = (tok.0.vocab(), Facts::from_json(facts)?);
+        let layout = layout.map(Layout::from_json).transpose()?.unwrap_or_default();
+        let control = [Some(&facts.unk), facts.bos.as_ref(), facts.eos.as_ref(), facts.pad.as_ref()];
+        let control: Vec<String> = control.into_iter().flatten().cloned().collect();
+        let end = end.unwrap_or(vocab.len() as u32);
+        let pieces = layout::pieces(vocab, tok.0.scores(), &layout, end, &control)?;
+        sentencepiece::write(&ModelProto { facts, pieces })
     };
     let file = py.detach(write).map_err(|failed| error::plain(py, failed))?;
     Ok(PyBytes::new(py, &file))

@@ -16,10 +16,11 @@ from ..arguments import file_path
 from ..corpus import open_path
 from ..errors import ConfigError, FormatError, UnsupportedFeatureError
 from ..tokenizer import Tokenizer
-from . import bpe_pair, folder, objects, sentencepiece, tekken, tiktoken, tokenizer_json, vocab_txt
+from . import bpe_pair, folder, model_folder, objects, sentencepiece, tekken, tiktoken, tokenizer_json, vocab_txt
 from .builtin import NAME as DEFAULT
 from .builtin import default
 from .config import check_added, read_config
+from .configured import with_config, with_named
 from .error_context import LOSSES
 from .naming import NamedTokenizer, names, nearest, resolve
 from .registry import REGISTRY
@@ -143,7 +144,7 @@ def load(
     data = _read(path)
     tok = _load(path, data, config, given, name)
     if config:
-        tok = folder.with_config(tok, config, keeps_class=path.name == "tokenizer.json")
+        tok = with_config(tok, config, is_json=path.name == "tokenizer.json")
     return _with_tables(tok)
 
 
@@ -163,9 +164,7 @@ def _load(path: Path, data: bytes, config: dict[str, Any], given: dict[str, Any]
     is_json = _IS_JSON.match(data) is not None
     if not is_json and sentencepiece.looks_like(data):
         _only(given, "layout")
-        layout = folder.layout_of(config) if given["layout"] is None else given["layout"]
-        tok = folder.with_added(sentencepiece.read(data, source=source, layout=layout), config)
-        return check_added(folder.with_named(tok, config), config)
+        return model_folder.read(data, config, source=source, layout=given["layout"])
     if not is_json and not bpe_pair.looks_like(data) and not vocab_txt.looks_like(data):
         if compression := next((name for magic, name in _COMPRESSED.items() if data.startswith(magic)), None):
             raise FormatError(f"{path}: compressed ({compression}); decompress it, then load it", place="byte 0")
@@ -175,14 +174,14 @@ def _load(path: Path, data: bytes, config: dict[str, Any], given: dict[str, Any]
         return tekken.read(data, source=source)
     is_pair = bpe_pair.looks_like(data)
     if is_json and not is_pair:
-        return folder.with_named(tokenizer_json.read(data, source=source), config)
+        return with_named(tokenizer_json.read(data, source=source), config)
     config = config or read_config(path.parent)
     if is_pair:
         vocab, merges = bpe_pair.partner(path)
         tok = bpe_pair.read(_read(vocab), _read(merges), source=str(vocab), config=config)
     else:
         tok = vocab_txt.read(data, source=source, config=config)
-    return check_added(folder.with_named(tok, config), config)
+    return check_added(with_named(tok, config), config)
 
 
 def _only(given: Mapping[str, Any], *names: str) -> None:

@@ -21,6 +21,7 @@ from ..tokenizer import Tokenizer
 from ..vocab_view import MAX_ID
 
 __all__ = [
+    "ADDED_TOKENS",
     "MORE_TEMPLATES",
     "TEMPLATE",
     "added_token",
@@ -43,6 +44,7 @@ _FIRST = tuple(f"{role}_token" for role in ("bos", "eos", "unk", "sep", "pad", "
 MAX_BYTES = 1 << 26
 _ROLE = "_token"
 _ADDED = "added_tokens.json"
+ADDED_TOKENS = "added_tokens_decoder"
 TEMPLATE = "chat_template.jinja"
 MORE_TEMPLATES = "additional_chat_templates"
 _FILE_NAME = re.compile(r"\w[\w.\- ]*", re.ASCII)
@@ -61,7 +63,7 @@ def read_config(folder: Path) -> dict[str, Any]:
     config: dict[str, Any] = {}
     if (folder / "tokenizer_config.json").is_file():
         config = read_object(folder / "tokenizer_config.json")
-    if (folder / "special_tokens_map.json").is_file() and "added_tokens_decoder" not in config:
+    if (folder / "special_tokens_map.json").is_file() and ADDED_TOKENS not in config:
         config |= _special_tokens_map(read_object(folder / "special_tokens_map.json"), config)
     if (folder / _ADDED).is_file():
         config[_ADDED] = read_object(folder / _ADDED)
@@ -172,7 +174,7 @@ def added_tokens(config: Mapping[str, Any]) -> dict[int, AddedToken]:
     """
     added = {}
     try:
-        for id, token in (config.get("added_tokens_decoder") or {}).items():
+        for id, token in (config.get(ADDED_TOKENS) or {}).items():
             if not 0 <= int(id) <= MAX_ID:
                 raise ValueError
             added[int(id)] = added_token(token["content"], bool(token.get("special")), token)
@@ -275,17 +277,21 @@ def special_tokens(config: Mapping[str, Any]) -> list[AddedToken]:
 
 
 # Keys whose content is in the tokenizer itself; and auto_map, since remote code is not saved.
-_HELD = ("chat_template", "added_tokens_decoder", _ADDED, "auto_map")
+_HELD = ("chat_template", ADDED_TOKENS, _ADDED, "auto_map")
 
 
-def kept(config: Mapping[str, Any], roles: Mapping[str, str], *, keeps_class: bool) -> dict[str, Any]:
+def kept(
+    config: Mapping[str, Any], roles: Mapping[str, str], *, keeps_class: bool, keeps_added: bool = False
+) -> dict[str, Any]:
     """Returns the keys of a configuration that are preserved unchanged.
 
     Args:
         config: the configuration.
         roles: roles of the tokenizer; other roles are dropped, because transformers would add their tokens.
-        keeps_class: whether to keep ``tokenizer_class``: true for a `tokenizer.json`, which the class reads. From
-            another file the class builds a tokenizer by its own rules; its defaults are kept in its place.
+        keeps_class: whether to keep ``tokenizer_class``: true for a `tokenizer.json`, which the class reads, and for a
+            `.model` that may be saved again. From another file the class builds a tokenizer by its own rules; its
+            defaults are kept in its place.
+        keeps_added: whether to keep ``added_tokens_decoder``: true for such a `.model`.
 
     Examples:
         >>> config = {"tokenizer_class": "BertTokenizer", "model_max_length": 512}
@@ -295,7 +301,7 @@ def kept(config: Mapping[str, Any], roles: Mapping[str, str], *, keeps_class: bo
     """
     known = roles_of(config)
     dropped = {f"{role}{_ROLE}" for role in known if known[role] != roles.get(role)}
-    dropped |= {*_HELD} if keeps_class else {*_HELD, "tokenizer_class"}
+    dropped |= {*_HELD} - ({ADDED_TOKENS} if keeps_added else set()) | (set() if keeps_class else {"tokenizer_class"})
     stays = {name: value for name, value in config.items() if name not in dropped}
     if not keeps_class:
         name = str(config.get("tokenizer_class")).removesuffix("Fast")

@@ -12,7 +12,9 @@ fairseq numbers its dictionaries like this, and so do the multilingual models of
 Only ``specials`` is required. The core renumbers the ids when it reads the model.
 
 Sources: facebookresearch/fairseq; huggingface/transformers, the tokenizers of XLM-RoBERTa, mBART, mBART-50, NLLB and
-CamemBERT (facts: ids, templates, language codes). Left out: BARThez and XGLM, whose rules differ.
+CamemBERT (facts: ids, templates, language codes). Left out: BARThez and XGLM, whose rules differ, and ALBERT, whose
+slow class splits a piece such as ``▁9,`` after the model has made it, and keeps marks that its fast class removes
+(``กำ``).
 """
 
 from __future__ import annotations
@@ -30,9 +32,11 @@ from .languages import MBART, MBART50, NLLB
 
 __all__ = [
     "CLASSES",
+    "FILES",
     "LAYOUTS",
     "PLAIN",
     "around",
+    "class_name",
     "enclosed",
     "for_class",
     "resolve",
@@ -81,6 +85,13 @@ PLAIN: Mapping[str, tuple[bool, bool]] = {
     "T5Tokenizer": (False, True),
 }
 
+# class -> name of its file
+FILES: Mapping[str, str] = {
+    **dict.fromkeys(CLASSES, "sentencepiece.bpe.model"),
+    **dict.fromkeys(PLAIN, "tokenizer.model"),
+    "T5Tokenizer": "spiece.model",
+}
+
 _FIELDS = {"specials", "shift", "languages", "mask", "template", "roles"}
 
 
@@ -107,6 +118,16 @@ def resolve(layout: str | Layout) -> Layout:
     return layout
 
 
+def class_name(config: Mapping[str, Any]) -> str:
+    """Returns the ``tokenizer_class`` of a configuration, without the suffix of its fast variant; empty if missing.
+
+    Examples:
+        >>> class_name({"tokenizer_class": "T5TokenizerFast"})
+        'T5Tokenizer'
+    """
+    return str(config.get("tokenizer_class") or "").removesuffix("Fast")
+
+
 def for_class(config: Mapping[str, Any]) -> Layout | None:
     """Returns the layout for the ``tokenizer_class`` of a `tokenizer_config.json`, or None.
 
@@ -119,7 +140,15 @@ def for_class(config: Mapping[str, Any]) -> Layout | None:
         >>> for_class({"tokenizer_class": "LlamaTokenizer"}) is None
         True
     """
-    name = str(config.get("tokenizer_class") or "").removesuffix("Fast")
+    name = class_name(config)
+    if name == "AlbertTokenizer":
+        raise UnsupportedFeatureError(
+            "the class AlbertTokenizer with a .model is not supported: it tokenizes pieces that end in a digit and a "
+            "comma a second time, and its slow and its fast variant give different ids for marks of Thai, Hindi and "
+            "other scripts; save the fast variant with transformers and load its tokenizer.json",
+            place="tokenizer_config.json: tokenizer_class",
+            feature="tokenizer_class",
+        )
     if name not in CLASSES and name and name not in PLAIN and not name.startswith("PreTrainedTokenizer"):
         raise UnsupportedFeatureError(
             f"the class {name}, which may renumber the ids of a SentencePiece model, is not supported; load the .model "
@@ -152,7 +181,7 @@ def around(config: Mapping[str, Any], bos: int | None, eos: int | None) -> Compo
         >>> around({"tokenizer_class": "T5Tokenizer"}, None, 1)["single"]
         [{'sequence': 'A', 'type_id': 0}, {'ids': [1], 'type_id': 0}]
     """
-    defaults = PLAIN.get(str(config.get("tokenizer_class") or "").removesuffix("Fast"))
+    defaults = PLAIN.get(class_name(config))
     if defaults is None:
         return None
     second = 0 if defaults == (False, True) else 1  # T5 gives both texts of a pair the type 0
@@ -195,7 +224,7 @@ def sentinels(config: Mapping[str, Any], first: int) -> dict[int, AddedToken]:
         >>> sentinels({"tokenizer_class": "T5Tokenizer", "extra_ids": 2}, 100)[101].content
         '<extra_id_0>'
     """
-    if str(config.get("tokenizer_class") or "").removesuffix("Fast") != "T5Tokenizer":
+    if class_name(config) != "T5Tokenizer":
         return {}
     number = config.get("extra_ids", 100)
     if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number < 1 << 16:

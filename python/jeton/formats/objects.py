@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from ..tokenizer import Tokenizer
-from . import folder, tokenizer_json
+from . import tokenizer_json
 from .config import read_config
+from .configured import with_config, with_named
 
 __all__ = ["is_tokenizer", "read"]
 
@@ -40,4 +41,4 @@ def read(found: Any) -> Tokenizer:
     with tempfile.TemporaryDirectory() as path:
         found.save_pretrained(path, legacy_format=False)
         config = read_config(Path(path))
-    return folder.with_config(folder.with_named(tok, config), config, keeps_class=True)
+    return with_config(with_named(tok, config), config, is_json=True)

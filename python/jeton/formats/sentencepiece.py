@@ -139,8 +139,25 @@ def render(tok: Tokenizer, accept_loss: Collection[str]) -> bytes:
     if not all(token.is_exact for token in tok.added_tokens.values()) or model_entries(tok._core):
         losses["added_tokens"] = "how added tokens take the white space around them"
     refuse_losses(losses, accept_loss, FORMAT)
+    return _write(tok, facts)
+
+
+def render_pieces(tok: Tokenizer, layout: Mapping[str, Any] | None, end: int) -> bytes:
+    """Returns a model of the pieces alone: without what a layout adds, and without tokens from the id `end` on.
+
+    Raises:
+        UnsupportedFeatureError: the tokenizer has a model or feature that SentencePiece does not support.
+    """
+    facts = _facts(tok.definition)
+    for role, piece in (("bos", "<s>"), ("eos", "</s>"), ("pad", "<pad>")):  # the model's own; roles may differ
+        if piece in tok.special_tokens:
+            facts[role] = piece
+    return _write(tok, facts, layouts.to_core(layout or {}), end)
+
+
+def _write(tok: Tokenizer, facts: Mapping[str, Any], layout: str | None = None, end: int | None = None) -> bytes:
     try:
-        return _core.write_sentencepiece(tok._core, json.dumps(facts))
+        return _core.write_sentencepiece(tok._core, json.dumps(facts), layout, end)
     except ConfigError as error:
         raise UnsupportedFeatureError(
             f"a SentencePiece model cannot hold this vocabulary: {error}", format=FORMAT, feature="vocabulary"

@@ -8,14 +8,14 @@
 //! huggingface/transformers 4.x, `tokenization_xlm_roberta.py`, `tokenization_mbart.py`, `tokenization_nllb.py`,
 //! `tokenization_camembert.py`.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use serde::Deserialize;
 
-use super::sentencepiece::ModelProto;
+use super::sentencepiece::{ModelProto, PieceProto};
 use super::Entry;
 use crate::error::{Error, Result};
-use crate::vocab::{Kind, MAX_ID};
+use crate::vocab::{Kind, Vocab, MAX_ID};
 
 /// Assignment of ids to pieces.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
@@ -118,6 +118,33 @@ pub fn arrange(model: ModelProto, layout: Option<&Layout>) -> Result<Arranged> {
     }
     let mask = layout.mask.as_ref().and_then(|mask| names.get(mask.as_bytes()).copied());
     Ok(Arranged { entries, scores, mask })
+}
+
+/// Inverse of [`arrange`]: the pieces of the model, whose ids end before `end`, in the order of their indices.
+///
+/// An index whose id is that of a special token of the layout, or of no token, belonged to a piece that the layout names.
+/// These get the names in `control`, in this order, as `SentencePiece`'s trainer numbers them.
+///
+/// # Errors
+/// [`Error::config`] if there are more such indices than names in `control`.
+pub fn pieces(vocab: &Vocab, scores: &[f64], layout: &Layout, end: u32, control: &[String]) -> Result<Vec<PieceProto>> {
+    let mut named = control.iter().filter(|name| layout.specials.contains_key(*name));
+    let specials: HashSet<u32> = layout.specials.values().copied().collect();
+    let mut pieces = Vec::with_capacity(vocab.num_tokens());
+    for id in layout.shift..end {
+        let kind = vocab.kind(id);
+        pieces.push(if kind == Kind::Hole || specials.contains(&id) {
+            let Some(name) = named.next() else {
+                let message = format!("no token has the id {id}, and a SentencePiece model has no holes");
+                return Err(Error::config(message));
+            };
+            PieceProto { kind: Kind::Special, content: name.clone().into_bytes(), score: 0.0 }
+        } else {
+            let score = scores.get(id as usize).copied().unwrap_or(0.0) as f32;
+            PieceProto { kind, content: vocab.content(id).to_vec(), score }
+        });
+    }
+    Ok(pieces)
 }
 
 #[cfg(test)]

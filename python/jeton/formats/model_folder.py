@@ -1,0 +1,133 @@
+"""Folders of a SentencePiece `.model` with a class of `transformers`, which numbers the pieces and adds tokens to them.
+
+`read` builds the tokenizer that the class builds: the layout of its ids, its own special tokens, those of the
+configuration. `render` undoes this. It is for tokenizers that `tokenizer.json` cannot hold, because Hugging Face's
+library applies SentencePiece's character map to grapheme clusters. The files are read again before they are returned,
+so that a tokenizer that the class would not rebuild, for example because its entries were changed, is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from ..added_tokens import FLAGS
+from ..errors import FormatError, UnsupportedFeatureError
+from ..tokenizer import Tokenizer
+from . import layout as layouts
+from . import sentencepiece
+from .config import ADDED_TOKENS, added_tokens, check_added, kept, render_config, with_tokens
+from .configured import entries_listed, with_config, with_named
+from .error_context import error_context
+
+__all__ = ["read", "render"]
+
+
+def read(data: bytes, config: Mapping[str, Any], *, source: str, layout: Any = None) -> Tokenizer:
+    """Reads the tokenizer of a model and a configuration, without roles and chat template.
+
+    Args:
+        data: content of the model.
+        config: the configuration; empty for a model alone.
+        source: name of the file, for messages.
+        layout: id layout; None: that of the class.
+
+    Raises:
+        UnsupportedFeatureError: the class or an added token is not supported.
+    """
+    layout = layouts.for_class(config) if layout is None else layout
+    tok = _with_added(sentencepiece.read(data, source=source, layout=layout), config)
+    return check_added(with_named(tok, config), config)
+
+
+def _with_added(tok: Tokenizer, config: Mapping[str, Any]) -> Tokenizer:
+    """Adds the special tokens of a configuration to a SentencePiece tokenizer.
+
+    Raises:
+        UnsupportedFeatureError: an added token is not special.
+    """
+    known = tok.added_tokens
+    added = {**layouts.sentinels(config, tok.vocab_size), **added_tokens(config)}
+    # one that the model has is special already; the configuration may give it flags
+    same = {id for id, token in added.items() if id in known and known[id].content == token.content}
+    added = {id: token for id, token in added.items() if id not in same or (token.special and known[id] != token)}
+    if not added:
+        return tok
+    pieces = tok._core.vocabulary()
+    for id, token in added.items():
+        is_entry = tok._core.content(id) is not None or pieces.find_any(token.content.encode()) is not None
+        if id not in same and (not token.special or is_entry):
+            raise UnsupportedFeatureError(
+                f"the added token {token.content!r:.60} with id {id} is not a special token after the pieces of a "
+                "SentencePiece model; the .model file itself loads",
+                place="tokenizer_config.json: added_tokens_decoder",
+                feature="added_tokens",
+            )
+    with error_context("tokenizer_config.json", "tokenizer_config.json"):
+        return Tokenizer(entries_listed(tok), with_tokens(pieces, added))
+
+
+def render(tok: Tokenizer) -> dict[str, bytes]:
+    """Returns the model and the configuration of a tokenizer that `is_of_class`: name -> content.
+
+    Raises:
+        UnsupportedFeatureError: the class would not rebuild the tokenizer.
+    """
+    definition = tok.definition
+    name = layouts.class_name(definition.config)
+    layout = layouts.for_class(definition.config)
+    end = _end(tok, layout)
+    data = sentencepiece.render_pieces(tok, layout, end)
+    given = added_tokens(definition.config)
+    added = {id: token for id, token in tok.added_tokens.items() if id in given or id >= end}
+    config = dict(definition.config)
+    if added:
+        config[ADDED_TOKENS] = {
+            str(id): {
+                "content": token.content,
+                **{flag: getattr(token, flag) for flag in FLAGS},
+                "special": token.special,
+            }
+            for id, token in sorted(added.items())
+        }
+    config = kept(config, tok.roles, keeps_class=True, keeps_added=True)
+    again = _rebuilt(data, config)
+    if changed := {role: token for role, token in tok.roles.items() if again.roles.get(role) != token}:
+        config |= {f"{role}_token": token for role, token in changed.items()}
+        again = _rebuilt(data, config)
+    if again != tok or again.roles != tok.roles:
+        names = ("model", "normalizer", "decoder", "template")
+        differing = [one for one in names if getattr(again.definition, one) != getattr(tok.definition, one)]
+        differing += ["roles"] if again.roles != tok.roles else []
+        raise _other(name, f"{', '.join(differing) or 'the vocabulary'} would differ")
+    return {
+        layouts.FILES[name]: data,
+        "tokenizer_config.json": render_config(replace(definition, roles={}, config=config)),
+    }
+
+
+def _rebuilt(data: bytes, config: Mapping[str, Any]) -> Tokenizer:
+    name = layouts.class_name(config)
+    try:
+        return with_config(read(data, config, source=layouts.FILES[name]), config, is_json=False)
+    except (FormatError, UnsupportedFeatureError) as error:
+        raise _other(name, str(error)) from None
+
+
+def _end(tok: Tokenizer, layout: Mapping[str, Any] | None) -> int:
+    """Returns the id after the last piece."""
+    layout = layout or {}
+    for token in (*layout.get("languages", ()), layout.get("mask")):  # the first of them
+        if token in tok.special_tokens:
+            return tok.special_tokens[token]
+    size = tok.definition.hf_vocab_size
+    return tok.vocab_size if size is None else size
+
+
+def _other(name: str, why: str) -> UnsupportedFeatureError:
+    return UnsupportedFeatureError(
+        f"the class {name} does not rebuild this tokenizer from a .model: {why}",
+        format="folder",
+        feature="tokenizer_class",
+    )
