@@ -291,12 +291,53 @@ def test_the_longest_prefix_of_long_texts(kind: str) -> None:
         check_long(tokenizer(kind), text, rng.choice((3, 20)), rng.choice(("character", "grapheme")))
 
 
-@pytest.mark.parametrize("name", [name for name in REAL if name != "gpt-neox-20b.tokenizer.json"])
+@pytest.mark.parametrize("name", REAL)
 def test_the_longest_prefix_of_long_texts_for_real_vocabularies(name: str, data: Path) -> None:
     rng, letters = random.Random(name), "etaoinshrdlu"
     for text in rng.sample(tuple(LONG.values()), amount(3, default=1)):
         check_long(real(data, name), text[:1_500], rng.choice((2, 7)), "character")
     check_long(real(data, name), "".join(rng.choice(letters) for _ in range(1_500)), 20, "character")
+
+
+# Bytes that no UTF-8 text contains, which GPT-NeoX's vocabulary lacks.
+NEVER_IN_TEXT = {0xC0, 0xC1, *range(0xF5, 0x100)}
+
+
+def without_bytes(kind: str, missing: set[int]) -> jeton.Tokenizer:
+    """The tokenizer of a kind without some bytes and the merges of which they are a part."""
+    full = tokenizer(kind)
+    content = {id: token for id, token in full.vocab.items() if not missing & set(token)}
+    content = {id: token for id, token in content.items() if id not in full.added_tokens}
+    merges = [merge for merge in full.merges if set(merge) <= set(content)]
+    return jeton.Tokenizer.from_merges(content, merges, pattern=full.definition.pattern.text)
+
+
+@pytest.mark.parametrize("kind", ["byte none", "byte gpt2", "byte o200k"])
+def test_the_longest_part_without_the_bytes_that_no_text_contains(kind: str) -> None:
+    tok = without_bytes(kind, NEVER_IN_TEXT)
+    assert tok.num_tokens == tokenizer(kind).num_tokens - len(NEVER_IN_TEXT) - len(tokenizer(kind).added_tokens)
+    rng = random.Random(kind)
+    for _ in range(amount(20, default=3)):
+        part = rng.choice(
+            (rng.choice(tuple(LONG.values()))[:20], "toldtheoldtale", "oldTOLDold", "今天天气很好", "😉é")
+        )
+        text = "".join(rng.choice((part, part, "the", "old")) for _ in range(1_500 // len(part)))
+        check_long(tok, text, rng.choice((3, 20)), rng.choice(("character", "grapheme")))
+        if kind != "byte none":
+            check_long_suffix(tok, text, rng.choice((3, 20)))
+    with pytest.raises(jeton.InvalidTextError):  # bytes that are no text are as unknown as before
+        tok.encode(b"old \xff")
+    assert tok.decode_bytes(tok.encode(b"old \xe4")) == b"old \xe4"
+
+
+def test_a_vocabulary_that_lacks_a_byte_of_text_is_cut_within_the_limit() -> None:
+    tok = without_bytes("byte gpt2", {*NEVER_IN_TEXT, 0xE4})
+    text = "toldtheoldtale" * 200
+    chunks = tok.split(text, 20)
+    assert "".join(chunk.text for chunk in chunks) == text
+    assert all(len(tok.encode(chunk.text)) == chunk.num_tokens <= 20 for chunk in chunks)
+    with pytest.raises(jeton.InvalidTextError):
+        tok.split("old 今 \u4e00" * 400, 20)
 
 
 def check_long_suffix(tok: jeton.Tokenizer, text: str, limit: int) -> None:

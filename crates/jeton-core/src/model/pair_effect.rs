@@ -35,10 +35,11 @@ fn is_unmarked(alphabet: &Alphabet) -> bool {
 }
 
 impl Model {
-    /// Returns true for byte-level BPE whose tokens are their bytes, without marks of the end or the inside of words.
+    /// Returns true for byte-level BPE whose tokens are their bytes, without marks of the end or the inside of words, and that
+    /// has a token for every byte of UTF-8 text. Bytes that are not UTF-8 may still be unknown.
     pub fn is_byte_level(&self) -> bool {
         self.as_bpe().is_some_and(|bpe| {
-            bpe.alphabet.level == Level::Byte && bpe.alphabet.bytes().is_some() && is_unmarked(&bpe.alphabet)
+            bpe.alphabet.level == Level::Byte && bpe.alphabet.bytes_of_text().is_some() && is_unmarked(&bpe.alphabet)
         })
     }
 

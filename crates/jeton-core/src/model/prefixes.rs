@@ -279,7 +279,7 @@ impl<'m> PrefixCounter<'m> {
     ) -> Result<Option<u32>> {
         let Model::Bpe(bpe) = self.model else { return Ok(None) };
         let found = match (suffix, len) {
-            (&[byte, ..], 1) => bpe.alphabet.bytes().map(|bytes| bytes[usize::from(byte)]),
+            (&[byte, ..], 1) => bpe.alphabet.bytes_of_text().map(|bytes| bytes[usize::from(byte)]),
             _ => self.vocab.find(&suffix[..len], false).filter(|&id| self.vocab.kind(id) == Kind::Token),
         };
         let Some(id) = found else { return Ok(None) };
@@ -368,7 +368,7 @@ impl<'m> PrefixCounter<'m> {
         match model {
             Model::Bpe(bpe) if *by_bytes && text.len() <= SHORT => {
                 let pairs = bpe.pairs(vocab, keep_going)?;
-                if let Some(bytes) = bpe.alphabet.bytes() {
+                if let Some(bytes) = bpe.alphabet.bytes_of_text() {
                     merge_short(pairs, bytes, text, ids, ends);
                 }
                 Ok(())

@@ -177,6 +177,13 @@ impl Alphabet {
         self.bytes[0].iter().all(|&id| id != NO_ID).then_some(&self.bytes[0])
     }
 
+    /// Returns the ids of all bytes inside a pretoken, if every byte that UTF-8 text may contain has one; those of the others
+    /// may be [`NO_ID`]. GPT-NeoX's vocabulary lacks the others: `C0`, `C1` and `F5` to `FF` (Unicode 16, table 3-7).
+    pub fn bytes_of_text(&self) -> Option<&[u32; 256]> {
+        let is_known = |(byte, &id): (u8, &u32)| id != NO_ID || matches!(byte, 0xC0 | 0xC1 | 0xF5..);
+        (0..=255).zip(&self.bytes[0]).all(is_known).then_some(&self.bytes[0])
+    }
+
     /// Fuses adjacent unknown characters into one token.
     pub fn fusing_unknown(mut self, fused: bool) -> Self {
         self.unknown.fused = fused;
