@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 import jeton
-from jeton.integrations.transformers import JetonTokenizer, accelerate, parity, register, to_transformers
+from jeton.integrations.transformers import JetonTokenizer, accelerate, deferred, parity, register, to_transformers
 from jeton.integrations.transformers.deferred import DeferredBackend
 from tests.material import TRICKY, tokenizer
 
 tokenizers = pytest.importorskip("tokenizers", reason="tokenizers is a test dependency")
-pytest.importorskip("transformers", reason="transformers is a test dependency")
+transformers = pytest.importorskip("transformers", reason="transformers is a test dependency")
 pytestmark = pytest.mark.filterwarnings("ignore")  # what transformers warns of is not ours
 
 TEXTS = ["the lower world", "  two <mask> 12", "", "na\u00efve </s>\n", *TRICKY[:6]]
@@ -235,3 +235,21 @@ def test_settings_of_a_deferred_backend(folder: Path) -> None:
     assert ours.is_real
     assert ours.get_vocab_size() == theirs.get_vocab_size()
     assert ours.token_to_id("<pad>") == theirs.token_to_id("<pad>")
+
+
+@pytest.mark.parametrize("has_template", [True, False])
+def test_a_file_is_read_once(has_template: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By Hugging Face's library where transformers 5 adds a template, which takes the real tokenizer, else by Jeton."""
+    source = json.loads(jeton.train(["low lower lowest"], 260, pattern="gpt2", progress=False).to_bytes())
+    del source["model"]["jeton"]
+    template = {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": False, "use_regex": True}
+    source["post_processor"] = template if has_template else None
+    (tmp_path / "tokenizer.json").write_text(json.dumps(source), encoding="utf-8")
+    readers = []
+    engine, real = deferred.shared_engine, deferred.DeferredBackend.real
+    monkeypatch.setattr(deferred, "shared_engine", lambda text: (readers.append("jeton"), engine(text))[1])
+    monkeypatch.setattr(deferred.DeferredBackend, "real", lambda self: (readers.append("both"), real(self))[1])
+    tok = JetonTokenizer(tokenizer_file=str(tmp_path / "tokenizer.json"))
+    is_deferred = has_template or transformers.__version__ < "5"
+    assert readers == (["jeton"] if is_deferred else [])
+    assert tok("low lower")["input_ids"] == [257, 259, 114]

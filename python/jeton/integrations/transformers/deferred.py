@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import copy
 import json
+import re
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from ...compat.hf_backend import Unproven
 from ...errors import JetonError, UnknownTokenError
+from .library import major
 from .locks import ForkLock
 from .state import SharedEngine, shared_engine
 
@@ -21,6 +23,10 @@ __all__ = ["DeferredBackend"]
 
 STAGES = ("normalizer", "pre_tokenizer", "post_processor", "decoder")
 FLAGS = ("single_word", "lstrip", "rstrip", "normalized", "special")
+# transformers 5 gives a template to a tokenizer without one, which takes the real tokenizer. Only the first bytes are
+# searched, because the stages precede the model. A match elsewhere, or none, costs time only.
+HEAD = 1 << 16
+_NO_TEMPLATE = re.compile(rb'"post_processor"\s*:\s*null')
 OWN = frozenset({"engine", "truncation", "padding", "encode_special_tokens", "_real", "_lock", "_empty"})
 
 
@@ -41,9 +47,18 @@ class DeferredBackend:
 
     @classmethod
     def of_file(cls, path: str) -> DeferredBackend | None:
-        """Reads a `tokenizer.json`; None if Jeton does not support it, or it sets padding or truncation."""
+        """Reads a `tokenizer.json`; None if Hugging Face's library should read it.
+
+        That is: Jeton does not support it, it sets padding or truncation, or transformers' constructor would make the
+        real tokenizer anyway. The engine is then made for the first call.
+        """
         try:
-            engine = shared_engine(Path(path).read_bytes().decode())
+            with Path(path).open("rb") as file:
+                data = file.read(HEAD)
+                if major() == 5 and _NO_TEMPLATE.search(data):
+                    return None
+                data += file.read()
+            engine = shared_engine(data.decode())
         except (JetonError, Unproven, OSError, ValueError):
             return None
         definition = engine.tok.definition

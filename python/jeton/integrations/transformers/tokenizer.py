@@ -41,7 +41,14 @@ class JetonTokenizer(Base):
 
     def __init__(self, *args: Any, **options: Any) -> None:
         file = options.get("tokenizer_file")
-        if file is not None and options.get("tokenizer_object") is None and not options.get("from_slow"):
+        # transformers 5 makes a template of its own for these, which takes the real tokenizer
+        changes = major() == 5 and ("add_bos_token" in options or "add_eos_token" in options)
+        if (
+            file is not None
+            and options.get("tokenizer_object") is None
+            and not options.get("from_slow")
+            and not changes
+        ):
             deferred = DeferredBackend.of_file(file)
             if deferred is not None:
                 options["tokenizer_object"] = deferred
