@@ -143,7 +143,7 @@ def render(tok: Tokenizer, accept_loss: Collection[str]) -> bytes:
 
 
 def render_pieces(tok: Tokenizer, layout: Mapping[str, Any] | None, end: int) -> bytes:
-    """Returns a model of the pieces alone: without what a layout adds, and without tokens from the id `end` on.
+    """Renders the pieces alone: undoes a layout, and leaves out tokens from the id `end` on.
 
     Raises:
         UnsupportedFeatureError: the tokenizer has a model or feature that SentencePiece does not support.
