@@ -144,7 +144,8 @@ def covering_rows(
     batches: Sequence[tuple[NDArray[np.uint8], NDArray[np.uint8]]],
     widths: NDArray[np.uint8],
     num_bytes: int,
-    more: Sequence[Sequence[int]],
+    singles: Sequence[int],
+    more: Sequence[int] | None,
     translate: Callable[[list[int]], list[int]] | None,
 ) -> list[list[int]]: ...
 def decode_tokens(tok: Tokenizer, ids: list[int]) -> list[bytes]: ...

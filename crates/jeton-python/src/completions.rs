@@ -20,14 +20,20 @@ impl Rows {
         self.ends.push(self.ids.len());
     }
 
-    /// Returns the distinct rows, shorter ones first, then in ascending order.
-    fn distinct(&self) -> Vec<&[u32]> {
+    /// Returns the distinct rows, shorter ones first, then in ascending order, without those of one id, which are added to
+    /// `singles`.
+    fn distinct(&self, singles: &mut Vec<u32>) -> Vec<&[u32]> {
         let mut start = 0;
-        let mut rows: Vec<&[u32]> = Vec::with_capacity(self.ends.len());
+        let mut rows: Vec<&[u32]> = Vec::new();
         for &end in &self.ends {
-            rows.push(&self.ids[start..end]);
+            match &self.ids[start..end] {
+                &[only] => singles.push(only),
+                row => rows.push(row),
+            }
             start = end;
         }
+        singles.sort_unstable();
+        singles.dedup();
         rows.sort_unstable_by(|a, b| a.len().cmp(&b.len()).then_with(|| a.cmp(b)));
         rows.dedup();
         rows
@@ -35,7 +41,7 @@ impl Rows {
 }
 
 /// Lists of the distinct rows of ids, shorter ones first, then in ascending order: the first ids of each text that cover
-/// `num_bytes` bytes, and `more`.
+/// `num_bytes` bytes, each of `singles`, and `more`.
 ///
 /// `batches`: results of `encode_batch`. `widths`: id → number of bytes, little-endian i64. `translate`: called with a list
 /// of ids, returns those to use instead.
@@ -45,7 +51,8 @@ pub fn covering_rows<'py>(
     batches: Vec<(PyBuffer<u8>, PyBuffer<u8>)>,
     widths: PyBuffer<u8>,
     num_bytes: i64,
-    more: Vec<Vec<u32>>,
+    mut singles: Vec<u32>,
+    more: Option<Vec<u32>>,
     translate: Option<Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyList>> {
     let widths = column::wide(py, &widths)?;
@@ -72,9 +79,8 @@ pub fn covering_rows<'py>(
         return Err(PyValueError::new_err("translate returns one id for each"));
     }
     more.into_iter().for_each(|row| rows.push(row));
-    let list = PyList::empty(py);
-    for row in rows.distinct() {
-        list.append(PyList::new(py, row)?)?;
-    }
-    Ok(list)
+    let others = rows.distinct(&mut singles);
+    let rows = singles.iter().map(std::slice::from_ref).chain(others);
+    let lists: Vec<Bound<'py, PyList>> = rows.map(|row| PyList::new(py, row)).collect::<PyResult<_>>()?;
+    PyList::new(py, lists)
 }

@@ -79,11 +79,10 @@ def encode_with_unstable(bpe: CoreBPE, text: str, allowed_special: Set[str]) -> 
         is_text = are_text[there] if _is_text(head) else list(map(_is_text, texts))
         others = map(methodcaller("decode", "latin-1"), compress(texts, map(not_, is_text)))
         batches += _encoded(bpe.core, list(compress(texts, is_text))) + _encoded(bpe.merging, list(others))
-    more: list[Sequence[int]] = [*zip(ranks[_with_prefix(tokens, unstable)], strict=True)]  # rows of one token
-    if (split := _split_before_white_space(bpe, unstable)) is not None:
-        more.append(split)
+    singles = ranks[_with_prefix(tokens, unstable)]
+    split = _split_before_white_space(bpe, unstable)
     translate = None if bpe.is_plain else bpe.external
-    return stable, covering_rows(batches, bpe.lengths, len(unstable), more, translate)
+    return stable, covering_rows(batches, bpe.lengths, len(unstable), singles, split, translate)
 
 
 def _without_last_piece(bpe: CoreBPE, ids: list[int], tail: str) -> tuple[list[int], bytes]:
