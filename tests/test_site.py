@@ -73,9 +73,16 @@ def test_help_is_escaped() -> None:
 
 
 def test_lessons_in_both_languages() -> None:
-    paths = [lesson.path for lesson in lessons(TOOLS.parent / "python" / "jeton" / "reference")]
+    root = TOOLS.parent
+    made = list(lessons(root / "python" / "jeton" / "reference", root / "docs" / "pictures" / "lessons"))
+    paths = [lesson.path for lesson in made]
     assert len(paths) == 26
     assert {path.replace("/zh/", "/en/") for path in paths} == {path for path in paths if "/en/" in path}
+    for lesson in made:
+        assert lesson.text.startswith(f"# {lesson.title}\n\n<img src=")
+        assert f'pictures/lessons/{lesson.picture}" alt="' in lesson.text
+    ending = next(lesson for lesson in made if lesson.path == "lessons/en/step10_words.md")
+    assert "make newest&lt;/w&gt;." in ending.text
 
 
 def test_links_of_the_repository_become_links_of_the_site() -> None:

@@ -70,8 +70,10 @@ def assemble(folder: Path) -> tuple[list[str], Path, set[str]]:
     made |= {f"api/{page.slug}.md": reference.page(page) for page in api}
     commands = dict(command_pages())
     made |= {f"commands/{name}.md": text for name, text in commands.items()}
-    steps = list(lessons(ROOT / "python" / "jeton" / "reference"))
+    drawn = "docs/pictures/lessons"
+    steps = list(lessons(ROOT / "python" / "jeton" / "reference", ROOT / drawn))
     made |= {lesson.path: lesson.text for lesson in steps}
+    repository.copies |= {f"pictures/lessons/{lesson.picture}": f"{drawn}/{lesson.picture}" for lesson in steps}
     made["lessons/index.md"] = introduction(ROOT / "python" / "jeton" / "reference")
     while missing := {page: name for page, name in repository.sources.items() if page not in made}:
         made |= {page: repository.source(name) for page, name in missing.items()}

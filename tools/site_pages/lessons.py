@@ -1,8 +1,12 @@
-"""Pages of the lessons: the docstring of a step and its code in English, the step's Chinese text with the same code."""
+"""Pages of the lessons: the docstring of a step and its code in English, the step's Chinese text with the same code.
+
+Each begins with the picture of its step, which `tools/draw_lessons.py` draws; its alternative text is its title.
+"""
 
 from __future__ import annotations
 
 import ast
+import html
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,9 +19,10 @@ class Lesson(NamedTuple):
     path: str  # "lessons/en/step01_levels.md"
     title: str
     text: str
+    picture: str  # "step01_levels.en.svg"
 
 
-def lessons(folder: Path) -> Iterator[Lesson]:
+def lessons(folder: Path, pictures: Path) -> Iterator[Lesson]:
     """All steps, in both languages."""
     for step in sorted(folder.glob("step*.py")):
         source = step.read_text(encoding="utf-8")
@@ -25,11 +30,24 @@ def lessons(folder: Path) -> Iterator[Lesson]:
         opening = tree.body[0]
         summary, _, rest = (ast.get_docstring(tree) or "").partition("\n\n")
         code = "\n".join(source.splitlines()[opening.end_lineno :]).strip()
-        text = f"# {summary.rstrip('.')}\n\n{blocks(rest)}\n\n## Code\n\n```python\n{code}\n```\n"
-        yield Lesson(f"lessons/en/{step.stem}.md", summary.rstrip("."), text)
         chinese = step.with_suffix(".zh.md").read_text(encoding="utf-8")
-        title = chinese.partition("\n")[0].removeprefix("# ")
-        yield Lesson(f"lessons/zh/{step.stem}.md", title, f"{chinese.rstrip()}\n\n## 代码\n\n```python\n{code}\n```\n")
+        heading, _, body = chinese.partition("\n")
+        for language, title, prose, section in (
+            ("en", summary.rstrip("."), blocks(rest), "Code"),
+            ("zh", heading.removeprefix("# "), body.strip(), "代码"),
+        ):
+            picture = f"{step.stem}.{language}.svg"
+            text = f"# {title}\n\n{figure(pictures / picture)}\n\n{prose}\n\n## {section}\n\n```python\n{code}\n```\n"
+            yield Lesson(f"lessons/{language}/{step.stem}.md", title, text, picture)
+
+
+def figure(picture: Path) -> str:
+    """The picture of a lesson, for a page in `lessons/en` or `lessons/zh`."""
+    title = re.search(r"<title>(.*?)</title>", picture.read_text(encoding="utf-8"))
+    if title is None:
+        raise ValueError(f"{picture} has no title")
+    alternative = html.escape(html.unescape(title[1]))
+    return f'<img src="../../pictures/lessons/{picture.name}" alt="{alternative}">'
 
 
 def introduction(folder: Path) -> str:

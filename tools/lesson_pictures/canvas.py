@@ -1,0 +1,141 @@
+"""SVG with light and dark colors, in which every label fits.
+
+Pages show the pictures with `<img>`, where the style of the page does not apply: each picture has its own background
+and follows `prefers-color-scheme`. Widths of labels are upper bounds for common fonts. A label that is wider than its
+box, leaves the picture or overlaps another one is an error, so that a change of Jeton's output cannot make one
+unreadable silently. Numbers have one decimal, so all machines write the same bytes.
+"""
+
+from __future__ import annotations
+
+import html
+import unicodedata
+from collections.abc import Callable
+from typing import NamedTuple
+
+from jeton.drawing import hue
+
+Say = Callable[[str, str], str]  # (English, Chinese) -> the label of the picture
+
+WIDTH = 400  # so that a label of 12 has 10 pixels on a screen of 390
+MARGIN = 14
+ASCENT, DESCENT = 0.8, 0.25  # of the font size
+SANS = "system-ui,-apple-system,'Segoe UI','Noto Sans','Noto Sans CJK SC','DejaVu Sans',sans-serif"
+MONO = "ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono','Noto Sans Mono CJK SC',monospace"
+STYLE = f"""
+text{{font-family:{SANS}}}.mono{{font-family:{MONO};white-space:pre}}
+.ground{{fill:#fff;stroke:#d5d9e0}}.ink{{fill:#14171f}}.soft{{fill:#4a5160}}.line{{stroke:#6a7282;fill:none}}
+.token{{fill:hsl(var(--h),75%,86%);stroke:hsl(var(--h),40%,45%)}}.plain{{fill:#f3f4f7;stroke:#8a92a2}}
+.unknown{{fill:#fff;stroke:#b3261e;stroke-dasharray:4 3}}.bar{{fill:#2f4bd8}}.other{{fill:#a9b0bf}}
+.plus{{fill:#2f4bd8}}.minus{{fill:#c2571a}}.curve{{fill:none}}
+.c0{{stroke:#2f4bd8}}.c1{{stroke:#b3401a}}.c2{{stroke:#1b7a4b}}.c3{{stroke:#8a2fa8}}
+@media(prefers-color-scheme:dark){{
+.ground{{fill:#1c1f27;stroke:#3a404d}}.ink{{fill:#f1f3f7}}.soft{{fill:#b6bdca}}.line{{stroke:#8f98a8}}
+.token{{fill:hsl(var(--h),45%,25%);stroke:hsl(var(--h),45%,58%)}}.plain{{fill:#2a2e38;stroke:#7d8696}}
+.unknown{{fill:#1c1f27;stroke:#ff8a80}}.bar{{fill:#9db0ff}}.other{{fill:#596172}}
+.plus{{fill:#9db0ff}}.minus{{fill:#ffb38a}}
+.c0{{stroke:#9db0ff}}.c1{{stroke:#ff9d76}}.c2{{stroke:#67d6a0}}.c3{{stroke:#dd9cf2}}}}
+""".replace("\n", "")
+
+
+class Label(NamedTuple):
+    """The area of a text."""
+
+    text: str
+    left: float
+    top: float
+    right: float
+    bottom: float
+
+    def overlaps(self, other: Label) -> bool:
+        """Tests if the areas have a common point inside."""
+        across = self.left < other.right and other.left < self.right
+        return across and self.top < other.bottom and other.top < self.bottom
+
+
+class Canvas:
+    """A picture of a fixed width that grows downwards."""
+
+    def __init__(self, title: str) -> None:
+        self.title = title
+        self.labels: list[Label] = []
+        self._bottom = 0.0
+        self._parts: list[str] = []
+
+    def text(
+        self,
+        x: float,
+        baseline: float,
+        text: str,
+        *,
+        size: float = 14,
+        anchor: str = "start",
+        style: str = "ink",
+        mono: bool = False,
+        limit: float = WIDTH - 2 * MARGIN,
+    ) -> None:
+        """Writes a label.
+
+        Raises:
+            ValueError: it is wider than `limit`, leaves the picture, or overlaps another label.
+        """
+        width = text_width(text, size)
+        left = x - {"start": 0.0, "middle": width / 2, "end": width}[anchor]
+        label = Label(text, left, baseline - ASCENT * size, left + width, baseline + DESCENT * size)
+        if width > limit + 0.01 or label.left < 0 or label.right > WIDTH or label.top < 0:
+            raise ValueError(f"the label {text!r} does not fit: {width:.0f} of {limit:.0f}, from {label.left:.0f}")
+        if hidden := [other.text for other in self.labels if label.overlaps(other)]:
+            raise ValueError(f"the label {text!r} overlaps {hidden[0]!r}")
+        self.labels.append(label)
+        self._bottom = max(self._bottom, label.bottom)
+        exact = f' textLength="{width:.1f}" lengthAdjust="spacingAndGlyphs"' if mono and text.isascii() else ""
+        self._parts.append(
+            f'<text x="{x:.1f}" y="{baseline:.1f}" class="{style}{" mono" if mono else ""}" font-size="{size:g}" '
+            f'text-anchor="{anchor}"{exact}>{html.escape(text, quote=False)}</text>'
+        )
+
+    def box(self, x: float, y: float, width: float, height: float, style: str, *, id: int | None = None) -> None:
+        """Draws a rectangle; `id` gives the color of a token."""
+        color = "" if id is None else f' style="--h:{hue(id)}"'
+        self._parts.append(
+            f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}" rx="3" class="{style}"{color}/>'
+        )
+        self._bottom = max(self._bottom, y + height)
+
+    def token(
+        self, x: float, y: float, width: float, label: str, *, id: int | None = None, style: str = "", size: float = 15
+    ) -> None:
+        """Draws a box of 26 pixels with a label in its middle, in the color of its id or in a style."""
+        self.box(x + 1, y, width - 2, 26, style or ("plain" if id is None else "token"), id=id)
+        self.text(x + width / 2, y + 18, label, size=size, anchor="middle", mono=True, limit=width - 4)
+
+    def line(self, *points: tuple[float, float], width: float = 1.4, style: str = "line") -> None:
+        """Draws a line through points."""
+        path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+        self._parts.append(f'<polyline points="{path}" class="{style}" stroke-width="{width:g}"/>')
+        self._bottom = max(self._bottom, *(y for _, y in points))
+
+    def svg(self) -> str:
+        """The file."""
+        height = round(self._bottom) + MARGIN
+        return (
+            f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height}" '
+            f'viewBox="0 0 {WIDTH} {height}" role="img"><title>{html.escape(self.title, quote=False)}</title>'
+            f"<style>{STYLE}</style>"
+            f'<rect x="0.5" y="0.5" width="{WIDTH - 1}" height="{height - 1}" rx="6" class="ground"/>\n'
+            + "\n".join(self._parts)
+            + "\n</svg>\n"
+        )
+
+
+def text_width(text: str, size: float) -> float:
+    """Upper bound of the width of a label: 0.61 of the size for a character, 1 for a wide one, 1.35 for an emoji."""
+    return sum(map(_character_width, text)) * size
+
+
+def _character_width(character: str) -> float:
+    if unicodedata.category(character) in ("Mn", "Me", "Cf"):
+        return 0.0
+    if character >= "\U0001f000":
+        return 1.35
+    return 1.0 if unicodedata.east_asian_width(character) in "WF" else 0.61
