@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Makes the source distribution, and builds a wheel from it in an empty environment without a network.
 
-Crates are fetched before, by the lock file of the distribution, and maturin is installed; then cargo and pip run
-offline. Needs Rust. ``--only-make`` leaves out the build.
+Before the build, `cargo vendor` copies the crates of the lock file into the unpacked distribution, and maturin is
+installed. Then cargo and pip run offline, cargo with an empty home, on Linux without network interfaces. Needs Rust.
+``--only-make`` leaves out the build.
 """
 
 from __future__ import annotations
@@ -10,10 +11,12 @@ from __future__ import annotations
 import argparse
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tarfile
 import tempfile
+import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -44,18 +47,61 @@ def main() -> int:
 
 def build(source: Path, folder: Path) -> int:
     """Builds a wheel of the unpacked distribution offline, and runs the smoke test with it."""
-    subprocess.run(["cargo", "fetch", "--locked"], cwd=source, check=True)
+    vendor(source)
     environment = folder / "environment"
     subprocess.run([sys.executable, "-m", "venv", str(environment)], check=True)
     scripts = environment / ("Scripts" if os.name == "nt" else "bin")
     pip = [str(scripts / "python"), "-m", "pip"]
     subprocess.run([*pip, "install", "--quiet", "maturin>=1.9,<2"], check=True)
-    offline = {**os.environ, "CARGO_NET_OFFLINE": "true", "PATH": f"{scripts}{os.pathsep}{os.environ['PATH']}"}
+    offline = {
+        **os.environ,
+        "CARGO_HOME": str(folder / "cargo"),  # empty: no crate of this machine
+        "CARGO_NET_OFFLINE": "true",
+        "PATH": f"{scripts}{os.pathsep}{os.environ['PATH']}",
+    }
+    prefix = without_network()
+    print(f"building offline{' without network interfaces' if prefix else ''}", flush=True)
     wheel = [*pip, "wheel", "--no-build-isolation", "--no-index", "--no-deps", "-w", str(folder), str(source)]
-    subprocess.run(wheel, env=offline, check=True)
+    subprocess.run([*prefix, *wheel], env=offline, check=True)
     (built,) = folder.glob("*.whl")
     install = [sys.executable, str(Path(__file__).parent / "install_wheel.py"), str(built)]
     return subprocess.run(install, check=False).returncode
+
+
+def vendor(source: Path) -> None:
+    """Copies the crates into the unpacked distribution, of the versions in its lock file.
+
+    The distribution lacks the member `fuzz` of the workspace, so cargo removes crates from the lock file, which
+    `--locked` would forbid.
+
+    Raises:
+        ValueError: a crate is not in the lock file.
+    """
+    before = locked(source)
+    done = subprocess.run(
+        ["cargo", "vendor", "--quiet", "vendor"], cwd=source, text=True, stdout=subprocess.PIPE, check=True
+    )
+    if added := sorted(locked(source) - before):
+        raise ValueError(f"crates that are not in the lock file of the distribution: {added}")
+    config = source / ".cargo" / "config.toml"
+    config.parent.mkdir(exist_ok=True)
+    config.write_text(done.stdout, encoding="utf-8")
+    print(f"{len(list((source / 'vendor').iterdir()))} crates in vendor/, all of the lock file", flush=True)
+
+
+def locked(source: Path) -> set[tuple[str, str]]:
+    """Names and versions in the lock file."""
+    read = tomllib.loads((source / "Cargo.lock").read_text(encoding="utf-8"))
+    return {(package["name"], package["version"]) for package in read["package"]}
+
+
+def without_network() -> list[str]:
+    """The command that runs another one without network interfaces; empty where the system does not permit it."""
+    command = ["unshare", "--map-root-user", "--net", "--"]
+    if shutil.which("unshare") is None:
+        return []
+    done = subprocess.run([*command, "true"], capture_output=True, check=False)
+    return [] if done.returncode else command
 
 
 if __name__ == "__main__":
