@@ -75,12 +75,13 @@ def vendor(source: Path) -> None:
     `--locked` would forbid.
 
     Raises:
+        RuntimeError: cargo could not copy them.
         ValueError: a crate is not in the lock file.
     """
     before = locked(source)
-    done = subprocess.run(
-        ["cargo", "vendor", "--quiet", "vendor"], cwd=source, text=True, stdout=subprocess.PIPE, check=True
-    )
+    done = subprocess.run(["cargo", "vendor", "vendor"], cwd=source, capture_output=True, text=True, check=False)
+    if done.returncode or "[source.vendored-sources]" not in done.stdout:
+        raise RuntimeError(f"cargo vendor: {done.stdout}{done.stderr}")
     if added := sorted(locked(source) - before):
         raise ValueError(f"crates that are not in the lock file of the distribution: {added}")
     config = source / ".cargo" / "config.toml"

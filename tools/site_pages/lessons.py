@@ -17,7 +17,7 @@ class Lesson(NamedTuple):
     """A step in one language."""
 
     path: str  # "lessons/en/step01_levels.md"
-    title: str
+    title: str  # for the navigation, which shows it as HTML
     text: str
     picture: str  # "step01_levels.en.svg"
 
@@ -38,7 +38,8 @@ def lessons(folder: Path, pictures: Path) -> Iterator[Lesson]:
         ):
             picture = f"{step.stem}.{language}.svg"
             text = f"# {title}\n\n{figure(pictures / picture)}\n\n{prose}\n\n## {section}\n\n```python\n{code}\n```\n"
-            yield Lesson(f"lessons/{language}/{step.stem}.md", title, text, picture)
+            plain = html.escape(title.replace("`", ""))
+            yield Lesson(f"lessons/{language}/{step.stem}.md", plain, text, picture)
 
 
 def figure(picture: Path) -> str:

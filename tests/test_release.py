@@ -1,0 +1,75 @@
+"""Scripts of releases: what they find in wheels, distributions and advisories. The workflows run them."""
+
+from __future__ import annotations
+
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+sys.path.insert(0, str(ROOT / "tools" / "release"))
+
+import advisories  # noqa: E402
+import check_wheel  # noqa: E402
+import publish  # noqa: E402
+import source  # noqa: E402
+from wheel import PLATFORMS  # noqa: E402
+
+sys.path.remove(str(ROOT / "tools" / "release"))
+
+
+def answers(content: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(advisories, "get", lambda address: content.get(address.removeprefix("index/")))
+
+
+def test_advisories_of_a_release(monkeypatch: pytest.MonkeyPatch) -> None:
+    listed = [
+        {"id": "PYSEC-1", "fixed_in": ["1.1"], "summary": "bad", "withdrawn": None},
+        {"id": "PYSEC-2", "fixed_in": [], "summary": None, "link": "there"},
+        {"id": "PYSEC-3", "fixed_in": [], "summary": "withdrawn", "withdrawn": "2026-01-01"},
+    ]
+    answers({"one/1.0/json": {"info": {"version": "1.0"}, "vulnerabilities": listed}}, monkeypatch)
+    assert list(advisories.check("index", "one", "1.0")) == [
+        "PYSEC-1, fixed in 1.1: bad",
+        "PYSEC-2, fixed in no version: there",
+    ]
+
+
+def test_a_release_that_cannot_be_checked_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
+    answers({"one/json": {"info": {"version": "1.0"}, "vulnerabilities": []}}, monkeypatch)
+    assert list(advisories.check("index", "one", "1.0")) == []
+    assert list(advisories.check("index", "one", "0.9")) == ["not checked: index has 1.0"]
+    assert list(advisories.check("index", "two", "1.0")) == ["not checked: index has nothing"]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "num_findings"),
+    [
+        ("jeton/_core.abi3.so", b"\0/home/me/src/lib.rs\0", 1),
+        ("jeton-1.dist-info/sboms/x.json", b'"path": "/tmp/build/crate"', 1),
+        ("jeton/_core.abi3.so", b"/rustc/abc/library/core\0cargo/registry/src/x.rs", 0),
+        ("jeton/cli/train.py", b"# /home/me/corpus.txt", 0),
+    ],
+)
+def test_paths_of_a_machine(name: str, content: bytes, num_findings: int) -> None:
+    assert len(list(check_wheel.machine_paths(name, content))) == num_findings
+
+
+def test_a_release_has_one_wheel_for_each_platform() -> None:
+    names = [f"jeton-1.0.0-cp311-abi3-{publish.TAGS[platform]}.whl" for platform in PLATFORMS]
+    names.append("jeton-1.0.0.tar.gz")
+    assert publish.check(names, "v1.0.0") == []
+    assert publish.check(names[1:], "v1.0.0") == ["missing: jeton-1.0.0-cp311-abi3-…manylinux_2_17_x86_64….whl"]
+    assert publish.check([*names, "other.whl"], "v1.0.0") == ["unexpected: other.whl"]
+    assert publish.check(names, "main") == ["the tag is 'main', expected v and a version"]
+    assert len(publish.check(names, "v1.0.1")) == 2 * len(names)
+
+
+def test_crates_of_a_lock_file() -> None:
+    crates = source.locked(ROOT)
+    assert len({name for name, _ in crates}) > 50
+    version = tomllib.loads((ROOT / "Cargo.toml").read_text(encoding="utf-8"))["workspace"]["package"]["version"]
+    assert ("jeton-core", version) in crates
