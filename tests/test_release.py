@@ -14,6 +14,7 @@ sys.path.insert(0, str(ROOT / "tools" / "release"))
 
 import advisories  # noqa: E402
 import check_wheel  # noqa: E402
+import install_wheel  # noqa: E402
 import publish  # noqa: E402
 import source  # noqa: E402
 from wheel import PLATFORMS  # noqa: E402
@@ -52,10 +53,37 @@ def test_a_release_that_cannot_be_checked_is_a_finding(monkeypatch: pytest.Monke
         ("jeton-1.dist-info/sboms/x.json", b'"path": "/tmp/build/crate"', 1),
         ("jeton/_core.abi3.so", b"/rustc/abc/library/core\0cargo/registry/src/x.rs", 0),
         ("jeton/cli/train.py", b"# /home/me/corpus.txt", 0),
+        ("jeton/cli/train.py", f"# {ROOT}/x".encode(), 1),
     ],
 )
 def test_paths_of_a_machine(name: str, content: bytes, num_findings: int) -> None:
     assert len(list(check_wheel.machine_paths(name, content))) == num_findings
+
+
+def test_the_tag_that_auditwheel_grants() -> None:
+    name = "jeton-1.0.0-cp311-abi3-manylinux2014_x86_64.manylinux_2_17_x86_64.whl"
+    report = f'\n{name}\nis consistent with the\nfollowing platform tag: "manylinux_2_34_x86_64".\n\nThe wheel …'
+    assert check_wheel.granted_tag(report) == "manylinux_2_34_x86_64"
+    assert check_wheel.granted_tag(f"{name}\nis not a platform wheel") is None
+
+
+def test_placeholders_in_the_metadata() -> None:
+    metadata = b"Name: jeton\nProject-URL: Source, https://%s/jeton\n\nHome-page: https://example.org\n"
+    name = "jeton-1.0.0.dist-info/METADATA"
+    assert list(check_wheel.placeholders(name, metadata % b"code.test")) == []
+    (finding,) = check_wheel.placeholders(name, metadata % b"example.com")
+    assert finding.endswith("placeholder: Project-URL: Source, https://example.com/jeton")
+
+
+def test_an_interpreter_that_crashes_fails(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    wheel = tmp_path / "x.whl"
+    wheel.touch()
+    codes = {"one": 0, "two": -11}
+    monkeypatch.setattr(install_wheel, "install", lambda wheel, interpreter: codes[interpreter])
+    monkeypatch.setattr(sys, "argv", ["install_wheel.py", str(wheel), "one"])
+    assert install_wheel.main() == 0
+    monkeypatch.setattr(sys, "argv", ["install_wheel.py", str(wheel), "one", "two"])
+    assert install_wheel.main() == 1
 
 
 def test_a_release_has_one_wheel_for_each_platform() -> None:

@@ -48,6 +48,16 @@ def test_signatures_and_docstrings() -> None:
     assert "## `jeton.TextStream` { #jeton.TextStream }" in text
     assert "```python\nTextStream.push(" in text
     assert ">>> " in text
+    pages = [
+        public.ApiPage("a", "A", "", [public.PublicName("jeton.Encoding", "jeton.encoding.Encoding")]),
+        public.ApiPage(
+            "b", "B", "", [public.PublicName("jeton.compat.tiktoken.Encoding", "jeton.compat.tiktoken.Encoding")]
+        ),
+        public.ApiPage("c", "C", "", [names[1]]),
+    ]
+    anchors = Reference(TOOLS.parent / "python", pages).anchors
+    assert anchors["a"]["Encoding"] == anchors["c"]["Encoding"] == "a.md#jeton.Encoding"
+    assert anchors["b"]["Encoding"] == "b.md#jeton.compat.tiktoken.Encoding"
     gone = public.ApiPage("x", "X", "", [public.PublicName("jeton.nothing", "jeton.nothing")])
     with pytest.raises(LookupError, match=r"jeton\.nothing"):
         Reference(TOOLS.parent / "python", [gone])
@@ -110,7 +120,9 @@ def test_broken_links_and_requests_to_others_are_found(tmp_path: Path) -> None:
     good = '<a href="sub/b.html#there">b</a><a href="https://x.org/y">y</a><link rel="canonical" href="https://x.org/">'
     bad = '<a href="gone.html">g</a><a href="sub/b.html#not">n</a><script src="https://cdn.org/x.js"></script>'
     (tmp_path / "a.html").write_text(good + bad)
+    (tmp_path / "a.css").write_text("a { background: url('data:x') } b { background: url(//fonts.org/f.woff) }")
     assert list(Site(tmp_path).findings()) == [
+        "a.css: //fonts.org/f.woff: is loaded from another host",
         "a.html: https://cdn.org/x.js: is loaded from another host",
         "a.html: gone.html: no such file",
         "a.html: sub/b.html#not: no such anchor",

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Opens pages of the built site in Chromium: accessibility by axe, horizontal scrolling, screenshots.
+"""Opens pages of the built site in Chromium: accessibility by axe, requests, horizontal scrolling, screenshots.
 
     python tools/view_site.py [PAGE]... [--into FOLDER]
 
@@ -53,9 +53,13 @@ def look(browser: Browser, name: str, folder: Path | None) -> Iterator[str]:
     for scheme in SCHEMES:
         for width in WIDTHS:
             page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
+            requests: list[str] = []
+            page.on("request", lambda request, requests=requests: requests.append(request.url))
             page.goto((SITE / name).resolve(strict=True).as_uri())
             page.wait_for_load_state("networkidle")
             yield from (f"{name}, {scheme}, {width} px: {finding}" for finding in check(page))
+            others = {address for address in requests if address.startswith(("http:", "https:"))}
+            yield from (f"{name}, {scheme}, {width} px: requests {address}" for address in sorted(others))
             if folder:
                 folder.mkdir(parents=True, exist_ok=True)
                 page.screenshot(path=folder / f"{name.replace('/', '-').removesuffix('.html')}-{scheme}-{width}.png")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks built wheels: size, tag, contents, licenses, exported symbols, no path of the building machine.
+"""Checks built wheels: size, tag, contents, licenses, exported symbols, paths of machines, placeholders of addresses.
 
 ``python tools/release/check_wheel.py dist/*.whl`` prints a line for each wheel, and findings. Exit code 1 if there are
 any. For Linux wheels it also runs ``auditwheel show``, which must find the tag of the file's name. Needs auditwheel
@@ -18,6 +18,7 @@ import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
+ROOT = Path(__file__).resolve().parent.parent.parent
 MAX_BYTES = 12 * 1024 * 1024
 LICENSES = ("LICENSE", "NOTICE", "THIRD_PARTY_LICENSES.txt")
 LIBRARY = re.compile(r"jeton/_core(\.abi3|\.cp\d+t?-[\w-]+|\.cpython-\d+t?-[\w-]+)?\.(so|pyd)")
@@ -56,7 +57,9 @@ def check(wheel: Path) -> Iterator[str]:
         for name in names:
             if re.search(r"__pycache__|/tests?/|\.rs$|\.DS_Store", name):
                 yield f"contains {name}"
-            yield from machine_paths(name, archive.read(name))
+            content = archive.read(name)
+            yield from machine_paths(name, content)
+            yield from placeholders(name, content)
         if libraries and "linux" in wheel.name:
             yield from symbols(archive.read(libraries[0]))
     if "linux" in wheel.name:
@@ -64,14 +67,22 @@ def check(wheel: Path) -> Iterator[str]:
 
 
 def machine_paths(name: str, content: bytes) -> Iterator[str]:
-    """Paths of the building machine, in the extension and in the metadata; examples in sources may have some."""
-    own = [str(Path.home()).encode(), os.fsencode(Path.cwd())]
+    """Paths of this machine in any file, of any machine in the extension and the metadata: sources may have examples."""
+    found = {path for path in (os.fsencode(ROOT), os.fsencode(Path.cwd())) if path in content}
     if LIBRARY.fullmatch(name) or ".dist-info/" in name:
-        found = {match[0] for match in MACHINE_PATHS.finditer(content)}
-        found |= {path for path in own if len(path) > 5 and path in content}
-        if found:
-            shown = sorted(path.decode(errors="replace") for path in found)
-            yield f"{name} contains {len(found)} paths of a machine: {', '.join(shown[:5])}"
+        found |= {match[0] for match in MACHINE_PATHS.finditer(content)}
+    if found:
+        shown = sorted(path.decode(errors="replace") for path in found)
+        yield f"{name} contains {len(found)} paths of a machine: {', '.join(shown[:5])}"
+
+
+def placeholders(name: str, content: bytes) -> Iterator[str]:
+    """Addresses in the metadata that were never filled in."""
+    if name.endswith(".dist-info/METADATA"):
+        headers = content.decode().partition("\n\n")[0]
+        for line in re.findall(r"(?m)^(?:Project-URL|Home-page|Download-URL): .*$", headers):
+            if re.search(r"example\.|OWNER|ORGANIZATION|USERNAME|TODO|placeholder", line, re.IGNORECASE):
+                yield f"{name} has a placeholder: {line}"
 
 
 def symbols(library: bytes) -> Iterator[str]:
@@ -92,14 +103,20 @@ def audit(wheel: Path) -> Iterator[str]:
     """The finding of auditwheel, if it does not grant the tag of the file's name."""
     command = [sys.executable, "-m", "auditwheel", "show", str(wheel)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
-    tags = re.findall(r"(?:many|musl)linux_[\w]+", done.stdout)
-    claimed = re.findall(r"(?:many|musl)linux_\d+_\d+_[a-z0-9_]+", wheel.stem)
-    if done.returncode or not tags:
+    granted = granted_tag(done.stdout)
+    claimed = wheel.stem.rpartition("-")[2].split(".")
+    if done.returncode or granted is None:
         yield f"auditwheel: {(done.stdout + done.stderr).strip()[-300:]}"
-    elif not any(tag in claimed for tag in tags):
-        yield f"auditwheel grants {tags[0]}, the name claims {claimed}"
+    elif granted not in claimed:
+        yield f"auditwheel grants {granted}, the name claims {claimed}"
     else:
-        print(f"  auditwheel: {' '.join(done.stdout.split())}")
+        print(f"  auditwheel: {granted}")
+
+
+def granted_tag(report: str) -> str | None:
+    """The platform tag that auditwheel grants; the name of the file, which the report begins with, has others."""
+    found = re.search(r'following\s+platform\s+tag:\s+"([^"]+)"', report)
+    return found[1] if found else None
 
 
 if __name__ == "__main__":

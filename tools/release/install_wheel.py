@@ -24,11 +24,12 @@ def main() -> int:
     parser.add_argument("interpreters", nargs="*", default=[sys.executable])
     options = parser.parse_args()
     wheel = options.wheel.resolve(strict=True)
-    return max(install(wheel, interpreter) for interpreter in options.interpreters)
+    codes = [install(wheel, interpreter) for interpreter in options.interpreters]
+    return int(any(codes))
 
 
 def install(wheel: Path, interpreter: str) -> int:
-    """Runs the smoke test in an environment of one interpreter."""
+    """Runs the smoke test in an environment of one interpreter; returns the exit code, below zero after a signal."""
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run([interpreter, "-m", "venv", folder], check=True)
         scripts = Path(folder) / ("Scripts" if os.name == "nt" else "bin")

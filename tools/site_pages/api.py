@@ -17,6 +17,7 @@ import griffe
 
 from jeton import _core
 
+from .examples import fenced_examples
 from .public import ApiPage, PublicName
 
 # Sections of items: title, and whether an item's name is an identifier.
@@ -33,7 +34,8 @@ class Reference:
         self._root = griffe.load("jeton", search_paths=[sources], resolve_aliases=True, docstring_parser="google")
         self._document_core(pages)
         self.pages = pages
-        self.anchors = dict(self._anchors())
+        # A short name may be on several pages: a page links to its own, others to the first in the navigation.
+        self.anchors = {slug: dict(self._anchors(slug)) for slug in (page.slug for page in pages)}
 
     def _document_core(self, pages: list[ApiPage]) -> None:
         """Adds the docstrings of the core's public classes, which are in Rust, to those of its stub."""
@@ -44,9 +46,9 @@ class Reference:
                 text = inspect.cleandoc(documented.__doc__ or "")
                 one.docstring = one.docstring or (griffe.Docstring(text, parent=one) if text else None)
 
-    def _anchors(self) -> Iterator[tuple[str, str]]:
-        """Names as docstrings write them → address within the folder of the reference."""
-        for page in self.pages:
+    def _anchors(self, slug: str) -> Iterator[tuple[str, str]]:
+        """Names as docstrings of a page write them → address within the folder of the reference; the last one holds."""
+        for page in sorted(self.pages[::-1], key=lambda page: page.slug == slug):
             for public in page.names:
                 short = public.name.rpartition(".")[2]
                 for anchor in (public.name, short):
@@ -132,7 +134,7 @@ class Reference:
         return f"**{title}**\n\n" + self._linked("\n".join(joined), slug)
 
     def _linked(self, text: str, slug: str) -> str:
-        return link_names(text, self.anchors, slug + ".md")
+        return link_names(text, self.anchors[slug], slug + ".md")
 
 
 def members(found: Any) -> list[Any]:
@@ -204,11 +206,6 @@ def value_of(found: Any) -> str:
     value = str(getattr(found, "value", "") or "")
     annotation = f": {found.annotation}" if getattr(found, "annotation", None) else ""
     return f"{found.name}{annotation}" + (f" = {value}" if value and len(value) <= MAX_LINE else "")
-
-
-def fenced_examples(text: str) -> str:
-    """Puts prompts that are not in a section of examples into a block of code."""
-    return re.sub(r"(?m)^(>>> (?:.+\n?)+)", lambda match: f"```python\n{match[1].rstrip()}\n```\n", text)
 
 
 def link_names(text: str, anchors: Mapping[str, str], here: str) -> str:

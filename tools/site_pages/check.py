@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from functools import cached_property
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+THEME_ANCHORS = {"__skip"}  # targets that the theme's script adds
+STYLE_URL = re.compile(r"""(?:url\(\s*["']?|@import\s+["'])((?:https?:)?//[^"')\s]+)""")
 # Attributes that make a browser request something when it shows a page.
 LOADED = {("script", "src"), ("img", "src"), ("iframe", "src"), ("source", "src"), ("link", "href")}
 
@@ -46,7 +49,10 @@ class Site:
         return {path: Page(path) for path in sorted(self.folder.rglob("*.html"))}
 
     def findings(self) -> Iterator[str]:
-        """Broken links and requests to other hosts, as ``page: link: reason``."""
+        """Broken links and requests to other hosts, as ``file: link: reason``."""
+        for style in sorted(self.folder.rglob("*.css")):
+            for link in STYLE_URL.findall(style.read_text(encoding="utf-8")):
+                yield f"{style.relative_to(self.folder)}: {link}: is loaded from another host"
         for path, page in self.pages.items():
             name = path.relative_to(self.folder)
             for link in page.loaded:
@@ -70,7 +76,7 @@ class Site:
         if not target.is_file():
             return "no such file"
         page = self.pages.get(target)
-        if parts.fragment and page and unquote(parts.fragment) not in page.anchors | {"__skip"}:
+        if parts.fragment and page and unquote(parts.fragment) not in page.anchors | THEME_ANCHORS:
             return "no such anchor"
         return None
 

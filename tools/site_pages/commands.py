@@ -24,7 +24,7 @@ def command_pages() -> Iterator[tuple[str, str]]:
 def describe(command: click.Command, parent: click.Context, name: str, level: int) -> Iterator[str]:
     """Parts of the page of a command; subcommands follow, one level deeper."""
     context = click.Context(command, info_name=name, parent=parent)
-    yield f"{'#' * level} jeton {context.command_path.removeprefix('jeton ')}"
+    yield f"{'#' * level} {context.command_path}"
     yield f"```text\n{command.get_usage(context).removeprefix('Usage: ')}\n```"
     yield description(command.help or "")
     rows = [row for option in command.get_params(context) if (row := option_item(option, context))]

@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from .examples import fenced_examples
+
 
 class Lesson(NamedTuple):
     """A step in one language."""
@@ -33,7 +35,7 @@ def lessons(folder: Path, pictures: Path) -> Iterator[Lesson]:
         chinese = step.with_suffix(".zh.md").read_text(encoding="utf-8")
         heading, _, body = chinese.partition("\n")
         for language, title, prose, section in (
-            ("en", summary.rstrip("."), blocks(rest), "Code"),
+            ("en", summary.rstrip("."), fenced_examples(rest), "Code"),
             ("zh", heading.removeprefix("# "), body.strip(), "代码"),
         ):
             picture = f"{step.stem}.{language}.svg"
@@ -60,8 +62,3 @@ def introduction(folder: Path) -> str:
         f"{i}. [{step.stem[7:]}](en/{step.stem}.md) · [中文](zh/{step.stem}.md)" for i, step in enumerate(steps, 1)
     ]
     return f"# Lessons\n\n{summary}\n\n{rest}\n\n" + "\n".join(links) + "\n"
-
-
-def blocks(text: str) -> str:
-    """Puts examples into blocks of code."""
-    return re.sub(r"(?m)^(>>> (?:.+\n?)+)", lambda match: f"```python\n{match[1].rstrip()}\n```\n", text)

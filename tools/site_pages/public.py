@@ -1,7 +1,7 @@
 """Public names: those of ``jeton``, of its public modules, of the drop-ins and of the integration of transformers.
 
-`pages` distributes them over the pages of the reference. A name that no page has is an error, as is a page of a module
-that has no title here, so a new public module needs a decision.
+`api_pages` distributes them over the pages of the reference. A module with public names and no title here is an error,
+so a new public module needs a decision.
 """
 
 from __future__ import annotations
