@@ -67,7 +67,7 @@ def check(wheel: Path) -> Iterator[str]:
 
 
 def machine_paths(name: str, content: bytes) -> Iterator[str]:
-    """Paths of this machine in any file, of any machine in the extension and the metadata: sources may have examples."""
+    """Paths of this machine in any file; of any machine in the extension and metadata, as sources may have examples."""
     found = {path for path in (os.fsencode(ROOT), os.fsencode(Path.cwd())) if path in content}
     if LIBRARY.fullmatch(name) or ".dist-info/" in name:
         found |= {match[0] for match in MACHINE_PATHS.finditer(content)}

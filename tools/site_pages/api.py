@@ -48,7 +48,9 @@ class Reference:
 
     def _anchors(self, slug: str) -> Iterator[tuple[str, str]]:
         """Names as docstrings of a page write them → address within the folder of the reference; the last one holds."""
-        for page in sorted(self.pages[::-1], key=lambda page: page.slug == slug):
+        others = [page for page in self.pages if page.slug != slug]
+        own = [page for page in self.pages if page.slug == slug]
+        for page in [*others[::-1], *own]:
             for public in page.names:
                 short = public.name.rpartition(".")[2]
                 for anchor in (public.name, short):
