@@ -131,8 +131,8 @@ def test_broken_links_and_requests_to_others_are_found(tmp_path: Path) -> None:
 
 def test_the_navigation_has_all_pages_of_the_repository() -> None:
     nav = str(navigation({}, {}, [], {}))
-    places = {place for place in Repository(TOOLS.parent).places.values() if "/" not in place}
-    assert [place for place in sorted(places) if f"'{place}'" not in nav] == []
+    addresses = {address for address in Repository(TOOLS.parent).addresses.values() if "/" not in address}
+    assert [address for address in sorted(addresses) if f"'{address}'" not in nav] == []
 
 
 def test_the_configuration_is_toml() -> None:

@@ -82,9 +82,9 @@ def assemble(folder: Path) -> tuple[list[str], Path, set[str]]:
     pages = folder / "pages"
     for name, text in made.items():
         write(pages / name, text)
-    for place, name in repository.copies.items():
-        (pages / place).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(ROOT / name, pages / place)
+    for address, name in repository.copies.items():
+        (pages / address).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(ROOT / name, pages / address)
     shutil.copyfile(Path(__file__).parent / "site_pages" / "site.css", pages / "site.css")
     nav = navigation(
         {page.title: f"api/{page.slug}.md" for page in api},
@@ -101,10 +101,10 @@ def assemble(folder: Path) -> tuple[list[str], Path, set[str]]:
 
 
 def documents(repository: Repository) -> Iterator[tuple[str, str]]:
-    """Pages that are files of the repository: place, and Markdown."""
-    for name, place in repository.places.items():
-        if name.endswith(".md") and not place.startswith("lessons/") and name != "README.md":
-            yield place, repository.page(name)
+    """Pages that are files of the repository: address, and Markdown."""
+    for name, address in repository.addresses.items():
+        if name.endswith(".md") and not address.startswith("lessons/") and name != "README.md":
+            yield address, repository.page(name)
     story = ROOT / "docs" / "first_user.py"
     output = story.with_suffix(".txt").read_text(encoding="utf-8").rstrip()
     code = story.read_text(encoding="utf-8").rstrip()

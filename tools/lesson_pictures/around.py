@@ -43,7 +43,7 @@ def levels(say: Say) -> Canvas:
 
 
 def decoding(say: Say) -> Canvas:
-    """Ids, their bytes, each decoded alone, and what a stream returns after each."""
+    """Ids, their bytes, the text of each decoded alone, and the output of a stream."""
     text, tok = "小👍", jeton.default()
     ids = tok.encode(text)
     stream = tok.stream()

@@ -18,7 +18,7 @@ from importlib.metadata import distributions
 from typing import Any
 
 INDEX = "https://pypi.org/pypi"
-OWN = ("jeton", "pip", "setuptools", "wheel")  # what the environment is made with, and what is tested in it
+OWN = ("jeton", "pip", "setuptools", "wheel")  # Jeton itself, and installers
 
 
 def main() -> int:

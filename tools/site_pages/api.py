@@ -210,14 +210,14 @@ def value_of(found: Any) -> str:
     return f"{found.name}{annotation}" + (f" = {value}" if value and len(value) <= MAX_LINE else "")
 
 
-def link_names(text: str, anchors: Mapping[str, str], here: str) -> str:
+def link_names(text: str, anchors: Mapping[str, str], page: str) -> str:
     """Links the public names in backquotes, except in blocks of code."""
 
     def linked(match: re.Match[str]) -> str:
         target = anchors.get(match[1])
         if target is None:
             return match[0]
-        return f"[{match[0]}]({target.removeprefix(here)})"
+        return f"[{match[0]}]({target.removeprefix(page)})"
 
     parts = re.split(r"(?m)(^```[\s\S]*?^```$|(?:^ {4}(?! *- ).*\n?)+)", text)
     return "".join(part if i % 2 else CODE.sub(linked, part) for i, part in enumerate(parts))

@@ -1,4 +1,4 @@
-"""Checks of the built site: links and anchors, requests to other hosts, a place for every public name."""
+"""Checks of the built site: links and anchors, and requests of pages and style sheets to other hosts."""
 
 from __future__ import annotations
 

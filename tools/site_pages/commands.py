@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import inspect
 import re
 from collections.abc import Iterator
@@ -62,14 +63,9 @@ def description(text: str) -> str:
 
 def code(text: str) -> str:
     """Code that may break after a vertical bar."""
-    return f"<code>{html(text)}</code>".replace("|", "&#124;<wbr>")
+    return f"<code>{html.escape(text, quote=False)}</code>".replace("|", "&#124;<wbr>")
 
 
 def escaped(text: str) -> str:
     """Plain text as Markdown."""
-    return re.sub(r"([\\`*_\[\]#])", r"\\\1", html(text)).replace("|", "&#124;<wbr>")
-
-
-def html(text: str) -> str:
-    """Escapes the characters of HTML."""
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return re.sub(r"([\\`*_\[\]#])", r"\\\1", html.escape(text, quote=False)).replace("|", "&#124;<wbr>")

@@ -1,4 +1,4 @@
-"""Markdown files of the repository as pages of the site: their places, their links, and GitHub's dialect.
+"""Markdown files of the repository as pages of the site: their addresses, their links, and GitHub's dialect.
 
 A page keeps its text. Links to another page get the address of that page; links to a file that is no page, such as a
 script or a record, get a page that shows the file, or a copy of it.
@@ -6,6 +6,7 @@ script or a record, get a page that shows the file, or a copy of it.
 
 from __future__ import annotations
 
+import html
 import os
 import re
 from collections.abc import Callable
@@ -39,15 +40,15 @@ class Repository:
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        self.places = dict(PAGES)
+        self.addresses = dict(PAGES)
         for path in sorted((root / "docs").rglob("*.md")):
             name = path.relative_to(root).as_posix()
-            self.places.setdefault(name, name.removeprefix("docs/"))
+            self.addresses.setdefault(name, name.removeprefix("docs/"))
         for step in sorted((root / "python/jeton/reference").glob("step*")):
             chinese = step.name.endswith(".zh.md")
             stem = step.name.removesuffix(".zh.md").removesuffix(".py")
             name = step.relative_to(root).as_posix()
-            self.places[name] = f"lessons/{'zh' if chinese else 'en'}/{stem}.md"
+            self.addresses[name] = f"lessons/{'zh' if chinese else 'en'}/{stem}.md"
         self.sources: dict[str, str] = {}  # page → file that it shows
         self.copies: dict[str, str] = {}  # address → file that is copied
 
@@ -65,29 +66,29 @@ class Repository:
         path, hash_sign, anchor = link.partition("#")
         if re.match(r"[a-z]+:", link) or not path:
             return link
-        found = PurePosixPath(os.path.normpath(PurePosixPath(name).parent / path)).as_posix()
-        here = self.places[name]
-        if (place := self.place(found)) is None:
+        linked_name = PurePosixPath(os.path.normpath(PurePosixPath(name).parent / path)).as_posix()
+        folder = PurePosixPath(self.addresses[name]).parent
+        if (address := self.address(linked_name)) is None:
             return None
-        return os.path.relpath(place, PurePosixPath(here).parent) + hash_sign + anchor
+        return os.path.relpath(address, folder) + hash_sign + anchor
 
-    def place(self, found: str) -> str | None:
+    def address(self, name: str) -> str | None:
         """The page of the site that shows a file or folder of the repository."""
-        path = self.root / found
+        path = self.root / name
         if not path.exists():
-            raise FileNotFoundError(f"a link leads to {found}, which does not exist")
-        if found in self.places:
-            return self.places[found]
+            raise FileNotFoundError(f"a link leads to {name}, which does not exist")
+        if name in self.addresses:
+            return self.addresses[name]
         if path.is_dir():
-            return self.places.get(f"{found}/README.md") or self.places.get(f"{found}/__init__.py")
+            return self.addresses.get(f"{name}/README.md") or self.addresses.get(f"{name}/__init__.py")
         if path.suffix in COPIED:
-            place = found.removeprefix("docs/")
-            self.copies[place] = found
-            return place
+            address = name.removeprefix("docs/")
+            self.copies[address] = name
+            return address
         if path.suffix in SHOWN or path.name in ("LICENSE", "NOTICE"):
-            place = f"source/{found}.md"
-            self.sources[place] = found
-            return place
+            address = f"source/{name}.md"
+            self.sources[address] = name
+            return address
         return None
 
     def source(self, name: str) -> str:
@@ -99,7 +100,7 @@ class Repository:
 
 
 def convert(text: str, target: Callable[[str], str | None]) -> str:
-    """Replaces links, and writes what Markdown's dialects read differently so that this one reads it as GitHub does."""
+    """Replaces links, and writes the code in tables so that Python-Markdown shows it as GitHub does."""
     parts = FENCE.split(text)
     parts[::2] = [outside_code(table_code(part), target) for part in parts[::2]]
     return "".join(parts)
@@ -124,7 +125,7 @@ def table_code(text: str) -> str:
     """Writes vertical bars in code of tables as entities: the escape of GitHub would be visible."""
 
     def entity(match: re.Match[str]) -> str:
-        code = match[2].strip().replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+        code = html.escape(match[2].strip(), quote=False)
         return f"<code>{code.replace(chr(92) + '|', '&#124;')}</code>"
 
     return re.sub(r"(?m)^\|.*$", lambda line: CODE_IN_TABLE.sub(entity, line[0]), text)
