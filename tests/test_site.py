@@ -90,6 +90,7 @@ def test_lessons_in_both_languages() -> None:
     assert {path.replace("/zh/", "/en/") for path in paths} == {path for path in paths if "/en/" in path}
     for lesson in made:
         assert "\n\n<img src=" in lesson.text
+        assert lesson.text.startswith('<div lang="zh-Hans" markdown="1">') == ("/zh/" in lesson.path)
         assert f'pictures/lessons/{lesson.picture}" alt="' in lesson.text
     ending = next(lesson for lesson in made if lesson.path == "lessons/en/step10_words.md")
     assert ending.title == "Step 10. Words with an end: &lt;/w&gt;, and an encoder that loses nothing"

@@ -22,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from site_pages.api import Reference
 from site_pages.check import Site
 from site_pages.commands import command_pages
-from site_pages.lessons import introduction, lessons
+from site_pages.lessons import in_chinese, introduction, lessons
 from site_pages.navigation import configuration, navigation
 from site_pages.public import api_pages
 from site_pages.repository import Repository
@@ -104,7 +104,8 @@ def documents(repository: Repository) -> Iterator[tuple[str, str]]:
     """Pages that are files of the repository: address, and Markdown."""
     for name, address in repository.addresses.items():
         if name.endswith(".md") and not address.startswith("lessons/") and name != "README.md":
-            yield address, repository.page(name)
+            text = repository.page(name)
+            yield address, in_chinese(text) if address == "zh.md" else text
     story = ROOT / "docs" / "first_user.py"
     output = story.with_suffix(".txt").read_text(encoding="utf-8").rstrip()
     code = story.read_text(encoding="utf-8").rstrip()

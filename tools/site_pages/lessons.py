@@ -40,8 +40,14 @@ def lessons(folder: Path, pictures: Path) -> Iterator[Lesson]:
         ):
             picture = f"{step.stem}.{language}.svg"
             text = f"# {title}\n\n{figure(pictures / picture)}\n\n{prose}\n\n## {section}\n\n```python\n{code}\n```\n"
+            text = in_chinese(text) if language == "zh" else text
             plain = html.escape(title.replace("`", ""))
             yield Lesson(f"lessons/{language}/{step.stem}.md", plain, text, picture)
+
+
+def in_chinese(text: str) -> str:
+    """Markdown that is marked as Chinese, for screen readers and fonts: the language of the site is English."""
+    return f'<div lang="zh-Hans" markdown="1">\n\n{text.rstrip()}\n\n</div>\n'
 
 
 def figure(picture: Path) -> str:
