@@ -2,8 +2,8 @@
 """Checks built wheels: size, tag, contents, licenses, exported symbols, paths of machines, placeholders of addresses.
 
 ``python tools/release/check_wheel.py dist/*.whl`` prints a line for each wheel, and findings. Exit code 1 if there are
-any. For Linux wheels it also runs ``auditwheel show``, which must find the tag of the file's name. Needs auditwheel
-(with pyelftools) for those.
+any. For manylinux wheels it also runs ``auditwheel show``, which must find the tag of the file's name. Linux wheels
+need auditwheel (with pyelftools).
 """
 
 from __future__ import annotations
@@ -62,7 +62,9 @@ def check(wheel: Path) -> Iterator[str]:
             yield from placeholders(name, content)
         if libraries and "linux" in wheel.name:
             yield from symbols(archive.read(libraries[0]))
-    if "linux" in wheel.name:
+        if libraries and "musllinux" in wheel.name:
+            yield from needed_besides_musl(archive.read(libraries[0]))
+    if "manylinux" in wheel.name:
         yield from audit(wheel)
 
 
@@ -97,6 +99,20 @@ def symbols(library: bytes) -> Iterator[str]:
     }
     if exported != {"PyInit__core"}:
         yield f"exports {sorted(exported)[:10]}, expected PyInit__core alone"
+
+
+def needed_besides_musl(library: bytes) -> Iterator[str]:
+    """Shared libraries that a musl extension needs besides musl itself, which has no versions of symbols.
+
+    auditwheel cannot read such wheels where glibc's headers are installed: it takes their `libc.so`, a script of the
+    linker, for musl's.
+    """
+    from elftools.elf.elffile import ELFFile
+
+    section = ELFFile(io.BytesIO(library)).get_section_by_name(".dynamic")
+    needed = {tag.needed for tag in (section.iter_tags("DT_NEEDED") if section else ())}
+    if needed != {"libc.so"}:
+        yield f"needs {sorted(needed)}, expected libc.so of musl alone"
 
 
 def audit(wheel: Path) -> Iterator[str]:
