@@ -12,7 +12,7 @@
 //! Invariant: the result is the longest of all prefixes. Cost: the text is encoded once, and the text around each end
 //! again; without joints, each part is encoded as far as its tokens could reach, a few times its length in usual texts.
 //!
-//! Left out: vocabularies without all bytes (GPT-NeoX), added tokens and text that a form changes where positions are
+//! Left out: vocabularies that lack a byte of UTF-8, added tokens and text that a form changes where positions are
 //! tried (`cut` does it), other units than characters.
 
 use std::ops::Range;
