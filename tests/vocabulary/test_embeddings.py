@@ -210,6 +210,15 @@ def test_donors(tok: jeton.Tokenizer, done: jeton.Surgery, tmp_path: Path) -> No
     assert max(terms, key=terms.__getitem__) == a
     assert sum(terms.values()) == pytest.approx(1)
     assert min(terms.values()) > 0
+    # Rows of zeros are of tokens that the donor never saw: such an entry keeps its pieces, and no anchor is among them.
+    embeddings[known[id]] = embeddings[shared[a]] = 0
+    for method in ("omp", "focus"):
+        unseen = done.plan.by(method, donor=donor, embeddings=embeddings, k=8)  # type: ignore[arg-type]
+        assert unseen.of(id) == done.plan.of(id)
+        assert not unseen.noise.size
+        embeddings[known[id]] = old[a]
+        assert a not in done.plan.by(method, donor=donor, embeddings=embeddings, k=8).of(id)[1]  # type: ignore[arg-type]
+        embeddings[known[id]] = 0
     for method in ("omp", "focus"):
         with pytest.raises(jeton.ConfigError, match="embeddings"):
             done.plan.by(method, donor=donor)  # type: ignore[arg-type]

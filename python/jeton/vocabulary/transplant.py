@@ -31,6 +31,8 @@ def mixed_rows(
 ) -> Terms:
     """Weights of old tokens for each new entry that the donor has. The others keep their means of pieces.
 
+    A row of zeros, of a token that the donor never saw, says nothing: the token counts as one that it does not have.
+
     Args:
         method: ``"focus"`` or ``"omp"``.
         plan: a plan with means of pieces.
@@ -45,14 +47,16 @@ def mixed_rows(
             f"embeddings: the shape is {list(matrix.shape)}, and the donor has {donor.vocab_size} ids",
             option="embeddings",
         )
+    has_row = np.append(matrix[: donor.vocab_size].any(axis=1), False)  # the last: of id -1
     anchors = vocabulary_map(plan.tokenizer_before, donor)  # old id -> the donor's
-    old = np.flatnonzero(anchors >= 0)
+    old = np.flatnonzero(has_row[anchors])
     theirs = vocabulary_map(plan.tokenizer, donor)[new]
-    known = new[theirs >= 0]
+    is_known = has_row[theirs]
+    known = new[is_known]
     if not old.size:
-        raise ConfigError("the donor's and the old tokenizer have no token in common", option="donor")
+        raise ConfigError("the donor's and the old tokenizer have no token with a row in common", option="donor")
     basis = matrix[anchors[old]].astype(np.float32)
-    targets = matrix[theirs[theirs >= 0]].astype(np.float32)
+    targets = matrix[theirs[is_known]].astype(np.float32)
     terms = (_focus if method == "focus" else _omp)(basis, targets, min(k, old.size))
     rest = ~np.isin(plan.mixed, known)
     rows = np.concatenate([plan.mixed[rest], np.repeat(known, [ids.size for ids, _ in terms])])
