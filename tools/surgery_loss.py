@@ -127,7 +127,8 @@ def auxiliary(tok: Tokenizer, texts: list[str]) -> Floats:
     counts[~(counts > 0)] = 0
     values, vectors = np.linalg.eigh(counts.T @ counts)
     reduced: Floats = counts @ (vectors[:, -WIDTH:] / np.maximum(values[-WIDTH:], 1e-9) ** 0.25).astype(np.float32)
-    return reduced
+    # Norms grow with frequency. OMP copies weights to rows of other norms, so short vectors would get large weights.
+    return reduced / np.maximum(np.linalg.norm(reduced, axis=1, keepdims=True), np.float32(1e-9))
 
 
 def by_pieces(tok: Tokenizer, weigh: Weigh) -> Callable[[int, bytes], dict[int, float]]:
