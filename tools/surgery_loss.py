@@ -127,7 +127,7 @@ def auxiliary(tok: Tokenizer, texts: list[str]) -> Floats:
     counts[~(counts > 0)] = 0
     values, vectors = np.linalg.eigh(counts.T @ counts)
     reduced: Floats = counts @ (vectors[:, -WIDTH:] / np.maximum(values[-WIDTH:], 1e-9) ** 0.25).astype(np.float32)
-    # Norms grow with frequency. OMP copies weights to rows of other norms, so short vectors would get large weights.
+    # OMP copies its weights to rows of other norms: with vectors of their own lengths its loss was higher.
     return reduced / np.maximum(np.linalg.norm(reduced, axis=1, keepdims=True), np.float32(1e-9))
 
 
