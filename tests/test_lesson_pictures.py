@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -63,18 +62,13 @@ def test_markup_is_escaped() -> None:
 
 
 @pytest.mark.slow(reason="measures the labels of 26 pictures in a browser")
-def test_labels_are_inside_of_the_pictures_in_a_browser() -> None:
-    sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright")
-    if (browser_path := shutil.which("chromium")) is None:
-        pytest.skip("needs Chromium")
+def test_labels_are_inside_of_the_pictures_in_a_browser(chromium: Any) -> None:
     outside = """() => [...document.querySelectorAll("text")].filter(text => {
         const [box, all] = [text.getBBox(), text.ownerSVGElement.viewBox.baseVal];
         return box.x < 0 || box.y < 0 || box.x + box.width > all.width || box.y + box.height > all.height;
     }).map(text => text.textContent)"""
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=browser_path, args=["--no-sandbox"])
-        page = browser.new_page()
-        page.set_content("".join(path.read_text(encoding="utf-8") for path in sorted(FOLDER.iterdir())))
-        assert page.locator("text").count() > 500
-        assert page.evaluate(outside) == []
-        browser.close()
+    page = chromium.new_page()
+    page.set_content("".join(path.read_text(encoding="utf-8") for path in sorted(FOLDER.iterdir())))
+    assert page.locator("text").count() > 500
+    assert page.evaluate(outside) == []
+    page.close()
