@@ -22,8 +22,9 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 MAX_BYTES = 12 * 1024 * 1024
 LICENSES = ("LICENSE", "NOTICE", "THIRD_PARTY_LICENSES.txt")
 LIBRARY = re.compile(r"jeton/_core(\.abi3|\.cp\d+t?-[\w-]+|\.cpython-\d+t?-[\w-]+)?\.(so|pyd)")
-# Absolute paths of sources, and homes. `/rustc/<hash>` is in the binaries of the standard library.
-MACHINE_PATHS = re.compile(rb"(?:/home/|/root/|/Users/|/tmp/|/runner/|[A-Z]:\\(?:Users|a)\\)[\w./\\-]{3,60}")
+# Absolute paths of sources, and homes. A name must follow: the forms that `jeton audit` looks for are in the binary.
+# `/rustc/<hash>` is in the binaries of the standard library.
+MACHINE_PATHS = re.compile(rb"(?:/home/|/root/|/Users/|/tmp/|/runner/|[A-Z]:\\(?:Users|a)\\)\w[\w./\\-]{2,60}")
 
 
 def main() -> int:
