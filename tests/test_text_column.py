@@ -15,14 +15,18 @@ TEXTS = [b"one", b"", "naïve 一枚".encode(), b"x" * 3000]
 def columns() -> dict[str, TextColumn]:
     """The same documents in each kind of column."""
     ends = np.cumsum([0, *map(len, TEXTS)])
-    arrow = TextColumn.from_arrow(b"".join(TEXTS), ends.astype("<i8").data.cast("B"))
+    arrow, borrowed = (
+        TextColumn.from_arrow(b"".join(TEXTS), ends.astype("<i8").data.cast("B"), borrow=borrow)
+        for borrow in (False, True)
+    )
     lines = TextColumn.from_lines(b"\n".join(TEXTS))
     assert arrow is not None
+    assert borrowed is not None
     assert lines is not None
-    return {"objects": TextColumn(TEXTS), "arrow": arrow, "lines": lines}
+    return {"objects": TextColumn(TEXTS), "arrow": arrow, "borrowed": borrowed, "lines": lines}
 
 
-@pytest.mark.parametrize("kind", ["objects", "arrow", "lines"])
+@pytest.mark.parametrize("kind", ["objects", "arrow", "borrowed", "lines"])
 def test_documents(kind: str) -> None:
     column = columns()[kind]
     assert (len(column), column.num_bytes) == (4, sum(map(len, TEXTS)))
@@ -44,7 +48,19 @@ def test_documents_are_utf8() -> None:
     assert TextColumn.from_lines(b"a\n\xff") is None
     cut = "é".encode()
     for data, ends in [(b"\xff", [0, 1]), (cut, [0, 1, 2]), (b"a", [0, 2]), (b"a", [1, 0]), (b"a", [-1, 1])]:
-        assert TextColumn.from_arrow(data, np.array(ends, "<i8").data.cast("B")) is None
+        for borrow in (False, True):
+            assert TextColumn.from_arrow(data, np.array(ends, "<i8").data.cast("B"), borrow=borrow) is None
+
+
+def test_borrowed_memory_lives_as_long_as_the_column() -> None:
+    memory = bytearray(b"one two")
+    column = TextColumn.from_arrow(memoryview(memory), np.array([0, 3, 7], "<i8").data.cast("B"), borrow=True)
+    assert column is not None
+    with pytest.raises(BufferError, match="re-sized"):
+        memory.append(0)
+    assert column.to_list() == [b"one", b" two"]
+    del column
+    memory.append(0)
 
 
 @given(st.lists(st.sampled_from(["a", "é", "\r", "\n", "\r\n", ""])))

@@ -19,7 +19,7 @@ use crate::error::{self, Fact, InvalidTextError};
 /// Returns the offset of the first byte of invalid UTF-8.
 #[pyfunction]
 pub fn find_invalid_utf8(py: Python<'_>, data: &[u8]) -> Option<usize> {
-    py.detach(|| std::str::from_utf8(data).err().map(|error| error.valid_up_to()))
+    py.detach(|| utf8::first_invalid(data))
 }
 
 /// A text of the caller, borrowed from the Python object or from [`Wide`].

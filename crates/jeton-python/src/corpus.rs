@@ -6,6 +6,7 @@ use jeton_core::added_tokens::{Added, AddedTokenMatcher};
 use jeton_core::documents::{json_rows, lines, Span};
 use jeton_core::error::Error;
 use jeton_core::tokenizer::{FileIds, IdType, Input, RowForm};
+use jeton_core::util::utf8;
 use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
@@ -26,14 +27,25 @@ enum Texts {
     Buffer(String, Vec<Span>),
     /// Ranges of a `bytes` object, which is valid UTF-8, and which no one can change.
     Block(PyBackedBytes, Vec<Span>),
+    /// Ranges of the memory of another object, which is valid UTF-8, and which no one else accesses.
+    Borrowed(PyBuffer<u8>, Vec<Span>),
     /// One `bytes` object for each, valid UTF-8.
     Objects(Vec<PyBackedBytes>),
+}
+
+/// The bytes of a contiguous buffer of which the caller of `from_arrow` promises that no one else accesses it.
+fn bytes_of(buffer: &PyBuffer<u8>) -> &[u8] {
+    if buffer.item_count() == 0 {
+        return &[];
+    }
+    // SAFETY: contiguous, alive as long as `buffer`, and not written to, as the caller of `from_arrow` promises.
+    unsafe { std::slice::from_raw_parts(buffer.buf_ptr().cast::<u8>(), buffer.item_count()) }
 }
 
 impl TextColumn {
     fn len(&self) -> usize {
         match &self.0 {
-            Texts::Buffer(_, spans) | Texts::Block(_, spans) => spans.len(),
+            Texts::Buffer(_, spans) | Texts::Block(_, spans) | Texts::Borrowed(_, spans) => spans.len(),
             Texts::Objects(objects) => objects.len(),
         }
     }
@@ -41,7 +53,8 @@ impl TextColumn {
     /// Iterates over the documents.
     pub fn texts(&self) -> Box<dyn Iterator<Item = &str> + '_> {
         fn valid(bytes: &[u8]) -> &str {
-            // SAFETY: validated by all that make a `TextColumn`; `bytes` objects do not change.
+            // SAFETY: validated by all that make a `TextColumn`; `bytes` objects do not change, nor does borrowed memory,
+            // as the caller of `from_arrow` promises.
             unsafe { str::from_utf8_unchecked(bytes) }
         }
         fn ranges<'a>(whole: &'a str, spans: &'a [Span]) -> Box<dyn Iterator<Item = &'a str> + 'a> {
@@ -50,6 +63,7 @@ impl TextColumn {
         match &self.0 {
             Texts::Buffer(whole, spans) => ranges(whole, spans),
             Texts::Block(block, spans) => ranges(valid(block), spans),
+            Texts::Borrowed(buffer, spans) => ranges(valid(bytes_of(buffer)), spans),
             Texts::Objects(objects) => Box::new(objects.iter().map(|object| valid(object))),
         }
     }
@@ -68,7 +82,7 @@ impl TextColumn {
     #[new]
     fn new(py: Python<'_>, texts: Vec<Bound<'_, PyBytes>>) -> PyResult<Self> {
         let objects: Vec<PyBackedBytes> = texts.into_iter().map(PyBackedBytes::from).collect();
-        match py.detach(|| objects.iter().position(|object| str::from_utf8(object).is_err())) {
+        match py.detach(|| objects.iter().position(|object| utf8::validated(object).is_none())) {
             None => Ok(Self(Texts::Objects(objects))),
             Some(index) => Err(PyValueError::new_err(format!("texts[{index}] is not UTF-8"))),
         }
@@ -86,26 +100,34 @@ impl TextColumn {
     #[staticmethod]
     fn from_lines(py: Python<'_>, block: Bound<'_, PyBytes>) -> PyResult<Option<Self>> {
         let block = PyBackedBytes::from(block);
-        let spans = py.detach(|| str::from_utf8(&block).ok().map(lines::spans)).transpose();
+        let spans = py.detach(|| utf8::validated(&block).map(lines::spans)).transpose();
         let spans = spans.map_err(|failed| error::plain(py, failed))?;
         Ok(spans.map(|spans| Self(Texts::Block(block, spans))))
     }
 
-    /// Copies the values of an Arrow array of binary or string type, without nulls: `data` from the first offset to the
-    /// last, and the offsets, little-endian i64, from 0. None if a value is not UTF-8.
+    /// The values of an Arrow array of binary or string type, without nulls: `data` from the first offset to the last, and
+    /// the offsets, little-endian i64, from 0. None if a value is not UTF-8.
+    ///
+    /// With `borrow`, `data` is not copied: the caller promises that no one else has access to it.
     #[staticmethod]
-    fn from_arrow(py: Python<'_>, data: PyBuffer<u8>, offsets: PyBuffer<u8>) -> PyResult<Option<Self>> {
-        let (data, offsets) = (data.to_vec(py)?, column::wide(py, &offsets)?);
-        let spans = || {
-            let whole = String::from_utf8(data).ok()?;
+    #[pyo3(signature = (data, offsets, *, borrow = false))]
+    fn from_arrow(py: Python<'_>, data: PyBuffer<u8>, offsets: PyBuffer<u8>, borrow: bool) -> PyResult<Option<Self>> {
+        let offsets = column::wide(py, &offsets)?;
+        let spans = |text: &str| {
             let span = |range: &[i64]| {
                 let span = (usize::try_from(range[0]).ok()?, usize::try_from(range[1]).ok()?);
-                whole.get(span.0..span.1).map(|_| span)
+                text.get(span.0..span.1).map(|_| span)
             };
-            let spans = offsets.windows(2).map(span).collect::<Option<Vec<_>>>()?;
-            Some(Self(Texts::Buffer(whole, spans)))
+            offsets.windows(2).map(span).collect::<Option<Vec<_>>>()
         };
-        Ok(py.detach(spans))
+        if borrow && data.is_c_contiguous() {
+            let spans = py.detach(|| utf8::validated(bytes_of(&data)).and_then(spans));
+            return Ok(spans.map(|spans| Self(Texts::Borrowed(data, spans))));
+        }
+        let copy = data.to_vec(py)?;
+        let spans = py.detach(|| utf8::validated(&copy).and_then(spans));
+        // SAFETY: there are spans only if it is valid.
+        Ok(spans.map(|spans| Self(Texts::Buffer(unsafe { String::from_utf8_unchecked(copy) }, spans))))
     }
 
     fn __len__(&self) -> usize {

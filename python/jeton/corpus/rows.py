@@ -22,7 +22,16 @@ from .streams import LineBlock, LinePlace
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["arrow_modules", "column_of", "column_texts", "field_text", "is_text_type", "jsonl_lists", "jsonl_texts"]
+__all__ = [
+    "arrow_modules",
+    "column_of",
+    "column_texts",
+    "field_text",
+    "has_short_offsets",
+    "is_text_type",
+    "jsonl_lists",
+    "jsonl_texts",
+]
 
 
 class _BadRowError(Exception):
@@ -279,10 +288,10 @@ def _valid_texts(
     """The texts that are neither null nor invalid UTF-8, with their row numbers."""
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
-    column = column.cast(pa.large_binary())
-    texts = column_of(column) if column.null_count == 0 else None
+    texts = column_of(column, borrow=True) if column.null_count == 0 else None
     if texts is not None:
         return texts, numbers
+    column = column.cast(pa.binary() if has_short_offsets(column.type) else pa.large_binary())
     kept, kept_numbers = [], []
     for number, text in zip(numbers, column.to_pylist(), strict=True):
         source = f"{name}:{number}"
@@ -301,14 +310,27 @@ def _valid_texts(
     return TextColumn(kept), kept_numbers
 
 
-def column_of(array: Any) -> TextColumn | None:
-    """The values of an Arrow array of type large_binary, without nulls; None if one is not UTF-8."""
+def has_short_offsets(kind: Any) -> bool:
+    """True for an Arrow type of strings or bytes whose offsets have 32 bits, not 64."""
+    import pyarrow.types as types
+
+    return bool(types.is_string(kind) or types.is_binary(kind))
+
+
+def column_of(array: Any, *, borrow: bool = False) -> TextColumn | None:
+    """The values of an Arrow array of strings or bytes, without nulls; None if one is not UTF-8.
+
+    Args:
+        array: the array.
+        borrow: use the memory of the array instead of a copy; only if nothing else has access to it.
+    """
     import numpy as np
 
     if not len(array):
         return TextColumn([])
     _, offset_buffer, data = array.buffers()
-    offsets = np.frombuffer(offset_buffer, "<i8")[array.offset : array.offset + len(array) + 1]
+    offsets = np.frombuffer(offset_buffer, "<i4" if has_short_offsets(array.type) else "<i8")
+    offsets = offsets[array.offset : array.offset + len(array) + 1].astype("<i8")
     start, end = int(offsets[0]), int(offsets[-1])
     values = memoryview(data.slice(start, end - start)).cast("B") if end > start else b""
-    return TextColumn.from_arrow(values, (offsets - start).data.cast("B"))
+    return TextColumn.from_arrow(values, (offsets - start).data.cast("B"), borrow=borrow)

@@ -16,7 +16,7 @@ import numpy as np
 
 from .._core import encode_columns
 from ..arguments import flag, instance, string, strings, wrong
-from ..corpus.rows import column_of, is_text_type
+from ..corpus.rows import column_of, has_short_offsets, is_text_type
 from ..errors import ConfigError, FormatError, InvalidTextError, MissingDependencyError
 from ..shards.planning import added_id
 from ..threads import num_threads
@@ -158,10 +158,12 @@ class ArrowEncoder:
         pa = self._pa
         if pa.types.is_dictionary(texts.type):
             texts = texts.dictionary_decode()
-        texts = texts.cast(pa.large_binary())
+        if texts.null_count:
+            texts = texts.cast(pa.large_binary())  # imports pyarrow.compute, which takes 60 ms
         if not len(texts):
             return [self._slice(texts, first)]
-        ends = np.frombuffer(texts.buffers()[1], "<i8")[texts.offset + 1 : texts.offset + len(texts) + 1]
+        offset_type = "<i4" if has_short_offsets(texts.type) else "<i8"
+        ends = np.frombuffer(texts.buffers()[1], offset_type)[texts.offset + 1 : texts.offset + len(texts) + 1]
         parts, start = [], 0
         while start < len(texts):
             base = int(ends[start - 1]) if start else int(ends[0])
@@ -171,7 +173,7 @@ class ArrowEncoder:
         return parts
 
     def _slice(self, texts: Any, first: int) -> Any:
-        """Encodes an array of type large_binary to one of lists."""
+        """Encodes an array, of type large_binary if it has nulls, to one of lists."""
         pa = self._pa
         nulls = texts.is_null() if texts.null_count else None
         found = column_of(texts if nulls is None else texts.fill_null(b""))
@@ -204,7 +206,7 @@ class ArrowEncoder:
 
     def _invalid(self, texts: Any, first: int) -> InvalidTextError:
         """The error of the first text that is not UTF-8."""
-        for row, text in enumerate(texts, first):
+        for row, text in enumerate(texts.cast(self._pa.large_binary()), first):
             try:
                 (text.as_py() or b"").decode()
             except UnicodeDecodeError as error:

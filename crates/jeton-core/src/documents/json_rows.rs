@@ -11,7 +11,7 @@
 
 use super::{lines, Span};
 use crate::error::Result;
-use crate::util::alloc;
+use crate::util::{alloc, utf8};
 
 /// Maximum depth of nested objects and arrays, as in `serde_json`; readers have different limits.
 const MAX_DEPTH: usize = 128;
@@ -42,7 +42,7 @@ pub fn read(data: &[u8], field: &str) -> Result<FieldTexts> {
     // An escape is longer than its character, so the texts need no more memory than the rows.
     let mut texts = Texts(alloc::with_capacity(data.len())?);
     let mut found = FieldTexts { spans: alloc::with_capacity(num_lines)?, ..FieldTexts::default() };
-    let whole = std::str::from_utf8(data).ok();
+    let whole = utf8::validated(data);
     let mut start = 0;
     for end in memchr::memchr_iter(b'\n', data).chain([data.len()]) {
         if start == data.len() {
@@ -50,7 +50,7 @@ pub fn read(data: &[u8], field: &str) -> Result<FieldTexts> {
         }
         let line = match whole {
             Some(text) => text.get(start..end),
-            None => std::str::from_utf8(&data[start..end]).ok(),
+            None => utf8::validated(&data[start..end]),
         };
         let from = texts.0.len();
         if line.and_then(|line| Row { line, at: 0 }.read(field, &mut texts)).is_none() {
