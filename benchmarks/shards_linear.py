@@ -30,9 +30,11 @@ SIZES = (0.5, 1.0, 2.5, 5.0)
 FILE_MB = 62.5
 TASK_BYTES = 64_000_000
 SAMPLE = 8_000  # documents
+STAGES = ("read", "parse", "encode", "gather", "write", "sync")  # of all tasks; gather: of a shuffle
 COLUMNS = (
     *("gigabytes", "shuffled", "threads", "documents", "tokens", "tasks"),
     *("cpu_s", "cpu_ns_per_byte", "encode_batch_ns_per_byte", "relative", "wall_s", "merge_s", "peak_mb"),
+    *(f"{stage}_ns_per_byte" for stage in STAGES),
 )
 
 
@@ -62,6 +64,7 @@ def one(files: list[str], output: Path, threads: int, shuffle: int | None) -> di
         "wall_s": round(wall, 2),
         "merge_s": round(time.perf_counter() - merging, 2),
         "peak_mb": round(peak_mb()),
+        **{f"{name}_ns_per_byte": round(value / report.bytes * 1e9, 2) for name, value in report.seconds.items()},
     }
 
 
