@@ -5,6 +5,9 @@ and replaces ``record/encoding.csv``. Each measurement is a process in the engin
 Compared engines alternate in rounds, and medians are reported. All ids are compared in every round: if they differ, the
 first difference is printed instead of times, the other cases continue, and the exit code is 4.
 
+``--load`` measures beside a neighbor on each core that keeps the memory busy (harness/load.py). ``--held-out``
+measures the ranges of the corpora that other runs leave out, and that no one has looked at while tuning.
+
 Left out: training (training.py), pictures (pictures.py).
 """
 
@@ -20,11 +23,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from corpora import CORPORA
 from harness import record, report
 from harness.cases import Case, cases
 from harness.environments import JETON, engines, interpreter
+from harness.load import neighbors
 from harness.measure import Machinery
 from harness.summary import summary
+from harness.targets import Conditions
 from harness.texts import Texts
 from harness.turns import Bench, Different
 from harness.vocabularies import Vocabularies
@@ -56,7 +62,8 @@ def main() -> int:
         print(error, file=sys.stderr)
         return FAILED
     complete = not (options.only or options.engines) and options.megabytes == MEGABYTES
-    name = f"encoding-{options.simd}" if options.simd else "encoding"
+    conditions = [options.simd, "load" if options.load else None, "held-out" if options.held_out else None]
+    name = "-".join(filter(None, ["encoding", *conditions]))
     output = options.output or record.destination(name, complete=complete)
     partial = output.with_name(output.name + ".partial")
     earlier = read_record(partial) if options.resume and partial.exists() else []
@@ -64,12 +71,13 @@ def main() -> int:
     chosen = [case for case in chosen if case.name not in done]
     with tempfile.TemporaryDirectory(prefix="jeton-bench-") as name:
         folder = Path(name)
-        texts = Texts(Path(data), folder, options.megabytes)
+        texts = Texts(Path(data), folder, options.megabytes, held_out=options.held_out)
         machinery = Machinery(pythons, setups, options.simd, options.limit)
         bench = Bench(machinery, texts, Vocabularies(Path(data), folder), options.rounds)
         bench.total = sum(len(case.turns) * bench.rounds_of(case) for case in chosen)
         try:
-            code = run(bench, chosen, options, partial, earlier)
+            with neighbors(os.cpu_count() or 1 if options.load else 0):
+                code = run(bench, chosen, options, partial, earlier)
         except KeyboardInterrupt:
             print(f"\ninterrupted; results are in {partial}, and --resume continues", file=sys.stderr)
             return INTERRUPTED
@@ -86,7 +94,7 @@ def run(
     failed: list[str] = []
     rows = list(earlier)
     with open(output, "w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, [*record.STAMP, "megabytes", *report.COLUMNS], lineterminator="\n")
+        writer = csv.DictWriter(file, [*record.STAMP, "megabytes", "held_out", *report.COLUMNS], lineterminator="\n")
         writer.writeheader()
         writer.writerows(earlier)
         for case in chosen:
@@ -98,10 +106,12 @@ def run(
                 continue
             threads = "" if case.row == "threads" else f"{options.threads} thread{'s' * (options.threads > 1)}, "
             note = f"{threads}{bench.rounds_of(case)} round{'s' * (bench.rounds_of(case) > 1)}"
-            print(*report.table(case, results, options.simd, note), sep="\n", flush=True)
+            note += ", neighbors on all cores" * options.load + ", held-out text" * options.held_out
+            conditions = Conditions(options.simd, options.load)
+            print(*report.table(case, results, conditions, note), sep="\n", flush=True)
             failed += [f"{case.name}: {why}" for who, why in report.problems(results).items() if who.startswith(JETON)]
-            common = {**record.stamp(), "megabytes": options.megabytes}
-            found = [{**common, **row} for row in report.rows(case, results, options.simd)]
+            common = {**record.stamp(), "megabytes": options.megabytes, "held_out": options.held_out}
+            found = [{**common, **row} for row in report.rows(case, results, conditions)]
             rows += found
             writer.writerows(found)
             file.flush()
@@ -120,6 +130,8 @@ def read_record(path: Path) -> list[dict[str, Any]]:
 def trim(case: Case, options: argparse.Namespace) -> Case | None:
     """Reduces a case to the selected engines; None if it is not selected."""
     if options.only and not any(part in case.name for part in options.only):
+        return None
+    if options.held_out and (case.text not in CORPORA or "halves" not in case.turns[0].text):
         return None
     turns = tuple(turn for turn in case.turns if not options.engines or turn.engine in options.engines)
     return replace(case, turns=turns) if turns else None
@@ -140,6 +152,8 @@ def arguments() -> tuple[argparse.Namespace, argparse.ArgumentParser]:
         help="number of threads of all engines, except in cases that compare numbers of threads",
     )
     parser.add_argument("--simd", choices=("avx512", "avx2", "portable"), help="maximum instruction set of Jeton")
+    parser.add_argument("--load", action="store_true", help="beside a process on each core that copies memory")
+    parser.add_argument("--held-out", action="store_true", help="ranges of the corpora that other runs leave out")
     parser.add_argument("--limit", type=float, default=300.0, help="timeout of a measurement in seconds")
     parser.add_argument("--output", type=Path, help="output file (default: a complete run replaces its record)")
     default = Path.home() / ".cache" / "jeton-bench"

@@ -10,14 +10,28 @@ from typing import Any
 from .cases import Case, Turn
 from .environments import JETON
 from .measure import Found
-from .targets import Target, target
+from .targets import Conditions, Target, target
 
 __all__ = ["COLUMNS", "Judged", "Results", "judged", "problems", "rows", "table"]
 
 Results = dict[Turn, list[Found]]  # rounds, in order
 
 COLUMNS = (
-    *("case", "row", "vocab", "text", "engine", "version", "label", "threads", "simd", "phase", "rounds", "bytes"),
+    *(
+        "case",
+        "row",
+        "vocab",
+        "text",
+        "engine",
+        "version",
+        "label",
+        "threads",
+        "simd",
+        "load",
+        "phase",
+        "rounds",
+        "bytes",
+    ),
     *("ids", "digest", "unit", "clock", "median", "fastest", "slowest", "cpu_seconds", "wall_seconds", "peak_mib"),
     *("compared_with", "comparison", "ratio", "at_least", "goal", "verdict", "problem"),
 )
@@ -74,7 +88,7 @@ def phases(results: Results) -> list[str]:
     return list(dict.fromkeys(phase for rounds in results.values() for found in rounds for phase in found.phases))
 
 
-def judged(case: Case, results: Results, simd: str | None) -> Iterator[Judged]:
+def judged(case: Case, results: Results, conditions: Conditions) -> Iterator[Judged]:
     """All figures of Jeton that can be compared."""
     median = {
         (turn, phase): statistics.median(values)
@@ -86,7 +100,7 @@ def judged(case: Case, results: Results, simd: str | None) -> Iterator[Judged]:
     for (turn, phase), ours in median.items():
         if turn.engine != JETON:
             continue
-        bound = target(case.row, phase, simd)
+        bound = target(case.row, phase, conditions)
         first = next(other for other in case.turns if other.engine == JETON)
         if bound.kind == "at most":
             yield Judged(turn, phase, "", bound, ours)
@@ -122,10 +136,10 @@ def problems(results: Results) -> dict[str, str]:
 # ── the table and the record ──────────────────────────────────────────────────────────────────────────────────────
 
 
-def table(case: Case, results: Results, simd: str | None, threads_note: str) -> Iterator[str]:
+def table(case: Case, results: Results, conditions: Conditions, threads_note: str) -> Iterator[str]:
     """Output for a case: a block, or a line for each worst case."""
     if case.row in ("worst", "length"):
-        yield line(case, results, simd)
+        yield line(case, results, conditions)
         return
     names = phases(results)
     yield ""
@@ -142,18 +156,18 @@ def table(case: Case, results: Results, simd: str | None, threads_note: str) -> 
             + "".join(f"{cell(figures(case, rounds, name)):>26}" for name in names)
             + (f"{peak:>10.0f}" if peak else "")
         )
-    for one in judged(case, results, simd):
+    for one in judged(case, results, conditions):
         yield f"  {one}"
     for name, problem in problems(results).items():
         yield f"  without {name}: {problem}"
 
 
-def line(case: Case, results: Results, simd: str | None) -> str:
+def line(case: Case, results: Results, conditions: Conditions) -> str:
     parts = []
     for turn, rounds in results.items():
         values = figures(case, rounds, "cold")
         parts.append(f"{turn.label or turn.engine} {short(statistics.median(values)) if values else 'none'}")
-    verdict = ", ".join(map(str, judged(case, results, simd)))
+    verdict = ", ".join(map(str, judged(case, results, conditions)))
     whys = "".join(f" · without {name}: {why[:60]}" for name, why in problems(results).items())
     return f"{case.name} ({case.unit}): {' · '.join(parts)} · {verdict}{whys}"
 
@@ -168,9 +182,9 @@ def short(value: float) -> str:
     return f"{value:.0f}" if value >= 100 else f"{value:.1f}" if value >= 10 else f"{value:.2f}"
 
 
-def rows(case: Case, results: Results, simd: str | None) -> Iterator[dict[str, Any]]:
+def rows(case: Case, results: Results, conditions: Conditions) -> Iterator[dict[str, Any]]:
     """Rows of the record: one for each turn and phase, and one for each turn without figures."""
-    compared = {(one.turn, one.phase): one for one in judged(case, results, simd)}
+    compared = {(one.turn, one.phase): one for one in judged(case, results, conditions)}
     for turn, rounds in results.items():
         common = {
             "case": case.name,
@@ -181,7 +195,8 @@ def rows(case: Case, results: Results, simd: str | None) -> Iterator[dict[str, A
             "version": rounds[0].version,
             "label": turn.label,
             "threads": turn.threads,
-            "simd": (simd or "") if turn.engine == JETON else "",
+            "simd": (conditions.simd or "") if turn.engine == JETON else "",
+            "load": conditions.load,
             "unit": case.unit,
             "clock": case.clock,
             "rounds": len(rounds),

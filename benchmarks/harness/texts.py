@@ -1,7 +1,8 @@
 """Texts of the cases, written to files for the workers.
 
 A corpus is reduced to a size by taking sixteen ranges of it, which are split into two halves; the second half is not
-encoded before it is timed. Lines with special tokens are removed, because engines treat them differently.
+encoded before it is timed. Held-out texts are the ranges between these. Lines with special tokens are removed, because
+engines treat them differently.
 """
 
 from __future__ import annotations
@@ -70,10 +71,12 @@ class Texts:
         data: the folder JETON_TEST_DATA.
         folder: output folder.
         megabytes: size of a corpus; other texts scale with it.
+        held_out: take the ranges of the corpora that are left out otherwise, at most `megabytes`.
     """
 
-    def __init__(self, data: Path, folder: Path, megabytes: float) -> None:
+    def __init__(self, data: Path, folder: Path, megabytes: float, *, held_out: bool = False) -> None:
         self.data, self.folder, self.limit = data, folder, int(megabytes * MEGABYTE)
+        self.held_out = held_out
         self.worst_size = min(MEGABYTE, self.limit)
         self.much = 50 * self.limit  # 1 GB beside corpora of 20 MB
         self.phases = cache(self._phases)
@@ -114,6 +117,12 @@ class Texts:
         """Whole lines from all parts of a corpus, `size` bytes in total."""
         raw = self.whole(kind)
         step = len(raw) // PIECES
+        if self.held_out:
+            used = self.limit // PIECES  # of each step, by the halves of other runs
+            if step <= used:
+                raise ValueError(f"{kind} has no held-out text beside {self.limit:,} bytes")
+            raw = b"".join(raw[i * step + used : (i + 1) * step] for i in range(PIECES))
+            step = len(raw) // PIECES
         parts = [raw] if size >= len(raw) else [raw[i * step :][: size // PIECES] for i in range(PIECES)]
         text = "\n".join(whole_characters(part.lstrip(bytes(range(0x80, 0xC0))), size).decode() for part in parts)
         return "".join(line for line in text.splitlines(keepends=True) if not SPECIAL.search(line))
