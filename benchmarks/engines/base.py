@@ -52,12 +52,20 @@ class Base:
         """Returns the fastest call from a text to a list of ids."""
         raise Unsupported("no call of that kind")
 
+    def lists_call(self) -> Callable[[list[str]], list[list[int]]]:
+        """Returns the fastest call from many texts to lists of ids."""
+        raise Unsupported("no call of that kind")
+
     def array_call(self) -> Callable[[str], Any]:
         """Returns the fastest call from a text to an array of ids."""
         return self.encode_one
 
     def count_call(self) -> Callable[[str], int]:
         """Returns the fastest call from a text to the number of its ids."""
+        raise Unsupported("no call of that kind")
+
+    def few_ids_call(self) -> Callable[[list[int]], str]:
+        """Returns the fastest call from a list of ids to text."""
         raise Unsupported("no call of that kind")
 
     def decode_call(self, ids: NDArray[np.uint32]) -> Callable[[], bytes | str]:

@@ -37,6 +37,14 @@ class Engine(Base):
         encode = self.tok.encode_ordinary
         return lambda text: len(encode(text).ids)
 
+    def lists_call(self) -> Callable[[list[str]], list[list[int]]]:
+        encode = self.tok.encode_batch
+        return lambda docs: [encoding.ids for encoding in encode(docs, False, True)]
+
+    def few_ids_call(self) -> Callable[[list[int]], str]:
+        decode = self.tok.decode
+        return lambda ids: decode(ids, False)
+
     def decode_call(self, ids: NDArray[np.uint32]) -> Callable[[], bytes | str]:
         as_list = ids.tolist()
         return lambda: self.tok.decode(as_list, False)

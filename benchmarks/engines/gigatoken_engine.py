@@ -46,5 +46,13 @@ class Engine(Base):
         encode = self.tok.backend.encode
         return lambda text: len(encode(text))
 
+    def lists_call(self) -> Callable[[list[str]], list[list[int]]]:
+        encode = self.tok.backend.encode_batch_list
+        return lambda docs: encode(docs, parallel=self.threads > 1)
+
+    def few_ids_call(self) -> Callable[[list[int]], str]:
+        decode = self.tok.backend.decode
+        return lambda ids: decode(ids).decode("utf-8", "replace")
+
     def decode_call(self, ids: NDArray[np.uint32]) -> Callable[[], bytes | str]:
         return lambda: self.tok.decode(ids)

@@ -37,5 +37,11 @@ class Engine(Base):
     def count_call(self) -> Callable[[str], int]:
         return self.tok.count
 
+    def lists_call(self) -> Callable[[list[str]], list[list[int]]]:
+        return lambda docs: self.tok.encode_batch(docs, threads=self.threads).tolist()
+
+    def few_ids_call(self) -> Callable[[list[int]], str]:
+        return self.tok.decode
+
     def decode_call(self, ids: NDArray[np.uint32]) -> Callable[[], bytes | str]:
         return lambda: self.tok.decode_bytes(ids)

@@ -46,6 +46,12 @@ class Engine(Base):
         encode = self.tok.encode_flat
         return lambda text: len(encode(text)) // 4
 
+    def lists_call(self) -> Callable[[list[str]], list[list[int]]]:
+        return lambda docs: [self.tok.encode_raw(doc) for doc in docs]
+
+    def few_ids_call(self) -> Callable[[list[int]], str]:
+        return self.tok.decode_lossy
+
     def decode_call(self, ids: NDArray[np.uint32]) -> Callable[[], bytes | str]:
         as_list = ids.tolist()
         return lambda: self.tok.decode_bytes(as_list)

@@ -41,6 +41,12 @@ class Engine(Base):
         encode = self.tok.encode_ordinary
         return lambda text: len(encode(text))
 
+    def lists_call(self) -> Callable[[list[str]], list[list[int]]]:
+        return self.encode_batch
+
+    def few_ids_call(self) -> Callable[[list[int]], str]:
+        return self.tok.decode
+
     def decode_call(self, ids: NDArray[np.uint32]) -> Callable[[], bytes | str]:
         as_list = ids.tolist()
         return lambda: self.tok.decode_bytes(as_list)

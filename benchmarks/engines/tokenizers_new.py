@@ -43,5 +43,12 @@ class Engine(Base):
         encode = self.encode
         return lambda text: len(encode(text))
 
+    def lists_call(self) -> Callable[[list[str]], list[list[int]]]:
+        encode = partial(self.tok.encode_batch, **PLAIN)
+        return lambda docs: [encoding.ids for encoding in encode(docs)]
+
+    def few_ids_call(self) -> Callable[[list[int]], str]:
+        return partial(self.tok.decode, skip_special_tokens=False)
+
     def decode_call(self, ids: NDArray[np.uint32]) -> Callable[[], bytes | str]:
         return lambda: self.tok.decode(ids, skip_special_tokens=False)

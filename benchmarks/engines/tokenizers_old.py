@@ -38,6 +38,12 @@ class Engine(Base):
         encode = self.encode
         return lambda text: len(encode(text))
 
+    def lists_call(self) -> Callable[[list[str]], list[list[int]]]:
+        return self.encode_batch
+
+    def few_ids_call(self) -> Callable[[list[int]], str]:
+        return partial(self.tok.decode, skip_special_tokens=False)
+
     def decode_call(self, ids: NDArray[np.uint32]) -> Callable[[], bytes | str]:
         as_list = ids.tolist()
         return lambda: self.tok.decode(as_list, skip_special_tokens=False)

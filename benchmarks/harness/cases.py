@@ -8,7 +8,7 @@ from typing import Any
 
 from .environments import JETON
 from .targets import HF, HF_RC, RIVALS
-from .texts import KINDS, LENGTHS, WORST
+from .texts import CALLS, KINDS, LENGTHS, WORST
 from .vocabularies import MODELS, VOCABULARIES
 
 __all__ = ["Case", "Turn", "cases"]
@@ -16,6 +16,12 @@ __all__ = ["Case", "Turn", "cases"]
 RANKS = ("cl100k_base", "o200k_base", "llama3")
 RANK_ENGINES = (JETON, "gigatoken", HF_RC, "fastokens", "toktok", "splintr", "tiktoken")
 PIECES = ("mistral-v1", "phi-3-mini")
+SHORT_TEXTS = {  # vocabulary -> engines that read it
+    "cl100k_base": RANK_ENGINES,
+    "o200k_base": RANK_ENGINES,
+    "mistral-v1": (JETON, "sentencepiece", "gigatoken", HF_RC, "fastokens", HF),
+    "bert": (JETON, HF_RC, HF),
+}
 SMALL_STACK = 256  # KiB; overflows if an engine recurses over the text
 
 
@@ -100,10 +106,20 @@ def cases(threads: int, cores: int) -> Iterator[Case]:
             turns = turns_of(names, f"halves: {kind}", split)
             yield Case(f"documents: {vocab}, {kind}", "unigram, wordpiece", vocab, kind, "MB/s", turns, clock)
 
-    for call, size, row in (("list", "13 bytes", "list of 13 bytes"), ("array", "1 KB", "array of 1 KB")):
-        for vocab in RANKS[:2]:
-            turns = turns_of(RANK_ENGINES, f"calls: {size}", {"call": call})
-            yield Case(f"calls: {vocab}, {call} of {size}", row, vocab, size, "µs", turns, clock, "calls")
+    for vocab, names in SHORT_TEXTS.items():
+        for size in CALLS:
+            for call in ("list", "array", "count"):
+                row = "call of 13 bytes" if size == "13 bytes" else "call of up to 1 KB"
+                turns = turns_of(names, f"calls: {size}", {"call": call})
+                yield Case(f"calls: {vocab}, {call} of {size}", row, vocab, size, "µs", turns, clock, "calls")
+            for form in ("lists", "array"):
+                turns = turns_of(names, f"calls: {size}", {"form": form})
+                name = f"calls: {vocab}, {form} of 1,000 texts of {size}"
+                yield Case(name, "1,000 short texts", vocab, size, "µs", turns, clock, "batches")
+        for number in (1, 10, 50):
+            turns = turns_of(names, "calls: 1 KB", {"number": number})
+            name = f"calls: {vocab}, decode {number} id" + "s" * (number > 1)
+            yield Case(name, "decode of up to 50 ids", vocab, f"{number} ids", "µs", turns, clock, "few ids")
     for vocab in RANKS[:2]:
         for kind in ("english", "chinese"):
             turns = turns_of((JETON, "tiktoken", "gigatoken", HF_RC, "toktok"), f"long: {kind}", {})

@@ -21,7 +21,7 @@ __all__ = ["CALLS", "KINDS", "LENGTHS", "WORST", "Texts"]
 
 KINDS = ("english", "code", "chinese", "udhr", "docs_es_pt_ja")
 LENGTHS = (1, 2, 4, 8)
-CALLS = {"13 bytes": 13, "1 KB": 1_000}
+CALLS = {"13 bytes": 13, "100 bytes": 100, "1 KB": 1_000}
 PIECES = 16
 SPECIAL = re.compile(r"</?s>|<unk>|<pad>|<mask>|<\|\w|\[(?:UNK|CLS|SEP|PAD|MASK)\]|<extra_id_|<0x[0-9A-F]{2}>")
 

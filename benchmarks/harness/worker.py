@@ -26,11 +26,13 @@ from typing import Any
 sys.path[0] = str(Path(__file__).resolve().parent.parent)
 
 import numpy as np  # noqa: E402
-from engines.base import Unsupported  # noqa: E402
+from engines.base import Unsupported, of_lists  # noqa: E402
 
 SENTENCE = "A tokenizer cuts text into tokens, and a model reads their numbers."
 DOCUMENT = 2_000  # bytes
 BLOCK = 1_000_000  # bytes
+BATCH = 1_000  # texts
+FEW = 4_000  # texts of 1 KB, and calls
 ALPHABET = "abcdefghijklmnopqrstuvwxyz"
 HAN = range(0x4E00, 0x9FA6)
 
@@ -144,6 +146,51 @@ def call_often(engine: Any, job: dict[str, Any]) -> dict[str, Any]:
     return phases
 
 
+def batches(engine: Any, job: dict[str, Any]) -> dict[str, Any]:
+    """Encodes lists of 1,000 short texts, to lists or to arrays."""
+    call, convert = {
+        "lists": (engine.lists_call(), of_lists),
+        "array": (engine.encode_batch, engine.batch_ids),
+    }[job["form"]]
+    call([SENTENCE])
+    phases = {}
+    for name, path in job["texts"]:
+        texts = json.loads(read(path))
+        parts = [texts[at : at + BATCH] for at in range(0, len(texts), BATCH)]
+        results = []
+        clock = Clock()
+        for part in parts:
+            results.append(call(part))
+        times = clock.read()
+        converted = [convert(result) for result in results]
+        ids, counts = (np.concatenate(column) for column in zip(*converted, strict=True))
+        size = sum(len(text.encode()) for text in texts)
+        phases[name] = {**times, "bytes": size, "calls": len(texts), **facts(ids, counts)}
+    return phases
+
+
+def decode_few(engine: Any, job: dict[str, Any]) -> dict[str, Any]:
+    """Decodes a few ids in each call, to text."""
+    call = engine.few_ids_call()
+    call(np.asarray(engine.encode_one(SENTENCE)).tolist())
+    phases = {}
+    for name, path in job["texts"]:
+        texts = json.loads(read(path))[:FEW]
+        ids = [id for text in texts for id in np.asarray(engine.encode_one(text)).tolist()]
+        number = job["number"]
+        parts = [ids[at : at + number] for at in range(0, min(len(ids), FEW * number), number)]
+        results = []
+        keep = results.append
+        clock = Clock()
+        for part in parts:
+            keep(call(part))
+        times = clock.read()
+        digest = hashlib.sha256(json.dumps(results).encode()).hexdigest()
+        size = sum(map(len, results))
+        phases[name] = {**times, "bytes": size, "calls": len(parts), "ids": len(ids), "digest": digest}
+    return phases
+
+
 def decode(engine: Any, job: dict[str, Any]) -> dict[str, Any]:
     """Decodes the ids of a text and checks the bytes. A few ids are decoded before, to build tables."""
     data = Path(job["texts"][0][1]).read_bytes()
@@ -175,7 +222,15 @@ def much_text(engine: Any, job: dict[str, Any]) -> dict[str, Any]:
     return {"memory": {**clock.read(), **growth, "bytes": total, "ids": num_ids, "digest": digest.hexdigest()}}
 
 
-KINDS = {"texts": encode_texts, "calls": call_often, "counts": call_often, "decode": decode, "memory": much_text}
+KINDS = {
+    "texts": encode_texts,
+    "calls": call_often,
+    "counts": call_often,
+    "batches": batches,
+    "few ids": decode_few,
+    "decode": decode,
+    "memory": much_text,
+}
 
 
 # ── texts and facts ───────────────────────────────────────────────────────────────────────────────────────────────

@@ -15,6 +15,7 @@ from typing import Any, Literal, TypeAlias, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from ._core import row_lists
 from .arguments import integer, wrong
 from .errors import ConfigError
 
@@ -91,6 +92,17 @@ class TokenBatch(Sequence[NDArray[np.uint32]]):
             return [self[i] for i in range(*index.indices(len(self)))]
         index = range(len(self))[index]
         return self.ids[self.offsets[index] : self.offsets[index + 1]]
+
+    def tolist(self) -> list[list[int]]:
+        """The rows as lists of integers.
+
+        Examples:
+            >>> import jeton
+            >>> tok = jeton.Tokenizer.from_merges({104: b"h", 105: b"i"}, [])
+            >>> tok.encode_batch(["hi", "h"]).tolist()
+            [[104, 105], [104]]
+        """
+        return row_lists(self.ids.view(np.uint8), self.offsets.tolist(), wide=False)
 
     @cached_property
     def type_ids(self) -> Int64:

@@ -764,10 +764,16 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
             >>> tok.decode([0xE5, 0xB0, 0x8F]), tok.decode([0xE5, 0xB0])
             ('小', '\ufffd')
         """
-        if errors not in ("replace", "strict", "ignore"):
+        if errors == "replace":
+            if type(ids) is list:  # without the frame of `_checked`, which takes as long as decoding a few ids
+                try:
+                    return self._core.decode_text(ids, skip_special=skip_special_tokens)
+                except OverflowError:
+                    pass  # raised again below, with the position
+            if self._definition.decoder is not None:
+                return self._checked(self._core.decode_text, ids, skip_special=skip_special_tokens)
+        elif errors not in ("strict", "ignore"):
             raise ConfigError(f'errors={errors!r} is none of "replace", "strict", "ignore"', option="errors")
-        if errors == "replace" and self._definition.decoder is not None:
-            return self._checked(self._core.decode_text, ids, skip_special=skip_special_tokens)
         data = self.decode_bytes(ids, skip_special_tokens=skip_special_tokens)
         try:
             return data.decode("utf-8", errors)
@@ -781,7 +787,12 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
             >>> Tokenizer.from_merges({255: b"\\xff"}, []).decode_bytes([255])
             b'\\xff'
         """
-        if getattr(ids, "dtype", None) is not None:
+        if type(ids) is list:  # as in `decode`
+            try:
+                return self._core.decode(ids, skip_special=skip_special_tokens)
+            except OverflowError:
+                pass
+        elif getattr(ids, "dtype", None) is not None:
             import numpy as np
 
             array = np.asarray(ids)

@@ -27,6 +27,7 @@ mod explained;
 mod files;
 mod formats;
 mod growing;
+mod id_list;
 mod mmap;
 mod models;
 mod packing;

@@ -3,7 +3,7 @@
 //! Input: a column of integers with the offset of each row, as of a batch. A row that is shorter than `width` is filled
 //! on one side; longer ones are kept whole.
 //!
-//! Cost: one Python integer for each element; constant rows share theirs.
+//! Cost: one Python integer for each element that is no id (`id_list`); constant rows share theirs.
 
 use std::ops::Range;
 
@@ -13,6 +13,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyInt, PyList, PySequence, PyTuple};
 
 use crate::column;
+use crate::id_list;
 
 type List<'py> = Bound<'py, PyList>;
 
@@ -62,24 +63,24 @@ pub fn row_lists<'py>(
     if wide {
         let values = column::wide(py, &values)?;
         let ranges = ranges(&offsets, values.len())?;
-        return lists(py, ranges.into_iter().map(|range| values[range].iter().copied()), width, fill);
+        return lists(py, ranges.into_iter().map(|range| PyList::new(py, &values[range])), width, fill);
     }
     let values = column::ids(py, &values)?;
     let ranges = ranges(&offsets, values.len())?;
-    lists(py, ranges.into_iter().map(|range| values[range].iter().map(|&id| i64::from(id))), width, fill)
+    lists(py, ranges.into_iter().map(|range| id_list::list(py, &values[range])), width, fill)
 }
 
-fn lists<'py, R: ExactSizeIterator<Item = i64>>(
+fn lists<'py>(
     py: Python<'py>,
-    rows: impl Iterator<Item = R>,
+    rows: impl Iterator<Item = PyResult<List<'py>>>,
     width: Width,
     fill: i64,
 ) -> PyResult<List<'py>> {
     let list = PyList::empty(py);
     let fill = PyList::new(py, [fill])?;
     for row in rows {
-        let len = row.len();
-        list.append(filled(PyList::new(py, row)?.as_sequence(), len, width, &fill)?)?;
+        let row = row?;
+        list.append(filled(row.as_sequence(), row.len(), width, &fill)?)?;
     }
     Ok(list)
 }

@@ -18,13 +18,14 @@ use crate::callback;
 use crate::column;
 use crate::error;
 use crate::explained::{merges, told, Merges, Told};
+use crate::id_list;
 use crate::signals::{run_with_signals, SignalCheck};
 use crate::vocabulary::Vocabulary;
 
 #[pyclass(frozen, module = "jeton._core")]
 pub struct Tokenizer(pub(crate) core::Tokenizer);
 
-/// Maximum bytes of a text that is encoded without releasing the GIL: releasing it would cost more than other threads
+/// Maximum bytes of a text that is encoded, and ids that are decoded, without releasing the GIL: releasing it would cost more than other threads
 /// gain.
 pub const SHORT: usize = 1 << 11;
 
@@ -54,15 +55,15 @@ impl Tokenizer {
 
     /// Encodes a text or a pair. `sampler`: (dropout, alpha, nbest, seed) of a random encoding.
     #[pyo3(signature = (text, special=None, *, pair=None, template=false, sampler=None))]
-    fn encode(
+    fn encode<'py>(
         &self,
-        py: Python<'_>,
-        text: &Bound<'_, PyAny>,
-        special: Option<&Bound<'_, PyAny>>,
-        pair: Option<&Bound<'_, PyAny>>,
+        py: Python<'py>,
+        text: &Bound<'py, PyAny>,
+        special: Option<&Bound<'py, PyAny>>,
+        pair: Option<&Bound<'py, PyAny>>,
         template: bool,
         sampler: Option<(f64, f64, Option<usize>, u64)>,
-    ) -> PyResult<Vec<u32>> {
+    ) -> PyResult<Bound<'py, PyList>> {
         let mut chance = sampler.map(|(dropout, alpha, nbest, seed)| {
             let mut sampler = Sampler::new(seed);
             (sampler.dropout, sampler.alpha, sampler.nbest) = (dropout, alpha, nbest);
@@ -75,14 +76,14 @@ impl Tokenizer {
         let first = one(text)?;
         let second = pair.map(one).transpose()?;
         if !template && second.is_none() {
-            return Ok(first);
+            return id_list::list(py, &first);
         }
-        Ok(self.0.template().apply(&first, second.as_deref(), template, |id| id).tokens)
+        id_list::list(py, &self.0.template().apply(&first, second.as_deref(), template, |id| id).tokens)
     }
 
     /// Encodes a text without special tokens, template or sampling.
-    fn encode_text(&self, py: Python<'_>, text: &Bound<'_, PyAny>) -> PyResult<Vec<u32>> {
-        self.encode_long(py, text, None, 1)
+    fn encode_text<'py>(&self, py: Python<'py>, text: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyList>> {
+        id_list::list(py, &self.encode_long(py, text, None, 1)?)
     }
 
     #[pyo3(signature = (text, special, threads, template=false))]
@@ -290,7 +291,9 @@ impl Tokenizer {
     #[pyo3(signature = (ids, *, skip_special))]
     fn decode_text(&self, py: Python<'_>, ids: &Bound<'_, PyList>, skip_special: bool) -> PyResult<String> {
         let ids = arguments::ids(ids)?;
-        py.detach(|| self.0.decode_text(&ids, skip_special)).map_err(|failed| error::plain(py, failed))
+        let decode = || self.0.decode_text(&ids, skip_special);
+        let done = if ids.len() < SHORT { decode() } else { py.detach(decode) };
+        done.map_err(|failed| error::plain(py, failed))
     }
 
     /// Decodes the bytes of little-endian u32. They are passed as bytes, because a view of an array may be unaligned.
@@ -531,6 +534,13 @@ impl Tokenizer {
     }
 
     fn decode_slice<'py>(&self, py: Python<'py>, ids: &[u32], skip_special: bool) -> PyResult<Bound<'py, PyBytes>> {
+        if ids.len() < SHORT {
+            let decoded = self.0.decode(ids, skip_special).map_err(|failed| error::plain(py, failed))?;
+            return PyBytes::new_with(py, decoded.len(), |room| {
+                decoded.write(room);
+                Ok(())
+            });
+        }
         let done = py.detach(|| self.0.decode(ids, skip_special));
         let decoded = done.map_err(|failed| error::plain(py, failed))?;
         PyBytes::new_with(py, decoded.len(), |room| {

@@ -26,6 +26,9 @@ type LongCache = LongPretokenCache<8, 16>;
 /// if the limit permits: doubling it later costs a quarter of the time that 3 MB of text in many languages take.
 const PRETOKEN_CACHE_BITS: [u32; 2] = [16, 17];
 
+/// log2 of the entries of a long-pretoken cache before `allocate_long`: they fit a page.
+const UNALLOCATED_BITS: u32 = 4;
+
 /// log2 of the entries of a long-pretoken cache, initially and at most: 1 MiB for both with their rings, and 40 MiB.
 const MEDIUM_BITS: [u32; 2] = [13, 18];
 const LONG_BITS: [u32; 2] = [11, 17];
@@ -35,6 +38,7 @@ pub(super) struct Caches {
     pretokens: PretokenCache,
     medium: MediumCache,
     long: LongCache,
+    has_long: bool,      // true after `allocate_long`
     max_pretoken: usize, // longest pretoken of the pretoken cache, in bytes; 0 before `allocate_pretokens`
     pretoken_keys: Box<[ShortKey; GROUP]>,
     medium_keys: Box<[LongKey<4>; GROUP]>,
@@ -45,8 +49,9 @@ impl Default for Caches {
     fn default() -> Self {
         Self {
             pretokens: PretokenCache::new(1, 1),
-            medium: MediumCache::new(MEDIUM_BITS[0], MEDIUM_BITS[1]),
-            long: LongCache::new(LONG_BITS[0], LONG_BITS[1]),
+            medium: MediumCache::new(UNALLOCATED_BITS, UNALLOCATED_BITS),
+            long: LongCache::new(UNALLOCATED_BITS, UNALLOCATED_BITS),
+            has_long: false,
             max_pretoken: 0,
             pretoken_keys: Box::new([ShortKey::default(); GROUP]),
             medium_keys: Box::new([LongKey::default(); GROUP]),
@@ -56,6 +61,15 @@ impl Default for Caches {
 }
 
 impl Caches {
+    /// Allocates the long-pretoken caches, on the first call.
+    pub(super) fn allocate_long(&mut self) {
+        if !self.has_long {
+            self.medium = MediumCache::new(MEDIUM_BITS[0], MEDIUM_BITS[1]);
+            self.long = LongCache::new(LONG_BITS[0], LONG_BITS[1]);
+            self.has_long = true;
+        }
+    }
+
     /// Returns true after [`Caches::allocate_pretokens`].
     pub(super) fn has_pretokens(&self) -> bool {
         self.max_pretoken > 0
