@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .environments import JETON
+from .starts import FORMATS
 from .targets import HF, HF_RC, RIVALS
 from .texts import CALLS, KINDS, LENGTHS, WORST
 from .vocabularies import MODELS, VOCABULARIES
@@ -22,6 +23,7 @@ SHORT_TEXTS = {  # vocabulary -> engines that read it
     "mistral-v1": (JETON, "sentencepiece", "gigatoken", HF_RC, "fastokens", HF),
     "bert": (JETON, HF_RC, HF),
 }
+NO_GROWTH = "JETON_CACHE_MB=0"
 SMALL_STACK = 256  # KiB; overflows if an engine recurses over the text
 
 
@@ -129,11 +131,11 @@ def cases(threads: int, cores: int) -> Iterator[Case]:
 
     for vocab in MODELS:
         for row in WORST:
-            turns = turns_of(worst_engines(vocab), f"worst: {row} × 1", {**whole, "tables": True})
+            turns = turns_of(worst_engines(vocab), f"worst: {row} × 1", whole)
             yield Case(f"worst: {vocab}, {row}", "worst", vocab, row, "ms/MB", turns)
     for vocab in MODELS:
         for row in WORST:
-            small = {**whole, "tables": True, "stack_kib": SMALL_STACK}
+            small = {**whole, "stack_kib": SMALL_STACK}
             sizes = [(f"worst: {row} × {length}", f"{length} MB") for length in LENGTHS]
             turns = tuple(Turn(JETON, text, label=label, same=label, job=small) for text, label in sizes)
             yield Case(f"length: {vocab}, {row}", "length", vocab, row, "ms/MB", turns, once=True)
@@ -158,6 +160,30 @@ def cases(threads: int, cores: int) -> Iterator[Case]:
         turns = turns_of(RANK_ENGINES, "", {})
         yield Case(f"load: {vocab}", "load", vocab, "", "ms", turns, clock, "load")
     yield Case("import: jeton", "import", "", "", "ms", (Turn(JETON, ""),), "cpu", "import")
+    yield from starts()
+    yield from footprints()
+
+
+def starts() -> Iterator[Case]:
+    """Processes that import a library, load a vocabulary, encode one text and end, for each format."""
+    for format, (vocab, _, engines) in FORMATS.items():
+        for text, size in CALLS.items():
+            turns = tuple(Turn(engine, "", job={"format": format, "size": size}) for engine in engines)
+            yield Case(f"start: {format}, {text}", "start", vocab, text, "ms", turns, "cpu", "start")
+
+
+def footprints() -> Iterator[Case]:
+    """Memory of a tokenizer and of each thread, for each format; speed with caches that may grow and that may not."""
+    fixed = {"environment": {"JETON_CACHE_MB": "0"}}
+    for format, (vocab, form, engines) in FORMATS.items():
+        if form in ("ranks", "json", "model"):
+            turns = [Turn(engine, "halves: english", job={"form": form}) for engine in engines]
+            turns.insert(1, Turn(JETON, "halves: english", label=NO_GROWTH, job={"form": form, **fixed}))
+            yield Case(f"footprint: {format}", "footprint", vocab, "english", "MiB", tuple(turns), "cpu", "footprint")
+    for kind in ("english", "chinese", "udhr"):
+        default = Turn(JETON, f"halves: {kind}", job={"split": True})
+        small = Turn(JETON, f"halves: {kind}", label=NO_GROWTH, job={"split": True, **fixed})
+        yield Case(f"caches: cl100k_base, {kind}", "caches", "cl100k_base", kind, "MB/s", (default, small), "cpu")
 
 
 def worst_engines(vocab: str) -> tuple[str, ...]:

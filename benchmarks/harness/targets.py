@@ -10,6 +10,7 @@ from dataclasses import dataclass
 __all__ = ["HF", "HF_RC", "RIVALS", "TARGETS", "Conditions", "Target", "target"]
 
 HF, HF_RC = "tokenizers 0.23", "tokenizers 1.0rc"
+ENGINES = ("toktok", "splintr", "gigatoken", "fastokens", "tiktoken", "sentencepiece", HF_RC, HF)  # all others
 
 
 @dataclass(frozen=True)
@@ -43,11 +44,12 @@ RIVALS = {
     "unigram, wordpiece": ("sentencepiece", HF, HF_RC),
     **dict.fromkeys(
         ("call of 13 bytes", "call of up to 1 KB", "1,000 short texts", "decode of up to 50 ids"),
-        ("toktok", "splintr", "gigatoken", "fastokens", "tiktoken", "sentencepiece", HF_RC, HF),
+        ENGINES,
     ),
     "decode": ("tiktoken", "gigatoken"),
     "count": ("tiktoken", "gigatoken"),
     "load": ("tiktoken",),
+    **dict.fromkeys(("start", "footprint"), ENGINES),
 }
 
 TARGETS = {
@@ -73,6 +75,12 @@ TARGETS = {
     ("threads", "warm"): Target("threads"),
     ("memory", "memory"): Target("at most", 64.0, 64.0),
     ("load", "load"): Target("share", 1.0, 0.5),
+    **dict.fromkeys(
+        (("start", phase) for phase in ("import", "load", "first text", "process")), Target("share", 1.0, 0.5)
+    ),
+    **dict.fromkeys(
+        (("footprint", phase) for phase in ("load", "first text", "10 MB", "second thread")), Target("share")
+    ),
     ("import", "import"): Target("at most", 60.0, 30.0),
 }
 LESS_SIMD = Target("faster", 1.2, 1.5)  # peers keep their full width

@@ -16,8 +16,9 @@ import jeton
 
 from .cases import Case, Turn
 from .environments import JETON
-from .measure import Found, Machinery, startup_seconds
+from .measure import Found, Machinery, start, startup_seconds
 from .report import Results
+from .starts import program
 from .texts import Texts
 from .vocabularies import Vocabularies
 
@@ -74,6 +75,8 @@ class Bench:
     def measure(self, case: Case, turn: Turn) -> Found:
         if case.kind == "import":
             return self.start_often(turn)
+        if case.kind == "start":
+            return self.start(case, turn)
         return self.machinery.run(turn.engine, self.job(case, turn), turn.threads)
 
     def job(self, case: Case, turn: Turn) -> dict[str, Any]:
@@ -93,6 +96,26 @@ class Bench:
             for clock in ("cpu", "wall")
         }
         return Found({"import": added}, jeton.__version__)
+
+    def start(self, case: Case, turn: Turn) -> Found:
+        """Times of a cold start: medians of several processes, after one that compiles the modules."""
+        forms = self.vocabularies.forms(case.vocab)
+        code = program(turn.job["format"], turn.engine, forms, turn.job["size"])
+        python, setup = self.machinery.pythons[turn.engine], self.machinery.setups[turn.engine]
+        try:
+            runs = [start(python, code) for _ in range(STARTS + 1)][1:]
+        except RuntimeError as error:
+            return Found({}, problem=str(error))
+        phases = {
+            phase: {
+                "cpu": statistics.median(run[phase]["cpu"] for run in runs),
+                "wall": statistics.median(run[phase]["wall"] for run in runs),
+                "digest": runs[0]["digest"],
+            }
+            for phase in ("import", "load", "first text", "process")
+        }
+        version = setup.packages[0].partition("==")[2] if setup.packages else jeton.__version__
+        return Found(phases, version)
 
     # ── equal ids ─────────────────────────────────────────────────────────────────────────────────────────────────
 

@@ -95,10 +95,11 @@ VOCABULARIES = {
         Vocabulary("mbart", "mbart-en-fairseq.tokenizer.json", "json"),
         Vocabulary("mbart .model", "mbart-en-fairseq.sentencepiece.bpe.model", "model"),
         Vocabulary("spm-ja", "spm-ja.model", "model"),
+        Vocabulary("gpt2", "gpt2.encoder.json", "merges"),
         Vocabulary("bert", "bert-uncased.vocab.txt", "vocab.txt", as_json=True),
     )
 }
-MODELS = tuple(VOCABULARIES)  # every pattern and every model, for worst cases
+MODELS = tuple(name for name in VOCABULARIES if name != "gpt2")  # every pattern and every model, for worst cases
 
 
 class Vocabularies:
@@ -129,6 +130,8 @@ class Vocabularies:
                 forms["json"] = str(path)
             elif vocab.kind == "model":
                 forms["model"] = str(path)
+            elif vocab.kind == "merges":
+                forms |= {"merges": str(path), "with_merges": str(path.with_name("gpt2.vocab.bpe"))}
             if vocab.as_json:
                 made = stem.with_suffix(".json")
                 jeton.load(path).save(made)

@@ -30,6 +30,7 @@ from engines.base import Unsupported, of_lists  # noqa: E402
 
 SENTENCE = "A tokenizer cuts text into tokens, and a model reads their numbers."
 DOCUMENT = 2_000  # bytes
+FORMS = ("ranks", "json", "model")
 BLOCK = 1_000_000  # bytes
 BATCH = 1_000  # texts
 FEW = 4_000  # texts of 1 KB, and calls
@@ -68,12 +69,20 @@ def in_thread(job: dict[str, Any]) -> dict[str, Any]:
 
 
 def work(job: dict[str, Any]) -> dict[str, Any]:
-    if job.get("tables"):
+    if job["kind"] not in ("load", "footprint"):
         os.environ["JETON_TABLES"] = "always"  # setting of a server: tables are built before the first text
+    os.environ |= job.get("environment", {})
     adapter = importlib.import_module(f"engines.{job['adapter']}")
+    if job["kind"] == "footprint":
+        vocab = {key: path for key, path in job["vocab"].items() if key == job["form"] or key not in FORMS}
+        job["vocab"] = vocab | {"jeton": vocab[job["form"]]}
+    gc.collect()
+    bare = resident_mib()
     clock = Clock()
     engine = adapter.Engine(job["vocab"], job["threads"])
-    engine.encode_one(SENTENCE)
+    job["load_mib"] = resident_mib() - bare
+    if job["kind"] != "footprint":
+        engine.encode_one(SENTENCE)
     loaded = clock.read()
     before = resident_mib()
     phases = {"load": loaded} if job["kind"] == "load" else KINDS[job["kind"]](engine, job)
@@ -222,6 +231,38 @@ def much_text(engine: Any, job: dict[str, Any]) -> dict[str, Any]:
     return {"memory": {**clock.read(), **growth, "bytes": total, "ids": num_ids, "digest": digest.hexdigest()}}
 
 
+def footprint(engine: Any, job: dict[str, Any]) -> dict[str, Any]:
+    """Growth of resident memory: by loading, a first text, 10 MB in one thread, and the same in two more threads."""
+    grown = {"load": job["load_mib"]}
+    digest = hashlib.sha256()
+
+    def growth(work: Callable[[], None]) -> float:
+        gc.collect()
+        start = resident_mib()
+        work()
+        gc.collect()
+        return resident_mib() - start
+
+    def encode(docs: list[str]) -> None:
+        for at in range(0, len(docs), 10):
+            ids, _ = engine.batch_ids(engine.encode_batch(docs[at : at + 10]))
+            digest.update(ids.tobytes())
+
+    def encode_in_threads(*parts: list[str]) -> None:
+        threads = [threading.Thread(target=encode, args=(part,)) for part in parts]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+    first, second = (documents(read(path)) for _, path in job["texts"][:2])
+    grown["first text"] = growth(lambda: encode([SENTENCE]))
+    grown["10 MB"] = growth(lambda: encode(first))
+    common = {"cpu": 0.0, "wall": 0.0, "digest": digest.hexdigest()}
+    grown["second thread"] = growth(lambda: encode_in_threads(second[::2], second[1::2]))
+    return {phase: {**common, "growth_mib": value} for phase, value in grown.items()}
+
+
 KINDS = {
     "texts": encode_texts,
     "calls": call_often,
@@ -230,6 +271,7 @@ KINDS = {
     "few ids": decode_few,
     "decode": decode,
     "memory": much_text,
+    "footprint": footprint,
 }
 
 

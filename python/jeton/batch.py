@@ -15,7 +15,7 @@ from typing import Any, Literal, TypeAlias, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from ._core import row_lists
+from ._core import id_lists
 from .arguments import integer, wrong
 from .errors import ConfigError
 
@@ -102,7 +102,7 @@ class TokenBatch(Sequence[NDArray[np.uint32]]):
             >>> tok.encode_batch(["hi", "h"]).tolist()
             [[104, 105], [104]]
         """
-        return row_lists(self.ids.view(np.uint8), self.offsets.tolist(), wide=False)
+        return id_lists(_bytes(self.ids), _bytes(self.offsets))
 
     @cached_property
     def type_ids(self) -> Int64:
@@ -289,3 +289,8 @@ class PaddedBatch(Mapping[str, Int64]):
     def __repr__(self) -> str:
         rows, length = self.input_ids.shape
         return f"PaddedBatch({rows} rows of {length} ids)"
+
+
+def _bytes(column: NDArray[Any]) -> NDArray[np.uint8]:
+    """The bytes of a column."""
+    return np.ascontiguousarray(column).view(np.uint8)

@@ -17,6 +17,7 @@ import sys
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
+from importlib import import_module
 from operator import index
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, Unpack, overload
@@ -259,14 +260,14 @@ class Tokenizer:
             options = {"threads": threads, "special": special, "add_special_tokens": add_special_tokens}
             return encode_replaced(errors, self.encode_array, text, **options)
         threads = _threads(text) if threads is None else num_threads(threads)
+        from_buffer, dtype = _numpy()
         if special is None and add_special_tokens is None and self._defaults is _NO_OPTIONS:  # as in `encode`
             ids = self._core.encode_array(text, None, threads)
         else:
             ids = self._core.encode_array(
                 text, self._permission(special), threads, self._uses_template(add_special_tokens)
             )
-        from_buffer, dtype = _numpy()
-        return from_buffer(ids, dtype)
+        return from_buffer(ids, dtype) if type(ids) is memoryview else ids  # type: ignore[return-value]
 
     def encode_batch(
         self,
@@ -464,9 +465,11 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         """
         if errors != "strict":
             return encode_replaced(errors, self.count, text, special=special, add_special_tokens=add_special_tokens)
-        threads = _threads(text)
         if special is None and add_special_tokens is None and self._defaults is _NO_OPTIONS:  # as in `encode`
-            return self._core.count(text, None, threads)
+            if type(text) is str and len(text) < LONG_TEXT:
+                return self._core.count(text)
+            return self._core.count(text, None, _threads(text))
+        threads = _threads(text)
         return self._core.count(text, self._permission(special), threads) + self._num_added(add_special_tokens)
 
     def count_batch(
@@ -767,7 +770,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         if errors == "replace":
             if type(ids) is list:  # without the frame of `_checked`, which takes as long as decoding a few ids
                 try:
-                    return self._core.decode_text(ids, skip_special=skip_special_tokens)
+                    return self._core.decode_text(ids, skip_special_tokens)
                 except OverflowError:
                     pass  # raised again below, with the position
             if self._definition.decoder is not None:
@@ -789,7 +792,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         """
         if type(ids) is list:  # as in `decode`
             try:
-                return self._core.decode(ids, skip_special=skip_special_tokens)
+                return self._core.decode(ids, skip_special_tokens)
             except OverflowError:
                 pass
         elif getattr(ids, "dtype", None) is not None:
@@ -1418,6 +1421,10 @@ def _numpy() -> tuple[Callable[..., NDArray[np.uint32]], np.dtype[np.uint32]]:
     """Array constructor and dtype of ids. Imported lazily: importing NumPy takes as long as loading a vocabulary."""
     import numpy as np
 
+    multiarray = import_module(
+        "numpy._core._multiarray_umath" if hasattr(np, "_core") else "numpy.core._multiarray_umath"
+    )
+    _core.use_numpy(multiarray._ARRAY_API)
     return np.frombuffer, np.dtype("<u4")
 
 

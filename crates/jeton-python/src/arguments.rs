@@ -223,6 +223,26 @@ pub type WideId<'py> = (usize, Bound<'py, PyAny>);
 /// `TypeError` for other types.
 pub fn ids_or_wide<'py>(list: &Bound<'py, PyList>) -> PyResult<Result<Vec<u32>, WideId<'py>>> {
     let mut ids = Vec::with_capacity(list.len());
+    // SAFETY: the object is a list. Each item is borrowed from it while no Python code runs and can remove it: reading an
+    // object that is exactly an `int` calls none.
+    unsafe {
+        let kind = &raw mut ffi::PyLong_Type;
+        while ids.len() < list.len() {
+            let item = ffi::PyList_GetItem(list.as_ptr(), ids.len() as ffi::Py_ssize_t);
+            if item.is_null() || ffi::Py_TYPE(item) != kind {
+                break;
+            }
+            match u32::try_from(ffi::PyLong_AsLongLong(item)) {
+                Ok(id) => ids.push(id),
+                Err(_) => break,
+            }
+        }
+    }
+    if ids.len() == list.len() {
+        return Ok(Ok(ids));
+    }
+    drop(PyErr::take(list.py())); // of an integer beyond 64 bits, which is read again
+    ids.clear();
     for (position, item) in list.iter().enumerate() {
         let item = if item.is_exact_instance_of::<PyInt>() { item } else { integer(position, &item)? };
         match small(&item) {

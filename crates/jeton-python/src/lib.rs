@@ -30,6 +30,7 @@ mod growing;
 mod id_list;
 mod mmap;
 mod models;
+mod numpy_array;
 mod packing;
 mod parts;
 mod presets;
@@ -88,6 +89,8 @@ mod _core {
     #[pymodule_export]
     use crate::models::BareModel;
     #[pymodule_export]
+    use crate::numpy_array::use_numpy;
+    #[pymodule_export]
     use crate::packing::{best_fit, gather};
     #[pymodule_export]
     use crate::parts::{find_added, normalize_text, normalize_texts, pretokenize_text};
@@ -96,7 +99,7 @@ mod _core {
         alphabet_size, character_map, character_rules, learn_hf, learn_sentencepiece, learn_sentencepiece_words,
     };
     #[pymodule_export]
-    use crate::rows::{constant_lists, optional_list, row_lists, row_pair_lists};
+    use crate::rows::{constant_lists, id_lists, optional_list, row_lists, row_pair_lists};
     #[pymodule_export]
     use crate::run::Run;
     #[pymodule_export]

@@ -45,6 +45,15 @@ fn ranges(offsets: &[usize], len: usize) -> PyResult<Vec<Range<usize>>> {
     }
 }
 
+/// Lists of the rows of ids, little-endian u32: row i has those from `offsets[i]` to `offsets[i + 1]`, little-endian i64.
+#[pyfunction]
+pub fn id_lists<'py>(py: Python<'py>, ids: PyBuffer<u8>, offsets: PyBuffer<u8>) -> PyResult<List<'py>> {
+    let (ids, offsets) = (column::ids(py, &ids)?, column::wide(py, &offsets)?);
+    let offsets: Vec<usize> = offsets.into_iter().map(|offset| offset as usize).collect(); // a negative one is too large
+    let rows = ranges(&offsets, ids.len())?.into_iter().map(|range| id_list::list(py, &ids[range]));
+    PyList::new(py, rows.collect::<PyResult<Vec<_>>>()?)
+}
+
 /// Lists of the rows of a column.
 ///
 /// `values`: little-endian integers, of 64 bits if `wide`, else ids of 32 bits. `fill`: the value around short rows.

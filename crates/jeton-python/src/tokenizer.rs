@@ -19,6 +19,7 @@ use crate::column;
 use crate::error;
 use crate::explained::{merges, told, Merges, Told};
 use crate::id_list;
+use crate::numpy_array;
 use crate::signals::{run_with_signals, SignalCheck};
 use crate::vocabulary::Vocabulary;
 
@@ -86,6 +87,7 @@ impl Tokenizer {
         id_list::list(py, &self.encode_long(py, text, None, 1)?)
     }
 
+    /// Encodes a text: an array for few ids, after `use_numpy`; else a view of little-endian u32.
     #[pyo3(signature = (text, special, threads, template=false))]
     fn encode_array<'py>(
         &self,
@@ -94,12 +96,15 @@ impl Tokenizer {
         special: Option<&Bound<'py, PyAny>>,
         threads: usize,
         template: bool,
-    ) -> PyResult<Bound<'py, PyMemoryView>> {
+    ) -> PyResult<Bound<'py, PyAny>> {
         let mut ids = self.encode_long(py, text, special, threads)?;
         if template {
             ids = self.0.template().apply(&ids, None, true, |id| id).tokens;
         }
-        column::view(py, ids)
+        match numpy_array::short(py, &ids)? {
+            Some(array) => Ok(array),
+            None => column::view(py, ids).map(Bound::into_any),
+        }
     }
 
     /// Encodes many texts: (ids, offsets) as little-endian u32 and i64.
@@ -127,7 +132,7 @@ impl Tokenizer {
         Ok((column::view(py, ids)?, column::view(py, offsets)?))
     }
 
-    #[pyo3(signature = (text, special, threads))]
+    #[pyo3(signature = (text, special=None, threads=1))]
     fn count(
         &self,
         py: Python<'_>,
@@ -137,6 +142,9 @@ impl Tokenizer {
     ) -> PyResult<usize> {
         let mut wide = Wide::default();
         let (text, permit) = (wide.one(text, threads)?, self.permit(py, special)?);
+        if text.bytes().len() < SHORT {
+            return self.0.count(text.input(), &permit, 1, &mut || true).map_err(|failed| text.error(py, failed));
+        }
         let mut watch = SignalCheck::new(None);
         let done = py.detach(|| self.0.count(text.input(), &permit, threads, &mut || watch.keep_going(0)));
         watch.finish(done, |failed| text.error(py, failed))
@@ -277,7 +285,7 @@ impl Tokenizer {
         self.0.alternatives()
     }
 
-    #[pyo3(signature = (ids, *, skip_special))]
+    #[pyo3(signature = (ids, skip_special=false))]
     fn decode<'py>(
         &self,
         py: Python<'py>,
@@ -288,7 +296,7 @@ impl Tokenizer {
     }
 
     /// Decodes to text, with replacement characters as in the tokenizer's library.
-    #[pyo3(signature = (ids, *, skip_special))]
+    #[pyo3(signature = (ids, skip_special=false))]
     fn decode_text(&self, py: Python<'_>, ids: &Bound<'_, PyList>, skip_special: bool) -> PyResult<String> {
         let ids = arguments::ids(ids)?;
         let decode = || self.0.decode_text(&ids, skip_special);

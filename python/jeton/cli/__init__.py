@@ -7,7 +7,6 @@ Standard output has only data; messages are written to standard error.
 
 from __future__ import annotations
 
-import os
 from importlib import import_module
 
 import click
@@ -92,5 +91,4 @@ def main(args: list[str] | None = None) -> int:
         >>> main(["count", "--nonsense"])
         2
     """
-    os.environ.setdefault("JETON_TABLES", "lazy")  # most commands encode too little to amortize the tables
     return run(_jeton, args)

@@ -9,11 +9,11 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Collection, Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from ..arguments import file_path
-from ..corpus import open_path
 from ..errors import ConfigError, FormatError, UnsupportedFeatureError
 from ..tokenizer import Tokenizer
 from . import bpe_pair, folder, model_folder, objects, sentencepiece, tekken, tiktoken, tokenizer_json, vocab_txt
@@ -149,7 +149,7 @@ def load(
 
 
 def _with_tables(tok: Tokenizer) -> Tokenizer:
-    if os.environ.get("JETON_TABLES") != "lazy":
+    if os.environ.get("JETON_TABLES") == "always":
         tok._core.make_tables()
     return tok
 
@@ -210,13 +210,21 @@ def _fetched(name: str | os.PathLike[str]) -> tuple[Path, str | None]:
 def _read(path: Path) -> bytes:
     size = path.stat().st_size
     if size <= MAX_FILE_BYTES:
-        with open_path(os.fspath(path)) if path.is_fifo() else path.open("rb") as file:
+        with _opened(path) as file:
             # a device or a pipe has size 0 and may be endless
             data = file.read() if path.is_file() else file.read(MAX_FILE_BYTES + 1)
         size = len(data)
     if size > MAX_FILE_BYTES:
         raise FormatError(f"{path}: too large for a tokenizer (limit {MAX_FILE_BYTES} bytes)", place="the size")
     return data
+
+
+def _opened(path: Path) -> AbstractContextManager[BinaryIO]:
+    if not path.is_fifo():
+        return path.open("rb")
+    from ..corpus import open_path  # lazy: importing it takes longer than loading a vocabulary
+
+    return open_path(os.fspath(path))
 
 
 def format_of(path: str | os.PathLike[str]) -> str:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
-from difflib import get_close_matches
 from typing import Any
 
 from .builtin import NAME as DEFAULT
@@ -177,4 +176,6 @@ def nearest(name: str) -> list[str]:
     wanted = name.lower()
     begun = [other for other in known if wanted and other.lower().startswith(wanted)]
     spelled = {other.lower(): other for other in known}
+    from difflib import get_close_matches  # lazy: only errors need it
+
     return (begun or [spelled[other] for other in get_close_matches(wanted, spelled, n=5, cutoff=0.75)])[:5]

@@ -6,7 +6,6 @@ configuration, into a temporary folder, so the result is that of loading the fol
 
 from __future__ import annotations
 
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +37,8 @@ def read(found: Any) -> Tokenizer:
     tok = tokenizer_json.read(backend.to_str().encode(), source=f"the {type(found).__name__}")
     if backend is found:
         return tok
+    import tempfile  # lazy: it takes a tenth of the time of loading a vocabulary
+
     with tempfile.TemporaryDirectory() as path:
         found.save_pretrained(path, legacy_format=False)
         config = read_config(Path(path))

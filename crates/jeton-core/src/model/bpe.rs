@@ -4,8 +4,8 @@
 //! concatenated bytes. For rank files the pair table has the last merge of each token (`reconstruct`).
 //!
 //! Building that table takes as long as the rest of loading, so it is built on the first use of pairs (fast-path tables,
-//! explanations). Until then merges are looked up by bytes (`ContentRanks`), unless a token is very long. `jeton.load` builds
-//! the tables at once; lookup by bytes serves the command line, `JETON_TABLES=lazy`, and models too large for tables.
+//! explanations). Until then merges are looked up by bytes (`ContentRanks`), unless a token is very long: for the first texts,
+//! and for models too large for tables.
 //!
 //! Left out: caches and vector instructions. Plain version: `reference/step05_encode.py`.
 //! Source: Sennrich et al. 2016, arXiv 1508.07909, section 3.2; tiktoken's use of ranks, openai/tiktoken src/lib.rs.

@@ -1,0 +1,82 @@
+//! Short NumPy arrays of ids, made by NumPy's C interface.
+//!
+//! A view of a [`Column`](crate::column::Column) is three objects, which cost more than encoding a short text; an array
+//! that has its own memory is one. The interface is a table of pointers, whose order NumPy keeps from version 1.7 on. Python
+//! passes it (`use_numpy`), because importing it here would run Python code.
+//!
+//! Source: numpy/numpy, numpy/_core/code_generators/numpy_api.py (`multiarray_types_api`, `multiarray_funcs_api`), and
+//! numpy/_core/include/numpy/ndarraytypes.h (`PyArrayObject_fields`).
+
+use std::ffi::{c_int, c_void};
+use std::ptr;
+use std::sync::atomic::{AtomicPtr, Ordering};
+
+use pyo3::ffi;
+use pyo3::prelude::*;
+use pyo3::types::PyCapsule;
+
+/// Most ids of an array with its own memory: copying more costs more than a view.
+const MOST: usize = 1 << 10;
+
+/// Indices into the table: `PyArray_Type`, `PyArray_New`.
+const TYPE: usize = 2;
+const NEW: usize = 93;
+
+/// `NPY_UINT`: 32 bits on every platform of NumPy.
+const UINT: c_int = 6;
+
+/// `PyArray_New`: (type, nd, dims, type number, strides, data, item size, flags, object) → a new array.
+type New = unsafe extern "C" fn(
+    *mut ffi::PyObject,
+    c_int,
+    *const ffi::Py_ssize_t,
+    c_int,
+    *const ffi::Py_ssize_t,
+    *mut c_void,
+    c_int,
+    c_int,
+    *mut ffi::PyObject,
+) -> *mut ffi::PyObject;
+
+/// Start of `PyArrayObject_fields`.
+#[repr(C)]
+struct ArrayFields {
+    head: ffi::PyObject,
+    data: *mut u32,
+}
+
+/// The table; null before `use_numpy`.
+static TABLE: AtomicPtr<*mut c_void> = AtomicPtr::new(ptr::null_mut());
+
+/// Passes `numpy._core._multiarray_umath._ARRAY_API`.
+#[pyfunction]
+pub fn use_numpy(api: &Bound<'_, PyCapsule>) -> PyResult<()> {
+    // SAFETY: the object is a capsule. The result is null with an exception set if its name is another one than none.
+    let table = unsafe { ffi::PyCapsule_GetPointer(api.as_ptr(), ptr::null()) };
+    if table.is_null() {
+        return Err(PyErr::fetch(api.py()));
+    }
+    TABLE.store(table.cast(), Ordering::Release);
+    Ok(())
+}
+
+/// Returns an array of a few ids; None for more, and before `use_numpy`.
+pub fn short<'py>(py: Python<'py>, ids: &[u32]) -> PyResult<Option<Bound<'py, PyAny>>> {
+    let table = TABLE.load(Ordering::Acquire);
+    if table.is_null() || ids.len() > MOST {
+        return Ok(None);
+    }
+    let len = ids.len() as ffi::Py_ssize_t;
+    // SAFETY: `table` is NumPy's, which is never freed and has these entries at these indices. `len` is one dimension;
+    // without data, NumPy allocates it, contiguous and aligned. The result is a new reference to an array, which begins
+    // with `ArrayFields`, or null with an exception set. No other code has the array while its data is written.
+    unsafe {
+        let new: New = std::mem::transmute(*table.add(NEW));
+        let none = ptr::null_mut();
+        let made = new((*table.add(TYPE)).cast(), 1, &raw const len, UINT, ptr::null(), none, 0, 0, none.cast());
+        let array = Bound::from_owned_ptr_or_err(py, made)?;
+        let data = (*array.as_ptr().cast::<ArrayFields>()).data;
+        ptr::copy_nonoverlapping(ids.as_ptr(), data, ids.len());
+        Ok(Some(array))
+    }
+}
