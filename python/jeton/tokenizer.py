@@ -11,7 +11,6 @@ Left out: spellings of tokens (`spelling`), validation of sampling options (`sam
 
 from __future__ import annotations
 
-import hashlib
 import os
 import sys
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -1039,6 +1038,8 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
     @cached_property
     def fingerprint(self) -> str:
         """``"j1:"`` + SHA-256 of all options and entries that can change ids or decoded bytes, and of nothing else."""
+        import hashlib  # lazy: it loads OpenSSL, in 3 ms
+
         digest = hashlib.sha256(self._definition.canonical())
         digest.update(self._core.canonical())
         return "j1:" + digest.hexdigest()

@@ -12,7 +12,6 @@ Source: openai/tiktoken, tiktoken/load.py and tiktoken_ext/openai_public.py (has
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 from collections.abc import Collection, Mapping
@@ -54,6 +53,8 @@ def read(
         FormatError: a line is not base64, a rank is repeated, a byte has no rank, or the content is not that of `name`.
         ConfigError: an unknown file without `pattern`.
     """
+    import hashlib  # lazy: it loads OpenSSL, in 3 ms
+
     digest = hashlib.sha256(data).hexdigest()
     known = by_content(digest) if name is None else REGISTRY[name]
     if known is not None and known.sha256 != digest:
