@@ -49,7 +49,7 @@ RIVALS = {
     "decode": ("tiktoken", "gigatoken"),
     "count": ("tiktoken", "gigatoken"),
     "load": ("tiktoken",),
-    **dict.fromkeys(("start", "footprint"), ENGINES),
+    "start": ENGINES,
 }
 
 TARGETS = {
@@ -77,9 +77,6 @@ TARGETS = {
     ("load", "load"): Target("share", 1.0, 0.5),
     **dict.fromkeys(
         (("start", phase) for phase in ("import", "load", "first text", "process")), Target("share", 1.0, 0.5)
-    ),
-    **dict.fromkeys(
-        (("footprint", phase) for phase in ("load", "first text", "10 MB", "second thread")), Target("share")
     ),
     ("import", "import"): Target("at most", 60.0, 30.0),
 }

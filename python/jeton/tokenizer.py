@@ -255,18 +255,28 @@ class Tokenizer:
             >>> Tokenizer.from_merges({104: b"h", 105: b"i"}, []).encode_array("hi").tolist()
             [104, 105]
         """
+        if (  # fast path, as in `encode`
+            type(text) is str
+            and len(text) < LONG_TEXT
+            and special is None
+            and threads is None
+            and add_special_tokens is None
+            and self._defaults is _NO_OPTIONS
+            and errors == "strict"
+        ):
+            ids = self._core.encode_array(text, None, 1)
+            return _array(ids) if type(ids) is memoryview else ids  # type: ignore[return-value]
         if errors != "strict":
             options = {"threads": threads, "special": special, "add_special_tokens": add_special_tokens}
             return encode_replaced(errors, self.encode_array, text, **options)
         threads = _threads(text) if threads is None else num_threads(threads)
-        from_buffer, dtype = _numpy()
         if special is None and add_special_tokens is None and self._defaults is _NO_OPTIONS:  # as in `encode`
             ids = self._core.encode_array(text, None, threads)
         else:
             ids = self._core.encode_array(
                 text, self._permission(special), threads, self._uses_template(add_special_tokens)
             )
-        return from_buffer(ids, dtype) if type(ids) is memoryview else ids  # type: ignore[return-value]
+        return _array(ids) if type(ids) is memoryview else ids  # type: ignore[return-value]
 
     def encode_batch(
         self,
@@ -1415,6 +1425,11 @@ def _threads(text: str | bytes) -> int:
     # `num_threads` costs more than encoding a short text. Exact types only: a subclass may override `len`.
     is_short = (type(text) is str or type(text) is bytes) and len(text) < LONG_TEXT
     return 1 if is_short else num_threads(None)
+
+
+def _array(ids: memoryview) -> NDArray[np.uint32]:
+    from_buffer, dtype = _numpy()
+    return from_buffer(ids, dtype)
 
 
 @cache
