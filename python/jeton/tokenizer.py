@@ -265,7 +265,7 @@ class Tokenizer:
             and errors == "strict"
         ):
             ids = self._core.encode_array(text, None, 1)
-            return _array(ids) if type(ids) is memoryview else ids  # type: ignore[return-value]
+            return _array(ids) if type(ids) is memoryview else ids
         if errors != "strict":
             options = {"threads": threads, "special": special, "add_special_tokens": add_special_tokens}
             return encode_replaced(errors, self.encode_array, text, **options)
@@ -276,7 +276,7 @@ class Tokenizer:
             ids = self._core.encode_array(
                 text, self._permission(special), threads, self._uses_template(add_special_tokens)
             )
-        return _array(ids) if type(ids) is memoryview else ids  # type: ignore[return-value]
+        return _array(ids) if type(ids) is memoryview else ids
 
     def encode_batch(
         self,
