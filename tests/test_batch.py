@@ -643,3 +643,31 @@ def test_pieces_cover_the_text() -> None:
                     assert all(end - start <= kept for start, end in spans)
                     overlaps = {end - start for (_, end), (start, _) in pairwise(spans)}
                     assert overlaps <= {stride}
+
+
+def test_rows_as_lists() -> None:
+    """Ids on both sides of the limit of shared integers, in a batch, of one text, and decoded."""
+    wide = 1 << 18
+    tok = jeton.Tokenizer.from_merges({97: b"a", wide - 1: b"b", wide: b"c", wide + 5: b"d"}, [])
+    texts = ["abcd", "", "dd", "a" * 3000]
+    expected = [[97, wide - 1, wide, wide + 5], [], [wide + 5] * 2, [97] * 3000]
+    for _ in range(2):  # the second time integers are shared
+        assert tok.encode_batch(texts).tolist() == expected
+        assert [tok.encode(text) for text in texts] == expected
+        assert [tok.decode(ids) for ids in expected] == texts
+    assert tok.encode_batch([]).tolist() == []
+    with pytest.raises(jeton.errors.UnknownTokenError):
+        tok.decode([97, 1 << 70])
+    with pytest.raises(jeton.errors.UnknownTokenError):
+        tok.decode_bytes([-1])
+
+
+def test_arrays_of_short_and_long_texts_are_the_same_kind() -> None:
+    tok = jeton.Tokenizer.from_merges({97: b"a", 98: b"b"}, [])
+    for length in (0, 1, 1024, 1025, 100_000):
+        ids = tok.encode_array("ab" * length)
+        assert ids.dtype == np.uint32
+        assert ids.ndim == 1
+        assert ids.flags.writeable
+        assert ids.flags.c_contiguous
+        assert ids.tolist() == [97, 98] * length
