@@ -352,10 +352,10 @@ impl Default for EncodeWorker {
 
 impl EncodeWorker {
     /// Allocates the pretoken cache once the token table exists.
-    /// Allocates the caches once they are worth their cost.
+    /// Allocates the caches once they are worth their cost, or with `JETON_TABLES=always` at once.
     fn prepare(&mut self, encoder: &Encoder) {
         self.num_misses = self.num_misses.saturating_add(self.misses.len());
-        if self.num_misses < MISSES_WORTH_CACHES {
+        if self.num_misses < MISSES_WORTH_CACHES && !always() {
             return;
         }
         self.caches.allocate_long();
