@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from itertools import chain, islice
 from os import PathLike
 from os.path import isfile
@@ -144,11 +144,16 @@ class SourceReader:
         max_document: int | None = None,
         check: Callable[[], None] | None = None,
     ) -> None:
-        """Args: `max_document`: bytes of a file that is one document, if not the machine's memory decides. `check`:
-        called often; may raise to stop.
+        """Args: `max_document`: bytes of a file that is one document, if not the machine's memory decides, which is asked
+        for once. `check`: called often; may raise to stop.
         """
         self._stats, self._handler, self._group_bytes, self._queue = stats, handler, group_bytes, queue
-        self._max_document, self._check = max_document, check
+        self._given_max_document, self._check = max_document, check
+
+    @cached_property
+    def _max_document(self) -> int:
+        """Maximum bytes of a file that is one document."""
+        return max_file_bytes() if self._given_max_document is None else self._given_max_document
 
     def read(self, resolved: ResolvedSource) -> Iterator[DocumentChunk]:
         """Yields the chunks of a source."""
@@ -243,7 +248,7 @@ class SourceReader:
                     yield from self._table(raw, file, resolved, size)
                 else:
                     if is_whole and not suffix:
-                        check_size(size, file, self._max_document or max_file_bytes())
+                        check_size(size, file, self._max_document)
                     with decompressed(raw, file_name(file), max_expansion=resolved.max_expansion) as stream:
                         read = self._packed_table if is_table else self._documents
                         yield from read(stream, file, resolved)

@@ -96,7 +96,7 @@ def max_file_bytes() -> int:
     return available() // 2
 
 
-def read_whole(stream: BinaryIO, name: str, check_canceled: Callable[[], None], most: int | None = None) -> bytes:
+def read_whole(stream: BinaryIO, name: str, check_canceled: Callable[[], None], most: int) -> bytes:
     """Reads a whole stream of up to `most` bytes. Calls `check_canceled` after each read, which can raise to stop.
 
     Raises:
@@ -104,7 +104,7 @@ def read_whole(stream: BinaryIO, name: str, check_canceled: Callable[[], None], 
     """
     # io.BytesIO grows in place and returns its buffer without a copy. A stream's own read() joins a list of parts: this
     # takes twice the memory, and for a large file it is too slow to react to Ctrl-C.
-    whole, most = io.BytesIO(), max_file_bytes() if most is None else most
+    whole = io.BytesIO()
     while data := _as_bytes(_read_some(stream, READ_BYTES), name):
         whole.write(data)
         check_size(whole.tell(), name, most)
