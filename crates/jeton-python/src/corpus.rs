@@ -1,5 +1,6 @@
 //! `TextColumn`: the documents of a block of a file; encoding them, and counting spellings in them.
 
+use std::path::PathBuf;
 use std::str;
 
 use jeton_core::added_tokens::{Added, AddedTokenMatcher};
@@ -15,6 +16,7 @@ use pyo3::types::{PyBytes, PyList, PyMemoryView};
 
 use crate::column;
 use crate::error;
+use crate::reading;
 use crate::signals::SignalCheck;
 use crate::tokenizer::Tokenizer;
 
@@ -86,6 +88,13 @@ impl TextColumn {
             None => Ok(Self(Texts::Objects(objects))),
             Some(index) => Err(PyValueError::new_err(format!("texts[{index}] is not UTF-8"))),
         }
+    }
+
+    /// Reads files of known sizes, 64 MiB at most, each a document. None if a file cannot be read, is not UTF-8, or has another
+    /// size by now.
+    #[staticmethod]
+    fn from_files(py: Python<'_>, paths: Vec<PathBuf>, sizes: Vec<usize>, threads: usize) -> Option<Self> {
+        py.detach(|| reading::whole_files(&paths, &sizes, threads)).map(|(whole, spans)| Self(Texts::Buffer(whole, spans)))
     }
 
     /// Reads a field of JSON lines: a document for each line, and the indices of the lines that the caller has to parse,

@@ -34,6 +34,7 @@ mod numpy_array;
 mod packing;
 mod parts;
 mod presets;
+mod reading;
 mod rows;
 mod run;
 mod sentencepiece;

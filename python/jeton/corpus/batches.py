@@ -38,12 +38,13 @@ class DocumentChunk(NamedTuple):
 
     Attributes:
         texts: the documents.
-        name: their file, or ``"corpus"``.
+        name: their file, or ``"corpus"``; of several files the first.
         numbers: line, row or index of each; None for a file that is one document.
         weight_group: index of their weight group; see `ResolvedSource`.
         position: bytes of the corpus read after these documents.
         size: approximate memory, in bytes.
         lines_before: returns the number of lines before the first one that `numbers` counts: see `ranges`.
+        files: the file of each, if they are whole files.
     """
 
     texts: TextColumn
@@ -53,21 +54,29 @@ class DocumentChunk(NamedTuple):
     position: int
     size: int
     lines_before: Callable[[], int] = int
+    files: Sequence[str] | None = None
+
+    def file(self, index: int) -> str:
+        """File of a document, or ``"corpus"``."""
+        return self.name if self.files is None else self.files[index]
 
     def source(self, index: int) -> str:
         """Source of a document, as in `Document`."""
         if self.numbers is None:
-            return self.name
+            return self.file(index)
         number = self.numbers[index] + self.lines_before()
         return f"corpus[{number}]" if self.name == "corpus" else f"{self.name}:{number}"
 
     def select(self, chosen: Sequence[int]) -> DocumentChunk:
         """A chunk with some of the documents."""
-        numbers = self.numbers
-        kept = numbers if numbers is None else [numbers[index] for index in chosen]
+        numbers, files = self.numbers, self.files
         texts = self.texts.take(chosen)
-        size = self.size * len(texts) // max(len(self.texts), 1)
-        return self._replace(texts=texts, numbers=kept, size=size)
+        return self._replace(
+            texts=texts,
+            numbers=numbers if numbers is None else [numbers[index] for index in chosen],
+            size=self.size * len(texts) // max(len(self.texts), 1),
+            files=files if files is None else [files[index] for index in chosen],
+        )
 
 
 class Batch:
@@ -115,7 +124,7 @@ class Batch:
     def place(self, index: int) -> tuple[str, int | None]:
         """File and number of a document: of its line in the range that is read, of its row, or None."""
         chunk, index = self._find(index)
-        return chunk.name, None if chunk.numbers is None else chunk.numbers[index]
+        return chunk.file(index), None if chunk.numbers is None else chunk.numbers[index]
 
     def _find(self, index: int) -> tuple[DocumentChunk, int]:
         """The chunk of a document, and its index there."""

@@ -180,10 +180,13 @@ def _in_blocks(chunk: DocumentChunk) -> DocumentChunk:
     if (np.frombuffer(chunk.texts.lengths(), np.int64) <= BLOCK_BYTES).all():
         return chunk
     blocks = [list(_blocks(text)) for text in chunk.texts.to_list()]
-    numbers = chunk.numbers
+    numbers, files = chunk.numbers, chunk.files
     if numbers is not None:
         numbers = [number for number, cut in zip(numbers, blocks, strict=True) for _ in cut]
-    return chunk._replace(texts=TextColumn([block for cut in blocks for block in cut]), numbers=numbers)
+    if files is not None:
+        files = [file for file, cut in zip(files, blocks, strict=True) for _ in cut]
+    texts = TextColumn([block for cut in blocks for block in cut])
+    return chunk._replace(texts=texts, numbers=numbers, files=files)
 
 
 def _blocks(text: bytes) -> Iterator[bytes]:

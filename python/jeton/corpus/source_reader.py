@@ -20,10 +20,11 @@ from typing import Any, BinaryIO, cast
 from .._core import TextColumn
 from ..compression import MAX_EXPANSION, decompressed, position, split_suffix
 from ..errors import ConfigError, FormatError
+from ..threads import num_threads
 from .batches import DocumentChunk, PrefetchQueue
 from .corpus import Corpus
 from .error_policy import ErrorHandler
-from .paths import file_name, files_of, open_path, size_of
+from .paths import file_name, files_of, is_remote, open_path, size_of
 from .ranges import FileRange, LineRange, timed
 from .rows import column_texts, field_text, jsonl_lists, jsonl_texts
 from .source import CorpusLike, Source
@@ -45,6 +46,8 @@ ROW_SUFFIXES = (".jsonl", ".ndjson")
 MAX_PATH = 4096  # longest path on Linux, longer than on other systems; a longer document cannot be a file name
 # Documents in memory are read in groups of about this many bytes, and at most this many documents.
 GROUP_BYTES, GROUP_DOCUMENTS = 1 << 20, 4096
+# Files of up to this many bytes are read in groups of about FILES_BYTES, and at most GROUP_FILES of them.
+SMALL_FILE, FILES_BYTES, GROUP_FILES = 1 << 20, 4 << 20, 1 << 12
 # Assumed compression ratio, to estimate the memory for a compressed file.
 EXPANSION = 4
 DATASET_ROWS = 1000
@@ -117,12 +120,42 @@ class ResolvedSource:
         field = source.field or corpus.field
         return cls(source, weight_group, _look_up(source.place), by_line, field, encoding, corpus.max_expansion)
 
+    @cached_property
+    def sizes(self) -> list[int | None]:
+        """Bytes of each file; None if unknown."""
+        return [size_of(file) for file in self.files or ()]
+
     def size(self) -> int | None:
         """Total bytes of its files; None if unknown."""
-        if self.files is None:
+        if self.files is None or None in self.sizes:
             return None
-        sizes = [size_of(file) for file in self.files]
-        return None if None in sizes else sum(size or 0 for size in sizes)
+        return sum(size or 0 for size in self.sizes)
+
+    def groups(self) -> Iterator[tuple[list[str], list[int] | None]]:
+        """Yields the files in order, with their sizes if they are small and can be read at once, else one by one."""
+        group: list[str] = []
+        sizes: list[int] = []
+        total = 0
+        for file, size in zip(self.files or (), self.sizes, strict=True):
+            is_small = size is not None and size <= SMALL_FILE and self._is_plain(file)
+            if group and not (is_small and len(group) < GROUP_FILES and total < FILES_BYTES):
+                yield group, sizes
+                group, sizes, total = [], [], 0
+            if is_small and size is not None:
+                group.append(file)
+                sizes.append(size)
+                total += size
+            else:
+                yield [file], None
+        if group:
+            yield group, sizes
+
+    def _is_plain(self, file: str) -> bool:
+        """True if a file is one document as it is: local, not compressed, no table or rows, UTF-8."""
+        if self.by_line or self.encoding != "utf-8" or is_remote(file):
+            return False
+        name, suffix = split_suffix(file)
+        return not suffix and not is_rows(name) and not name.lower().endswith(".parquet")
 
     def is_readable_again(self) -> bool:
         """True if it can be read more than once; False for a pipe, a stream or an iterator."""
@@ -159,8 +192,13 @@ class SourceReader:
         """Yields the chunks of a source."""
         place: Any = resolved.source.place
         if resolved.files is not None:
-            for file in resolved.files:
-                yield from self._file(file, resolved)
+            for files, sizes in resolved.groups():
+                together = None if sizes is None else self._whole_files(files, sizes, resolved)
+                if together is not None:
+                    yield together
+                    continue
+                for file in files:
+                    yield from self._file(file, resolved)
         elif hasattr(place, "read"):
             name = str(getattr(place, "name", "stream")).strip("<>")
             for chunk in self._stream(place, name, resolved):
@@ -257,6 +295,22 @@ class SourceReader:
             finally:
                 self._stats.raw = None
             self._stats.bytes_done += size
+
+    def _whole_files(self, files: list[str], sizes: list[int], resolved: ResolvedSource) -> DocumentChunk | None:
+        """Fast path: small files, each a document, read at once; None if one of them is not as expected."""
+        self._check_canceled()
+        total = sum(sizes)
+        if self._queue is not None:
+            self._queue.wait_for_space(total)
+        if max(sizes) > self._max_document:
+            return None
+        texts = TextColumn.from_files(files, sizes, num_threads(None))
+        if texts is None:
+            return None
+        self._stats.num_files += len(files)
+        self._stats.num_empty += sizes.count(0)
+        self._stats.bytes_done += total
+        return self._chunk(texts, files[0], None, resolved)._replace(files=files)
 
     def _stream(self, stream: BinaryIO, name: str, resolved: ResolvedSource) -> Iterator[DocumentChunk]:
         self._stats.num_files += 1
