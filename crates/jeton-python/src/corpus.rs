@@ -94,7 +94,8 @@ impl TextColumn {
     /// size by now.
     #[staticmethod]
     fn from_files(py: Python<'_>, paths: Vec<PathBuf>, sizes: Vec<usize>, threads: usize) -> Option<Self> {
-        py.detach(|| reading::whole_files(&paths, &sizes, threads)).map(|(whole, spans)| Self(Texts::Buffer(whole, spans)))
+        py.detach(|| reading::whole_files(&paths, &sizes, threads))
+            .map(|(whole, spans)| Self(Texts::Buffer(whole, spans)))
     }
 
     /// Reads a field of JSON lines: a document for each line, and the indices of the lines that the caller has to parse,

@@ -73,7 +73,7 @@ impl Run {
             self.memory.enforce_during(|| {
                 learn(&mut |merges| {
                     let goes_on = watch.keep_going(merges.len());
-                    if goes_on && saved.elapsed() < self.save_every {
+                    if goes_on && (self.save.is_none() || saved.elapsed() < self.save_every) {
                         return true;
                     }
                     saved = Instant::now();

@@ -1,6 +1,6 @@
 //! Learned merges and pieces → the entries of a vocabulary.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use super::merge::LearnedMerge;
 use super::sequences::Symbols;
@@ -14,20 +14,24 @@ pub type Merges = Vec<(u32, u32, u32)>;
 /// Entries, their indices by id, and the bytes that merges added.
 struct Merged {
     entries: List,
-    positions: HashMap<u32, usize>,
+    positions: Vec<u32>, // by id; u32::MAX for an id without an entry
     num_bytes: usize,
 }
 
 impl Merged {
     fn new(entries: List) -> Self {
-        let positions = entries.iter().enumerate().map(|(position, entry)| (entry.0, position)).collect();
+        let mut positions = vec![u32::MAX; entries.next_id() as usize];
+        (0..).zip(entries.iter()).for_each(|(position, entry)| positions[entry.0 as usize] = position);
         Self { entries, positions, num_bytes: 0 }
     }
 
     fn part(&self, id: u32) -> (Kind, &[u8]) {
-        match self.positions.get(&id) {
-            Some(&position) => (self.entries.at(position).1, self.entries.at(position).2),
-            None => (Kind::Token, &[]),
+        match self.positions.get(id as usize) {
+            Some(&position) if position != u32::MAX => {
+                let (_, kind, content) = self.entries.at(position as usize);
+                (kind, content)
+            }
+            _ => (Kind::Token, &[]),
         }
     }
 
@@ -41,7 +45,11 @@ impl Merged {
                 "the learned tokens spell more than 1 GiB: raise min_frequency or use a pattern",
             ));
         }
-        self.positions.insert(merge.result, self.entries.len());
+        let id = merge.result as usize;
+        if id >= self.positions.len() {
+            self.positions.resize(id + 1, u32::MAX); // merges have consecutive ids
+        }
+        self.positions[id] = self.entries.len() as u32;
         self.entries.push(merge.result, kind(right_kind), &content);
         Ok(())
     }

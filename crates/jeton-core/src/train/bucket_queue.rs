@@ -10,6 +10,8 @@
 //! Cost: O(1) a push, amortized O(log n) a pop within a bucket of n. Source: bucket queues (Dial 1969, "Algorithm
 //! 360"), with a heap for entries out of order.
 
+use std::cmp::Ordering;
+
 use super::heap::Heap;
 use crate::error::Result;
 use crate::util::alloc;
@@ -23,7 +25,12 @@ pub trait HasCount {
     fn count(&self) -> u64;
 }
 
-/// Priority queue for pops of mostly falling counts.
+/// Returns true for a better first entry.
+fn beats<T>(order: impl Fn(&T, &T) -> Ordering) -> impl Fn(&T, &T) -> bool {
+    move |a, b| order(a, b).is_lt()
+}
+
+/// Priority queue for pops of mostly falling counts. In all its functions `order` is that of the pops.
 #[derive(Debug)]
 pub struct BucketQueue<T> {
     current: Vec<T>,      // the current bucket, best last
@@ -50,10 +57,10 @@ impl<T: HasCount> BucketQueue<T> {
     ///
     /// # Errors
     /// [`crate::error::ErrorKind::MemoryLimit`].
-    pub fn new(entries: impl IntoIterator<Item = T>, beats: impl Fn(&T, &T) -> bool) -> Result<Self> {
+    pub fn new(entries: impl IntoIterator<Item = T>, order: impl Fn(&T, &T) -> Ordering) -> Result<Self> {
         let mut queue = Self::default();
         for entry in entries {
-            queue.push(entry, &beats)?;
+            queue.push(entry, &order)?;
         }
         Ok(queue)
     }
@@ -62,9 +69,9 @@ impl<T: HasCount> BucketQueue<T> {
     ///
     /// # Errors
     /// As [`BucketQueue::new`].
-    pub fn push(&mut self, entry: T, beats: impl Fn(&T, &T) -> bool) -> Result<()> {
+    pub fn push(&mut self, entry: T, order: impl Fn(&T, &T) -> Ordering) -> Result<()> {
         if entry.count() >= self.lowest {
-            return self.heap.push(entry, beats);
+            return self.heap.push(entry, beats(order));
         }
         let bucket = entry.count() as usize;
         if bucket >= self.buckets.len() {
@@ -76,14 +83,14 @@ impl<T: HasCount> BucketQueue<T> {
     }
 
     /// Returns the best entry.
-    pub fn top(&mut self, beats: impl Fn(&T, &T) -> bool) -> Option<&T> {
+    pub fn top(&mut self, order: impl Fn(&T, &T) -> Ordering) -> Option<&T> {
         while self.current.is_empty() && self.heap.top().is_none() && self.lowest > 0 {
             self.lowest = (self.lowest - 1).min(self.buckets.len() as u64);
             self.current = self.buckets.get_mut(self.lowest as usize).map(std::mem::take).unwrap_or_default();
-            self.current.sort_unstable_by(|a, b| beats(a, b).cmp(&beats(b, a)));
+            self.current.sort_unstable_by(|a, b| order(b, a));
         }
         let (last, top) = (self.current.last(), self.heap.top());
-        self.top_is_current = last.is_some_and(|last| top.is_none_or(|top| beats(last, top)));
+        self.top_is_current = last.is_some_and(|last| top.is_none_or(|top| order(last, top).is_lt()));
         if self.top_is_current {
             last
         } else {
@@ -97,11 +104,11 @@ impl<T: HasCount> BucketQueue<T> {
     }
 
     /// Pops the best entry, which [`BucketQueue::top`] has returned.
-    pub fn pop(&mut self, beats: impl Fn(&T, &T) -> bool) -> Option<T> {
+    pub fn pop(&mut self, order: impl Fn(&T, &T) -> Ordering) -> Option<T> {
         if self.top_is_current {
             self.current.pop()
         } else {
-            self.heap.pop(beats)
+            self.heap.pop(beats(order))
         }
     }
 
@@ -109,13 +116,13 @@ impl<T: HasCount> BucketQueue<T> {
     ///
     /// # Errors
     /// As [`BucketQueue::new`].
-    pub fn replace_top(&mut self, entry: T, beats: impl Fn(&T, &T) -> bool) -> Result<()> {
+    pub fn replace_top(&mut self, entry: T, order: impl Fn(&T, &T) -> Ordering) -> Result<()> {
         if entry.count() >= self.lowest && !self.top_is_current {
-            self.heap.replace_top(entry, beats);
+            self.heap.replace_top(entry, beats(order));
             return Ok(());
         }
-        self.pop(&beats);
-        self.push(entry, beats)
+        self.pop(&order);
+        self.push(entry, order)
     }
 }
 
@@ -133,31 +140,31 @@ mod tests {
     /// Entries come and go; what comes out is what sorting gives.
     #[test]
     fn as_one_heap() {
-        let beats = |a: &(u64, u32), b: &(u64, u32)| (b.0, a.1) < (a.0, b.1);
+        let order = |a: &(u64, u32), b: &(u64, u32)| (b.0, a.1).cmp(&(a.0, b.1));
         let mut state = 1u64;
         let mut draw = |below: u64| {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             (state >> 33) % below
         };
         let counts = [0, 1, 2, 3, 50, 51, NUM_BUCKETS - 1, NUM_BUCKETS, NUM_BUCKETS + 1, u64::MAX];
-        let mut queue = BucketQueue::new([], beats).unwrap();
+        let mut queue = BucketQueue::new([], order).unwrap();
         let mut plain: Vec<(u64, u32)> = Vec::new();
         for name in 0..20_000 {
             if draw(3) > 0 {
                 let entry = (counts[draw(10) as usize], name);
-                queue.push(entry, beats).unwrap();
+                queue.push(entry, order).unwrap();
                 plain.push(entry);
                 continue;
             }
             plain.sort_unstable_by_key(|&(count, name)| (count, std::cmp::Reverse(name)));
-            assert_eq!(queue.top(beats), plain.last());
+            assert_eq!(queue.top(order), plain.last());
             match plain.pop() {
                 Some((count, name)) if draw(2) > 0 => {
                     let worse = (count / (1 + draw(3)), name + 100_000);
-                    queue.replace_top(worse, beats).unwrap();
+                    queue.replace_top(worse, order).unwrap();
                     plain.push(worse);
                 }
-                taken => assert_eq!(queue.pop(beats), taken),
+                taken => assert_eq!(queue.pop(order), taken),
             }
         }
     }

@@ -9,11 +9,11 @@
 //! characters at the limit of the alphabet the lower code point is kept, and symbols with a prefix or suffix are sorted by
 //! their string.
 //!
-//! Cost: two passes over the counts. Source: huggingface/tokenizers `models/bpe/trainer.rs`.
+//! Cost: one pass over the counts, on all threads, and learning. Source: huggingface/tokenizers `models/bpe/trainer.rs`.
 //! Left out: two tokens with one spelling share an id there, which is an error here.
 //! Plain version: `tests/parity/test_training_parity.py` compares with the library.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashSet};
 
 use serde::Deserialize;
 
@@ -24,8 +24,9 @@ use super::options::{LearnOptions, TieBreak};
 use super::rules::hf::ShorterThan;
 use super::rules::Rule;
 use super::sequences::Symbols;
+use super::units::Units;
 use crate::error::{Error, Result};
-use crate::vocab::alphabet::{for_each_symbol, EndOfWord, Level, Symbol};
+use crate::vocab::alphabet::{EndOfWord, Level, Symbol};
 use crate::vocab::byte_alphabet;
 use crate::vocab::{show, Kind, MAX_BYTES};
 
@@ -128,7 +129,7 @@ pub fn learn(
     run: &LearnOptions<'_>,
     watch: &mut OnMerge<'_>,
 ) -> Result<HfResult> {
-    let symbols = symbols(counts, options)?;
+    let symbols = symbols(counts, options, run.threads, &mut || watch(run.done))?;
     let num_symbols = symbols.symbols.len();
     let Some(num_merges) = options.vocab_size.checked_sub(num_symbols) else {
         return Err(Error::config(format!(
@@ -151,53 +152,38 @@ pub fn learn(
     Ok(HfResult { entries, num_symbols, merges })
 }
 
-/// Returns the initial symbols.
-fn symbols(counts: &Counts, options: &HfOptions) -> Result<Symbols> {
-    let mut seen: HashMap<u32, u64> = options.initial_alphabet.iter().map(|&unit| (unit, u64::MAX)).collect();
-    for (pretoken, count) in counts.iter() {
-        for_each_symbol(pretoken, options.level(), EndOfWord::None, |symbol, _| {
-            if let Some(unit) = symbol.unit {
-                let sum = seen.entry(unit).or_default();
-                *sum = sum.saturating_add(count);
-            }
-            Ok(())
-        })?;
-    }
-    let mut kept: Vec<(u32, u64)> = seen.into_iter().collect();
+/// Returns the initial symbols, on up to `threads` threads.
+fn symbols(counts: &Counts, options: &HfOptions, threads: usize, watch: &mut dyn FnMut() -> bool) -> Result<Symbols> {
+    let units = Units::count(counts, options.level(), options.end(), threads, watch)?;
+    let asked: HashSet<u32> = options.initial_alphabet.iter().copied().collect();
+    let mut kept: Vec<(u32, u64)> = units.iter().filter(|(unit, _)| !asked.contains(unit)).collect();
+    kept.extend(asked.into_iter().map(|unit| (unit, u64::MAX)));
     kept.sort_by_key(|&(unit, count)| (std::cmp::Reverse(count), options.key(unit)));
     kept.truncate(options.limit_alphabet.unwrap_or(usize::MAX));
-    let mut units: Vec<u32> = kept.into_iter().map(|(unit, _)| unit).collect();
-    units.sort_by_key(|&unit| options.key(unit));
+    let mut kept: Vec<u32> = kept.into_iter().map(|(unit, _)| unit).collect();
+    kept.sort_by_key(|&unit| options.key(unit));
     let plain = |unit: u32| Symbol { unit: Some(unit), ends_word: false, inside: false };
-    let mut symbols: Vec<Symbol> = units.iter().copied().map(plain).collect();
-    symbols.extend(marked(counts, options, &units.into_iter().collect())?);
+    let mut symbols: Vec<Symbol> = kept.iter().copied().map(plain).collect();
+    symbols.extend(marked(&units, options, &kept));
     Ok(Symbols { symbols, first_id: options.first_id, drops_others: true })
 }
 
 /// Returns the symbols with a prefix or suffix that occur, sorted by their string.
-fn marked(counts: &Counts, options: &HfOptions, units: &HashSet<u32>) -> Result<Vec<Symbol>> {
-    if options.prefix.is_none() && options.suffix.is_none() {
-        return Ok(Vec::new());
-    }
-    let mut found = HashSet::new();
-    for (pretoken, _) in counts.iter() {
-        for_each_symbol(pretoken, options.level(), options.end(), |symbol, at| {
-            let symbol = Symbol { inside: at > 0 && options.prefix.is_some(), ..symbol };
-            if (symbol.inside || symbol.ends_word) && symbol.unit.is_some_and(|unit| units.contains(&unit)) {
-                found.insert(symbol);
+fn marked(units: &Units, options: &HfOptions, kept: &[u32]) -> Vec<Symbol> {
+    let mut found = BTreeSet::new();
+    for &unit in kept {
+        for (behind, ends_word) in [(false, true), (true, false), (true, true)] {
+            let symbol = Symbol { unit: Some(unit), ends_word, inside: behind && options.prefix.is_some() };
+            if (symbol.inside || symbol.ends_word) && units.has(unit, behind, ends_word) {
+                let mut string = options.content(symbol);
+                if symbol.ends_word {
+                    string.extend_from_slice(options.suffix.as_deref().unwrap_or_default().as_bytes());
+                }
+                found.insert((string, symbol));
             }
-            Ok(())
-        })?;
-    }
-    let string = |symbol: &Symbol| {
-        let mut string = options.content(*symbol);
-        if symbol.ends_word {
-            string.extend_from_slice(options.suffix.as_deref().unwrap_or_default().as_bytes());
         }
-        string
-    };
-    let sorted: BTreeSet<(Vec<u8>, Symbol)> = found.into_iter().map(|symbol| (string(&symbol), symbol)).collect();
-    Ok(sorted.into_iter().map(|(_, symbol)| symbol).collect())
+    }
+    found.into_iter().map(|(_, symbol)| symbol).collect()
 }
 
 fn spell(symbols: &Symbols, merges: &[LearnedMerge], options: &HfOptions) -> Result<Vec<LearnedEntry>> {

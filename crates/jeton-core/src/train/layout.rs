@@ -110,7 +110,7 @@ fn lay_out_range(
     memory: &MemoryLimit,
     keep_going: KeepGoing<'_>,
 ) -> Result<Sequences> {
-    let pretokens = || counts.iter().skip(range.start).take(range.len());
+    let pretokens = || counts.range(range.clone());
     let mut sequences = Sequences { cells: SymbolArray::with_capacity(0, memory)?, uses: alloc::filled(0, num_ids)? };
     let mut cancel = CancelCheck::new(keep_going);
     if let (SequenceSource::Bytes(ids), true) = (source, replay.is_empty()) {

@@ -23,6 +23,7 @@
 //! Plain version: `reference/step04_train.py`. Source: the incremental method is Sennrich et al. 2016 (subword-nmt
 //! `learn_bpe.py`); the proof above is ours.
 
+use std::cmp::Ordering;
 use std::sync::MutexGuard;
 
 use hashbrown::HashTable;
@@ -132,27 +133,22 @@ struct MergeLearner<'a> {
     changed: Vec<u32>,    // neighbors that are not UNCHANGED
 }
 
-/// Returns true if `a` precedes `b`.
+/// Returns the order in which the queue returns two bounds.
 #[inline]
-fn beats(a: &Bound, b: &Bound, tie_break: TieBreak, pairs: &[CountedPair], tokens: &Tokens) -> bool {
-    if a.count != b.count {
-        return a.count > b.count;
+fn order(a: &Bound, b: &Bound, tie_break: TieBreak, pairs: &[CountedPair], tokens: &Tokens) -> Ordering {
+    let by_numbers = b.count.cmp(&a.count).then(a.key.cmp(&b.key));
+    if by_numbers.is_ne() {
+        return by_numbers;
     }
-    match (tie_break, tokens.strings()) {
+    let [a, b] = [a, b].map(|bound| pairs[bound.pair as usize]);
+    let by_strings = match (tie_break, tokens.strings()) {
         (TieBreak::HighestPair, Some(strings)) => {
-            let [a, b] = [&pairs[a.pair as usize], &pairs[b.pair as usize]];
-            let order = strings.of(a.left).cmp(strings.of(b.left));
-            let order = order.then_with(|| strings.of(a.right).cmp(strings.of(b.right)));
-            order.reverse().then((a.left, a.right).cmp(&(b.left, b.right))).is_lt()
+            (strings.of(b.left), strings.of(b.right)).cmp(&(strings.of(a.left), strings.of(a.right)))
         }
-        (TieBreak::Shortest, Some(strings)) => {
-            let by_length = a.key.cmp(&b.key);
-            let [a, b] = [&pairs[a.pair as usize], &pairs[b.pair as usize]];
-            let order = by_length.then_with(|| strings.joined(a.left, a.right).cmp(strings.joined(b.left, b.right)));
-            order.then((a.left, a.right).cmp(&(b.left, b.right))).is_lt()
-        }
-        _ => a.key < b.key,
-    }
+        (TieBreak::Shortest, Some(strings)) => strings.joined(a.left, a.right).cmp(strings.joined(b.left, b.right)),
+        _ => return Ordering::Equal,
+    };
+    by_strings.then((a.left, a.right).cmp(&(b.left, b.right)))
 }
 
 impl<'a> MergeLearner<'a> {
@@ -256,7 +252,7 @@ impl<'a> MergeLearner<'a> {
 
     fn rebuild_queue(&mut self) -> Result<()> {
         let bounds = (0..self.pairs.len() as u32).map(|pair| self.bound(pair));
-        self.queue = BucketQueue::new(bounds, |a, b| beats(a, b, self.tie_break, &self.pairs, &self.tokens))?;
+        self.queue = BucketQueue::new(bounds, |a, b| order(a, b, self.tie_break, &self.pairs, &self.tokens))?;
         Ok(())
     }
 
@@ -317,8 +313,8 @@ impl<'a> MergeLearner<'a> {
     /// Returns the pair to merge next.
     fn best(&mut self, watch: &mut dyn FnMut() -> bool) -> Result<Option<u32>> {
         loop {
-            let beats = |a: &Bound, b: &Bound| beats(a, b, self.tie_break, &self.pairs, &self.tokens);
-            let Some(&Bound { count, key, pair }) = self.queue.top(beats) else {
+            let order = |a: &Bound, b: &Bound| order(a, b, self.tie_break, &self.pairs, &self.tokens);
+            let Some(&Bound { count, key, pair }) = self.queue.top(order) else {
                 if self.floor == self.min_frequency {
                     return Ok(None);
                 }
@@ -329,11 +325,11 @@ impl<'a> MergeLearner<'a> {
             let now = still_listed.then(|| self.bound(pair));
             match now {
                 Some(now) if (now.count, now.key) == (count, key) => {
-                    self.queue.pop(beats);
+                    self.queue.pop(order);
                     return Ok(Some(pair));
                 }
-                Some(now) => self.queue.replace_top(now, beats)?,
-                None => drop(self.queue.pop(beats)),
+                Some(now) => self.queue.replace_top(now, order)?,
+                None => drop(self.queue.pop(order)),
             }
         }
     }
@@ -376,7 +372,7 @@ impl<'a> MergeLearner<'a> {
         self.pool.run(ShardTask::FillPostings(self.pairs.len()), together)?;
         for pair in known as u32..self.pairs.len() as u32 {
             let bound = self.bound(pair);
-            self.queue.push(bound, |a, b| beats(a, b, self.tie_break, &self.pairs, &self.tokens))?;
+            self.queue.push(bound, |a, b| order(a, b, self.tie_break, &self.pairs, &self.tokens))?;
         }
         let merged = self.shared.shards().map(|shard| shard.merged).sum();
         self.corpus_tokens -= merged;

@@ -21,4 +21,5 @@ mod shard;
 mod symbol_array;
 mod tokens;
 pub mod unigram;
+mod units;
 mod worker_pool;

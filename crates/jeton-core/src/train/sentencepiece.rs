@@ -24,6 +24,7 @@ use super::replay::{Replay, ReplayScratch};
 use super::rules::sentencepiece::PieceRules;
 use super::rules::Rule;
 use super::sequences::Symbols;
+use super::units::Units;
 use crate::error::{Error, ErrorKind, Result};
 use crate::vocab::alphabet::{EndOfWord, Level, Symbol};
 
@@ -78,7 +79,8 @@ pub fn learn(
     run: &LearnOptions<'_>,
     watch: &mut OnMerge<'_>,
 ) -> Result<SentencePieceResult> {
-    let chars = required_chars(counts, options.character_coverage, &options.required_chars)?;
+    let required = &options.required_chars;
+    let chars = required_chars(counts, options.character_coverage, required, run.threads, &mut || watch(run.done))?;
     let chars: Vec<char> = chars.into_iter().map(|(c, _)| c).collect();
     let Some(num_merges) = options.vocab_size.checked_sub(chars.len()) else {
         return Err(Error::config(format!(
@@ -97,7 +99,7 @@ pub fn learn(
         rule: Some(&options.candidates as &dyn Rule),
         ..*run
     };
-    let segments = cut(counts, &chars)?;
+    let segments = cut(counts, &chars, run, &mut || watch(run.done))?;
     let merges = learn::learn(&segments, &symbols, &core, watch)?;
     let mut strings = PieceStrings::new(&chars, &merges);
     if merges.len() < num_merges {
@@ -107,17 +109,23 @@ pub fn learn(
     Ok(strings.assemble(chars.len(), merges))
 }
 
-/// Returns the characters of the vocabulary with their counts, in descending order of counts.
-pub(super) fn required_chars(counts: &Counts, coverage: f32, required: &str) -> Result<Vec<(char, u64)>> {
+/// Returns the characters of the vocabulary with their counts, in descending order of counts; counts on up to `threads`
+/// threads.
+pub(super) fn required_chars(
+    counts: &Counts,
+    coverage: f32,
+    required: &str,
+    threads: usize,
+    watch: &mut dyn FnMut() -> bool,
+) -> Result<Vec<(char, u64)>> {
     let asked = required.chars().filter(|&c| c != '\0');
     let mut seen: HashMap<char, (bool, u64)> = asked.map(|c| (c, (true, 0))).collect();
     let mut total: u64 = 0;
-    for (word, count) in counts.iter() {
-        for c in text(word)?.chars().filter(|&c| c != '\0' && c != ' ') {
-            let entry = seen.entry(c).or_default();
-            entry.1 = entry.1.saturating_add(count);
-            total = total.saturating_add(count);
-        }
+    let units = Units::count(counts, Level::Char, EndOfWord::None, threads, watch)?;
+    let found = units.iter().filter_map(|(unit, count)| char::from_u32(unit).map(|c| (c, count)));
+    for (c, count) in found.filter(|&(c, _)| c != '\0' && c != ' ') {
+        seen.entry(c).or_default().1 = count;
+        total = total.saturating_add(count);
     }
     if seen.contains_key(&RARE) {
         return Err(Error::training(
@@ -145,15 +153,22 @@ pub(super) fn text(word: &[u8]) -> Result<&str> {
     std::str::from_utf8(word).map_err(|error| Error::text("a word is not UTF-8", error.valid_up_to()))
 }
 
-/// Splits the words at all other characters.
-fn cut(counts: &Counts, chars: &[char]) -> Result<Counts> {
-    let known: HashSet<char> = chars.iter().copied().collect();
-    let mut segments = Counts::default();
-    for (word, count) in counts.iter() {
-        for segment in text(word)?.split(|c| !known.contains(&c)).filter(|segment| !segment.is_empty()) {
-            segments.add(segment.as_bytes(), count)?;
+/// Splits the words at all other characters. Segments may be equal: merging them would take a look-up of each word, and
+/// learning needs no distinct ones.
+fn cut(counts: &Counts, chars: &[char], run: &LearnOptions<'_>, watch: &mut dyn FnMut() -> bool) -> Result<Counts> {
+    let mut known = vec![false; char::MAX as usize + 1];
+    chars.iter().for_each(|&c| known[c as usize] = true);
+    let (mut segments, mut place) = (Counts::within(run.memory), 0);
+    for (i, (word, count)) in counts.iter().enumerate() {
+        if i % 4096 == 0 && !watch() {
+            return Err(ErrorKind::Interrupted.into());
+        }
+        for segment in text(word)?.split(|c| !known[c as usize]).filter(|segment| !segment.is_empty()) {
+            segments.push(segment.as_bytes(), count, place)?;
+            place += 1;
         }
     }
+    segments.ends_at(place);
     Ok(segments)
 }
 

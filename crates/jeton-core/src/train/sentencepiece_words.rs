@@ -47,7 +47,7 @@ impl WordOptions {
 /// [`Error::training`] for words with U+2585, or without any counted word.
 pub fn learn(counts: &Counts, options: &WordOptions) -> Result<Vec<(String, f64)>> {
     let coverage = if options.use_all_vocab { f32::INFINITY } else { options.character_coverage };
-    let chars = required_chars(counts, coverage, &options.required_chars)?;
+    let chars = required_chars(counts, coverage, &options.required_chars, 1, &mut || true)?;
     let (mut pieces, sum) = match options.model_type.as_str() {
         "char" => {
             let sum: u64 = chars.iter().map(|entry| entry.1).sum();

@@ -81,12 +81,26 @@ pub struct Counts {
 pub(super) struct KeyBatch {
     keys: [ShortKey; BATCH],
     tags: [u32; BATCH],
-    long: [u8; BATCH], // indices of the long ones
+    long: [u8; BATCH],   // indices of the long ones
+    missed: [u8; BATCH], // indices of those that `recent` lacks
+    /// Index of an entry that was found lately, by hash. A small table in front of the large one, for the frequent
+    /// pretokens; an index that is stale is noticed by the key of its entry.
+    recent: [u32; RECENT],
+}
+
+/// Slots of `KeyBatch::recent`: 16 KiB, half of a usual L1 cache.
+const RECENT: usize = 1 << 12;
+
+/// Returns the slot of a hash in `KeyBatch::recent`.
+#[inline(always)]
+fn recent_slot(tag: u32) -> usize {
+    (tag >> (32 - RECENT.trailing_zeros())) as usize
 }
 
 impl Default for KeyBatch {
     fn default() -> Self {
-        Self { keys: [ShortKey::EMPTY; BATCH], tags: [0; BATCH], long: [0; BATCH] }
+        let keys = [ShortKey::EMPTY; BATCH];
+        Self { keys, tags: [0; BATCH], long: [0; BATCH], missed: [0; BATCH], recent: [0; RECENT] }
     }
 }
 
@@ -143,6 +157,11 @@ impl Counts {
         self.entries.iter().map(|entry| (self.bytes(entry), entry.count))
     }
 
+    /// Iterates over the pretokens of a range of [`Counts::iter`], and their counts.
+    pub(in crate::train) fn range(&self, range: std::ops::Range<usize>) -> impl ExactSizeIterator<Item = (&[u8], u64)> {
+        self.entries[range].iter().map(|entry| (self.bytes(entry), entry.count))
+    }
+
     /// Iterates over pretokens, counts and first positions, which are ascending.
     pub fn places(&self) -> impl ExactSizeIterator<Item = (&[u8], u64, u64)> {
         self.entries.iter().map(|entry| (self.bytes(entry), entry.count, entry.first))
@@ -196,7 +215,7 @@ impl Counts {
     }
 
     /// Sets the position after the last.
-    pub(super) fn ends_at(&mut self, end: u64) {
+    pub(in crate::train) fn ends_at(&mut self, end: u64) {
         self.end = end;
     }
 
@@ -221,7 +240,7 @@ impl Counts {
     ///
     /// # Errors
     /// As [`Counts::add`].
-    pub(super) fn push(&mut self, pretoken: &[u8], count: u64, place: u64) -> Result<()> {
+    pub(in crate::train) fn push(&mut self, pretoken: &[u8], count: u64, place: u64) -> Result<()> {
         self.slots = HugeVec::default();
         let key = self.stored(ShortKey::of(pretoken), pretoken)?;
         self.entries.push(CountEntry { key, count, first: place })
@@ -243,25 +262,51 @@ impl Counts {
             let count = bounds.len() - 1;
             self.reserve(count)?;
             batch.load(text, bounds, self.hash);
+            let missed = self.count_frequent(batch, count);
+            let KeyBatch { keys, tags, missed: at, recent, .. } = &mut *batch;
             let shift = self.shift();
-            batch.tags[..count].iter().for_each(|&tag| simd::prefetch(&self.slots[(tag >> shift) as usize]));
-            for &tag in &batch.tags[..count] {
-                let slot = self.slots[(tag >> shift) as usize];
+            let missed = &at[..missed];
+            missed.iter().for_each(|&i| simd::prefetch(&self.slots[(tags[usize::from(i)] >> shift) as usize]));
+            for &i in missed {
+                let slot = self.slots[(tags[usize::from(i)] >> shift) as usize];
                 if let Some(entry) = self.entries.get((slot as u32).wrapping_sub(1) as usize) {
                     simd::prefetch(entry);
                 }
             }
-            for (i, range) in bounds.windows(2).enumerate() {
-                let (start, end) = (range[0] as usize, range[1] as usize);
-                match self.find(batch.keys[i], batch.tags[i], &text[start..end]) {
-                    Ok(number) => self.entries[number].count += 1,
-                    Err(slot) => {
-                        self.insert(slot, batch.keys[i], batch.tags[i], &text[start..end], 1, place + start as u64)?;
+            for i in missed.iter().map(|&i| usize::from(i)) {
+                let (start, end) = (bounds[i] as usize, bounds[i + 1] as usize);
+                match self.find(keys[i], tags[i], &text[start..end]) {
+                    Ok(number) => {
+                        self.entries[number].count += 1;
+                        recent[recent_slot(tags[i])] = number as u32;
                     }
+                    Err(slot) => self.insert(slot, keys[i], tags[i], &text[start..end], 1, place + start as u64)?,
                 }
             }
         }
         Ok(())
+    }
+
+    /// Counts the pretokens of a batch whose entries are in `batch.recent`; writes the indices of the others to
+    /// `batch.missed`, and returns their number. Without a branch, as no processor predicts the next word.
+    #[inline(always)]
+    fn count_frequent(&mut self, batch: &mut KeyBatch, count: usize) -> usize {
+        let KeyBatch { keys, tags, missed, recent, .. } = batch;
+        let entries = &mut *self.entries;
+        let mut num_missed = 0;
+        for (i, (&key, &tag)) in keys.iter().zip(&*tags).enumerate().take(count) {
+            let number = recent[recent_slot(tag)] as usize;
+            let Some(entry) = entries.get_mut(number) else {
+                missed[num_missed] = i as u8;
+                num_missed += 1;
+                continue;
+            };
+            let same = entry.key == key; // never for a longer one, whose entry has its place in the arena
+            entry.count += u64::from(same);
+            missed[num_missed] = i as u8;
+            num_missed += usize::from(!same);
+        }
+        num_missed
     }
 
     /// Returns the index of a pretoken's entry, or the slot for a new one.
