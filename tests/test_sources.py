@@ -554,3 +554,55 @@ def test_threads_are_given_once() -> None:
         jeton.count_pretokens(["a"], threads=1, limits=jeton.Limits(threads=2))
     with pytest.raises(ConfigError, match="limits=3 is not a Limits"):
         jeton.count_pretokens(["a"], limits=3)  # type: ignore[arg-type]
+
+
+class TestSmallFiles:
+    """Small files are read in groups, with the results of reading them one by one."""
+
+    @pytest.fixture
+    def folder(self, tmp_path: Path) -> Path:
+        for i, data in enumerate([b"one", b"", "zwölf".encode(), b"x" * 70_000 + b"\n", b"last"]):
+            (tmp_path / f"{i}.txt").write_bytes(data)
+        return tmp_path
+
+    def test_a_group_is_one_chunk_that_names_each_file(self, folder: Path) -> None:
+        corpus = open_corpus(folder)
+        (batch,) = corpus.batches()
+        assert len(batch.chunks) == 1
+        assert batch.texts == [document.data for document in open_corpus(folder)]
+        assert [batch.source(i) for i in range(5)] == [document.source for document in open_corpus(folder)]
+        assert batch.place(3) == (str(folder / "3.txt"), None)
+        assert (corpus.num_files, corpus.num_documents, corpus.num_empty) == (5, 5, 1)
+        assert corpus.bytes_read == corpus.total_bytes
+        chosen = batch.chunks[0].select([4, 2])
+        assert [chosen.source(i) for i in range(2)] == [str(folder / "4.txt"), str(folder / "2.txt")]
+
+    def test_both_sides_of_a_split_name_their_files(self, folder: Path) -> None:
+        sides = open_corpus(folder).split(0.5, seed=1)
+        found = [batch.source(i) for side in sides for batch in side.batches() for i in range(len(batch))]
+        assert sorted(set(found)) == [str(folder / f"{i}.txt") for i in range(5)]
+
+    def test_an_invalid_file_in_a_group_is_reported_by_its_name(self, folder: Path) -> None:
+        (folder / "2.txt").write_bytes(b"caf\xe9")
+        with pytest.raises(InvalidTextError, match=r"2\.txt: byte 3"):
+            list(open_corpus(folder).batches())
+        skipping = open_corpus(folder, errors="skip")
+        assert [text for batch in skipping.batches() for text in batch.texts][2:] == [b"x" * 70_000 + b"\n", b"last"]
+        assert (skipping.num_skipped, skipping.num_files) == (1, 5)
+
+    def test_a_file_that_changes_its_size_is_read_as_it_is(self, folder: Path) -> None:
+        corpus = open_corpus(folder)
+        (folder / "0.txt").write_bytes(b"longer than before")
+        (folder / "4.txt").write_bytes(b"")
+        texts = [text for batch in corpus.batches() for text in batch.texts]
+        assert (texts[0], texts[4]) == (b"longer than before", b"")
+        (folder / "4.txt").unlink()
+        with pytest.raises(FileNotFoundError):
+            list(corpus.batches())
+
+    def test_no_column_of_files_that_differ_from_their_sizes(self, folder: Path) -> None:
+        paths = [str(folder / "0.txt"), str(folder / "2.txt")]
+        column = TextColumn.from_files(paths, [3, 6], 2)
+        assert column is not None and column.to_list() == [b"one", "zwölf".encode()]
+        for sizes in ([2, 6], [4, 6], [3], [3, 1 << 40]):
+            assert TextColumn.from_files(paths, sizes, 1) is None

@@ -162,7 +162,7 @@ class PrefetchQueue:
     """Queue of chunks between one producer and one consumer, bounded in bytes."""
 
     def __init__(self, num_bytes: int) -> None:
-        self._num_bytes = num_bytes
+        self.num_bytes = num_bytes
         self._held = 0
         self._changed = Condition()
         self._closed = False
@@ -171,7 +171,7 @@ class PrefetchQueue:
     def wait_for_space(self, size: int) -> None:
         """Blocks until `size` bytes fit or the queue is empty: a single file may exceed the limit."""
         with self._changed:
-            self._changed.wait_for(lambda: self._closed or not self._held or self._held + size <= self._num_bytes)
+            self._changed.wait_for(lambda: self._closed or not self._held or self._held + size <= self.num_bytes)
         self.raise_if_closed()
 
     def raise_if_closed(self) -> None:

@@ -46,8 +46,8 @@ ROW_SUFFIXES = (".jsonl", ".ndjson")
 MAX_PATH = 4096  # longest path on Linux, longer than on other systems; a longer document cannot be a file name
 # Documents in memory are read in groups of about this many bytes, and at most this many documents.
 GROUP_BYTES, GROUP_DOCUMENTS = 1 << 20, 4096
-# Files of up to this many bytes are read in groups of about FILES_BYTES, and at most GROUP_FILES of them.
-SMALL_FILE, FILES_BYTES, GROUP_FILES = 1 << 20, 4 << 20, 1 << 12
+# Files of up to SMALL_FILE bytes that are documents are read in groups of at most GROUP_FILES, on all threads.
+SMALL_FILE, GROUP_FILES = 1 << 20, 1 << 12
 # Assumed compression ratio, to estimate the memory for a compressed file.
 EXPANSION = 4
 DATASET_ROWS = 1000
@@ -131,14 +131,14 @@ class ResolvedSource:
             return None
         return sum(size or 0 for size in self.sizes)
 
-    def groups(self) -> Iterator[tuple[list[str], list[int] | None]]:
-        """Yields the files in order, with their sizes if they are small and can be read at once, else one by one."""
+    def groups(self, num_bytes: int) -> Iterator[tuple[list[str], list[int] | None]]:
+        """Yields the files in order: small documents in groups of about `num_bytes`, with their sizes, others one by one."""
         group: list[str] = []
         sizes: list[int] = []
         total = 0
         for file, size in zip(self.files or (), self.sizes, strict=True):
             is_small = size is not None and size <= SMALL_FILE and self._is_plain(file)
-            if group and not (is_small and len(group) < GROUP_FILES and total < FILES_BYTES):
+            if group and not (is_small and len(group) < GROUP_FILES and total < num_bytes):
                 yield group, sizes
                 group, sizes, total = [], [], 0
             if is_small and size is not None:
@@ -192,7 +192,7 @@ class SourceReader:
         """Yields the chunks of a source."""
         place: Any = resolved.source.place
         if resolved.files is not None:
-            for files, sizes in resolved.groups():
+            for files, sizes in resolved.groups(self._read_ahead()):
                 together = None if sizes is None else self._whole_files(files, sizes, resolved)
                 if together is not None:
                     yield together
@@ -295,6 +295,11 @@ class SourceReader:
             finally:
                 self._stats.raw = None
             self._stats.bytes_done += size
+
+    def _read_ahead(self) -> int:
+        """Bytes of files to read at once: little of what the queue may hold."""
+        most = 4 * self._group_bytes
+        return most if self._queue is None else min(most, self._queue.num_bytes // 4)
 
     def _whole_files(self, files: list[str], sizes: list[int], resolved: ResolvedSource) -> DocumentChunk | None:
         """Fast path: small files, each a document, read at once; None if one of them is not as expected."""
