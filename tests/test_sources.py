@@ -603,6 +603,7 @@ class TestSmallFiles:
     def test_no_column_of_files_that_differ_from_their_sizes(self, folder: Path) -> None:
         paths = [str(folder / "0.txt"), str(folder / "2.txt")]
         column = TextColumn.from_files(paths, [3, 6], 2)
-        assert column is not None and column.to_list() == [b"one", "zwölf".encode()]
+        assert column is not None
+        assert column.to_list() == [b"one", "zwölf".encode()]
         for sizes in ([2, 6], [4, 6], [3], [3, 1 << 40]):
             assert TextColumn.from_files(paths, sizes, 1) is None

@@ -132,7 +132,7 @@ class ResolvedSource:
         return sum(size or 0 for size in self.sizes)
 
     def groups(self, num_bytes: int) -> Iterator[tuple[list[str], list[int] | None]]:
-        """Yields the files in order: small documents in groups of about `num_bytes`, with their sizes, others one by one."""
+        """Yields the files in order: small documents in groups of about `num_bytes`, with their sizes, others alone."""
         group: list[str] = []
         sizes: list[int] = []
         total = 0
@@ -177,8 +177,8 @@ class SourceReader:
         max_document: int | None = None,
         check: Callable[[], None] | None = None,
     ) -> None:
-        """Args: `max_document`: bytes of a file that is one document, if not the machine's memory decides, which is asked
-        for once. `check`: called often; may raise to stop.
+        """Args: `max_document`: bytes of a file that is one document, if not the machine's memory decides. `check`:
+        called often; may raise to stop.
         """
         self._stats, self._handler, self._group_bytes, self._queue = stats, handler, group_bytes, queue
         self._given_max_document, self._check = max_document, check
