@@ -55,6 +55,7 @@ __all__ = [
     "find_invalid_utf8",
     "gather",
     "growing_text",
+    "known_spans",
     "learn_hf",
     "learn_more",
     "learn_sentencepiece",
@@ -162,6 +163,9 @@ def encode_batch_with_offsets(
 def encode_batch_with_words(
     tok: Tokenizer, texts: Sequence[str | bytes], special: _Permission, threads: int
 ) -> tuple[memoryview, memoryview, memoryview]: ...
+def known_spans(
+    tok: Tokenizer, text: str | bytes, ids: NDArray[np.uint8], special: _Permission, kind: int
+) -> memoryview: ...
 def find_added(
     tokens: Sequence[tuple[str, int, bool, bool, bool, bool]],  # content, id, single_word, lstrip, rstrip, passed_over
     text: str | bytes,
