@@ -163,9 +163,7 @@ def encode_batch_with_offsets(
 def encode_batch_with_words(
     tok: Tokenizer, texts: Sequence[str | bytes], special: _Permission, threads: int
 ) -> tuple[memoryview, memoryview, memoryview]: ...
-def known_spans(
-    tok: Tokenizer, text: str | bytes, ids: NDArray[np.uint8], special: _Permission, kind: int
-) -> memoryview: ...
+def known_spans(tok: Tokenizer, text: str | bytes, ids: memoryview, special: _Permission, kind: int) -> memoryview: ...
 def find_added(
     tokens: Sequence[tuple[str, int, bool, bool, bool, bool]],  # content, id, single_word, lstrip, rstrip, passed_over
     text: str | bytes,

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, overload
 
 from .arguments import integer
 from .drawing import Drawing, described, to_html
-from .token_columns import COLUMNS, Column, array_of, with_none
+from .token_columns import COLUMNS, Column, array_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -212,10 +212,11 @@ class Encoding(Sequence[Token]):
             >>> encoding.tokens, encoding.word_ids
             ([b'low', b'e', b'r', b' low', b's'], [0, 0, 0, 1, 1])
         """
+        columns: TokenColumns | None = self.__dict__.get("_columns")
+        if columns is not None:
+            return columns.word_ids()
         import numpy as np
 
-        if self.__dict__.get("_columns") is not None:
-            return with_none(self.array("word_ids"))
         words = np.full(len(self), None, object)
         for of, first_tokens in enumerate(self.first_tokens):
             places = self._places(of)

@@ -6,6 +6,7 @@ visits tokens. Pretokens and dropped ranges are the only attributes for which th
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast, get_args
 
@@ -13,10 +14,9 @@ from . import _core
 from .arguments import wrong
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["COLUMNS", "Column", "TokenColumns", "array_of", "with_none"]
+__all__ = ["COLUMNS", "Column", "TokenColumns", "array_of", "dtype_of", "items_of"]
 
 Column: TypeAlias = Literal[
     "ids",
@@ -34,13 +34,17 @@ SINGLE = ({"sequence": "A", "type_id": 0},)
 PAIR = (*SINGLE, {"sequence": "B", "type_id": 1})
 
 
+Part: TypeAlias = "memoryview | tuple[int, int]"  # integers, or one value and how often it is repeated
+Permission: TypeAlias = Literal["all", "raise"] | list[int] | None
+
+
 class TokenColumns:
-    """Columns of one text or a pair, with the template around it.
+    """Columns of one text or a pair, with the template around it. NumPy is imported for arrays only.
 
     Attributes:
         core: the tokenizer.
         texts: the text, or both of a pair.
-        ids: uint32[n] for each text, without the template.
+        ids: little-endian u32 for each text, without the template.
         special: permission for special tokens, in the core's form.
         items: items of the template that are applied.
         special_tokens: id -> spelling.
@@ -52,8 +56,8 @@ class TokenColumns:
         self,
         core: _core.Tokenizer,
         texts: tuple[str | bytes, ...],
-        ids: tuple[NDArray[np.uint32], ...],
-        special: Literal["all", "raise"] | list[int] | None,
+        ids: tuple[memoryview, ...],
+        special: Permission,
         items: Sequence[Mapping[str, Any]],
         special_tokens: Mapping[int, bytes],
     ) -> None:
@@ -67,56 +71,69 @@ class TokenColumns:
 
     def array(self, column: Column) -> NDArray[Any]:
         """Implements `Encoding.array`."""
-        if column not in COLUMNS:
-            raise wrong("column", column, ", ".join(f'"{name}"' for name in COLUMNS))
-        if len(self.items) == 1 and "sequence" in self.items[0]:
-            return self._of_text(column, self.items[0])
         import numpy as np
 
+        dtype = dtype_of(column)
         parts = [
-            self._of_text(column, item) if "sequence" in item else _of_template(column, item) for item in self.items
+            np.full(part[1], part[0], dtype) if isinstance(part, tuple) else np.frombuffer(part, dtype)
+            for part in self._parts(column)
         ]
-        return np.concatenate(parts) if parts else array_of(column, [])
+        joined = parts[0] if len(parts) == 1 else np.concatenate([np.empty(0, dtype), *parts])
+        return joined.reshape(-1, 2) if column in SPANS else joined
 
-    def _of_text(self, column: Column, item: Mapping[str, Any]) -> NDArray[Any]:
-        """The part of a column that a text has."""
-        import numpy as np
+    def _list(self, column: Column) -> list[Any]:
+        """The values of a column: integers, or None for -1, which has no other meaning."""
+        values: list[Any] = []
+        for part in self._parts(column):
+            if isinstance(part, tuple):
+                values += [None if part[0] < 0 else part[0]] * part[1]
+            else:
+                values += part.cast("I" if column == "ids" else "q")
+        return values
 
-        of = "AB".index(item["sequence"])
+    def _parts(self, column: Column) -> list[Part]:
+        """The part of a column that each item has; two integers for a span."""
+        return [self._of_text(column, item) if "sequence" in item else of_template(column, item) for item in self.items]
+
+    def _of_text(self, column: Column, item: Mapping[str, Any]) -> Part:
+        of = 0 if item["sequence"] == "A" else 1
+        ids = self.ids[of]
         if column == "ids":
-            return self.ids[of]
+            return ids
         if column in SPANS:
-            ids = self.ids[of].view(np.uint8)
-            spans = _core.known_spans(self.core, self.texts[of], ids, self.special, SPANS[column])
-            return np.frombuffer(spans, "<i8").reshape(-1, 2)
+            return _core.known_spans(self.core, self.texts[of], ids, self.special, SPANS[column])
         if column == "word_ids":
-            *_, words = _core.encode_batch_with_words(self.core, [self.texts[of]], self.special, 1)
-            return np.frombuffer(words, "<i8")
-        if column == "special_tokens_mask":
-            return np.zeros(len(self.ids[of]), np.bool_)
-        return np.full(len(self.ids[of]), of if column == "sequence_ids" else item["type_id"], np.int64)
+            return _core.encode_batch_with_words(self.core, [self.texts[of]], self.special, 1)[2]
+        value = {"special_tokens_mask": 0, "sequence_ids": of, "type_ids": item["type_id"]}[column]
+        return value, ids.nbytes // 4
 
     def attribute(self, name: str) -> Any:
         """The attribute of an `Encoding`."""
         if name == "tokens":
-            return _core.decode_tokens(self.core, self.array("ids").tolist())
+            return _core.decode_tokens(self.core, self._list("ids"))
         if name in SPANS:
-            spans = self.array(cast("Column", name))
-            return list(zip(spans[:, 0].tolist(), spans[:, 1].tolist(), strict=True))
-        if name == "sequence_ids":
-            return with_none(self.array("sequence_ids"))
+            flat = self._list(cast("Column", name))
+            return list(zip(flat[::2], flat[1::2], strict=True))
+        if name == "special_tokens_mask":
+            return list(map(bool, self._list("special_tokens_mask")))
         if name in COLUMNS:
-            return self.array(cast("Column", name)).tolist()
+            return self._list(cast("Column", name))
         if name in ("text", "pair_text"):
-            text = self.texts[name == "pair_text"] if name == "text" or len(self.texts) == 2 else b""
+            text = b"" if name == "pair_text" and len(self.texts) == 1 else self.texts[name == "pair_text"]
             return text if isinstance(text, bytes) else text.encode()
         if name == "special_tokens":
             return self.special_tokens
         if name == "first_tokens":
-            return tuple([first for *_, first in self._pretokens(of)] + [len(ids)] for of, ids in enumerate(self.ids))
+            return tuple(
+                [first for *_, first in self._pretokens(of)] + [ids.nbytes // 4] for of, ids in enumerate(self.ids)
+            )
         if name == "pretokens":
             return [(start, end) for start, end, _ in self._pretokens(0)]
         return self.core.tokenize(self.texts[0], self.special)[2]  # dropped
+
+    def word_ids(self) -> list[int | None]:
+        """Implements `Encoding.word_ids`."""
+        return self._list("word_ids")
 
     def _pretokens(self, of: int) -> list[tuple[int, int, int]]:
         """Start, end and index of the first token of the pretokens of a text."""
@@ -131,35 +148,29 @@ def items_of(template: Mapping[str, Any] | None, *, is_pair: bool, adds: bool) -
     return [item for item in items if adds or "sequence" in item]
 
 
-def _of_template(column: Column, item: Mapping[str, Any]) -> NDArray[Any]:
+def of_template(column: Column, item: Mapping[str, Any]) -> Part:
     """The part of a column that ids of the template have."""
-    import numpy as np
-
+    count = len(item["ids"])
     if column == "ids":
-        return np.array(item["ids"], np.uint32)
+        return memoryview(array("I", item["ids"])).cast("B")
     if column in SPANS:
-        return np.zeros((len(item["ids"]), 2), np.int64)
-    if column == "special_tokens_mask":
-        return np.ones(len(item["ids"]), np.bool_)
-    return np.full(len(item["ids"]), item["type_id"] if column == "type_ids" else -1, np.int64)
+        return 0, 2 * count
+    return {"special_tokens_mask": 1, "type_ids": item["type_id"]}.get(column, -1), count
+
+
+def dtype_of(column: Column) -> str:
+    """The dtype of a column; raises for another name."""
+    if column not in COLUMNS:
+        raise wrong("column", column, ", ".join(f'"{name}"' for name in COLUMNS))
+    return {"ids": "<u4", "special_tokens_mask": "?"}.get(column, "<i8")
 
 
 def array_of(column: Column, values: Any) -> NDArray[Any]:
     """Values of an attribute as a column."""
     import numpy as np
 
-    if column not in COLUMNS:
-        raise wrong("column", column, ", ".join(f'"{name}"' for name in COLUMNS))
-    if column in SPANS:
-        return np.array(values, np.int64).reshape(-1, 2)
+    dtype = dtype_of(column)
     if column in ("sequence_ids", "word_ids"):
-        return np.nan_to_num(np.array(values, np.float64), nan=-1).astype(np.int64)  # None becomes NaN
-    return np.array(values, {"ids": np.uint32, "special_tokens_mask": np.bool_}.get(column, np.int64))
-
-
-def with_none(values: NDArray[np.int64]) -> list[int | None]:
-    """A list with None for -1."""
-    objects = values.astype(object)
-    objects[values < 0] = None
-    listed: list[int | None] = objects.tolist()
-    return listed
+        values = np.nan_to_num(np.array(values, np.float64), nan=-1)  # None becomes NaN
+    found = np.array(values).astype(dtype)
+    return found.reshape(-1, 2) if column in SPANS else found

@@ -374,14 +374,11 @@ class Tokenizer:
 
     def _ids_of(
         self, texts: list[str | bytes], permitted: Literal["all", "raise"] | list[int] | None
-    ) -> list[NDArray[np.uint32]]:
-        """The ids of each text."""
-        import numpy as np
-
+    ) -> list[memoryview]:
+        """The ids of each text, little-endian u32."""
         ids, offsets = self._core.encode_batch(texts, permitted, num_threads(None), False)
-        ends = np.frombuffer(offsets, "<i8").tolist()
-        column = np.frombuffer(ids, "<u4")
-        return [column[start:end] for start, end in pairwise(ends)]
+        ends = offsets.cast("q").tolist()
+        return [ids[4 * start : 4 * end] for start, end in pairwise(ends)]
 
     def tokenize(
         self,
@@ -406,15 +403,14 @@ class Tokenizer:
 Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         """
         permitted = self._permission(special)
-        from_buffer, dtype = _numpy()
         texts = (text,) if pair is None else (text, pair)
-        ids = tuple([from_buffer(self._core.encode_array(each, permitted, 1), dtype) for each in texts])
+        ids = tuple([self._core.encode_array(each, permitted, 1) for each in texts])
         return self._encoding(texts, ids, permitted, adds=self._uses_template(add_special_tokens))
 
     def _encoding(
         self,
         texts: tuple[str | bytes, ...],
-        ids: tuple[NDArray[np.uint32], ...],
+        ids: tuple[memoryview, ...],
         permitted: Literal["all", "raise"] | list[int] | None,
         *,
         adds: bool,

@@ -15,7 +15,7 @@ use crate::column;
 use crate::error;
 use crate::signals::{run_with_signals, SignalCheck};
 use crate::stream::invalid_utf8;
-use crate::tokenizer::Tokenizer;
+use crate::tokenizer::{Tokenizer, SHORT};
 
 type View<'py> = Bound<'py, PyMemoryView>;
 
@@ -94,6 +94,9 @@ pub fn known_spans<'py>(
     let tok = tok.get();
     let (permit, ids, text) = (tok.permit(py, special)?, column::ids(py, &ids)?, Text::of(text)?);
     let work = |keep_going: KeepGoing<'_>| tok.0.known_spans(text.input(), &ids, &permit, kind, keep_going);
+    if text.bytes().len() < SHORT {
+        return column::view(py, work(&|| true).map_err(|failed| text.error(py, failed))?);
+    }
     column::view(py, run_with_signals(py, work, |failed| text.error(py, failed))?)
 }
 
