@@ -194,17 +194,45 @@ def by_stage(dump: Path, library: Path, num_bytes: int) -> dict[str, list[float]
     return dict(sums)
 
 
+def tables(record: Path) -> str:
+    """Markdown tables of a record: one for each vocabulary, text, phase and geometry."""
+    cells: dict[tuple[str, ...], dict[str, dict[str, list[str]]]] = defaultdict(lambda: defaultdict(dict))
+    with record.open(newline="") as file:
+        for row in csv.DictReader(file):
+            values = [f"{float(row[column]):.1f}" for column in COLUMNS[-3:]]
+            cells[tuple(row[column] for column in COLUMNS[1:5])][row["stage"]][row["build"]] = values
+    lines = []
+    for cell, by_stage in cells.items():
+        builds = list(dict.fromkeys(build for values in by_stage.values() for build in values))
+        units = ("instructions per byte", "L1 misses per KB", "L2 misses per KB")
+        lines += [
+            ", ".join(cell),
+            "",
+            "| stage | " + " | ".join(f"{unit}, {build}" for unit in units for build in builds) + " |",
+            "|---|" + "---:|" * (3 * len(builds)),
+        ]
+        for name, values in by_stage.items():
+            figures = [values.get(build, ["–"] * 3)[kind] for kind in range(3) for build in builds]
+            lines.append(f"| {name} | " + " | ".join(figures) + " |")
+        lines.append("")
+    return "\n".join(lines)
+
+
 def main() -> int:
     """Runs the command; returns the exit code."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("builds", nargs="+", metavar="LABEL=PACKAGES")
+    parser.add_argument("builds", nargs="*", metavar="LABEL=FOLDER")
     parser.add_argument("--texts", nargs="+", default=TEXTS, choices=TEXTS)
     parser.add_argument("--vocabularies", nargs="+", default=VOCABULARIES)
     parser.add_argument("--caches", nargs="+", default=list(GEOMETRIES), choices=list(GEOMETRIES))
     parser.add_argument("--bytes", type=int, default=BYTES, help="of the measured text")
     parser.add_argument("--jobs", type=int, default=2, help="simulations at a time")
     parser.add_argument("--output", type=Path, required=True)
+    parser.add_argument("--tables", action="store_true", help="print tables of --output, and measure nothing")
     asked = parser.parse_args()
+    if asked.tables:
+        print(tables(asked.output))
+        return 0
     cells = list(product(asked.vocabularies, asked.texts, PHASES, asked.caches))
     runs = list(product(cells, asked.builds))
 

@@ -92,7 +92,8 @@ pub fn known_spans<'py>(
         _ => return Err(PyValueError::new_err("the kind of spans is 0, 1 or 2")),
     };
     let tok = tok.get();
-    let (permit, ids, text) = (tok.permit(py, special)?, column::ids(py, &ids)?, Text::of(text)?);
+    let mut wide = Wide::default();
+    let (permit, ids, text) = (tok.permit(py, special)?, column::ids(py, &ids)?, wide.one(text, 1)?);
     let work = |keep_going: KeepGoing<'_>| tok.0.known_spans(text.input(), &ids, &permit, kind, keep_going);
     if text.bytes().len() < SHORT {
         return column::view(py, work(&|| true).map_err(|failed| text.error(py, failed))?);
