@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import argparse
 import csv
+import datetime
 import json
 import lzma
 import os
@@ -69,6 +70,8 @@ STAGES = [
 ]
 OTHER = "libc and Python"
 COLUMNS = (
+    "date",
+    "processor",
     "build",
     "vocabulary",
     "text",
@@ -200,7 +203,7 @@ def tables(record: Path) -> str:
     with record.open(newline="") as file:
         for row in csv.DictReader(file):
             values = [f"{float(row[column]):.1f}" for column in COLUMNS[-3:]]
-            cells[tuple(row[column] for column in COLUMNS[1:5])][row["stage"]][row["build"]] = values
+            cells[tuple(row[column] for column in COLUMNS[3:7])][row["stage"]][row["build"]] = values
     lines = []
     for cell, by_stage in cells.items():
         builds = list(dict.fromkeys(build for values in by_stage.values() for build in values))
@@ -211,8 +214,8 @@ def tables(record: Path) -> str:
             "| stage | " + " | ".join(f"{unit}, {build}" for unit in units for build in builds) + " |",
             "|---|" + "---:|" * (3 * len(builds)),
         ]
-        for name, values in by_stage.items():
-            figures = [values.get(build, ["–"] * 3)[kind] for kind in range(3) for build in builds]
+        for name, by_build in by_stage.items():
+            figures = [by_build.get(build, ["–"] * 3)[kind] for kind in range(3) for build in builds]
             lines.append(f"| {name} | " + " | ".join(figures) + " |")
         lines.append("")
     return "\n".join(lines)
@@ -244,8 +247,9 @@ def main() -> int:
         writer.writerow(COLUMNS)
         for (cell, build), rows in zip(runs, pool.map(run, runs), strict=True):
             facts = (build.partition("=")[0], cell[0].split(".")[0], *cell[1:])
+            stamp = (datetime.datetime.now(datetime.UTC).date().isoformat(), "callgrind, AVX2")
             for name, row in sorted(rows.items(), key=lambda item: -item[1][0]):
-                writer.writerow([*facts, name, *(f"{value:.3f}" for value in row)])
+                writer.writerow([*stamp, *facts, name, *(f"{value:.3f}" for value in row)])
             print(*facts, *(f"{value:.2f}" for value in rows["all"]), flush=True)
             file.flush()
     return 0

@@ -32,7 +32,12 @@ FACTS = {
     "Parity with other libraries": "parity.md",
     "JSON of the playground": "playground_api.md",
 }
-HOW = {"The encoder": "encoder.md", "The trainer": "trainer.md", "Benchmarks": "benchmarks.md"}
+HOW = {
+    "The encoder": "encoder.md",
+    "Costs of the encoder": "encoder_costs.md",
+    "The trainer": "trainer.md",
+    "Benchmarks": "benchmarks.md",
+}
 REJECTED = {name.capitalize(): f"rejected/{name}.md" for name in ("encoding", "training", "formats", "playground")}
 PROJECT = {
     "Changelog": "project/changelog.md",
