@@ -56,6 +56,7 @@ __all__ = [
     "gather",
     "growing_text",
     "id_lists",
+    "known_spans",
     "learn_hf",
     "learn_more",
     "learn_sentencepiece",
@@ -166,6 +167,7 @@ def encode_batch_with_offsets(
 def encode_batch_with_words(
     tok: Tokenizer, texts: Sequence[str | bytes], special: _Permission, threads: int
 ) -> tuple[memoryview, memoryview, memoryview]: ...
+def known_spans(tok: Tokenizer, text: str | bytes, ids: memoryview, special: _Permission, kind: int) -> memoryview: ...
 def find_added(
     tokens: Sequence[tuple[str, int, bool, bool, bool, bool]],  # content, id, single_word, lstrip, rstrip, passed_over
     text: str | bytes,

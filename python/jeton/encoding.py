@@ -14,9 +14,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, overload
 
 from .arguments import integer
 from .drawing import Drawing, described, to_html
+from .token_columns import COLUMNS, Column, array_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from .token_columns import TokenColumns
 
 __all__ = ["Encoding", "Token"]
 
@@ -71,6 +74,9 @@ class Encoding(Sequence[Token]):
         first_tokens: for each text, the index of the first token of each pretoken among the text's tokens, and at the
             end the number of these tokens.
 
+    Attributes are computed on first access, from columns that `array` returns. The result of `Tokenizer.tokenize` holds
+    the text and its ids only.
+
     For a pair, each span is relative to the token's own text; `pretokens` and `dropped` are those of the first text.
 
     Examples:
@@ -96,14 +102,57 @@ class Encoding(Sequence[Token]):
     text: bytes
     pair_text: bytes
     special_tokens: Mapping[int, bytes]
-    first_tokens: tuple[Sequence[int], ...] = field(default=(), repr=False, compare=False)
+    first_tokens: tuple[Sequence[int], ...] = field(repr=False, compare=False)
+
+    @classmethod
+    def of_columns(cls, columns: TokenColumns) -> Encoding:
+        """Builds an encoding whose attributes are computed on access."""
+        encoding = object.__new__(cls)
+        encoding.__dict__["_columns"] = columns
+        return encoding
+
+    if not TYPE_CHECKING:  # type checkers would accept any attribute
+
+        def __getattr__(self, name: str) -> Any:
+            columns = self.__dict__.get("_columns")
+            if columns is None or name not in self.__dataclass_fields__:
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
+            value = self.__dict__[name] = columns.attribute(name)
+            return value
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self.__dataclass_fields__}
+
+    def array(self, column: Column) -> NDArray[Any]:
+        """A column as an array, without a Python object for each token. It may be shared: do not write to it.
+
+        Args:
+            column: ``"ids"``, ``"byte_spans"``, ``"char_spans"``, ``"hf_offsets"``, ``"type_ids"``,
+                ``"special_tokens_mask"``, ``"sequence_ids"`` or ``"word_ids"``.
+
+        Returns:
+            The attribute of this name: uint32[n] for ids, int64[n, 2] for spans and offsets, bool[n] for the mask, else
+            int64[n], with -1 for None.
+
+        Raises:
+            ConfigError: another name.
+
+        Examples:
+            >>> import jeton
+            >>> tok = jeton.train(["low lower lowest"], vocab_size=260, pattern="gpt2", progress=False)
+            >>> tok.tokenize("lower").array("byte_spans").tolist()
+            [[0, 3], [3, 4], [4, 5]]
+        """
+        columns: TokenColumns | None = self.__dict__.get("_columns")
+        if columns is not None:
+            return columns.array(column)
+        return array_of(column, getattr(self, column) if column in COLUMNS else None)
 
     @classmethod
     def from_core(
         cls,
         result: TokenizeResult,
         text: bytes,
-        pair: tuple[bytes, _Pretokens] | None,
         special_tokens: Mapping[int, bytes],
         most: int,
         template: Mapping[str, Any] | None,
@@ -115,13 +164,11 @@ class Encoding(Sequence[Token]):
         Args:
             result: columns, pretokens and dropped ranges.
             text: bytes of the text.
-            pair: bytes and pretokens of the second text of a pair.
             special_tokens: id -> spelling.
             most: the limit.
             template: that of the tokenizer's definition.
         """
         columns, pretokens, dropped = result
-        pair_text, pair_pretokens = pair or (b"", [])
         ids, tokens, byte_spans, char_spans, hf_offsets, type_ids, special_tokens_mask, sequence_ids = columns
         return cls(
             ids,
@@ -135,13 +182,9 @@ class Encoding(Sequence[Token]):
             sequence_ids,
             hf_offsets,
             text if len(ids) < most else text[: max(end for _, end in byte_spans) + 4],
-            pair_text,
+            b"",
             special_tokens,
-            tuple(
-                [first for _, _, first in found]
-                + [sequence_ids.count(of) // _occurrences(template, of, pair is not None)]
-                for of, found in enumerate((pretokens, pair_pretokens) if pair else (pretokens,))
-            ),
+            ([first for *_, first in pretokens] + [sequence_ids.count(0) // _occurrences(template)],),
         )
 
     def __len__(self) -> int:
@@ -169,6 +212,9 @@ class Encoding(Sequence[Token]):
             >>> encoding.tokens, encoding.word_ids
             ([b'low', b'e', b'r', b' low', b's'], [0, 0, 0, 1, 1])
         """
+        columns: TokenColumns | None = self.__dict__.get("_columns")
+        if columns is not None:
+            return columns.word_ids()
         import numpy as np
 
         words = np.full(len(self), None, object)
@@ -236,7 +282,7 @@ class Encoding(Sequence[Token]):
         """For each text: indices of its tokens, starts, ends, highest end so far, and whether starts ascend."""
         import numpy as np
 
-        offsets = np.array(self.hf_offsets, np.int64).reshape(-1, 2)
+        offsets = self.array("hf_offsets")
         found = []
         for of, first_tokens in enumerate(self.first_tokens):
             repeated = self._places(of)
@@ -249,7 +295,7 @@ class Encoding(Sequence[Token]):
         """Indices of the tokens of a text."""
         import numpy as np
 
-        return np.flatnonzero(np.array(self.sequence_ids, np.float64) == of)  # None becomes NaN
+        return np.flatnonzero(self.array("sequence_ids") == of)
 
     def drawing(self) -> Drawing:
         """Drawing of the tokens, for a terminal, a notebook or a page.
@@ -299,7 +345,7 @@ class Encoding(Sequence[Token]):
         return f"Encoding({len(self)} tokens: {self.tokens[:8]}{'…' if len(self) > 8 else ''})"
 
 
-def _occurrences(template: Mapping[str, Any] | None, of: int, is_pair: bool) -> int:
+def _occurrences(template: Mapping[str, Any] | None) -> int:
     """Number of occurrences of a text in a template; at least 1."""
-    items = (template or {}).get("pair" if is_pair else "single") or ()
-    return max([item.get("sequence") for item in items].count("AB"[of]), 1)
+    items = (template or {}).get("single") or ()
+    return max([item.get("sequence") for item in items].count("A"), 1)

@@ -12,11 +12,11 @@ Left out: spellings of tokens (`spelling`), validation of sampling options (`sam
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
 from importlib import import_module
+from itertools import pairwise
 from operator import index
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, Unpack, overload
@@ -33,7 +33,7 @@ from .added_tokens import (
 from .arguments import flag, instance, string, strings
 from .cutting import count_batch, count_up_to, split, truncate
 from .definition import Definition, Pattern, TrainingFacts
-from .errors import ConfigError, InvalidTextError, SpecialTokenError, UnknownTokenError
+from .errors import ConfigError, UnknownTokenError
 from .merge_list import vocabulary_of_merges
 from .readonly import ReadOnlyDict
 from .roles import KEEP, Keep, role_id, with_roles
@@ -373,17 +373,22 @@ class Tokenizer:
             [[b'h', b'i'], [b'h']]
         """
         first, second = _texts(texts, pairs, "tokenize_batch")
-        self._permission(special)  # raises without the index of a text
-        encodings: list[Encoding] = []
-        try:
-            none: list[None] = [None] * len(first)
-            for text, pair in zip(first, none if second is None else second, strict=True):
-                encodings.append(self._tokenize(text, pair, special, add_special_tokens))
-        except (InvalidTextError, SpecialTokenError) as error:
-            error.args = (f"text {len(encodings)} of the batch: {error}",)
-            error.index = len(encodings)
-            raise
-        return encodings
+        permitted = self._permission(special)
+        adds = self._uses_template(add_special_tokens)
+        columns = [self._ids_of(texts, permitted) for texts in (first, second) if texts is not None]
+        sources = [first] if second is None else [first, second]
+        return [
+            self._encoding(texts, ids, permitted, adds=adds)
+            for texts, ids in zip(zip(*sources, strict=True), zip(*columns, strict=True), strict=True)
+        ]
+
+    def _ids_of(
+        self, texts: list[str | bytes], permitted: Literal["all", "raise"] | list[int] | None
+    ) -> list[memoryview]:
+        """The ids of each text, little-endian u32."""
+        ids, offsets = self._core.encode_batch(texts, permitted, num_threads(None), False)
+        ends = offsets.cast("q").tolist()
+        return [ids[4 * start : 4 * end] for start, end in pairwise(ends)]
 
     def tokenize(
         self,
@@ -407,24 +412,34 @@ class Tokenizer:
             [Token(id=195, bytes=b'\\xc3', byte_span=(1, 2), char_span=(1, 2)), \
 Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         """
-        return self._tokenize(text, pair, special, add_special_tokens)
+        permitted = self._permission(special)
+        texts = (text,) if pair is None else (text, pair)
+        found = [self._core.encode_array(each, permitted, 1) for each in texts]
+        ids = tuple([ids if type(ids) is memoryview else memoryview(ids.tobytes()) for ids in found])
+        return self._encoding(texts, ids, permitted, adds=self._uses_template(add_special_tokens))
 
-    def _tokenize(
+    def _encoding(
         self,
-        text: str | bytes,
-        pair: str | bytes | None,
-        special: Special | None,
-        add_special_tokens: bool | None,
-        most: int = sys.maxsize,
+        texts: tuple[str | bytes, ...],
+        ids: tuple[memoryview, ...],
+        permitted: Literal["all", "raise"] | list[int] | None,
+        *,
+        adds: bool,
     ) -> Encoding:
+        """The `Encoding` of a text or a pair with these ids, whose attributes are computed on access."""
+        from .encoding import Encoding
+        from .token_columns import TokenColumns, items_of
+
+        items = items_of(self._definition.template, is_pair=len(texts) == 2, adds=adds)
+        return Encoding.of_columns(TokenColumns(self._core, texts, ids, permitted, items, self._special_spelling))
+
+    def _tokenize_head(self, text: str | bytes, special: Special | None, most: int) -> Encoding:
         """`tokenize`, limited to the pretokens that hold the first `most` tokens, and the template's tokens."""
         from .encoding import Encoding
 
-        result = self._core.tokenize(
-            text, self._permission(special), pair=pair, template=self._uses_template(add_special_tokens), most=most
-        )
-        second = None if pair is None else (_bytes(pair), self._core.tokenize(pair, self._permission(special))[1])
-        return Encoding.from_core(result, _bytes(text), second, self._special_spelling, most, self._definition.template)
+        template = self._uses_template(None)
+        result = self._core.tokenize(text, self._permission(special), template=template, most=most)
+        return Encoding.from_core(result, _bytes(text), self._special_spelling, most, self._definition.template)
 
     def _tokenize_in_chunks(
         self,

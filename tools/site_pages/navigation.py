@@ -35,6 +35,7 @@ FACTS = {
 HOW = {
     "The encoder": "encoder.md",
     "Memory and start": "memory_and_start.md",
+    "Costs of the encoder": "encoder_costs.md",
     "The trainer": "trainer.md",
     "Benchmarks": "benchmarks.md",
 }

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use jeton_core::error::Error;
 use jeton_core::tokenizer as core;
+use jeton_core::util::cancel::KeepGoing;
 use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -12,9 +13,9 @@ use pyo3::types::{PyBytes, PyList, PyMemoryView, PyString};
 use crate::arguments::{self, Text, Wide};
 use crate::column;
 use crate::error;
-use crate::signals::SignalCheck;
+use crate::signals::{run_with_signals, SignalCheck};
 use crate::stream::invalid_utf8;
-use crate::tokenizer::Tokenizer;
+use crate::tokenizer::{Tokenizer, SHORT};
 
 type View<'py> = Bound<'py, PyMemoryView>;
 
@@ -70,6 +71,34 @@ pub fn encode_batch_with_words<'py>(
     let in_batch = |(index, failed): (usize, Error)| error::in_batch(py, borrowed[index].error(py, failed), index);
     let core::BatchWords { ids, ends, words } = watch.finish(done, in_batch)?;
     Ok((column::view(py, ids)?, column::view(py, ends)?, column::view(py, words)?))
+}
+
+/// Returns spans of the ids of a text, little-endian u32: two little-endian i64 for each. `kind`: 0 byte spans, 1 character
+/// spans, 2 HF's offsets.
+#[pyfunction]
+#[pyo3(signature = (tok, text, ids, special, kind))]
+pub fn known_spans<'py>(
+    py: Python<'py>,
+    tok: &Bound<'py, Tokenizer>,
+    text: &Bound<'py, PyAny>,
+    ids: PyBuffer<u8>,
+    special: Option<&Bound<'py, PyAny>>,
+    kind: u8,
+) -> PyResult<View<'py>> {
+    let kind = match kind {
+        0 => core::SpanKind::Bytes,
+        1 => core::SpanKind::Chars,
+        2 => core::SpanKind::Offsets,
+        _ => return Err(PyValueError::new_err("the kind of spans is 0, 1 or 2")),
+    };
+    let tok = tok.get();
+    let mut wide = Wide::default();
+    let (permit, ids, text) = (tok.permit(py, special)?, column::ids(py, &ids)?, wide.one(text, 1)?);
+    let work = |keep_going: KeepGoing<'_>| tok.0.known_spans(text.input(), &ids, &permit, kind, keep_going);
+    if text.bytes().len() < SHORT {
+        return column::view(py, work(&|| true).map_err(|failed| text.error(py, failed))?);
+    }
+    column::view(py, run_with_signals(py, work, |failed| text.error(py, failed))?)
 }
 
 /// Decodes lists of ids: a list of `str` with U+FFFD for invalid UTF-8, or without `as_text` of `bytes`.

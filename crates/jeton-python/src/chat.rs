@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use jeton_core::tokenizer::Permission;
+use jeton_core::tokenizer::{Permission, SpanKind};
 use jeton_core::util::cancel::KeepGoing;
 use jeton_core::vocab::Kind;
 use pyo3::exceptions::PyValueError;
@@ -76,7 +76,7 @@ pub fn chat_spans<'py>(
     let mut wide = Wide::default();
     let (text, ids) = (wide.one(text, 1)?, arguments::ids(ids)?);
     let permit = tok.permit(&Permission::All).map_err(|failed| text.error(py, failed))?;
-    let work = |keep_going: KeepGoing<'_>| tok.char_spans(text.input(), &ids, &permit, keep_going);
+    let work = |keep_going: KeepGoing<'_>| tok.known_spans(text.input(), &ids, &permit, SpanKind::Chars, keep_going);
     column::view(py, run_with_signals(py, work, |failed| text.error(py, failed))?)
 }
 

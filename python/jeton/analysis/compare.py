@@ -80,7 +80,7 @@ class Comparison:
         return {token for token in self.special if token in tok.special_tokens}
 
     def _encoding(self, tok: Tokenizer, most: int) -> Encoding:
-        return tok._tokenize(self.text, None, self._permitted(tok), None, most)
+        return tok._tokenize_head(self.text, self._permitted(tok), most)
 
     @cached_property
     def encodings(self) -> list[Encoding]:

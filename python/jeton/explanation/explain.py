@@ -36,14 +36,7 @@ class ExplainableTokenizer(Protocol):
     def _added(self) -> Mapping[bytes, int]: ...
     def _permission(self, special: Special | None) -> Literal["all", "raise"] | list[int] | None: ...
     def _uses_template(self, add_special_tokens: bool | None) -> bool: ...
-    def _tokenize(
-        self,
-        text: str | bytes,
-        pair: str | bytes | None,
-        special: Special | None,
-        add_special_tokens: bool | None,
-        most: int = ...,
-    ) -> Encoding: ...
+    def _tokenize_head(self, text: str | bytes, special: Special | None, most: int) -> Encoding: ...
 
 
 def explain(tok: ExplainableTokenizer, text: str | bytes, special: Special | None) -> Explanation:
@@ -59,7 +52,7 @@ def explain(tok: ExplainableTokenizer, text: str | bytes, special: Special | Non
 
     head, (num_pretokens, num_merges, num_tokens, added) = pretokens(limits.MAX_PRETOKENS_SHOWN)
     num_shown = limits.MAX_TOKENS_SHOWN + 4  # one character is at most 4 tokens
-    shown = tok._tokenize(text, None, special, None, num_shown)[:num_shown]
+    shown = tok._tokenize_head(text, special, num_shown)[:num_shown]
     num_tokens += tok._core.num_template_ids() if tok._uses_template(None) else 0
     return Explanation(
         str.encode(text, "utf-8", "surrogatepass") if isinstance(text, str) else text,

@@ -96,28 +96,18 @@ impl Tokenizer {
         Ok(BatchOffsets { ids, ends, offsets, first })
     }
 
-    /// Returns the smallest range of characters that covers each of `ids`, those of a text: two numbers for each.
-    ///
-    /// # Errors
-    /// As [`Tokenizer::encode`].
-    pub fn char_spans(
+    /// Writes HF's offsets of `ids`, those of a text.
+    pub(super) fn write_offsets(
         &self,
         text: Input<'_>,
         ids: &[u32],
         permit: &Permit<'_>,
+        offsets: &mut [i64],
         keep_going: KeepGoing<'_>,
-    ) -> Result<Vec<i64>> {
-        let widths = made_once(&self.widths, || self.token_widths()).as_ref();
-        let mut spans = vec![0; 2 * ids.len()];
-        let compares = self.plain.is_none();
-        let by_width = |widths: &TokenWidths| {
-            text.valid().is_some() && widths.write_char_spans(&self.vocab, ids, text.bytes, compares, &mut spans)
-        };
-        if widths.is_some_and(by_width) {
-            return Ok(spans);
-        }
-        let traced = self.encode_with_spans(text.bytes, permit, keep_going)?.char_spans;
-        Ok(traced.into_iter().flat_map(|(start, end)| [start as i64, end as i64]).collect())
+    ) -> Result<()> {
+        let ends = [0, ids.len() as i64];
+        let task = Task { texts: &[text], ends: &ends, offsets, first: &mut [] };
+        self.fill(task, ids, permit, keep_going).map_err(|(_, error)| error)
     }
 
     /// Writes the offsets of some texts.
@@ -164,7 +154,7 @@ impl Tokenizer {
     }
 
     /// Returns the widths of tokens; None if they are not the bytes of the text.
-    fn token_widths(&self) -> Option<TokenWidths> {
+    pub(super) fn token_widths(&self) -> Option<TokenWidths> {
         let alphabet = &self.model.as_bpe()?.alphabet;
         // A form may leave the text unchanged; the contents are compared with it.
         let keeps_text = self.normalizers.iter().all(Normalizer::is_form);

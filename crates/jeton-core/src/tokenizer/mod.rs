@@ -15,6 +15,7 @@
 //! spans      spans of ids
 //! explain    explanation of ids
 //! batch_spans  offsets of batches, from token_widths (by id), one_to_one (by character; word_offsets in words) or known_ids (traced, without running the model)
+//! known_spans  columns of spans of a text whose ids are known
 //! batch_words  indices of the pretokens of ids of batches
 //! batch_decode ids of batches → bytes and text
 //! frame      templates
@@ -44,6 +45,7 @@ mod growing;
 mod joint_search;
 mod joints;
 mod known_ids;
+mod known_spans;
 mod one_to_one;
 mod permit;
 mod pipeline;
@@ -73,4 +75,5 @@ pub use pipeline::Tokenizer;
 pub use rows::{FileIds, IdType, RowForm, Rows};
 pub use segments::{Origin, Segment};
 pub use spans::{Encoding, SpanChunk};
+pub use token_widths::SpanKind;
 pub use words::TokensInWords;

@@ -13,6 +13,17 @@
 use crate::postprocess::WhiteEnds;
 use crate::vocab::Vocab;
 
+/// Column of spans: see [`super::Encoding`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SpanKind {
+    /// Byte ranges, disjoint.
+    Bytes,
+    /// Smallest ranges of characters that cover these bytes.
+    Chars,
+    /// Hugging Face's offsets, trimmed as by the template.
+    Offsets,
+}
+
 /// Width of a token, from the lowest bit: 7 bits for the characters that begin in it, one for a token that begins inside
 /// of a character, and 8 bits for its bytes; if the template trims offsets, 8 bits each for leading and trailing white
 /// space. 0: unknown.
@@ -160,13 +171,15 @@ impl TokenWidths {
         is_same && bytes == text.len()
     }
 
-    /// Writes the smallest range of characters that covers each id, and else as [`TokenWidths::write`].
-    pub(super) fn write_char_spans(
+    /// Writes spans in bytes or in characters, and else as [`TokenWidths::write`]. `has_parts`: false if the spans of parts of
+    /// a character do not follow from widths.
+    pub(super) fn write_spans(
         &self,
         vocab: &Vocab,
         ids: &[u32],
         text: &[u8],
-        compares: bool,
+        (compares, has_parts): (bool, bool),
+        kind: SpanKind,
         out: &mut [i64],
     ) -> bool {
         let (mut bytes, mut chars) = (0, 0);
@@ -180,13 +193,15 @@ impl TokenWidths {
                 Some(width) if width & 0xFFFF == WIDE => Unpacked::of(vocab.content(id)),
                 Some(width) => Unpacked::from(width),
             };
-            if compares && text.get(bytes..bytes + token.bytes) != Some(vocab.content(id)) {
+            if compares && text.get(bytes..bytes + token.bytes) != Some(vocab.content(id))
+                || token.begins_inside && !has_parts
+            {
                 return false;
             }
-            let start = chars - i64::from(token.begins_inside);
+            let (start, first) = (bytes, chars - i64::from(token.begins_inside));
             chars += token.chars;
             bytes += token.bytes;
-            *out = [start, chars];
+            *out = if kind == SpanKind::Bytes { [start as i64, bytes as i64] } else { [first, chars] };
         }
         bytes == text.len()
     }

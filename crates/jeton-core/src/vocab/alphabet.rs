@@ -109,13 +109,17 @@ pub const WORD_START: char = '\u{2581}';
 pub fn byte_entries(vocab: &Vocab) -> Option<Box<[u32; 256]>> {
     let mut ids = Box::new([NO_ID; 256]);
     for (id, kind, content) in vocab.iter() {
-        if let (Kind::Token | Kind::Byte | Kind::Added, &[b'<', b'0', b'x', high, low, b'>']) = (kind, content) {
-            if let (Some(high), Some(low)) = (hex(high), hex(low)) {
-                ids[usize::from(high << 4 | low)] = id;
-            }
+        if let (Kind::Token | Kind::Byte | Kind::Added, Some(byte)) = (kind, byte_of_spelling(content)) {
+            ids[usize::from(byte)] = id;
         }
     }
     ids.iter().any(|&id| id != NO_ID).then_some(ids)
+}
+
+/// Returns the byte of a byte-fallback entry, `<0x0A>`.
+pub fn byte_of_spelling(content: &[u8]) -> Option<u8> {
+    let &[b'<', b'0', b'x', high, low, b'>'] = content else { return None };
+    Some(hex(high)? << 4 | hex(low)?)
 }
 
 /// Returns the ids of all bytes of a text; None if one is missing.

@@ -39,8 +39,9 @@ pub(crate) trait Block: Copy {
 }
 
 /// Eight bytes in each of eight integers.
+#[cfg_attr(target_arch = "aarch64", allow(dead_code))]
 #[derive(Clone, Copy)]
-pub(crate) struct PortableBlock([u64; 8]);
+pub(crate) struct IntegerBlock([u64; 8]);
 
 const fn each(byte: u8) -> u64 {
     byte as u64 * 0x0101_0101_0101_0101
@@ -49,7 +50,7 @@ const fn each(byte: u8) -> u64 {
 const HIGH: u64 = each(0x80);
 const LOW: u64 = each(0x7F);
 
-impl PortableBlock {
+impl IntegerBlock {
     /// Collects the high bits of the bytes.
     #[inline(always)]
     fn gather(self, high_bits: impl Fn(u64) -> u64) -> u64 {
@@ -62,7 +63,7 @@ impl PortableBlock {
     }
 }
 
-impl Block for PortableBlock {
+impl Block for IntegerBlock {
     type Proof = Portable;
 
     #[inline(always)]
@@ -103,6 +104,72 @@ impl Block for PortableBlock {
     #[inline(always)]
     fn having(self, bit: u8) -> u64 {
         self.gather(|word| word << bit.leading_zeros())
+    }
+}
+
+#[cfg(target_arch = "aarch64")]
+pub(crate) use lanes::LaneBlock as PortableBlock;
+#[cfg(not(target_arch = "aarch64"))]
+pub(crate) use IntegerBlock as PortableBlock;
+
+#[cfg(any(test, target_arch = "aarch64"))]
+mod lanes {
+    use super::{Block, Portable};
+
+    /// Bytes that the compiler keeps in vectors: see [`LaneBlock::masks`].
+    #[derive(Clone, Copy)]
+    pub(crate) struct LaneBlock([u8; 64]);
+
+    impl LaneBlock {
+        /// Collects the bytes for which a test is true: bit i % 8 of byte i, then sums of neighbors. Each loop has a fixed length
+        /// and no dependency, so LLVM makes NEON instructions of it: 43 for `equal`, instead of 92 of the integers of
+        /// [`super::IntegerBlock`]. With SSE2 the encoder is 0.8 times as fast as with these.
+        #[inline(always)]
+        fn masks(self, test: impl Fn(u8) -> bool) -> u64 {
+            let mut bits = [0u8; 64];
+            for (i, (bit, &byte)) in bits.iter_mut().zip(&self.0).enumerate() {
+                *bit = if test(byte) { 1 << (i & 7) } else { 0 };
+            }
+            u64::from_le_bytes(add_pairs::<16, 8>(&add_pairs::<32, 16>(&add_pairs::<64, 32>(&bits))))
+        }
+    }
+
+    #[inline(always)]
+    fn add_pairs<const FROM: usize, const TO: usize>(bits: &[u8; FROM]) -> [u8; TO] {
+        let mut sums = [0u8; TO];
+        for (sum, [left, right]) in sums.iter_mut().zip(bits.as_chunks::<2>().0) {
+            *sum = left.wrapping_add(*right);
+        }
+        sums
+    }
+
+    impl Block for LaneBlock {
+        type Proof = Portable;
+
+        #[inline(always)]
+        fn load(_: Portable, bytes: &[u8; 64]) -> Self {
+            Self(*bytes)
+        }
+
+        #[inline(always)]
+        fn equal(self, byte: u8) -> u64 {
+            self.masks(|own| own == byte)
+        }
+
+        #[inline(always)]
+        fn within(self, low: u8, high: u8) -> u64 {
+            self.masks(|own| own.wrapping_sub(low) <= high - low)
+        }
+
+        #[inline(always)]
+        fn wide(self) -> u64 {
+            self.masks(|own| own >= 0x80)
+        }
+
+        #[inline(always)]
+        fn having(self, bit: u8) -> u64 {
+            self.masks(|own| own & bit != 0)
+        }
     }
 }
 
@@ -292,7 +359,8 @@ mod tests {
 
     #[test]
     fn masks_say_what_the_bytes_are() {
-        check::<PortableBlock>(Portable);
+        check::<IntegerBlock>(Portable);
+        check::<lanes::LaneBlock>(Portable);
         #[cfg(target_arch = "x86_64")]
         {
             if let Detected::Avx2(proof) = simd::detected().at_most(SimdLevel::Avx2) {

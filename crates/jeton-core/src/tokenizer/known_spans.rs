@@ -1,0 +1,162 @@
+//! Spans of the ids of a text, as columns, when the ids are known.
+//!
+//! At byte level spans follow from the widths of tokens (`token_widths`). Where each character of a text becomes one
+//! (`one_to_one`), they follow from Hugging Face's offsets: a token covers the characters of its offsets that no token before it covers.
+//! Other texts are encoded again.
+//!
+//! Invariant: spans equal those of [`Tokenizer::encode_with_spans`]; offsets those of
+//! [`Tokenizer::encode_batch_with_offsets`]. Cost: 16 bytes for each id, and a lookup; one pass over a text that is not
+//! ASCII. Left out: templates (`frame`).
+
+use super::character_widths::{AlignedKind, OneToOne, INSIDE};
+use super::fast_path::Input;
+use super::permit::Permit;
+use super::pipeline::Tokenizer;
+use super::token_widths::SpanKind;
+use super::word_offsets::WordReader;
+use crate::error::Result;
+use crate::util::atomic_cell::made_once;
+use crate::util::cancel::KeepGoing;
+use crate::vocab::alphabet::byte_of_spelling;
+
+impl Tokenizer {
+    /// Returns a column of spans of `ids`, those of a text: two numbers for each.
+    ///
+    /// # Errors
+    /// As [`Tokenizer::encode`].
+    pub fn known_spans(
+        &self,
+        text: Input<'_>,
+        ids: &[u32],
+        permit: &Permit<'_>,
+        kind: SpanKind,
+        keep_going: KeepGoing<'_>,
+    ) -> Result<Vec<i64>> {
+        let mut spans = vec![0; 2 * ids.len()];
+        if kind == SpanKind::Offsets {
+            self.write_offsets(text, ids, permit, &mut spans, keep_going)?;
+            return Ok(spans);
+        }
+        let widths = made_once(&self.widths, || self.token_widths()).as_ref();
+        let one_to_one = made_once(&self.one_to_one, || self.one_to_one()).as_ref();
+        let compares = self.plain.is_none();
+        let is_done = match (text.valid(), widths, one_to_one) {
+            (Some(valid), Some(widths), _) => {
+                // Splitters after the one that spells bytes may split between the bytes of a character.
+                let has_parts = !compares || self.splitters.len() <= 1;
+                widths.write_spans(&self.vocab, ids, valid.as_bytes(), (compares, has_parts), kind, &mut spans)
+            }
+            (Some(valid), None, Some(aligned)) => aligned.write_spans(self, ids, valid, kind, &mut spans),
+            _ => false,
+        };
+        if is_done {
+            return Ok(spans);
+        }
+        let traced = self.encode_with_spans(text.bytes, permit, keep_going)?;
+        let column = if kind == SpanKind::Bytes { traced.byte_spans } else { traced.char_spans };
+        Ok(column.into_iter().flat_map(|(start, end)| [start as i64, end as i64]).collect())
+    }
+}
+
+impl OneToOne {
+    /// Writes byte or character spans. Returns false if they do not follow.
+    fn write_spans(&self, tok: &Tokenizer, ids: &[u32], text: &str, kind: SpanKind, out: &mut [i64]) -> bool {
+        if !self.write(tok, ids, text, &mut WordReader::default(), out) {
+            return false;
+        }
+        let spans = out.as_chunks_mut::<2>().0;
+        if let AlignedKind::Whole { mark_end } = self.kind {
+            if ids.iter().any(|&id| self.is_inside(id)) {
+                let is_first_marked = mark_end.is_some();
+                return self.write_with_bytes(tok, ids, text.as_bytes(), is_first_marked, kind, spans);
+            }
+        }
+        let mut covered = 0; // characters
+        for span in &mut *spans {
+            let start = span[0].max(covered);
+            *span = if start < span[1] { [start, span[1]] } else { [covered, covered] };
+            covered = span[1];
+        }
+        if kind == SpanKind::Bytes && !text.is_ascii() {
+            let mut reader = CharReader { text: text.as_bytes(), chars: 0, bytes: 0 };
+            for span in spans {
+                *span = [reader.skip_to(span[0]), reader.skip_to(span[1])];
+            }
+        }
+        true
+    }
+
+    fn is_inside(&self, id: u32) -> bool {
+        self.widths.get(id as usize).is_some_and(|&width| width & INSIDE != 0)
+    }
+
+    /// Likewise, for a text with tokens of single bytes, which must be bytes of the text. `spans` holds HF's offsets.
+    fn write_with_bytes(
+        &self,
+        tok: &Tokenizer,
+        ids: &[u32],
+        text: &[u8],
+        is_first_marked: bool,
+        kind: SpanKind,
+        spans: &mut [[i64; 2]],
+    ) -> bool {
+        let mut reader = CharReader { text, chars: 0, bytes: 0 };
+        let mut at = 0; // end of the last token, in bytes
+        let is_byte = |id, at: i64| {
+            let byte = byte_of_spelling(tok.vocab.content(id));
+            byte.is_some() && byte == text.get(at as usize).copied()
+        };
+        for (index, (&id, span)) in ids.iter().zip(spans).enumerate() {
+            let is_inside = self.is_inside(id);
+            let starts_bytes = ids.get(index + 1).is_some_and(|&next| self.is_inside(next));
+            if is_inside || starts_bytes {
+                // The prepended mark may share the bytes of the first character.
+                if !is_byte(id, at) || is_first_marked && span[0] == 0 || !is_inside && span[0] != reader.chars {
+                    return false;
+                }
+                if kind == SpanKind::Bytes {
+                    *span = [at, at + 1];
+                }
+                at += 1;
+                if !starts_bytes {
+                    // The bytes must complete the character.
+                    if reader.skip_to(reader.chars + 1) != at {
+                        return false;
+                    }
+                } else if is_inside && text.get(at as usize).is_none_or(|byte| byte & 0xC0 != 0x80) {
+                    return false;
+                }
+                continue;
+            }
+            let start = span[0].max(reader.chars);
+            let chars = if start < span[1] { [start, span[1]] } else { [reader.chars; 2] };
+            let bytes = [reader.skip_to(chars[0]), reader.skip_to(chars[1])];
+            *span = if kind == SpanKind::Bytes { bytes } else { chars };
+            at = bytes[1];
+        }
+        at == text.len() as i64
+    }
+}
+
+/// Position in a text, in characters and in bytes.
+struct CharReader<'t> {
+    text: &'t [u8],
+    chars: i64,
+    bytes: usize,
+}
+
+impl CharReader<'_> {
+    /// Moves to the start of a character that is not before the position; returns the bytes before it.
+    fn skip_to(&mut self, chars: i64) -> i64 {
+        while self.chars < chars && self.bytes < self.text.len() {
+            self.bytes += match self.text[self.bytes] {
+                0..0x80 => 1,
+                0x80..0xE0 => 2,
+                0xE0..0xF0 => 3,
+                0xF0.. => 4,
+            };
+            self.chars += 1;
+        }
+        self.bytes as i64
+    }
+}
