@@ -120,7 +120,7 @@ class TokenColumns:
             return self._list(cast("Column", name))
         if name in ("text", "pair_text"):
             text = b"" if name == "pair_text" and len(self.texts) == 1 else self.texts[name == "pair_text"]
-            return text if isinstance(text, bytes) else text.encode()
+            return text if isinstance(text, bytes) else str.encode(text)  # a subclass may override it
         if name == "special_tokens":
             return self.special_tokens
         if name == "first_tokens":
