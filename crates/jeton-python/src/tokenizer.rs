@@ -26,8 +26,8 @@ use crate::vocabulary::Vocabulary;
 #[pyclass(frozen, module = "jeton._core")]
 pub struct Tokenizer(pub(crate) core::Tokenizer);
 
-/// Maximum bytes of a text that is encoded, and ids that are decoded, without releasing the GIL: releasing it would cost more than other threads
-/// gain.
+/// Maximum bytes of a text that is encoded, and ids that are decoded, without releasing the GIL: releasing it would cost
+/// more than other threads gain.
 pub const SHORT: usize = 1 << 11;
 
 type SpanTuples = Vec<(usize, usize)>;

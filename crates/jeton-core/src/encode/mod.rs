@@ -351,8 +351,8 @@ impl Default for EncodeWorker {
 }
 
 impl EncodeWorker {
-    /// Allocates the pretoken cache once the token table exists.
-    /// Allocates the caches once they are worth their cost, or with `JETON_TABLES=always` at once.
+    /// Allocates the caches once they are worth their cost, or with `JETON_TABLES=always` at once; that of short pretokens
+    /// once the token table exists.
     fn prepare(&mut self, encoder: &Encoder) {
         self.num_misses = self.num_misses.saturating_add(self.misses.len());
         if self.num_misses < MISSES_WORTH_CACHES && !always() {
