@@ -263,7 +263,8 @@ def test_records_have_equal_ids() -> None:
         groups: dict[tuple[str, ...], set[str]] = {}
         for row in csv.DictReader(path.read_text().splitlines()):
             if row["digest"]:
-                key = (row["case"], row["phase"], row["label"] if row["row"] == "length" else "")
+                held_out = row.get("held_out", "")  # other text
+                key = (row["case"], row["phase"], row["label"] if row["row"] == "length" else "", held_out)
                 groups.setdefault(key, set()).add(row["digest"])
         assert groups
         assert all(len(digests) == 1 for digests in groups.values())
