@@ -5,19 +5,31 @@
 //! result of a lookup, which is unpredictable; misses of both are listed for the caller. Cost: about sixty instructions for
 //! each pretoken, with vectors.
 
+use std::cmp::Ordering;
+use std::ops::Range;
+
 use super::pretoken_cache::{self, PretokenCache};
 use super::token_table::{Bucket, TokenTable, NO_ID};
-use crate::util::short_key::ShortKey;
+use crate::util::short_key::{self, ShortKey};
 use crate::util::simd::{self, Portable};
 
 /// Pretokens whose keys are computed and whose buckets are prefetched before the first probe.
 pub(super) const BATCH: usize = 256;
 
+/// Pretokens between two steps of the pipeline.
+const CHUNK: usize = 64;
+
+/// Keys that are made and hashed together.
+const KEYS: usize = 16;
+
 /// Buffers for up to [`BATCH`] pretokens.
 pub(super) struct PretokenBatch {
     keys: [ShortKey; BATCH],
+    starts: [u32; CHUNK], // of the current chunk, like their lengths
+    lens: [u32; CHUNK],
     hashes: [u32; BATCH],
-    found: [u32; BATCH + GAP], // values of the token table; reads of fixed length go beyond the last
+    offsets: [u32; BATCH],      // of the buckets of the token table, in bytes
+    found: [u32; BATCH + GAP],  // values of the token table; reads of fixed length go beyond the last
     missed: [TableMiss; BATCH], // those that are not there
     left: [CacheMiss; BATCH],
 }
@@ -43,13 +55,16 @@ pub(super) struct CacheMiss {
 /// Ids that one copy moves: copies of fixed length cost less.
 const GAP: usize = 16;
 
-const _: () = assert!(BATCH.is_multiple_of(64) && pretoken_cache::LIST == GAP);
+const _: () = assert!(BATCH.is_multiple_of(CHUNK) && CHUNK.is_multiple_of(KEYS) && pretoken_cache::LIST == GAP);
 
 impl Default for PretokenBatch {
     fn default() -> Self {
         Self {
             keys: [ShortKey::default(); BATCH],
+            starts: [0; CHUNK],
+            lens: [0; CHUNK],
             hashes: [0; BATCH],
+            offsets: [0; BATCH],
             found: [0; BATCH + GAP],
             missed: [TableMiss::default(); BATCH],
             left: [CacheMiss::default(); BATCH],
@@ -61,12 +76,18 @@ impl Default for PretokenBatch {
 ///
 /// A value proves that the processor has the instructions that the methods run.
 trait Probe: Copy {
+    fn hash(self, keys: &[ShortKey; KEYS], hashes: &mut [u32; KEYS]);
     fn probe(self, bucket: &Bucket, key: &ShortKey) -> u32;
     /// Bitmap of the values that are no id.
     fn no_ids(self, found: &[u32; 64]) -> u64;
 }
 
 impl Probe for Portable {
+    #[inline(always)]
+    fn hash(self, keys: &[ShortKey; KEYS], hashes: &mut [u32; KEYS]) {
+        *hashes = keys.map(ShortKey::hash);
+    }
+
     #[inline(always)]
     fn probe(self, bucket: &Bucket, key: &ShortKey) -> u32 {
         bucket.get(*key)
@@ -82,7 +103,8 @@ impl Probe for Portable {
 mod x86 {
     use std::arch::x86_64::*;
 
-    use super::{Bucket, Probe, ShortKey};
+    use super::{Bucket, Probe, ShortKey, KEYS};
+    use crate::encode::token_table::MULTIPLIERS;
     use crate::util::simd::{HasAvx2, HasAvx512};
 
     /// Lookup table: two bits a key, one for each equal half → index of the first key with both halves equal, else 3.
@@ -106,6 +128,11 @@ mod x86 {
     }
 
     impl Probe for HasAvx2 {
+        #[inline(always)]
+        fn hash(self, keys: &[ShortKey; KEYS], hashes: &mut [u32; KEYS]) {
+            *hashes = keys.map(ShortKey::hash);
+        }
+
         #[inline(always)]
         fn probe(self, bucket: &Bucket, key: &ShortKey) -> u32 {
             // SAFETY: the loads are of the 16 bytes of `key`, of the first 32 bytes of `bucket.keys`, and of its third
@@ -131,6 +158,25 @@ mod x86 {
     }
 
     impl Probe for HasAvx512 {
+        #[inline(always)]
+        fn hash(self, keys: &[ShortKey; KEYS], hashes: &mut [u32; KEYS]) {
+            let (keys, hashes) = (keys.as_chunks::<8>().0, hashes.as_chunks_mut::<8>().0);
+            for (eight, hashes) in keys.iter().zip(hashes) {
+                let keys = eight.as_ptr().cast::<u8>();
+                // SAFETY: the loads are of the two halves of `eight`, 128 initialized bytes, and the store is of the 32
+                // bytes of `hashes`; they need no alignment. `self` proves AVX-512 F, DQ and VL.
+                unsafe {
+                    let (first, second) = (_mm512_loadu_si512(keys.cast()), _mm512_loadu_si512(keys.add(64).cast()));
+                    let low = _mm512_permutex2var_epi64(first, _mm512_set_epi64(14, 12, 10, 8, 6, 4, 2, 0), second);
+                    let high = _mm512_permutex2var_epi64(first, _mm512_set_epi64(15, 13, 11, 9, 7, 5, 3, 1), second);
+                    let [for_low, for_high] = MULTIPLIERS.map(|multiplier| _mm512_set1_epi64(multiplier as i64));
+                    let mixed = _mm512_xor_si512(_mm512_mullo_epi64(low, for_low), _mm512_mullo_epi64(high, for_high));
+                    let hash = _mm512_cvtepi64_epi32(_mm512_srli_epi64::<32>(mixed));
+                    _mm256_storeu_si256(hashes.as_mut_ptr().cast(), hash);
+                }
+            }
+        }
+
         #[inline(always)]
         fn probe(self, bucket: &Bucket, key: &ShortKey) -> u32 {
             // SAFETY: the loads are of the 16 bytes of `key` and of the 64 bytes of `bucket`, which has no padding
@@ -206,85 +252,133 @@ impl PretokenBatch {
         ids: &mut Vec<u32>,
     ) -> usize {
         let count = bounds.len().saturating_sub(1).min(BATCH);
-        self.make_keys(table, text, bounds, count);
-        let missed = self.probe(proof, table, count);
-        self.probe_cache(proof, cache, missed);
-        // SAFETY: `probe` has listed them in ascending order, each once, and each is below `count`.
-        unsafe { self.write(cache, count, missed, ids) }
+        let num_chunks = count.div_ceil(CHUNK);
+        let chunk = |number: usize| CHUNK * number..count.min(CHUNK * (number + 1));
+        ids.reserve(pretoken_cache::MAX_TOKENS * count + GAP);
+        let mut missed = [0; BATCH / CHUNK + 1]; // number of misses before each chunk
+        let mut num_left = 0;
+        for step in 0..num_chunks + 3 {
+            if step < num_chunks {
+                self.make_keys(proof, table, text, bounds, chunk(step));
+            }
+            if (1..1 + num_chunks).contains(&step) {
+                missed[step] = self.probe(proof, table, cache, chunk(step - 1), missed[step - 1]);
+            }
+            if (2..2 + num_chunks).contains(&step) {
+                self.probe_cache(proof, cache, missed[step - 2]..missed[step - 1]);
+            }
+            if step >= 3 {
+                // SAFETY: chunks are written one after the other, below `count`, for which the capacity was reserved;
+                // `probe` has listed the misses of each in ascending order, each once, and each is within its chunk.
+                unsafe { self.write(cache, chunk(step - 3), missed[step - 3]..missed[step - 2], ids, &mut num_left) };
+            }
+        }
+        num_left
     }
 
-    /// Computes keys and hashes, and prefetches buckets of the token table.
+    /// Computes the keys of a chunk and their hashes, and prefetches buckets of the token table.
     #[inline(always)]
-    fn make_keys(&mut self, table: &TokenTable, text: &[u8], bounds: &[u32], count: usize) {
+    fn make_keys<L: Probe>(&mut self, proof: L, table: &TokenTable, text: &[u8], bounds: &[u32], chunk: Range<usize>) {
+        let (count, bounds) = (chunk.len(), &bounds[chunk.start..=chunk.end]);
+        let keys = &mut self.keys[chunk.clone()];
         // Pretokens of which sixteen bytes can be read in place.
-        let inside = bounds[..count].partition_point(|&start| start as usize + 16 <= text.len());
+        let inside = match (bounds[count - 1] as usize + 16).cmp(&text.len()) {
+            Ordering::Greater => bounds[..count].partition_point(|&start| start as usize + 16 <= text.len()),
+            _ => count,
+        };
         if let Some(last) = text.len().checked_sub(16) {
+            let Self { starts, lens, .. } = self;
             let neighbors = bounds[..inside].iter().zip(&bounds[1..]);
-            for ((&start, &end), (key, hash)) in neighbors.zip(self.keys.iter_mut().zip(&mut self.hashes)) {
-                // SAFETY: the sixteen bytes start at `text.len() - 16` at most, whatever `start` is; any bytes are a
-                // `[u8; 16]`.
-                let sixteen =
-                    unsafe { text.as_ptr().add(last.min(start as usize)).cast::<[u8; 16]>().read_unaligned() };
-                *key = ShortKey::new(sixteen, (end - start) as usize);
-                *hash = key.hash();
-                table.prefetch(*hash);
+            for ((&from, &to), (start, len)) in neighbors.zip(starts.iter_mut().zip(&mut *lens)) {
+                *start = from.min(last as u32);
+                *len = (to - from).min(short_key::MAX_BYTES as u32 + 1);
+            }
+            for ((&start, &len), key) in starts[..inside].iter().zip(&*lens).zip(&mut *keys) {
+                // SAFETY: the sixteen bytes start at `last` at most, which is `text.len() - 16`, whatever `bounds` are;
+                // any bytes are a `[u8; 16]`.
+                let sixteen = unsafe { text.as_ptr().add(start as usize).cast::<[u8; 16]>().read_unaligned() };
+                *key = ShortKey::new(sixteen, len as usize);
             }
         }
-        for at in inside..count {
-            self.keys[at] = ShortKey::of(&text[bounds[at] as usize..bounds[at + 1] as usize]);
-            self.hashes[at] = self.keys[at].hash();
-            table.prefetch(self.hashes[at]);
+        for (key, range) in keys[inside..].iter_mut().zip(bounds[inside..].windows(2)) {
+            *key = ShortKey::of(&text[range[0] as usize..range[1] as usize]);
+        }
+        // In a loop of its own: vectors of keys are loaded when the stores of single keys are done.
+        let sixteens = chunk.start / KEYS..chunk.end.div_ceil(KEYS);
+        let keys = &self.keys.as_chunks::<KEYS>().0[sixteens.clone()];
+        let hashes = &mut self.hashes.as_chunks_mut::<KEYS>().0[sixteens.clone()];
+        let offsets = &mut self.offsets.as_chunks_mut::<KEYS>().0[sixteens];
+        for ((keys, hashes), offsets) in keys.iter().zip(hashes).zip(offsets) {
+            proof.hash(keys, hashes);
+            *offsets = hashes.map(|hash| table.offset(hash));
+        }
+        for &offset in &self.offsets[chunk] {
+            // SAFETY: an offset of this table.
+            simd::prefetch(unsafe { table.bucket_at(offset) });
         }
     }
 
-    /// Probes the token table. Lists the misses: ascending, each once, each below `count`. Returns their number.
+    /// Probes the token table for a chunk. Adds the misses to the list: ascending, each once, each within the chunk.
+    /// Prefetches their buckets of the pretoken cache. Returns the number of misses listed.
     #[inline(always)]
-    fn probe<L: Probe>(&mut self, proof: L, table: &TokenTable, count: usize) -> usize {
-        let keys = self.keys[..count].iter().zip(&self.hashes);
-        for ((key, &hash), found) in keys.zip(&mut self.found) {
-            *found = proof.probe(table.bucket(hash), key);
+    fn probe<L: Probe>(
+        &mut self,
+        proof: L,
+        table: &TokenTable,
+        cache: &PretokenCache,
+        chunk: Range<usize>,
+        mut missed: usize,
+    ) -> usize {
+        let keys = self.keys[chunk.clone()].iter().zip(&self.offsets[chunk.clone()]);
+        for ((key, &offset), found) in keys.zip(&mut self.found[chunk.clone()]) {
+            // SAFETY: `make_keys` has set it to an offset of this table.
+            *found = proof.probe(unsafe { table.bucket_at(offset) }, key);
         }
-        let mut missed = 0;
-        for (sixty_four, from) in self.found.as_chunks::<64>().0.iter().zip((0..count).step_by(64)) {
-            let valid = u64::MAX >> (64 - (count - from).min(64));
-            let mut bits = proof.no_ids(sixty_four) & valid;
-            while bits != 0 {
-                let at = from as u32 + bits.trailing_zeros();
-                self.missed[missed % BATCH].at = at;
-                missed += 1;
-                bits &= bits - 1;
-            }
+        let valid = u64::MAX >> (CHUNK - chunk.len());
+        let found: &[u32; CHUNK] = self.found[chunk.start..].first_chunk().expect("`found` has whole chunks");
+        let mut bits = proof.no_ids(found) & valid;
+        while bits != 0 {
+            let at = chunk.start as u32 + bits.trailing_zeros();
+            self.missed[missed % BATCH].at = at;
+            cache.prefetch(self.hashes[at as usize % BATCH]);
+            missed += 1;
+            bits &= bits - 1;
         }
         missed
     }
 
-    /// Probes the pretoken cache for the misses, and prefetches their tokens.
+    /// Probes the pretoken cache for the misses with these numbers, and prefetches their tokens.
     #[inline(always)]
-    fn probe_cache<L: Probe>(&mut self, proof: L, cache: &PretokenCache, missed: usize) {
+    fn probe_cache<L: Probe>(&mut self, proof: L, cache: &PretokenCache, missed: Range<usize>) {
         let Self { keys, hashes, missed: list, .. } = self;
-        list[..missed].iter().for_each(|missed| cache.prefetch(hashes[missed.at as usize % BATCH]));
-        for TableMiss { at, found } in &mut list[..missed] {
+        for TableMiss { at, found } in &mut list[missed] {
             let at = *at as usize % BATCH;
             *found = proof.probe(cache.bucket(hashes[at]), &keys[at]);
             cache.prefetch_list(*found);
         }
     }
 
-    /// Appends the tokens of all hits; returns the number of misses of both.
+    /// Appends the tokens of all hits of a chunk, and lists the misses of both tables.
     ///
     /// # Safety
-    /// `count` is at most [`BATCH`], and in the first `missed` of the list, `at` ascends, never stays, and is below
-    /// `count`.
+    /// Chunks are written one after the other, from 0 to `count` in all; `ids` had a capacity for
+    /// `MAX_TOKENS * count + GAP` more before the first. In `missed`, `at` ascends, never stays, and is within the chunk.
     #[inline(always)]
-    unsafe fn write(&mut self, cache: &PretokenCache, count: usize, missed: usize, ids: &mut Vec<u32>) -> usize {
+    unsafe fn write(
+        &mut self,
+        cache: &PretokenCache,
+        chunk: Range<usize>,
+        missed: Range<usize>,
+        ids: &mut Vec<u32>,
+        num_left: &mut usize,
+    ) {
         let Self { found: table, missed: list, left, .. } = self;
-        ids.reserve(pretoken_cache::MAX_TOKENS * count + GAP);
         let (start, mut len) = (ids.as_mut_ptr(), ids.len());
-        // Of `count` pretokens those before `from` are written, as at most `MOST` tokens each (`num_tokens` gives no
-        // more). So `len` is at most its first value and `MOST * from`; the caller guarantees `from <= at < count`.
-        // Each write begins at most at the end of its output, one token for each pretoken up to `at`, or `MOST` for
-        // the one at `at`: `GAP` more are reserved after it. SAFETY: all calls write at most `GAP` integers from there
-        // on, within the capacity.
+        // Pretokens before `from` are written, as at most `MAX_TOKENS` tokens each (`num_tokens` gives no more). So
+        // `len` is at most its value before the first chunk and `MAX_TOKENS * from`; the caller guarantees
+        // `from <= at < chunk.end <= count`. Each write begins at most at the end of its output, one token for each
+        // pretoken up to `at`, or `MAX_TOKENS` for the one at `at`: `GAP` more are reserved after it. SAFETY: all calls
+        // write at most `GAP` integers from there on, within the capacity.
         let write =
             |len: usize, sixteen: &[u32; GAP]| unsafe { start.add(len).cast::<[u32; GAP]>().write_unaligned(*sixteen) };
         let write_entries = |len: usize, from: usize, to: usize| {
@@ -293,28 +387,26 @@ impl PretokenBatch {
             }
             len + to - from
         };
-        let (mut num_left, mut from) = (0, 0);
-        for &TableMiss { at, found } in &list[..missed] {
+        let mut from = chunk.start;
+        for &TableMiss { at, found } in &list[missed] {
             let at = at as usize % BATCH;
             len = write_entries(len, from, at);
             write(len, cache.list(found));
-            left[num_left % BATCH] = CacheMiss { at: at as u32, before: len as u32, found: table[at] };
-            num_left += usize::from(pretoken_cache::num_tokens(found) == 0);
+            left[*num_left % BATCH] = CacheMiss { at: at as u32, before: len as u32, found: table[at] };
+            *num_left += usize::from(pretoken_cache::num_tokens(found) == 0);
             len += pretoken_cache::num_tokens(found);
             from = at + 1;
         }
-        len = write_entries(len, from, count);
+        len = write_entries(len, from, chunk.end);
         // SAFETY: `len` is within the capacity, as above, and each write has filled all up to the `len` that follows
         // it.
         unsafe { ids.set_len(len) };
-        num_left
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::util::short_key;
 
     /// Random texts of lengths around the longest key.
     fn parts(count: usize, chance: &mut u64) -> Vec<Vec<u8>> {

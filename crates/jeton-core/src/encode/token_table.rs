@@ -20,12 +20,15 @@ pub(super) const NOT_ENTRY: u32 = NO_ID;
 /// Value of a key that may be an entry: its bucket has overflowed.
 pub(super) const MAYBE_ENTRY: u32 = NO_ID + 1;
 
+/// Odd multipliers of the two halves of a key.
+pub(super) const MULTIPLIERS: [u64; 2] = [0x9E37_79B9_7F4A_7C15, 0xC2B2_AE3D_27D4_EB4F];
+
 impl ShortKey {
     /// Hashes the key; the high bits are mixed best.
     #[inline(always)]
     pub(super) fn hash(self) -> u32 {
         let (low, high) = (self.bits() as u64, (self.bits() >> 64) as u64);
-        let mixed = low.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ high.wrapping_mul(0xC2B2_AE3D_27D4_EB4F);
+        let mixed = low.wrapping_mul(MULTIPLIERS[0]) ^ high.wrapping_mul(MULTIPLIERS[1]);
         (mixed >> 32) as u32
     }
 }
@@ -37,6 +40,9 @@ pub(super) struct Bucket {
     pub(super) keys: [ShortKey; 3],
     pub(super) ids: [u32; 4],
 }
+
+/// log2 of the bytes of a bucket.
+const BUCKET_SHIFT: u32 = size_of::<Bucket>().trailing_zeros();
 
 // Without padding: all 64 bytes are initialized.
 const _: () =
@@ -55,7 +61,7 @@ impl Bucket {
 
 /// Hash table of short keys, with buckets of three.
 ///
-/// Invariant: `buckets.len() == 1 << (32 - shift)` and `shift < 32`, so any 32-bit hash, shifted, is the index of a
+/// Invariant: `buckets.len() == 1 << (32 - shift)` and `BUCKET_SHIFT <= shift < 32`, so any 32-bit hash, shifted, is the index of a
 /// bucket. [`TokenTable::with_buckets`] checks it, and no other function sets these two.
 pub(super) struct TokenTable {
     buckets: Box<[Bucket]>,
@@ -116,10 +122,11 @@ impl TokenTable {
         Self::with_buckets(vec![EMPTY; 1 << bits], Box::default())
     }
 
-    /// Creates a table from buckets, whose number is a power of two from 2 to 2^32.
+    /// Creates a table from buckets, whose number is a power of two from 2 to 2^26.
     fn with_buckets(buckets: Vec<Bucket>, overflow: Box<[u64]>) -> Self {
         let bits = buckets.len().trailing_zeros();
-        assert!(buckets.len().is_power_of_two() && (1..=32).contains(&bits), "{} buckets", buckets.len());
+        let most = 32 - BUCKET_SHIFT; // offsets have 32 bits
+        assert!(buckets.len().is_power_of_two() && (1..=most).contains(&bits), "{} buckets", buckets.len());
         Self { buckets: buckets.into(), shift: 32 - bits, overflow }
     }
 
@@ -193,6 +200,23 @@ impl TokenTable {
     #[inline(always)]
     fn bucket_index(&self, hash: u32) -> usize {
         (hash >> self.shift) as usize
+    }
+
+    /// Returns the offset of the bucket of a hash, in bytes.
+    #[inline(always)]
+    pub(super) fn offset(&self, hash: u32) -> u32 {
+        hash >> self.shift << BUCKET_SHIFT
+    }
+
+    /// Returns the bucket at an offset.
+    ///
+    /// # Safety
+    /// `offset` is a result of [`TokenTable::offset`] of this table.
+    #[inline(always)]
+    pub(super) unsafe fn bucket_at(&self, offset: u32) -> &Bucket {
+        debug_assert!((offset as usize) < size_of_val(&*self.buckets) && offset.is_multiple_of(1 << BUCKET_SHIFT));
+        // SAFETY: the offset of a bucket of the table, as the caller guarantees, and a bucket has `1 << BUCKET_SHIFT` bytes.
+        unsafe { &*self.buckets.as_ptr().byte_add(offset as usize) }
     }
 
     /// Returns the bucket of a hash.

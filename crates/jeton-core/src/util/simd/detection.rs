@@ -96,6 +96,7 @@ fn available() -> Detected {
         && is_x86_feature_detected!("bmi2")
         && is_x86_feature_detected!("popcnt");
     let avx512 = is_x86_feature_detected!("avx512f")
+        && is_x86_feature_detected!("avx512dq")
         && is_x86_feature_detected!("avx512bw")
         && is_x86_feature_detected!("avx512vl");
     match (avx2, avx512) {

@@ -73,7 +73,7 @@ macro_rules! dispatch {
             $call
         }
         #[cfg(target_arch = "x86_64")]
-        #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,avx512f,avx512bw,avx512vl")]
+        #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,avx512f,avx512dq,avx512bw,avx512vl")]
         #[allow(clippy::too_many_arguments)]
         fn avx512$(<$F: $Bound>)?($level: $crate::util::simd::HasAvx512, $($arg: $type),*) $(-> $ret)? {
             type $L = $crate::util::simd::HasAvx512;
