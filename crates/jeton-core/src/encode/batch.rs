@@ -1,9 +1,9 @@
 //! Batched lookup of some hundred pretokens in the token table and the pretoken cache.
 //!
-//! Each step runs for all pretokens before the next begins, so that cache misses overlap: compute keys and prefetch
-//! buckets; probe the token table; probe the pretoken cache for the misses, likewise; write tokens. No loop branches on the
-//! result of a lookup, which is unpredictable; misses of both are listed for the caller. Cost: about sixty instructions for
-//! each pretoken, with vectors.
+//! A pipeline of four steps works on chunks of 64 pretokens, each step on the chunk after the next step's, so that cache
+//! misses overlap with other work: compute keys and prefetch buckets; probe the token table, and prefetch the pretoken cache
+//! for the misses; probe that, and prefetch token lists; write tokens. No loop branches on the result of a lookup, which is
+//! unpredictable; misses of both are listed for the caller. Cost: about sixty instructions for each pretoken, with vectors.
 
 use std::cmp::Ordering;
 use std::ops::Range;
@@ -13,7 +13,7 @@ use super::token_table::{Bucket, TokenTable, NO_ID};
 use crate::util::short_key::{self, ShortKey};
 use crate::util::simd::{self, Portable};
 
-/// Pretokens whose keys are computed and whose buckets are prefetched before the first probe.
+/// Most pretokens of a call.
 pub(super) const BATCH: usize = 256;
 
 /// Pretokens between two steps of the pipeline.
@@ -79,7 +79,7 @@ trait Probe: Copy {
     fn hash(self, keys: &[ShortKey; KEYS], hashes: &mut [u32; KEYS]);
     fn probe(self, bucket: &Bucket, key: &ShortKey) -> u32;
     /// Bitmap of the values that are no id.
-    fn no_ids(self, found: &[u32; 64]) -> u64;
+    fn no_ids(self, found: &[u32; CHUNK]) -> u64;
 }
 
 impl Probe for Portable {
@@ -94,8 +94,8 @@ impl Probe for Portable {
     }
 
     #[inline(always)]
-    fn no_ids(self, found: &[u32; 64]) -> u64 {
-        (0..64).fold(0, |bits, at| bits | u64::from(found[at] / NO_ID) << at)
+    fn no_ids(self, found: &[u32; CHUNK]) -> u64 {
+        (0..CHUNK).fold(0, |bits, at| bits | u64::from(found[at] / NO_ID) << at)
     }
 }
 
@@ -103,7 +103,7 @@ impl Probe for Portable {
 mod x86 {
     use std::arch::x86_64::*;
 
-    use super::{Bucket, Probe, ShortKey, KEYS};
+    use super::{Bucket, Probe, ShortKey, CHUNK, KEYS};
     use crate::encode::token_table::MULTIPLIERS;
     use crate::util::simd::{HasAvx2, HasAvx512};
 
@@ -148,7 +148,7 @@ mod x86 {
         }
 
         #[inline(always)]
-        fn no_ids(self, found: &[u32; 64]) -> u64 {
+        fn no_ids(self, found: &[u32; CHUNK]) -> u64 {
             found.as_chunks::<8>().0.iter().rev().fold(0, |bits, eight| {
                 // SAFETY: the load is of the 32 bytes of `eight` and needs no alignment; `self` proves AVX2.
                 let highest = unsafe { _mm256_movemask_ps(_mm256_loadu_ps(eight.as_ptr().cast())) };
@@ -190,7 +190,7 @@ mod x86 {
         }
 
         #[inline(always)]
-        fn no_ids(self, found: &[u32; 64]) -> u64 {
+        fn no_ids(self, found: &[u32; CHUNK]) -> u64 {
             found.as_chunks::<16>().0.iter().rev().fold(0, |bits, sixteen| {
                 // SAFETY: the load is of the 64 bytes of `sixteen` and needs no alignment; `self` proves AVX-512 F.
                 let below = unsafe {
@@ -335,8 +335,8 @@ impl PretokenBatch {
             *found = proof.probe(unsafe { table.bucket_at(offset) }, key);
         }
         let valid = u64::MAX >> (CHUNK - chunk.len());
-        let found: &[u32; CHUNK] = self.found[chunk.start..].first_chunk().expect("`found` has whole chunks");
-        let mut bits = proof.no_ids(found) & valid;
+        let found = self.found.as_chunks::<CHUNK>().0.get(chunk.start / CHUNK);
+        let mut bits = found.map_or(0, |found| proof.no_ids(found)) & valid;
         while bits != 0 {
             let at = chunk.start as u32 + bits.trailing_zeros();
             self.missed[missed % BATCH].at = at;

@@ -10,6 +10,7 @@
 
 use std::fmt;
 
+use crate::util::huge_pages::HugeVec;
 use crate::util::short_key::{ShortKey, MAX_BYTES};
 use crate::util::simd;
 
@@ -50,6 +51,10 @@ const _: () =
 
 const EMPTY: Bucket = Bucket { keys: [ShortKey::EMPTY; 3], ids: [NOT_ENTRY; 4] };
 
+fn empty_buckets(len: usize) -> HugeVec<Bucket> {
+    HugeVec::filled_or_abort(EMPTY, len)
+}
+
 impl Bucket {
     /// Returns the value of a key.
     #[inline(always)]
@@ -64,7 +69,7 @@ impl Bucket {
 /// Invariant: `buckets.len() == 1 << (32 - shift)` and `BUCKET_SHIFT <= shift < 32`, so any 32-bit hash, shifted, is the index of a
 /// bucket. [`TokenTable::with_buckets`] checks it, and no other function sets these two.
 pub(super) struct TokenTable {
-    buckets: Box<[Bucket]>,
+    buckets: HugeVec<Bucket>,
     shift: u32,           // hash >> shift: index of a bucket
     overflow: Box<[u64]>, // bitmap by hash of the entries that are in no bucket; one text in twenty is a false positive
 }
@@ -95,7 +100,7 @@ impl TokenTable {
     pub(super) fn new<'a>(entries: impl Iterator<Item = (&'a [u8], u32)>, count: usize) -> Self {
         let bits = (count / 2).max(16).next_power_of_two().trailing_zeros();
         let overflow = vec![0; 1 << (OVERFLOW_BITS - 6)].into();
-        let mut table = Self::with_buckets(vec![EMPTY; 1 << bits], overflow);
+        let mut table = Self::with_buckets(empty_buckets(1 << bits), overflow);
         for (content, id) in entries {
             let overflow = overflow_hash(content);
             if content.len() > MAX_BYTES {
@@ -119,15 +124,15 @@ impl TokenTable {
 
     /// Creates an empty table of 2^`bits` buckets.
     pub(super) fn empty(bits: u32) -> Self {
-        Self::with_buckets(vec![EMPTY; 1 << bits], Box::default())
+        Self::with_buckets(empty_buckets(1 << bits), Box::default())
     }
 
     /// Creates a table from buckets, whose number is a power of two from 2 to 2^26.
-    fn with_buckets(buckets: Vec<Bucket>, overflow: Box<[u64]>) -> Self {
+    fn with_buckets(buckets: HugeVec<Bucket>, overflow: Box<[u64]>) -> Self {
         let bits = buckets.len().trailing_zeros();
         let most = 32 - BUCKET_SHIFT; // offsets have 32 bits
         assert!(buckets.len().is_power_of_two() && (1..=most).contains(&bits), "{} buckets", buckets.len());
-        Self { buckets: buckets.into(), shift: 32 - bits, overflow }
+        Self { buckets, shift: 32 - bits, overflow }
     }
 
     /// Inserts or updates an entry; returns true if it evicted another one of its bucket.
@@ -163,7 +168,7 @@ impl TokenTable {
     /// Doubles the number of buckets and keeps the entries.
     pub(super) fn double(&mut self) {
         let shift = self.shift - 1;
-        let mut buckets = vec![EMPTY; 2 * self.buckets.len()];
+        let mut buckets = empty_buckets(2 * self.buckets.len());
         for (bucket, both) in self.buckets.iter().zip(buckets.as_chunks_mut::<2>().0) {
             let mut used = [0; 2];
             for (&key, &id) in bucket.keys.iter().zip(&bucket.ids) {
