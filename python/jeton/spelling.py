@@ -8,17 +8,20 @@ Left out: decoded bytes of an id (`Tokenizer.id_to_bytes`), and the spelling rul
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from ._core import Tokenizer as Core
-from ._core import read_bytes, spell_bytes
+from ._core import read_bytes, read_json, spell_bytes
 from .definition import Bpe, Definition
 from .errors import UnknownTokenError
-from .vocab_view import ENDS_WORD, TOKEN, UNREACHABLE
+from .kinds import ENDS_WORD, TOKEN, UNREACHABLE
 
-__all__ = ["HasSpelling", "Spelling"]
+if TYPE_CHECKING:
+    from .added_token_matcher import AddedTokenMatcher
+    from .added_tokens import AddedToken
+
+__all__ = ["HasAddedTokens", "HasSpelling", "Spelling"]
 
 
 class HasSpelling(Protocol):
@@ -30,6 +33,17 @@ class HasSpelling(Protocol):
     def definition(self) -> Definition: ...  # noqa: D102
     @property
     def _added(self) -> Mapping[bytes, int]: ...
+
+
+class HasAddedTokens(HasSpelling, Protocol):
+    """Members of a tokenizer that `add_tokens` uses."""
+
+    @property
+    def vocab_size(self) -> int: ...  # noqa: D102
+    @property
+    def added_tokens(self) -> Mapping[int, AddedToken]: ...  # noqa: D102
+    @property
+    def _special_matcher(self) -> AddedTokenMatcher: ...
 
 
 class Spelling:
@@ -113,7 +127,7 @@ class Spelling:
         spelled, clashes, _ = self._tok._core.vocab_json(
             byte_alphabet=self._tok.definition.is_byte_level, end_of_word=self._end_of_word or "", whole=True
         )
-        vocab: dict[str, int] = json.loads(spelled)
+        vocab: dict[str, int] = read_json(spelled)
         if clashes:  # added tokens that are spelled like entries: the added token is matched first
             vocab.update((self.token(id), id) for id in clashes)
             vocab = dict(sorted(vocab.items(), key=lambda item: item[1]))

@@ -11,61 +11,49 @@ Left out: spellings of tokens (`spelling`), validation of sampling options (`sam
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cache, cached_property, partial
-from importlib import import_module
-from itertools import pairwise
-from operator import index
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, Unpack, overload
-
 from . import _core
-from .added_tokens import (
-    AddedToken,
-    AddedTokenMatcher,
-    add_tokens,
-    added_tokens,
-    special_pairs,
-    with_added_tokens,
-)
-from .arguments import flag, instance, string, strings
-from .cutting import count_batch, count_up_to, split, truncate
-from .definition import Definition, Pattern, TrainingFacts
+from .arguments import KEEP, flag, instance, string, strings
+from .definition import Definition, Pattern
 from .errors import ConfigError, UnknownTokenError
-from .merge_list import vocabulary_of_merges
-from .readonly import ReadOnlyDict
-from .roles import KEEP, Keep, role_id, with_roles
-from .sampling import sampling_options
-from .special import Special, permission
-from .spelling import Spelling
-from .text_errors import DecodeErrors, SurrogateErrors, encode_replaced, not_utf8
-from .threads import num_threads
-from .vocab_view import MAX_ID, VocabView
+from .kinds import MAX_ID
+from .lazy import cached_property
+from .record import record, replace
+from .special import permission
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from typing import Any, Literal, Self, TypeVar, Unpack, overload
+
     import numpy as np
     from numpy.typing import NDArray
 
     from ._core import GrowingText, TextStream
+    from .added_token_matcher import AddedTokenMatcher
+    from .added_tokens import AddedToken
+    from .arguments import Keep
     from .batch import TokenBatch
     from .chat import Chat, ChatOptions, Conversation
     from .cutting import Chunk, Side, TextUnit
+    from .definition import TrainingFacts
     from .drawing import Tree
     from .encoding import Encoding
     from .explanation import Explanation
+    from .special import Special
+    from .spelling import Spelling
+    from .text_errors import DecodeErrors, SurrogateErrors
     from .truncation import Strategy
 
-__all__ = ["Tokenizer"]
+    _T = TypeVar("_T")
 
-_T = TypeVar("_T")
+__all__ = ["Tokenizer"]
 
 # Texts under this length never use a second thread; above it the core decides.
 LONG_TEXT = 1 << 18
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class _Defaults:
     special: Special = "none"
     add_special_tokens: bool = False
@@ -123,6 +111,11 @@ class Tokenizer:
             >>> tok.encode("abba")
             [256, 98, 97]
         """
+        from collections.abc import Mapping
+
+        from .added_tokens import special_pairs, with_added_tokens
+        from .merge_list import vocabulary_of_merges
+
         given = {} if special_tokens is None else special_tokens
         special = dict(instance(given, "special_tokens", Mapping, "a mapping from spelling to id"))
         vocabulary = vocabulary_of_merges(vocab, merges, special)
@@ -193,11 +186,16 @@ class Tokenizer:
         ):
             return self._core.encode_text(text)
         if errors != "strict":
+            from .text_errors import encode_replaced
+
             sampling = {"dropout": dropout, "alpha": alpha, "nbest": nbest, "seed": seed}
             options = {"special": special, "add_special_tokens": add_special_tokens, **sampling}
             return encode_replaced(errors, self.encode, text, pair, **options)
-        chance = (dropout, alpha, nbest, seed) != (0, None, None, None)
-        drawn = sampling_options(self._definition.model.type, dropout, alpha, nbest, seed) if chance else None
+        drawn = None
+        if (dropout, alpha, nbest, seed) != (0, None, None, None):
+            from .sampling import sampling_options
+
+            drawn = sampling_options(self._definition.model.type, dropout, alpha, nbest, seed)
         return self._core.encode(
             text, self._permission(special), pair=pair, template=self._uses_template(add_special_tokens), sampler=drawn
         )
@@ -267,9 +265,11 @@ class Tokenizer:
             ids = self._core.encode_array(text, None, 1)
             return _array(ids) if type(ids) is memoryview else ids
         if errors != "strict":
+            from .text_errors import encode_replaced
+
             options = {"threads": threads, "special": special, "add_special_tokens": add_special_tokens}
             return encode_replaced(errors, self.encode_array, text, **options)
-        threads = _threads(text) if threads is None else num_threads(threads)
+        threads = _threads(text, threads)
         if special is None and add_special_tokens is None and self._defaults is _NO_OPTIONS:  # as in `encode`
             ids = self._core.encode_array(text, None, threads)
         else:
@@ -334,6 +334,8 @@ class Tokenizer:
         """
         first, second = _texts(texts, pairs, "encode_batch")
         from .batch_encoding import BatchEncoder
+        from .text_errors import encode_replaced
+        from .threads import num_threads
         from .truncation import Truncation
 
         encoder = BatchEncoder(
@@ -386,6 +388,10 @@ class Tokenizer:
         self, texts: list[str | bytes], permitted: Literal["all", "raise"] | list[int] | None
     ) -> list[memoryview]:
         """The ids of each text, little-endian u32."""
+        from itertools import pairwise
+
+        from .threads import num_threads
+
         ids, offsets = self._core.encode_batch(texts, permitted, num_threads(None), False)
         ends = offsets.cast("q").tolist()
         return [ids[4 * start : 4 * end] for start, end in pairwise(ends)]
@@ -488,6 +494,8 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
             2
         """
         if errors != "strict":
+            from .text_errors import encode_replaced
+
             return encode_replaced(errors, self.count, text, special=special, add_special_tokens=add_special_tokens)
         if special is None and add_special_tokens is None and self._defaults is _NO_OPTIONS:  # as in `encode`
             if type(text) is str and len(text) < LONG_TEXT:
@@ -513,6 +521,9 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
             >>> Tokenizer.from_merges({104: b"h", 105: b"i"}, []).count_batch(["hi", "", "h"])
             array([2, 0, 1])
         """
+        from .cutting import count_batch
+        from .threads import num_threads
+
         items, _ = _texts(texts, None, "count_batch")
         return count_batch(
             self._core, items, self._permission(special), self._num_added(add_special_tokens), num_threads(threads)
@@ -534,6 +545,8 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
             >>> tok.count_up_to("hi", 2), tok.count_up_to("hi" * 10**6, 2)
             (2, None)
         """
+        from .cutting import count_up_to
+
         return count_up_to(self._core, text, limit, self._permission(special), self._num_added(add_special_tokens))
 
     def truncate(
@@ -579,6 +592,8 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
             >>> tok.truncate("naïve", 3), tok.truncate("one two three", 8, side="middle", marker="~")
             ('na', 'one ~ree')
         """
+        from .cutting import truncate
+
         return truncate(
             self._core,
             text,
@@ -624,6 +639,8 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
             >>> tok.split("one two three", 9, overlap=4, at="word")[1]
             Chunk(text='two three', char_span=(4, 13), byte_span=(4, 13), num_tokens=9)
         """
+        from .cutting import split
+
         return split(
             self._core,
             text,
@@ -690,20 +707,23 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         self.id_to_bytes(id)  # raises
         return entry_tree(self, id)
 
-    @overload
-    def chat(
-        self, messages: Conversation, *, tokenize: Literal[True] = True, **options: Unpack[ChatOptions]
-    ) -> Chat: ...
-    @overload
-    def chat(self, messages: Conversation, *, tokenize: Literal[False], **options: Unpack[ChatOptions]) -> str: ...
-    @overload
-    def chat(
-        self, messages: Sequence[Conversation], *, tokenize: Literal[True] = True, **options: Unpack[ChatOptions]
-    ) -> list[Chat]: ...
-    @overload
-    def chat(
-        self, messages: Sequence[Conversation], *, tokenize: Literal[False], **options: Unpack[ChatOptions]
-    ) -> list[str]: ...
+    if TYPE_CHECKING:
+
+        @overload
+        def chat(
+            self, messages: Conversation, *, tokenize: Literal[True] = True, **options: Unpack[ChatOptions]
+        ) -> Chat: ...
+        @overload
+        def chat(self, messages: Conversation, *, tokenize: Literal[False], **options: Unpack[ChatOptions]) -> str: ...
+        @overload
+        def chat(
+            self, messages: Sequence[Conversation], *, tokenize: Literal[True] = True, **options: Unpack[ChatOptions]
+        ) -> list[Chat]: ...
+        @overload
+        def chat(
+            self, messages: Sequence[Conversation], *, tokenize: Literal[False], **options: Unpack[ChatOptions]
+        ) -> list[str]: ...
+
     def chat(
         self,
         messages: Any,
@@ -805,6 +825,8 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         try:
             return data.decode("utf-8", errors)
         except UnicodeDecodeError as error:
+            from .text_errors import not_utf8
+
             raise not_utf8(error) from None
 
     def decode_bytes(self, ids: Iterable[int] | NDArray[Any], *, skip_special_tokens: bool = False) -> bytes:
@@ -838,6 +860,8 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         try:
             return decode(ids, **options)
         except OverflowError:  # an integer that is no u32
+            from operator import index
+
             position, id = next((at, id) for at, id in enumerate(map(index, ids)) if not 0 <= id <= MAX_ID)
             raise self._unknown_id(id, position) from None
 
@@ -912,6 +936,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
             (['hi', 'h'], ['i', ''])
         """
         from .batch_decoding import BatchDecoder
+        from .threads import num_threads
 
         return BatchDecoder(self._core, num_threads(threads), skip_special_tokens).texts(batch, errors)
 
@@ -929,6 +954,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
             [b'\\xc3', b'\\xc3\\xc3']
         """
         from .batch_decoding import BatchDecoder
+        from .threads import num_threads
 
         return BatchDecoder(self._core, num_threads(threads), skip_special_tokens).bytes(batch)
 
@@ -943,6 +969,8 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
             >>> tok.decode_tokens_bytes([195, 169, 33])
             [b'\\xc3', b'\\xa9', b'!']
         """
+        from functools import partial
+
         return self._checked(partial(_core.decode_tokens, self._core), ids)
 
     def decode_with_offsets(
@@ -976,6 +1004,8 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         """
         if errors not in ("replace", "strict", "ignore"):
             raise ConfigError(f'errors={errors!r} is none of "replace", "strict", "ignore"', option="errors")
+        from functools import partial
+
         decode = partial(_core.decode_with_starts, self._core, errors=errors, skip_special=skip_special_tokens)
         return self._checked(decode, ids)
 
@@ -999,6 +1029,8 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
     @property
     def vocab(self) -> Mapping[int, bytes]:
         """Id -> decoded bytes, including special tokens, in order of id."""
+        from .vocab_view import VocabView
+
         return VocabView(self)
 
     @cached_property
@@ -1012,43 +1044,51 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
     @property
     def special_tokens(self) -> Mapping[str, int]:
         """Spelling -> id. Read-only."""
+        from types import MappingProxyType
+
         return MappingProxyType(self._special_tokens)
 
     @cached_property
     def added_tokens(self) -> Mapping[int, AddedToken]:
         """Id -> added token, special or not, with the flags of its matching; in order of id. Read-only."""
+        from types import MappingProxyType
+
+        from .added_tokens import added_tokens
+
         return MappingProxyType(dict(sorted(added_tokens(self._core).items())))
 
     @property
     def roles(self) -> Mapping[str, str]:
         """Role -> special token, for the roles the tokenizer knows: ``{"bos": "<s>", "unk": "<unk>"}``. Read-only."""
+        from .readonly import ReadOnlyDict
+
         unk = self._definition.model.unk_token
         return ReadOnlyDict({**({"unk": unk} if unk else {}), **self._definition.roles})
 
     @property
     def bos_id(self) -> int | None:
         """Id of the role `bos`, which begins a text; None without the role. As `eos_id`, `pad_id` and so on."""
-        return role_id(self, "bos")
+        return self._role_id("bos")
 
     @property
     def eos_id(self) -> int | None:
         """Id of the role `eos`, which ends a text."""
-        return role_id(self, "eos")
+        return self._role_id("eos")
 
     @property
     def pad_id(self) -> int | None:
         """Id of the role `pad`, which fills the rows of a batch."""
-        return role_id(self, "pad")
+        return self._role_id("pad")
 
     @property
     def unk_id(self) -> int | None:
         """Id of the role `unk`, the unknown token."""
-        return role_id(self, "unk")
+        return self._role_id("unk")
 
     @property
     def mask_id(self) -> int | None:
         """Id of the role `mask`, which hides a token."""
-        return role_id(self, "mask")
+        return self._role_id("mask")
 
     @property
     def definition(self) -> Definition:
@@ -1079,10 +1119,8 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
             >>> Tokenizer.from_merges({7: b" the"}, []).id_to_bytes(7)
             b' the'
         """
-        try:
-            id = index(id)
-        except TypeError:
-            raise TypeError(f"an id is an integer, not {type(id).__name__}") from None
+        if type(id) is not int:
+            id = _index(id)
         decoded = self._core.decoded(id) if 0 <= id < self.vocab_size else None
         if decoded is None:
             raise self._unknown_id(id)
@@ -1099,7 +1137,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
             'Ġthe'
         """
         self.id_to_bytes(id)
-        return Spelling(self).token(id)
+        return self._spelling.token(id)
 
     def is_special(self, id: int) -> bool:
         """True for the id of a special token, which text yields by permission only.
@@ -1127,7 +1165,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
             >>> Tokenizer.from_merges({7: b" the"}, [], special_tokens={"<|end|>": 9}).get_vocab()
             {'Ġthe': 7, '<|end|>': 9}
         """
-        return Spelling(self).all()
+        return self._spelling.all()
 
     def token_to_id(self, token: bytes | str) -> int:
         """The id of a token, by its bytes or by its spelling (`id_to_token`).
@@ -1140,7 +1178,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
             >>> tok.token_to_id(b" the"), tok.token_to_id("Ġthe")
             (7, 7)
         """
-        return Spelling(self).id(token)
+        return self._spelling.id(token)
 
     @cached_property
     def _added(self) -> dict[bytes, int]:
@@ -1149,6 +1187,8 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
 
     @cached_property
     def _special_matcher(self) -> AddedTokenMatcher:
+        from .added_token_matcher import AddedTokenMatcher
+
         return AddedTokenMatcher(self._core, self._definition)
 
     # ── derived tokenizers ───────────────────────────────────────────────────────────────────────────────────────
@@ -1170,6 +1210,8 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
             >>> tok.add_tokens(["h"]).special_tokens["h"]
             104
         """
+        from .added_tokens import add_tokens
+
         vocabulary = add_tokens(self, tokens, special=special)
         if vocabulary is None:
             return self
@@ -1223,6 +1265,8 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
             >>> tok.roles, tok.eos_id, tok.pad_id
             ({'eos': '<|end|>'}, 300, None)
         """
+        from .roles import with_roles
+
         given = {"bos": bos, "eos": eos, "unk": unk, "sep": sep, "pad": pad, "cls": cls, "mask": mask}
         return self._with_facts(**with_roles(self, given, additional))
 
@@ -1331,7 +1375,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
             kind = type(token).__name__
             raise TypeError(f"a token is bytes or str, not {kind}; `id in tok.vocab` looks an id up")
         try:
-            Spelling(self).id(token)
+            self._spelling.id(token)
         except UnknownTokenError:
             return False
         return True
@@ -1383,6 +1427,17 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
 
     # ── helpers ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
+    @property
+    def _spelling(self) -> Spelling:
+        from .spelling import Spelling
+
+        return Spelling(self)
+
+    def _role_id(self, role: str) -> int | None:
+        from .roles import role_id
+
+        return role_id(self, role)
+
     @cached_property
     def _special_spelling(self) -> dict[int, bytes]:
         return {id: content.encode() for content, id in self._special_tokens.items()}
@@ -1430,33 +1485,55 @@ def _list(items: Iterable[_T], name: str, of: str) -> list[_T]:
     try:
         return list(items)
     except TypeError:
+        from collections.abc import Iterable
+
         if isinstance(items, Iterable):  # raised by its own iterator
             raise
         raise TypeError(f"{name} must be a sequence of {of}, not {type(items).__name__}") from None
 
 
-def _threads(text: str | bytes) -> int:
-    """Default number of threads for one text."""
+def _threads(text: str | bytes, threads: int | None = None) -> int:
+    """Number of threads for one text."""
     # `num_threads` costs more than encoding a short text. Exact types only: a subclass may override `len`.
-    is_short = (type(text) is str or type(text) is bytes) and len(text) < LONG_TEXT
-    return 1 if is_short else num_threads(None)
+    if threads is None and (type(text) is str or type(text) is bytes) and len(text) < LONG_TEXT:
+        return 1
+    from .threads import num_threads
+
+    return num_threads(threads)
+
+
+def _index(id: Any) -> int:
+    """An id that is not an `int`, such as an integer of NumPy."""
+    from operator import index
+
+    try:
+        return index(id)
+    except TypeError:
+        raise TypeError(f"an id is an integer, not {type(id).__name__}") from None
 
 
 def _array(ids: memoryview) -> NDArray[np.uint32]:
-    from_buffer, dtype = _numpy()
+    from_buffer, dtype = _numpy or _load_numpy()
     return from_buffer(ids, dtype)
 
 
-@cache
-def _numpy() -> tuple[Callable[..., NDArray[np.uint32]], np.dtype[np.uint32]]:
-    """Array constructor and dtype of ids. Imported lazily: importing NumPy takes as long as loading a vocabulary."""
+# Array constructor and dtype of ids.
+_numpy: tuple[Callable[..., NDArray[np.uint32]], np.dtype[np.uint32]] | None = None
+
+
+def _load_numpy() -> tuple[Callable[..., NDArray[np.uint32]], np.dtype[np.uint32]]:
+    """Imports NumPy, which takes as long as loading a vocabulary, and lets the core make its arrays."""
+    from importlib import import_module
+
     import numpy as np
 
+    global _numpy
     multiarray = import_module(
         "numpy._core._multiarray_umath" if hasattr(np, "_core") else "numpy.core._multiarray_umath"
     )
     _core.use_numpy(multiarray._ARRAY_API)
-    return np.frombuffer, np.dtype("<u4")
+    _numpy = np.frombuffer, np.dtype("<u4")
+    return _numpy
 
 
 def _restore(data: bytes, defaults: _Defaults) -> Tokenizer:

@@ -88,8 +88,8 @@ def test_gpt2s_pair(vocabs: Path, laws: list[str], tmp_path: Path) -> None:
     from tokenizers import ByteLevelBPETokenizer
 
     vocab, merges = bpe_pair.partner(vocabs / "gpt2.vocab.bpe")
-    tok = bpe_pair.read(vocab.read_bytes(), merges.read_bytes(), source="gpt2")
-    theirs = ByteLevelBPETokenizer(str(vocab), str(merges))
+    tok = bpe_pair.read(Path(vocab).read_bytes(), Path(merges).read_bytes(), source="gpt2")
+    theirs = ByteLevelBPETokenizer(vocab, merges)
     for text in TEXTS + laws:
         assert tok.encode(text) == theirs.encode(text).ids, text
     files = bpe_pair.render(tok, ())

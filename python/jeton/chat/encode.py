@@ -19,10 +19,11 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from .. import _core
-from ..added_tokens import AddedTokenMatch, HasAddedTokens
+from ..added_token_matcher import AddedTokenMatch
 from ..encoding import Encoding
 from ..errors import ChatTemplateError, SpecialTokenError
 from ..special import Special, permission
+from ..spelling import HasAddedTokens
 from .template import RenderedRun
 
 if TYPE_CHECKING:
