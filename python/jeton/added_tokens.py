@@ -5,9 +5,8 @@ Left out: which special tokens a caller permits (`special`), and how each format
 
 from __future__ import annotations
 
-from .arguments import flag, items
-from .errors import ConfigError
-from .record import record, replace
+from .arguments import flag
+from .record import record
 from .special import spell
 
 TYPE_CHECKING = False
@@ -16,12 +15,10 @@ if TYPE_CHECKING:
 
     from ._core import Tokenizer as Core
     from ._core import Vocabulary
-    from .spelling import HasAddedTokens
 
 __all__ = [
     "FLAGS",
     "AddedToken",
-    "add_tokens",
     "added_tokens",
     "model_entries",
     "special_pairs",
@@ -116,41 +113,3 @@ def with_added_tokens(
 def _bits(token: AddedToken) -> int:
     """The flags in the core's form."""
     return sum(bit for name, bit in FLAGS.items() if getattr(token, name))
-
-
-def add_tokens(tok: HasAddedTokens, tokens: Iterable[str | AddedToken], *, special: bool) -> Vocabulary | None:
-    """Implements `Tokenizer.add_tokens`; None if there is nothing to add."""
-    if isinstance(tokens, str):
-        raise ConfigError(f"add_tokens takes a list of tokens; pass [{tokens!r}]", option="tokens")
-    added: dict[int, AddedToken] = {}
-    contents: set[str] = set()
-    next_id = tok.vocab_size
-    for given in items(tokens, "tokens", "a list of tokens"):
-        content = given.content if isinstance(given, AddedToken) else spell(given, "tokens").decode()
-        id = _entry(tok, content)
-        known = None if id is None else tok.added_tokens.get(id)
-        if isinstance(given, AddedToken):
-            token = given
-        else:
-            token = AddedToken(content, special) if known is None else replace(known, content=content, special=special)
-        if id is None and not token.special:
-            id = tok._core.find(content.encode(), False)
-        is_special = known is not None and known.special
-        if content in contents or (id is not None and (not token.special or is_special)):
-            continue
-        contents.add(content)
-        added[next_id if id is None else id] = token
-        next_id += id is None
-    return with_added_tokens(tok._core.vocabulary(), added.items()) if added else None
-
-
-def _entry(tok: HasAddedTokens, content: str) -> int | None:
-    """Id of the existing entry for a token: it decodes to the token and has the same spelling in files."""
-    encoded = content.encode()
-    id = tok._added.get(encoded)
-    if id is None:
-        from .spelling import Spelling
-
-        id = Spelling(tok).entry(content)
-        id = id if id is not None and tok._core.content(id) == encoded else None
-    return id

@@ -51,15 +51,14 @@ def attribute_getter(package: str, module_of: Mapping[str, str]) -> Callable[[st
     """
 
     def get(name: str) -> Any:
-        from importlib import import_module
         from sys import modules
 
         if name in module_of:
-            value = getattr(import_module(f"{package}.{module_of[name]}"), name)
+            value = getattr(__import__(f"{package}.{module_of[name]}", fromlist=[name]), name)
             setattr(modules[package], name, value)
             return value
         try:
-            return import_module(f"{package}.{name}")
+            return __import__(f"{package}.{name}", fromlist=[name])
         except ModuleNotFoundError as error:
             if error.name != f"{package}.{name}":
                 raise

@@ -9,7 +9,7 @@ Left out: decoded bytes of an id (`Tokenizer.id_to_bytes`), and the spelling rul
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from ._core import Tokenizer as Core
 from ._core import read_bytes, read_json, spell_bytes
@@ -17,11 +17,7 @@ from .definition import Bpe, Definition
 from .errors import UnknownTokenError
 from .kinds import ENDS_WORD, TOKEN, UNREACHABLE
 
-if TYPE_CHECKING:
-    from .added_token_matcher import AddedTokenMatcher
-    from .added_tokens import AddedToken
-
-__all__ = ["HasAddedTokens", "HasSpelling", "Spelling"]
+__all__ = ["HasSpelling", "Spelling"]
 
 
 class HasSpelling(Protocol):
@@ -33,17 +29,6 @@ class HasSpelling(Protocol):
     def definition(self) -> Definition: ...  # noqa: D102
     @property
     def _added(self) -> Mapping[bytes, int]: ...
-
-
-class HasAddedTokens(HasSpelling, Protocol):
-    """Members of a tokenizer that `add_tokens` uses."""
-
-    @property
-    def vocab_size(self) -> int: ...  # noqa: D102
-    @property
-    def added_tokens(self) -> Mapping[int, AddedToken]: ...  # noqa: D102
-    @property
-    def _special_matcher(self) -> AddedTokenMatcher: ...
 
 
 class Spelling:

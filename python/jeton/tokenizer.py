@@ -1210,7 +1210,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
             >>> tok.add_tokens(["h"]).special_tokens["h"]
             104
         """
-        from .added_tokens import add_tokens
+        from .adding_tokens import add_tokens
 
         vocabulary = add_tokens(self, tokens, special=special)
         if vocabulary is None:

@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from .. import _core
 from ..added_token_matcher import AddedTokenMatch
+from ..adding_tokens import HasAddedTokens
 from ..encoding import Encoding
 from ..errors import ChatTemplateError, SpecialTokenError
 from ..special import Special, permission
-from ..spelling import HasAddedTokens
 from .template import RenderedRun
 
 if TYPE_CHECKING:

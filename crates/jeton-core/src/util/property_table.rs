@@ -12,9 +12,9 @@ pub(crate) const BLOCK: usize = 64;
 #[derive(Debug, Clone)]
 pub(crate) struct PropertyTable {
     /// Index into `values` of the block of each run of [`BLOCK`] code points.
-    blocks: Vec<u16>,
+    pub(crate) blocks: Vec<u16>,
     /// Distinct blocks, concatenated.
-    values: Vec<u8>,
+    pub(crate) values: Vec<u8>,
 }
 
 impl PropertyTable {
@@ -81,12 +81,6 @@ impl PropertyTable {
     pub(crate) fn at(&self, block: usize, last: usize) -> u8 {
         self.values[usize::from(self.blocks[block]) + last % BLOCK]
     }
-
-    /// Returns the size of the table in bytes.
-    #[cfg(test)]
-    pub(crate) fn num_bytes(&self) -> usize {
-        self.blocks.len() * 2 + self.values.len()
-    }
 }
 
 /// Values of [`BLOCK`] code points while a table is built.
@@ -115,7 +109,7 @@ impl Distinct {
 }
 
 /// Returns the ranges of a class of `regex-syntax`; none for an invalid one. The classes of the core are valid.
-fn ranges(class: &str) -> Vec<(u32, u32)> {
+pub(crate) fn ranges(class: &str) -> Vec<(u32, u32)> {
     match regex_syntax::parse(class).map(regex_syntax::hir::Hir::into_kind) {
         Ok(regex_syntax::hir::HirKind::Class(regex_syntax::hir::Class::Unicode(set))) => {
             set.iter().map(|range| (u32::from(range.start()), u32::from(range.end()))).collect()
