@@ -18,6 +18,7 @@ from .errors import ConfigError, UnknownTokenError
 from .kinds import MAX_ID
 from .lazy import cached_property
 from .record import record, replace
+from .short_calls import LONG_TEXT, short_count, short_decode, short_encode, short_encode_array
 from .special import permission
 
 TYPE_CHECKING = False
@@ -48,9 +49,6 @@ if TYPE_CHECKING:
     _T = TypeVar("_T")
 
 __all__ = ["Tokenizer"]
-
-# Texts under this length never use a second thread; above it the core decides.
-LONG_TEXT = 1 << 18
 
 
 @record(frozen=True)
@@ -84,7 +82,7 @@ class Tokenizer:
         self._definition = definition
         self._core = definition.build(vocabulary)
         self._special_tokens = {content: id for id, content, special, _ in self._core.added_tokens() if special}
-        self._defaults = _NO_OPTIONS
+        self._set_defaults(_NO_OPTIONS)
 
     @classmethod
     def from_merges(
@@ -125,6 +123,7 @@ class Tokenizer:
 
     # ── text → ids ───────────────────────────────────────────────────────────────────────────────────────────────────
 
+    @short_encode
     def encode(
         self,
         text: str | bytes,
@@ -173,18 +172,6 @@ class Tokenizer:
         Source:
             Sennrich et al. 2016, arXiv 1508.07909, section 3.2. Plain version: reference/step05_encode.py.
         """
-        if (  # fast path: the checks below take as long as encoding a short text
-            special is None
-            and pair is None
-            and add_special_tokens is None
-            and self._defaults is _NO_OPTIONS
-            and not dropout
-            and alpha is None
-            and nbest is None
-            and seed is None
-            and errors == "strict"
-        ):
-            return self._core.encode_text(text)
         if errors != "strict":
             from .text_errors import encode_replaced
 
@@ -228,6 +215,7 @@ class Tokenizer:
             raise ConfigError(f"n={n!r} segmentations: a number from 1 up", option="n")
         return self._core.nbest(text, n, self._permission(special))
 
+    @short_encode_array
     def encode_array(
         self,
         text: str | bytes,
@@ -253,30 +241,15 @@ class Tokenizer:
             >>> Tokenizer.from_merges({104: b"h", 105: b"i"}, []).encode_array("hi").tolist()
             [104, 105]
         """
-        if (  # fast path, as in `encode`
-            type(text) is str
-            and len(text) < LONG_TEXT
-            and special is None
-            and threads is None
-            and add_special_tokens is None
-            and self._defaults is _NO_OPTIONS
-            and errors == "strict"
-        ):
-            ids = self._core.encode_array(text, None, 1)
-            return _array(ids) if type(ids) is memoryview else ids
         if errors != "strict":
             from .text_errors import encode_replaced
 
             options = {"threads": threads, "special": special, "add_special_tokens": add_special_tokens}
             return encode_replaced(errors, self.encode_array, text, **options)
         threads = _threads(text, threads)
-        if special is None and add_special_tokens is None and self._defaults is _NO_OPTIONS:  # as in `encode`
-            ids = self._core.encode_array(text, None, threads)
-        else:
-            ids = self._core.encode_array(
-                text, self._permission(special), threads, self._uses_template(add_special_tokens)
-            )
-        return _array(ids) if type(ids) is memoryview else ids
+        adds = self._uses_template(add_special_tokens)
+        ids = self._core.encode_array(text, self._permission(special), threads, adds)
+        return self._array(ids) if type(ids) is memoryview else ids
 
     def encode_batch(
         self,
@@ -479,6 +452,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         """int64[tokens, 2], little-endian: the `byte_spans` of `tokenize`; empty for a template's tokens."""
         return self._core.byte_spans(text, self._permission(special), template=self._uses_template(None))
 
+    @short_count
     def count(
         self,
         text: str | bytes,
@@ -497,10 +471,6 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
             from .text_errors import encode_replaced
 
             return encode_replaced(errors, self.count, text, special=special, add_special_tokens=add_special_tokens)
-        if special is None and add_special_tokens is None and self._defaults is _NO_OPTIONS:  # as in `encode`
-            if type(text) is str and len(text) < LONG_TEXT:
-                return self._core.count(text)
-            return self._core.count(text, None, _threads(text))
         threads = _threads(text)
         return self._core.count(text, self._permission(special), threads) + self._num_added(add_special_tokens)
 
@@ -788,6 +758,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
 
     # ── ids → text ───────────────────────────────────────────────────────────────────────────────────────────────────
 
+    @short_decode
     def decode(
         self,
         ids: Iterable[int] | NDArray[Any],
@@ -812,12 +783,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
             ('小', '\ufffd')
         """
         if errors == "replace":
-            if type(ids) is list:  # without the frame of `_checked`, which takes as long as decoding a few ids
-                try:
-                    return self._core.decode_text(ids, skip_special_tokens)
-                except OverflowError:
-                    pass  # raised again below, with the position
-            if self._definition.decoder is not None:
+            if type(ids) is list or self._definition.decoder is not None:
                 return self._checked(self._core.decode_text, ids, skip_special=skip_special_tokens)
         elif errors not in ("strict", "ignore"):
             raise ConfigError(f'errors={errors!r} is none of "replace", "strict", "ignore"', option="errors")
@@ -836,7 +802,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
             >>> Tokenizer.from_merges({255: b"\\xff"}, []).decode_bytes([255])
             b'\\xff'
         """
-        if type(ids) is list:  # as in `decode`
+        if type(ids) is list:  # without the frame of `_checked`, which takes as long as decoding a few ids
             try:
                 return self._core.decode(ids, skip_special_tokens)
             except OverflowError:
@@ -1216,7 +1182,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         if vocabulary is None:
             return self
         made = type(self)(self._definition, vocabulary)
-        made._defaults = self._defaults
+        made._set_defaults(self._defaults)
         return made
 
     def with_options(self, *, special: Special | None = None, add_special_tokens: bool | None = None) -> Self:
@@ -1231,9 +1197,11 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
             permission(special, self._special_tokens)
         view = self._copy()
         old = self._defaults
-        view._defaults = _Defaults(
-            old.special if special is None else special,
-            old.add_special_tokens if add_special_tokens is None else add_special_tokens,
+        view._set_defaults(
+            _Defaults(
+                old.special if special is None else special,
+                old.add_special_tokens if add_special_tokens is None else add_special_tokens,
+            )
         )
         return view
 
@@ -1296,6 +1264,10 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         view = self._copy()
         view._definition = replace(self._definition, **facts)
         return view
+
+    def _set_defaults(self, defaults: _Defaults) -> None:
+        self._defaults = defaults
+        self._short = self._core if defaults == _NO_OPTIONS else None  # for `short_calls`
 
     def _copy(self) -> Self:
         view = object.__new__(type(self))
@@ -1438,6 +1410,11 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
 
         return role_id(self, role)
 
+    @staticmethod
+    def _array(ids: memoryview) -> NDArray[np.uint32]:
+        from_buffer, dtype = _numpy or _load_numpy()
+        return from_buffer(ids, dtype)
+
     @cached_property
     def _special_spelling(self) -> dict[int, bytes]:
         return {id: content.encode() for content, id in self._special_tokens.items()}
@@ -1512,11 +1489,6 @@ def _index(id: Any) -> int:
         raise TypeError(f"an id is an integer, not {type(id).__name__}") from None
 
 
-def _array(ids: memoryview) -> NDArray[np.uint32]:
-    from_buffer, dtype = _numpy or _load_numpy()
-    return from_buffer(ids, dtype)
-
-
 # Array constructor and dtype of ids.
 _numpy: tuple[Callable[..., NDArray[np.uint32]], np.dtype[np.uint32]] | None = None
 
@@ -1538,5 +1510,5 @@ def _load_numpy() -> tuple[Callable[..., NDArray[np.uint32]], np.dtype[np.uint32
 
 def _restore(data: bytes, defaults: _Defaults) -> Tokenizer:
     tok = Tokenizer.from_bytes(data)
-    tok._defaults = _NO_OPTIONS if defaults == _NO_OPTIONS else defaults
+    tok._set_defaults(defaults)
     return tok
