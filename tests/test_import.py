@@ -54,12 +54,16 @@ print("numpy" in sys.modules, "click" in sys.modules)
 SLOW = ("re", "json", "typing", "dataclasses", "inspect", "functools", "collections", "enum", "pathlib", "contextlib")
 
 
-@pytest.mark.parametrize("format", ["tokenizer.json", "tiktoken", "vocab.txt", "merges.txt", "sentencepiece"])
+@pytest.mark.parametrize(
+    "format", ["tokenizer.json", "tiktoken", "vocab.txt", "WordPiece", "merges.txt", "sentencepiece"]
+)
 def test_loading_and_encoding_import_nothing_slow(format: str, tmp_path: Path) -> None:
     texts, path = ["low lower lowest"], tmp_path / "saved"
     options = {"pattern": "gpt2"} if format == "tiktoken" else {}
-    if format == "vocab.txt":
+    if format in ("vocab.txt", "WordPiece"):
         path.write_text("[UNK]\n[CLS]\n[SEP]\nlow\n", "utf-8")
+        if format == "WordPiece":
+            jeton.load(path).save(path, format="tokenizer.json")
     elif format == "sentencepiece":
         jeton.train(texts, 13, algorithm="unigram", preset="sentencepiece", progress=False).save(path, format=format)
     else:

@@ -10,9 +10,10 @@ from .added_token_matcher import AddedTokenMatcher
 from .added_tokens import AddedToken, with_added_tokens
 from .arguments import items
 from .errors import ConfigError
+from .protocols import HasSpelling
 from .record import replace
 from .special import spell
-from .spelling import HasSpelling, Spelling
+from .spelling import Spelling
 
 __all__ = ["HasAddedTokens", "add_tokens"]
 

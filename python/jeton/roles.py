@@ -13,7 +13,8 @@ from typing import Any, Protocol
 
 from .arguments import Keep, strings, wrong
 from .errors import ConfigError, SpecialTokenError, UnknownTokenError
-from .spelling import HasSpelling, Spelling
+from .protocols import HasSpelling
+from .spelling import Spelling
 
 __all__ = ["ROLES", "role_id", "with_roles"]
 

@@ -8,27 +8,16 @@ Left out: decoded bytes of an id (`Tokenizer.id_to_bytes`), and the spelling rul
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Protocol
-
-from ._core import Tokenizer as Core
 from ._core import read_bytes, read_json, spell_bytes
-from .definition import Bpe, Definition
+from .definition import Bpe
 from .errors import UnknownTokenError
 from .kinds import ENDS_WORD, TOKEN, UNREACHABLE
 
-__all__ = ["HasSpelling", "Spelling"]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .protocols import HasSpelling
 
-
-class HasSpelling(Protocol):
-    """Members of a tokenizer that `Spelling` uses. It holds the tokenizer because the core cannot be pickled."""
-
-    _core: Core
-
-    @property
-    def definition(self) -> Definition: ...  # noqa: D102
-    @property
-    def _added(self) -> Mapping[bytes, int]: ...
+__all__ = ["Spelling"]
 
 
 class Spelling:
