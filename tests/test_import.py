@@ -50,6 +50,37 @@ print("numpy" in sys.modules, "click" in sys.modules)
     assert run(code) == "False False\n"
 
 
+# Modules that take long to import, compared with reading a small vocabulary.
+SLOW = ("re", "json", "typing", "dataclasses", "inspect", "functools", "collections", "enum", "pathlib", "contextlib")
+
+
+@pytest.mark.parametrize(
+    "format", ["tokenizer.json", "tiktoken", "vocab.txt", "WordPiece", "merges.txt", "sentencepiece"]
+)
+def test_loading_and_encoding_import_nothing_slow(format: str, tmp_path: Path) -> None:
+    texts, path = ["low lower lowest"], tmp_path / "saved"
+    options = {"pattern": "gpt2"} if format == "tiktoken" else {}
+    if format in ("vocab.txt", "WordPiece"):
+        path.write_text("[UNK]\n[CLS]\n[SEP]\nlow\n", "utf-8")
+        if format == "WordPiece":
+            jeton.load(path).save(path, format="tokenizer.json")
+    elif format == "sentencepiece":
+        jeton.train(texts, 13, algorithm="unigram", preset="sentencepiece", progress=False).save(path, format=format)
+    else:
+        small = jeton.train(texts, 260, pattern="gpt2", progress=False)
+        small.save(path, format=format, accept_loss=["pattern"] if format == "tiktoken" else ())
+    if format == "merges.txt":
+        path /= "merges.txt"
+    code = f"""
+import sys
+before = set(sys.modules)
+import jeton
+assert jeton.load({str(path)!r}, **{options!r}).encode("low")
+print(*sorted({{*{SLOW!r}}} & ({{*sys.modules}} - before)))
+"""
+    assert run(code) == "\n"
+
+
 def test_every_public_name_is_there() -> None:
     for name in jeton.__all__:
         assert getattr(jeton, name) is not None

@@ -36,8 +36,10 @@ from typing import Any
 from urllib.parse import urljoin
 
 import jeton
-from jeton.formats.builtin import FILE, PATTERN, SPECIAL_TOKENS, VOCAB_SIZE
+from jeton.formats import builtin
+from jeton.formats.builtin import PATTERN, SPECIAL_TOKENS, VOCAB_SIZE
 
+FILE = Path(builtin.FILE)
 SOURCES = Path(__file__).with_name("default_sources.toml")
 CRATES = "https://static.crates.io/crates"
 TIMEOUT_S = 120

@@ -77,14 +77,12 @@ __all__ = sorted(_MODULE_OF)
 
 
 def __getattr__(name: str) -> object:
-    from importlib import import_module
-
     if name in _MODULES:
-        return import_module("." + name, __name__)
+        return __import__(f"{__name__}.{name}", fromlist=[name])
     module = _MODULE_OF.get(name)
     if module is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value: object = getattr(import_module("." + module, __name__), name)
+    value: object = getattr(__import__(f"{__name__}.{module}", fromlist=[name]), name)  # `importlib` would be imported
     globals()[name] = value
     return value
 

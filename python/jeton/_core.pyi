@@ -75,6 +75,7 @@ __all__ = [
     "pretokenize_text",
     "rank_file_differs",
     "read_bytes",
+    "read_json",
     "read_pair",
     "read_sentencepiece",
     "read_tekken",
@@ -100,6 +101,7 @@ __all__ = [
     "vocabulary_map",
     "with_sentencepiece_specs",
     "without_rare",
+    "write_json",
     "write_sentencepiece",
 ]
 
@@ -182,6 +184,8 @@ def oniguruma_pattern(pattern: str, *, is_regex: bool) -> tuple[str | None, str 
 def pattern_names() -> list[str]: ...
 def pretokenize_text(parts_json: str, text: str) -> list[tuple[str, _Span]]: ...
 def read_bytes(spelling: str) -> bytes | None: ...
+def read_json(text: str) -> Any: ...
+def write_json(value: Any) -> str: ...
 def read_tokenizer_json(data: bytes) -> tuple[str, SpelledVocabulary]: ...
 
 _Merge = tuple[int, int, int]  # left, right, result
@@ -443,7 +447,7 @@ class Tokenizer:
     ) -> list[int]: ...
     def encode_text(self, text: str | bytes) -> list[int]: ...
     def encode_array(
-        self, text: str | bytes, special: _Permission, threads: int, template: bool = False
+        self, text: str | bytes, special: _Permission = None, threads: int = 1, template: bool = False
     ) -> memoryview | NDArray[np.uint32]: ...
     def encode_batch(
         self, texts: Sequence[str | bytes], special: _Permission, threads: int, template: bool = False

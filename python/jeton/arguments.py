@@ -9,17 +9,42 @@ Left out: combinations of options, which each function checks itself.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
-from operator import index
-from typing import Any, TypeVar
 
 from .errors import ConfigError
 
-__all__ = ["choice", "components", "file_path", "flag", "instance", "integer", "items", "string", "strings", "wrong"]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any, TypeVar
+
+    T = TypeVar("T")
+
+__all__ = [
+    "KEEP",
+    "Keep",
+    "choice",
+    "components",
+    "file_path",
+    "flag",
+    "instance",
+    "integer",
+    "items",
+    "string",
+    "strings",
+    "wrong",
+]
 
 MAX_SHOWN = 80  # characters of a wrong value in a message
 
-T = TypeVar("T")
+
+class Keep:
+    """Type of `KEEP`, the default of an argument that None would change."""
+
+    def __repr__(self) -> str:
+        return "…"
+
+
+KEEP = Keep()
 
 
 def wrong(option: str, value: object, expected: str) -> ConfigError:
@@ -51,6 +76,8 @@ def integer(value: Any, option: str, low: int, high: int | None = None) -> int:
             ...
         jeton.errors.ConfigError: top=True is not an integer from 0 to 9
     """
+    from operator import index
+
     try:
         number = low - 1 if isinstance(value, bool) else index(value)  # NumPy's integers too
     except TypeError:
@@ -148,6 +175,8 @@ def items(value: Any, option: str, expected: str) -> list[Any]:
         >>> items((1, 2), "sizes", "a list of integers")
         [1, 2]
     """
+    from collections.abc import Iterable
+
     if isinstance(value, str | bytes) or not isinstance(value, Iterable):
         raise wrong(option, value, expected)
     return list(value)
@@ -160,6 +189,8 @@ def components(value: Any, option: str) -> tuple[Mapping[str, Any], ...]:
         >>> components([{"type": "NFC"}], "normalizer")
         ({'type': 'NFC'},)
     """
+    from collections.abc import Mapping
+
     expected = 'a list of components, as in [{"type": "NFC"}]'
     if isinstance(value, Mapping):
         raise wrong(option, value, expected)

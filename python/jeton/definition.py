@@ -10,16 +10,18 @@ Hugging Face's `tokenizer.json`. Jeton adds ``Pattern`` (a split in tiktoken's d
 
 from __future__ import annotations
 
-import json
-import re
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias
-
 from . import _core
 from .arguments import instance
 from .errors import ConfigError
 from .readonly import read_only
+from .record import field, record
+
+TYPE_CHECKING = False  # importing typing takes as long as reading a small vocabulary
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any, ClassVar, Literal, TypeAlias
+
+    from .training_step import TrainingStep
 
 __all__ = [
     "Bpe",
@@ -33,20 +35,19 @@ __all__ = [
     "SymbolLevel",
     "TieBreak",
     "TrainingFacts",
-    "TrainingStep",
     "Unigram",
     "WordLevel",
     "WordPiece",
     "Words",
 ]
 
-Component: TypeAlias = Mapping[str, Any]  # {"type": "Replace", …}; read-only
-SymbolLevel = Literal["byte", "char"]
-TieBreak = Literal["first", "lowest_ids", "highest_pair", "shortest"]
-EndOfWordStyle = Literal["symbol", "suffix"]
+Component: TypeAlias = "Mapping[str, Any]"  # {"type": "Replace", …}; read-only
+SymbolLevel: TypeAlias = 'Literal["byte", "char"]'
+TieBreak: TypeAlias = 'Literal["first", "lowest_ids", "highest_pair", "shortest"]'
+EndOfWordStyle: TypeAlias = 'Literal["symbol", "suffix"]'
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Pattern:
     """Pre-tokenization pattern: a name, or a regex in tiktoken's dialect.
 
@@ -86,7 +87,7 @@ class Pattern:
         names = cls.names()
         if pattern in names:
             return cls(pattern, False)
-        if re.fullmatch(r"[A-Za-z0-9_-]+", pattern):
+        if pattern.isascii() and pattern.replace("_", "a").replace("-", "a").isalnum():
             known = ", ".join(names)
             raise ConfigError(
                 f"there is no pattern named {pattern!r}; names: {known}; or pass a regex", option="pattern"
@@ -119,21 +120,7 @@ class Pattern:
         return _core.split_text(text, self.text, is_regex=self.is_regex)
 
 
-class TrainingStep(NamedTuple):
-    """One merge and the state of the corpus after it: a row of the training log."""
-
-    rank: int
-    id: int
-    left: int
-    right: int
-    token: bytes
-    pair_count: int
-    corpus_tokens: int
-    tokens_in_use: int
-    bytes_per_token: float
-
-
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class TrainingFacts:
     """Facts of a training run. Saved with the tokenizer, except `seconds` and `log`.
 
@@ -185,7 +172,7 @@ class TrainingFacts:
             object.__setattr__(self, name, read_only(getattr(self, name)))
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Bpe:
     """Byte-pair encoding; a pair's rank comes from a list of merges or from the id of the merged token.
 
@@ -213,7 +200,7 @@ class Bpe:
     continuing_subword_prefix: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Pieces:
     """SentencePiece's BPE: adjacent symbols merge if their concatenation is a piece, highest score first."""
 
@@ -222,7 +209,7 @@ class Pieces:
     byte_fallback: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Unigram:
     """Unigram model: Viterbi, the segmentation with the highest sum of scores.
 
@@ -241,7 +228,7 @@ class Unigram:
     single_precision: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class WordPiece:
     """Greedy longest match from the left; a word that entries cannot cover is one unknown token."""
 
@@ -251,7 +238,7 @@ class WordPiece:
     max_chars_per_word: int = 100
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class WordLevel:
     """One token per pretoken: its entry, or unknown (HF)."""
 
@@ -259,7 +246,7 @@ class WordLevel:
     unk_token: str | None
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Words:
     """SentencePiece's word model: one token per white-space-separated word: its entry, or unknown."""
 
@@ -268,7 +255,7 @@ class Words:
     byte_fallback: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Chars:
     """SentencePiece's character model: one token per character."""
 
@@ -290,7 +277,7 @@ def ordered(part: Any) -> Any:
         >>> ordered({"content": "", "type": "Strip"})
         {'type': 'Strip', 'content': ''}
     """
-    if isinstance(part, Mapping):
+    if hasattr(part, "keys"):
         return {name: ordered(part[name]) for name in sorted(part, key=lambda name: (name != "type", name))}
     return [ordered(item) for item in part] if isinstance(part, list | tuple) else part
 
@@ -327,7 +314,7 @@ _SHORT = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Definition:
     """All options of a tokenizer that its vocabulary does not show.
 
@@ -399,7 +386,7 @@ class Definition:
     def to_json(self) -> dict[str, Any]:
         """Everything that can change ids or decoded bytes, as one JSON object."""
         return {
-            "model": ordered({"type": self.model.type, **asdict(self.model)}),
+            "model": ordered({"type": self.model.type, **vars(self.model)}),
             "normalizer": ordered(self.normalizer),
             "pretokenizer": ordered(self.pretokenizer),
             "decoder": ordered(self.decoder),
@@ -438,6 +425,8 @@ class Definition:
             facts["model"] |= {"end_of_word": None, "end_of_word_style": self.model.end_of_word_style if end else None}
             if self._suffix and self.decoder is not None:  # the decoder reads the mark
                 facts["model"]["end_of_word"] = self._suffix
+        import json
+
         return json.dumps(facts, sort_keys=True, ensure_ascii=True).encode()
 
     def build(self, vocabulary: _core.Vocabulary) -> _core.Tokenizer:
@@ -466,7 +455,7 @@ class Definition:
                 {**part, **unk} if part["type"] == "SentencePiece" else part for part in facts["decoder"]
             ]
         facts["suffix"] = self._suffix
-        core = _core.Tokenizer(vocabulary, json.dumps(facts))
+        core = _core.Tokenizer(vocabulary, _core.write_json(facts))
         template = self.template or {}
         for item in (*template.get("single", ()), *(template.get("pair") or ())):
             for id in item.get("ids", ()):

@@ -8,7 +8,7 @@ from itertools import chain
 from ._core import Vocabulary
 from .arguments import instance, items, wrong
 from .errors import ConfigError
-from .vocab_view import MAX_ID, TOKEN
+from .kinds import MAX_ID, TOKEN
 
 __all__ = ["vocabulary_of_merges"]
 

@@ -6,7 +6,9 @@ As subclasses they work with JSON, ``==``, ``isinstance`` and ``match``. `types.
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, NoReturn
 
 __all__ = ["ReadOnlyDict", "ReadOnlyList", "read_only"]
 
@@ -16,7 +18,7 @@ def _refuse(self: Any, *args: Any, **kwargs: Any) -> NoReturn:
     raise TypeError(f"this {kind} belongs to a tokenizer and is read-only; {kind}(…) makes a copy to change")
 
 
-class ReadOnlyDict(dict[Any, Any]):
+class ReadOnlyDict(dict["Any", "Any"]):
     """A `dict` whose mutating methods raise `TypeError`.
 
     Examples:
@@ -36,7 +38,7 @@ class ReadOnlyDict(dict[Any, Any]):
         return ReadOnlyDict, (dict(self),)
 
 
-class ReadOnlyList(list[Any]):
+class ReadOnlyList(list["Any"]):
     """A `list` whose mutating methods raise `TypeError`.
 
     Examples:

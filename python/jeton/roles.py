@@ -11,11 +11,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Protocol
 
-from .arguments import strings, wrong
+from .arguments import Keep, strings, wrong
 from .errors import ConfigError, SpecialTokenError, UnknownTokenError
-from .spelling import HasSpelling, Spelling
+from .protocols import HasSpelling
+from .spelling import Spelling
 
-__all__ = ["KEEP", "ROLES", "Keep", "role_id", "with_roles"]
+__all__ = ["ROLES", "role_id", "with_roles"]
 
 # in the order of transformers
 ROLES = ("bos", "eos", "unk", "sep", "pad", "cls", "mask")
@@ -23,16 +24,6 @@ ROLES = ("bos", "eos", "unk", "sep", "pad", "cls", "mask")
 _ADDITIONAL = ("additional_special_tokens", "extra_special_tokens")
 # Keys of a configuration that let a class of transformers build its template from `bos` and `eos`.
 _TEMPLATE_KEYS = ("tokenizer_class", "add_bos_token", "add_eos_token")
-
-
-class Keep:
-    """Type of `KEEP`, the default of an argument that None would change."""
-
-    def __repr__(self) -> str:
-        return "…"
-
-
-KEEP = Keep()
 
 
 class _RoleTokenizer(HasSpelling, Protocol):

@@ -6,15 +6,17 @@ policy; the core matches the tokens.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from typing import Literal, TypeAlias
-
 from .arguments import wrong
 from .errors import ConfigError, SpecialTokenError
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+    from typing import Literal, TypeAlias
+
 __all__ = ["Special", "permission", "spell"]
 
-Special: TypeAlias = Literal["none", "all", "raise"] | Collection[str]
+Special: TypeAlias = 'Literal["none", "all", "raise"] | Collection[str]'
 
 
 def permission(special: Special, special_tokens: Mapping[str, int]) -> Literal["all", "raise"] | list[int] | None:
@@ -41,6 +43,8 @@ def permission(special: Special, special_tokens: Mapping[str, int]) -> Literal["
         return "all"
     if special == "raise":
         return "raise"
+    from collections.abc import Collection
+
     if isinstance(special, str) or not isinstance(special, Collection):
         raise ConfigError(
             f'special={special!r} is none of "none", "all", "raise" or a set of special tokens such as {{"<|end|>"}}',

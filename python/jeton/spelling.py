@@ -8,28 +8,16 @@ Left out: decoded bytes of an id (`Tokenizer.id_to_bytes`), and the spelling rul
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
-from typing import Protocol
-
-from ._core import Tokenizer as Core
-from ._core import read_bytes, spell_bytes
-from .definition import Bpe, Definition
+from ._core import read_bytes, read_json, spell_bytes
+from .definition import Bpe
 from .errors import UnknownTokenError
-from .vocab_view import ENDS_WORD, TOKEN, UNREACHABLE
+from .kinds import ENDS_WORD, TOKEN, UNREACHABLE
 
-__all__ = ["HasSpelling", "Spelling"]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .protocols import HasSpelling
 
-
-class HasSpelling(Protocol):
-    """Members of a tokenizer that `Spelling` uses. It holds the tokenizer because the core cannot be pickled."""
-
-    _core: Core
-
-    @property
-    def definition(self) -> Definition: ...  # noqa: D102
-    @property
-    def _added(self) -> Mapping[bytes, int]: ...
+__all__ = ["Spelling"]
 
 
 class Spelling:
@@ -113,7 +101,7 @@ class Spelling:
         spelled, clashes, _ = self._tok._core.vocab_json(
             byte_alphabet=self._tok.definition.is_byte_level, end_of_word=self._end_of_word or "", whole=True
         )
-        vocab: dict[str, int] = json.loads(spelled)
+        vocab: dict[str, int] = read_json(spelled)
         if clashes:  # added tokens that are spelled like entries: the added token is matched first
             vocab.update((self.token(id), id) for id in clashes)
             vocab = dict(sorted(vocab.items(), key=lambda item: item[1]))

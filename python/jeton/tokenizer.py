@@ -11,61 +11,47 @@ Left out: spellings of tokens (`spelling`), validation of sampling options (`sam
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cache, cached_property, partial
-from importlib import import_module
-from itertools import pairwise
-from operator import index
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, Unpack, overload
-
 from . import _core
-from .added_tokens import (
-    AddedToken,
-    AddedTokenMatcher,
-    add_tokens,
-    added_tokens,
-    special_pairs,
-    with_added_tokens,
-)
-from .arguments import flag, instance, string, strings
-from .cutting import count_batch, count_up_to, split, truncate
-from .definition import Definition, Pattern, TrainingFacts
+from .arguments import KEEP, flag, instance, string, strings
+from .definition import Definition, Pattern
 from .errors import ConfigError, UnknownTokenError
-from .merge_list import vocabulary_of_merges
-from .readonly import ReadOnlyDict
-from .roles import KEEP, Keep, role_id, with_roles
-from .sampling import sampling_options
-from .special import Special, permission
-from .spelling import Spelling
-from .text_errors import DecodeErrors, SurrogateErrors, encode_replaced, not_utf8
-from .threads import num_threads
-from .vocab_view import MAX_ID, VocabView
+from .kinds import MAX_ID
+from .lazy import cached_property
+from .record import record, replace
+from .short_calls import LONG_TEXT, short_count, short_decode, short_encode, short_encode_array
+from .special import permission
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from typing import Any, Literal, Self, TypeVar, Unpack, overload
+
     import numpy as np
     from numpy.typing import NDArray
 
     from ._core import GrowingText, TextStream
+    from .added_token_matcher import AddedTokenMatcher
+    from .added_tokens import AddedToken
+    from .arguments import Keep
     from .batch import TokenBatch
     from .chat import Chat, ChatOptions, Conversation
     from .cutting import Chunk, Side, TextUnit
+    from .definition import TrainingFacts
     from .drawing import Tree
     from .encoding import Encoding
     from .explanation import Explanation
+    from .special import Special
+    from .spelling import Spelling
+    from .text_errors import DecodeErrors, SurrogateErrors
     from .truncation import Strategy
+
+    _T = TypeVar("_T")
 
 __all__ = ["Tokenizer"]
 
-_T = TypeVar("_T")
 
-# Texts under this length never use a second thread; above it the core decides.
-LONG_TEXT = 1 << 18
-
-
-@dataclass(frozen=True)
+@record(frozen=True)
 class _Defaults:
     special: Special = "none"
     add_special_tokens: bool = False
@@ -96,7 +82,7 @@ class Tokenizer:
         self._definition = definition
         self._core = definition.build(vocabulary)
         self._special_tokens = {content: id for id, content, special, _ in self._core.added_tokens() if special}
-        self._defaults = _NO_OPTIONS
+        self._set_defaults(_NO_OPTIONS)
 
     @classmethod
     def from_merges(
@@ -123,6 +109,11 @@ class Tokenizer:
             >>> tok.encode("abba")
             [256, 98, 97]
         """
+        from collections.abc import Mapping
+
+        from .added_tokens import special_pairs, with_added_tokens
+        from .merge_list import vocabulary_of_merges
+
         given = {} if special_tokens is None else special_tokens
         special = dict(instance(given, "special_tokens", Mapping, "a mapping from spelling to id"))
         vocabulary = vocabulary_of_merges(vocab, merges, special)
@@ -132,6 +123,7 @@ class Tokenizer:
 
     # ── text → ids ───────────────────────────────────────────────────────────────────────────────────────────────────
 
+    @short_encode
     def encode(
         self,
         text: str | bytes,
@@ -180,24 +172,17 @@ class Tokenizer:
         Source:
             Sennrich et al. 2016, arXiv 1508.07909, section 3.2. Plain version: reference/step05_encode.py.
         """
-        if (  # fast path: the checks below take as long as encoding a short text
-            special is None
-            and pair is None
-            and add_special_tokens is None
-            and self._defaults is _NO_OPTIONS
-            and not dropout
-            and alpha is None
-            and nbest is None
-            and seed is None
-            and errors == "strict"
-        ):
-            return self._core.encode_text(text)
         if errors != "strict":
+            from .text_errors import encode_replaced
+
             sampling = {"dropout": dropout, "alpha": alpha, "nbest": nbest, "seed": seed}
             options = {"special": special, "add_special_tokens": add_special_tokens, **sampling}
             return encode_replaced(errors, self.encode, text, pair, **options)
-        chance = (dropout, alpha, nbest, seed) != (0, None, None, None)
-        drawn = sampling_options(self._definition.model.type, dropout, alpha, nbest, seed) if chance else None
+        drawn = None
+        if (dropout, alpha, nbest, seed) != (0, None, None, None):
+            from .sampling import sampling_options
+
+            drawn = sampling_options(self._definition.model.type, dropout, alpha, nbest, seed)
         return self._core.encode(
             text, self._permission(special), pair=pair, template=self._uses_template(add_special_tokens), sampler=drawn
         )
@@ -230,6 +215,7 @@ class Tokenizer:
             raise ConfigError(f"n={n!r} segmentations: a number from 1 up", option="n")
         return self._core.nbest(text, n, self._permission(special))
 
+    @short_encode_array
     def encode_array(
         self,
         text: str | bytes,
@@ -255,28 +241,15 @@ class Tokenizer:
             >>> Tokenizer.from_merges({104: b"h", 105: b"i"}, []).encode_array("hi").tolist()
             [104, 105]
         """
-        if (  # fast path, as in `encode`
-            type(text) is str
-            and len(text) < LONG_TEXT
-            and special is None
-            and threads is None
-            and add_special_tokens is None
-            and self._defaults is _NO_OPTIONS
-            and errors == "strict"
-        ):
-            ids = self._core.encode_array(text, None, 1)
-            return _array(ids) if type(ids) is memoryview else ids
         if errors != "strict":
+            from .text_errors import encode_replaced
+
             options = {"threads": threads, "special": special, "add_special_tokens": add_special_tokens}
             return encode_replaced(errors, self.encode_array, text, **options)
-        threads = _threads(text) if threads is None else num_threads(threads)
-        if special is None and add_special_tokens is None and self._defaults is _NO_OPTIONS:  # as in `encode`
-            ids = self._core.encode_array(text, None, threads)
-        else:
-            ids = self._core.encode_array(
-                text, self._permission(special), threads, self._uses_template(add_special_tokens)
-            )
-        return _array(ids) if type(ids) is memoryview else ids
+        threads = _threads(text, threads)
+        adds = self._uses_template(add_special_tokens)
+        ids = self._core.encode_array(text, self._permission(special), threads, adds)
+        return self._array(ids) if type(ids) is memoryview else ids
 
     def encode_batch(
         self,
@@ -334,6 +307,8 @@ class Tokenizer:
         """
         first, second = _texts(texts, pairs, "encode_batch")
         from .batch_encoding import BatchEncoder
+        from .text_errors import encode_replaced
+        from .threads import num_threads
         from .truncation import Truncation
 
         encoder = BatchEncoder(
@@ -386,6 +361,10 @@ class Tokenizer:
         self, texts: list[str | bytes], permitted: Literal["all", "raise"] | list[int] | None
     ) -> list[memoryview]:
         """The ids of each text, little-endian u32."""
+        from itertools import pairwise
+
+        from .threads import num_threads
+
         ids, offsets = self._core.encode_batch(texts, permitted, num_threads(None), False)
         ends = offsets.cast("q").tolist()
         return [ids[4 * start : 4 * end] for start, end in pairwise(ends)]
@@ -473,6 +452,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         """int64[tokens, 2], little-endian: the `byte_spans` of `tokenize`; empty for a template's tokens."""
         return self._core.byte_spans(text, self._permission(special), template=self._uses_template(None))
 
+    @short_count
     def count(
         self,
         text: str | bytes,
@@ -488,11 +468,9 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
             2
         """
         if errors != "strict":
+            from .text_errors import encode_replaced
+
             return encode_replaced(errors, self.count, text, special=special, add_special_tokens=add_special_tokens)
-        if special is None and add_special_tokens is None and self._defaults is _NO_OPTIONS:  # as in `encode`
-            if type(text) is str and len(text) < LONG_TEXT:
-                return self._core.count(text)
-            return self._core.count(text, None, _threads(text))
         threads = _threads(text)
         return self._core.count(text, self._permission(special), threads) + self._num_added(add_special_tokens)
 
@@ -513,6 +491,9 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
             >>> Tokenizer.from_merges({104: b"h", 105: b"i"}, []).count_batch(["hi", "", "h"])
             array([2, 0, 1])
         """
+        from .cutting import count_batch
+        from .threads import num_threads
+
         items, _ = _texts(texts, None, "count_batch")
         return count_batch(
             self._core, items, self._permission(special), self._num_added(add_special_tokens), num_threads(threads)
@@ -534,6 +515,8 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
             >>> tok.count_up_to("hi", 2), tok.count_up_to("hi" * 10**6, 2)
             (2, None)
         """
+        from .cutting import count_up_to
+
         return count_up_to(self._core, text, limit, self._permission(special), self._num_added(add_special_tokens))
 
     def truncate(
@@ -579,6 +562,8 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
             >>> tok.truncate("naïve", 3), tok.truncate("one two three", 8, side="middle", marker="~")
             ('na', 'one ~ree')
         """
+        from .cutting import truncate
+
         return truncate(
             self._core,
             text,
@@ -624,6 +609,8 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
             >>> tok.split("one two three", 9, overlap=4, at="word")[1]
             Chunk(text='two three', char_span=(4, 13), byte_span=(4, 13), num_tokens=9)
         """
+        from .cutting import split
+
         return split(
             self._core,
             text,
@@ -690,20 +677,23 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         self.id_to_bytes(id)  # raises
         return entry_tree(self, id)
 
-    @overload
-    def chat(
-        self, messages: Conversation, *, tokenize: Literal[True] = True, **options: Unpack[ChatOptions]
-    ) -> Chat: ...
-    @overload
-    def chat(self, messages: Conversation, *, tokenize: Literal[False], **options: Unpack[ChatOptions]) -> str: ...
-    @overload
-    def chat(
-        self, messages: Sequence[Conversation], *, tokenize: Literal[True] = True, **options: Unpack[ChatOptions]
-    ) -> list[Chat]: ...
-    @overload
-    def chat(
-        self, messages: Sequence[Conversation], *, tokenize: Literal[False], **options: Unpack[ChatOptions]
-    ) -> list[str]: ...
+    if TYPE_CHECKING:
+
+        @overload
+        def chat(
+            self, messages: Conversation, *, tokenize: Literal[True] = True, **options: Unpack[ChatOptions]
+        ) -> Chat: ...
+        @overload
+        def chat(self, messages: Conversation, *, tokenize: Literal[False], **options: Unpack[ChatOptions]) -> str: ...
+        @overload
+        def chat(
+            self, messages: Sequence[Conversation], *, tokenize: Literal[True] = True, **options: Unpack[ChatOptions]
+        ) -> list[Chat]: ...
+        @overload
+        def chat(
+            self, messages: Sequence[Conversation], *, tokenize: Literal[False], **options: Unpack[ChatOptions]
+        ) -> list[str]: ...
+
     def chat(
         self,
         messages: Any,
@@ -768,6 +758,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
 
     # ── ids → text ───────────────────────────────────────────────────────────────────────────────────────────────────
 
+    @short_decode
     def decode(
         self,
         ids: Iterable[int] | NDArray[Any],
@@ -792,12 +783,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
             ('小', '\ufffd')
         """
         if errors == "replace":
-            if type(ids) is list:  # without the frame of `_checked`, which takes as long as decoding a few ids
-                try:
-                    return self._core.decode_text(ids, skip_special_tokens)
-                except OverflowError:
-                    pass  # raised again below, with the position
-            if self._definition.decoder is not None:
+            if type(ids) is list or self._definition.decoder is not None:
                 return self._checked(self._core.decode_text, ids, skip_special=skip_special_tokens)
         elif errors not in ("strict", "ignore"):
             raise ConfigError(f'errors={errors!r} is none of "replace", "strict", "ignore"', option="errors")
@@ -805,6 +791,8 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         try:
             return data.decode("utf-8", errors)
         except UnicodeDecodeError as error:
+            from .text_errors import not_utf8
+
             raise not_utf8(error) from None
 
     def decode_bytes(self, ids: Iterable[int] | NDArray[Any], *, skip_special_tokens: bool = False) -> bytes:
@@ -814,7 +802,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
             >>> Tokenizer.from_merges({255: b"\\xff"}, []).decode_bytes([255])
             b'\\xff'
         """
-        if type(ids) is list:  # as in `decode`
+        if type(ids) is list:  # without the frame of `_checked`, which takes as long as decoding a few ids
             try:
                 return self._core.decode(ids, skip_special_tokens)
             except OverflowError:
@@ -838,6 +826,8 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         try:
             return decode(ids, **options)
         except OverflowError:  # an integer that is no u32
+            from operator import index
+
             position, id = next((at, id) for at, id in enumerate(map(index, ids)) if not 0 <= id <= MAX_ID)
             raise self._unknown_id(id, position) from None
 
@@ -912,6 +902,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
             (['hi', 'h'], ['i', ''])
         """
         from .batch_decoding import BatchDecoder
+        from .threads import num_threads
 
         return BatchDecoder(self._core, num_threads(threads), skip_special_tokens).texts(batch, errors)
 
@@ -929,6 +920,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
             [b'\\xc3', b'\\xc3\\xc3']
         """
         from .batch_decoding import BatchDecoder
+        from .threads import num_threads
 
         return BatchDecoder(self._core, num_threads(threads), skip_special_tokens).bytes(batch)
 
@@ -943,6 +935,8 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
             >>> tok.decode_tokens_bytes([195, 169, 33])
             [b'\\xc3', b'\\xa9', b'!']
         """
+        from functools import partial
+
         return self._checked(partial(_core.decode_tokens, self._core), ids)
 
     def decode_with_offsets(
@@ -976,6 +970,8 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         """
         if errors not in ("replace", "strict", "ignore"):
             raise ConfigError(f'errors={errors!r} is none of "replace", "strict", "ignore"', option="errors")
+        from functools import partial
+
         decode = partial(_core.decode_with_starts, self._core, errors=errors, skip_special=skip_special_tokens)
         return self._checked(decode, ids)
 
@@ -999,6 +995,8 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
     @property
     def vocab(self) -> Mapping[int, bytes]:
         """Id -> decoded bytes, including special tokens, in order of id."""
+        from .vocab_view import VocabView
+
         return VocabView(self)
 
     @cached_property
@@ -1012,43 +1010,51 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
     @property
     def special_tokens(self) -> Mapping[str, int]:
         """Spelling -> id. Read-only."""
+        from types import MappingProxyType
+
         return MappingProxyType(self._special_tokens)
 
     @cached_property
     def added_tokens(self) -> Mapping[int, AddedToken]:
         """Id -> added token, special or not, with the flags of its matching; in order of id. Read-only."""
+        from types import MappingProxyType
+
+        from .added_tokens import added_tokens
+
         return MappingProxyType(dict(sorted(added_tokens(self._core).items())))
 
     @property
     def roles(self) -> Mapping[str, str]:
         """Role -> special token, for the roles the tokenizer knows: ``{"bos": "<s>", "unk": "<unk>"}``. Read-only."""
+        from .readonly import ReadOnlyDict
+
         unk = self._definition.model.unk_token
         return ReadOnlyDict({**({"unk": unk} if unk else {}), **self._definition.roles})
 
     @property
     def bos_id(self) -> int | None:
         """Id of the role `bos`, which begins a text; None without the role. As `eos_id`, `pad_id` and so on."""
-        return role_id(self, "bos")
+        return self._role_id("bos")
 
     @property
     def eos_id(self) -> int | None:
         """Id of the role `eos`, which ends a text."""
-        return role_id(self, "eos")
+        return self._role_id("eos")
 
     @property
     def pad_id(self) -> int | None:
         """Id of the role `pad`, which fills the rows of a batch."""
-        return role_id(self, "pad")
+        return self._role_id("pad")
 
     @property
     def unk_id(self) -> int | None:
         """Id of the role `unk`, the unknown token."""
-        return role_id(self, "unk")
+        return self._role_id("unk")
 
     @property
     def mask_id(self) -> int | None:
         """Id of the role `mask`, which hides a token."""
-        return role_id(self, "mask")
+        return self._role_id("mask")
 
     @property
     def definition(self) -> Definition:
@@ -1079,10 +1085,8 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
             >>> Tokenizer.from_merges({7: b" the"}, []).id_to_bytes(7)
             b' the'
         """
-        try:
-            id = index(id)
-        except TypeError:
-            raise TypeError(f"an id is an integer, not {type(id).__name__}") from None
+        if type(id) is not int:
+            id = _index(id)
         decoded = self._core.decoded(id) if 0 <= id < self.vocab_size else None
         if decoded is None:
             raise self._unknown_id(id)
@@ -1099,7 +1103,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
             'Ġthe'
         """
         self.id_to_bytes(id)
-        return Spelling(self).token(id)
+        return self._spelling.token(id)
 
     def is_special(self, id: int) -> bool:
         """True for the id of a special token, which text yields by permission only.
@@ -1127,7 +1131,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
             >>> Tokenizer.from_merges({7: b" the"}, [], special_tokens={"<|end|>": 9}).get_vocab()
             {'Ġthe': 7, '<|end|>': 9}
         """
-        return Spelling(self).all()
+        return self._spelling.all()
 
     def token_to_id(self, token: bytes | str) -> int:
         """The id of a token, by its bytes or by its spelling (`id_to_token`).
@@ -1140,7 +1144,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
             >>> tok.token_to_id(b" the"), tok.token_to_id("Ġthe")
             (7, 7)
         """
-        return Spelling(self).id(token)
+        return self._spelling.id(token)
 
     @cached_property
     def _added(self) -> dict[bytes, int]:
@@ -1149,6 +1153,8 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
 
     @cached_property
     def _special_matcher(self) -> AddedTokenMatcher:
+        from .added_token_matcher import AddedTokenMatcher
+
         return AddedTokenMatcher(self._core, self._definition)
 
     # ── derived tokenizers ───────────────────────────────────────────────────────────────────────────────────────
@@ -1170,11 +1176,13 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
             >>> tok.add_tokens(["h"]).special_tokens["h"]
             104
         """
+        from .adding_tokens import add_tokens
+
         vocabulary = add_tokens(self, tokens, special=special)
         if vocabulary is None:
             return self
         made = type(self)(self._definition, vocabulary)
-        made._defaults = self._defaults
+        made._set_defaults(self._defaults)
         return made
 
     def with_options(self, *, special: Special | None = None, add_special_tokens: bool | None = None) -> Self:
@@ -1189,9 +1197,11 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
             permission(special, self._special_tokens)
         view = self._copy()
         old = self._defaults
-        view._defaults = _Defaults(
-            old.special if special is None else special,
-            old.add_special_tokens if add_special_tokens is None else add_special_tokens,
+        view._set_defaults(
+            _Defaults(
+                old.special if special is None else special,
+                old.add_special_tokens if add_special_tokens is None else add_special_tokens,
+            )
         )
         return view
 
@@ -1223,6 +1233,8 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
             >>> tok.roles, tok.eos_id, tok.pad_id
             ({'eos': '<|end|>'}, 300, None)
         """
+        from .roles import with_roles
+
         given = {"bos": bos, "eos": eos, "unk": unk, "sep": sep, "pad": pad, "cls": cls, "mask": mask}
         return self._with_facts(**with_roles(self, given, additional))
 
@@ -1252,6 +1264,10 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         view = self._copy()
         view._definition = replace(self._definition, **facts)
         return view
+
+    def _set_defaults(self, defaults: _Defaults) -> None:
+        self._defaults = defaults
+        self._short = self._core if defaults == _NO_OPTIONS else None  # for `short_calls`
 
     def _copy(self) -> Self:
         view = object.__new__(type(self))
@@ -1331,7 +1347,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
             kind = type(token).__name__
             raise TypeError(f"a token is bytes or str, not {kind}; `id in tok.vocab` looks an id up")
         try:
-            Spelling(self).id(token)
+            self._spelling.id(token)
         except UnknownTokenError:
             return False
         return True
@@ -1383,6 +1399,22 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
 
     # ── helpers ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
+    @property
+    def _spelling(self) -> Spelling:
+        from .spelling import Spelling
+
+        return Spelling(self)
+
+    def _role_id(self, role: str) -> int | None:
+        from .roles import role_id
+
+        return role_id(self, role)
+
+    @staticmethod
+    def _array(ids: memoryview) -> NDArray[np.uint32]:
+        from_buffer, dtype = _numpy or _load_numpy()
+        return from_buffer(ids, dtype)
+
     @cached_property
     def _special_spelling(self) -> dict[int, bytes]:
         return {id: content.encode() for content, id in self._special_tokens.items()}
@@ -1430,36 +1462,53 @@ def _list(items: Iterable[_T], name: str, of: str) -> list[_T]:
     try:
         return list(items)
     except TypeError:
+        from collections.abc import Iterable
+
         if isinstance(items, Iterable):  # raised by its own iterator
             raise
         raise TypeError(f"{name} must be a sequence of {of}, not {type(items).__name__}") from None
 
 
-def _threads(text: str | bytes) -> int:
-    """Default number of threads for one text."""
+def _threads(text: str | bytes, threads: int | None = None) -> int:
+    """Number of threads for one text."""
     # `num_threads` costs more than encoding a short text. Exact types only: a subclass may override `len`.
-    is_short = (type(text) is str or type(text) is bytes) and len(text) < LONG_TEXT
-    return 1 if is_short else num_threads(None)
+    if threads is None and (type(text) is str or type(text) is bytes) and len(text) < LONG_TEXT:
+        return 1
+    from .threads import num_threads
+
+    return num_threads(threads)
 
 
-def _array(ids: memoryview) -> NDArray[np.uint32]:
-    from_buffer, dtype = _numpy()
-    return from_buffer(ids, dtype)
+def _index(id: Any) -> int:
+    """An id that is not an `int`, such as an integer of NumPy."""
+    from operator import index
+
+    try:
+        return index(id)
+    except TypeError:
+        raise TypeError(f"an id is an integer, not {type(id).__name__}") from None
 
 
-@cache
-def _numpy() -> tuple[Callable[..., NDArray[np.uint32]], np.dtype[np.uint32]]:
-    """Array constructor and dtype of ids. Imported lazily: importing NumPy takes as long as loading a vocabulary."""
+# Array constructor and dtype of ids.
+_numpy: tuple[Callable[..., NDArray[np.uint32]], np.dtype[np.uint32]] | None = None
+
+
+def _load_numpy() -> tuple[Callable[..., NDArray[np.uint32]], np.dtype[np.uint32]]:
+    """Imports NumPy, which takes as long as loading a vocabulary, and lets the core make its arrays."""
+    from importlib import import_module
+
     import numpy as np
 
+    global _numpy
     multiarray = import_module(
         "numpy._core._multiarray_umath" if hasattr(np, "_core") else "numpy.core._multiarray_umath"
     )
     _core.use_numpy(multiarray._ARRAY_API)
-    return np.frombuffer, np.dtype("<u4")
+    _numpy = np.frombuffer, np.dtype("<u4")
+    return _numpy
 
 
 def _restore(data: bytes, defaults: _Defaults) -> Tokenizer:
     tok = Tokenizer.from_bytes(data)
-    tok._defaults = _NO_OPTIONS if defaults == _NO_OPTIONS else defaults
+    tok._set_defaults(defaults)
     return tok

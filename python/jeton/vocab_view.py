@@ -1,4 +1,4 @@
-"""View of a vocabulary: the kinds of entries, and the mapping id -> bytes.
+"""View of a vocabulary: the mapping id -> bytes.
 
 Left out: the entries themselves, which the core stores, and their spelling in files (`spelling`).
 """
@@ -11,12 +11,7 @@ from typing import Protocol
 from ._core import Tokenizer as Core
 from .errors import UnknownTokenError
 
-__all__ = ["ADDED", "BYTE", "ENDS_WORD", "MAX_ID", "SPECIAL", "TOKEN", "UNREACHABLE", "UNUSED", "VocabView"]
-
-TOKEN, ENDS_WORD, ADDED, SPECIAL, UNUSED, BYTE, UNREACHABLE = 1, 2, 3, 4, 5, 6, 7  # the core's `Kind`
-
-# Same limit as the core. Above it, arrays indexed by id would be far larger than any embedding.
-MAX_ID = (1 << 24) - 1
+__all__ = ["VocabView"]
 
 
 class HasVocabulary(Protocol):

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 import jeton
 from jeton import _core
-from jeton.added_tokens import AddedToken, AddedTokenMatcher
+from jeton.added_token_matcher import AddedTokenMatcher
+from jeton.added_tokens import AddedToken
 from jeton.chat.template import render
 
 from ..material import tokenizer

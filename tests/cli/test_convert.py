@@ -13,6 +13,7 @@ import pytest
 
 import jeton
 from jeton import formats
+from jeton.formats import saving
 from jeton.formats.error_context import LOSSES
 
 from .conftest import CORPUS, Run
@@ -21,7 +22,7 @@ from .conftest import CORPUS, Run
 @pytest.fixture
 def broken(monkeypatch: pytest.MonkeyPatch) -> None:
     """A writer with a bug: the last merge gets lost on the way."""
-    write = formats._WRITERS["tokenizer.json"]
+    write = saving._WRITERS["tokenizer.json"]
 
     def wrong(tok: jeton.Tokenizer, path: Any, accept_loss: Any) -> None:
         special = set(tok.special_tokens.values())
@@ -29,7 +30,7 @@ def broken(monkeypatch: pytest.MonkeyPatch) -> None:
         worse = jeton.Tokenizer.from_merges(vocab, tok.merges[:-1], pattern="gpt2", special_tokens=tok.special_tokens)
         write(worse, path, accept_loss)
 
-    monkeypatch.setitem(formats._WRITERS, "tokenizer.json", wrong)
+    monkeypatch.setitem(saving._WRITERS, "tokenizer.json", wrong)
 
 
 def left(folder: Path) -> list[str]:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import jeton
-from jeton.formats import bpe_pair
+from jeton.formats import bpe_pair, detection
 from tests.material import byte_tokenizer, tokenizer
 
 
@@ -21,8 +21,8 @@ def pair(*more: str) -> tuple[bytes, bytes]:
 
 def test_alone_it_is_gpt2s() -> None:
     vocab, merges = pair("<|endoftext|>")
-    assert bpe_pair.looks_like(vocab)
-    assert bpe_pair.looks_like(merges)
+    assert detection.is_gpt2_pair(vocab)
+    assert detection.is_gpt2_pair(merges)
     tok = bpe_pair.read(vocab, merges, source="x")
     assert tok.encode("ab abc") == [256, 257, 99]
     assert tok.special_tokens == {"<|endoftext|>": 258}
@@ -69,11 +69,11 @@ def test_a_config_names_class_and_tokens() -> None:
 def test_the_other_file_is_found_beside_it(names: tuple[str, str], tmp_path: Path) -> None:
     for name, data in zip(names, pair(), strict=True):
         (tmp_path / name).write_bytes(data)
-    expected = (tmp_path / names[0], tmp_path / names[1])
+    expected = (str(tmp_path / names[0]), str(tmp_path / names[1]))
     assert bpe_pair.partner(expected[0]) == bpe_pair.partner(expected[1]) == expected
     if names[0] == "vocab.json":
         assert bpe_pair.partner(tmp_path) == expected
-    expected[1].unlink()
+    Path(expected[1]).unlink()
     for path in (expected[0], tmp_path, tmp_path / "any.bin"):
         with pytest.raises(FileNotFoundError):
             bpe_pair.partner(path)
@@ -104,7 +104,7 @@ def test_no_loss_is_without_a_name(tmp_path: Path) -> None:
 def test_there_and_back(tmp_path: Path) -> None:
     tok = bpe_pair.read(*pair("<|endoftext|>"), source="x")
     bpe_pair.write(tok, tmp_path / "out", ())
-    vocab, merges = (path.read_bytes() for path in bpe_pair.partner(tmp_path / "out"))
+    vocab, merges = (Path(path).read_bytes() for path in bpe_pair.partner(tmp_path / "out"))
     assert bpe_pair.read(vocab, merges, source="x") == tok
 
 

@@ -12,7 +12,7 @@ import sentencepiece as spm
 
 import jeton
 from jeton.definition import Chars, Pieces, Unigram, Words
-from jeton.formats import layout, sentencepiece
+from jeton.formats import detection, layout, sentencepiece
 from tests.material import CORPUS, TRICKY, tokenizer
 
 MODELS = {
@@ -54,7 +54,7 @@ def processor(data: bytes) -> spm.SentencePieceProcessor:
 @pytest.mark.parametrize("name", MODELS)
 def test_entries_are_the_pieces(name: str) -> None:
     data = model(name)
-    assert sentencepiece.looks_like(data)
+    assert detection.is_sentencepiece(data)
     tok, sp = sentencepiece.read(data, source=name), processor(data)
     assert tok.vocab_size == tok.num_tokens == sp.get_piece_size()
     assert [tok.id_to_token(id) for id in range(tok.vocab_size)] == [sp.id_to_piece(id) for id in range(tok.vocab_size)]

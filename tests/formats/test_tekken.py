@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import jeton
-from jeton.formats import tekken
+from jeton.formats import detection, tekken
 from tests.material import byte_tokenizer, tokenizer
 
 
@@ -33,7 +33,7 @@ def file(*tokens: bytes, cut: int = 0, **config: Any) -> bytes:
 
 def test_special_tokens_come_first() -> None:
     data = file(b"ab", b"abc")
-    assert tekken.looks_like(data)
+    assert detection.is_tekken(data)
     tok = tekken.read(data, source="x")
     assert tok.vocab_size == 30 + 258
     assert [tok.id_to_token(id) for id in (0, 1, 2, 10, 20, 29)] == [
@@ -59,7 +59,7 @@ def test_there_and_back(tmp_path: Path) -> None:
     tok = tekken.read(file(b"ab", b"abc", b"\xff\xfe"), source="x")
     path = tmp_path / "tekken.json"
     tekken.write(tok, path, ())
-    assert tekken.looks_like(path.read_bytes())
+    assert detection.is_tekken(path.read_bytes())
     assert tekken.read(path.read_bytes(), source="x") == tok
 
 

@@ -242,7 +242,7 @@ def test_a_pattern_of_the_callers_takes_the_place_of_all_that_a_known_file_bring
 ) -> None:
     data = path.read_bytes()
     qwen = REGISTRY["qwen"]
-    known = qwen._replace(sha256=hashlib.sha256(data).hexdigest(), special_tokens={"<|x|>": 300})
+    known = replace(qwen, sha256=hashlib.sha256(data).hexdigest(), special_tokens={"<|x|>": 300})
     monkeypatch.setattr(tiktoken, "by_content", lambda digest: known if digest == known.sha256 else None)
     text = "e\u0301"  # NFC makes one character of it
     assert jeton.load(path).encode(text) == [*"é".encode()]

@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 import jeton
-from jeton.formats import vocab_txt
+from jeton.formats import detection, vocab_txt
 from tests.material import tokenizer
 
 VOCAB = b"[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nthe\nold\n##er\n,\ncafe\n"
 
 
 def test_lines_are_ids() -> None:
-    assert vocab_txt.looks_like(VOCAB)
+    assert detection.is_vocab_txt(VOCAB)
     tok = vocab_txt.read(VOCAB.replace(b"\n", b"\r\n") + b"\n", source="x")
     assert tok.vocab_size == 10
     assert tok.encode("The older, caf\u00e9 man") == [5, 6, 7, 8, 9, 1]

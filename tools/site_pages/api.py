@@ -31,6 +31,7 @@ class Reference:
     """Documentation of all public names."""
 
     def __init__(self, sources: Path, pages: list[ApiPage]) -> None:
+        griffe.stdlib_decorators["jeton.lazy.cached_property"] = griffe.stdlib_decorators["functools.cached_property"]
         self._root = griffe.load("jeton", search_paths=[sources], resolve_aliases=True, docstring_parser="google")
         self._document_core(pages)
         self.pages = pages
@@ -164,10 +165,28 @@ def signatures(found: Any, name: str) -> list[str]:
         annotation = f": {found.annotation}" if found.annotation else ""
         return [f"{name}{annotation}"] if is_property(found) else [value_of(found)]
     if found.is_class:
-        parameters = list(found.parameters)
+        parameters = list(found.parameters) or record_parameters(found)
         return [call(name, parameters, None)] if parameters and "enum" not in str(found.bases).lower() else []
     overloads = getattr(found, "overloads", None) or [found]
     return [call(name, list(one.parameters), one.returns) for one in overloads]
+
+
+def record_parameters(found: Any) -> list[Any]:
+    """Parameters of a class that `jeton.record.record` makes; griffe knows those of dataclasses only."""
+    if "jeton.record.record" not in [decorator.callable_path for decorator in found.decorators]:
+        return []
+    fields = [one for one in found.attributes.values() if one.annotation and "ClassVar" not in str(one.annotation)]
+    fields = [one for one in fields if "property" not in one.labels]
+    kind = griffe.ParameterKind.positional_or_keyword
+    return [griffe.Parameter(one.name, annotation=one.annotation, kind=kind, default=default(one)) for one in fields]
+
+
+def default(field: Any) -> Any:
+    """Default of a field of a record: its value, or the `default` of `field(…)`."""
+    for argument in getattr(field.value, "arguments", ()):
+        if getattr(argument, "name", "") == "default":
+            return argument.value
+    return field.value
 
 
 def call(name: str, parameters: list[Any], returns: Any) -> str:

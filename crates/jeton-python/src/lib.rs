@@ -28,6 +28,7 @@ mod files;
 mod formats;
 mod growing;
 mod id_list;
+mod json;
 mod mmap;
 mod models;
 mod numpy_array;
@@ -85,6 +86,8 @@ mod _core {
     };
     #[pymodule_export]
     use crate::growing::{growing_text, GrowingText};
+    #[pymodule_export]
+    use crate::json::{read_json, write_json};
     #[pymodule_export]
     use crate::mmap::Limit;
     #[pymodule_export]

@@ -88,7 +88,7 @@ impl Tokenizer {
     }
 
     /// Encodes a text: an array for few ids, after `use_numpy`; else a view of little-endian u32.
-    #[pyo3(signature = (text, special, threads, template=false))]
+    #[pyo3(signature = (text, special=None, threads=1, template=false))]
     fn encode_array<'py>(
         &self,
         py: Python<'py>,

@@ -198,7 +198,7 @@ impl SpelledVocabulary {
 
     /// Returns the spelling of an entry of such a list.
     fn token(&self, id: usize) -> Option<&str> {
-        self.file.vocab.tokens.get(id).map(String::as_str)
+        self.file.vocab.tokens.get(id)
     }
 
     /// Returns the number of entries of `model.vocab`.
@@ -213,7 +213,7 @@ impl SpelledVocabulary {
 
     /// Returns true if some spelling has `mark` before its end.
     fn holds_inside(&self, mark: &str) -> bool {
-        let inside = |token: &String| token.strip_suffix(mark).unwrap_or(token).contains(mark);
+        let inside = |token: &str| token.strip_suffix(mark).unwrap_or(token).contains(mark);
         !mark.is_empty() && self.file.vocab.tokens.iter().any(inside)
     }
 
@@ -235,7 +235,8 @@ impl SpelledVocabulary {
         let columns = &self.file.vocab;
         let wrong = |message: String, token: &str| Error::format(message, format!("$.model.vocab[{token:?}]"));
         let read = || {
-            let rows = columns.ids.iter().zip(&columns.tokens).filter(|(id, token)| added.get(*id) != Some(*token));
+            let is_added = |id: &u32, token: &str| added.get(id).is_some_and(|added| added == token);
+            let rows = columns.ids.iter().zip(columns.tokens.iter()).filter(|&(id, token)| !is_added(id, token));
             rows.map(|(&id, token)| {
                 if let Some(other) = added.get(&id) {
                     return Err(wrong(

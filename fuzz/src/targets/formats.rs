@@ -203,7 +203,7 @@ mod more {
             Ok(file) => file,
         };
         let entries =
-            file.vocab.ids.iter().zip(&file.vocab.tokens).map(|(&id, token)| (id, Kind::Token, token.as_bytes()));
+            file.vocab.ids.iter().zip(file.vocab.tokens.iter()).map(|(&id, token)| (id, Kind::Token, token.as_bytes()));
         let table = match Vocab::new(entries) {
             Err(error) => return refused(&error, false),
             Ok(vocab) => vocab,

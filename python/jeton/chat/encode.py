@@ -19,7 +19,8 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from .. import _core
-from ..added_tokens import AddedTokenMatch, HasAddedTokens
+from ..added_token_matcher import AddedTokenMatch
+from ..adding_tokens import HasAddedTokens
 from ..encoding import Encoding
 from ..errors import ChatTemplateError, SpecialTokenError
 from ..special import Special, permission

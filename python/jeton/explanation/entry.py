@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from ..definition import Bpe, Pieces
 from ..drawing import Tree
+from ..kinds import ADDED, BYTE, SPECIAL, UNREACHABLE, UNUSED
 from ..spelling import Spelling
-from ..vocab_view import ADDED, BYTE, SPECIAL, UNREACHABLE, UNUSED
 from .explain import ExplainableTokenizer, covers_other_bytes
 from .facts import explained
 

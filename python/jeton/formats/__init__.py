@@ -7,25 +7,34 @@ not support are rejected by name. No format uses pickle.
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Callable, Collection, Mapping
-from contextlib import AbstractContextManager
-from pathlib import Path
-from typing import Any, BinaryIO
+from stat import S_ISFIFO
 
 from ..arguments import file_path
-from ..errors import ConfigError, FormatError, UnsupportedFeatureError
+from ..errors import ConfigError, FormatError
+from ..lazy import attribute_getter
 from ..tokenizer import Tokenizer
-from . import bpe_pair, folder, model_folder, objects, sentencepiece, tekken, tiktoken, tokenizer_json, vocab_txt
-from .builtin import NAME as DEFAULT
-from .builtin import default
-from .config import check_added, read_config
-from .configured import with_config, with_named
-from .error_context import LOSSES
-from .naming import NamedTokenizer, names, nearest, resolve
-from .registry import REGISTRY
-from .remote_code import code_files, refuse_code
-from .tokenizer_json import from_bytes, to_bytes, to_pickle
+from . import detection
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from contextlib import AbstractContextManager
+    from typing import Any, BinaryIO
+
+    from .builtin import default
+    from .naming import NamedTokenizer, names
+    from .saving import FORMATS, format_of, save
+    from .tokenizer_json import from_bytes, to_bytes, to_pickle
+else:
+    __getattr__ = attribute_getter(
+        __name__,
+        {
+            "default": "builtin",
+            **dict.fromkeys(("NamedTokenizer", "names"), "naming"),
+            **dict.fromkeys(("FORMATS", "format_of", "save"), "saving"),
+            **dict.fromkeys(("from_bytes", "to_bytes", "to_pickle"), "tokenizer_json"),
+        },
+    )
 
 __all__ = [
     "FORMATS",
@@ -42,9 +51,6 @@ __all__ = [
 
 # Limit of a file's size, above that of any tokenizer; checked before reading.
 MAX_FILE_BYTES = 1 << 30
-# A SentencePiece model may begin with a line feed and a brace, too, so the next character must be a quote or a brace.
-_IS_JSON = re.compile(rb"\s*\{\s*[\"}]")
-
 
 # magic number -> compression
 _COMPRESSED = {
@@ -53,33 +59,6 @@ _COMPRESSED = {
     b"\xfd7zXZ\x00": "xz",
     b"BZh": "bzip2",
     b"PK\x03\x04": "zip",
-}
-
-
-def _write_vocab_dump(tok: Tokenizer, path: str | os.PathLike[str], _: Collection[str]) -> None:
-    from . import vocab_dump  # lazy, because it imports `drawing`
-
-    vocab_dump.write(tok, path)
-
-
-_WRITERS: dict[str, Callable[[Tokenizer, str | os.PathLike[str], Collection[str]], None]] = {
-    "tokenizer.json": tokenizer_json.write,
-    "folder": folder.write,
-    "tiktoken": tiktoken.write,
-    "sentencepiece": sentencepiece.write,
-    "tekken": tekken.write,
-    "vocab.txt": vocab_txt.write,
-    "merges.txt": bpe_pair.write,
-    "vocab": _write_vocab_dump,
-}
-FORMATS = tuple(_WRITERS)
-_NAMES = {"tekken.json": "tekken", "vocab.txt": "vocab.txt"}
-_SUFFIXES = {
-    ".json": "tokenizer.json",
-    ".vocab": "vocab",
-    ".tiktoken": "tiktoken",
-    ".model": "sentencepiece",
-    "": "folder",
 }
 
 
@@ -124,27 +103,37 @@ def load(
         True
     """
     given = {"pattern": pattern, "special_tokens": special_tokens, "layout": layout}
-    if objects.is_tokenizer(path_or_name):
-        _only(given)
-        return _with_tables(objects.read(path_or_name))
-    path, name = Path(file_path(path_or_name, "path_or_name")), None
-    is_fetched = not path.exists() or not os.fspath(path_or_name)
-    if is_fetched:  # an empty path would otherwise be the current folder
-        if path_or_name == DEFAULT:
+    if not isinstance(path_or_name, str | os.PathLike):
+        from . import objects
+
+        if objects.is_tokenizer(path_or_name):
+            _only(given)
+            return _with_tables(objects.read(path_or_name))
+    path, name = file_path(path_or_name, "path_or_name"), None
+    is_fetched = not os.path.exists(path)
+    if is_fetched:
+        if path_or_name == "default":
+            from .builtin import default
+
             _only(given)
             return default()
         path, name = _fetched(path_or_name)
     config: dict[str, Any] = {}
-    if path.is_dir():
+    if os.path.isdir(path):
+        from . import folder
+        from .config import read_config
+        from .remote_code import code_files, refuse_code
+
         if not is_fetched:  # downloads were checked already, by the repository's listing
-            names = [entry.name for entry in path.iterdir() if entry.is_file()]
-            refuse_code(str(path), path, names, code_files(names))
+            names = [entry.name for entry in os.scandir(path) if entry.is_file()]
+            refuse_code(path, path, names, code_files(names))
         config = read_config(path)
         path = folder.choose(path)
-    data = _read(path)
-    tok = _load(path, data, config, given, name)
+    tok = _load(path, _read(path), config, given, name)
     if config:
-        tok = with_config(tok, config, is_json=path.name == "tokenizer.json")
+        from .configured import with_config
+
+        tok = with_config(tok, config, is_json=os.path.basename(path) == "tokenizer.json")
     return _with_tables(tok)
 
 
@@ -154,34 +143,59 @@ def _with_tables(tok: Tokenizer) -> Tokenizer:
     return tok
 
 
-def _load(path: Path, data: bytes, config: dict[str, Any], given: dict[str, Any], name: str | None) -> Tokenizer:
-    """Reads a tokenizer from a file's content."""
-    source = str(path)
-    if tiktoken.looks_like(data):
+def _load(path: str, data: bytes, config: dict[str, Any], given: dict[str, Any], name: str | None) -> Tokenizer:
+    """Reads a tokenizer from a file's content. Each format is imported when a file has it."""
+    if detection.is_rank_file(data):
+        from . import tiktoken
+
         _only(given, "pattern", "special_tokens")
         pattern, special_tokens = given["pattern"], given["special_tokens"]
-        return tiktoken.read(data, source=source, pattern=pattern, special_tokens=special_tokens, name=name)
-    is_json = _IS_JSON.match(data) is not None
-    if not is_json and sentencepiece.looks_like(data):
+        return tiktoken.read(data, source=path, pattern=pattern, special_tokens=special_tokens, name=name)
+    is_json = detection.is_json(data)
+    if not is_json and detection.is_sentencepiece(data):
         _only(given, "layout")
-        return model_folder.read(data, config, source=source, layout=given["layout"])
-    if not is_json and not bpe_pair.looks_like(data) and not vocab_txt.looks_like(data):
+        if config or given["layout"] is not None:
+            from . import model_folder
+
+            return model_folder.read(data, config, source=path, layout=given["layout"])
+        from . import sentencepiece
+
+        return sentencepiece.read(data, source=path)
+    is_pair = detection.is_gpt2_pair(data)
+    if not is_json and not is_pair and not detection.is_vocab_txt(data):
         if compression := next((name for magic, name in _COMPRESSED.items() if data.startswith(magic)), None):
             raise FormatError(f"{path}: compressed ({compression}); decompress it, then load it", place="byte 0")
         raise FormatError(f"{path}: no tokenizer of any known format; it begins with {data[:16]!r}", place="byte 0")
     _only(given)
-    if tekken.looks_like(data):
-        return tekken.read(data, source=source)
-    is_pair = bpe_pair.looks_like(data)
     if is_json and not is_pair:
-        return with_named(tokenizer_json.read(data, source=source), config)
-    config = config or read_config(path.parent)
+        if detection.is_tekken(data):
+            from . import tekken
+
+            return tekken.read(data, source=path)
+        from . import tokenizer_json
+
+        return _with_named(tokenizer_json.read(data, source=path), config)
+    from .config import check_added, read_config
+
+    config = config or read_config(os.path.dirname(path))
     if is_pair:
+        from . import bpe_pair
+
         vocab, merges = bpe_pair.partner(path)
-        tok = bpe_pair.read(_read(vocab), _read(merges), source=str(vocab), config=config)
+        tok = bpe_pair.read(_read(vocab), _read(merges), source=vocab, config=config)
     else:
-        tok = vocab_txt.read(data, source=source, config=config)
-    return check_added(with_named(tok, config), config)
+        from . import vocab_txt
+
+        tok = vocab_txt.read(data, source=path, config=config)
+    return check_added(_with_named(tok, config), config) if config else tok
+
+
+def _with_named(tok: Tokenizer, config: dict[str, Any]) -> Tokenizer:
+    if not config:
+        return tok
+    from .configured import with_named
+
+    return with_named(tok, config)
 
 
 def _only(given: Mapping[str, Any], *names: str) -> None:
@@ -191,8 +205,11 @@ def _only(given: Mapping[str, Any], *names: str) -> None:
             raise ConfigError(f"{name}= does not apply to this format, whose files contain it", option=name)
 
 
-def _fetched(name: str | os.PathLike[str]) -> tuple[Path, str | None]:
+def _fetched(name: str | os.PathLike[str]) -> tuple[str, str | None]:
     """Returns the file or folder of a name, and the registry's name if it is one of the registry."""
+    from .naming import nearest, resolve
+    from .registry import REGISTRY
+
     known = resolve(name) if isinstance(name, str) else None
     if known is None:
         given = os.fspath(name)
@@ -204,59 +221,24 @@ def _fetched(name: str | os.PathLike[str]) -> tuple[Path, str | None]:
         )
     from .remote import fetch  # lazy: imports the HTTP client
 
-    return fetch(known), known if known in REGISTRY else None
+    return os.fspath(fetch(known)), known if known in REGISTRY else None
 
 
-def _read(path: Path) -> bytes:
-    size = path.stat().st_size
+def _read(path: str) -> bytes:
+    size = os.stat(path).st_size
     if size <= MAX_FILE_BYTES:
         with _opened(path) as file:
             # a device or a pipe has size 0 and may be endless
-            data = file.read() if path.is_file() else file.read(MAX_FILE_BYTES + 1)
+            data = file.read() if os.path.isfile(path) else file.read(MAX_FILE_BYTES + 1)
         size = len(data)
     if size > MAX_FILE_BYTES:
         raise FormatError(f"{path}: too large for a tokenizer (limit {MAX_FILE_BYTES} bytes)", place="the size")
     return data
 
 
-def _opened(path: Path) -> AbstractContextManager[BinaryIO]:
-    if not path.is_fifo():
-        return path.open("rb")
+def _opened(path: str) -> AbstractContextManager[BinaryIO]:
+    if not S_ISFIFO(os.stat(path).st_mode):
+        return open(path, "rb")
     from ..corpus import open_path  # lazy: importing it takes longer than loading a vocabulary
 
-    return open_path(os.fspath(path))
-
-
-def format_of(path: str | os.PathLike[str]) -> str:
-    """Returns the format for writing to a path, by its suffix.
-
-    Raises:
-        ConfigError: no format has this suffix.
-
-    Examples:
-        >>> format_of("my.json"), format_of("vocab.txt"), format_of("my.vocab")
-        ('tokenizer.json', 'vocab.txt', 'vocab')
-    """
-    suffix = Path(path).suffix.lower()
-    format = "folder" if os.path.isdir(path) else _NAMES.get(Path(path).name) or _SUFFIXES.get(suffix)
-    if format is None:
-        known = ", ".join(suffix for suffix in _SUFFIXES if suffix)
-        names = " and ".join(_NAMES)
-        raise ConfigError(
-            f"no format has the suffix {suffix!r}; suffixes: {known}, none for a folder; or {names}; or pass format="
-        )
-    return format
-
-
-def save(tok: Tokenizer, path: str | os.PathLike[str], format: str | None, accept_loss: Collection[str]) -> None:
-    """Implements `Tokenizer.save`."""
-    if isinstance(accept_loss, str):
-        raise ConfigError(f"accept_loss takes a collection of names; pass [{accept_loss!r}]", option="accept_loss")
-    if unknown := [name for name in accept_loss if name not in LOSSES]:
-        raise ConfigError(f"no loss is named {unknown[0]!r:.60}; names: {', '.join(LOSSES)}", option="accept_loss")
-    if not os.fspath(path):
-        raise ConfigError("the path to save to is empty", option="path")  # it would be the current folder
-    format = format_of(path) if format is None else format
-    if format not in _WRITERS:
-        raise UnsupportedFeatureError(f"there is no format {format!r}; formats: {', '.join(FORMATS)}", feature=format)
-    _WRITERS[format](tok, path, accept_loss)
+    return open_path(path)

@@ -12,21 +12,23 @@ tokenization_qwen2.py (facts).
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Mapping
-from pathlib import Path
-from typing import Any
 
 from .. import _core
 from ..added_tokens import AddedToken, model_entries
-from ..atomic import write_atomically
-from ..definition import Bpe, Component, Definition
+from ..definition import Bpe, Definition
 from ..errors import ConfigError, FormatError, UnsupportedFeatureError
 from ..tokenizer import Tokenizer
-from .config import added_tokens, with_tokens
+from .config import added_tokens, enclosed, with_tokens
 from .error_context import error_context, refuse_losses
-from .layout import enclosed
 
-__all__ = ["looks_like", "partner", "read", "write"]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+    from typing import Any
+
+    from ..definition import Component
+
+__all__ = ["partner", "read", "write"]
 
 FORMAT = "vocab.json + merges.txt"
 NAMES = (("vocab.json", "merges.txt"), ("encoder.json", "vocab.bpe"))  # the same pair under two names
@@ -37,53 +39,28 @@ _ROBERTA = {"bos": "<s>", "eos": "</s>", "sep": "</s>", "cls": "<s>", "unk": "<u
 _CLASSES = ("GPT2Tokenizer", "RobertaTokenizer", "Qwen2Tokenizer", "PreTrainedTokenizer")
 
 
-def looks_like(data: bytes) -> bool:
-    """Detects either file by its content: lines of two tokens, or a flat JSON object of ids.
-
-    Examples:
-        >>> looks_like(b"#version: 0.2\\nh e\\n"), looks_like(b'{"!": 0, "a": 1}'), looks_like(b'{"version": "1.0"}')
-        (True, True, False)
-    """
-    return _is_merges(data) or _is_vocab(data)
-
-
-def _is_merges(data: bytes) -> bool:
-    if data.startswith(b"#version"):
-        return True
-    if data.lstrip()[:1] == b"{":
-        return False
-    lines = data[:4096].split(b"\n")[:3]
-    parts = [line.rstrip(b"\r").split(b" ") for line in lines if line]
-    return bool(parts) and all(len(part) == 2 and all(part) and not part[1].isdigit() for part in parts)
-
-
-def _is_vocab(data: bytes) -> bool:
-    start = data.lstrip()[:256]
-    if not start.startswith(b"{"):
-        return False
-    key, _, rest = start[1:].partition(b'":')
-    return key.lstrip().startswith(b'"') and rest.lstrip()[:1].isdigit()
-
-
-def partner(path: Path) -> tuple[Path, Path]:
+def partner(path: str | os.PathLike[str]) -> tuple[str, str]:
     """Returns the paths (entries, merges), given either file or a folder. Names may have a prefix, ``gpt2.vocab.bpe``.
 
     Raises:
         FileNotFoundError: the other file does not exist.
     """
-    if path.is_dir():
-        for vocab, merges in NAMES:
-            if (path / vocab).is_file() and (path / merges).is_file():
-                return path / vocab, path / merges
+    path = os.fspath(path)
+    if os.path.isdir(path):
+        for names in NAMES:
+            vocab, merges = (os.path.join(path, name) for name in names)
+            if os.path.isfile(vocab) and os.path.isfile(merges):
+                return vocab, merges
         raise FileNotFoundError(
             f"the folder {path} contains neither vocab.json with merges.txt nor encoder.json with vocab.bpe"
         )
     for vocab, merges in NAMES:
         for mine, other in ((vocab, merges), (merges, vocab)):
-            if path.name.endswith(mine):
-                beside = path.with_name(path.name.removesuffix(mine) + other)
-                if not beside.is_file():
-                    raise FileNotFoundError(f"{path} is one of two files, and {beside.name} is not in its folder")
+            if path.endswith(mine):
+                beside = path.removesuffix(mine) + other
+                if not os.path.isfile(beside):
+                    name = os.path.basename(beside)
+                    raise FileNotFoundError(f"{path} is one of two files, and {name} is not in its folder")
                 return (path, beside) if mine == vocab else (beside, path)
     raise FileNotFoundError(
         f"{path} is one of two files; to find the other, it must be named like {', '.join(sum(NAMES, ()))}"
@@ -173,6 +150,10 @@ def write(tok: Tokenizer, path: str | os.PathLike[str], accept_loss: Collection[
     Raises:
         UnsupportedFeatureError: an unsupported model, or a loss that was not accepted.
     """
+    from pathlib import Path
+
+    from ..atomic import write_atomically
+
     files = render(tok, accept_loss)
     folder = Path(path)
     folder.mkdir(parents=True, exist_ok=True)

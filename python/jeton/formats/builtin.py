@@ -6,9 +6,8 @@ module. It is not the tokenizer of any model. ``tools/train_default.py`` trains 
 
 from __future__ import annotations
 
+import os
 import zlib
-from functools import cache
-from pathlib import Path
 
 from ..tokenizer import Tokenizer
 from . import tiktoken
@@ -16,7 +15,7 @@ from . import tiktoken
 __all__ = ["CHAT_TEMPLATE", "FILE", "NAME", "PATTERN", "ROLES", "SPECIAL_TOKENS", "VOCAB_SIZE", "default"]
 
 NAME = "default"
-FILE = Path(__file__).with_name("default.tiktoken.gz")
+FILE = os.path.join(os.path.dirname(__file__), "default.tiktoken.gz")
 VOCAB_SIZE = 65_536
 # o200k keeps combining marks in words, which Indic scripts and Thai need, separates the words of camel case, and puts
 # at most three digits into a token.
@@ -48,7 +47,9 @@ ROLES = {"bos": "<|endoftext|>", "eos": "<|endoftext|>", "pad": "<|pad|>"}
 _GZIP = 31  # zlib's wbits for data with gzip's header
 
 
-@cache
+_loaded: Tokenizer | None = None
+
+
 def default() -> Tokenizer:
     """Returns the tokenizer that ships with Jeton; it needs neither a file nor the network.
 
@@ -68,8 +69,13 @@ def default() -> Tokenizer:
         >>> tok is jeton.default() and tok == jeton.load("default")
         True
     """
-    ranks = zlib.decompress(FILE.read_bytes(), _GZIP)
+    global _loaded
+    if _loaded is not None:
+        return _loaded
+    with open(FILE, "rb") as file:
+        ranks = zlib.decompress(file.read(), _GZIP)
     special_tokens = {token: VOCAB_SIZE - _NUM_SPECIAL + index for index, token in enumerate(SPECIAL_TOKENS)}
-    tok = tiktoken.read(ranks, source=FILE.name, pattern=PATTERN, special_tokens=special_tokens)
+    tok = tiktoken.read(ranks, source=os.path.basename(FILE), pattern=PATTERN, special_tokens=special_tokens)
     # Lookup tables are built when encoding without them has cost as much; here they would triple the time of loading.
-    return tok._with_facts(roles=ROLES, chat_template=CHAT_TEMPLATE)
+    _loaded = tok._with_facts(roles=ROLES, chat_template=CHAT_TEMPLATE)
+    return _loaded

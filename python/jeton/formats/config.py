@@ -7,18 +7,20 @@ and in `vocab_txt` and `bpe_pair` for their files.
 
 from __future__ import annotations
 
-import json
-import re
-from collections.abc import Iterable, Mapping
-from pathlib import Path
-from typing import Any
+import os
 
-from .. import _core
 from ..added_tokens import FLAGS, AddedToken, with_added_tokens
-from ..definition import Definition
 from ..errors import ConfigError, FormatError, UnsupportedFeatureError
-from ..tokenizer import Tokenizer
-from ..vocab_view import MAX_ID
+from ..kinds import MAX_ID
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from typing import Any
+
+    from .. import _core
+    from ..definition import Component, Definition
+    from ..tokenizer import Tokenizer
 
 __all__ = [
     "ADDED_TOKENS",
@@ -27,6 +29,7 @@ __all__ = [
     "added_token",
     "added_tokens",
     "check_added",
+    "enclosed",
     "kept",
     "option",
     "read_config",
@@ -47,10 +50,9 @@ _ADDED = "added_tokens.json"
 ADDED_TOKENS = "added_tokens_decoder"
 TEMPLATE = "chat_template.jinja"
 MORE_TEMPLATES = "additional_chat_templates"
-_FILE_NAME = re.compile(r"\w[\w.\- ]*", re.ASCII)
 
 
-def read_config(folder: Path) -> dict[str, Any]:
+def read_config(folder: str | os.PathLike[str]) -> dict[str, Any]:
     """Reads the configuration of a folder; empty if there is none.
 
     As in transformers, the roles of `special_tokens_map.json` count, and precede, if the configuration lists no
@@ -61,12 +63,15 @@ def read_config(folder: Path) -> dict[str, Any]:
         FormatError: a file is not a JSON object, or not UTF-8.
     """
     config: dict[str, Any] = {}
-    if (folder / "tokenizer_config.json").is_file():
-        config = read_object(folder / "tokenizer_config.json")
-    if (folder / "special_tokens_map.json").is_file() and ADDED_TOKENS not in config:
-        config |= _special_tokens_map(read_object(folder / "special_tokens_map.json"), config)
-    if (folder / _ADDED).is_file():
-        config[_ADDED] = read_object(folder / _ADDED)
+    file, tokens_map, added = (
+        os.path.join(folder, name) for name in ("tokenizer_config.json", "special_tokens_map.json", _ADDED)
+    )
+    if os.path.isfile(file):
+        config = read_object(file)
+    if os.path.isfile(tokens_map) and ADDED_TOKENS not in config:
+        config |= _special_tokens_map(read_object(tokens_map), config)
+    if os.path.isfile(added):
+        config[_ADDED] = read_object(added)
     if templates := _template_files(folder):
         only = templates.get("default") if len(templates) == 1 else None
         named = [{"name": name, "template": text} for name, text in templates.items()]
@@ -83,12 +88,14 @@ def _special_tokens_map(map: dict[str, Any], config: Mapping[str, Any]) -> dict[
     return map
 
 
-def _template_files(folder: Path) -> dict[str, str]:
+def _template_files(folder: str | os.PathLike[str]) -> dict[str, str]:
     """Reads the chat templates in files of their own: name -> source."""
-    files = {"default": folder / TEMPLATE}
-    if (folder / MORE_TEMPLATES).is_dir():
-        files |= {path.name.removesuffix(".jinja"): path for path in sorted((folder / MORE_TEMPLATES).glob("*.jinja"))}
-    return {name: _text(path) for name, path in files.items() if path.is_file()}
+    files = {"default": os.path.join(folder, TEMPLATE)}
+    more = os.path.join(folder, MORE_TEMPLATES)
+    if os.path.isdir(more):
+        names = sorted(name for name in os.listdir(more) if name.endswith(".jinja"))
+        files |= {name.removesuffix(".jinja"): os.path.join(more, name) for name in names}
+    return {name: _text(path) for name, path in files.items() if os.path.isfile(path)}
 
 
 def template_files(template: Any) -> dict[str, bytes]:
@@ -104,8 +111,11 @@ def template_files(template: Any) -> dict[str, bytes]:
     """
     if isinstance(template, str):
         return {TEMPLATE: template.encode()}
+    import re
+
+    is_file_name = re.compile(r"\w[\w.\- ]*", re.ASCII).fullmatch
     named = {one.get("name", "default"): one.get("template") for one in template or ()}
-    if not all(isinstance(text, str) and _FILE_NAME.fullmatch(name) for name, text in named.items()):
+    if not all(isinstance(text, str) and is_file_name(name) for name, text in named.items()):
         return {}
     return {
         TEMPLATE if name == "default" else f"{MORE_TEMPLATES}/{name}.jinja": text.encode()
@@ -113,35 +123,40 @@ def template_files(template: Any) -> dict[str, bytes]:
     }
 
 
-def _text(path: Path) -> str:
-    if path.stat().st_size > MAX_BYTES:
-        raise FormatError(f"{path}: more than {MAX_BYTES} bytes", format=path.name)
+def _text(path: str) -> str:
+    if os.stat(path).st_size > MAX_BYTES:
+        raise FormatError(f"{path}: more than {MAX_BYTES} bytes", format=os.path.basename(path))
     try:
-        return path.read_bytes().decode()
+        with open(path, "rb") as file:
+            return file.read().decode()
     except UnicodeDecodeError as error:
-        raise FormatError(f"{path}: not UTF-8", format=path.name, place=f"byte {error.start}") from None
+        place = f"byte {error.start}"
+        raise FormatError(f"{path}: not UTF-8", format=os.path.basename(path), place=place) from None
 
 
-def read_object(path: Path) -> dict[str, Any]:
+def read_object(path: str) -> dict[str, Any]:
     """Reads a file that is a JSON object.
 
     Raises:
         FormatError: not a JSON object, or a string has a lone surrogate.
     """
+    import json
+
+    name = os.path.basename(path)
     try:
         config = json.loads(_text(path))
         json.dumps(config, ensure_ascii=False).encode()
     except json.JSONDecodeError as error:
         place = f"line {error.lineno}, column {error.colno}"
-        raise FormatError(f"{path}: not JSON: {error.msg}", format=path.name, place=place) from None
+        raise FormatError(f"{path}: not JSON: {error.msg}", format=name, place=place) from None
     except RecursionError:
-        raise FormatError(f"{path}: nested too deeply", format=path.name, place="$") from None
+        raise FormatError(f"{path}: nested too deeply", format=name, place="$") from None
     except UnicodeEncodeError:
-        raise FormatError(f"{path}: a string has a lone surrogate", format=path.name, place="$") from None
+        raise FormatError(f"{path}: a string has a lone surrogate", format=name, place="$") from None
     except ValueError:  # Python's limit on digits
-        raise FormatError(f"{path}: a number of thousands of digits", format=path.name, place="$") from None
+        raise FormatError(f"{path}: a number of thousands of digits", format=name, place="$") from None
     if not isinstance(config, dict):
-        raise FormatError(f"{path}: not a JSON object", format=path.name, place="$")
+        raise FormatError(f"{path}: not a JSON object", format=name, place="$")
     return config
 
 
@@ -155,6 +170,35 @@ def option(config: Mapping[str, Any], name: str, default: bool | None) -> bool |
     if value is not None and not isinstance(value, bool):
         raise FormatError(f"{name} is {value!r:.60}, not true or false", place=f"tokenizer_config.json: {name}")
     return default if value is None else value
+
+
+def enclosed(
+    config: Mapping[str, Any], bos: int | None, eos: int | None, defaults: tuple[bool, bool], second: int = 1
+) -> Component | None:
+    """Returns the template with bos and eos around each text, by ``add_bos_token`` and ``add_eos_token``.
+
+    Args:
+        config: content of a `tokenizer_config.json`.
+        bos, eos: the ids; None: there is no such token, and nothing is added.
+        defaults: defaults of ``add_bos_token`` and ``add_eos_token``.
+        second: type id of the second text of a pair.
+
+    Raises:
+        FormatError: a flag is not a boolean.
+    """
+    # null differs from a missing key: Llama's classes then add no bos
+    wants_bos = option(config, "add_bos_token", defaults[0] and "add_bos_token" not in config)
+    wants_eos = option(config, "add_eos_token", defaults[1])
+
+    def text(sequence: str, type_id: int) -> list[dict[str, Any]]:
+        first = [{"ids": [bos], "type_id": type_id}] if wants_bos and bos is not None else []
+        last = [{"ids": [eos], "type_id": type_id}] if wants_eos and eos is not None else []
+        return [*first, {"sequence": sequence, "type_id": type_id}, *last]
+
+    single = text("A", 0)
+    if len(single) == 1:
+        return None
+    return {"single": single, "pair": [*single, *text("B", second)], "trim_offsets": False, "add_prefix_space": False}
 
 
 def added_token(content: str, special: bool, facts: Mapping[str, Any]) -> AddedToken:
@@ -327,6 +371,8 @@ def render_config(definition: Definition) -> bytes:
     own models. Segment ids must be requested by the file or the class. The chat template is listed only if
     `template_files` does not write it.
     """
+    import json
+
     config = dict(definition.config)
     if "tokenizer_class" not in config:
         config = {"tokenizer_class": "PreTrainedTokenizerFast", "clean_up_tokenization_spaces": False, **config}

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from . import folder, sentencepiece, tiktoken, vocab_txt
+from . import detection, folder
 
 __all__ = ["GENERIC_NAMES", "find_tokenizers", "short_name"]
 
@@ -42,7 +42,7 @@ def find_tokenizers(place: Path) -> list[Path]:
 def _may_be(path: Path) -> bool:
     try:
         if path.is_dir():
-            folder.choose(path)
+            folder.choose(str(path))
             return True
         if not path.is_file() or _BESIDE.fullmatch(path.name):
             return False
@@ -50,8 +50,8 @@ def _may_be(path: Path) -> bool:
             head = file.read(HEAD_BYTES)
     except OSError:  # an empty folder, or no permission
         return False
-    begins = (tiktoken.looks_like, sentencepiece.looks_like, vocab_txt.looks_like)
-    return re.match(rb"\s*\{\s*\"", head) is not None or any(looks_like(head) for looks_like in begins)
+    begins = (detection.is_rank_file, detection.is_sentencepiece, detection.is_vocab_txt)
+    return re.match(rb"\s*\{\s*\"", head) is not None or any(is_begun(head) for is_begun in begins)
 
 
 def short_name(path: Path) -> str:

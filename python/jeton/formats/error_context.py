@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 from ..errors import ConfigError, FormatError, JetonError, UnsupportedFeatureError
 
 __all__ = ["LOSSES", "error_context", "refuse_losses"]
@@ -17,28 +14,33 @@ LOSSES = (
 )  # fmt: skip
 
 
-@contextmanager
-def error_context(source: str, format: str) -> Iterator[None]:
-    """Adds the file's name and format to errors that are raised while it is read.
+class error_context:  # noqa: N801  (used as a function, like those of `contextlib`)
+    """Context manager that adds the file's name and format to errors that are raised while it is read.
 
     Raises:
         FormatError, UnsupportedFeatureError: with source and format. Contradictory entries are a `FormatError`; an
             error in an argument of the caller stays a `ConfigError`.
     """
-    try:
-        yield
-    except UnsupportedFeatureError as error:
-        raise UnsupportedFeatureError(
-            f"{source}: {error}", format=format, place=error.place, feature=error.feature
-        ) from None
-    except FormatError as error:
-        raise FormatError(f"{source}: {error}", format=format, place=error.place) from None
-    except ConfigError as error:
-        if error.option is not None:
-            raise
-        raise FormatError(f"{source}: {error}", format=format, place="its entries") from None
-    except JetonError as error:
-        raise FormatError(f"{source}: {error}", format=format, place="its entries") from None
+
+    def __init__(self, source: str, format: str) -> None:
+        self._source = source
+        self._format = format
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: type | None, error: BaseException | None, trace: object) -> None:
+        message = f"{self._source}: {error}"
+        if isinstance(error, UnsupportedFeatureError):
+            raise UnsupportedFeatureError(
+                message, format=self._format, place=error.place, feature=error.feature
+            ) from None
+        if isinstance(error, FormatError):
+            raise FormatError(message, format=self._format, place=error.place) from None
+        if isinstance(error, ConfigError) and error.option is not None:
+            return
+        if isinstance(error, JetonError):
+            raise FormatError(message, format=self._format, place="its entries") from None
 
 
 def refuse_losses(losses: dict[str, str], accept_loss: object, format: str) -> None:

@@ -28,15 +28,15 @@ __all__ = ["check_templates", "choose", "write"]
 _NAMES = ("tokenizer.json", "tekken.json", "*.model", "vocab.json", "encoder.json", "vocab.txt", "*.tiktoken")
 
 
-def choose(folder: Path) -> Path:
+def choose(folder: str) -> str:
     """Returns the tokenizer file of a folder.
 
     Raises:
         FileNotFoundError: there is none.
     """
-    if found := _first(entry.name for entry in folder.iterdir() if entry.is_file()):
-        return folder / found
-    names = ", ".join(sorted(entry.name for entry in folder.iterdir())[:8]) or "nothing"
+    if found := _first(entry.name for entry in os.scandir(folder) if entry.is_file()):
+        return os.path.join(folder, found)
+    names = ", ".join(sorted(os.listdir(folder))[:8]) or "nothing"
     raise FileNotFoundError(
         f"the folder {folder} contains no tokenizer: none of {', '.join(_NAMES)} (it contains: {names})"
     )

@@ -7,18 +7,22 @@ concatenation needs no decoder.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
-from typing import Any
-
 from .. import _core
-from ..definition import Bpe, Component, Definition, Pattern, ordered
+from ..definition import Bpe, Definition, Pattern, ordered
 from ..errors import ConfigError, FormatError, UnsupportedFeatureError
+from ..record import record
 from .hf_template import read_template, write_template
 
-__all__ = ["PipelineJson", "read_parts", "write_parts"]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import Any
 
-JSON = dict[str, Any]
+    from ..definition import Component
+
+    JSON = dict[str, Any]
+
+__all__ = ["PipelineJson", "read_parts", "write_parts"]
 
 NORMALIZERS = (
     "BertNormalizer", "ByteLevel", "Lowercase", "NFC", "NFD", "NFKC", "NFKD", "Nmt", "Precompiled", "Prepend",
@@ -39,7 +43,7 @@ _FUSE: JSON = {"type": "Fuse"}
 _STRIP_LAST_SPACE: JSON = {"type": "Replace", "pattern": {"Regex": r" \z"}, "content": ""}
 
 
-@dataclass
+@record(frozen=True)
 class PipelineJson:
     """Pipeline stages in HF's JSON.
 
@@ -54,7 +58,7 @@ class PipelineJson:
     post_processor: JSON | None
     decoder: JSON | None
     mark: str
-    losses: dict[str, str] = field(default_factory=dict)
+    losses: dict[str, str]
 
 
 def _byte_level(*, use_regex: bool = False) -> JSON:

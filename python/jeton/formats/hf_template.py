@@ -13,16 +13,18 @@ preserved; the vocabulary's are used.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 from ..errors import FormatError, UnsupportedFeatureError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    JSON = dict[str, Any]
 
 __all__ = ["read_template", "write_template"]
 
 MOST_IDS = 1 << 16  # limit of a template's ids, since a short file can repeat a token
-
-JSON = dict[str, Any]
 
 _SINGLE: list[JSON] = [{"sequence": "A", "type_id": 0}]
 _PAIR: list[JSON] = [{"sequence": "A", "type_id": 0}, {"sequence": "B", "type_id": 1}]

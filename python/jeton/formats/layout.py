@@ -19,7 +19,6 @@ slow class splits a piece such as ``▁9,`` after the model has made it, and kee
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -27,7 +26,7 @@ from .. import _core
 from ..added_tokens import AddedToken
 from ..definition import Component
 from ..errors import ConfigError, FormatError, UnsupportedFeatureError
-from .config import option
+from .config import enclosed
 from .languages import MBART, MBART50, NLLB
 
 __all__ = [
@@ -37,7 +36,6 @@ __all__ = [
     "PLAIN",
     "around",
     "class_name",
-    "enclosed",
     "for_class",
     "resolve",
     "sentinels",
@@ -188,35 +186,6 @@ def around(config: Mapping[str, Any], bos: int | None, eos: int | None) -> Compo
     return enclosed(config, bos, eos, defaults, second)
 
 
-def enclosed(
-    config: Mapping[str, Any], bos: int | None, eos: int | None, defaults: tuple[bool, bool], second: int = 1
-) -> Component | None:
-    """Returns the template with bos and eos around each text, by ``add_bos_token`` and ``add_eos_token``.
-
-    Args:
-        config: content of a `tokenizer_config.json`.
-        bos, eos: the ids; None: there is no such token, and nothing is added.
-        defaults: defaults of ``add_bos_token`` and ``add_eos_token``.
-        second: type id of the second text of a pair.
-
-    Raises:
-        FormatError: a flag is not a boolean.
-    """
-    # null differs from a missing key: Llama's classes then add no bos
-    wants_bos = option(config, "add_bos_token", defaults[0] and "add_bos_token" not in config)
-    wants_eos = option(config, "add_eos_token", defaults[1])
-
-    def text(sequence: str, type_id: int) -> list[dict[str, Any]]:
-        first = [{"ids": [bos], "type_id": type_id}] if wants_bos and bos is not None else []
-        last = [{"ids": [eos], "type_id": type_id}] if wants_eos and eos is not None else []
-        return [*first, {"sequence": sequence, "type_id": type_id}, *last]
-
-    single = text("A", 0)
-    if len(single) == 1:
-        return None
-    return {"single": single, "pair": [*single, *text("B", second)], "trim_offsets": False, "add_prefix_space": False}
-
-
 def sentinels(config: Mapping[str, Any], first: int) -> dict[int, AddedToken]:
     """Returns T5's sentinel tokens after the pieces, in descending order: id -> token.
 
@@ -242,7 +211,7 @@ def to_core(layout: Layout) -> str:
     """
     core = {"specials", "shift", "languages", "mask"}
     try:
-        return json.dumps({name: value for name, value in layout.items() if name in core})
+        return _core.write_json({name: value for name, value in layout.items() if name in core})
     except (TypeError, ValueError) as error:
         raise ConfigError(f"a layout is plain data: {error}", option="layout") from None
 

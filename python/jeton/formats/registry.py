@@ -10,15 +10,19 @@ moonshotai/Kimi-K2-Instruct tokenization_kimi.py and tokenizer_config.json (fact
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+from ..record import record, replace
 
-from ..definition import Component
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from ..definition import Component
 
 __all__ = ["REGISTRY", "KnownRankFile", "by_content"]
 
 
-class KnownRankFile(NamedTuple):
+@record(frozen=True)
+class KnownRankFile:
     """Rank file with its pattern, special tokens and normalizer.
 
     Attributes:
@@ -188,7 +192,7 @@ _KNOWN = (
 _SIZES = {_R50K[1]: 835_554, _CL100K[1]: 1_681_126, _O200K[1]: 3_613_922, _LLAMA3[1]: 2_183_982}
 
 REGISTRY: dict[str, KnownRankFile] = {
-    known.name: known._replace(num_bytes=_SIZES.get(known.sha256)) for known in _KNOWN
+    known.name: replace(known, num_bytes=_SIZES.get(known.sha256)) for known in _KNOWN
 }
 
 

@@ -8,9 +8,9 @@ fails.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Collection, Iterable
-from pathlib import Path
 from typing import Any
 
 from ..errors import UnsupportedFeatureError
@@ -34,7 +34,7 @@ def code_files(names: Iterable[str]) -> list[str]:
     return sorted(name for name in names if _CODE_FILE.fullmatch(name))
 
 
-def refuse_code(name: str, folder: Path, files: Collection[str], code: list[str]) -> None:
+def refuse_code(name: str, folder: str | os.PathLike[str], files: Collection[str], code: list[str]) -> None:
     """Rejects a tokenizer that needs remote code; logs a warning if a self-contained file replaces it.
 
     Args:
@@ -46,8 +46,8 @@ def refuse_code(name: str, folder: Path, files: Collection[str], code: list[str]
     Raises:
         UnsupportedFeatureError: the tokenizer needs remote code, and there is no self-contained file.
     """
-    config = _json(folder / "tokenizer_config.json")
-    named = _automatic(config) or _automatic(_json(folder / "config.json")) or _defined_here(config, code)
+    config = _json(os.path.join(folder, "tokenizer_config.json"))
+    named = _automatic(config) or _automatic(_json(os.path.join(folder, "config.json"))) or _defined_here(config, code)
     if named is None:
         return
     whole = next((file for file in SELF_CONTAINED if file in files), None)
@@ -84,5 +84,5 @@ def _defined_here(config: dict[str, Any], code: list[str]) -> str | None:
     return next((name for name in code if name.lower().replace("_", "") in of_class), None)
 
 
-def _json(path: Path) -> dict[str, Any]:
-    return read_object(path) if path.is_file() else {}
+def _json(path: str) -> dict[str, Any]:
+    return read_object(path) if os.path.isfile(path) else {}

@@ -11,41 +11,25 @@ Source: google/sentencepiece src/sentencepiece_model.proto, src/sentencepiece_pr
 
 from __future__ import annotations
 
-import json
-import os
-from collections.abc import Collection, Mapping
-from typing import Any
-
 from .. import _core
-from ..added_tokens import model_entries
-from ..atomic import write_atomically
 from ..definition import Chars, Definition, Model, Pieces, Unigram, Words
 from ..errors import ConfigError, UnsupportedFeatureError
 from ..tokenizer import Tokenizer
-from . import layout as layouts
 from .error_context import error_context, refuse_losses
 
-__all__ = ["looks_like", "read", "write"]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Collection, Mapping
+    from types import ModuleType
+    from typing import Any
+
+__all__ = ["read", "write"]
 
 FORMAT = "sentencepiece"
 _ROLES = ("bos", "eos", "pad", "unk")
 _NORMALIZER = ("add_dummy_prefix", "remove_extra_whitespaces", "escape_whitespaces", "treat_whitespace_as_suffix")
 _DECODER = ("add_dummy_prefix", "remove_extra_whitespaces", "treat_whitespace_as_suffix", "unk_surface")
-
-
-def looks_like(data: bytes) -> bool:
-    """Detects a model by its first bytes: a piece, as a nested protobuf message.
-
-    Examples:
-        >>> looks_like(b"\\n\\x0e\\n\\x05<unk>\\x15"), looks_like(b'{"version": 1}')
-        (True, False)
-    """
-    if len(data) < 4 or data[0] != 0x0A:  # field 1, a message
-        return False
-    at = 1
-    while at < min(len(data), 5) and data[at] & 0x80:
-        at += 1
-    return data[at + 1 : at + 2] in (b"\x0a", b"\x15", b"\x18")  # piece, score or type
 
 
 def read(data: bytes, *, source: str, layout: str | Mapping[str, Any] | None = None) -> Tokenizer:
@@ -61,10 +45,10 @@ def read(data: bytes, *, source: str, layout: str | Mapping[str, Any] | None = N
         UnsupportedFeatureError: the model has a denormalizer.
         ConfigError: the layout does not match the model.
     """
-    asked = None if layout is None else layouts.resolve(layout)
+    asked = None if layout is None else _layouts().resolve(layout)
     with error_context(source, FORMAT):
         text, vocabulary = _read(data, asked)
-        facts = json.loads(text)
+        facts = _core.read_json(text)
         if facts["denormalizes"]:
             raise UnsupportedFeatureError(
                 "a denormalizer (denormalizer_spec) is not supported",
@@ -75,7 +59,7 @@ def read(data: bytes, *, source: str, layout: str | Mapping[str, Any] | None = N
         template = None
         if asked is not None:
             roles |= {role: token for role, token in (asked.get("roles") or {}).items() if _has(vocabulary, token)}
-            template = layouts.template(asked.get("template"), vocabulary)
+            template = _layouts().template(asked.get("template"), vocabulary)
         return Tokenizer(_definition(facts, roles, template), vocabulary)
 
 
@@ -83,9 +67,16 @@ def _read(data: bytes, asked: Mapping[str, Any] | None) -> tuple[str, _core.Voca
     if asked is None:
         return _core.read_sentencepiece(data)
     try:
-        return _core.read_sentencepiece(data, layouts.to_core(asked))
+        return _core.read_sentencepiece(data, _layouts().to_core(asked))
     except ConfigError as error:
         raise ConfigError(str(error), option="layout") from None
+
+
+def _layouts() -> ModuleType:
+    """The module of layouts, which a model alone does not need."""
+    from . import layout
+
+    return layout
 
 
 def _has(vocabulary: _core.Vocabulary, token: str) -> bool:
@@ -119,6 +110,8 @@ def write(tok: Tokenizer, path: str | os.PathLike[str], accept_loss: Collection[
     Raises:
         UnsupportedFeatureError: the tokenizer has a model or feature that SentencePiece does not support.
     """
+    from ..atomic import write_atomically
+
     data = render(tok, accept_loss)
     with write_atomically(path) as file:
         file.write(data)
@@ -126,6 +119,8 @@ def write(tok: Tokenizer, path: str | os.PathLike[str], accept_loss: Collection[
 
 def render(tok: Tokenizer, accept_loss: Collection[str]) -> bytes:
     """Returns the content of the file that `write` writes."""
+    from ..added_tokens import model_entries
+
     definition = tok.definition
     facts = _facts(definition)
     losses = {}
@@ -152,12 +147,12 @@ def render_pieces(tok: Tokenizer, layout: Mapping[str, Any] | None, end: int) ->
     for role, piece in (("bos", "<s>"), ("eos", "</s>"), ("pad", "<pad>")):  # the model's own; roles may differ
         if piece in tok.special_tokens:
             facts[role] = piece
-    return _write(tok, facts, layouts.to_core(layout or {}), end)
+    return _write(tok, facts, _layouts().to_core(layout or {}), end)
 
 
 def _write(tok: Tokenizer, facts: Mapping[str, Any], layout: str | None = None, end: int | None = None) -> bytes:
     try:
-        return _core.write_sentencepiece(tok._core, json.dumps(facts), layout, end)
+        return _core.write_sentencepiece(tok._core, _core.write_json(facts), layout, end)
     except ConfigError as error:
         raise UnsupportedFeatureError(
             f"a SentencePiece model cannot hold this vocabulary: {error}", format=FORMAT, feature="vocabulary"

@@ -20,11 +20,11 @@ from ..added_tokens import model_entries
 from ..atomic import write_atomically
 from ..definition import Bpe, Definition
 from ..errors import ConfigError, FormatError, UnsupportedFeatureError
+from ..kinds import SPECIAL
 from ..tokenizer import Tokenizer
-from ..vocab_view import SPECIAL
 from .error_context import error_context, refuse_losses
 
-__all__ = ["looks_like", "read", "write"]
+__all__ = ["read", "write"]
 
 FORMAT = "tekken.json"
 MAX_SPECIAL = 1 << 16  # real files have 1,000
@@ -36,18 +36,6 @@ _DEFAULT_SPECIAL = """
 _ROLES = {"bos": "<s>", "eos": "</s>", "unk": "<unk>", "pad": "<pad>"}
 
 
-def looks_like(data: bytes) -> bool:
-    """Detects the format: a JSON object with a key that only this format has, in its first or last 64 KiB.
-
-    Examples:
-        >>> looks_like(b'{"config": {"pattern": "x", "default_num_special_tokens": 2}}'), looks_like(b"{}")
-        (True, False)
-    """
-    if data.lstrip()[:1] != b"{":
-        return False
-    return b'"default_num_special_tokens"' in data[:65536] or b'"default_num_special_tokens"' in data[-65536:]
-
-
 def read(data: bytes, *, source: str) -> Tokenizer:
     """Reads a tokenizer from the content of a file.
 
@@ -56,7 +44,7 @@ def read(data: bytes, *, source: str) -> Tokenizer:
     """
     with error_context(source, FORMAT):
         file = _core.read_tekken(data)
-        facts = json.loads(file.rest)
+        facts = _core.read_json(file.rest)
         config = facts.get("config")
         if not isinstance(config, dict):
             raise FormatError("there is no config, so this is no tekken.json", place="$.config")

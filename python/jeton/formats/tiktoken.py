@@ -12,24 +12,19 @@ Source: openai/tiktoken, tiktoken/load.py and tiktoken_ext/openai_public.py (has
 
 from __future__ import annotations
 
-import os
-import re
-from collections.abc import Collection, Mapping
-
 from .. import _core
 from ..added_tokens import special_pairs, with_added_tokens
-from ..atomic import write_atomically
 from ..definition import Bpe, Definition, Pattern
 from ..errors import ConfigError, FormatError, UnsupportedFeatureError
 from ..tokenizer import Tokenizer
 from .registry import REGISTRY, by_content
 
-__all__ = ["looks_like", "read", "write"]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Collection, Mapping
 
-
-def looks_like(data: bytes) -> bool:
-    """Detects a rank file by its first line."""
-    return re.match(rb"[A-Za-z0-9+/]+={0,2} [0-9]+\r*(\n|\Z)", data) is not None
+__all__ = ["read", "write"]
 
 
 def read(
@@ -131,6 +126,8 @@ def write(tok: Tokenizer, path: str | os.PathLike[str], accept_loss: Collection[
                 format="tiktoken",
                 feature=name,
             )
+    from ..atomic import write_atomically
+
     with write_atomically(path) as file:
         file.write(tok._core.rank_file().encode())
 

@@ -12,28 +12,30 @@ The core reads and writes the two large members, ``model.vocab`` and ``model.mer
 
 from __future__ import annotations
 
-import json
-import os
-import warnings
-from collections.abc import Callable, Collection, Iterable
-from dataclasses import fields, replace
-from operator import methodcaller
-from typing import Any
-
 from .. import _core
 from ..added_tokens import FLAGS, AddedToken, added_tokens, model_entries, with_added_tokens
-from ..atomic import write_atomically
-from ..definition import Bpe, Definition, Model, Pieces, TrainingFacts, Unigram, WordLevel, WordPiece
+from ..definition import Bpe, Definition, Pieces, TrainingFacts, Unigram, WordLevel, WordPiece
 from ..errors import ConfigError, FormatError, JetonError, LossyConversionWarning, UnsupportedFeatureError
+from ..kinds import BYTE, ENDS_WORD, UNREACHABLE, UNUSED
+from ..record import replace
 from ..tokenizer import Tokenizer
-from ..vocab_view import BYTE, ENDS_WORD, UNREACHABLE, UNUSED
 from .config import added_token
-from .hf_parts import NORMALIZERS, PipelineJson, read_parts, write_parts
+from .hf_parts import NORMALIZERS, read_parts, write_parts
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Collection, Iterable
+    from typing import Any
+
+    from ..definition import Model
+    from .hf_parts import PipelineJson
+
+    JSON = dict[str, Any]
 
 __all__ = ["from_bytes", "read", "read_with_facts", "render", "to_bytes", "write"]
 
 FORMAT = "tokenizer.json"
-JSON = dict[str, Any]
 STAGES = ("normalizer", "pre_tokenizer", "post_processor", "decoder")
 _TRANSIENT = ("seconds", "log")  # not written, so that equal tokenizers give equal files
 
@@ -43,6 +45,8 @@ _TRANSIENT = ("seconds", "log")  # not written, so that equal tokenizers give eq
 
 def write(tok: Tokenizer, path: str | os.PathLike[str], accept_loss: Collection[str]) -> None:
     """Writes the file, atomically."""
+    from ..atomic import write_atomically
+
     data = render(tok, accept_loss)
     with write_atomically(path) as file:
         file.write(data)
@@ -82,6 +86,8 @@ def render(tok: Tokenizer, accept_loss: Collection[str] | None, *, implied: bool
                 feature=name,
             )
         if accept_loss is not None:
+            import warnings
+
             warnings.warn(
                 f"{name}: HF tokenizers will not give the same ids ({why})", LossyConversionWarning, stacklevel=4
             )
@@ -106,7 +112,7 @@ def _write_model(
     """Returns the small fields of the model, and its large members as JSON text."""
     model = tok.definition.model
     if any(part["type"] == "SentencePiece" for part in tok.definition.normalizer):
-        parts.losses |= _sentencepiece_losses(tok)
+        parts.losses.update(_sentencepiece_losses(tok))
     if isinstance(model, Unigram):
         unk = tok.token_to_id(model.unk_token) if model.unk_token else None
         written = tok._core.pieces_json(unk)
@@ -189,6 +195,8 @@ def _sentencepiece_losses(tok: Tokenizer) -> dict[str, str]:
 
 
 def _dumps(value: object) -> str:
+    import json
+
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
@@ -207,6 +215,8 @@ def _free_mark(tok: Tokenizer) -> str:
         return ""
     if model.end_of_word_style == "suffix" and tok.definition.decoder is not None:
         return mark  # the decoder matches it
+    from operator import methodcaller
+
     contents = [tok._core.content(id) or b"" for id in tok._core.ids() if tok._core.kind(id) != ENDS_WORD]
     if model.end_of_word_style == "suffix" and not any(map(methodcaller("endswith", mark.encode()), contents)):
         return mark
@@ -218,6 +228,9 @@ def _free_mark(tok: Tokenizer) -> str:
 
 
 def _own_facts(definition: Definition, parts: PipelineJson) -> JSON:
+    import json
+    from dataclasses import fields
+
     facts: JSON = {"definition": definition.to_json()}
     if parts.mark:
         facts["end_of_word"] = parts.mark
@@ -270,7 +283,7 @@ def read_with_facts(data: bytes, *, source: str) -> tuple[Tokenizer, JSON, int]:
     """As `read`, and returns the stages as the file spells them, and the number of entries of its model."""
     try:
         rest, spelled = _core.read_tokenizer_json(data)
-        top = json.loads(rest)
+        top = _core.read_json(rest)
         stages = {name: top.get(name) for name in STAGES} if isinstance(top, dict) else {}
         return _read(top, spelled), stages, len(spelled)
     except UnsupportedFeatureError as error:
@@ -546,8 +559,12 @@ def _own_definition(own: JSON) -> tuple[Definition, str]:
 
 
 def _own_config(own: JSON) -> JSON:
+    if "config" not in own:
+        return {}
+    import json
+
     try:
-        config = json.loads(own.get("config", "{}"))
+        config = json.loads(own["config"])
     except RecursionError:
         raise ValueError("nested too deeply") from None
     if not isinstance(config, dict):

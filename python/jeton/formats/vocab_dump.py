@@ -10,9 +10,9 @@ from collections.abc import Iterator
 
 from ..atomic import write_atomically
 from ..drawing import quoted
+from ..kinds import ADDED, BYTE, ENDS_WORD, SPECIAL, TOKEN, UNREACHABLE, UNUSED
 from ..spelling import Spelling
 from ..tokenizer import Tokenizer
-from ..vocab_view import ADDED, BYTE, ENDS_WORD, SPECIAL, TOKEN, UNREACHABLE, UNUSED
 
 __all__ = ["lines", "write"]
 

@@ -12,21 +12,23 @@ Source: google-research/bert tokenization.py; huggingface/transformers tokenizat
 
 from __future__ import annotations
 
-import os
-import re
-from collections.abc import Collection, Mapping
-from typing import Any
-
 from .. import _core
 from ..added_tokens import AddedToken
-from ..atomic import write_atomically
-from ..definition import Component, Definition, WordPiece
+from ..definition import Definition, WordPiece
 from ..errors import ConfigError, FormatError, UnsupportedFeatureError
 from ..tokenizer import Tokenizer
 from .config import added_tokens, option, with_tokens
 from .error_context import error_context, refuse_losses
 
-__all__ = ["looks_like", "read", "write"]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Collection, Mapping
+    from typing import Any
+
+    from ..definition import Component
+
+__all__ = ["read", "write"]
 
 FORMAT = "vocab.txt"
 _SPECIAL = {"unk": "[UNK]", "cls": "[CLS]", "sep": "[SEP]", "pad": "[PAD]", "mask": "[MASK]"}
@@ -36,17 +38,6 @@ _CLASSES = """
     DistilBertTokenizer ElectraTokenizer LayoutLMTokenizer LxmertTokenizer MobileBertTokenizer PreTrainedTokenizer
     SqueezeBertTokenizer
 """.split()  # noqa: SIM905
-
-
-def looks_like(data: bytes) -> bool:
-    """Detects the format by a line ``[UNK]`` in the first 64 KiB.
-
-    Examples:
-        >>> looks_like(b"[PAD]\\n[UNK]\\nthe\\n"), looks_like(b"aGk= 0\\n")
-        (True, False)
-    """
-    start = data[: 1 << 16]
-    return b"\0" not in start and re.search(rb"(?:^|\n)\[UNK\]\r?(?:\n|$)", start) is not None
 
 
 def read(data: bytes, *, source: str, config: Mapping[str, Any] | None = None) -> Tokenizer:
@@ -131,6 +122,8 @@ def write(tok: Tokenizer, path: str | os.PathLike[str], accept_loss: Collection[
     Raises:
         UnsupportedFeatureError: an unsupported model, or a loss that was not accepted.
     """
+    from ..atomic import write_atomically
+
     data = render(tok, accept_loss)
     with write_atomically(path) as file:
         file.write(data)

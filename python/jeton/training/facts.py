@@ -13,11 +13,12 @@ from collections.abc import Callable, Sequence
 from typing import Any, overload
 
 from ..atomic import write_atomically
-from ..definition import TrainingFacts, TrainingStep
+from ..definition import TrainingFacts
 from ..drawing import quoted
 from ..errors import ConfigError, TrainingError
 from ..spelling import Spelling
 from ..tokenizer import Tokenizer
+from ..training_step import TrainingStep
 from .counts import Counts
 from .replay import replay_texts
 

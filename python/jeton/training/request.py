@@ -12,8 +12,8 @@ from typing import Any
 from ..arguments import choice, integer, strings
 from ..definition import EndOfWordStyle, SymbolLevel, TieBreak
 from ..errors import ConfigError
+from ..kinds import MAX_ID
 from ..special import spell
-from ..vocab_view import MAX_ID
 from .counts import MAX_COUNT
 from .rules import Rules, Superwords
 

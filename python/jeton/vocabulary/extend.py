@@ -11,6 +11,7 @@ from ..arguments import choice, instance, integer
 from ..corpus import Corpus, CorpusLike, open_corpus
 from ..definition import Bpe, TieBreak
 from ..errors import ConfigError, TrainingError
+from ..kinds import MAX_ID
 from ..progress import Progress, ProgressEvent, Reporter, make_reporter
 from ..tokenizer import Tokenizer
 from ..training import Counts, Limits, Rules
@@ -20,7 +21,6 @@ from ..training.counts_file import counts_of
 from ..training.facts import why_stopped
 from ..training.request import TIE_BREAKS
 from ..training.stages import Stages
-from ..vocab_view import MAX_ID
 from .changes import check_counts, checked_corpus, effect
 from .growth import check_merges, grown
 from .surgery import Surgery

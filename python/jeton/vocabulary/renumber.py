@@ -13,8 +13,8 @@ from ..added_tokens import model_entries, with_added_tokens
 from ..arguments import instance, integer, wrong
 from ..definition import Bpe
 from ..errors import ConfigError
+from ..kinds import MAX_ID, TOKEN
 from ..tokenizer import Tokenizer
-from ..vocab_view import MAX_ID, TOKEN
 from .plan import Plan
 from .surgery import REMOVED, Surgery, built
 

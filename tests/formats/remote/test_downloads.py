@@ -8,6 +8,7 @@ import socket
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
@@ -96,7 +97,7 @@ def test_the_publishers_name_for_the_file_will_do(server: Server, tmp_path: Path
 
 def test_two_files_of_one_name(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     others = RANKS + base64.b64encode(b"they") + b" 258\n"
-    other = KNOWN._replace(name="other", sha256=hashlib.sha256(others).hexdigest())
+    other = replace(KNOWN, name="other", sha256=hashlib.sha256(others).hexdigest())
     monkeypatch.setitem(REGISTRY, "other", other)
     server.answers[f"/tiny_base-{other.sha256[:8]}.tiktoken"] = others
     for _ in range(2):

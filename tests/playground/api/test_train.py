@@ -63,7 +63,7 @@ def test_all_defaults() -> None:
         ({"text": "天" * 4_000}, "12,000"),
         ({"text": "ab", "vocab_size": 10**9}, "integer from 1 to"),
         ({"text": "ab", "vocab_size": 100}, "256"),
-        ({"text": "ab", "tie_break": "best"}, "one of first"),
+        ({"text": "ab", "tie_break": "best"}, "one of lowest_ids"),
         ({"text": "ab", "level": "word"}, "one of byte, char"),
         ({"text": "ab", "pattern": "gtp2"}, "no pattern named"),
         ({"text": "ab", "pattern": "("}, "pattern|regex|parenthes"),

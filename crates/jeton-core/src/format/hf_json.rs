@@ -7,6 +7,7 @@
 //! error. Both forms of merges are read: `"a b"` and `["a", "b"]`.
 
 use std::fmt;
+use std::ops::Index;
 
 use hashbrown::hash_table::{Entry, HashTable};
 use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
@@ -32,11 +33,78 @@ pub struct TokenizerFile {
     pub has_merges: bool,
 }
 
+/// Strings, concatenated: an allocation for each of a hundred thousand takes as long as parsing them.
+#[derive(Debug, Default)]
+pub struct Strings {
+    text: String,
+    ends: Vec<usize>,
+}
+
+impl Strings {
+    fn push(&mut self, string: &str) {
+        self.text.push_str(string);
+        self.ends.push(self.text.len());
+    }
+
+    /// Returns the number of strings.
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Returns true if there are none.
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    /// Returns a string by its index.
+    pub fn get(&self, index: usize) -> Option<&str> {
+        (index < self.len()).then(|| &self[index])
+    }
+
+    /// Iterates over all strings.
+    pub fn iter(&self) -> impl Iterator<Item = &str> {
+        (0..self.len()).map(|index| &self[index])
+    }
+}
+
+impl Index<usize> for Strings {
+    type Output = str;
+
+    fn index(&self, index: usize) -> &str {
+        let start = index.checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.text[start..self.ends[index]]
+    }
+}
+
+/// Parses a string into [`Strings`].
+struct StringSeed<'a>(&'a mut Strings);
+
+impl<'de> DeserializeSeed<'de> for StringSeed<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> std::result::Result<(), D::Error> {
+        deserializer.deserialize_str(self)
+    }
+}
+
+impl Visitor<'_> for StringSeed<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a string")
+    }
+
+    fn visit_str<E: serde::de::Error>(self, text: &str) -> std::result::Result<(), E> {
+        self.0.push(text);
+        Ok(())
+    }
+}
+
 /// A vocabulary as two columns.
 #[derive(Debug, Default)]
 pub struct VocabColumns {
     /// Spellings, in the file's order.
-    pub tokens: Vec<String>,
+    pub tokens: Strings,
     /// Ids.
     pub ids: Vec<u32>,
     /// Scores, for the vocabulary of a Unigram model.
@@ -136,7 +204,7 @@ impl VocabColumns {
     fn index(&mut self) -> Result<()> {
         let Self { tokens, rows, hash, .. } = self;
         rows.reserve(tokens.len(), |_| 0); // empty, so nothing is hashed
-        for (row, token) in (0u32..).zip(&*tokens) {
+        for (row, token) in (0u32..).zip(tokens.iter()) {
             let key = |row: &u32| hash.bytes(tokens[*row as usize].as_bytes());
             let same = |&other: &u32| &tokens[other as usize] == token;
             if rows.find(key(&row), same).is_some() {
@@ -150,17 +218,18 @@ impl VocabColumns {
 
     /// Returns the id of a spelling.
     pub fn id(&self, token: &str) -> Option<u32> {
-        let row = self.rows.find(self.hash.bytes(token.as_bytes()), |&row| self.tokens[row as usize] == token)?;
+        let row = self.rows.find(self.hash.bytes(token.as_bytes()), |&row| &self.tokens[row as usize] == token)?;
         Some(self.ids[*row as usize])
     }
 }
 
 /// Returns the ids of merges: left, right and the result, in which the right one loses the prefix of symbols inside a
 /// word.
-fn resolve(vocab: &VocabColumns, merges: &[(String, String)], prefix: &str) -> Result<Vec<(u32, u32, u32)>> {
+fn resolve(vocab: &VocabColumns, merges: &Strings, prefix: &str) -> Result<Vec<(u32, u32, u32)>> {
     let mut joined = String::new();
-    let mut resolved = Vec::with_capacity(merges.len());
-    for (i, (left, right)) in merges.iter().enumerate() {
+    let mut resolved = Vec::with_capacity(merges.len() / 2);
+    for i in 0..merges.len() / 2 {
+        let (left, right) = (&merges[2 * i], &merges[2 * i + 1]);
         joined.clear();
         joined.push_str(left);
         joined.push_str(right.strip_prefix(prefix).unwrap_or(right));
@@ -178,14 +247,16 @@ struct TokenizerRaw {
     rest: Map<String, Value>,
     model: Option<Map<String, Value>>,
     vocab: VocabColumns,
-    merges: Vec<(String, String)>,
+    merges: Strings, // left and right in turns
     has_merges: bool,
 }
 
 struct TokenizerSeed<'a>(&'a mut TokenizerRaw);
 struct ModelSeed<'a>(&'a mut TokenizerRaw);
 struct VocabSeed<'a>(&'a mut VocabColumns);
-struct MergesSeed<'a>(&'a mut Vec<(String, String)>);
+struct ScoredSeed<'a>(&'a mut VocabColumns);
+struct MergesSeed<'a>(&'a mut Strings);
+struct MergeSeed<'a>(&'a mut Strings);
 
 impl<'de> Visitor<'de> for TokenizerSeed<'_> {
     type Value = ();
@@ -266,21 +337,42 @@ impl<'de> Visitor<'de> for VocabSeed<'_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> std::result::Result<(), A::Error> {
-        while let Some((token, id)) = map.next_entry()? {
-            self.0.tokens.push(token);
-            self.0.ids.push(id);
+        while map.next_key_seed(StringSeed(&mut self.0.tokens))?.is_some() {
+            self.0.ids.push(map.next_value()?);
         }
         Ok(())
     }
 
     // The vocabulary of a Unigram model: pairs of piece and score, whose indices are their ids.
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> std::result::Result<(), A::Error> {
-        while let Some((token, score)) = seq.next_element::<(String, &RawValue)>()? {
-            let score = numbers::read(score.get()).ok_or_else(|| A::Error::custom("a score is no number"))?;
-            self.0.ids.push(self.0.tokens.len() as u32);
-            self.0.tokens.push(token);
-            self.0.scores.push(score);
+        while seq.next_element_seed(ScoredSeed(self.0))?.is_some() {
+            self.0.ids.push(self.0.ids.len() as u32);
         }
+        Ok(())
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for ScoredSeed<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> std::result::Result<(), D::Error> {
+        deserializer.deserialize_tuple(2, self)
+    }
+}
+
+impl<'de> Visitor<'de> for ScoredSeed<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a piece and its score")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> std::result::Result<(), A::Error> {
+        let missing = |len| A::Error::invalid_length(len, &"a piece and its score");
+        seq.next_element_seed(StringSeed(&mut self.0.tokens))?.ok_or_else(|| missing(0))?;
+        let score = seq.next_element::<&RawValue>()?.ok_or_else(|| missing(1))?;
+        let score = numbers::read(score.get()).ok_or_else(|| A::Error::custom("a score is no number"))?;
+        self.0.scores.push(score);
         Ok(())
     }
 }
@@ -301,45 +393,46 @@ impl<'de> Visitor<'de> for MergesSeed<'_> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> std::result::Result<(), A::Error> {
-        while let Some(merge) = seq.next_element::<MergeSpelling>()? {
-            self.0.push(merge.0);
-        }
+        while seq.next_element_seed(MergeSeed(self.0))?.is_some() {}
         Ok(())
     }
 }
 
-struct MergeSpelling((String, String));
+impl<'de> DeserializeSeed<'de> for MergeSeed<'_> {
+    type Value = ();
 
-impl<'de> serde::Deserialize<'de> for MergeSpelling {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
-        struct Either;
-        impl<'de> Visitor<'de> for Either {
-            type Value = MergeSpelling;
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> std::result::Result<(), D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
 
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a merge: \"left right\" or [\"left\", \"right\"]")
+impl<'de> Visitor<'de> for MergeSeed<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a merge: \"left right\" or [\"left\", \"right\"]")
+    }
+
+    fn visit_str<E: serde::de::Error>(self, text: &str) -> std::result::Result<(), E> {
+        match text.split_once(' ') {
+            Some((left, right)) if !left.is_empty() && !right.is_empty() && !right.contains(' ') => {
+                self.0.push(left);
+                self.0.push(right);
+                Ok(())
             }
-
-            fn visit_str<E: serde::de::Error>(self, text: &str) -> std::result::Result<MergeSpelling, E> {
-                match text.split(' ').collect::<Vec<_>>()[..] {
-                    [left, right] if !left.is_empty() && !right.is_empty() => {
-                        Ok(MergeSpelling((left.into(), right.into())))
-                    }
-                    _ => Err(E::custom(format!("the merge {text:?} is not two tokens with one space between them"))),
-                }
-            }
-
-            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> std::result::Result<MergeSpelling, A::Error> {
-                let mut part =
-                    || seq.next_element::<String>()?.ok_or_else(|| A::Error::custom("a merge needs two tokens"));
-                let merge = (part()?, part()?);
-                match seq.next_element::<IgnoredAny>()? {
-                    Some(_) => Err(A::Error::custom("a merge has two tokens, not more")),
-                    None => Ok(MergeSpelling(merge)),
-                }
-            }
+            _ => Err(E::custom(format!("the merge {text:?} is not two tokens with one space between them"))),
         }
-        deserializer.deserialize_any(Either)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> std::result::Result<(), A::Error> {
+        for _ in 0..2 {
+            let part = seq.next_element_seed(StringSeed(self.0))?;
+            part.ok_or_else(|| A::Error::custom("a merge needs two tokens"))?;
+        }
+        match seq.next_element::<IgnoredAny>()? {
+            Some(_) => Err(A::Error::custom("a merge has two tokens, not more")),
+            None => Ok(()),
+        }
     }
 }
 

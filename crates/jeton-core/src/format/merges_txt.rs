@@ -52,7 +52,7 @@ pub fn read(vocab: &[u8], merges: &[u8]) -> Result<hf_json::TokenizerFile> {
 /// Refuses ids out of range, and duplicate ids.
 fn check_ids(vocab: &hf_json::VocabColumns) -> Result<()> {
     let mut taken = HashSet::with_capacity(vocab.ids.len());
-    for (&id, token) in vocab.ids.iter().zip(&vocab.tokens) {
+    for (&id, token) in vocab.ids.iter().zip(vocab.tokens.iter()) {
         let wrong = |message: String| Err(Error::format(message, format!("vocabulary, $[{:?}]", short(token))));
         if id > MAX_ID {
             return wrong(format!("id {id} is over the highest possible id, {MAX_ID}"));
@@ -103,7 +103,8 @@ mod tests {
             assert_eq!(file.vocab.id("ab"), Some(2));
         }
         let file = read(VOCAB, b"a b\n# #\n").unwrap();
-        let entries = file.vocab.ids.iter().zip(&file.vocab.tokens).map(|(&id, t)| (id, Kind::Token, t.as_bytes()));
+        let entries =
+            file.vocab.ids.iter().zip(file.vocab.tokens.iter()).map(|(&id, t)| (id, Kind::Token, t.as_bytes()));
         let vocab = Vocab::new(entries).unwrap();
         let spelling = Spelling { byte_alphabet: true, end_of_word: "" };
         assert_eq!(write(&vocab, &file.merges, &spelling).unwrap(), "#version: 0.2\na b\n# #\n");

@@ -66,7 +66,13 @@ fn scale(mut value: f64, mut exponent: i64) -> Option<f64> {
 
 /// Returns the nearest double, which powi does not guarantee.
 fn power_of_ten(exponent: u64) -> f64 {
-    format!("1e{exponent}").parse().unwrap_or(f64::INFINITY)
+    // A file has a score for each piece, most with these exponents.
+    const SMALL: [f64; EXACT as usize + 1] = [
+        1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19,
+        1e20, 1e21, 1e22,
+    ];
+    let small = usize::try_from(exponent).ok().and_then(|exponent| SMALL.get(exponent));
+    small.copied().unwrap_or_else(|| format!("1e{exponent}").parse().unwrap_or(f64::INFINITY))
 }
 
 /// Formats a score so that HF parses it exactly; in the shortest form if that suffices.

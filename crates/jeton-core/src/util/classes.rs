@@ -2,40 +2,19 @@
 //!
 //! Invariant: every code point has exactly one of the bits, so a set of classes is a mask, and a membership test is one
 //! `and`. The data come from `regex-syntax`, whose tables are those of tiktoken's regex engine; there is no generated file.
-//! Built on first use (about 2 ms), then two loads for each character from 57 KB, of which one language uses a few hundred
-//! bytes.
+//! build.rs writes the table; each character takes two loads from 57 KB, of which one language uses a few hundred bytes.
 //!
 //! Left out: all other properties. Users' regexes use `regex-syntax` directly (`syntax.rs`).
 
-use std::sync::OnceLock;
-
-use crate::util::atomic_cell::made_once;
-use crate::util::property_table::{PropertyTable, BLOCK};
+use crate::util::property_table::BLOCK;
 use crate::util::utf8::decode;
 
-/// `\p{Lu}` and `\p{Lt}`.
-pub(crate) const UPPER: u8 = 1;
-/// `\p{Ll}`.
-pub(crate) const LOWER: u8 = 1 << 1;
-/// `\p{Lm}` and `\p{Lo}`.
-pub(crate) const CASELESS: u8 = 1 << 2;
-/// `\p{M}`.
-pub(crate) const MARK: u8 = 1 << 3;
-/// `\p{N}`.
-pub(crate) const NUMBER: u8 = 1 << 4;
-/// White_Space other than `\r` and `\n`.
-pub(crate) const SPACE: u8 = 1 << 5;
-/// `\r` and `\n`.
-pub(crate) const NEWLINE: u8 = 1 << 6;
-/// Everything else: punctuation, symbols, controls, unassigned.
-pub(crate) const OTHER: u8 = 1 << 7;
+pub(crate) use crate::util::class_bits::{
+    CASELESS, LETTER, LOWER, MARK, NEWLINE, NUMBER, OTHER, SPACE, SYMBOL, UPPER, WHITE_SPACE,
+};
 
-/// `\p{L}`.
-pub(crate) const LETTER: u8 = UPPER | LOWER | CASELESS;
-/// `\s`.
-pub(crate) const WHITE_SPACE: u8 = SPACE | NEWLINE;
-/// `[^\s\p{L}\p{N}]`.
-pub(crate) const SYMBOL: u8 = OTHER | MARK;
+// `BLOCKS` and `VALUES`, which build.rs writes.
+include!(concat!(env!("OUT_DIR"), "/classes.rs"));
 
 /// Class of each ASCII byte, 0 for bytes of other characters: loops test a byte before decoding.
 pub(crate) static ASCII: [u8; 256] = ascii();
@@ -58,28 +37,12 @@ const fn ascii() -> [u8; 256] {
 }
 
 /// Table of the class of each code point.
-pub(crate) struct Classes(PropertyTable);
+pub(crate) struct Classes(());
 
 impl Classes {
-    /// Returns the table, built on the first call.
+    /// Returns the table.
     pub(crate) fn get() -> &'static Self {
-        static CLASSES: OnceLock<Classes> = OnceLock::new();
-        made_once(&CLASSES, Self::build)
-    }
-
-    fn build() -> Self {
-        Self(PropertyTable::new(
-            OTHER,
-            &[
-                (r"[\p{Lu}\p{Lt}]", UPPER),
-                (r"\p{Ll}", LOWER),
-                (r"[\p{Lm}\p{Lo}]", CASELESS),
-                (r"\p{M}", MARK),
-                (r"\p{N}", NUMBER),
-                (r"\s", SPACE),
-                (r"[\r\n]", NEWLINE),
-            ],
-        ))
+        &Self(())
     }
 
     /// Returns class and byte length of the character that starts at `at`; `(0, 0)` at the end of the text.
@@ -117,7 +80,7 @@ impl Classes {
     /// Returns the class by index of the block and last bits of a code point or of its last byte.
     #[inline(always)]
     fn of(&self, block: usize, last: usize) -> u8 {
-        self.0.at(block, last)
+        VALUES[usize::from(BLOCKS[block]) + last % BLOCK]
     }
 
     /// Returns the end of the maximal run of characters in the classes `mask` that starts at `at` (`at` if it is empty).
@@ -202,8 +165,7 @@ mod tests {
 
     #[test]
     fn small_enough() {
-        let classes = Classes::get();
-        let bytes = classes.0.num_bytes();
+        let bytes = size_of_val(&BLOCKS) + size_of_val(&VALUES);
         assert!(bytes < 60 << 10, "{bytes}");
     }
 }

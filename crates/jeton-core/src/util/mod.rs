@@ -5,6 +5,7 @@ pub(crate) mod atomic_cell;
 pub mod best_fit;
 pub mod buffer_pool;
 pub mod cancel;
+mod class_bits;
 pub(crate) mod classes;
 pub mod hash;
 pub mod huge_pages;

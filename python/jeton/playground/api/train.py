@@ -6,13 +6,14 @@ The page reconstructs the sequences from the initial symbols and the rank of the
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, cast, get_args
+from typing import Any, cast
 
 from ...definition import Pattern, SymbolLevel, TieBreak
 from ...drawing import draw
 from ...errors import ConfigError
 from ...training import Replay, train
 from ...training.replay import replay
+from ...training.request import TIE_BREAKS
 from ..catalog import Catalog
 from . import request_fields
 
@@ -42,13 +43,13 @@ def answer(catalog: Catalog, request: Mapping[str, Any]) -> dict[str, Any]:
             f"the text has {num_bytes:,} bytes; the limit of this view is {MAX_TEXT_BYTES:,}",
             option="text",
         )
-    level = cast(SymbolLevel, request_fields.one_of(request, "level", get_args(SymbolLevel), "byte"))
+    level = cast(SymbolLevel, request_fields.one_of(request, "level", ("byte", "char"), "byte"))
     tok = train(
         [text],
         request_fields.integer(request, "vocab_size", 276, 1, MAX_VOCAB_SIZE),
         level=level,
         pattern=request_fields.text(request, "pattern", "none" if level == "char" else "o200k"),
-        tie_break=cast(TieBreak, request_fields.one_of(request, "tie_break", get_args(TieBreak), "lowest_ids")),
+        tie_break=cast(TieBreak, request_fields.one_of(request, "tie_break", TIE_BREAKS, "lowest_ids")),
         threads=1,
         progress=False,
     )

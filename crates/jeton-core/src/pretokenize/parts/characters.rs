@@ -1,8 +1,8 @@
 //! Character sets of HF's pre-tokenizers, as in the wheel 0.23.3.
 //!
 //! Its crates have Unicode data of different versions. The sets are built from `regex-syntax`'s tables (Unicode 16),
-//! restricted to the age of each crate, with the few characters whose properties have changed since. Each was compared with
-//! the wheel's for every code point.
+//! restricted to the age of each crate, with the few characters whose properties have changed since; build.rs writes the ranges of
+//! all but scripts. Each was compared with the wheel's for every code point.
 //!
 //! | set | Unicode version there | from |
 //! |---|---|---|
@@ -17,19 +17,21 @@ use regex_syntax::hir::{Class, HirKind};
 
 use crate::util::atomic_cell::made_once;
 
+// Ranges of `PUNCTUATION`, `NUMBER` and `WORD`.
+include!(concat!(env!("OUT_DIR"), "/characters.rs"));
+
 /// A set of characters.
 #[derive(Debug)]
 pub(super) struct Characters {
-    low: Box<[u64; 1 << 10]>,  // bit set of characters up to U+FFFF
-    ranges: Vec<(char, char)>, // in order, inclusive
+    low: Box<[u64; 1 << 10]>,      // bit set of characters up to U+FFFF
+    ranges: &'static [(u32, u32)], // in order, inclusive
 }
 
 impl Characters {
-    fn new(class: &str) -> Self {
-        let ranges = ranges(class);
+    fn new(ranges: &'static [(u32, u32)]) -> Self {
         let mut low = Box::new([0; 1 << 10]);
-        for c in ranges.iter().flat_map(|&(first, last)| first..=last).take_while(|&c| c <= '\u{FFFF}') {
-            low[c as usize / 64] |= 1 << (c as u32 % 64);
+        for c in ranges.iter().flat_map(|&(first, last)| first..=last).take_while(|&c| c <= 0xFFFF) {
+            low[c as usize / 64] |= 1 << (c % 64);
         }
         Self { low, ranges }
     }
@@ -40,8 +42,8 @@ impl Characters {
         match self.low.get(c as usize / 64) {
             Some(bits) => bits >> (c as u32 % 64) & 1 != 0,
             None => {
-                let index = self.ranges.partition_point(|&(_, last)| last < c);
-                self.ranges.get(index).is_some_and(|&(first, _)| first <= c)
+                let index = self.ranges.partition_point(|&(_, last)| last < c.into());
+                self.ranges.get(index).is_some_and(|&(first, _)| first <= c.into())
             }
         }
     }
@@ -50,22 +52,19 @@ impl Characters {
 /// Punctuation, and ASCII symbols.
 pub(super) fn punctuation() -> &'static Characters {
     static SET: OnceLock<Characters> = OnceLock::new();
-    made_once(&SET, || Characters::new(r"[!-/:-@\[-`{-~\x{166D}\x{111C9}[\p{P}&&\p{age=8.0}]]"))
+    made_once(&SET, || Characters::new(&PUNCTUATION))
 }
 
 /// Numbers.
 pub(super) fn number() -> &'static Characters {
     static SET: OnceLock<Characters> = OnceLock::new();
-    made_once(&SET, || Characters::new(NUMBER))
+    made_once(&SET, || Characters::new(&NUMBER))
 }
-
-/// Numbers of Unicode 17: 13 more than in 16.
-const NUMBER: &str = r"[\p{N}\x{11DE0}-\x{11DE9}\x{16FF4}-\x{16FF6}]";
 
 /// Word characters.
 pub(super) fn word() -> &'static Characters {
     static SET: OnceLock<Characters> = OnceLock::new();
-    made_once(&SET, || Characters::new(r"\w"))
+    made_once(&SET, || Characters::new(&WORD))
 }
 
 /// Number of a script; 0 joins any script.

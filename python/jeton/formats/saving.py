@@ -1,0 +1,76 @@
+"""Writing of tokenizer files: the format of a path, and the writer of each format."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Collection
+from pathlib import Path
+
+from ..errors import ConfigError, UnsupportedFeatureError
+from ..tokenizer import Tokenizer
+from . import bpe_pair, folder, sentencepiece, tekken, tiktoken, tokenizer_json, vocab_txt
+from .error_context import LOSSES
+
+__all__ = ["FORMATS", "format_of", "save"]
+
+
+def _write_vocab_dump(tok: Tokenizer, path: str | os.PathLike[str], _: Collection[str]) -> None:
+    from . import vocab_dump  # lazy, because it imports `drawing`
+
+    vocab_dump.write(tok, path)
+
+
+_WRITERS: dict[str, Callable[[Tokenizer, str | os.PathLike[str], Collection[str]], None]] = {
+    "tokenizer.json": tokenizer_json.write,
+    "folder": folder.write,
+    "tiktoken": tiktoken.write,
+    "sentencepiece": sentencepiece.write,
+    "tekken": tekken.write,
+    "vocab.txt": vocab_txt.write,
+    "merges.txt": bpe_pair.write,
+    "vocab": _write_vocab_dump,
+}
+FORMATS = tuple(_WRITERS)
+_NAMES = {"tekken.json": "tekken", "vocab.txt": "vocab.txt"}
+_SUFFIXES = {
+    ".json": "tokenizer.json",
+    ".vocab": "vocab",
+    ".tiktoken": "tiktoken",
+    ".model": "sentencepiece",
+    "": "folder",
+}
+
+
+def format_of(path: str | os.PathLike[str]) -> str:
+    """Returns the format for writing to a path, by its suffix.
+
+    Raises:
+        ConfigError: no format has this suffix.
+
+    Examples:
+        >>> format_of("my.json"), format_of("vocab.txt"), format_of("my.vocab")
+        ('tokenizer.json', 'vocab.txt', 'vocab')
+    """
+    suffix = Path(path).suffix.lower()
+    format = "folder" if os.path.isdir(path) else _NAMES.get(Path(path).name) or _SUFFIXES.get(suffix)
+    if format is None:
+        known = ", ".join(suffix for suffix in _SUFFIXES if suffix)
+        names = " and ".join(_NAMES)
+        raise ConfigError(
+            f"no format has the suffix {suffix!r}; suffixes: {known}, none for a folder; or {names}; or pass format="
+        )
+    return format
+
+
+def save(tok: Tokenizer, path: str | os.PathLike[str], format: str | None, accept_loss: Collection[str]) -> None:
+    """Implements `Tokenizer.save`."""
+    if isinstance(accept_loss, str):
+        raise ConfigError(f"accept_loss takes a collection of names; pass [{accept_loss!r}]", option="accept_loss")
+    if unknown := [name for name in accept_loss if name not in LOSSES]:
+        raise ConfigError(f"no loss is named {unknown[0]!r:.60}; names: {', '.join(LOSSES)}", option="accept_loss")
+    if not os.fspath(path):
+        raise ConfigError("the path to save to is empty", option="path")  # it would be the current folder
+    format = format_of(path) if format is None else format
+    if format not in _WRITERS:
+        raise UnsupportedFeatureError(f"there is no format {format!r}; formats: {', '.join(FORMATS)}", feature=format)
+    _WRITERS[format](tok, path, accept_loss)

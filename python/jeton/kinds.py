@@ -1,0 +1,10 @@
+"""Kinds of entries of a vocabulary, and the limit of ids: constants of the core."""
+
+from __future__ import annotations
+
+__all__ = ["ADDED", "BYTE", "ENDS_WORD", "MAX_ID", "SPECIAL", "TOKEN", "UNREACHABLE", "UNUSED"]
+
+TOKEN, ENDS_WORD, ADDED, SPECIAL, UNUSED, BYTE, UNREACHABLE = 1, 2, 3, 4, 5, 6, 7  # the core's `Kind`
+
+# Same limit as the core. Above it, arrays indexed by id would be far larger than any embedding.
+MAX_ID = (1 << 24) - 1
