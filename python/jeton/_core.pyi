@@ -244,9 +244,7 @@ def learn_unigram(
     counts: Counts,
     options_json: str,
     reserved: Sequence[tuple[int, int, str]],
-    *,
-    threads: int,
-    progress: Callable[[int], object] | None,
+    run: Run,
 ) -> tuple[Vocabulary, int]: ...
 def spell_bytes(data: bytes) -> str: ...
 def split_text(text: str | bytes, pattern: str, *, is_regex: bool) -> list[_Span]: ...
@@ -376,6 +374,7 @@ class Run:
         progress: Callable[[int], object] | None = None,
         memory: Memory | None = None,
         done: bytes | None = None,
+        pieces: bytes | None = None,
         save: Callable[[bytes], object] | None = None,
         save_every: float = 20.0,
     ) -> Run: ...
