@@ -282,6 +282,32 @@ impl MemoryLimit {
     }
 }
 
+/// Steps of a loop over mapped pages between two checks: in that time it maps about a megabyte.
+const STEPS: u32 = 1 << 12;
+
+/// Check of mapped pages for loops that read vectors in order, and so map pages faster than the enforcing thread may run.
+pub struct PageCheck<'a> {
+    memory: &'a MemoryLimit,
+    steps: u32,
+}
+
+impl<'a> PageCheck<'a> {
+    /// Creates a check of the pages of a limit.
+    pub fn new(memory: &'a MemoryLimit) -> Self {
+        Self { memory, steps: 0 }
+    }
+
+    /// Counts a step, and enforces the limit when enough have passed.
+    #[inline]
+    pub fn check(&mut self) {
+        self.steps += 1;
+        if self.steps == STEPS {
+            self.steps = 0;
+            self.memory.enforce();
+        }
+    }
+}
+
 /// Ends the enforcing thread, also when the work panics.
 struct End<'a> {
     done: &'a AtomicBool,

@@ -19,7 +19,7 @@ use super::numbers::ln;
 use super::segments::Segments;
 use super::suffixes::Suffixes;
 use crate::error::{Error, Result};
-use crate::util::spill::{MemoryLimit, SpillVec};
+use crate::util::spill::{MemoryLimit, PageCheck, SpillVec};
 
 /// No piece.
 pub(super) const NONE: u32 = u32::MAX;
@@ -87,10 +87,12 @@ impl PieceTable {
         }
         let mut next = suffixes.candidates.iter().zip(num_characters as u32..).peekable();
         let at_once = if pieces.longest.is_in_file() { WRITTEN_AT_ONCE } else { 0 };
+        let mut pages = PageCheck::new(stored);
         let mut unwritten: Vec<(u32, u32)> = Vec::new(); // (position, longest piece there)
         for (job, sorted) in (0..).zip(&suffixes.sorted) {
             let mut open: Vec<(u32, u32)> = Vec::new(); // candidates that are prefixes of the suffix: (id, their last suffix)
             for (rank, &at) in (0..).zip(&**sorted) {
+                pages.check();
                 while open.pop_if(|top| top.1 < rank).is_some() {}
                 while let Some((candidate, id)) = next.next_if(|(it, _)| (it.job, it.first) == (job, rank)) {
                     pieces.parents[id as usize] = open.last().map_or(words.symbols[at as usize], |top| top.0);
@@ -115,7 +117,11 @@ impl PieceTable {
 
     fn write(&mut self, unwritten: &mut Vec<(u32, u32)>) {
         unwritten.sort_unstable();
-        unwritten.drain(..).for_each(|(at, id)| self.longest[at as usize] = id);
+        let mut pages = PageCheck::new(&self.stored);
+        for (at, id) in unwritten.drain(..) {
+            pages.check();
+            self.longest[at as usize] = id;
+        }
     }
 
     /// Keeps the pieces of these seeds, with their scores, of a table that has all of its pieces.
@@ -180,8 +186,11 @@ impl PieceTable {
         self.spans.truncate(kept);
         self.scores.truncate(kept);
         self.seeds.truncate(kept);
-        let longest = self.longest.iter_mut().filter(|id| **id != NONE);
-        longest.for_each(|id| *id = moved[*id as usize]);
+        let mut pages = PageCheck::new(&self.stored);
+        for id in self.longest.iter_mut().filter(|id| **id != NONE) {
+            pages.check();
+            *id = moved[*id as usize];
+        }
         Ok(())
     }
 

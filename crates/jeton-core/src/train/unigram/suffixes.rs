@@ -3,8 +3,8 @@
 //! Suffixes are compared up to one character beyond the maximum length of a piece that begins there. They are grouped by
 //! their first character, and the groups form jobs of about equal size. A job processes its suffixes in buckets, in order:
 //! it packs the compared characters of each suffix into numbers, in one sequential pass over the text, then sorts and
-//! scans the bucket without reading the text again. Characters with more suffixes than a bucket holds are split by their
-//! first numbers, so the size of a bucket bounds memory, and no access to the text is random.
+//! scans the bucket without reading the text again. Buckets are ranges of first numbers, with boundaries from a sample, so
+//! their size bounds memory, and no access to the text is random.
 //!
 //! A substring is a seed if it occurs twice or more and is followed by different characters, or by an unknown one;
 //! otherwise a longer substring represents it. These are the inner nodes of the suffix tree, found from the longest common
@@ -24,7 +24,7 @@ use super::segments::{CharIndex, Segments, MANY};
 use crate::error::{Error, Result};
 use crate::parallel;
 use crate::util::cancel::{CancelCheck, KeepGoing};
-use crate::util::spill::{MemoryLimit, SpillVec};
+use crate::util::spill::{MemoryLimit, PageCheck, SpillVec};
 
 /// Maximum number of jobs.
 const JOBS: usize = 16;
@@ -164,100 +164,85 @@ impl<'a> SuffixText<'a> {
         most: usize,
         cancel: &mut CancelCheck<'_>,
     ) -> Result<(SpillVec<u32>, SpillVec<SeedCandidate>)> {
-        let mut sorted = self.by_symbol(group, sizes, cancel)?;
+        let size = sizes[group.clone()].iter().sum();
+        let mut sorted = self.suffixes(group, size, cancel)?;
         let mut scan = CandidateScan::new(self, job, most);
         let mut bucket = Bucket::new(&MemoryLimit::unlimited());
-        let mut start = 0;
-        for &size in &sizes[group.clone()] {
-            for range in self.buckets(&mut sorted, start..start + size, cancel)? {
-                let mut larger = None; // suffixes with equal first numbers
-                let bucket =
-                    if range.len() <= self.most { &mut bucket } else { larger.insert(Bucket::new(self.memory)) };
-                bucket.load(self, &sorted[range.clone()], cancel)?;
-                bucket.sort(self, cancel)?;
-                bucket.scan(self, &mut sorted[range], &mut scan, cancel)?;
-            }
-            start += size;
+        for range in self.buckets(&mut sorted, cancel)? {
+            let mut larger = None; // suffixes with equal first numbers
+            let bucket = if range.len() <= self.most { &mut bucket } else { larger.insert(Bucket::new(self.memory)) };
+            bucket.load(self, &sorted[range.clone()], cancel)?;
+            bucket.sort(self, cancel)?;
+            bucket.scan(self, &mut sorted[range], &mut scan, cancel)?;
         }
         scan.finish()?;
         Ok((sorted, scan.found))
     }
 
-    /// Returns the suffixes whose first characters are in `group`, in the order of these characters, then of the text.
-    fn by_symbol(&self, group: &Range<usize>, sizes: &[usize], cancel: &mut CancelCheck<'_>) -> Result<SpillVec<u32>> {
-        let mut next = Vec::with_capacity(group.len()); // index for the next suffix of each character
-        let mut total = 0;
-        for &size in &sizes[group.clone()] {
-            next.push(total);
-            total += size;
-        }
-        let mut suffixes = SpillVec::filled(0, total, self.stored)?;
+    /// Returns the suffixes whose first characters are in `group`, in the order of the text.
+    fn suffixes(&self, group: &Range<usize>, size: usize, cancel: &mut CancelCheck<'_>) -> Result<SpillVec<u32>> {
+        let mut suffixes = SpillVec::new(self.stored);
+        suffixes.reserve(size)?;
+        let mut pages = PageCheck::new(self.stored);
         for (at, &symbol) in (0..).zip(&*self.words.symbols) {
             cancel.check()?;
+            pages.check();
             if group.contains(&(symbol as usize)) {
-                let place = &mut next[symbol as usize - group.start];
-                suffixes[*place] = at;
-                *place += 1;
+                suffixes.push(at)?;
             }
         }
         Ok(suffixes)
     }
 
     /// Splits suffixes into buckets by their first numbers; returns the ranges of the buckets, in order.
-    fn buckets(
-        &self,
-        suffixes: &mut SpillVec<u32>,
-        range: Range<usize>,
-        cancel: &mut CancelCheck<'_>,
-    ) -> Result<Vec<Range<usize>>> {
-        if range.len() <= self.most {
-            return Ok(vec![range]);
+    fn buckets(&self, suffixes: &mut SpillVec<u32>, cancel: &mut CancelCheck<'_>) -> Result<Vec<Range<usize>>> {
+        let all = 0..suffixes.len();
+        if all.len() <= self.most {
+            return Ok(vec![all]);
         }
         // Half full on average, because boundaries are estimates.
-        let wanted = range.len().div_ceil(self.most / 2).min(usize::from(u16::MAX));
-        let first_number = |segment: &mut usize, at: u32| {
+        let wanted = all.len().div_ceil(self.most / 2).min(usize::from(u16::MAX));
+        let mut pages = PageCheck::new(self.stored);
+        let mut first_number = |segment: &mut usize, at: u32| {
+            pages.check();
             let at = at as usize;
             let reach = self.reach(at, self.end(segment, at)).min(self.in_a_number);
             self.number(&self.words.symbols[at..at + reach])
         };
-        let step = (range.len() / (wanted * SAMPLES)).max(1);
+        let step = (suffixes.len() / (wanted * SAMPLES)).max(1);
         let mut segment = 0;
-        let mut samples: Vec<u64> =
-            suffixes[range.clone()].iter().step_by(step).map(|&at| first_number(&mut segment, at)).collect();
+        let mut samples: Vec<u64> = suffixes.iter().step_by(step).map(|&at| first_number(&mut segment, at)).collect();
         samples.sort_unstable();
-        // bucket k has the suffixes from bound k - 1 on, before bound k
+        // Bucket k has the suffixes from bound k - 1 on, before bound k.
         let mut bounds: Vec<u64> = (1..wanted).map(|k| samples[samples.len() * k / wanted]).collect();
         bounds.dedup();
         let mut sizes = vec![0usize; bounds.len() + 1];
         let mut of = SpillVec::new(self.stored);
         let mut segment = 0;
-        for &at in &suffixes[range.clone()] {
+        for &at in &**suffixes {
             cancel.check()?;
             let number = first_number(&mut segment, at);
             let bucket = bounds.partition_point(|&bound| bound <= number);
             sizes[bucket] += 1;
             of.push(bucket as u16)?;
         }
-        let mut ranges = Vec::with_capacity(sizes.len());
-        let mut start = range.start;
-        for &size in sizes.iter().filter(|&&size| size > 0) {
-            ranges.push(start..start + size);
-            start += size;
-        }
-        let mut next: Vec<usize> = Vec::with_capacity(sizes.len());
         let mut start = 0;
-        for &size in &sizes {
-            next.push(start);
+        let ranges = sizes.iter().map(|&size| {
             start += size;
-        }
-        let mut moved = SpillVec::filled(0, range.len(), self.stored)?;
-        for (&at, &bucket) in suffixes[range.clone()].iter().zip(&*of) {
+            start - size..start
+        });
+        let mut ranges: Vec<Range<usize>> = ranges.collect();
+        let mut next: Vec<usize> = ranges.iter().map(|range| range.start).collect();
+        let mut moved = SpillVec::filled(0, suffixes.len(), self.stored)?;
+        for (&at, &bucket) in suffixes.iter().zip(&*of) {
             cancel.check()?;
+            pages.check();
             let place = &mut next[usize::from(bucket)];
             moved[*place] = at;
             *place += 1;
         }
-        suffixes[range].copy_from_slice(&moved);
+        *suffixes = moved;
+        ranges.retain(|range| !range.is_empty());
         Ok(ranges)
     }
 
@@ -308,8 +293,10 @@ impl Bucket {
         self.infos.reserve(suffixes.len())?;
         self.order.reserve(suffixes.len())?;
         let mut segment = 0;
+        let mut pages = PageCheck::new(text.stored);
         for (index, at) in (0..).zip(suffixes.iter().map(|&at| at as usize)) {
             cancel.check()?;
+            pages.check();
             let end = text.end(&mut segment, at);
             let reach = text.reach(at, end);
             let symbols = &words.symbols[at..at + reach];
