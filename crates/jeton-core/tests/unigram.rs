@@ -59,7 +59,7 @@ fn a_memory_limit_changes_nothing() {
         for (limit, threads) in [(1 << 20, 2), (8 << 20, 1)] {
             let (memory, files) = limited(limit, usize::MAX);
             assert_eq!(learned(&counts, &options, threads, &memory), free, "{limit}, {threads} threads");
-            assert!(files.load(Ordering::Relaxed) > 3, "{limit}");
+            assert!(files.load(Ordering::Relaxed) > 3 || limit > 1 << 20, "{limit}");
         }
     }
 }
