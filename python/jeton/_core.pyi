@@ -248,9 +248,7 @@ def learn_unigram(
     counts: Counts,
     options_json: str,
     reserved: Sequence[tuple[int, int, str]],
-    *,
-    threads: int,
-    progress: Callable[[int], object] | None,
+    run: Run,
 ) -> tuple[Vocabulary, int]: ...
 def spell_bytes(data: bytes) -> str: ...
 def split_text(text: str | bytes, pattern: str, *, is_regex: bool) -> list[_Span]: ...
@@ -380,6 +378,7 @@ class Run:
         progress: Callable[[int], object] | None = None,
         memory: Memory | None = None,
         done: bytes | None = None,
+        pieces: bytes | None = None,
         save: Callable[[bytes], object] | None = None,
         save_every: float = 20.0,
     ) -> Run: ...
@@ -537,8 +536,8 @@ class Tokenizer:
         unk: int | None = None,
         num_listed: int = ...,
         whole: bool = False,
-    ) -> tuple[str, list[int], list[int]]: ...
-    def merges_json(self, *, byte_alphabet: bool, end_of_word: str) -> str: ...
+    ) -> tuple[bytes, list[int], list[int]]: ...
+    def merges_json(self, *, byte_alphabet: bool, end_of_word: str) -> bytes: ...
     def rank_file(self) -> str: ...
 
 @final

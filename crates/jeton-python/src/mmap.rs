@@ -66,8 +66,7 @@ impl Storage for Folder {
         let fields = std::fs::read_to_string("/proc/self/statm").ok()?;
         let mut pages = fields.split(' ').skip(1).map_while(|field| field.parse::<usize>().ok());
         let (all, mapped) = (pages.next()?, pages.next()?);
-        // SAFETY: it takes and returns a number.
-        let page = usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).ok()?;
+        let page = page_bytes()?;
         Some(Resident { own: all.saturating_sub(mapped) * page, mapped: mapped * page })
     }
 
@@ -79,6 +78,13 @@ impl Storage for Folder {
     fn trim(&self) {
         trim();
     }
+}
+
+/// Returns the size of a page.
+#[cfg(target_os = "linux")]
+fn page_bytes() -> Option<usize> {
+    // SAFETY: it takes and returns a number.
+    usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).ok().filter(|&bytes| bytes > 0)
 }
 
 /// Returns unused memory of the allocator to the system.
@@ -226,5 +232,30 @@ unsafe impl Mapping for Mapped {
         };
         #[cfg(not(target_os = "linux"))]
         let _ = keep;
+    }
+
+    #[cfg(target_os = "linux")]
+    fn resident(&self) -> Option<usize> {
+        use std::os::unix::fs::FileExt;
+        const ENTRY: usize = 8; // bytes of a page in `pagemap` (proc_pid_pagemap(5)); the highest bit: it is mapped
+        let page = page_bytes()?;
+        let map = File::open("/proc/self/pagemap").ok()?;
+        let (first, mut left) = (self.map.as_mut_ptr().addr() / page, self.bytes.div_ceil(page));
+        let (mut at, mut mapped) = (first * ENTRY, 0);
+        let mut entries = [0; ENTRY << 10];
+        while left > 0 {
+            let some = &mut entries[..ENTRY * left.min(1 << 10)];
+            map.read_exact_at(some, at as u64).ok()?;
+            mapped +=
+                some.as_chunks::<ENTRY>().0.iter().filter(|&&entry| (u64::from_ne_bytes(entry) as i64) < 0).count();
+            at += some.len();
+            left -= some.len() / ENTRY;
+        }
+        Some(mapped * page)
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn resident(&self) -> Option<usize> {
+        None
     }
 }

@@ -4,9 +4,12 @@ use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use jeton_core::error::{Error, Result};
+use jeton_core::train::count::Counts;
 use jeton_core::train::merge::{LearnedMerge, OnMerge};
 use jeton_core::train::options::LearnOptions;
+use jeton_core::train::unigram::{self, SavedPieces, UnigramOptions, UnigramResult, UnigramRun};
 use jeton_core::util::spill::MemoryLimit;
+use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
@@ -25,6 +28,7 @@ pub struct Run {
     #[pyo3(get)]
     threads: usize,
     done: Vec<LearnedMerge>,
+    pieces: Option<SavedPieces>,
     save: Option<Py<PyAny>>,
     save_every: Duration,
     #[pyo3(get)]
@@ -33,22 +37,26 @@ pub struct Run {
 
 #[pymethods]
 impl Run {
-    /// `done`: merges passed to `save` in an earlier run. `save` is called with the merges so far every `save_every`
-    /// seconds, and when learning is interrupted.
+    /// `done`: merges passed to `save` in an earlier run; `pieces`: the same of Unigram. `save` is called with the merges or
+    /// pieces so far every `save_every` seconds, and when learning is interrupted.
     #[new]
-    #[pyo3(signature = (*, threads, progress = None, memory = None, done = None, save = None, save_every = 20.0))]
+    #[pyo3(signature = (*, threads, progress = None, memory = None, done = None, pieces = None, save = None,
+        save_every = 20.0))]
+    #[allow(clippy::too_many_arguments, reason = "keyword arguments of the constructor")]
     fn new(
         py: Python<'_>,
         threads: usize,
         progress: Option<Py<PyAny>>,
         memory: Option<&Limit>,
         done: Option<&[u8]>,
+        pieces: Option<&[u8]>,
         save: Option<Py<PyAny>>,
         save_every: f64,
     ) -> PyResult<Self> {
         let done = read(done.unwrap_or_default()).map_err(|failed| error::plain(py, failed))?;
+        let pieces = pieces.map(SavedPieces::from_bytes).transpose().map_err(|failed| error::plain(py, failed))?;
         let save_every = Duration::try_from_secs_f64(save_every).unwrap_or_default();
-        Ok(Self { memory: mmap::memory(memory), threads, done, save, save_every, progress })
+        Ok(Self { memory: mmap::memory(memory), threads, done, pieces, save, save_every, progress })
     }
 }
 
@@ -86,27 +94,57 @@ impl Run {
                 })
             })
         });
-        // Ctrl-C takes precedence over a failed save.
         let done = watch.finish(result, |failed| error::plain(py, failed));
-        match failed.into_inner().ok().flatten() {
-            Some(error)
-                if !done.as_ref().is_err_and(|own| own.is_instance_of::<pyo3::exceptions::PyKeyboardInterrupt>(py)) =>
-            {
-                Err(error)
+        unless_saving_failed(py, done, failed.into_inner().ok().flatten())
+    }
+
+    /// Learns the pieces of a Unigram model without the GIL.
+    ///
+    /// # Errors
+    /// As [`Run::learn`].
+    pub fn learn_pieces(&self, py: Python<'_>, counts: &Counts, options: &UnigramOptions) -> PyResult<UnigramResult> {
+        let mut watch = SignalCheck::new(self.progress.as_ref().map(|progress| progress.clone_ref(py)));
+        let (mut saved, mut failed) = (Instant::now(), None);
+        let mut save = |pieces: &dyn Fn() -> SavedPieces, is_interrupted: bool| {
+            if self.save.is_none() || !is_interrupted && saved.elapsed() < self.save_every {
+                return true;
             }
-            _ => done,
-        }
+            saved = Instant::now();
+            failed = self.save_bytes(&pieces().to_bytes()).err();
+            failed.is_none()
+        };
+        let result = py.detach(|| {
+            self.memory.enforce_during(|| {
+                let (threads, memory, done) = (self.threads, &self.memory, self.pieces.clone());
+                let run = UnigramRun { threads, memory, done, save: &mut save };
+                unigram::learn(counts, options, run, &mut |left| watch.keep_going(left))
+            })
+        });
+        let done = watch.finish(result, |failed| error::plain(py, failed));
+        unless_saving_failed(py, done, failed)
     }
 
     fn save(&self, merges: &[LearnedMerge]) -> PyResult<()> {
-        let Some(save) = &self.save else { return Ok(()) };
-        if merges.len() <= self.done.len() {
+        if self.save.is_none() || merges.len() <= self.done.len() {
             return Ok(()); // nothing new
         }
+        self.save_bytes(&write(merges))
+    }
+
+    fn save_bytes(&self, bytes: &[u8]) -> PyResult<()> {
+        let Some(save) = &self.save else { return Ok(()) };
         callback::attached(|py| {
-            let args = (PyBytes::new(py, &write(merges)),).into_pyobject(py)?;
+            let args = (PyBytes::new(py, bytes),).into_pyobject(py)?;
             callback::call(save.bind(py), &args).map(drop)
         })
+    }
+}
+
+/// Returns the error of saving instead of a result, except if that is Ctrl-C.
+fn unless_saving_failed<R>(py: Python<'_>, done: PyResult<R>, failed: Option<PyErr>) -> PyResult<R> {
+    match failed {
+        Some(error) if !done.as_ref().is_err_and(|own| own.is_instance_of::<PyKeyboardInterrupt>(py)) => Err(error),
+        _ => done,
     }
 }
 

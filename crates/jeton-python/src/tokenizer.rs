@@ -429,19 +429,19 @@ impl Tokenizer {
         py.detach(write).map_err(|failed| error::plain(py, failed))
     }
 
-    /// Returns `model.vocab` as JSON text, the added tokens that conflict with it, and those in it that are not entries of
+    /// Returns `model.vocab` as JSON in UTF-8, the added tokens that conflict with it, and those in it that are not entries of
     /// the model. `unk`: id of the unknown token, which the model needs. `num_listed`: special tokens from this id on are
     /// omitted if HF assigns their ids anyway. `whole`: no added token is omitted.
     #[pyo3(signature = (*, byte_alphabet, end_of_word, unk=None, num_listed=u32::MAX, whole=false))]
-    fn vocab_json(
+    fn vocab_json<'py>(
         &self,
-        py: Python<'_>,
+        py: Python<'py>,
         byte_alphabet: bool,
         end_of_word: &str,
         unk: Option<u32>,
         num_listed: u32,
         whole: bool,
-    ) -> PyResult<(String, Vec<u32>, Vec<u32>)> {
+    ) -> PyResult<(Bound<'py, PyBytes>, Vec<u32>, Vec<u32>)> {
         let spelling = hf_json::Spelling { byte_alphabet, end_of_word };
         let write = |keep_going: KeepGoing<'_>| {
             let merged = if whole || !self.has_merges() { Vec::new() } else { self.merged_added_tokens(keep_going)? };
@@ -451,16 +451,22 @@ impl Tokenizer {
             hf_json::vocab_json(self.0.vocab(), &spelling, num_listed, is_model)
         };
         let written = run_with_signals(py, write, |failed| error::plain(py, failed))?;
-        Ok((written.json, written.clashes, written.exposed))
+        Ok((PyBytes::new(py, written.json.as_bytes()), written.clashes, written.exposed))
     }
 
-    /// Returns `model.merges` as JSON text.
+    /// Returns `model.merges` as JSON in UTF-8.
     #[pyo3(signature = (*, byte_alphabet, end_of_word))]
-    fn merges_json(&self, py: Python<'_>, byte_alphabet: bool, end_of_word: &str) -> PyResult<String> {
+    fn merges_json<'py>(
+        &self,
+        py: Python<'py>,
+        byte_alphabet: bool,
+        end_of_word: &str,
+    ) -> PyResult<Bound<'py, PyBytes>> {
         let spelling = hf_json::Spelling { byte_alphabet, end_of_word };
         let vocab = self.0.vocab();
         let write = |keep_going: KeepGoing<'_>| hf_json::merges_json(vocab, &self.merge_list(keep_going)?, &spelling);
-        run_with_signals(py, write, |failed| error::plain(py, failed))
+        let json = run_with_signals(py, write, |failed| error::plain(py, failed))?;
+        Ok(PyBytes::new(py, json.as_bytes()))
     }
 
     /// Returns the ordinary entries as a rank file of tiktoken.

@@ -1,31 +1,27 @@
 //! `learn_unigram`: counts → the vocabulary of a Unigram model.
 
 use jeton_core::train::assemble;
-use jeton_core::train::unigram::{self, UnigramOptions};
+use jeton_core::train::unigram::UnigramOptions;
 use pyo3::prelude::*;
 
 use crate::counts::Counts;
 use crate::error;
-use crate::signals::SignalCheck;
+use crate::run::Run;
 use crate::vocabulary::{reserved_entries, ReservedEntry, Vocabulary};
 
 /// Learns pieces from normalized words. `reserved`: entries that are not learned, as (id, kind, content); pieces get the
-/// ids that these leave free, by descending score. Returns the vocabulary, and the number of characters. `progress` is
-/// called with the number of remaining pieces.
+/// ids that these leave free, by descending score. Returns the vocabulary, and the number of characters. The progress of
+/// `run` is called with the number of remaining pieces.
 #[pyfunction]
-#[pyo3(signature = (counts, options_json, reserved, *, threads, progress))]
 pub fn learn_unigram(
     py: Python<'_>,
     counts: &Counts,
     options_json: &str,
     reserved: Vec<ReservedEntry>,
-    threads: usize,
-    progress: Option<Py<PyAny>>,
+    run: &Run,
 ) -> PyResult<(Vocabulary, usize)> {
     let options = UnigramOptions::from_json(options_json).map_err(|failed| error::plain(py, failed))?;
-    let mut watch = SignalCheck::new(progress);
-    let learned = py.detach(|| unigram::learn(&counts.0, &options, threads, &mut |left| watch.keep_going(left)));
-    let model = watch.finish(learned, |failed| error::plain(py, failed))?;
+    let model = run.learn_pieces(py, &counts.0, &options)?;
     let numbered = py.detach(|| assemble::number(reserved_entries(reserved), model.pieces));
     Ok((Vocabulary::from_pieces(numbered), model.num_characters))
 }

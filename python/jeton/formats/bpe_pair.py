@@ -203,7 +203,7 @@ def render(tok: Tokenizer, accept_loss: Collection[str]) -> dict[str, bytes]:
         raise _other(
             "special_tokens", f"a special token that is spelled like an entry, {tok.id_to_token(clashes[0])!r}"
         )
-    return {"vocab.json": vocab.encode() + b"\n", "merges.txt": merges.encode()}
+    return {"vocab.json": vocab + b"\n", "merges.txt": merges.encode()}
 
 
 def _other(feature: str, what: str) -> UnsupportedFeatureError:

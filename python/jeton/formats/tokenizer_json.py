@@ -102,14 +102,16 @@ def render(tok: Tokenizer, accept_loss: Collection[str] | None, *, implied: bool
         "post_processor": parts.post_processor,
         "decoder": parts.decoder,
     }
-    head = _dumps(top)[:-1] + ',"model":' + _dumps(model)[:-1]
-    return (head + "".join(f',"{name}":{json}' for name, json in members.items()) + "}}\n").encode()
+    parts_of_file = [_dumps(top)[:-1].encode(), b',"model":', _dumps(model)[:-1].encode()]
+    for name, member in members.items():
+        parts_of_file += [f',"{name}":'.encode(), member]
+    return b"".join([*parts_of_file, b"}}\n"])
 
 
 def _write_model(
     tok: Tokenizer, parts: PipelineJson, spelling: dict[str, Any], *, implied: bool
-) -> tuple[JSON, dict[str, str]]:
-    """Returns the small fields of the model, and its large members as JSON text."""
+) -> tuple[JSON, dict[str, bytes]]:
+    """Returns the small fields of the model, and its large members as JSON in UTF-8."""
     model = tok.definition.model
     if any(part["type"] == "SentencePiece" for part in tok.definition.normalizer):
         parts.losses.update(_sentencepiece_losses(tok))
@@ -125,7 +127,7 @@ def _write_model(
         pieces, is_exact = written
         if not is_exact and not model.single_precision:
             parts.losses["scores"] = "scores that HF's parser of numbers reads from no spelling"
-        return {"type": "Unigram", "unk_id": unk, "byte_fallback": model.byte_fallback}, {"vocab": pieces}
+        return {"type": "Unigram", "unk_id": unk, "byte_fallback": model.byte_fallback}, {"vocab": pieces.encode()}
     unk = tok.token_to_id(model.unk_token) if model.unk_token and model.unk_token in tok else None
     listed = tok.definition.hf_vocab_size
     num_listed = tok.vocab_size if listed is None else listed
@@ -161,7 +163,8 @@ def _write_model(
             fields = {"unk_token": model.unk_token, "fuse_unk": True, "byte_fallback": model.byte_fallback}
             if not implied:
                 return {"type": "BPE", **fields}, members
-            members["merges"], tied = tok._core.piece_merges_json()
+            merges, tied = tok._core.piece_merges_json()
+            members["merges"] = merges.encode()
             if tied is not None:
                 names = " and ".join(repr(tok.id_to_token(id)) for id in tied)
                 parts.losses["scores"] = f"pieces of one score, {names}, of which the leftmost in the text is made"

@@ -1,11 +1,10 @@
-"""Checkpoint of learning: the merges learned so far.
+"""Checkpoint of learning: the merges, or the pieces of Unigram, learned so far.
 
     merges.jtm   a line of JSON with the checksum of the counts and the options, then the merges
+    pieces.jtp   likewise, then the pieces after a step of EM or pruning
 
-The file is replaced atomically every 20 seconds and at Ctrl-C. A later run with the same counts and options applies
-these merges in one pass and learns the rest; its vocabulary size may differ.
-
-Left out: Unigram, which starts again from its first round.
+The file is replaced atomically every 20 seconds and at Ctrl-C. A later run with the same counts and options continues
+from there. For merges its vocabulary size may differ; pieces for another size are learned from the start.
 """
 
 from __future__ import annotations
@@ -22,9 +21,10 @@ from ..errors import ConfigError, FormatError
 from .counts import Counts
 from .limits import Limits
 
-__all__ = ["checkpointed_run"]
+__all__ = ["checkpointed_piece_run", "checkpointed_run"]
 
 FILE_NAME = "merges.jtm"
+PIECES_FILE_NAME = "pieces.jtp"
 VERSION = 1
 SAVE_EVERY_S = 20.0  # writing the merges of a vocabulary of 128,000 takes some hundredths of a second
 
@@ -51,36 +51,80 @@ def checkpointed_run(
     if limits.checkpoint is None:
         return _core.Run(threads=threads, progress=progress, memory=memory)
     path = Path(limits.checkpoint, FILE_NAME)
-    made = {"counts": counts._core.checksum(), "distinct": len(counts), **json.loads(json.dumps(how))}
+    made = _made(counts, how)
+    return _core.Run(
+        threads=threads,
+        progress=progress,
+        memory=memory,
+        done=_saved(path, made),
+        save=lambda merges: _save(path, made, merges),
+        save_every=SAVE_EVERY_S,
+    )
 
-    def save(merges: bytes) -> None:
-        head = {"version": VERSION, "bytes": len(merges), "checksum": zlib.crc32(merges), "made": made}
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with write_atomically(path) as file:
-            file.write(json.dumps(head, sort_keys=True).encode() + b"\n" + merges)
 
-    done = _saved(path, made)
-    return _core.Run(threads=threads, progress=progress, memory=memory, done=done, save=save, save_every=SAVE_EVERY_S)
+def checkpointed_piece_run(
+    counts: Counts,
+    how: Mapping[str, Any],
+    vocab_size: int,
+    limits: Limits,
+    progress: Callable[[int], object] | None = None,
+) -> _core.Run:
+    """Builds the core's run settings for Unigram, as `checkpointed_run`.
+
+    The seeds depend on the vocabulary size, so the pieces of a checkpoint for another size are not used.
+
+    Raises:
+        ConfigError: the checkpoint is of other counts or options.
+        FormatError: it is corrupt.
+    """
+    memory, threads = limits.memory(), limits.num_threads
+    if limits.checkpoint is None:
+        return _core.Run(threads=threads, progress=progress, memory=memory)
+    path = Path(limits.checkpoint, PIECES_FILE_NAME)
+    made = _made(counts, how)
+    return _core.Run(
+        threads=threads,
+        progress=progress,
+        memory=memory,
+        pieces=_saved(path, made, size=vocab_size),
+        save=lambda pieces: _save(path, made, pieces, size=vocab_size),
+        save_every=SAVE_EVERY_S,
+    )
 
 
-def _saved(path: Path, made: Mapping[str, Any]) -> bytes | None:
-    """Reads the merges of an earlier run; None if there is no file."""
+def _made(counts: Counts, how: Mapping[str, Any]) -> dict[str, Any]:
+    """What a checkpoint is made from."""
+    return {"counts": counts._core.checksum(), "distinct": len(counts), **json.loads(json.dumps(how))}
+
+
+def _save(path: Path, made: Mapping[str, Any], learned: bytes, **other: int) -> None:
+    head = {"version": VERSION, "bytes": len(learned), "checksum": zlib.crc32(learned), "made": made, **other}
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with write_atomically(path) as file:
+        file.write(json.dumps(head, sort_keys=True).encode() + b"\n")
+        file.write(learned)
+
+
+def _saved(path: Path, made: Mapping[str, Any], size: int | None = None) -> bytes | None:
+    """Reads what an earlier run learned; None if there is no file, or one for another vocabulary size than `size`."""
     try:
         content = path.read_bytes()
     except FileNotFoundError:
         return None
-    first, _, merges = content.partition(b"\n")
+    kind = "merges" if size is None else "pieces"
+    first, _, learned = content.partition(b"\n")
     try:
         head = json.loads(first)
-        whole = (head["version"], head["bytes"], head["checksum"]) == (VERSION, len(merges), zlib.crc32(merges))
+        whole = (head["version"], head["bytes"], head["checksum"]) == (VERSION, len(learned), zlib.crc32(learned))
         before = dict(head["made"])
+        size_before = None if size is None else head["size"]
     except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise FormatError(f"{path}: not the merges of a checkpoint ({error})", format="checkpoint") from None
+        raise FormatError(f"{path}: not the {kind} of a checkpoint ({error})", format="checkpoint") from None
     if not whole:
-        raise FormatError(f"{path}: the merges are corrupt; remove the file to learn again", format="checkpoint")
+        raise FormatError(f"{path}: the {kind} are corrupt; remove the file to learn again", format="checkpoint")
     for name in sorted(made.keys() | before.keys()):
         if before.get(name) != made.get(name):
             then, now = (json.dumps(value, ensure_ascii=False)[:200] for value in (before.get(name), made.get(name)))
-            message = f"the merges in {path} were learned with {name} {then}, and this call has {now}"
+            message = f"the {kind} in {path} were learned with {name} {then}, and this call has {now}"
             raise ConfigError(f"{message}; pass the same, or another folder", option="checkpoint")
-    return merges
+    return learned if size_before == size else None

@@ -80,6 +80,7 @@ fn learn_from(
     watch: &mut OnMerge<'_>,
 ) -> Result<Vec<LearnedMerge>> {
     let options = &LearnOptions { done: &options.done[..options.done.len().min(options.num_merges)], ..*options };
+    counts.adopt_by(options.memory);
     let (shards, tokens, corpus_tokens) = lay_out(counts, beginning, options, &mut || watch(options.done))?;
     let shared = SharedShards::new(shards);
     with_pool(&shared, |pool| MergeLearner::new(&shared, pool, tokens, corpus_tokens, options).run(options, watch))

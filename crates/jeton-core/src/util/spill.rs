@@ -17,7 +17,7 @@
 //! creates the files.
 //!
 //! Fork: another thread may hold the lock of the registry at that moment, so a child process never takes it (see
-//! `Shared::mappings`); the system alone manages the pages of mapped files there.
+//! `Shared::registry`); the system alone manages the pages of mapped files there.
 //!
 //! Cost: that of a `Vec` while a vector is in memory. Left out: systems that do not report resident memory; they manage
 //! mapped pages alone.
@@ -81,6 +81,9 @@ pub unsafe trait Mapping: fmt::Debug + Send + Sync {
 
     /// Releases the pages after the first `keep` bytes. Their content stays.
     fn release(&self, keep: usize);
+
+    /// Returns the bytes of its pages that are mapped now; `None` if the system does not report them.
+    fn resident(&self) -> Option<usize>;
 }
 
 /// Resident memory, in bytes.
@@ -92,7 +95,17 @@ pub struct Resident {
     pub mapped: usize,
 }
 
-/// Entry of the registry of mapped vectors.
+/// Consecutive checks that must exceed the limit after a release before the pages of vectors are counted. Between a release
+/// and the look at its effect, other threads map pages again, as many as a small limit allows, so one check proves nothing.
+const CHECKS: u32 = 16;
+
+/// Mapped vectors.
+#[derive(Debug, Default)]
+struct Registry {
+    mappings: Vec<Registered>,
+    exceeded: u32, // consecutive checks that still exceeded the limit after a release
+}
+
 #[derive(Debug)]
 struct Registered {
     mapping: Weak<dyn Mapping>,
@@ -107,7 +120,7 @@ struct Shared {
     own_before: usize,
     mapped_before: AtomicUsize, // pages of other files: libraries, mostly
     in_memory: AtomicUsize,     // bytes of vectors in memory
-    mappings: Mutex<Vec<Registered>>,
+    registry: Mutex<Registry>,
 }
 
 impl Shared {
@@ -118,14 +131,14 @@ impl Shared {
 
     /// Locks the registry of mapped vectors; `None` in a child process that was forked from the one that created
     /// the limit: another thread may have held the lock at the fork, and it would never be released.
-    fn mappings(&self) -> Option<MutexGuard<'_, Vec<Registered>>> {
-        (std::process::id() == self.process).then(|| self.mappings.lock().unwrap_or_else(PoisonError::into_inner))
+    fn registry(&self) -> Option<MutexGuard<'_, Registry>> {
+        (std::process::id() == self.process).then(|| self.registry.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     fn add(&self, mapping: &Arc<dyn Mapping>, is_pinned: bool) {
-        if let Some(mut mappings) = self.mappings() {
-            mappings.retain(|mapped| mapped.mapping.strong_count() > 0);
-            mappings.push(Registered { mapping: Arc::downgrade(mapping), is_pinned });
+        if let Some(mut registry) = self.registry() {
+            registry.mappings.retain(|mapped| mapped.mapping.strong_count() > 0);
+            registry.mappings.push(Registered { mapping: Arc::downgrade(mapping), is_pinned });
         }
     }
 
@@ -135,8 +148,8 @@ impl Shared {
     /// Three quarters of that share are the first bytes of vectors, which are pinned and never released: for random access,
     /// any choice is equally good. The remaining quarter serves all other pages until it is full again.
     fn enforce(&self) {
-        let Some(mappings) = self.mappings() else { return };
-        if mappings.is_empty() {
+        let Some(mut registry) = self.registry() else { return };
+        if registry.mappings.is_empty() {
             return;
         }
         let Some(resident) = self.storage.resident() else { return };
@@ -147,16 +160,26 @@ impl Shared {
             return;
         }
         let mut pinned = allowed / 4 * 3;
-        for mapped in &*mappings {
+        for mapped in &registry.mappings {
             let Some(mapping) = mapped.mapping.upgrade() else { continue };
             let keep = if mapped.is_pinned { pinned.min(mapping.bytes()) / PAGE * PAGE } else { 0 };
             pinned -= keep;
             mapping.release(keep);
         }
-        // If that did not suffice, pages mapped beyond the pinned bytes are not ours: libraries that were loaded since.
+        // If that never suffices, other pages are not those of vectors: libraries that were loaded since.
         let still = self.storage.resident().map_or(0, |resident| resident.mapped);
-        if still.saturating_sub(before) > allowed {
-            self.mapped_before.fetch_max(still - allowed / 4 * 3, Ordering::Relaxed);
+        if still.saturating_sub(before) <= allowed {
+            registry.exceeded = 0;
+            return;
+        }
+        registry.exceeded += 1;
+        if registry.exceeded == CHECKS {
+            registry.exceeded = 0;
+            // Pages that other threads map until then count as pages of vectors, so others are never overestimated.
+            let mappings = registry.mappings.iter().filter_map(|mapped| mapped.mapping.upgrade());
+            let ours = mappings.map(|mapping| mapping.resident()).sum::<Option<usize>>();
+            let foreign = still.saturating_sub(ours.unwrap_or(allowed / 4 * 3));
+            self.mapped_before.fetch_max(foreign, Ordering::Relaxed);
         }
     }
 }
@@ -184,7 +207,7 @@ impl MemoryLimit {
             own_before: own,
             mapped_before: AtomicUsize::new(mapped),
             in_memory: AtomicUsize::new(0),
-            mappings: Mutex::default(),
+            registry: Mutex::default(),
         };
         Self { shared: Some(Arc::new(shared)), in_files: false }
     }
@@ -193,6 +216,11 @@ impl MemoryLimit {
     /// pages.
     pub fn in_files(&self) -> Self {
         Self { shared: self.shared.clone(), in_files: true }
+    }
+
+    /// Returns the bytes of working memory for one of `threads` threads: an eighth of the limit is for all of them.
+    pub fn working_memory(&self, threads: usize) -> usize {
+        self.shared.as_ref().map_or(usize::MAX, |shared| shared.limit / 8 / threads.max(1))
     }
 
     /// Returns true if vectors of `bytes` bytes in total exceed their memory.
@@ -211,6 +239,20 @@ impl MemoryLimit {
     pub fn enforce(&self) {
         if let Some(shared) = &self.shared {
             shared.enforce();
+        }
+    }
+
+    /// Bounds the pages of vectors that were made under other limits, and releases them. They are not counted among the
+    /// memory that the process had before.
+    pub fn adopt<const N: usize>(&self, mappings: [Option<&Arc<dyn Mapping>>; N]) {
+        let Some(shared) = &self.shared else { return };
+        let is_first = shared.registry().is_some_and(|registry| registry.mappings.is_empty());
+        for mapping in mappings.into_iter().flatten() {
+            mapping.release(0);
+            shared.add(mapping, false);
+        }
+        if let (true, Some(resident)) = (is_first, shared.storage.resident()) {
+            shared.mapped_before.store(resident.mapped, Ordering::Relaxed);
         }
     }
 
@@ -237,6 +279,32 @@ impl MemoryLimit {
         let Some(shared) = &self.shared else { return false };
         let others = shared.in_memory.load(Ordering::Relaxed).saturating_sub(before);
         after >= LARGE && (self.in_files || others.saturating_add(after) > shared.share())
+    }
+}
+
+/// Steps of a loop over mapped pages between two checks: in that time it maps about a megabyte.
+const STEPS: u32 = 1 << 12;
+
+/// Check of mapped pages for loops that read vectors in order, and so map pages faster than the enforcing thread may run.
+pub struct PageCheck<'a> {
+    memory: &'a MemoryLimit,
+    steps: u32,
+}
+
+impl<'a> PageCheck<'a> {
+    /// Creates a check of the pages of a limit.
+    pub fn new(memory: &'a MemoryLimit) -> Self {
+        Self { memory, steps: 0 }
+    }
+
+    /// Counts a step, and enforces the limit when enough have passed.
+    #[inline]
+    pub fn check(&mut self) {
+        self.steps += 1;
+        if self.steps == STEPS {
+            self.steps = 0;
+            self.memory.enforce();
+        }
     }
 }
 
@@ -277,6 +345,16 @@ impl<T: Copy> SpillVec<T> {
     /// Creates an empty vector.
     pub fn new(memory: &MemoryLimit) -> Self {
         Self { start: NonNull::dangling(), len: 0, capacity: 0, mapping: None, memory: memory.clone() }
+    }
+
+    /// Creates a vector of `len` copies of a value.
+    ///
+    /// # Errors
+    /// As [`SpillVec::reserve`].
+    pub fn filled(value: T, len: usize, memory: &MemoryLimit) -> Result<Self> {
+        let mut list = Self::new(memory);
+        list.extend(std::iter::repeat_n(value, len))?;
+        Ok(list)
     }
 
     /// Reserves capacity for `more` values.
@@ -475,6 +553,11 @@ impl<T: Copy> SpillVec<T> {
     /// Returns the number of values that fit without growing.
     pub fn capacity(&self) -> usize {
         self.capacity
+    }
+
+    /// Returns the file of the vector.
+    pub fn mapping(&self) -> Option<&Arc<dyn Mapping>> {
+        self.mapping.as_ref()
     }
 
     /// Returns true if the vector is in a file.

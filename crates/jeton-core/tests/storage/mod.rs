@@ -67,6 +67,10 @@ unsafe impl Mapping for StorageBlock {
     fn release(&self, keep: usize) {
         assert!(keep <= self.bytes && keep.is_multiple_of(4096));
     }
+
+    fn resident(&self) -> Option<usize> {
+        Some(self.bytes)
+    }
 }
 
 /// Returns a memory limit that spills to files of at most `largest` bytes, and the number of created files.

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 from ... import _core, arguments
 from ...definition import Definition, TieBreak
 from ...errors import ConfigError
-from ..checkpoint import checkpointed_run
+from ..checkpoint import checkpointed_piece_run, checkpointed_run
 from ..counts import Counts
 from ..limits import Limits
 from ..request import TrainingRequest
@@ -67,6 +67,14 @@ class LearningContext:
             FormatError: it is corrupt.
         """
         return checkpointed_run(self.counts, self.options if options is None else options, self.limits, self.progress)
+
+    def piece_run(self, vocab_size: int, progress: Callable[[int], object]) -> _core.Run:
+        """The core's run settings for the pieces of Unigram; `progress` is called with the number of remaining pieces.
+
+        Raises:
+            ConfigError, FormatError: as `run`.
+        """
+        return checkpointed_piece_run(self.counts, self.options, vocab_size, self.limits, progress)
 
     def second_stage(self, num_merges: int) -> LearningContext:
         """Context of the second stage of learning, after the `num_merges` merges of the first; counts the corpus."""

@@ -127,8 +127,7 @@ class SentencePieceUnigram(SentencePiece):
             context.counts._core,
             self._unigram_options(vocab_size, len(reserved), context.counts.stages),
             reserved,
-            threads=context.limits.num_threads,
-            progress=progress,
+            context.piece_run(vocab_size, progress),
         )
         size = len(vocabulary)
         self._check_size(size, vocab_size)

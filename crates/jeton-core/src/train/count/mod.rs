@@ -5,6 +5,7 @@
 //! table       distinct pretokens, with counts and first positions
 //! worker      one thread: counts its parts of the text in its own table
 //! join        join of the tables of all threads
+//! spilling    a table that spills to sorted runs, for the segments of Unigram
 //! run         sorted counts as bytes, for spilling and files
 //! merge       k-way merge of sorted counts, of tables and runs
 //! scripts     counts by script
@@ -27,6 +28,7 @@ mod join;
 mod merge;
 mod run;
 mod scripts;
+mod spilling;
 mod stages;
 mod table;
 mod worker;
@@ -42,6 +44,7 @@ use crate::util::spill::MemoryLimit;
 pub use merge::{merge, Dropped, Sink};
 pub use run::{RunReader, RunWriter, Source};
 pub use scripts::Share;
+pub(in crate::train) use spilling::SpillingCounts;
 pub use stages::{Stages, END_OF_TEXT};
 pub use table::Counts;
 use worker::{CountWorker, DocumentSegment};

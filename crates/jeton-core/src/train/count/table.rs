@@ -137,6 +137,11 @@ impl Counts {
         Ok(Self { entries, arena, slots: HugeVec::default(), end: self.end, hash: self.hash })
     }
 
+    /// Bounds the pages of a table in files by another limit: that of learning from it.
+    pub(in crate::train) fn adopt_by(&self, memory: &MemoryLimit) {
+        memory.adopt([self.entries.mapping(), self.arena.mapping()]);
+    }
+
     /// Returns the number of distinct pretokens.
     pub fn len(&self) -> usize {
         self.entries.len()

@@ -6,11 +6,14 @@
 //! Cost: one visit of each occurrence of each piece in the text, or in a piece.
 //! Source: google/sentencepiece, `unigram_model_trainer.cc` (`PruneSentencePieces`, `PruneUnreachableSentencePieces`).
 
-use super::expect::{for_each_chunk, UnknownPiece};
+use std::ops::Range;
+
+use super::expect::{sum_of_chunks, UnknownPiece};
 use super::pieces::{PieceTable, TrieNode, NONE};
 use super::segments::Segments;
 use crate::error::Result;
 use crate::util::cancel::CancelCheck;
+use crate::util::spill::SpillVec;
 
 /// Viterbi search over one text, with reusable buffers.
 struct BestWays {
@@ -74,10 +77,10 @@ pub(super) fn frequencies(
     unknown: UnknownPiece,
     threads: usize,
     watch: &mut dyn FnMut() -> bool,
-) -> Result<Vec<u64>> {
-    let nodes = pieces.nodes(pieces.scores.iter().copied());
-    let done = for_each_chunk(words, threads, watch, |chunk, cancel| {
-        let mut frequencies = vec![0u64; pieces.len()];
+) -> Result<SpillVec<u64>> {
+    let nodes = pieces.nodes(|score| score)?;
+    let work = |chunk: Range<usize>, cancel: &mut CancelCheck<'_>| {
+        let mut frequencies = SpillVec::filled(0u64, pieces.len(), &pieces.memory)?;
         let mut ways = BestWays { best: Vec::new() };
         for i in chunk {
             ways.find(&pieces.longest[words.range(i)], &nodes, unknown, NONE, cancel)?;
@@ -87,45 +90,38 @@ pub(super) fn frequencies(
             }
         }
         Ok(frequencies)
-    })?;
-    let mut sums = vec![0u64; pieces.len()];
-    for chunk in &done {
-        sums.iter_mut().zip(chunk).for_each(|(sum, &more)| *sum = sum.saturating_add(more));
-    }
+    };
+    let mut sums =
+        sum_of_chunks(words, pieces, threads, watch, work, |sum, more: u64| *sum = sum.saturating_add(more))?;
     if let Some(sum) = sums.get_mut(unknown.id as usize) {
         *sum = sum.saturating_add(unknown.num_rare);
     }
     Ok(sums)
 }
 
-/// Best segmentation of a piece into other pieces.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct Alternative {
-    /// Sum of their scores.
-    pub score: f64,
-    /// Ids of the pieces; for an unknown character the piece for which it is counted, or [`NONE`].
-    pub pieces: Vec<u32>,
-}
-
-/// Returns the alternative of each piece; None for a single character.
+/// Calls `each` for every piece, in order, with the best segmentation of it into other pieces: the sum of their scores, and
+/// their ids, the last one first; for an unknown character the piece for which it is counted, or [`NONE`]. A single
+/// character has none.
 ///
 /// # Errors
-/// `Interrupted`.
+/// Errors of `each`; I/O errors of spill files; `Interrupted`.
 pub(super) fn alternatives(
     pieces: &PieceTable,
     unknown: UnknownPiece,
     cancel: &mut CancelCheck<'_>,
-) -> Result<Vec<Option<Alternative>>> {
-    let nodes = pieces.nodes(pieces.scores.iter().copied());
-    let mut ways = BestWays { best: Vec::new() };
-    let mut found = Vec::with_capacity(pieces.len());
-    for (id, &(at, length)) in (0..).zip(&pieces.spans) {
+    mut each: impl FnMut(usize, Option<(f64, &[u32])>) -> Result<()>,
+) -> Result<()> {
+    let nodes = pieces.nodes(|score| score)?;
+    let (mut ways, mut found) = (BestWays { best: Vec::new() }, Vec::new());
+    for (id, &(at, length)) in pieces.spans.iter().enumerate() {
         if length == 1 {
-            found.push(None);
+            each(id, None)?;
             continue;
         }
-        ways.find(&pieces.longest[at as usize..(at + length) as usize], &nodes, unknown, id, cancel)?;
-        found.push(Some(Alternative { score: ways.best[length as usize].0, pieces: ways.pieces().collect() }));
+        ways.find(&pieces.longest[at as usize..(at + length) as usize], &nodes, unknown, id as u32, cancel)?;
+        found.clear();
+        found.extend(ways.pieces());
+        each(id, Some((ways.best[length as usize].0, &found)))?;
     }
-    Ok(found)
+    Ok(())
 }

@@ -7,7 +7,7 @@
 //! Invariant: the text alone determines its chunks; sums within a chunk and over chunks have a fixed order. Sums are
 //! therefore equal to the last bit for any number of threads, on every machine.
 //!
-//! Cost: two visits of each occurrence of each piece; 8 bytes for each piece and chunk. Source: Kudo 2018, arXiv
+//! Cost: two visits of each occurrence of each piece; 8 bytes for each piece and thread. Source: Kudo 2018, arXiv
 //! 1804.10959, section 3.2; google/sentencepiece, `unigram_model.cc` (`PopulateMarginal`). Plain version:
 //! `tests/oracle/test_unigram_oracle.py`. SentencePiece counts unknown characters for the piece with id 0, the most
 //! frequent character; this is optional here.
@@ -20,6 +20,7 @@ use super::segments::Segments;
 use crate::error::Result;
 use crate::parallel;
 use crate::util::cancel::{CancelCheck, KeepGoing};
+use crate::util::spill::{MemoryLimit, SpillVec};
 
 /// Maximum number of chunks of the text.
 const CHUNKS: usize = 16;
@@ -43,16 +44,31 @@ pub(super) fn chunks(words: &Segments) -> Vec<Range<usize>> {
     starts.zip(&cuts).map(|(start, &end)| start.min(end)..end).collect()
 }
 
-/// Runs `work` on every chunk and returns the results in order.
-pub(super) fn for_each_chunk<R: Send>(
+/// Runs `work` on every chunk, and adds up the results in order: `add` is called for each element of the sum of the earlier
+/// ones and of the next one.
+///
+/// # Errors
+/// Errors of `work`; I/O errors of spill files; `Interrupted`.
+pub(super) fn sum_of_chunks<T: Copy + Default + Send + Sync>(
     words: &Segments,
+    pieces: &PieceTable,
     threads: usize,
     watch: &mut dyn FnMut() -> bool,
-    work: impl Fn(Range<usize>, &mut CancelCheck<'_>) -> Result<R> + Sync,
-) -> Result<Vec<R>> {
+    work: impl Fn(Range<usize>, &mut CancelCheck<'_>) -> Result<SpillVec<T>> + Sync,
+    add: impl Fn(&mut T, T) + Sync + Send,
+) -> Result<SpillVec<T>> {
     let chunks = chunks(words);
+    let mut sums = SpillVec::filled(T::default(), pieces.len(), &pieces.stored)?;
+    let mut failed = None;
     let job = |i: usize, keep_going: KeepGoing<'_>| work(chunks[i].clone(), &mut CancelCheck::new(keep_going));
-    parallel::jobs(chunks.len(), threads, watch, job).into_iter().collect()
+    parallel::jobs_in_order(chunks.len(), threads, watch, job, |_, done| {
+        match done {
+            Ok(chunk) => sums.iter_mut().zip(&*chunk).for_each(|(sum, &more)| add(sum, more)),
+            Err(error) => failed = failed.take().or(Some(error)),
+        }
+        failed.is_none()
+    });
+    failed.map_or(Ok(sums), Err)
 }
 
 /// A character that is not a piece, in a segmentation.
@@ -75,20 +91,17 @@ pub(super) fn expected(
     unknown: UnknownPiece,
     threads: usize,
     watch: &mut dyn FnMut() -> bool,
-) -> Result<Vec<f64>> {
-    let nodes = pieces.nodes(pieces.scores.iter().map(|&score| exp(score)));
+) -> Result<SpillVec<f64>> {
+    let nodes = pieces.nodes(exp)?;
     let probability = exp(unknown.score);
-    let done = for_each_chunk(words, threads, watch, |chunk, cancel| {
-        let mut sums = Sums::new(&nodes, probability, unknown.id);
+    let work = |chunk: Range<usize>, cancel: &mut CancelCheck<'_>| {
+        let mut sums = Sums::new(&nodes, probability, unknown.id, &pieces.memory)?;
         for i in chunk {
             sums.segment(&pieces.longest[words.range(i)], words.weights[i] as f64, cancel)?;
         }
         Ok(sums.expected)
-    })?;
-    let mut sums = vec![0.0; pieces.len()];
-    for chunk in &done {
-        sums.iter_mut().zip(chunk).for_each(|(sum, more)| *sum += more);
-    }
+    };
+    let mut sums = sum_of_chunks(words, pieces, threads, watch, work, |sum, more| *sum += more)?;
     if let Some(sum) = sums.get_mut(unknown.id as usize) {
         *sum += unknown.num_rare as f64;
     }
@@ -106,8 +119,8 @@ struct Sums<'a> {
     nodes: &'a [TrieNode],
     unknown: f64,
     unknown_id: u32,
-    expected: Vec<f64>, // piece -> expected count
-    alpha: Vec<f64>,    // position -> sum over the segmentations up to it, times SMALL^-power
+    expected: SpillVec<f64>, // piece -> expected count
+    alpha: Vec<f64>,         // position -> sum over the segmentations up to it, times SMALL^-power
     powers: Vec<i32>,
     rest: Vec<f64>, // position -> sum over those after it, divided by the whole, times SMALL^power
     edges: Vec<PieceEdge>,
@@ -115,18 +128,18 @@ struct Sums<'a> {
 }
 
 impl<'a> Sums<'a> {
-    fn new(nodes: &'a [TrieNode], unknown: f64, unknown_id: u32) -> Self {
-        Self {
+    fn new(nodes: &'a [TrieNode], unknown: f64, unknown_id: u32, memory: &MemoryLimit) -> Result<Self> {
+        Ok(Self {
             nodes,
             unknown,
             unknown_id,
-            expected: vec![0.0; nodes.len()],
+            expected: SpillVec::filled(0.0, nodes.len(), memory)?,
             alpha: Vec::new(),
             powers: Vec::new(),
             rest: Vec::new(),
             edges: Vec::new(),
             ends: Vec::new(),
-        }
+        })
     }
 
     /// Adds the expected counts of a segment that occurs `weight` times in the corpus.

@@ -12,14 +12,15 @@
 //! expect    E-step: expected frequencies
 //! best      best segmentations
 //! prune     pruning
+//! saved     pieces between two steps, for checkpoints
 //! numbers   exp, ln, digamma: the same on every machine
 //! ```
 //!
 //! Invariant: the result depends on the counts and the options only, to the last bit: not on the order of the counts, on
-//! threads, or on the machine. All sums are in 64 bits, in a fixed order.
+//! threads, on the memory limit, on interruptions, or on the machine. All sums are in 64 bits, in a fixed order.
 //!
-//! Cost: about 40 passes over the text of distinct segments. Memory: about 30 bytes for each of its characters, 8 bytes for
-//! each piece and each of 16 chunks. Source: Kudo 2018, arXiv 1804.10959; google/sentencepiece 0.2.3,
+//! Cost: about 40 passes over the text of distinct segments. Memory: about 15 bytes for each of its characters, 60 bytes for
+//! each piece and 8 more for each thread. Beyond the memory limit, vectors that are accessed in order are in files. Source: Kudo 2018, arXiv 1804.10959; google/sentencepiece 0.2.3,
 //! `unigram_model_trainer.cc`. Left out: pieces across white space, seeds from a file, pruning by an L1 penalty
 //! (`use_sparse_pruning`).
 
@@ -29,19 +30,23 @@ mod numbers;
 mod options;
 mod pieces;
 mod prune;
+mod saved;
 mod segments;
 mod suffixes;
 mod valid;
 
 use super::count::Counts;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::parallel;
 use crate::util::cancel::CancelCheck;
+use crate::util::spill::{MemoryLimit, SpillVec};
 use expect::UnknownPiece;
 use numbers::digamma;
 pub use options::UnigramOptions;
 use pieces::{PieceTable, NONE};
+use prune::Pruning;
 pub use prune::Scored;
+pub use saved::SavedPieces;
 use segments::Segments;
 use suffixes::Suffixes;
 pub use valid::PieceLimits;
@@ -68,20 +73,35 @@ const UNKNOWN_PENALTY: f64 = 10.0;
 /// EM ends with this multiple of the vocabulary size.
 const MORE: f64 = 1.1;
 
+/// Threads, memory and checkpoints of a run, none of which changes the result.
+pub struct UnigramRun<'a> {
+    /// Maximum number of threads.
+    pub threads: usize,
+    /// Memory limit.
+    pub memory: &'a MemoryLimit,
+    /// Pieces of an earlier run with equal counts and options.
+    pub done: Option<SavedPieces>,
+    /// Called after each step, and with true when training is interrupted after one. It saves the pieces if it wants to,
+    /// and cancels by returning false.
+    pub save: &'a mut dyn FnMut(&dyn Fn() -> SavedPieces, bool) -> bool,
+}
+
 /// Learns pieces. `watch` is called regularly with the number of remaining pieces, and cancels by returning false.
 ///
 /// # Errors
 /// `Interrupted`; [`Error::config`] if the characters alone exceed the vocabulary size; [`Error::training`] for a corpus
-/// without characters or with too many.
+/// without characters or with too many; [`Error::format`] for pieces of another run; I/O errors of spill files.
 pub fn learn(
     counts: &Counts,
     options: &UnigramOptions,
-    threads: usize,
+    run: UnigramRun<'_>,
     watch: &mut dyn FnMut(usize) -> bool,
 ) -> Result<UnigramResult> {
+    let UnigramRun { threads, memory, done, save } = run;
     let threads = threads.max(1);
-    let read = |_: usize, keep_going: &dyn Fn() -> bool| Segments::new(counts, options, keep_going);
-    let words = one(parallel::jobs(1, 1, &mut || watch(0), read))?;
+    counts.adopt_by(memory);
+    let read = |_: usize, keep_going: &dyn Fn() -> bool| Segments::new(counts, options, memory, keep_going);
+    let mut words = one(parallel::jobs(1, 1, &mut || watch(0), read))?;
     let num_characters = words.characters.len();
     if num_characters == 0 {
         return Err(Error::training("the corpus holds no character to learn from"));
@@ -94,15 +114,42 @@ pub fn learn(
             options.vocab_size, options.num_reserved
         )));
     }
-    let suffixes = Suffixes::new(&words, options.num_seeds(), threads, &mut || watch(0))?;
-    let pieces = PieceTable::new(&words, &suffixes);
+    let bytes = bytes(&words, options);
+    memory.trim_for(bytes);
+    let stored = if memory.is_tight(bytes) { memory.in_files() } else { memory.clone() };
+    if memory.is_tight(bytes) {
+        words.spill(memory)?;
+    }
+    let suffixes = Suffixes::new(&words, options.num_seeds(), threads, memory, &stored, &mut || watch(0))?;
+    let mut pieces = PieceTable::new(&words, &suffixes, memory, &stored)?;
     drop(suffixes);
+    memory.trim_for(bytes);
     let num_seeds = pieces.len();
-    let mut learner = UnigramLearner { words: &words, options, threads, pieces };
-    let num_rounds = learner.run(watch)?;
+    let (mut rounds, mut iterations, mut is_complete) = (0, 0, false);
+    if let Some(done) = done {
+        pieces.restore(&done.seeds, &done.scores)?;
+        (rounds, iterations, is_complete) = (done.rounds, done.iterations, done.is_complete);
+    }
+    let has_changed = false;
+    let mut learner =
+        UnigramLearner { words: &words, options, threads, pieces, rounds, iterations, is_complete, has_changed };
+    let learned = learner.run(watch, save);
+    if learned.as_ref().is_err_and(|error| matches!(error.kind(), ErrorKind::Interrupted)) && learner.has_changed {
+        save(&|| learner.saved(), true);
+    }
+    learned?;
     let size = options.vocab_size - options.num_reserved;
     let pieces = prune::finish(&words, &learner.pieces, size, options.single_precision);
-    Ok(UnigramResult { pieces, num_characters, num_seeds, num_rounds })
+    Ok(UnigramResult { pieces, num_characters, num_seeds, num_rounds: learner.rounds as usize })
+}
+
+/// Returns the bytes of all vectors.
+fn bytes(words: &Segments, options: &UnigramOptions) -> usize {
+    const A_CHARACTER: usize = 13; // symbol, longest piece in characters, sorted suffix, longest piece
+    const A_SEGMENT: usize = 16; // start, count, follower
+    const A_PIECE: usize = 64; // score, span, seed, parent; properties for a pass, two sums
+    let num_pieces = options.num_seeds().min(words.symbols.len());
+    A_CHARACTER * words.symbols.len() + A_SEGMENT * words.len() + A_PIECE * num_pieces
 }
 
 /// Returns the result of the only job.
@@ -115,27 +162,49 @@ struct UnigramLearner<'a> {
     options: &'a UnigramOptions,
     threads: usize,
     pieces: PieceTable,
+    rounds: u64,       // prunings
+    iterations: u64,   // of EM since the last pruning
+    is_complete: bool, // after the last pruning
+    has_changed: bool, // after a step of this run
 }
 
 impl UnigramLearner<'_> {
-    /// Alternates between EM and pruning. Returns the number of prunings.
-    fn run(&mut self, watch: &mut dyn FnMut(usize) -> bool) -> Result<usize> {
+    /// Alternates between EM and pruning.
+    fn run(
+        &mut self,
+        watch: &mut dyn FnMut(usize) -> bool,
+        save: &mut dyn FnMut(&dyn Fn() -> SavedPieces, bool) -> bool,
+    ) -> Result<()> {
         let wanted = (self.options.vocab_size as f64 * MORE) as usize;
-        let mut rounds = 0;
-        loop {
-            for _ in 0..self.options.num_sub_iterations {
+        while !self.is_complete {
+            if self.iterations < self.options.num_sub_iterations as u64 {
                 self.maximize(watch)?;
+                self.iterations += 1;
+            } else {
+                let before = self.pieces.len();
+                self.prune(wanted, watch)?;
+                (self.rounds, self.iterations) = (self.rounds + 1, 0);
+                // A piece without an alternative is never pruned; if only such pieces remain, pruning ends.
+                self.is_complete = self.pieces.len() <= wanted || self.pieces.len() == before;
             }
-            let before = self.pieces.len();
-            self.prune(wanted, watch)?;
-            rounds += 1;
-            // A piece without an alternative is never pruned; if only such pieces remain, pruning ends.
-            if self.pieces.len() <= wanted || self.pieces.len() == before {
-                break;
+            self.has_changed = true;
+            if !save(&|| self.saved(), false) {
+                self.has_changed = false;
+                return Err(ErrorKind::Interrupted.into());
             }
         }
-        self.drop_shadowed(watch)?;
-        Ok(rounds)
+        self.drop_shadowed(watch)
+    }
+
+    /// Returns the state for a checkpoint.
+    fn saved(&self) -> SavedPieces {
+        SavedPieces {
+            rounds: self.rounds,
+            iterations: self.iterations,
+            is_complete: self.is_complete,
+            seeds: self.pieces.seeds.to_vec(),
+            scores: self.pieces.scores.to_vec(),
+        }
     }
 
     /// Returns the handling of characters that are not pieces.
@@ -157,45 +226,47 @@ impl UnigramLearner<'_> {
         let num = self.pieces.len();
         let mut expected =
             expect::expected(self.words, &self.pieces, self.unknown(), self.threads, &mut || watch(num))?;
-        self.pieces.retain(|id| expected[id] >= LEAST_EXPECTED);
-        expected.retain(|&count| count >= LEAST_EXPECTED);
+        self.pieces.retain(|id| expected[id] >= LEAST_EXPECTED)?;
+        expected.retain_mut(|count| *count >= LEAST_EXPECTED);
         let sum = digamma(expected.iter().sum());
-        self.pieces.scores = expected.iter().map(|&count| digamma(count) - sum).collect();
+        self.pieces.scores.iter_mut().zip(&*expected).for_each(|(score, &count)| *score = digamma(count) - sum);
         Ok(())
-    }
-
-    fn alternatives(&self, watch: &mut dyn FnMut(usize) -> bool) -> Result<Vec<Option<best::Alternative>>> {
-        let (num, unknown) = (self.pieces.len(), self.unknown());
-        let find = |_: usize, keep_going: &dyn Fn() -> bool| {
-            best::alternatives(&self.pieces, unknown, &mut CancelCheck::new(keep_going))
-        };
-        one(parallel::jobs(1, 1, &mut || watch(num), find))
     }
 
     fn prune(&mut self, wanted: usize, watch: &mut dyn FnMut(usize) -> bool) -> Result<()> {
-        let num = self.pieces.len();
-        let alternatives = self.alternatives(watch)?;
-        let frequencies =
-            best::frequencies(self.words, &self.pieces, self.unknown(), self.threads, &mut || watch(num))?;
-        let most = wanted.max((num as f64 * self.options.shrinking_factor) as usize);
-        prune::prune(&mut self.pieces, &frequencies, &alternatives, most);
-        Ok(())
+        let (num, unknown) = (self.pieces.len(), self.unknown());
+        let frequencies = best::frequencies(self.words, &self.pieces, unknown, self.threads, &mut || watch(num))?;
+        let decide = |_: usize, keep_going: &dyn Fn() -> bool| {
+            let mut pruning = Pruning::new(&frequencies, &self.pieces.stored)?;
+            best::alternatives(&self.pieces, unknown, &mut CancelCheck::new(keep_going), |id, alternative| {
+                pruning.add(id, self.pieces.scores[id], alternative)
+            })?;
+            Ok(pruning)
+        };
+        let pruning = one(parallel::jobs(1, 1, &mut || watch(num), decide))?;
+        pruning.apply(&mut self.pieces, wanted.max((num as f64 * self.options.shrinking_factor) as usize))
     }
 
     /// Drops pieces that occur in no best segmentation, because their alternatives score higher.
     fn drop_shadowed(&mut self, watch: &mut dyn FnMut(usize) -> bool) -> Result<()> {
-        let alternatives = self.alternatives(watch)?;
-        let is_best =
-            |(own, other): (&f64, &Option<best::Alternative>)| other.as_ref().is_none_or(|other| other.score <= *own);
-        let keep: Vec<bool> = self.pieces.scores.iter().zip(&alternatives).map(is_best).collect();
-        self.pieces.retain(|id| keep[id]);
-        Ok(())
+        let (num, unknown) = (self.pieces.len(), self.unknown());
+        let decide = |_: usize, keep_going: &dyn Fn() -> bool| {
+            let mut keep = SpillVec::new(&self.pieces.stored);
+            best::alternatives(&self.pieces, unknown, &mut CancelCheck::new(keep_going), |id, alternative| {
+                keep.push(alternative.is_none_or(|(score, _)| score <= self.pieces.scores[id]))
+            })?;
+            Ok(keep)
+        };
+        let keep: SpillVec<bool> = one(parallel::jobs(1, 1, &mut || watch(num), decide))?;
+        self.pieces.retain(|id| keep[id])
     }
 }
 
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+    use std::cell::Cell;
 
     use super::*;
 
@@ -220,6 +291,16 @@ mod tests {
             single_precision: false,
             limits,
         }
+    }
+
+    fn learned(
+        counts: &Counts,
+        options: &UnigramOptions,
+        threads: usize,
+        watch: &mut dyn FnMut(usize) -> bool,
+    ) -> Result<UnigramResult> {
+        let memory = MemoryLimit::unlimited();
+        learn(counts, options, UnigramRun { threads, memory: &memory, done: None, save: &mut |_, _| true }, watch)
     }
 
     fn counts(words: &[(String, u64)]) -> Counts {
@@ -247,16 +328,65 @@ mod tests {
     #[test]
     fn threads_and_order_change_nothing() {
         let mut words = text(30_000);
-        let one = learn(&counts(&words), &options(300), 1, &mut |_| true).unwrap();
+        let one = learned(&counts(&words), &options(300), 1, &mut |_| true).unwrap();
         assert_eq!(one.pieces.len(), 299);
-        assert_eq!(learn(&counts(&words), &options(300), 3, &mut |_| true).unwrap(), one);
+        assert_eq!(learned(&counts(&words), &options(300), 3, &mut |_| true).unwrap(), one);
         words.reverse();
-        assert_eq!(learn(&counts(&words), &options(300), 2, &mut |_| true).unwrap(), one);
+        assert_eq!(learned(&counts(&words), &options(300), 2, &mut |_| true).unwrap(), one);
+    }
+
+    #[test]
+    fn training_resumes_after_every_step() {
+        let (counts, options, memory) = (counts(&text(5_000)), options(60), MemoryLimit::unlimited());
+        let whole = learned(&counts, &options, 1, &mut |_| true).unwrap();
+        let (mut done, mut runs) = (None, 0);
+        let last = loop {
+            // Each run is interrupted in its second step.
+            let (steps, mut saved) = (Cell::new(0), None);
+            let mut save = |state: &dyn Fn() -> SavedPieces, is_interrupted: bool| {
+                steps.set(steps.get() + 1);
+                saved = is_interrupted.then(state);
+                true
+            };
+            let run = UnigramRun { threads: 2, memory: &memory, done: done.clone(), save: &mut save };
+            match (learn(&counts, &options, run, &mut |_| steps.get() == 0), saved) {
+                (Ok(result), _) => break result,
+                (Err(_), Some(state)) => {
+                    assert_eq!(SavedPieces::from_bytes(&state.to_bytes()).unwrap(), state);
+                    assert_ne!(done.as_ref(), Some(&state));
+                    done = Some(state);
+                }
+                (Err(error), None) => unreachable!("{error}"),
+            }
+            runs += 1;
+        };
+        assert!(runs > 4, "{runs}");
+        assert_eq!(last, whole);
+    }
+
+    #[test]
+    fn pieces_of_another_run_are_an_error() {
+        let (counts, memory) = (counts(&text(3_000)), MemoryLimit::unlimited());
+        let wrong = [
+            SavedPieces::default(),
+            SavedPieces { seeds: vec![1, 0], scores: vec![-1.0, -1.0], ..SavedPieces::default() },
+            SavedPieces { seeds: vec![u32::MAX], scores: vec![-1.0], ..SavedPieces::default() },
+            SavedPieces { seeds: vec![0], scores: vec![f64::NAN], ..SavedPieces::default() },
+            SavedPieces { seeds: vec![0], scores: vec![], ..SavedPieces::default() },
+        ];
+        for done in wrong {
+            let run = UnigramRun { threads: 1, memory: &memory, done: Some(done), save: &mut |_, _| true };
+            learn(&counts, &options(60), run, &mut |_| true).unwrap_err();
+        }
+        let bytes = SavedPieces { seeds: vec![7; 3], scores: vec![0.5; 3], ..SavedPieces::default() }.to_bytes();
+        for end in 0..bytes.len() {
+            SavedPieces::from_bytes(&bytes[..end]).unwrap_err();
+        }
     }
 
     #[test]
     fn syllables_are_found() {
-        let model = learn(&counts(&text(5_000)), &options(60), 1, &mut |_| true).unwrap();
+        let model = learned(&counts(&text(5_000)), &options(60), 1, &mut |_| true).unwrap();
         for syllable in ["ta", "ri", "mo"] {
             assert!(model.pieces.iter().any(|(piece, _)| piece == syllable), "{syllable}: {:?}", model.pieces);
         }
@@ -266,19 +396,19 @@ mod tests {
     #[test]
     fn what_cannot_be_learned_is_said() {
         let few = counts(&[("▁abcdef".to_owned(), 1)]);
-        assert!(learn(&few, &options(7), 1, &mut |_| true).unwrap_err().to_string().contains("take 8"));
-        assert!(learn(&Counts::default(), &options(7), 1, &mut |_| true)
+        assert!(learned(&few, &options(7), 1, &mut |_| true).unwrap_err().to_string().contains("take 8"));
+        assert!(learned(&Counts::default(), &options(7), 1, &mut |_| true)
             .unwrap_err()
             .to_string()
             .contains("no character"));
-        assert!(learn(&counts(&text(3_000)), &options(60), 1, &mut |_| false).is_err());
+        assert!(learned(&counts(&text(3_000)), &options(60), 1, &mut |_| false).is_err());
     }
 
     /// A long run without a cut: sums are kept from vanishing, and no path is quadratic.
     #[test]
     fn long_words_do_not_vanish() {
         let word = "ab".repeat(100_000) + &"c".repeat(100_000);
-        let model = learn(&counts(&[(word, 1)]), &options(30), 1, &mut |_| true).unwrap();
+        let model = learned(&counts(&[(word, 1)]), &options(30), 1, &mut |_| true).unwrap();
         assert!(model.pieces.iter().all(|(_, score)| score.is_finite()));
         assert_eq!(model.pieces[0].0.chars().count(), 16);
     }

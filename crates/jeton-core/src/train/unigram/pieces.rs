@@ -8,11 +8,18 @@
 //! Invariant: a parent's id is lower than its children's; ids are in the order of strings within the characters and within
 //! the other pieces, so they depend on the counts only.
 //!
-//! Cost: linear in the text to build and to drop pieces; visiting a piece reads 16 bytes.
+//! Each piece also has the number of its seed, so that [`PieceTable::restore`] rebuilds the pieces of an earlier run from the
+//! seeds.
+//!
+//! Cost: linear in the text to build and to drop pieces; visiting a piece reads 16 bytes. Memory: 4 bytes for each character
+//! of text, 24 for each piece, which spill to files beyond the memory limit. Where the text is in a file, it is written
+//! in the order of positions, because each page that is written in random order costs a page fault.
 
 use super::numbers::ln;
 use super::segments::Segments;
 use super::suffixes::Suffixes;
+use crate::error::{Error, Result};
+use crate::util::spill::{MemoryLimit, PageCheck, SpillVec};
 
 /// No piece.
 pub(super) const NONE: u32 = u32::MAX;
@@ -28,50 +35,111 @@ pub(super) struct TrieNode {
     pub length: u32,
 }
 
+/// Occurrences that are brought into the order of positions before they are written.
+const WRITTEN_AT_ONCE: usize = 1 << 18;
+
 /// All pieces.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(super) struct PieceTable {
     /// position in `Segments::symbols` -> longest piece there
-    pub longest: Vec<u32>,
+    pub longest: SpillVec<u32>,
     /// piece -> logarithm of its probability
-    pub scores: Vec<f64>,
+    pub scores: SpillVec<f64>,
     /// piece -> (position of an occurrence, length in characters)
-    pub spans: Vec<(u32, u32)>,
-    parents: Vec<u32>,
+    pub spans: SpillVec<(u32, u32)>,
+    /// piece -> its id before any was dropped, ascending
+    pub seeds: SpillVec<u32>,
+    parents: SpillVec<u32>,
+    /// Memory limit of what is accessed at random.
+    pub memory: MemoryLimit,
+    /// Memory limit of what is accessed in order.
+    pub stored: MemoryLimit,
 }
 
 impl PieceTable {
-    /// Builds the table of all characters and candidates, with probabilities proportional to count times length.
-    pub fn new(words: &Segments, suffixes: &Suffixes) -> Self {
-        let num = words.characters.len() + suffixes.candidates.len();
-        let mut weights: Vec<f64> = words.characters.iter().map(|&(_, count)| count as f64).collect();
-        weights.extend(suffixes.candidates.iter().map(|candidate| candidate.score as f64));
-        let sum = ln(weights.iter().sum());
-        let mut pieces = Self {
-            longest: words.symbols.clone(), // ids of characters equal their symbols
-            scores: weights.iter().map(|&weight| ln(weight) - sum).collect(),
-            spans: vec![(0, 1); num],
-            parents: vec![NONE; num],
+    /// Builds the table of all characters and candidates, with probabilities proportional to count times length. `stored`
+    /// is for what is accessed in order, `memory` for everything else.
+    ///
+    /// # Errors
+    /// I/O errors of spill files.
+    pub fn new(words: &Segments, suffixes: &Suffixes, memory: &MemoryLimit, stored: &MemoryLimit) -> Result<Self> {
+        let num_characters = words.characters.len();
+        let num = num_characters + suffixes.candidates.len();
+        let weights = || {
+            let characters = words.characters.iter().map(|&(_, count)| count as f64);
+            characters.chain(suffixes.candidates.iter().map(|candidate| candidate.score as f64))
         };
-        for (at, &symbol) in (0..).zip(&words.symbols) {
+        let sum = ln(weights().sum());
+        let mut pieces = Self {
+            longest: words.symbols.copy(stored)?, // ids of characters equal their symbols
+            scores: SpillVec::new(stored),
+            spans: SpillVec::filled((0, 1), num, stored)?,
+            seeds: SpillVec::new(stored),
+            parents: SpillVec::filled(NONE, num, stored)?,
+            memory: memory.clone(),
+            stored: stored.clone(),
+        };
+        pieces.scores.reserve(num)?;
+        weights().try_for_each(|weight| pieces.scores.push(ln(weight) - sum))?;
+        pieces.seeds.extend((0..num).map(|id| id as u32))?;
+        for (at, &symbol) in (0..).zip(&*words.symbols) {
             pieces.spans[symbol as usize].0 = at;
         }
-        let mut next = suffixes.candidates.iter().zip(words.characters.len() as u32..).peekable();
+        let mut next = suffixes.candidates.iter().zip(num_characters as u32..).peekable();
+        let at_once = if pieces.longest.is_in_file() { WRITTEN_AT_ONCE } else { 0 };
+        let mut pages = PageCheck::new(stored);
+        let mut unwritten: Vec<(u32, u32)> = Vec::new(); // (position, longest piece there)
         for (job, sorted) in (0..).zip(&suffixes.sorted) {
             let mut open: Vec<(u32, u32)> = Vec::new(); // candidates that are prefixes of the suffix: (id, their last suffix)
-            for (rank, &at) in (0..).zip(sorted) {
+            for (rank, &at) in (0..).zip(&**sorted) {
+                pages.check();
                 while open.pop_if(|top| top.1 < rank).is_some() {}
                 while let Some((candidate, id)) = next.next_if(|(it, _)| (it.job, it.first) == (job, rank)) {
                     pieces.parents[id as usize] = open.last().map_or(words.symbols[at as usize], |top| top.0);
                     pieces.spans[id as usize] = (at, candidate.length);
                     open.push((id, candidate.last));
                 }
-                if let Some(&(id, _)) = open.last() {
-                    pieces.longest[at as usize] = id;
+                match open.last() {
+                    Some(&(id, _)) if at_once == 0 => pieces.longest[at as usize] = id,
+                    Some(&(id, _)) => {
+                        unwritten.push((at, id));
+                        if unwritten.len() == at_once {
+                            pieces.write(&mut unwritten);
+                        }
+                    }
+                    None => {}
                 }
             }
         }
-        pieces
+        pieces.write(&mut unwritten);
+        Ok(pieces)
+    }
+
+    fn write(&mut self, unwritten: &mut Vec<(u32, u32)>) {
+        unwritten.sort_unstable();
+        let mut pages = PageCheck::new(&self.stored);
+        for (at, id) in unwritten.drain(..) {
+            pages.check();
+            self.longest[at as usize] = id;
+        }
+    }
+
+    /// Keeps the pieces of these seeds, with their scores, of a table that has all of its pieces.
+    ///
+    /// # Errors
+    /// [`Error::format`] for seeds that are not ascending, or scores that are not finite.
+    pub fn restore(&mut self, seeds: &[u32], scores: &[f64]) -> Result<()> {
+        let is_valid = seeds.len() == scores.len()
+            && seeds.is_sorted_by(|a, b| a < b)
+            && seeds.last().is_some_and(|&last| (last as usize) < self.len())
+            && scores.iter().all(|score| score.is_finite());
+        if !is_valid {
+            return Err(Error::format("pieces that no training of this corpus has", "the checkpoint"));
+        }
+        let mut next = seeds.iter().copied().peekable();
+        self.retain(|id| next.next_if_eq(&(id as u32)).is_some())?;
+        self.scores.copy_from_slice(scores);
+        Ok(())
     }
 
     /// Returns the number of pieces.
@@ -79,15 +147,25 @@ impl PieceTable {
         self.spans.len()
     }
 
-    /// Returns the pieces with `values`, for a pass over the text.
-    pub fn nodes(&self, values: impl Iterator<Item = f64>) -> Vec<TrieNode> {
-        let shapes = self.parents.iter().zip(&self.spans);
-        values.zip(shapes).map(|(value, (&parent, &(_, length)))| TrieNode { value, parent, length }).collect()
+    /// Returns the pieces with values made of their scores, for a pass over the text.
+    ///
+    /// # Errors
+    /// I/O errors of spill files.
+    pub fn nodes(&self, value: impl Fn(f64) -> f64) -> Result<SpillVec<TrieNode>> {
+        let mut nodes = SpillVec::new(&self.memory);
+        let shapes = self.parents.iter().zip(&*self.spans);
+        let node = |(&score, (&parent, &(_, length)))| TrieNode { value: value(score), parent, length };
+        nodes.extend(self.scores.iter().zip(shapes).map(node))?;
+        Ok(nodes)
     }
 
-    /// Drops the pieces for which `keep` returns false.
-    pub fn retain(&mut self, keep: impl Fn(usize) -> bool) {
-        let mut moved = vec![NONE; self.len()]; // old id -> new id, or that of its longest prefix that is kept
+    /// Drops the pieces for which `keep`, called in order, returns false.
+    ///
+    /// # Errors
+    /// I/O errors of spill files.
+    pub fn retain(&mut self, mut keep: impl FnMut(usize) -> bool) -> Result<()> {
+        // old id -> new id, or that of its longest prefix that is kept
+        let mut moved = SpillVec::filled(NONE, self.len(), &self.memory)?;
         let mut kept = 0;
         for old in 0..self.len() {
             let parent = match self.parents[old] {
@@ -99,6 +177,7 @@ impl PieceTable {
                 self.parents[kept] = parent;
                 self.spans[kept] = self.spans[old];
                 self.scores[kept] = self.scores[old];
+                self.seeds[kept] = self.seeds[old];
                 moved[old] = kept as u32;
                 kept += 1;
             }
@@ -106,8 +185,13 @@ impl PieceTable {
         self.parents.truncate(kept);
         self.spans.truncate(kept);
         self.scores.truncate(kept);
-        let longest = self.longest.iter_mut().filter(|id| **id != NONE);
-        longest.for_each(|id| *id = moved[*id as usize]);
+        self.seeds.truncate(kept);
+        let mut pages = PageCheck::new(&self.stored);
+        for id in self.longest.iter_mut().filter(|id| **id != NONE) {
+            pages.check();
+            *id = moved[*id as usize];
+        }
+        Ok(())
     }
 
     /// Returns the spelling of a piece.

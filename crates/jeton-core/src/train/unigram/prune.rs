@@ -9,30 +9,61 @@
 //! Source: Kudo 2018, section 3.2; google/sentencepiece 0.2.3, `unigram_model_trainer.cc` (`PruneSentencePieces`,
 //! `FinalizeSentencePieces`), whose loss weighs a piece by its share of all pieces.
 
-use super::best::Alternative;
 use super::numbers::ln;
 use super::pieces::{PieceTable, NONE};
 use super::segments::Segments;
+use crate::error::Result;
+use crate::util::spill::{MemoryLimit, SpillVec};
 
-/// Drops pieces until `most` are left, or more if these have no alternative.
-pub(super) fn prune(pieces: &mut PieceTable, frequencies: &[u64], alternatives: &[Option<Alternative>], most: usize) {
-    let total: f64 = frequencies.iter().map(|&frequency| frequency as f64).sum();
-    let mut keep = vec![false; pieces.len()];
-    let mut losses: Vec<(f64, usize)> = Vec::new();
-    let mut kept = 0;
-    for (id, alternative) in alternatives.iter().enumerate().filter(|&(id, _)| frequencies[id] > 0) {
-        match alternative {
-            None => {
-                keep[id] = true;
-                kept += 1;
-            }
-            Some(alternative) if alternative.score > pieces.scores[id] => {}
-            Some(alternative) => losses.push((loss(frequencies, total, id, &alternative.pieces), id)),
-        }
+/// Pieces to keep, and the losses of others.
+pub(super) struct Pruning<'a> {
+    frequencies: &'a [u64],
+    total: f64,
+    keep: SpillVec<bool>,
+    losses: SpillVec<(f64, u32)>,
+    kept: usize,
+}
+
+impl<'a> Pruning<'a> {
+    /// Prepares pruning of pieces with these frequencies.
+    ///
+    /// # Errors
+    /// I/O errors of spill files.
+    pub fn new(frequencies: &'a [u64], memory: &MemoryLimit) -> Result<Self> {
+        let total = frequencies.iter().map(|&frequency| frequency as f64).sum();
+        let keep = SpillVec::filled(false, frequencies.len(), memory)?;
+        Ok(Self { frequencies, total, keep, losses: SpillVec::new(memory), kept: 0 })
     }
-    losses.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-    losses.iter().take(most.saturating_sub(kept)).for_each(|&(_, id)| keep[id] = true);
-    pieces.retain(|id| keep[id]);
+
+    /// Adds a piece with its score and its alternative, as [`super::best::alternatives`] gives it.
+    ///
+    /// # Errors
+    /// I/O errors of spill files.
+    pub fn add(&mut self, id: usize, score: f64, alternative: Option<(f64, &[u32])>) -> Result<()> {
+        match alternative.filter(|_| self.frequencies[id] > 0) {
+            None if self.frequencies[id] > 0 => {
+                self.keep[id] = true;
+                self.kept += 1;
+            }
+            Some((other, pieces)) if other <= score => {
+                self.losses.push((loss(self.frequencies, self.total, id, pieces), id as u32))?;
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Drops pieces until `most` are left, or more if these have no alternative.
+    ///
+    /// # Errors
+    /// I/O errors of spill files.
+    pub fn apply(mut self, pieces: &mut PieceTable, most: usize) -> Result<()> {
+        self.losses.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        for &(_, id) in self.losses.iter().take(most.saturating_sub(self.kept)) {
+            self.keep[id as usize] = true;
+        }
+        pieces.retain(|id| self.keep[id])
+    }
 }
 
 /// Loss of log-likelihood of the text without one piece.
@@ -61,7 +92,7 @@ pub(super) fn finish(words: &Segments, pieces: &PieceTable, size: usize, single:
         words.characters.iter().enumerate().map(|(symbol, &(_, count))| (std::cmp::Reverse(count), symbol)).collect();
     characters.sort_unstable();
     let mut own: Vec<Option<f64>> = vec![None; characters.len()];
-    for (&(at, _), &score) in pieces.spans.iter().zip(scores).filter(|(span, _)| span.1 == 1) {
+    for (&(at, _), &score) in pieces.spans.iter().zip(&**scores).filter(|(span, _)| span.1 == 1) {
         own[words.symbols[at as usize] as usize] = Some(score);
     }
     let mut missing = 0;

@@ -8,17 +8,18 @@
 //! Invariant: the result depends on the counts only, not on their order: segments are in the order of their bytes, longer
 //! ones before their prefixes.
 //!
-//! Cost: one table lookup for each segment; memory 9 bytes for each character of the distinct segments, and temporarily
-//! their table. Source: google/sentencepiece, `trainer_interface.cc` (`LoadSentences`); splitting words further is ours.
+//! Cost: one table lookup for each segment; memory 5 bytes for each character of the distinct segments, 20 for each segment,
+//! and temporarily their table. All of it spills to files beyond the memory limit. Source: google/sentencepiece, `trainer_interface.cc` (`LoadSentences`); splitting words further is ours.
 
 use std::cmp::Reverse;
 use std::collections::HashSet;
 
 use super::options::UnigramOptions;
-use super::valid::{CharClass, UNKNOWN};
+use super::valid::{CharClass, PieceLimits, UNKNOWN};
 use crate::error::{Error, Result};
-use crate::train::count::{Counts, END_OF_TEXT};
+use crate::train::count::{Counts, Sink, SpillingCounts, END_OF_TEXT};
 use crate::util::cancel::{CancelCheck, KeepGoing};
+use crate::util::spill::{MemoryLimit, SpillVec};
 
 /// A character of the text, by its index in [`Segments::characters`].
 pub(super) type CharIndex = u32;
@@ -44,18 +45,18 @@ pub(super) struct Segments {
     /// Characters that must be pieces, in order, with their counts in the corpus.
     pub characters: Vec<(char, u64)>,
     /// All segments, concatenated.
-    pub symbols: Vec<CharIndex>,
+    pub symbols: SpillVec<CharIndex>,
     /// Start of each segment in `symbols`, and the end.
-    pub starts: Vec<u32>,
+    pub starts: SpillVec<u32>,
     /// Count of each segment in the corpus.
-    pub weights: Vec<u64>,
+    pub weights: SpillVec<u64>,
     /// Follower of each segment in its word, as returned by [`Segments::follower`]; [`MANY`] if it differs.
-    pub followers: Vec<u32>,
+    pub followers: SpillVec<u32>,
     bug_compatible: bool,
     /// Total count of all other characters.
     pub num_rare: u64,
     /// position in `symbols` -> maximum characters of a piece that begins there
-    pub longest: Vec<u8>,
+    pub longest: SpillVec<u8>,
 }
 
 impl Segments {
@@ -64,55 +65,48 @@ impl Segments {
     /// # Errors
     /// `Text` for a pretoken that is not UTF-8; [`Error::training`] for distinct segments of 2³² characters or more;
     /// `Interrupted`.
-    pub fn new(counts: &Counts, options: &UnigramOptions, keep_going: KeepGoing<'_>) -> Result<Self> {
+    pub fn new(
+        counts: &Counts,
+        options: &UnigramOptions,
+        memory: &MemoryLimit,
+        keep_going: KeepGoing<'_>,
+    ) -> Result<Self> {
         let limits = &options.limits;
-        let end = if options.bug_compatible && (options.starts_alike || !options.marked_ends) { 0 } else { MANY };
         let mut cancel = CancelCheck::new(keep_going);
         let (characters, num_rare) = characters(counts, options, &mut cancel)?;
-        let mut known = SymbolTable { of: vec![(CharIndex::MAX, UNKNOWN); CODE_POINTS] };
+        let mut known = CodePoints::new((CharIndex::MAX, UNKNOWN));
         for (&(c, _), symbol) in characters.iter().zip(0..) {
-            known.of[c as usize] = (symbol, limits.class(c));
+            *known.entry(c) = (symbol, limits.class(c));
         }
-        let segments = segments(counts, &known, options, &mut cancel)?;
-        let mut sorted: Vec<(&[u8], u64)> = segments.iter().collect();
-        sorted.sort_unstable();
-        let mut words = Self {
+        let found = segments(counts, &known, options, memory, &mut cancel)?;
+        let words = Self {
             characters,
-            symbols: Vec::new(),
-            starts: vec![0],
-            weights: Vec::new(),
-            followers: Vec::new(),
+            symbols: SpillVec::new(memory),
+            starts: SpillVec::filled(0, 1, memory)?,
+            weights: SpillVec::new(memory),
+            followers: SpillVec::new(memory),
             bug_compatible: options.bug_compatible,
             num_rare,
-            longest: Vec::new(),
+            longest: SpillVec::new(memory),
         };
-        let (mut classes, mut before) = (Vec::new(), &[][..]);
-        for (both, weight) in sorted {
-            let cut = both.iter().position(|&byte| byte == THEN).unwrap_or(both.len());
-            let (segment, follower) = (&both[..cut], text(&both[(cut + 1).min(both.len())..])?.chars().next());
-            let follower = follower.map_or(end, |c| follower_of(c, options.bug_compatible));
-            if let (true, Some(sum), Some(known)) =
-                (segment == before, words.weights.last_mut(), words.followers.last_mut())
-            {
-                *sum = sum.checked_add(weight).ok_or_else(|| Error::training("a count passes 2^64"))?;
-                *known = if *known == follower { follower } else { MANY }; // equal segments are adjacent
-                continue;
-            }
-            before = segment;
-            words.followers.push(follower);
-            classes.clear();
-            for c in text(segment)?.chars() {
-                cancel.check()?;
-                let (symbol, class) = known.of[c as usize];
-                words.symbols.push(symbol);
-                classes.push(class);
-            }
-            words.longest.extend((0..classes.len()).map(|at| limits.longest(&classes[at..]) as u8));
-            words.weights.push(weight);
-            let end = u32::try_from(words.symbols.len()).ok().filter(|&end| end < u32::MAX);
-            words.starts.push(end.ok_or_else(|| Error::training("the distinct words have 2^32 characters or more"))?);
-        }
-        Ok(words)
+        let end = if options.bug_compatible && (options.starts_alike || !options.marked_ends) { 0 } else { MANY };
+        let mut sink = SegmentSink { words, known, limits, end, before: Vec::new(), classes: Vec::new() };
+        found.finish(keep_going, &mut sink)?;
+        Ok(sink.words)
+    }
+
+    /// Moves all vectors to files.
+    ///
+    /// # Errors
+    /// I/O errors: the disk is full.
+    pub fn spill(&mut self, memory: &MemoryLimit) -> Result<()> {
+        let files = &memory.in_files();
+        self.symbols = self.symbols.copy(files)?;
+        self.starts = self.starts.copy(files)?;
+        self.weights = self.weights.copy(files)?;
+        self.followers = self.followers.copy(files)?;
+        self.longest = self.longest.copy(files)?;
+        Ok(())
     }
 
     /// Returns a character as a follower.
@@ -131,12 +125,75 @@ impl Segments {
     }
 }
 
-/// code point -> symbol and class; a table, since it is read for every character of every word.
-struct SymbolTable {
-    of: Vec<(CharIndex, CharClass)>,
+/// Destination of the segments with their followers, in the order of bytes.
+struct SegmentSink<'a> {
+    words: Segments,
+    known: CodePoints<(CharIndex, CharClass)>,
+    limits: &'a PieceLimits,
+    end: u32,        // follower at the end of a line
+    before: Vec<u8>, // previous segment
+    classes: Vec<CharClass>,
 }
 
-const CODE_POINTS: usize = char::MAX as usize + 1;
+impl Sink for SegmentSink<'_> {
+    fn take(&mut self, both: &[u8], weight: u64, _: u64) -> Result<()> {
+        let Self { words, known, limits, end, before, classes } = self;
+        let cut = both.iter().position(|&byte| byte == THEN).unwrap_or(both.len());
+        let (segment, follower) = (&both[..cut], text(&both[(cut + 1).min(both.len())..])?.chars().next());
+        let follower = follower.map_or(*end, |c| follower_of(c, words.bug_compatible));
+        if let (true, Some(sum), Some(known)) =
+            (segment == &before[..], words.weights.last_mut(), words.followers.last_mut())
+        {
+            *sum = sum.checked_add(weight).ok_or_else(|| Error::training("a count passes 2^64"))?;
+            *known = if *known == follower { follower } else { MANY }; // equal segments are adjacent
+            return Ok(());
+        }
+        before.clear();
+        before.extend_from_slice(segment);
+        words.followers.push(follower)?;
+        classes.clear();
+        for c in text(segment)?.chars() {
+            let (symbol, class) = known.get(c);
+            words.symbols.push(symbol)?;
+            classes.push(class);
+        }
+        words.longest.extend((0..classes.len()).map(|at| limits.longest(&classes[at..]) as u8))?;
+        words.weights.push(weight)?;
+        let end = u32::try_from(words.symbols.len()).ok().filter(|&end| end < u32::MAX);
+        words.starts.push(end.ok_or_else(|| Error::training("the distinct words have 2^32 characters or more"))?)
+    }
+}
+
+/// Code points in a block of [`CodePoints`].
+const BLOCK: usize = 256;
+
+/// Table by code point, in blocks: it is read for every character of every word. Texts use few blocks, so it takes some
+/// tens of kilobytes.
+struct CodePoints<T> {
+    blocks: Vec<u16>, // code point / BLOCK -> index of its block; 0 has no values
+    values: Vec<T>,
+}
+
+impl<T: Copy> CodePoints<T> {
+    fn new(empty: T) -> Self {
+        Self { blocks: vec![0; char::MAX as usize / BLOCK + 1], values: vec![empty; BLOCK] }
+    }
+
+    #[inline]
+    fn get(&self, c: char) -> T {
+        self.values[usize::from(self.blocks[c as usize / BLOCK]) * BLOCK + c as usize % BLOCK]
+    }
+
+    #[inline]
+    fn entry(&mut self, c: char) -> &mut T {
+        let block = &mut self.blocks[c as usize / BLOCK];
+        if *block == 0 {
+            *block = (self.values.len() / BLOCK) as u16;
+            self.values.extend_from_within(..BLOCK);
+        }
+        &mut self.values[usize::from(*block) * BLOCK + c as usize % BLOCK]
+    }
+}
 
 /// Returns the character, or its first byte, which SentencePiece compares.
 fn follower_of(c: char, bug_compatible: bool) -> u32 {
@@ -168,16 +225,16 @@ fn characters(
     options: &UnigramOptions,
     cancel: &mut CancelCheck<'_>,
 ) -> Result<(Vec<(char, u64)>, u64)> {
-    let mut found = vec![0u64; CODE_POINTS];
+    let mut found = CodePoints::new(0u64);
     for (pretoken, count) in counts.iter() {
         for c in word_of(text(pretoken)?, options.marked_ends).0.chars() {
             cancel.check()?;
-            let sum = &mut found[c as usize];
+            let sum = found.entry(c);
             *sum = sum.checked_add(count).ok_or_else(|| Error::training("the count of a character passes 2^64"))?;
         }
     }
     let is_required: HashSet<char> = options.required_chars.chars().collect();
-    let counted = ('\0'..=char::MAX).map(|c| (c, found[c as usize]));
+    let counted = ('\0'..=char::MAX).map(|c| (c, found.get(c)));
     let mut characters: Vec<(char, u64)> =
         counted.filter(|&(c, count)| count > 0 || is_required.contains(&c)).collect();
     characters.sort_unstable_by_key(|&(c, count)| (!is_required.contains(&c), Reverse(count), c));
@@ -198,11 +255,12 @@ fn characters(
 /// Returns the segments of all words, each with its follower.
 fn segments(
     counts: &Counts,
-    known: &SymbolTable,
+    known: &CodePoints<(CharIndex, CharClass)>,
     options: &UnigramOptions,
+    memory: &MemoryLimit,
     cancel: &mut CancelCheck<'_>,
-) -> Result<Counts> {
-    let mut segments = Counts::default();
+) -> Result<SpillingCounts> {
+    let mut segments = SpillingCounts::new(memory);
     let (mut starts, mut classes, mut key): (Vec<usize>, Vec<CharClass>, Vec<u8>) = Default::default();
     for (pretoken, count) in counts.iter().filter(|&(_, count)| count > 0) {
         starts.clear();
@@ -210,7 +268,7 @@ fn segments(
         let (word, behind) = word_of(text(pretoken)?, options.marked_ends);
         for (at, c) in word.char_indices() {
             starts.push(at);
-            classes.push(known.of[c as usize].1);
+            classes.push(known.get(c).1);
         }
         starts.push(word.len());
         let mut at = 0;
@@ -262,6 +320,7 @@ mod tests {
         let words = Segments::new(
             &counts,
             &UnigramOptions { character_coverage: coverage, limits: *limits, ..super::super::tests::options(100) },
+            &MemoryLimit::unlimited(),
             &|| true,
         )
         .unwrap();
@@ -303,7 +362,7 @@ mod tests {
                 starts_alike,
                 ..super::super::tests::options(100)
             };
-            let words = Segments::new(&counts, &options, &|| true).unwrap();
+            let words = Segments::new(&counts, &options, &MemoryLimit::unlimited(), &|| true).unwrap();
             let low = words.len() - 1; // `▁low` is the last in order
             assert_eq!(words.weights[low], counts.len() as u64);
             words.followers[low]

@@ -1,8 +1,10 @@
 //! Seeds of Unigram training: frequent substrings, from the sorted suffixes of all segments.
 //!
 //! Suffixes are compared up to one character beyond the maximum length of a piece that begins there. They are grouped by
-//! their first character, and the groups form jobs of about equal size. Within a group, several characters at a time are
-//! packed into one number for sorting; suffixes with equal numbers are sorted by the next characters.
+//! their first character, and the groups form jobs of about equal size. A job processes its suffixes in buckets, in order:
+//! it packs the compared characters of each suffix into numbers, in one sequential pass over the text, then sorts and
+//! scans the bucket without reading the text again. Buckets are ranges of first numbers, with boundaries from a sample, so
+//! their size bounds memory, and no access to the text is random.
 //!
 //! A substring is a seed if it occurs twice or more and is followed by different characters, or by an unknown one;
 //! otherwise a longer substring represents it. These are the inner nodes of the suffix tree, found from the longest common
@@ -10,23 +12,34 @@
 //! counts, too.
 //!
 //! Cost: O(n log n) for n characters of distinct segments, times (longest piece / characters in a number) in the worst case
-//! (one repeated character). Memory: 4 bytes for each character, and the candidates. Source: google/sentencepiece,
-//! `unigram_model_trainer.cc` (`MakeSeedSentencePieces`). SentencePiece compares the following *bytes*, and all words are
-//! followed by the same; this is optional here.
+//! (one repeated character). Memory: 4 bytes for each character, the candidates, and a bucket for each thread; the first
+//! two spill to files beyond the memory limit. Source: google/sentencepiece, `unigram_model_trainer.cc`
+//! (`MakeSeedSentencePieces`). SentencePiece compares the following *bytes*, and all words are followed by the same; this
+//! is optional here.
 
 use std::cmp::Reverse;
 use std::ops::Range;
 
 use super::segments::{CharIndex, Segments, MANY};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::parallel;
 use crate::util::cancel::{CancelCheck, KeepGoing};
+use crate::util::spill::{MemoryLimit, PageCheck, SpillVec};
 
 /// Maximum number of jobs.
 const JOBS: usize = 16;
 
 /// Minimum suffixes in a job.
 const SUFFIXES_WORTH_A_JOB: usize = 1 << 15;
+
+/// Bytes of a bucket: about a second-level cache.
+const BUCKET_BYTES: usize = 4 << 20;
+
+/// Minimum suffixes in a bucket, also under a smaller limit.
+const FEWEST_IN_A_BUCKET: usize = 1 << 10;
+
+/// Suffixes that are read for each boundary between buckets.
+const SAMPLES: usize = 16;
 
 /// A substring: the common prefix, of `length` characters, of the suffixes `first..=last` of a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,34 +62,44 @@ impl SeedCandidate {
 /// Sorted suffixes, by job, and the best candidates.
 pub(super) struct Suffixes {
     /// Start of each suffix in `Segments::symbols`.
-    pub sorted: Vec<Vec<u32>>,
+    pub sorted: Vec<SpillVec<u32>>,
     /// In lexicographic order: a prefix precedes its extensions.
-    pub candidates: Vec<SeedCandidate>,
+    pub candidates: SpillVec<SeedCandidate>,
 }
 
 impl Suffixes {
-    /// Sorts the suffixes, and selects the `most` best candidates.
+    /// Sorts the suffixes, and selects the `most` best candidates. `stored` is for what is accessed in order, `memory` for
+    /// everything else.
     ///
     /// # Errors
-    /// `Interrupted`.
-    pub fn new(words: &Segments, most: usize, threads: usize, watch: &mut dyn FnMut() -> bool) -> Result<Self> {
-        let text = SuffixText::new(words);
+    /// `Interrupted`; I/O errors of spill files.
+    pub fn new(
+        words: &Segments,
+        most: usize,
+        threads: usize,
+        memory: &MemoryLimit,
+        stored: &MemoryLimit,
+        watch: &mut dyn FnMut() -> bool,
+    ) -> Result<Self> {
+        let text = SuffixText::new(words, threads, memory, stored);
         let mut sizes = vec![0; words.characters.len()]; // symbol -> number of suffixes that begin with it
         words.symbols.iter().for_each(|&symbol| sizes[symbol as usize] += 1);
         let groups = groups(&sizes, words.symbols.len());
         let work = |job: usize, keep_going: KeepGoing<'_>| {
-            let mut cancel = CancelCheck::new(keep_going);
-            let sorted = text.sorted(&groups[job], &sizes, &mut cancel)?;
-            let candidates = text.candidates(&sorted, job as u32, most, &mut cancel)?;
-            Ok((sorted, candidates))
+            text.job(job as u32, &groups[job], &sizes, most, &mut CancelCheck::new(keep_going))
         };
-        let (mut sorted, mut candidates) = (Vec::new(), Vec::new());
-        for done in parallel::jobs(groups.len(), threads, watch, work) {
-            let (suffixes, found) = done?;
-            sorted.push(suffixes);
-            candidates.extend(found);
-        }
-        keep_best(&mut candidates, most);
+        let (mut sorted, mut candidates, mut failed) = (Vec::new(), SpillVec::new(memory), None);
+        parallel::jobs_in_order(groups.len(), threads, watch, work, |_, done| {
+            let joined = done.and_then(|(suffixes, found)| {
+                sorted.push(suffixes);
+                candidates.extend_from_slice(&found)?;
+                keep_best(&mut candidates, most);
+                Ok(())
+            });
+            failed = failed.take().or(joined.err());
+            failed.is_none()
+        });
+        failed.map_or(Ok(()), Err)?;
         candidates.sort_unstable_by_key(|candidate| (candidate.job, candidate.first, candidate.length));
         Ok(Self { sorted, candidates })
     }
@@ -96,164 +119,248 @@ fn groups(sizes: &[usize], total: usize) -> Vec<Range<usize>> {
     groups
 }
 
-/// The text, with properties of positions.
+/// The text, and the layout of its suffixes in a bucket.
 struct SuffixText<'a> {
     words: &'a Segments,
-    left: Vec<u8>,     // characters left in the segment, up to 255
-    segment: Vec<u32>, // index of the segment
-    bits: u32,         // bits of a symbol in a number; 0 after the end
+    memory: &'a MemoryLimit,
+    stored: &'a MemoryLimit, // of what is accessed in order
+    bits: u32,               // bits of a symbol in a number; 0 after the end
+    in_a_number: usize,      // characters
+    numbers: usize,          // of a suffix, for all characters that are compared
+    most: usize,             // suffixes in a bucket
 }
 
 impl<'a> SuffixText<'a> {
-    fn new(words: &'a Segments) -> Self {
-        let mut left = vec![0; words.symbols.len()];
-        let mut segment = vec![0; words.symbols.len()];
-        for i in 0..words.len() {
-            let range = words.range(i);
-            let end = range.end;
-            for at in range {
-                (left[at], segment[at]) = ((end - at).min(255) as u8, i as u32);
-            }
+    fn new(words: &'a Segments, threads: usize, memory: &'a MemoryLimit, stored: &'a MemoryLimit) -> Self {
+        let bits = (u32::BITS - (words.characters.len() as u32).leading_zeros()).max(1);
+        let in_a_number = (u64::BITS / bits) as usize;
+        let longest = words.longest.iter().copied().max().map_or(1, |longest| usize::from(longest) + 1);
+        let numbers = longest.div_ceil(in_a_number);
+        let bytes = numbers * size_of::<u64>() + size_of::<(u64, u32)>() + size_of::<SuffixInfo>();
+        let most = (memory.working_memory(threads).min(BUCKET_BYTES) / bytes).max(FEWEST_IN_A_BUCKET);
+        Self { words, memory, stored, bits, in_a_number, numbers, most }
+    }
+
+    /// Returns the number of characters of the suffix at `at` that are compared, in a segment that ends at `end`.
+    fn reach(&self, at: usize, end: usize) -> usize {
+        usize::from(self.words.longest[at].saturating_add(1)).min(end - at)
+    }
+
+    /// Packs symbols into a number; fewer are followed by zeros.
+    #[inline(always)]
+    fn number(&self, symbols: &[CharIndex]) -> u64 {
+        let number = symbols.iter().fold(0, |number, &symbol| number << self.bits | u64::from(symbol + 1));
+        // All bits but those of no character; without one, there are no symbols.
+        number << ((self.bits as usize * (self.in_a_number - symbols.len())) & 63)
+    }
+
+    /// Sorts the suffixes whose first characters are in `group`; returns them and the best substrings that are their
+    /// prefixes.
+    fn job(
+        &self,
+        job: u32,
+        group: &Range<usize>,
+        sizes: &[usize],
+        most: usize,
+        cancel: &mut CancelCheck<'_>,
+    ) -> Result<(SpillVec<u32>, SpillVec<SeedCandidate>)> {
+        let size = sizes[group.clone()].iter().sum();
+        let mut sorted = self.suffixes(group, size, cancel)?;
+        let mut scan = CandidateScan::new(self, job, most);
+        let mut bucket = Bucket::new(&MemoryLimit::unlimited());
+        for range in self.buckets(&mut sorted, cancel)? {
+            let mut larger = None; // suffixes with equal first numbers
+            let bucket = if range.len() <= self.most { &mut bucket } else { larger.insert(Bucket::new(self.memory)) };
+            bucket.load(self, &sorted[range.clone()], cancel)?;
+            bucket.sort(self, cancel)?;
+            bucket.scan(self, &mut sorted[range], &mut scan, cancel)?;
         }
-        let bits = u32::BITS - (words.characters.len() as u32).leading_zeros();
-        Self { words, left, segment, bits: bits.max(1) }
+        scan.finish()?;
+        Ok((sorted, scan.found))
     }
 
-    fn in_a_number(&self) -> usize {
-        (u64::BITS / self.bits) as usize
-    }
-
-    /// Returns the number of characters of the suffix at `at` that are compared.
-    fn reach(&self, at: u32) -> usize {
-        let at = at as usize;
-        usize::from(self.words.longest[at].saturating_add(1).min(self.left[at]))
-    }
-
-    fn symbol(&self, at: u32, depth: usize) -> CharIndex {
-        self.words.symbols[at as usize + depth]
-    }
-
-    /// Packs characters of the suffix at `at` from `depth` on into one number.
-    fn number(&self, at: u32, depth: usize) -> u64 {
-        let reach = self.reach(at);
-        let mut number = 0;
-        for i in depth..depth + self.in_a_number() {
-            let symbol = if i < reach { u64::from(self.symbol(at, i)) + 1 } else { 0 };
-            number = number << self.bits | symbol;
-        }
-        number
-    }
-
-    /// Returns the sorted suffixes whose first characters are in `group`.
-    fn sorted(&self, group: &Range<usize>, sizes: &[usize], cancel: &mut CancelCheck<'_>) -> Result<Vec<u32>> {
-        let mut next = Vec::with_capacity(group.len()); // index for the next suffix of each character
-        let mut total = 0;
-        for &size in &sizes[group.clone()] {
-            next.push(total);
-            total += size;
-        }
-        let mut sorted = vec![0; total];
-        for (at, &symbol) in (0..).zip(&self.words.symbols) {
+    /// Returns the suffixes whose first characters are in `group`, in the order of the text.
+    fn suffixes(&self, group: &Range<usize>, size: usize, cancel: &mut CancelCheck<'_>) -> Result<SpillVec<u32>> {
+        let mut suffixes = SpillVec::new(self.stored);
+        suffixes.reserve(size)?;
+        let mut pages = PageCheck::new(self.stored);
+        for (at, &symbol) in (0..).zip(&*self.words.symbols) {
             cancel.check()?;
+            pages.check();
             if group.contains(&(symbol as usize)) {
-                let place = &mut next[symbol as usize - group.start];
-                sorted[*place] = at;
-                *place += 1;
+                suffixes.push(at)?;
             }
+        }
+        Ok(suffixes)
+    }
+
+    /// Splits suffixes into buckets by their first numbers; returns the ranges of the buckets, in order.
+    fn buckets(&self, suffixes: &mut SpillVec<u32>, cancel: &mut CancelCheck<'_>) -> Result<Vec<Range<usize>>> {
+        let all = 0..suffixes.len();
+        if all.len() <= self.most {
+            return Ok(vec![all]);
+        }
+        // Half full on average, because boundaries are estimates.
+        let wanted = all.len().div_ceil(self.most / 2).min(usize::from(u16::MAX));
+        let mut pages = PageCheck::new(self.stored);
+        let mut first_number = |segment: &mut usize, at: u32| {
+            pages.check();
+            let at = at as usize;
+            let reach = self.reach(at, self.end(segment, at)).min(self.in_a_number);
+            self.number(&self.words.symbols[at..at + reach])
+        };
+        let step = (suffixes.len() / (wanted * SAMPLES)).max(1);
+        let mut segment = 0;
+        let mut samples: Vec<u64> = suffixes.iter().step_by(step).map(|&at| first_number(&mut segment, at)).collect();
+        samples.sort_unstable();
+        // Bucket k has the suffixes from bound k - 1 on, before bound k.
+        let mut bounds: Vec<u64> = (1..wanted).map(|k| samples[samples.len() * k / wanted]).collect();
+        bounds.dedup();
+        let mut sizes = vec![0usize; bounds.len() + 1];
+        let mut of = SpillVec::new(self.stored);
+        let mut segment = 0;
+        for &at in &**suffixes {
+            cancel.check()?;
+            let number = first_number(&mut segment, at);
+            let bucket = bounds.partition_point(|&bound| bound <= number);
+            sizes[bucket] += 1;
+            of.push(bucket as u16)?;
         }
         let mut start = 0;
-        for &size in &sizes[group.clone()] {
-            self.sort(&mut sorted[start..start + size], cancel)?;
+        let ranges = sizes.iter().map(|&size| {
             start += size;
+            start - size..start
+        });
+        let mut ranges: Vec<Range<usize>> = ranges.collect();
+        let mut next: Vec<usize> = ranges.iter().map(|range| range.start).collect();
+        let mut moved = SpillVec::filled(0, suffixes.len(), self.stored)?;
+        for (&at, &bucket) in suffixes.iter().zip(&*of) {
+            cancel.check()?;
+            pages.check();
+            let place = &mut next[usize::from(bucket)];
+            moved[*place] = at;
+            *place += 1;
         }
-        Ok(sorted)
+        *suffixes = moved;
+        ranges.retain(|range| !range.is_empty());
+        Ok(ranges)
     }
 
-    /// Sorts suffixes that begin with the same character.
-    fn sort(&self, suffixes: &mut [u32], cancel: &mut CancelCheck<'_>) -> Result<()> {
-        let mut tasks = vec![(0..suffixes.len(), 1)];
-        let mut keys: Vec<(u64, u32)> = Vec::new();
-        while let Some((range, depth)) = tasks.pop() {
-            cancel.check_now()?;
-            let part = &mut suffixes[range.clone()];
-            keys.clear();
-            keys.extend(part.iter().map(|&at| (self.number(at, depth), at)));
-            keys.sort_unstable();
-            part.iter_mut().zip(&keys).for_each(|(to, &(_, at))| *to = at);
-            let mut start = 0;
-            for equal in keys.chunk_by(|a, b| a.0 == b.0) {
-                let has_more = equal[0].0 & ((1 << self.bits) - 1) != 0; // the last character is not the end
-                if equal.len() > 1 && has_more {
-                    let from = range.start + start;
-                    tasks.push((from..from + equal.len(), depth + self.in_a_number()));
-                }
-                start += equal.len();
+    /// Returns the end of the segment at `at`. `segment` is the index of a segment that does not begin after it, and becomes
+    /// that of its own.
+    fn end(&self, segment: &mut usize, at: usize) -> usize {
+        let starts = &self.words.starts;
+        let at = at as u32;
+        let (mut low, mut step) = (*segment, 1); // starts[low] <= at
+        while starts.get(low + step).is_some_and(|&start| start <= at) {
+            low += step;
+            step *= 2;
+        }
+        let high = (low + step).min(starts.len());
+        *segment = low + starts[low..high].partition_point(|&start| start <= at) - 1;
+        starts[*segment + 1] as usize
+    }
+}
+
+/// Properties of a suffix.
+#[derive(Debug, Clone, Copy)]
+struct SuffixInfo {
+    count: u64,  // of its segment
+    next: u32,   // follower of its segment
+    reach: u8,   // characters that are compared
+    longest: u8, // longest piece at its start
+}
+
+/// Suffixes that are sorted together.
+struct Bucket {
+    numbers: SpillVec<u64>,      // packed characters of each suffix, in the order of the text
+    infos: SpillVec<SuffixInfo>, // likewise
+    order: SpillVec<(u64, u32)>, // first number and index, in lexicographic order after `sort`
+}
+
+impl Bucket {
+    fn new(memory: &MemoryLimit) -> Self {
+        Self { numbers: SpillVec::new(memory), infos: SpillVec::new(memory), order: SpillVec::new(memory) }
+    }
+
+    /// Reads suffixes, which are in the order of the text.
+    fn load(&mut self, text: &SuffixText<'_>, suffixes: &[u32], cancel: &mut CancelCheck<'_>) -> Result<()> {
+        let words = text.words;
+        self.numbers.truncate(0);
+        self.infos.truncate(0);
+        self.order.truncate(0);
+        self.numbers.reserve(suffixes.len() * text.numbers)?;
+        self.infos.reserve(suffixes.len())?;
+        self.order.reserve(suffixes.len())?;
+        let mut segment = 0;
+        let mut pages = PageCheck::new(text.stored);
+        for (index, at) in (0..).zip(suffixes.iter().map(|&at| at as usize)) {
+            cancel.check()?;
+            pages.check();
+            let end = text.end(&mut segment, at);
+            let reach = text.reach(at, end);
+            let symbols = &words.symbols[at..at + reach];
+            let mut numbers = symbols.chunks(text.in_a_number).map(|symbols| text.number(symbols));
+            let first = numbers.next().unwrap_or_default();
+            self.order.push((first, index))?;
+            self.numbers.push(first)?;
+            for _ in 1..text.numbers {
+                self.numbers.push(numbers.next().unwrap_or_default())?;
             }
+            self.infos.push(SuffixInfo {
+                count: words.weights[segment],
+                next: words.followers[segment],
+                reach: reach as u8,
+                longest: words.longest[at],
+            })?;
         }
         Ok(())
     }
 
-    fn common(&self, a: u32, b: u32) -> usize {
-        let most = self.reach(a).min(self.reach(b));
-        (0..most).take_while(|&i| self.symbol(a, i) == self.symbol(b, i)).count()
-    }
-
-    /// Returns the followers of the first `length` characters of a node with the suffix `at`.
-    fn next(&self, at: u32, node: &OpenNode, length: usize) -> u32 {
-        if node.length == length {
-            return node.next;
-        }
-        self.words.follower(self.symbol(at, length))
-    }
-
-    /// Joins a node with a completed child, whose last suffix is `at`.
-    fn joined(&self, node: OpenNode, ended: &OpenNode, at: u32) -> OpenNode {
-        let next = if self.next(at, ended, node.length) == node.next { node.next } else { MANY };
-        OpenNode { count: node.count.saturating_add(ended.count), next, ..node }
-    }
-
-    /// Returns the best substrings that are prefixes of these suffixes.
-    fn candidates(
-        &self,
-        sorted: &[u32],
-        job: u32,
-        most: usize,
-        cancel: &mut CancelCheck<'_>,
-    ) -> Result<Vec<SeedCandidate>> {
-        let mut found = Vec::new();
-        let mut offer = |last: usize, open: &OpenNode| {
-            let OpenNode { length, first, count, next } = *open;
-            if next == MANY
-                && (2..=usize::from(self.words.longest[sorted[first] as usize])).contains(&length)
-                && count >= 2
-            {
-                let score = count.saturating_mul(length as u64);
-                found.push(SeedCandidate { score, length: length as u32, job, first: first as u32, last: last as u32 });
-                if found.len() > 2 * most + (1 << 12) {
-                    keep_best(&mut found, most);
-                }
-            }
+    /// Sorts the suffixes; equal ones stay in the order of the text.
+    fn sort(&mut self, text: &SuffixText<'_>, cancel: &mut CancelCheck<'_>) -> Result<()> {
+        let Self { numbers, order, .. } = self;
+        let rest = |index: u32| {
+            let start = index as usize * text.numbers;
+            &numbers[start + 1..start + text.numbers]
         };
-        let mut open: Vec<OpenNode> = vec![OpenNode { length: 0, first: 0, count: 0, next: MANY }];
-        for (i, &at) in sorted.iter().enumerate() {
+        cancel.check_now()?;
+        order.sort_unstable();
+        let mut start = 0;
+        while start < order.len() {
             cancel.check()?;
-            let shared = sorted.get(i + 1).map_or(0, |&next| self.common(at, next));
-            let segment = self.segment[at as usize] as usize;
-            let (count, next) = (self.words.weights[segment], self.words.followers[segment]);
-            let mut node = OpenNode { length: self.reach(at), first: i, count, next };
-            if let Some(same) = open.pop_if(|top| top.length == node.length) {
-                node = self.joined(same, &node, at);
+            let first = order[start].0;
+            let len = order[start..].iter().take_while(|other| other.0 == first).count();
+            let has_more = first & ((1 << text.bits) - 1) != 0; // the last character is not the end
+            if len > 1 && has_more {
+                order[start..start + len].sort_unstable_by(|a, b| rest(a.1).cmp(rest(b.1)).then_with(|| a.1.cmp(&b.1)));
             }
-            while node.length > shared {
-                offer(i, &node);
-                node = match open.pop_if(|top| top.length >= shared) {
-                    Some(around) => self.joined(around, &node, at),
-                    None => OpenNode { length: shared, next: self.next(at, &node, shared), ..node },
-                };
-            }
-            open.push(node);
+            start += len;
         }
-        Ok(found)
+        Ok(())
+    }
+
+    /// Passes the suffixes to a scan in lexicographic order, and brings `suffixes` into this order.
+    fn scan(
+        &mut self,
+        text: &SuffixText<'_>,
+        suffixes: &mut [u32],
+        scan: &mut CandidateScan<'_>,
+        cancel: &mut CancelCheck<'_>,
+    ) -> Result<()> {
+        for &(_, index) in &*self.order {
+            cancel.check()?;
+            let index = index as usize;
+            scan.add(&self.numbers[index * text.numbers..(index + 1) * text.numbers], self.infos[index])?;
+        }
+        // The positions, which `order` no longer needs numbers for.
+        for (place, &at) in self.order.iter_mut().zip(&*suffixes) {
+            place.0 = u64::from(at);
+        }
+        for (suffix, &(_, index)) in suffixes.iter_mut().zip(&*self.order) {
+            *suffix = self.order[index as usize].0 as u32;
+        }
+        Ok(())
     }
 }
 
@@ -261,12 +368,115 @@ impl<'a> SuffixText<'a> {
 #[derive(Debug, Clone, Copy)]
 struct OpenNode {
     length: usize,
-    first: usize,
+    first: u32,
+    longest: u8, // longest piece at the start of its first suffix
     count: u64,
     next: u32, // follower of all occurrences, or MANY
 }
 
-fn keep_best(candidates: &mut Vec<SeedCandidate>, most: usize) {
+/// Traversal of the suffix tree along the sorted suffixes of a job.
+struct CandidateScan<'a> {
+    text: &'a SuffixText<'a>,
+    job: u32,
+    most: usize,
+    found: SpillVec<SeedCandidate>,
+    open: Vec<OpenNode>,
+    last: Vec<u64>, // numbers of the last suffix
+    info: Option<SuffixInfo>,
+    num: u32, // suffixes so far
+}
+
+impl<'a> CandidateScan<'a> {
+    fn new(text: &'a SuffixText<'a>, job: u32, most: usize) -> Self {
+        let root = OpenNode { length: 0, first: 0, longest: 0, count: 0, next: MANY };
+        let (found, last) = (SpillVec::new(text.memory), vec![0; text.numbers]);
+        Self { text, job, most, found, open: vec![root], last, info: None, num: 0 }
+    }
+
+    /// Adds the next suffix.
+    fn add(&mut self, numbers: &[u64], info: SuffixInfo) -> Result<()> {
+        if let Some(last) = self.info {
+            let shared = self.shared(numbers).min(usize::from(last.reach.min(info.reach)));
+            self.close(last, shared)?;
+        }
+        self.last.copy_from_slice(numbers);
+        self.info = Some(info);
+        self.num = self.num.checked_add(1).ok_or_else(|| Error::training("more than 2^32 substrings"))?;
+        Ok(())
+    }
+
+    /// Completes all nodes, and keeps the best candidates.
+    fn finish(&mut self) -> Result<()> {
+        if let Some(last) = self.info.take() {
+            self.close(last, 0)?;
+        }
+        keep_best(&mut self.found, self.most);
+        Ok(())
+    }
+
+    /// Returns the number of equal symbols at the start of a suffix and the last one.
+    fn shared(&self, numbers: &[u64]) -> usize {
+        let Some(differs) = self.last.iter().zip(numbers).position(|(a, b)| a != b) else { return usize::MAX };
+        let unused = u64::BITS as usize - self.text.bits as usize * self.text.in_a_number;
+        let equal = (self.last[differs] ^ numbers[differs]).leading_zeros() as usize - unused;
+        differs * self.text.in_a_number + equal / self.text.bits as usize
+    }
+
+    /// Returns a symbol of the last suffix.
+    fn symbol(&self, depth: usize) -> CharIndex {
+        let (number, at) = (self.last[depth / self.text.in_a_number], depth % self.text.in_a_number);
+        let shift = (self.text.in_a_number - 1 - at) * self.text.bits as usize;
+        (number >> shift & ((1 << self.text.bits) - 1)) as CharIndex - 1
+    }
+
+    /// Adds the last suffix to the tree, and completes the nodes that are longer than what it shares with the next one.
+    fn close(&mut self, last: SuffixInfo, shared: usize) -> Result<()> {
+        let at = self.num - 1;
+        let SuffixInfo { count, next, reach, longest } = last;
+        let mut node = OpenNode { length: usize::from(reach), first: at, longest, count, next };
+        if let Some(same) = self.open.pop_if(|top| top.length == node.length) {
+            node = self.joined(same, &node);
+        }
+        while node.length > shared {
+            self.offer(at, &node)?;
+            node = match self.open.pop_if(|top| top.length >= shared) {
+                Some(around) => self.joined(around, &node),
+                None => OpenNode { length: shared, next: self.next(&node, shared), ..node },
+            };
+        }
+        self.open.push(node);
+        Ok(())
+    }
+
+    /// Returns the followers of the first `length` characters of a node that contains the last suffix.
+    fn next(&self, node: &OpenNode, length: usize) -> u32 {
+        if node.length == length {
+            return node.next;
+        }
+        self.text.words.follower(self.symbol(length))
+    }
+
+    /// Joins a node with a completed child that contains the last suffix.
+    fn joined(&self, node: OpenNode, ended: &OpenNode) -> OpenNode {
+        let next = if self.next(ended, node.length) == node.next { node.next } else { MANY };
+        OpenNode { count: node.count.saturating_add(ended.count), next, ..node }
+    }
+
+    /// Keeps a completed node if it is a candidate.
+    fn offer(&mut self, last: u32, node: &OpenNode) -> Result<()> {
+        let OpenNode { length, first, longest, count, next } = *node;
+        if next == MANY && (2..=usize::from(longest)).contains(&length) && count >= 2 {
+            let score = count.saturating_mul(length as u64);
+            self.found.push(SeedCandidate { score, length: length as u32, job: self.job, first, last })?;
+            if self.found.len() > self.most + self.most / 2 + (1 << 12) {
+                keep_best(&mut self.found, self.most);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn keep_best(candidates: &mut SpillVec<SeedCandidate>, most: usize) {
     if candidates.len() > most {
         if most > 0 {
             candidates.select_nth_unstable_by_key(most - 1, SeedCandidate::order);

@@ -1,0 +1,104 @@
+//! Table of counts that spills to sorted runs beyond a memory limit, for counts that are only needed in the order of bytes.
+//!
+//! ```text
+//! run     length: u32 | bytes | count: u64      native byte order, ascending; all runs are in one vector
+//! ```
+//!
+//! Invariant: the result does not depend on the memory limit.
+//!
+//! Cost: that of [`Counts`] within the limit; else each entry is also sorted, written and read once. The runs themselves
+//! are in a mapped file. Left out: first positions, which [`super::RunWriter`] writes.
+
+use super::merge::{self, Sink};
+use super::run::Source;
+use super::table::Counts;
+use crate::error::{Error, ErrorKind, Result};
+use crate::util::cancel::KeepGoing;
+use crate::util::spill::{MemoryLimit, SpillVec};
+
+/// Counts in memory and in runs.
+#[derive(Debug)]
+pub(in crate::train) struct SpillingCounts {
+    table: Counts,
+    runs: SpillVec<u8>,
+    ends: Vec<usize>, // of each run
+    most: usize,      // bytes of the table before it spills
+}
+
+impl SpillingCounts {
+    /// Creates an empty table.
+    pub fn new(memory: &MemoryLimit) -> Self {
+        // A table that grows has its old slots, too.
+        let most = memory.working_memory(1).saturating_mul(2);
+        Self { table: Counts::default(), runs: SpillVec::new(&memory.in_files()), ends: Vec::new(), most }
+    }
+
+    /// Adds `count` occurrences of `pretoken`.
+    ///
+    /// # Errors
+    /// As [`Counts::add`]; I/O errors of the runs.
+    pub fn add(&mut self, pretoken: &[u8], count: u64) -> Result<()> {
+        self.table.add(pretoken, count)?;
+        if self.table.memory() > self.most {
+            self.spill()?;
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn spill(&mut self) -> Result<()> {
+        let mut table = std::mem::take(&mut self.table);
+        table.sort_by_bytes();
+        for (pretoken, count) in table.iter() {
+            let length = u32::try_from(pretoken.len()).map_err(|_| Error::training("a pretoken of 4 GiB or more"))?;
+            self.runs.extend_from_slice(&length.to_ne_bytes())?;
+            self.runs.extend_from_slice(pretoken)?;
+            self.runs.extend_from_slice(&count.to_ne_bytes())?;
+        }
+        self.ends.push(self.runs.len());
+        Ok(())
+    }
+
+    /// Writes all counts to `sink`, in the order of bytes.
+    ///
+    /// # Errors
+    /// Errors of `sink`; [`Error::training`] for a count of 2⁶⁴; `Interrupted`.
+    pub fn finish(mut self, keep_going: KeepGoing<'_>, sink: &mut impl Sink) -> Result<()> {
+        self.table.sort_by_bytes();
+        let starts = [0].into_iter().chain(self.ends.iter().copied());
+        let runs = starts.zip(&self.ends).map(|(start, &end)| Run { left: &self.runs[start..end] });
+        let mut sources: Vec<Box<dyn Source + Send + '_>> = runs.map(|run| Box::new(run) as _).collect();
+        sources.push(Box::new(self.table.sorted()));
+        merge::merge(&mut sources, 0, keep_going, sink).map(drop)
+    }
+}
+
+/// Rest of a run.
+struct Run<'r> {
+    left: &'r [u8],
+}
+
+impl<'r> Run<'r> {
+    fn take(&mut self, bytes: usize) -> Result<&'r [u8]> {
+        let (taken, left) =
+            self.left.split_at_checked(bytes).ok_or_else(|| ErrorKind::Internal("a run that ends too early".into()))?;
+        self.left = left;
+        Ok(taken)
+    }
+
+    fn number<const N: usize>(&mut self) -> Result<[u8; N]> {
+        self.take(N).map(|bytes| *bytes.first_chunk().unwrap_or(&[0; N]))
+    }
+}
+
+impl Source for Run<'_> {
+    fn next(&mut self, pretoken: &mut Vec<u8>) -> Result<Option<(u64, u64)>> {
+        if self.left.is_empty() {
+            return Ok(None);
+        }
+        let length = u32::from_ne_bytes(self.number()?) as usize;
+        pretoken.clear();
+        pretoken.extend_from_slice(self.take(length)?);
+        Ok(Some((u64::from_ne_bytes(self.number()?), 0)))
+    }
+}
