@@ -1,6 +1,7 @@
 //! Index of the pretoken of each id of many texts, as a column: Hugging Face's `word_ids`.
 //!
-//! The fast path gives the ids. The texts are split again, and the ids of a pretoken are those whose contents are its bytes
+//! The fast path gives the ids. Where words are separated by white space, pretokens follow from the widths of tokens
+//! (`one_to_one`). Other texts are split again, and the ids of a pretoken are those whose contents are its bytes
 //! (`known_ids`); the model runs only where contents do not tell.
 //!
 //! Invariant: indices equal those of the pretokens of [`Tokenizer::encode_with_spans`], for any number of threads. Cost: the
@@ -8,9 +9,10 @@
 
 use super::batch_spans::TextError;
 use super::fast_path::{groups, Input, KeepGoingMut, PART};
-use super::known_ids::KnownIds;
+use super::known_spans::SpanBuffers;
 use super::permit::Permit;
 use super::pipeline::Tokenizer;
+use super::span_sink::SpanSink;
 use crate::error::{ErrorKind, Result};
 use crate::model::{Out, Scratch};
 use crate::parallel;
@@ -43,11 +45,11 @@ impl Tokenizer {
         let texts: Vec<Input<'_>> = texts.iter().map(|&text| text.into()).collect();
         let groups = groups(&texts, if threads <= 1 { usize::MAX } else { PART });
         let work = |group: usize, keep_going: KeepGoing<'_>| {
-            let mut known = KnownIds::default();
+            let mut buffers = SpanBuffers::default();
             let mut words = Vec::new();
             for index in groups[group].clone() {
                 let ids = &ids[ends[index] as usize..ends[index + 1] as usize];
-                let found = self.append_words(texts[index].bytes, ids, permit, &mut known, &mut words, keep_going);
+                let found = self.append_words(texts[index], ids, permit, &mut buffers, &mut words, keep_going);
                 if let Err(error) = found {
                     return Ok(Err((index, error)));
                 }
@@ -64,29 +66,23 @@ impl Tokenizer {
     /// Appends the index of the pretoken of each of `ids`, those of a text.
     fn append_words(
         &self,
-        text: &[u8],
+        text: Input<'_>,
         ids: &[u32],
         permit: &Permit<'_>,
-        known: &mut KnownIds,
+        buffers: &mut SpanBuffers,
         words: &mut Vec<i64>,
         keep_going: KeepGoing<'_>,
     ) -> Result<()> {
         let first = words.len();
-        let mut word = 0;
-        let done = self.for_each_segment(text, permit, false, keep_going, |segment| {
-            let len = self.match_ids(&segment, &ids[words.len() - first..], permit, known, keep_going)?;
-            words.resize(words.len() + len, word);
-            word += 1;
-            Ok(())
-        });
-        match done {
-            Ok(()) if words.len() - first == ids.len() => return Ok(()),
-            Err(error) if !matches!(error.kind(), ErrorKind::Internal(_)) => return Err(error),
-            _ => words.truncate(first),
+        words.resize(first + ids.len(), 0);
+        let mut sink = SpanSink::of_words(&mut words[first..]);
+        if self.write_known(text, ids, permit, buffers, &mut sink, keep_going)? {
+            return Ok(());
         }
+        words.truncate(first);
         let (mut again, mut scratch, mut word) = (Vec::with_capacity(ids.len()), Scratch::default(), 0);
         let mut ends = Vec::new();
-        self.for_each_segment(text, permit, false, keep_going, |segment| {
+        self.for_each_segment(text.bytes, permit, false, keep_going, |segment| {
             let mut out = Out { special: permit.specials(), ..Out::with_ends(&mut again, &mut ends) };
             self.encode_segment(&segment, keep_going, &mut scratch, &mut out)?;
             words.resize(first + again.len(), word);
