@@ -7,16 +7,19 @@ visits tokens. Pretokens and dropped ranges are the only attributes for which th
 from __future__ import annotations
 
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast, get_args
 
 from . import _core
 from .arguments import wrong
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["COLUMNS", "Column", "TokenColumns", "array_of", "dtype_of", "items_of"]
+__all__ = ["COLUMNS", "Column", "TokenColumns", "array_constructor", "array_of", "dtype_of", "items_of"]
 
 Column: TypeAlias = Literal[
     "ids",
@@ -30,6 +33,7 @@ Column: TypeAlias = Literal[
 ]
 COLUMNS: tuple[str, ...] = get_args(Column)
 SPANS = {"byte_spans": 0, "char_spans": 1, "hf_offsets": 2}  # kinds of the core
+KINDS = {**SPANS, "word_ids": 3}
 SINGLE = ({"sequence": "A", "type_id": 0},)
 PAIR = (*SINGLE, {"sequence": "B", "type_id": 1})
 
@@ -71,9 +75,20 @@ class TokenColumns:
 
     def array(self, column: Column) -> NDArray[Any]:
         """Implements `Encoding.array`."""
+        items = self.items
+        if len(items) == 1 and column in KINDS and items[0].get("sequence") == "A":
+            part = _core.known_spans_array(self.core, self.texts[0], self.ids[0], self.special, KINDS[column])
+            if type(part) is not memoryview:
+                return part
+        else:
+            part = None
+        dtype = dtype_of(column)
+        array_constructor()  # before NumPy's interface is used
         import numpy as np
 
-        dtype = dtype_of(column)
+        if part is not None:
+            flat = np.frombuffer(part, dtype)
+            return flat.reshape(-1, 2) if column in SPANS else flat
         parts = [
             np.full(part[1], part[0], dtype) if isinstance(part, tuple) else np.frombuffer(part, dtype)
             for part in self._parts(column)
@@ -100,10 +115,8 @@ class TokenColumns:
         ids = self.ids[of]
         if column == "ids":
             return ids
-        if column in SPANS:
-            return _core.known_spans(self.core, self.texts[of], ids, self.special, SPANS[column])
-        if column == "word_ids":
-            return _core.encode_batch_with_words(self.core, [self.texts[of]], self.special, 1)[2]
+        if column in KINDS:
+            return _core.known_spans(self.core, self.texts[of], ids, self.special, KINDS[column])
         value = {"special_tokens_mask": 0, "sequence_ids": of, "type_ids": item["type_id"]}[column]
         return value, ids.nbytes // 4
 
@@ -138,6 +151,18 @@ class TokenColumns:
     def _pretokens(self, of: int) -> list[tuple[int, int, int]]:
         """Start, end and index of the first token of the pretokens of a text."""
         return self.core.tokenize(self.texts[of], self.special)[1]
+
+
+@cache
+def array_constructor() -> tuple[Callable[..., NDArray[np.uint32]], np.dtype[np.uint32]]:
+    """Array constructor and dtype of ids. Imported lazily: importing NumPy takes as long as loading a vocabulary."""
+    import numpy as np
+
+    multiarray = import_module(
+        "numpy._core._multiarray_umath" if hasattr(np, "_core") else "numpy.core._multiarray_umath"
+    )
+    _core.use_numpy(multiarray._ARRAY_API)
+    return np.frombuffer, np.dtype("<u4")
 
 
 def items_of(template: Mapping[str, Any] | None, *, is_pair: bool, adds: bool) -> Sequence[Mapping[str, Any]]:

@@ -15,7 +15,6 @@ import os
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
-from importlib import import_module
 from itertools import pairwise
 from operator import index
 from types import MappingProxyType
@@ -42,6 +41,7 @@ from .special import Special, permission
 from .spelling import Spelling
 from .text_errors import DecodeErrors, SurrogateErrors, encode_replaced, not_utf8
 from .threads import num_threads
+from .token_columns import TokenColumns, array_constructor, items_of
 from .vocab_view import MAX_ID, VocabView
 
 if TYPE_CHECKING:
@@ -413,10 +413,14 @@ class Tokenizer:
 Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         """
         permitted = self._permission(special)
-        texts = (text,) if pair is None else (text, pair)
-        found = [self._core.encode_array(each, permitted, 1) for each in texts]
-        ids = tuple([ids if type(ids) is memoryview else memoryview(ids.tobytes()) for ids in found])
-        return self._encoding(texts, ids, permitted, adds=self._uses_template(add_special_tokens))
+        adds = self._uses_template(add_special_tokens)
+        ids = self._core.encode_array(text, permitted, 1)
+        own = ids if type(ids) is memoryview else memoryview(ids.tobytes())
+        if pair is None:
+            return self._encoding((text,), (own,), permitted, adds=adds)
+        ids = self._core.encode_array(pair, permitted, 1)
+        other = ids if type(ids) is memoryview else memoryview(ids.tobytes())
+        return self._encoding((text, pair), (own, other), permitted, adds=adds)
 
     def _encoding(
         self,
@@ -427,11 +431,14 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         adds: bool,
     ) -> Encoding:
         """The `Encoding` of a text or a pair with these ids, whose attributes are computed on access."""
-        from .encoding import Encoding
-        from .token_columns import TokenColumns, items_of
+        items = self._items[2 * adds + len(texts) - 1]
+        return _of_columns()(TokenColumns(self._core, texts, ids, permitted, items, self._special_spelling))
 
-        items = items_of(self._definition.template, is_pair=len(texts) == 2, adds=adds)
-        return Encoding.of_columns(TokenColumns(self._core, texts, ids, permitted, items, self._special_spelling))
+    @cached_property
+    def _items(self) -> list[Sequence[Mapping[str, Any]]]:
+        """Items of the template for a text and for a pair, first without special tokens, then with them."""
+        template = self._definition.template
+        return [items_of(template, is_pair=is_pair, adds=adds) for adds in (False, True) for is_pair in (False, True)]
 
     def _tokenize_head(self, text: str | bytes, special: Special | None, most: int) -> Encoding:
         """`tokenize`, limited to the pretokens that hold the first `most` tokens, and the template's tokens."""
@@ -1443,20 +1450,16 @@ def _threads(text: str | bytes) -> int:
 
 
 def _array(ids: memoryview) -> NDArray[np.uint32]:
-    from_buffer, dtype = _numpy()
+    from_buffer, dtype = array_constructor()
     return from_buffer(ids, dtype)
 
 
 @cache
-def _numpy() -> tuple[Callable[..., NDArray[np.uint32]], np.dtype[np.uint32]]:
-    """Array constructor and dtype of ids. Imported lazily: importing NumPy takes as long as loading a vocabulary."""
-    import numpy as np
+def _of_columns() -> Callable[[TokenColumns], Encoding]:
+    """Constructor of an `Encoding`, whose module imports that of drawings."""
+    from .encoding import Encoding
 
-    multiarray = import_module(
-        "numpy._core._multiarray_umath" if hasattr(np, "_core") else "numpy.core._multiarray_umath"
-    )
-    _core.use_numpy(multiarray._ARRAY_API)
-    return np.frombuffer, np.dtype("<u4")
+    return Encoding.of_columns
 
 
 def _restore(data: bytes, defaults: _Defaults) -> Tokenizer:

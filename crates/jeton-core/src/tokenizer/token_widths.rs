@@ -206,6 +206,20 @@ impl TokenWidths {
         bytes == text.len()
     }
 
+    /// Returns the number of bytes of a token; None if it has no width.
+    #[inline(always)]
+    pub(super) fn num_bytes(&self, vocab: &Vocab, id: u32) -> Option<usize> {
+        let width = match &self.table {
+            Table::Widths(widths) => Width::from(*widths.get(id as usize)?),
+            Table::Trimmed(widths) => *widths.get(id as usize)?,
+        };
+        match width & 0xFFFF {
+            WIDE => Some(vocab.content(id).len()),
+            0 => None,
+            width => Some((width >> 8) as usize),
+        }
+    }
+
     #[inline(always)]
     fn trimmed(&self, width: Width, index: usize, span: [i64; 2]) -> [i64; 2] {
         let ends = WhiteEnds { leading: (width >> 16 & 255) as usize, trailing: (width >> 24) as usize };

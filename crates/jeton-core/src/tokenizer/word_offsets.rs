@@ -13,7 +13,8 @@
 //! `known_ids`.
 
 use super::character_widths::{
-    WordRules, AMBIGUOUS, CHANGES, CLASS, CONTINUES, DROPPED, END, ISOLATED, MARKED, NOT_ONE, ORDINARY, UNKNOWN, WHITE,
+    Image, WordRules, AMBIGUOUS, CHANGES, CLASS, CONTINUES, DROPPED, END, ISOLATED, MARKED, NOT_ONE, ORDINARY, UNKNOWN,
+    WHITE,
 };
 use super::known_ids::{KnownIds, TextPart};
 use super::known_spans::CharReader;
@@ -21,15 +22,18 @@ use super::permit::Permit;
 use super::pipeline::Tokenizer;
 use super::span_sink::{Column, SpanSink};
 use super::token_widths::SpanKind;
-use crate::error::Result;
+use crate::error::{ErrorKind, Result};
 use crate::model::Model;
 use crate::util::cancel::KeepGoing;
+
+/// Bytes of text that are read at once, so that classes fit the L2 cache; few in tests.
+const BLOCK: usize = if cfg!(test) { 16 } else { 1 << 15 };
 
 /// Buffers, for several texts.
 #[derive(Default)]
 pub(super) struct WordReader {
-    classes: Vec<u8>,  // of the normalized characters of the text, and `END`
-    origins: Vec<u32>, // character of the text of each, and at the end their number; only with `has_origins`
+    classes: Vec<u8>,  // of the normalized characters of a block, and `END`
+    origins: Vec<u32>, // character of the block of each, and at the end their number; only with `has_origins`
     has_origins: bool, // else the character is the index
 }
 
@@ -64,18 +68,50 @@ impl WordReader {
         keep_going: KeepGoing<'_>,
     ) -> Result<bool> {
         let is_words = matches!(sink.column, Column::Words(_));
-        if text.len() > u32::MAX as usize || is_words && !words.rules.ends_at_white || !self.read(words, text) {
+        if is_words && !words.rules.ends_at_white || may_shift(words, text) {
             return Ok(false);
         }
+        let mut block = TextPart { text, before: (0, 0), first_id: 0, is_part: true };
+        while !block.text.is_empty() {
+            let rest = block.text;
+            block.text = &rest[..block_len(words, rest)];
+            let chars = self.read(words, block.text);
+            match self.write_block(words, block, ids, permit, known, sink, keep_going)? {
+                Some(next) => block.first_id = next,
+                None => return Ok(false),
+            }
+            let len = block.text.len();
+            block.before = (block.before.0 + len, block.before.1 + chars);
+            block.text = &rest[len..];
+            if !block.text.is_empty() && !keep_going() {
+                return Err(ErrorKind::Interrupted.into());
+            }
+        }
+        Ok(block.first_id == ids.len())
+    }
+
+    /// Writes the values of a block. Returns the index after its last id; None if they do not follow.
+    #[allow(clippy::too_many_arguments)]
+    fn write_block(
+        &self,
+        words: Words<'_>,
+        block: TextPart<'_>,
+        ids: &[u32],
+        permit: &Permit<'_>,
+        known: &mut KnownIds,
+        sink: &mut SpanSink<'_>,
+        keep_going: KeepGoing<'_>,
+    ) -> Result<Option<usize>> {
+        let (text, (bytes, chars)) = (block.text, block.before);
         let mut reader = CharReader { text: text.as_bytes(), chars: 0, bytes: 0 };
-        let (mut at, mut id) = (0, 0);
+        let (mut at, mut id) = (0, block.first_id);
         loop {
             let before = at;
             while self.class(at) == WHITE {
                 at += 1;
             }
             if self.class(at) == END {
-                break;
+                return Ok(Some(id));
             }
             let end = match self.class(at) {
                 ISOLATED => at + 1,
@@ -84,7 +120,7 @@ impl WordReader {
             if self.class(at) != CHANGES && self.class(end) != CHANGES {
                 let place = (reader.chars, reader.bytes);
                 let word = Word { start: at, end, first_id: id };
-                if let Some(next) = self.write_word(words, word, ids, &mut reader, sink) {
+                if let Some(next) = self.write_word(words, word, ids, block.before, &mut reader, sink) {
                     (at, id) = (end, next);
                     sink.word += 1;
                     continue;
@@ -96,13 +132,13 @@ impl WordReader {
             let first = if before == 0 { 0 } else { self.origin(before) };
             let from = reader.skip_to(first as i64) as usize;
             let to = reader.skip_to(self.origin(at) as i64) as usize;
-            let part = TextPart { text: &text[from..to], before: (from, first), first_id: id, is_part: true };
+            let before = (bytes + from, chars + first);
+            let part = TextPart { text: &text[from..to], before, first_id: id, is_part: true };
             match words.tok.trace_known(part, ids, permit, known, sink, keep_going)? {
                 Some(next) => id = next,
-                None => return Ok(false),
+                None => return Ok(None),
             }
         }
-        Ok(id == ids.len())
     }
 
     #[inline(always)]
@@ -140,9 +176,11 @@ impl WordReader {
         words: Words<'_>,
         word: Word,
         ids: &[u32],
+        (bytes, chars): (usize, usize),
         reader: &mut CharReader<'_>,
         sink: &mut SpanSink<'_>,
     ) -> Option<usize> {
+        let shifted = |span: [i64; 2], by: usize| [span[0] + by as i64, span[1] + by as i64];
         let Words { widths, rules, .. } = words;
         // The flag of a token that begins a word, or does not.
         let (flag, expected) = if rules.mark.is_some() { (MARKED, MARKED) } else { (CONTINUES, 0) };
@@ -168,14 +206,14 @@ impl WordReader {
             }
             let span = [self.origin(at) as i64, self.origin(last) as i64 + 1];
             match &mut sink.column {
-                Column::Spans(SpanKind::Offsets, out) => out[id] = span,
+                Column::Spans(SpanKind::Offsets, out) => out[id] = shifted(span, chars),
                 Column::Spans(kind, out) => {
                     let start = span[0].max(covered);
                     let own = if start < span[1] { [start, span[1]] } else { [covered; 2] };
                     covered = own[1];
                     out[id] = match kind {
-                        SpanKind::Bytes => [reader.skip_to(own[0]), reader.skip_to(own[1])],
-                        _ => own,
+                        SpanKind::Bytes => shifted([reader.skip_to(own[0]), reader.skip_to(own[1])], bytes),
+                        _ => shifted(own, chars),
                     };
                 }
                 Column::Words(out) => out[id] = sink.word,
@@ -206,32 +244,24 @@ impl WordReader {
         }
     }
 
-    /// Finds the classes of a text. Returns false if the alignment depends on more than characters.
-    fn read(&mut self, words: Words<'_>, text: &str) -> bool {
-        let Words { tok, rules, .. } = words;
+    /// Finds the classes of a block. Returns its number of characters.
+    fn read(&mut self, words: Words<'_>, text: &str) -> usize {
         let Self { classes, origins, has_origins } = self;
         classes.clear();
         origins.clear();
         *has_origins = false;
-        let image = |c: char| rules.images.of(c, |c| tok.character_image(c, rules));
-        if rules.may_shift {
-            let first = text.chars().next().map(|c| image(c).class());
-            if matches!(first, Some(CHANGES | DROPPED)) {
-                return false;
-            }
-        }
         if text.is_ascii() {
-            classes.extend(text.bytes().map(|byte| rules.ascii[usize::from(byte & 0x7F)]));
+            classes.extend(text.bytes().map(|byte| words.rules.ascii[usize::from(byte & 0x7F)]));
             if classes.iter().fold(0, |all, class| all | class) & NOT_ONE == 0 {
                 classes.push(END);
-                return true;
+                return text.len();
             }
             classes.clear();
         }
         classes.reserve(text.len() + 1);
         let mut chars = 0u32;
         for c in text.chars() {
-            let image = image(c);
+            let image = words.image(c);
             if image.len() == 1 {
                 classes.push(image.entry(0));
                 if *has_origins {
@@ -249,6 +279,37 @@ impl WordReader {
         }
         classes.push(END);
         origins.push(chars);
-        true
+        chars as usize
     }
+}
+
+impl Words<'_> {
+    #[inline(always)]
+    fn image(&self, c: char) -> Image {
+        self.rules.images.of(c, |c| self.tok.character_image(c, self.rules))
+    }
+}
+
+/// Returns true if the alignment may depend on the first characters, which are removed.
+fn may_shift(words: Words<'_>, text: &str) -> bool {
+    let first = text.chars().next().map(|c| words.image(c).class());
+    words.rules.may_shift && matches!(first, Some(CHANGES | DROPPED))
+}
+
+/// Returns the bytes of the next block of a text, which ends at a boundary of words that no dependent character touches.
+fn block_len(words: Words<'_>, text: &str) -> usize {
+    if text.len() <= BLOCK {
+        return text.len();
+    }
+    let from = (BLOCK..).find(|&at| text.is_char_boundary(at)).unwrap_or(text.len());
+    let mut left = CHANGES;
+    for (at, c) in text[from..].char_indices() {
+        let right = words.image(c).class() & CLASS;
+        let is_boundary = matches!(left, WHITE | ISOLATED) || matches!(right, WHITE | ISOLATED);
+        if is_boundary && ![left, right].iter().any(|class| matches!(*class, CHANGES | DROPPED)) {
+            return from + at;
+        }
+        left = right;
+    }
+    text.len()
 }
