@@ -41,6 +41,8 @@ pub(super) const CONTINUES: u8 = 0x40;
 pub(super) struct OneToOne {
     pub(super) widths: Box<[u8]>, // id -> characters that begin in it, and the bits above; 0: unknown
     pub(super) kind: AlignedKind,
+    /// Id of the token of each byte, `<0x0A>`.
+    pub(super) bytes: Option<Box<[u32; 256]>>,
 }
 
 #[derive(Debug)]

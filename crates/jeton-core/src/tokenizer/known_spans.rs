@@ -20,7 +20,6 @@ use crate::error::{ErrorKind, Result};
 use crate::util::atomic_cell::made_once;
 use crate::util::buffer_pool;
 use crate::util::cancel::KeepGoing;
-use crate::vocab::alphabet::byte_of_spelling;
 
 impl Tokenizer {
     /// Returns a column of spans of `ids`, those of a text: two numbers for each.
@@ -100,17 +99,16 @@ pub(super) struct SpanBuffers {
 
 impl OneToOne {
     /// Converts Hugging Face's offsets of a text that is one pretoken to byte or character spans. Returns false if they do not
-    /// follow.
+    /// follow. `shares_first`: a prepended mark has the bytes of the first character.
     pub(super) fn to_disjoint(
         &self,
-        tok: &Tokenizer,
         (ids, text): (&[u32], &str),
-        is_first_marked: bool,
+        shares_first: bool,
         kind: SpanKind,
         spans: &mut [[i64; 2]],
     ) -> bool {
         if ids.iter().any(|&id| self.is_inside(id)) {
-            return self.write_with_bytes(tok, ids, text.as_bytes(), is_first_marked, kind, spans);
+            return self.write_with_bytes(ids, text.as_bytes(), shares_first, kind, spans);
         }
         let mut covered = 0; // characters
         for span in &mut *spans {
@@ -134,25 +132,22 @@ impl OneToOne {
     /// Likewise, for a text with tokens of single bytes, which must be bytes of the text. `spans` holds HF's offsets.
     fn write_with_bytes(
         &self,
-        tok: &Tokenizer,
         ids: &[u32],
         text: &[u8],
-        is_first_marked: bool,
+        shares_first: bool,
         kind: SpanKind,
         spans: &mut [[i64; 2]],
     ) -> bool {
         let mut reader = CharReader { text, chars: 0, bytes: 0 };
         let mut at = 0; // end of the last token, in bytes
-        let is_byte = |id, at: i64| {
-            let byte = byte_of_spelling(tok.vocab.content(id));
-            byte.is_some() && byte == text.get(at as usize).copied()
-        };
+        let Some(byte_ids) = &self.bytes else { return false };
+        let is_byte = |id, at: i64| text.get(at as usize).is_some_and(|&byte| byte_ids[usize::from(byte)] == id);
+        let mut is_inside = ids.first().is_some_and(|&id| self.is_inside(id));
         for (index, (&id, span)) in ids.iter().zip(spans).enumerate() {
-            let is_inside = self.is_inside(id);
             let starts_bytes = ids.get(index + 1).is_some_and(|&next| self.is_inside(next));
+            let is_inside = std::mem::replace(&mut is_inside, starts_bytes);
             if is_inside || starts_bytes {
-                // The prepended mark may share the bytes of the first character.
-                if !is_byte(id, at) || is_first_marked && span[0] == 0 || !is_inside && span[0] != reader.chars {
+                if !is_byte(id, at) || shares_first && span[0] == 0 || !is_inside && span[0] != reader.chars {
                     return false;
                 }
                 if kind == SpanKind::Bytes {

@@ -51,7 +51,10 @@ impl Tokenizer {
                 mark,
                 images: Images::new(self.known_characters()),
                 ascii: [0; 128],
-                ends_at_white: self.splitters.iter().all(|splitter| splitter.splits_at_characters()),
+                ends_at_white: self
+                    .splitters
+                    .iter()
+                    .all(|splitter| splitter.splits_at_characters() || matches!(splitter.word_rule(), Some(Some(_)))),
                 may_shift: self.normalizers.iter().any(Normalizer::may_shift_alignment),
                 fuses_unknown: matches!(&self.model, Model::Unigram(model) if model.fuses_unknown()),
             };
@@ -84,7 +87,7 @@ impl Tokenizer {
             u8::try_from(num_chars(content)).ok().filter(|&chars| chars < INSIDE).unwrap_or(0)
         };
         let widths = (0..self.vocab.len() as u32).map(width).collect();
-        Some(OneToOne { widths, kind })
+        Some(OneToOne { widths, kind, bytes })
     }
 
     /// Returns the alignment of a text that is one pretoken, if each of its characters is one of the normalized text.
@@ -193,7 +196,7 @@ impl OneToOne {
             }
             (AlignedKind::Whole { mark_end }, Column::Spans(kind, spans)) => Ok(self
                 .write_whole(&tok.vocab, ids, text, *mark_end, spans)
-                && self.to_disjoint(tok, (ids, text), mark_end.is_some(), *kind, spans)),
+                && self.to_disjoint((ids, text), *mark_end == Some(1), *kind, spans)),
             // Without added tokens, the text is one pretoken.
             (AlignedKind::Whole { .. }, Column::Words(out)) => {
                 out.fill(0);
