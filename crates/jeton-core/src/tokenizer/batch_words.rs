@@ -145,11 +145,16 @@ impl Tokenizer {
         let mut is_known = true;
         // Calls with the end of each pretoken, in order.
         let mut to = |end: usize| {
-            while at < end && is_known {
-                match ids.get(id).and_then(|&own| widths.num_bytes(&self.vocab, own)).zip(words.get_mut(id)) {
-                    Some((bytes, out)) => (*out, at, id) = (word, at + bytes, id + 1),
-                    None => is_known = false,
-                }
+            while at < end {
+                let Some((&own, out)) = ids.get(id).zip(words.get_mut(id)) else {
+                    is_known = false;
+                    break;
+                };
+                *out = word;
+                let bytes = widths.num_bytes(&self.vocab, own);
+                is_known &= bytes != 0;
+                at += bytes;
+                id += 1;
             }
             is_known &= at == end;
             word += 1;

@@ -174,6 +174,9 @@ impl OneToOne {
     }
 }
 
+/// Bytes of a character by the high bits of its first one: without branches that depend on the text.
+const CHAR_BYTES: [u8; 16] = [1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 2, 2, 3, 4];
+
 /// Position in a text, in characters and in bytes.
 pub(super) struct CharReader<'t> {
     pub(super) text: &'t [u8],
@@ -185,12 +188,7 @@ impl CharReader<'_> {
     /// Moves to the start of a character that is not before the position; returns the bytes before it.
     pub(super) fn skip_to(&mut self, chars: i64) -> i64 {
         while self.chars < chars && self.bytes < self.text.len() {
-            self.bytes += match self.text[self.bytes] {
-                0..0x80 => 1,
-                0x80..0xE0 => 2,
-                0xE0..0xF0 => 3,
-                0xF0.. => 4,
-            };
+            self.bytes += usize::from(CHAR_BYTES[usize::from(self.text[self.bytes] >> 4)]);
             self.chars += 1;
         }
         self.bytes as i64

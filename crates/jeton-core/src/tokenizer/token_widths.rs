@@ -206,17 +206,16 @@ impl TokenWidths {
         bytes == text.len()
     }
 
-    /// Returns the number of bytes of a token; None if it has no width.
+    /// Returns the number of bytes of a token; 0 if it has no width.
     #[inline(always)]
-    pub(super) fn num_bytes(&self, vocab: &Vocab, id: u32) -> Option<usize> {
+    pub(super) fn num_bytes(&self, vocab: &Vocab, id: u32) -> usize {
         let width = match &self.table {
-            Table::Widths(widths) => Width::from(*widths.get(id as usize)?),
-            Table::Trimmed(widths) => *widths.get(id as usize)?,
+            Table::Widths(widths) => Width::from(widths.get(id as usize).copied().unwrap_or_default()),
+            Table::Trimmed(widths) => widths.get(id as usize).copied().unwrap_or_default() & 0xFFFF,
         };
-        match width & 0xFFFF {
-            WIDE => Some(vocab.content(id).len()),
-            0 => None,
-            width => Some((width >> 8) as usize),
+        match width {
+            WIDE => vocab.content(id).len(),
+            width => (width >> 8) as usize,
         }
     }
 

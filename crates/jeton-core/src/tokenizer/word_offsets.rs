@@ -35,6 +35,7 @@ pub(super) struct WordReader {
     classes: Vec<u8>,  // of the normalized characters of a block, and `END`
     origins: Vec<u32>, // character of the block of each, and at the end their number; only with `has_origins`
     has_origins: bool, // else the character is the index
+    is_ascii: bool,
 }
 
 /// A tokenizer and the widths of its tokens.
@@ -212,7 +213,10 @@ impl WordReader {
                     let own = if start < span[1] { [start, span[1]] } else { [covered; 2] };
                     covered = own[1];
                     out[id] = match kind {
-                        SpanKind::Bytes => shifted([reader.skip_to(own[0]), reader.skip_to(own[1])], bytes),
+                        SpanKind::Bytes if !self.is_ascii => {
+                            shifted([reader.skip_to(own[0]), reader.skip_to(own[1])], bytes)
+                        }
+                        SpanKind::Bytes => shifted(own, bytes),
                         _ => shifted(own, chars),
                     };
                 }
@@ -246,11 +250,12 @@ impl WordReader {
 
     /// Finds the classes of a block. Returns its number of characters.
     fn read(&mut self, words: Words<'_>, text: &str) -> usize {
-        let Self { classes, origins, has_origins } = self;
+        let Self { classes, origins, has_origins, is_ascii } = self;
+        *is_ascii = text.is_ascii();
         classes.clear();
         origins.clear();
         *has_origins = false;
-        if text.is_ascii() {
+        if *is_ascii {
             classes.extend(text.bytes().map(|byte| words.rules.ascii[usize::from(byte & 0x7F)]));
             if classes.iter().fold(0, |all, class| all | class) & NOT_ONE == 0 {
                 classes.push(END);
