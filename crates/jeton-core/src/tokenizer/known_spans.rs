@@ -8,6 +8,7 @@
 //! [`Tokenizer::encode_batch_with_offsets`]. Cost: 16 bytes for each id, and a lookup; one pass over a text that is not
 //! ASCII. Left out: templates (`frame`).
 
+use super::char_index::CharReader;
 use super::character_widths::{OneToOne, INSIDE};
 use super::fast_path::Input;
 use super::known_ids::{KnownIds, TextPart};
@@ -171,26 +172,5 @@ impl OneToOne {
             at = bytes[1];
         }
         at == text.len() as i64
-    }
-}
-
-/// Bytes of a character by the high bits of its first one: without branches that depend on the text.
-const CHAR_BYTES: [u8; 16] = [1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 2, 2, 3, 4];
-
-/// Position in a text, in characters and in bytes.
-pub(super) struct CharReader<'t> {
-    pub(super) text: &'t [u8],
-    pub(super) chars: i64,
-    pub(super) bytes: usize,
-}
-
-impl CharReader<'_> {
-    /// Moves to the start of a character that is not before the position; returns the bytes before it.
-    pub(super) fn skip_to(&mut self, chars: i64) -> i64 {
-        while self.chars < chars && self.bytes < self.text.len() {
-            self.bytes += usize::from(CHAR_BYTES[usize::from(self.text[self.bytes] >> 4)]);
-            self.chars += 1;
-        }
-        self.bytes as i64
     }
 }

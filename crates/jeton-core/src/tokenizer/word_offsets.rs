@@ -12,12 +12,12 @@
 //! Invariant: that of `one_to_one`. Cost: a class for each character, and a lookup for each token; other words as
 //! `known_ids`.
 
+use super::char_index::CharReader;
 use super::character_widths::{
     Image, WordRules, AMBIGUOUS, CHANGES, CLASS, CONTINUES, DROPPED, END, ISOLATED, MARKED, NOT_ONE, ORDINARY, UNKNOWN,
     WHITE,
 };
 use super::known_ids::{KnownIds, TextPart};
-use super::known_spans::CharReader;
 use super::permit::Permit;
 use super::pipeline::Tokenizer;
 use super::span_sink::{Column, SpanSink};
