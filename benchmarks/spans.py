@@ -3,7 +3,9 @@
 ``JETON_TEST_DATA=… python benchmarks/spans.py`` encodes four corpora, as texts of 1,500 characters and as one text of
 5 MB, with one thread. The calls take turns on successive parts of the corpus, so no call repeats the text of the one
 before; with texts of 5 MB a corpus is read more than once. Times are CPU time for the call and for freeing its result.
-A call on a list is divided by ``encode_batch`` of the list, a call on one text by ``encode_array`` of it.
+A call on a list is divided by ``encode_batch`` of the list, a call on one text by ``encode_array`` of it, one on pairs
+by ``encode_batch`` of them, ``decode_with_offsets`` by ``decode``, and a call of an accelerated tokenizer of
+transformers with ``return_offsets_mapping`` by the same call without it: lists, or padded arrays.
 
 First, spans are compared with those of the slow path, which encodes the text again with alignments. A vocabulary with
 differences has their number instead of times, and the exit code is 4.
@@ -15,8 +17,11 @@ import argparse
 import os
 import statistics
 import sys
+import tempfile
 import time
+import warnings
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -40,10 +45,36 @@ SPANS = ("byte_spans", "char_spans", "hf_offsets")
 Texts = list[str]
 Call = Callable[[jeton.Tokenizer, Texts], object]
 
+
+def pairs_of(texts: Texts) -> tuple[Texts, Texts]:
+    return texts[: len(texts) // 2], texts[len(texts) // 2 :][: len(texts) // 2]
+
+
+@cache
+def accelerated(tok: jeton.Tokenizer) -> Any:
+    """The tokenizer of transformers with the same vocabulary, accelerated."""
+    from transformers import PreTrainedTokenizerFast
+
+    from jeton.integrations.transformers import accelerate
+
+    padding = next(token for token in ("[PAD]", "<pad>") if token in tok.special_tokens)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "tokenizer.json")
+        tok.save(path)
+        options = {"tokenizer_file": str(path), "pad_token": padding, "model_max_length": 1 << 30}
+        return accelerate(PreTrainedTokenizerFast(**options))
+
+
+def offsets_of_rows(tok: jeton.Tokenizer, texts: Texts, **options: Any) -> object:
+    return accelerated(tok)(texts, **options)
+
+
 # name -> (the call for ids that it is divided by, the call)
 CALLS: dict[str, tuple[str, Call]] = {
     "batch_ids": ("batch_ids", lambda tok, texts: tok.encode_batch(texts, threads=1)),
     "batch_offsets": ("batch_ids", lambda tok, texts: tok.encode_batch(texts, threads=1, offsets=True)),
+    "pair_ids": ("pair_ids", lambda tok, texts: tok.encode_batch(*pairs_of(texts), threads=1)),
+    "pair_offsets": ("pair_ids", lambda tok, texts: tok.encode_batch(*pairs_of(texts), threads=1, offsets=True)),
     "ids": ("ids", lambda tok, texts: [tok.encode_array(text, threads=1) for text in texts]),
     "tokenize": ("ids", lambda tok, texts: [tok.tokenize(text) for text in texts]),
     **{
@@ -54,8 +85,25 @@ CALLS: dict[str, tuple[str, Call]] = {
         for name in (*SPANS, "word_ids")
     },
     "tokenize_objects": ("ids", lambda tok, texts: [list(tok.tokenize(text)) for text in texts]),
+    "decode": ("decode", lambda tok, rows: [tok.decode(ids) for ids in rows]),
+    "decode_with_offsets": ("decode", lambda tok, rows: [tok.decode_with_offsets(ids) for ids in rows]),
 }
-LONG_CALLS = ("ids", *(f"tokenize_{name}" for name in SPANS))
+LISTS = {"return_attention_mask": False, "return_token_type_ids": False}
+ARRAYS = {**LISTS, "padding": True, "return_tensors": "np"}
+TRANSFORMERS: dict[str, tuple[str, Call]] = {
+    f"transformers_{form}{suffix}": (
+        f"transformers_{form}",
+        lambda tok, texts, options=options, offsets=offsets: offsets_of_rows(  # type: ignore[misc]
+            tok, texts, return_offsets_mapping=offsets, **options
+        ),
+    )
+    for form, options in (("lists", LISTS), ("arrays", ARRAYS))
+    for suffix, offsets in (("", False), ("_offsets", True))
+}
+ALL_CALLS = CALLS | TRANSFORMERS
+LONG_CALLS = ("ids", *(f"tokenize_{name}" for name in (*SPANS, "word_ids")))
+IN_TRANSFORMERS = ("t5-small.tokenizer.json", "bert-uncased.vocab.txt")
+DECODED = ("decode", "decode_with_offsets")  # take lists of ids
 COLUMNS = (
     "vocabulary",
     "corpus",
@@ -64,7 +112,7 @@ COLUMNS = (
     "differ",
     "batch_ids_ms_per_mb",
     "ids_ms_per_mb",
-    *(f"{name}_by_ids" for name in CALLS if name not in ("batch_ids", "ids")),
+    *(f"{name}_by_ids" for name in ALL_CALLS if ALL_CALLS[name][0] != name),
 )
 
 
@@ -90,8 +138,9 @@ def times(
             at = (at + size) % max(len(text) - size, 1)
             texts = [part[start : start + step] for start in range(0, len(part), step)]
             num_bytes = len(part.encode())
+            given: Any = [tok.encode(part) for part in texts] if name in DECODED else texts
             began = time.process_time()
-            result = CALLS[name][1](tok, texts)
+            result = ALL_CALLS[name][1](tok, given)
             del result
             took = time.process_time() - began
             if number:  # the first round fills tables and caches
@@ -99,13 +148,15 @@ def times(
     return {name: statistics.median(values) for name, values in found.items()}
 
 
-def measure(tok: jeton.Tokenizer, text: str, size: int, step: int, rounds: int) -> dict[str, Any]:
+def measure(
+    tok: jeton.Tokenizer, text: str, names: tuple[str, ...], size: int, step: int, rounds: int
+) -> dict[str, Any]:
     """Figures of a row of the record."""
-    ms = times(tok, LONG_CALLS if step == size else tuple(CALLS), text, size, step, rounds)
+    ms = times(tok, names, text, size, step, rounds)
     row: dict[str, Any] = {f"{name}_ms_per_mb": f"{ms[name]:.2f}" for name in ("batch_ids", "ids") if name in ms}
     for name, value in ms.items():
-        if name not in ("batch_ids", "ids"):
-            row[f"{name}_by_ids"] = f"{value / ms[CALLS[name][0]]:.2f}"
+        if ALL_CALLS[name][0] != name:
+            row[f"{name}_by_ids"] = f"{value / ms[ALL_CALLS[name][0]]:.2f}"
     return row
 
 
@@ -115,10 +166,12 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--compared", type=int, default=200, help="number of texts of a corpus that are compared")
     parser.add_argument("--only", nargs="+", default=VOCABULARIES, help="vocabularies")
+    parser.add_argument("--update", action="store_true", help="replace the rows of these vocabularies in the record")
     parser.add_argument("--output", type=Path, help="output file (default: replace the record)")
     asked = parser.parse_args()
     if "JETON_TEST_DATA" not in os.environ:
         raise SystemExit("set JETON_TEST_DATA to the folder of corpora and vocabularies")
+    warnings.simplefilter("ignore")
     texts = {name: corpus(name, 0).decode("utf-8", "ignore") for name in CORPORA}
     rows, num_differ = [], 0
     for vocabulary in asked.only:
@@ -132,10 +185,14 @@ def main() -> int:
                 row: dict[str, Any] = {"vocabulary": vocabulary, "corpus": name, "texts": label}
                 row |= {"compared": len(starts), "differ": differ}
                 if not differ:
-                    row |= measure(tok, text, size, step, asked.rounds)
+                    names = tuple(ALL_CALLS if vocabulary in IN_TRANSFORMERS else CALLS)
+                    row |= measure(tok, text, LONG_CALLS if step == size else names, size, step, asked.rounds)
                 rows.append(row)
                 print(", ".join(f"{key} {row[key]}" for key in COLUMNS if key in row), flush=True)
     is_complete = tuple(asked.only) == VOCABULARIES and asked.rounds >= 2
+    if asked.update:
+        record.update(record.destination("spans", complete=True), COLUMNS, rows, order=VOCABULARIES)
+        return 4 if num_differ else 0
     record.write(asked.output or record.destination("spans", complete=is_complete), COLUMNS, rows)
     return 4 if num_differ else 0
 

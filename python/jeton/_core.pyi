@@ -57,6 +57,7 @@ __all__ = [
     "growing_text",
     "id_lists",
     "known_spans",
+    "known_spans_array",
     "learn_hf",
     "learn_more",
     "learn_sentencepiece",
@@ -170,6 +171,9 @@ def encode_batch_with_words(
     tok: Tokenizer, texts: Sequence[str | bytes], special: _Permission, threads: int
 ) -> tuple[memoryview, memoryview, memoryview]: ...
 def known_spans(tok: Tokenizer, text: str | bytes, ids: memoryview, special: _Permission, kind: int) -> memoryview: ...
+def known_spans_array(
+    tok: Tokenizer, text: str | bytes, ids: memoryview, special: _Permission, kind: int
+) -> NDArray[Any] | memoryview: ...
 def find_added(
     tokens: Sequence[tuple[str, int, bool, bool, bool, bool]],  # content, id, single_word, lstrip, rstrip, passed_over
     text: str | bytes,

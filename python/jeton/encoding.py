@@ -6,9 +6,10 @@ tokenizer drops nothing.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import starmap
 from operator import index
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, overload
 
@@ -189,6 +190,9 @@ class Encoding(Sequence[Token]):
 
     def __len__(self) -> int:
         return len(self.ids)
+
+    def __iter__(self) -> Iterator[Token]:
+        return starmap(Token, zip(self.ids, self.tokens, self.byte_spans, self.char_spans, strict=True))
 
     @overload
     def __getitem__(self, index: int) -> Token: ...

@@ -101,7 +101,7 @@ class Spelling:
         spelled, clashes, _ = self._tok._core.vocab_json(
             byte_alphabet=self._tok.definition.is_byte_level, end_of_word=self._end_of_word or "", whole=True
         )
-        vocab: dict[str, int] = read_json(spelled)
+        vocab: dict[str, int] = read_json(spelled.decode())
         if clashes:  # added tokens that are spelled like entries: the added token is matched first
             vocab.update((self.token(id), id) for id in clashes)
             vocab = dict(sorted(vocab.items(), key=lambda item: item[1]))

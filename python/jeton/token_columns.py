@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast, get_args
 
 from . import _core
 from .arguments import wrong
+from .numpy_arrays import array_constructor
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -30,6 +31,7 @@ Column: TypeAlias = Literal[
 ]
 COLUMNS: tuple[str, ...] = get_args(Column)
 SPANS = {"byte_spans": 0, "char_spans": 1, "hf_offsets": 2}  # kinds of the core
+KINDS = {**SPANS, "word_ids": 3}
 SINGLE = ({"sequence": "A", "type_id": 0},)
 PAIR = (*SINGLE, {"sequence": "B", "type_id": 1})
 
@@ -71,9 +73,20 @@ class TokenColumns:
 
     def array(self, column: Column) -> NDArray[Any]:
         """Implements `Encoding.array`."""
+        items = self.items
+        if len(items) == 1 and column in KINDS and items[0].get("sequence") == "A":
+            part = _core.known_spans_array(self.core, self.texts[0], self.ids[0], self.special, KINDS[column])
+            if type(part) is not memoryview:
+                return part
+        else:
+            part = None
+        dtype = dtype_of(column)
+        array_constructor()  # before NumPy's interface is used
         import numpy as np
 
-        dtype = dtype_of(column)
+        if part is not None:
+            flat = np.frombuffer(part, dtype)
+            return flat.reshape(-1, 2) if column in SPANS else flat
         parts = [
             np.full(part[1], part[0], dtype) if isinstance(part, tuple) else np.frombuffer(part, dtype)
             for part in self._parts(column)
@@ -100,10 +113,8 @@ class TokenColumns:
         ids = self.ids[of]
         if column == "ids":
             return ids
-        if column in SPANS:
-            return _core.known_spans(self.core, self.texts[of], ids, self.special, SPANS[column])
-        if column == "word_ids":
-            return _core.encode_batch_with_words(self.core, [self.texts[of]], self.special, 1)[2]
+        if column in KINDS:
+            return _core.known_spans(self.core, self.texts[of], ids, self.special, KINDS[column])
         value = {"special_tokens_mask": 0, "sequence_ids": of, "type_ids": item["type_id"]}[column]
         return value, ids.nbytes // 4
 

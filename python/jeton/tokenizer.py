@@ -17,6 +17,7 @@ from .definition import Definition, Pattern
 from .errors import ConfigError, UnknownTokenError
 from .kinds import MAX_ID
 from .lazy import cached_property
+from .numpy_arrays import array_constructor
 from .record import record, replace
 from .short_calls import LONG_TEXT, short_count, short_decode, short_encode, short_encode_array
 from .special import permission
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from .special import Special
     from .spelling import Spelling
     from .text_errors import DecodeErrors, SurrogateErrors
+    from .token_columns import TokenColumns
     from .truncation import Strategy
 
     _T = TypeVar("_T")
@@ -392,10 +394,14 @@ class Tokenizer:
 Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         """
         permitted = self._permission(special)
-        texts = (text,) if pair is None else (text, pair)
-        found = [self._core.encode_array(each, permitted, 1) for each in texts]
-        ids = tuple([ids if type(ids) is memoryview else memoryview(ids.tobytes()) for ids in found])
-        return self._encoding(texts, ids, permitted, adds=self._uses_template(add_special_tokens))
+        adds = self._uses_template(add_special_tokens)
+        ids = self._core.encode_array(text, permitted, 1)
+        own = ids if type(ids) is memoryview else memoryview(ids.tobytes())
+        if pair is None:
+            return self._encoding((text,), (own,), permitted, adds=adds)
+        ids = self._core.encode_array(pair, permitted, 1)
+        other = ids if type(ids) is memoryview else memoryview(ids.tobytes())
+        return self._encoding((text, pair), (own, other), permitted, adds=adds)
 
     def _encoding(
         self,
@@ -406,11 +412,17 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         adds: bool,
     ) -> Encoding:
         """The `Encoding` of a text or a pair with these ids, whose attributes are computed on access."""
-        from .encoding import Encoding
-        from .token_columns import TokenColumns, items_of
+        items = self._items[2 * adds + len(texts) - 1]
+        of_columns, columns = _columns or _import_columns()
+        return of_columns(columns(self._core, texts, ids, permitted, items, self._special_spelling))
 
-        items = items_of(self._definition.template, is_pair=len(texts) == 2, adds=adds)
-        return Encoding.of_columns(TokenColumns(self._core, texts, ids, permitted, items, self._special_spelling))
+    @cached_property
+    def _items(self) -> list[Sequence[Mapping[str, Any]]]:
+        """Items of the template for a text and for a pair, first without special tokens, then with them."""
+        from .token_columns import items_of
+
+        template = self._definition.template
+        return [items_of(template, is_pair=is_pair, adds=adds) for adds in (False, True) for is_pair in (False, True)]
 
     def _tokenize_head(self, text: str | bytes, special: Special | None, most: int) -> Encoding:
         """`tokenize`, limited to the pretokens that hold the first `most` tokens, and the template's tokens."""
@@ -1412,7 +1424,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
 
     @staticmethod
     def _array(ids: memoryview) -> NDArray[np.uint32]:
-        from_buffer, dtype = _numpy or _load_numpy()
+        from_buffer, dtype = array_constructor()
         return from_buffer(ids, dtype)
 
     @cached_property
@@ -1489,23 +1501,17 @@ def _index(id: Any) -> int:
         raise TypeError(f"an id is an integer, not {type(id).__name__}") from None
 
 
-# Array constructor and dtype of ids.
-_numpy: tuple[Callable[..., NDArray[np.uint32]], np.dtype[np.uint32]] | None = None
+# `Encoding.of_columns` and `TokenColumns`; their modules import more than loading needs.
+_columns: tuple[Callable[[TokenColumns], Encoding], type[TokenColumns]] | None = None
 
 
-def _load_numpy() -> tuple[Callable[..., NDArray[np.uint32]], np.dtype[np.uint32]]:
-    """Imports NumPy, which takes as long as loading a vocabulary, and lets the core make its arrays."""
-    from importlib import import_module
+def _import_columns() -> tuple[Callable[[TokenColumns], Encoding], type[TokenColumns]]:
+    from .encoding import Encoding
+    from .token_columns import TokenColumns
 
-    import numpy as np
-
-    global _numpy
-    multiarray = import_module(
-        "numpy._core._multiarray_umath" if hasattr(np, "_core") else "numpy.core._multiarray_umath"
-    )
-    _core.use_numpy(multiarray._ARRAY_API)
-    _numpy = np.frombuffer, np.dtype("<u4")
-    return _numpy
+    global _columns
+    _columns = Encoding.of_columns, TokenColumns
+    return _columns
 
 
 def _restore(data: bytes, defaults: _Defaults) -> Tokenizer:

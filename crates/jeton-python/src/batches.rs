@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use jeton_core::error::Error;
 use jeton_core::tokenizer as core;
+use jeton_core::util::buffer_pool;
 use jeton_core::util::cancel::KeepGoing;
 use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::PyValueError;
@@ -13,6 +14,7 @@ use pyo3::types::{PyBytes, PyList, PyMemoryView, PyString};
 use crate::arguments::{self, Text, Wide};
 use crate::column;
 use crate::error;
+use crate::numpy_array;
 use crate::signals::{run_with_signals, SignalCheck};
 use crate::stream::invalid_utf8;
 use crate::tokenizer::{Tokenizer, SHORT};
@@ -74,7 +76,7 @@ pub fn encode_batch_with_words<'py>(
 }
 
 /// Returns spans of the ids of a text, little-endian u32: two little-endian i64 for each. `kind`: 0 byte spans, 1 character
-/// spans, 2 HF's offsets.
+/// spans, 2 HF's offsets; 3 the indices of pretokens, one i64 for each.
 #[pyfunction]
 #[pyo3(signature = (tok, text, ids, special, kind))]
 pub fn known_spans<'py>(
@@ -85,20 +87,59 @@ pub fn known_spans<'py>(
     special: Option<&Bound<'py, PyAny>>,
     kind: u8,
 ) -> PyResult<View<'py>> {
+    column::view(py, values(py, tok, text, &ids, special, kind)?)
+}
+
+/// Likewise, as an array for few ids, after `use_numpy`: int64[n, 2], or int64[n] of pretokens.
+#[pyfunction]
+#[pyo3(signature = (tok, text, ids, special, kind))]
+pub fn known_spans_array<'py>(
+    py: Python<'py>,
+    tok: &Bound<'py, Tokenizer>,
+    text: &Bound<'py, PyAny>,
+    ids: PyBuffer<u8>,
+    special: Option<&Bound<'py, PyAny>>,
+    kind: u8,
+) -> PyResult<Bound<'py, PyAny>> {
+    let values = values(py, tok, text, &ids, special, kind)?;
+    match numpy_array::short_wide(py, &values, kind < WORDS)? {
+        Some(array) => Ok(array),
+        None => Ok(column::view(py, values)?.into_any()),
+    }
+}
+
+/// Kind of the column of pretokens.
+const WORDS: u8 = 3;
+
+fn values(
+    py: Python<'_>,
+    tok: &Bound<'_, Tokenizer>,
+    text: &Bound<'_, PyAny>,
+    ids: &PyBuffer<u8>,
+    special: Option<&Bound<'_, PyAny>>,
+    kind: u8,
+) -> PyResult<Vec<i64>> {
     let kind = match kind {
-        0 => core::SpanKind::Bytes,
-        1 => core::SpanKind::Chars,
-        2 => core::SpanKind::Offsets,
-        _ => return Err(PyValueError::new_err("the kind of spans is 0, 1 or 2")),
+        0 => Some(core::SpanKind::Bytes),
+        1 => Some(core::SpanKind::Chars),
+        2 => Some(core::SpanKind::Offsets),
+        WORDS => None,
+        _ => return Err(PyValueError::new_err("the kind of spans is 0, 1, 2 or 3")),
     };
     let tok = tok.get();
     let mut wide = Wide::default();
-    let (permit, ids, text) = (tok.permit(py, special)?, column::ids(py, &ids)?, wide.one(text, 1)?);
-    let work = |keep_going: KeepGoing<'_>| tok.0.known_spans(text.input(), &ids, &permit, kind, keep_going);
-    if text.bytes().len() < SHORT {
-        return column::view(py, work(&|| true).map_err(|failed| text.error(py, failed))?);
-    }
-    column::view(py, run_with_signals(py, work, |failed| text.error(py, failed))?)
+    let (permit, ids, text) = (tok.permit(py, special)?, column::ids(py, ids)?, wide.one(text, 1)?);
+    let work = |keep_going: KeepGoing<'_>| match kind {
+        Some(kind) => tok.0.known_spans(text.input(), &ids, &permit, kind, keep_going),
+        None => tok.0.known_words(text.input(), &ids, &permit, keep_going),
+    };
+    let failed = |failed| text.error(py, failed);
+    let values = match text.bytes().len() < SHORT {
+        true => work(&|| true).map_err(failed),
+        false => run_with_signals(py, work, failed),
+    };
+    buffer_pool::COPIES.keep(ids);
+    values
 }
 
 /// Decodes lists of ids: a list of `str` with U+FFFD for invalid UTF-8, or without `as_text` of `bytes`.

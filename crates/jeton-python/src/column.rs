@@ -61,7 +61,7 @@ impl From<Vec<u8>> for Column {
 
 /// Copies little-endian u32, which another thread may change.
 pub fn ids(py: Python<'_>, bytes: &PyBuffer<u8>) -> PyResult<Vec<u32>> {
-    let mut ids = vec![0u32; bytes.item_count() / 4];
+    let mut ids = buffer_pool::COPIES.take_filled(bytes.item_count() / 4);
     let len = std::mem::size_of_val(&ids[..]);
     // SAFETY: `len` is the size of `ids`, which is initialized, may have any bytes, and is not used while `room` is.
     let room = unsafe { std::slice::from_raw_parts_mut(ids.as_mut_ptr().cast::<u8>(), len) };

@@ -59,7 +59,7 @@ mod _core {
     #[pymodule_export]
     use crate::batches::{
         decode_lists, decode_rows, decode_tokens, decode_with_starts, encode_batch_with_offsets,
-        encode_batch_with_words, known_spans,
+        encode_batch_with_words, known_spans, known_spans_array,
     };
     #[pymodule_export]
     use crate::chat::{chat_spans, encode_chat};

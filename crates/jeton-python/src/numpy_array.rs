@@ -1,4 +1,4 @@
-//! Short NumPy arrays of ids, made by NumPy's C interface.
+//! Short NumPy arrays of ids and of their spans, made by NumPy's C interface.
 //!
 //! A view of a [`Column`](crate::column::Column) is three objects, which cost more than encoding a short text; an array
 //! that has its own memory is one. The interface is a table of pointers, whose order NumPy keeps from version 1.7 on. Python
@@ -7,7 +7,7 @@
 //! Source: numpy/numpy, numpy/_core/code_generators/numpy_api.py (`multiarray_types_api`, `multiarray_funcs_api`), and
 //! numpy/_core/include/numpy/ndarraytypes.h (`PyArrayObject_fields`).
 
-use std::ffi::{c_int, c_void};
+use std::ffi::{c_int, c_long, c_void};
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
@@ -24,6 +24,10 @@ const NEW: usize = 93;
 
 /// `NPY_UINT`: 32 bits on every platform of NumPy.
 const UINT: c_int = 6;
+
+/// `NPY_LONG` and `NPY_LONGLONG`, of which NumPy uses for int64 the first one with 64 bits.
+const LONG: c_int = 7;
+const LONGLONG: c_int = 9;
 
 /// `PyArray_New`: (type, nd, dims, type number, strides, data, item size, flags, object) → a new array.
 type New = unsafe extern "C" fn(
@@ -42,7 +46,7 @@ type New = unsafe extern "C" fn(
 #[repr(C)]
 struct ArrayFields {
     head: ffi::PyObject,
-    data: *mut u32,
+    data: *mut c_void,
 }
 
 /// The table; null before `use_numpy`.
@@ -62,21 +66,48 @@ pub fn use_numpy(api: &Bound<'_, PyCapsule>) -> PyResult<()> {
 
 /// Returns an array of a few ids; None for more, and before `use_numpy`.
 pub fn short<'py>(py: Python<'py>, ids: &[u32]) -> PyResult<Option<Bound<'py, PyAny>>> {
-    let table = TABLE.load(Ordering::Acquire);
-    if table.is_null() || ids.len() > MOST {
+    if ids.len() > MOST {
         return Ok(None);
     }
-    let len = ids.len() as ffi::Py_ssize_t;
-    // SAFETY: `table` is NumPy's, which is never freed and has these entries at these indices. `len` is one dimension;
-    // without data, NumPy allocates it, contiguous and aligned. The result is a new reference to an array, which begins
-    // with `ArrayFields`, or null with an exception set. No other code has the array while its data is written.
+    copied(py, ids, UINT, &[ids.len() as ffi::Py_ssize_t])
+}
+
+/// Returns an array of the integers of a few ids, for `spans` with two columns; None for more, and before `use_numpy`.
+pub fn short_wide<'py>(py: Python<'py>, values: &[i64], spans: bool) -> PyResult<Option<Bound<'py, PyAny>>> {
+    if values.len() > 2 * MOST {
+        return Ok(None);
+    }
+    let len = values.len() as ffi::Py_ssize_t;
+    let number = if size_of::<c_long>() == size_of::<i64>() { LONG } else { LONGLONG };
+    match spans {
+        true => copied(py, values, number, &[len / 2, 2]),
+        false => copied(py, values, number, &[len]),
+    }
+}
+
+/// Returns an array of `values` with the type of this number, which has their size; None before `use_numpy`.
+fn copied<'py, T: Copy>(
+    py: Python<'py>,
+    values: &[T],
+    number: c_int,
+    shape: &[ffi::Py_ssize_t],
+) -> PyResult<Option<Bound<'py, PyAny>>> {
+    let table = TABLE.load(Ordering::Acquire);
+    if table.is_null() {
+        return Ok(None);
+    }
+    // Never writes more than the array has.
+    let len = values.len().min(shape.iter().product::<ffi::Py_ssize_t>() as usize);
+    // SAFETY: `table` is NumPy's, which is never freed and has these entries at these indices. `shape` has the given number of
+    // dimensions; without data, NumPy allocates it, contiguous and aligned. The result is a new reference to an array, which
+    // begins with `ArrayFields`, or null with an exception set. No other code has the array while its data is written.
     unsafe {
         let new: New = std::mem::transmute(*table.add(NEW));
-        let none = ptr::null_mut();
-        let made = new((*table.add(TYPE)).cast(), 1, &raw const len, UINT, ptr::null(), none, 0, 0, none.cast());
+        let (none, dims) = (ptr::null_mut(), shape.len() as c_int);
+        let made = new((*table.add(TYPE)).cast(), dims, shape.as_ptr(), number, ptr::null(), none, 0, 0, none.cast());
         let array = Bound::from_owned_ptr_or_err(py, made)?;
         let data = (*array.as_ptr().cast::<ArrayFields>()).data;
-        ptr::copy_nonoverlapping(ids.as_ptr(), data, ids.len());
+        ptr::copy_nonoverlapping(values.as_ptr(), data.cast::<T>(), len);
         Ok(Some(array))
     }
 }

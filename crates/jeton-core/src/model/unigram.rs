@@ -443,6 +443,11 @@ impl Unigram {
         }
     }
 
+    /// Returns true if adjacent unknown characters are one token.
+    pub fn fuses_unknown(&self) -> bool {
+        self.unknown.is_fused()
+    }
+
     /// Returns true if a piece is a special token and the caller refuses these.
     #[inline]
     fn refuses(&self, id: u32, special: Specials<'_>) -> bool {

@@ -34,6 +34,11 @@ impl Unknown {
         self.bytes.as_ref().is_some_and(|ids| !ids.contains(&NO_ID))
     }
 
+    /// Returns true if a run of unknown characters is one token.
+    pub fn is_fused(&self) -> bool {
+        self.fused
+    }
+
     /// Returns the unknown token.
     pub fn unk(&self) -> Option<u32> {
         self.unk

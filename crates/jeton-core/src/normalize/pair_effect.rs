@@ -99,31 +99,36 @@ impl Normalizer {
         }
     }
 
-    /// Returns the one character that a character becomes, next to any others, with which it is aligned; None if that is not
-    /// certain.
-    pub fn image(&self, c: char) -> Option<char> {
-        let none_has = |bits: u16| Properties::get().of(c) & bits == 0;
+    /// Returns what a character becomes, next to any others, if all of that is aligned with this character alone; None if that
+    /// is not certain.
+    pub fn image(&self, c: char) -> Option<String> {
+        let bits = Properties::get().of(c);
+        let stays = || Some(c.to_string());
         match &self.0 {
-            NormalizerKind::Form(form) => none_has(form.unstable()).then_some(c),
-            NormalizerKind::StripAccents => none_has(MARK).then_some(c),
-            NormalizerKind::Bert(_) | NormalizerKind::Lowercase | NormalizerKind::Nmt => {
-                self.keeps(&NormalizerPairs::default(), c, c)?;
-                self.one_character(c)
+            NormalizerKind::Form(form) if bits & form.unstable() == 0 => stays(),
+            NormalizerKind::StripAccents => Some(if bits & MARK == 0 { c.to_string() } else { String::new() }),
+            NormalizerKind::Bert(part) if part.accents && bits & ORDERED != 0 => None,
+            NormalizerKind::Bert(_) | NormalizerKind::Lowercase | NormalizerKind::Nmt => self.alone(c),
+            // With a line feed after it, a carriage return is one grapheme, which becomes the same.
+            NormalizerKind::Precompiled(_) if c == '\r' => {
+                self.alone(c).filter(|text| text.chars().all(char::is_whitespace))
             }
-            // A line feed is a grapheme, except after a carriage return, which has no image here.
-            NormalizerKind::Precompiled(_) if c == '\n' || c != '\r' && is_separate_grapheme(c) => {
-                self.one_character(c)
-            }
+            // Only characters without an image, jamo among them, join the grapheme of a Hangul syllable.
+            NormalizerKind::Precompiled(_) if c == '\n' || is_separate_grapheme(c) || is_hangul(c) => self.alone(c),
             _ => None,
         }
     }
 
-    /// Returns the image of a character by itself, if that is one character.
-    fn one_character(&self, c: char) -> Option<char> {
+    /// Returns true if characters removed at the start of a text shift the alignment of all others.
+    pub fn may_shift_alignment(&self) -> bool {
+        matches!(self.0, NormalizerKind::Precompiled(_))
+    }
+
+    /// Returns what a character becomes by itself.
+    fn alone(&self, c: char) -> Option<String> {
         let mut aligned = AlignedText::new(c.encode_utf8(&mut [0; 4]), false).ok()?;
         self.apply(&mut aligned, &|| true).ok()?;
-        let mut chars = aligned.text().chars();
-        chars.next().filter(|_| chars.next().is_none())
+        Some(aligned.text().to_owned())
     }
 
     /// Returns true if each character becomes one, and none is added.
@@ -152,13 +157,13 @@ impl Normalizer {
 
     /// For components that process each of the two independently of its neighbors.
     fn one_by_one(&self, left: char, right: char) -> Option<(char, char)> {
-        let spelled = |c: char| {
-            let mut aligned = AlignedText::new(c.encode_utf8(&mut [0; 4]), false).ok()?;
-            self.apply(&mut aligned, &|| true).ok()?;
-            Some(aligned.text().to_owned())
-        };
-        Some((spelled(left)?.chars().next_back()?, spelled(right)?.chars().next()?))
+        Some((self.alone(left)?.chars().next_back()?, self.alone(right)?.chars().next()?))
     }
+}
+
+/// Returns true for a precomposed syllable.
+fn is_hangul(c: char) -> bool {
+    ('\u{AC00}'..='\u{D7A3}').contains(&c)
 }
 
 fn sentencepiece(part: &SentencePiece, pairs: &NormalizerPairs, left: char, right: char) -> Option<(char, char)> {

@@ -1,8 +1,7 @@
 //! Offsets of the ids of many texts, as columns.
 //!
 //! The fast path gives the ids. Where a text is the concatenation of its tokens, the offsets follow from the ids
-//! (`token_widths`), and where each character of a text becomes one, from the tokens' characters (`one_to_one`). Other
-//! texts are normalized and split again, with alignments, and their pretokens are matched with the ids without running
+//! (`token_widths`), and where characters are normalized one by one, from the tokens' characters (`one_to_one`). Other texts are normalized and split again, with alignments, and their pretokens are matched with the ids without running
 //! the model (`known_ids`), or else encoded again with their spans.
 //!
 //! Invariant: offsets equal those of [`Tokenizer::encode_with_spans`], trimmed as by the template, for any number of
@@ -14,11 +13,11 @@ use std::sync::{Mutex, PoisonError};
 
 use super::build::{LSTRIP, RSTRIP};
 use super::fast_path::{groups, Input, KeepGoingMut, PART};
-use super::known_ids::KnownIds;
+use super::known_spans::SpanBuffers;
 use super::permit::Permit;
 use super::pipeline::Tokenizer;
-use super::token_widths::TokenWidths;
-use super::word_offsets::WordReader;
+use super::span_sink::SpanSink;
+use super::token_widths::{SpanKind, TokenWidths};
 use crate::error::{Error, ErrorKind, Result};
 use crate::normalize::Normalizer;
 use crate::parallel;
@@ -120,10 +119,8 @@ impl Tokenizer {
     ) -> std::result::Result<(), TextError> {
         let widths = made_once(&self.widths, || self.token_widths()).as_ref();
         let compares = self.plain.is_none();
-        let one_to_one = made_once(&self.one_to_one, || self.one_to_one()).as_ref();
-        let mut reader = WordReader::default();
         let Task { texts, ends, mut offsets, mut first } = task;
-        let mut tracer = KnownIds::default();
+        let mut buffers = SpanBuffers::default();
         for (index, (text, range)) in texts.iter().zip(ends.windows(2)).enumerate() {
             let ids = &ids[range[0] as usize..range[1] as usize];
             let (own, rest) = offsets.split_at_mut(2 * ids.len());
@@ -132,22 +129,16 @@ impl Tokenizer {
             if !keep_going() {
                 return Err((index, ErrorKind::Interrupted.into()));
             }
-            let valid = text.valid();
-            let is_done = match (valid, widths, one_to_one) {
-                (Some(_), Some(widths), _) => widths.write(&self.vocab, ids, text.bytes, compares, own, own_first),
-                (Some(valid), None, Some(aligned)) => aligned.write(self, ids, valid, &mut reader, own),
-                _ => false,
-            };
-            if !is_done {
-                let columns = (&mut *own, &mut *own_first);
-                let is_done = match valid {
-                    Some(text) => self.trace_known(text, ids, permit, &mut tracer, columns, keep_going),
-                    None => Ok(false),
-                };
-                if !is_done.map_err(|error| (index, error))? {
-                    self.trace(text.bytes, ids, permit, (own, own_first), keep_going)
-                        .map_err(|error| (index, error))?;
+            if let (Some(widths), Some(_)) = (widths, text.valid()) {
+                if widths.write(&self.vocab, ids, text.bytes, compares, own, own_first) {
+                    continue;
                 }
+            }
+            let mut sink = SpanSink::of_spans(SpanKind::Offsets, own);
+            sink.first = own_first.as_chunks_mut().0;
+            let is_done = self.write_known(*text, ids, permit, &mut buffers, &mut sink, keep_going);
+            if !is_done.map_err(|error| (index, error))? {
+                self.trace(text.bytes, ids, permit, (own, own_first), keep_going).map_err(|error| (index, error))?;
             }
         }
         Ok(())

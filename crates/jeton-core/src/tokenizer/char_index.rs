@@ -1,4 +1,4 @@
-//! Byte offset → number of characters before it, in constant time.
+//! Byte offset → number of characters before it, in constant time; and the reverse, in order.
 //!
 //! A count for each block of 64 bytes; bytes within a block are counted by words. Text in ASCII needs neither. Cost: one
 //! pass, and 4 bytes for 64 bytes of text.
@@ -60,6 +60,27 @@ impl CharIndex {
             return (first, first);
         }
         (first - usize::from(bytes[start] & 0xC0 == 0x80), self.before(bytes, end))
+    }
+}
+
+/// Bytes of a character by the high bits of its first one: without branches that depend on the text.
+const CHAR_BYTES: [u8; 16] = [1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 2, 2, 3, 4];
+
+/// Position in a text, in characters and in bytes.
+pub(super) struct CharReader<'t> {
+    pub(super) text: &'t [u8],
+    pub(super) chars: i64,
+    pub(super) bytes: usize,
+}
+
+impl CharReader<'_> {
+    /// Moves to the start of a character that is not before the position; returns the bytes before it.
+    pub(super) fn skip_to(&mut self, chars: i64) -> i64 {
+        while self.chars < chars && self.bytes < self.text.len() {
+            self.bytes += usize::from(CHAR_BYTES[usize::from(self.text[self.bytes] >> 4)]);
+            self.chars += 1;
+        }
+        self.bytes as i64
     }
 }
 

@@ -1,16 +1,19 @@
-//! Offsets of a text whose ids are known: it is normalized and split again, with alignments, but the model does not run.
+//! Spans of a text, or of a part of one, whose ids are known: it is normalized and split again, with alignments, but the
+//! model does not run.
 //!
 //! The ids of a pretoken are those whose contents, in order, are its bytes. Unknown tokens, byte fallback and the like have
 //! other contents; a pretoken with one of them is encoded again.
 //!
-//! Invariant: if the result is true, the offsets are those of [`Tokenizer::encode_with_spans`]. Cost: the stages before the
+//! Invariant: if there is a result, the values are those of [`Tokenizer::encode_with_spans`]. Cost: the stages before the
 //! model with alignments, and a comparison for each token; memory for the longest pretoken.
 
 use super::char_index::CharIndex;
 use super::permit::Permit;
 use super::pipeline::Tokenizer;
 use super::segments::{Origin, Segment};
-use super::spans::{hf_offsets, place_bytes};
+use super::span_sink::{Column, SpanSink};
+use super::spans::{hf_offsets, place_bytes, OwnBytes};
+use super::token_widths::SpanKind;
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{Out, Scratch};
 use crate::util::cancel::{CancelCheck, KeepGoing};
@@ -27,69 +30,134 @@ pub(super) struct KnownIds {
     scratch: Scratch,
 }
 
+/// Part of a text that is independent of the rest.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct TextPart<'t> {
+    /// Its characters.
+    pub(super) text: &'t str,
+    /// Bytes and characters before it.
+    pub(super) before: (usize, usize),
+    /// Index of its first id.
+    pub(super) first_id: usize,
+    /// False for the whole text.
+    pub(super) is_part: bool,
+}
+
+impl<'t> TextPart<'t> {
+    /// Returns the part that is the whole text.
+    pub(super) fn whole(text: &'t str) -> Self {
+        Self { text, before: (0, 0), first_id: 0, is_part: false }
+    }
+}
+
 impl Tokenizer {
-    /// Writes the offsets of a text with these ids: `out` and `first` as [`super::token_widths::TokenWidths::write`]. Returns
-    /// false if they must be found in another way.
+    /// Writes the values of a part of a text, whose ids begin at `first_id`. Returns the index after the last one, or None if
+    /// they must be found in another way: for a part, if an added token might be in it.
     ///
     /// # Errors
     /// As [`Tokenizer::encode`].
     pub(super) fn trace_known(
         &self,
-        text: &str,
+        part: TextPart<'_>,
         ids: &[u32],
         permit: &Permit<'_>,
         known: &mut KnownIds,
-        (out, first): (&mut [i64], &mut [i64]),
+        sink: &mut SpanSink<'_>,
         keep_going: KeepGoing<'_>,
-    ) -> Result<bool> {
-        let (out, first) = (out.as_chunks_mut::<2>().0, first.as_chunks_mut::<2>().0);
-        known.chars.set(text);
-        let mut at = 0;
-        let mut last_end = 0; // of the offsets so far, in bytes
-        let done = self.for_each_segment(text.as_bytes(), permit, true, keep_going, |segment| {
+    ) -> Result<Option<usize>> {
+        let text = part.text;
+        if !matches!(sink.column, Column::Words(_)) {
+            known.chars.set(text);
+        }
+        let mut at = part.first_id;
+        let mut last_end = 0; // of the values so far, in bytes of the part
+        let traced = !matches!(sink.column, Column::Words(_));
+        let done = self.for_each_segment(text.as_bytes(), permit, traced, keep_going, |segment| {
             let len = self.match_ids(&segment, &ids[at..], permit, known, keep_going)?;
-            let (ids, out) = (&ids[at..at + len], &mut out[at..at + len]);
-            let KnownIds { chars, ends, spans, .. } = &mut *known;
-            spans.clear();
-            let mut start = 0;
-            for &end in &*ends {
-                spans.push(hf_offsets(&segment, start, end));
-                start = end;
-            }
-            if self.model.places_bytes_together() {
-                place_bytes(&self.vocab, &segment, ids, ends, spans, &mut CancelCheck::new(keep_going))?;
-            }
-            for (index, ((&id, &span), out)) in ids.iter().zip(&*spans).zip(out).enumerate() {
-                let offsets = chars.range(text, span);
-                let mut own = offsets;
-                if self.template.trim_offsets() {
-                    let is_entry = matches!(self.vocab.kind(id), Kind::Token | Kind::EndsWord);
-                    let is_raw = matches!(segment.place, Origin::At(_));
-                    // The bytes of other tokens may differ from their offsets.
-                    if !is_entry && (segment.added.is_none() || !is_raw && span.0 < last_end)
-                        || self.model.shows_text_of(id)
-                    {
-                        return Err(not_known());
-                    }
-                    let white = self.white_ends(text.as_bytes(), id, span);
-                    white.trim(self.template.add_prefix_space(), at + index, &mut own);
-                    if let Some(first) = first.get_mut(at + index) {
-                        let mut own = offsets;
-                        white.trim(self.template.add_prefix_space(), 0, &mut own);
-                        *first = [own.0 as i64, own.1 as i64];
-                    }
-                    last_end = last_end.max(span.1);
-                }
-                *out = [own.0 as i64, own.1 as i64];
+            let own = at..at + len;
+            let is_entry = |&id: &u32| matches!(self.vocab.kind(id), Kind::Token | Kind::EndsWord);
+            let unk = self.model.unk();
+            let is_entries = || ids[own.clone()].iter().all(|id| is_entry(id) || Some(*id) == unk);
+            if part.is_part && (segment.added.is_some() || !is_entries()) {
+                return Err(not_known());
             }
             at += len;
+            match &mut sink.column {
+                Column::Words(words) => words[own].fill(sink.word),
+                Column::Spans(SpanKind::Offsets, out) => {
+                    let first = sink.first.get_mut(own.clone()).unwrap_or_default();
+                    let columns = (&mut out[own.clone()], first);
+                    self.write_hf_offsets(
+                        &segment,
+                        part,
+                        (own.start, &ids[own]),
+                        known,
+                        columns,
+                        &mut last_end,
+                        keep_going,
+                    )?;
+                }
+                Column::Spans(kind, out) => {
+                    write_own(&segment, part, known, *kind, &mut out[own], &mut last_end)?;
+                }
+            }
+            sink.word += 1;
             Ok(())
         });
         match done {
-            Err(error) if matches!(error.kind(), ErrorKind::Internal(_)) => Ok(false),
+            Err(error) if matches!(error.kind(), ErrorKind::Internal(_)) => Ok(None),
             Err(error) => Err(error),
-            Ok(()) => Ok(at == ids.len()),
+            Ok(()) => Ok(Some(at)),
         }
+    }
+
+    /// Writes Hugging Face's offsets of the ids of a segment, of which the first has the index `at`.
+    #[allow(clippy::too_many_arguments)]
+    fn write_hf_offsets(
+        &self,
+        segment: &Segment<'_>,
+        part: TextPart<'_>,
+        (at, ids): (usize, &[u32]),
+        known: &mut KnownIds,
+        (out, first): (&mut [[i64; 2]], &mut [[i64; 2]]),
+        last_end: &mut usize,
+        keep_going: KeepGoing<'_>,
+    ) -> Result<()> {
+        let KnownIds { chars, ends, spans, .. } = known;
+        let shift = part.before.1;
+        spans.clear();
+        let mut start = 0;
+        for &end in &*ends {
+            spans.push(hf_offsets(segment, start, end));
+            start = end;
+        }
+        if self.model.places_bytes_together() {
+            place_bytes(&self.vocab, segment, ids, ends, spans, &mut CancelCheck::new(keep_going))?;
+        }
+        for (index, ((&id, &span), out)) in ids.iter().zip(&*spans).zip(out).enumerate() {
+            let offsets = chars.range(part.text, span);
+            let mut own = offsets;
+            if self.template.trim_offsets() {
+                let is_entry = matches!(self.vocab.kind(id), Kind::Token | Kind::EndsWord);
+                let is_raw = matches!(segment.place, Origin::At(_));
+                // The bytes of other tokens may differ from their offsets.
+                if !is_entry && (segment.added.is_none() || !is_raw && span.0 < *last_end)
+                    || self.model.shows_text_of(id)
+                {
+                    return Err(not_known());
+                }
+                let white = self.white_ends(part.text.as_bytes(), id, span);
+                white.trim(self.template.add_prefix_space(), at + index, &mut own);
+                if let Some(first) = first.get_mut(index) {
+                    let mut own = offsets;
+                    white.trim(self.template.add_prefix_space(), 0, &mut own);
+                    *first = [own.0 as i64, own.1 as i64];
+                }
+                *last_end = (*last_end).max(span.1);
+            }
+            *out = [(own.0 + shift) as i64, (own.1 + shift) as i64];
+        }
+        Ok(())
     }
 
     /// Finds the ends of the tokens of a segment, of which `ids` begin with the ids. Returns their number.
@@ -135,6 +203,36 @@ impl Tokenizer {
         }
         true
     }
+}
+
+/// Writes byte or character spans of the tokens of a segment. `cursor`: end of the last one, in bytes of the part.
+fn write_own(
+    segment: &Segment<'_>,
+    part: TextPart<'_>,
+    known: &KnownIds,
+    kind: SpanKind,
+    out: &mut [[i64; 2]],
+    cursor: &mut usize,
+) -> Result<()> {
+    let (before_bytes, before_chars) = part.before;
+    let mut own = OwnBytes::new(segment, part.text.as_bytes());
+    let mut start = 0;
+    for (&end, out) in known.ends.iter().zip(out) {
+        let span = own.span(start, end, *cursor);
+        if part.is_part && span == (0, 0) {
+            return Err(not_known()); // it is empty at the end of a span in another part
+        }
+        *cursor = span.1;
+        *out = match kind {
+            SpanKind::Bytes => [(span.0 + before_bytes) as i64, (span.1 + before_bytes) as i64],
+            _ => {
+                let chars = known.chars.range(part.text, span);
+                [(chars.0 + before_chars) as i64, (chars.1 + before_chars) as i64]
+            }
+        };
+        start = end;
+    }
+    Ok(())
 }
 
 /// Returns the number of bytes of a token at the start of `text`; None if that cannot be told by its content.

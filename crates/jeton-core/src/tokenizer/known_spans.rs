@@ -1,23 +1,26 @@
 //! Spans of the ids of a text, as columns, when the ids are known.
 //!
-//! At byte level spans follow from the widths of tokens (`token_widths`). Where each character of a text becomes one
-//! (`one_to_one`), they follow from Hugging Face's offsets: a token covers the characters of its offsets that no token before it covers.
-//! Other texts are encoded again.
+//! At byte level spans follow from the widths of tokens (`token_widths`). Where characters are normalized one by one
+//! (`one_to_one`), they follow from Hugging Face's offsets: a token covers the characters of its offsets that no token
+//! before it covers. Other texts are normalized again with alignments (`known_ids`), or else encoded again.
 //!
 //! Invariant: spans equal those of [`Tokenizer::encode_with_spans`]; offsets those of
 //! [`Tokenizer::encode_batch_with_offsets`]. Cost: 16 bytes for each id, and a lookup; one pass over a text that is not
 //! ASCII. Left out: templates (`frame`).
 
-use super::character_widths::{AlignedKind, OneToOne, INSIDE};
+use super::char_index::CharReader;
+use super::character_widths::{OneToOne, INSIDE};
 use super::fast_path::Input;
+use super::known_ids::{KnownIds, TextPart};
 use super::permit::Permit;
 use super::pipeline::Tokenizer;
+use super::span_sink::SpanSink;
 use super::token_widths::SpanKind;
 use super::word_offsets::WordReader;
-use crate::error::Result;
+use crate::error::{ErrorKind, Result};
 use crate::util::atomic_cell::made_once;
+use crate::util::buffer_pool;
 use crate::util::cancel::KeepGoing;
-use crate::vocab::alphabet::byte_of_spelling;
 
 impl Tokenizer {
     /// Returns a column of spans of `ids`, those of a text: two numbers for each.
@@ -32,44 +35,81 @@ impl Tokenizer {
         kind: SpanKind,
         keep_going: KeepGoing<'_>,
     ) -> Result<Vec<i64>> {
-        let mut spans = vec![0; 2 * ids.len()];
+        let mut spans = buffer_pool::OFFSETS.take_filled(2 * ids.len());
         if kind == SpanKind::Offsets {
             self.write_offsets(text, ids, permit, &mut spans, keep_going)?;
             return Ok(spans);
         }
         let widths = made_once(&self.widths, || self.token_widths()).as_ref();
-        let one_to_one = made_once(&self.one_to_one, || self.one_to_one()).as_ref();
-        let compares = self.plain.is_none();
-        let is_done = match (text.valid(), widths, one_to_one) {
-            (Some(valid), Some(widths), _) => {
-                // Splitters after the one that spells bytes may split between the bytes of a character.
-                let has_parts = !compares || self.splitters.len() <= 1;
-                widths.write_spans(&self.vocab, ids, valid.as_bytes(), (compares, has_parts), kind, &mut spans)
+        if let (Some(valid), Some(widths)) = (text.valid(), widths) {
+            let compares = self.plain.is_none();
+            // Splitters after the one that spells bytes may split between the bytes of a character.
+            let has_parts = !compares || self.splitters.len() <= 1;
+            if widths.write_spans(&self.vocab, ids, valid.as_bytes(), (compares, has_parts), kind, &mut spans) {
+                return Ok(spans);
             }
-            (Some(valid), None, Some(aligned)) => aligned.write_spans(self, ids, valid, kind, &mut spans),
-            _ => false,
-        };
-        if is_done {
+        }
+        let mut sink = SpanSink::of_spans(kind, &mut spans);
+        if self.write_known(text, ids, permit, &mut SpanBuffers::default(), &mut sink, keep_going)? {
             return Ok(spans);
         }
         let traced = self.encode_with_spans(text.bytes, permit, keep_going)?;
+        if traced.ids != ids {
+            return Err(ErrorKind::Internal("the ids of a text differ with and without spans".into()).into());
+        }
         let column = if kind == SpanKind::Bytes { traced.byte_spans } else { traced.char_spans };
-        Ok(column.into_iter().flat_map(|(start, end)| [start as i64, end as i64]).collect())
+        for (out, (start, end)) in spans.as_chunks_mut().0.iter_mut().zip(column) {
+            *out = [start as i64, end as i64];
+        }
+        Ok(spans)
+    }
+
+    /// Writes values of the ids of a text from the alignment of its characters, or else of all of it. Returns false if the
+    /// text must be encoded again.
+    ///
+    /// # Errors
+    /// As [`Tokenizer::encode`].
+    pub(super) fn write_known(
+        &self,
+        text: Input<'_>,
+        ids: &[u32],
+        permit: &Permit<'_>,
+        buffers: &mut SpanBuffers,
+        sink: &mut SpanSink<'_>,
+        keep_going: KeepGoing<'_>,
+    ) -> Result<bool> {
+        let Some(valid) = text.valid() else { return Ok(false) };
+        let SpanBuffers { reader, known } = buffers;
+        let one_to_one = made_once(&self.one_to_one, || self.one_to_one()).as_ref();
+        if let Some(aligned) = one_to_one {
+            if aligned.write(self, (ids, valid), permit, (reader, known), sink, keep_going)? {
+                return Ok(true);
+            }
+        }
+        sink.word = 0;
+        Ok(self.trace_known(TextPart::whole(valid), ids, permit, known, sink, keep_going)? == Some(ids.len()))
     }
 }
 
+/// Buffers, for several texts.
+#[derive(Default)]
+pub(super) struct SpanBuffers {
+    pub(super) reader: WordReader,
+    pub(super) known: KnownIds,
+}
+
 impl OneToOne {
-    /// Writes byte or character spans. Returns false if they do not follow.
-    fn write_spans(&self, tok: &Tokenizer, ids: &[u32], text: &str, kind: SpanKind, out: &mut [i64]) -> bool {
-        if !self.write(tok, ids, text, &mut WordReader::default(), out) {
-            return false;
-        }
-        let spans = out.as_chunks_mut::<2>().0;
-        if let AlignedKind::Whole { mark_end } = self.kind {
-            if ids.iter().any(|&id| self.is_inside(id)) {
-                let is_first_marked = mark_end.is_some();
-                return self.write_with_bytes(tok, ids, text.as_bytes(), is_first_marked, kind, spans);
-            }
+    /// Converts Hugging Face's offsets of a text that is one pretoken to byte or character spans. Returns false if they do not
+    /// follow. `shares_first`: a prepended mark has the bytes of the first character.
+    pub(super) fn to_disjoint(
+        &self,
+        (ids, text): (&[u32], &str),
+        shares_first: bool,
+        kind: SpanKind,
+        spans: &mut [[i64; 2]],
+    ) -> bool {
+        if ids.iter().any(|&id| self.is_inside(id)) {
+            return self.write_with_bytes(ids, text.as_bytes(), shares_first, kind, spans);
         }
         let mut covered = 0; // characters
         for span in &mut *spans {
@@ -93,25 +133,22 @@ impl OneToOne {
     /// Likewise, for a text with tokens of single bytes, which must be bytes of the text. `spans` holds HF's offsets.
     fn write_with_bytes(
         &self,
-        tok: &Tokenizer,
         ids: &[u32],
         text: &[u8],
-        is_first_marked: bool,
+        shares_first: bool,
         kind: SpanKind,
         spans: &mut [[i64; 2]],
     ) -> bool {
         let mut reader = CharReader { text, chars: 0, bytes: 0 };
         let mut at = 0; // end of the last token, in bytes
-        let is_byte = |id, at: i64| {
-            let byte = byte_of_spelling(tok.vocab.content(id));
-            byte.is_some() && byte == text.get(at as usize).copied()
-        };
+        let Some(byte_ids) = &self.bytes else { return false };
+        let is_byte = |id, at: i64| text.get(at as usize).is_some_and(|&byte| byte_ids[usize::from(byte)] == id);
+        let mut is_inside = ids.first().is_some_and(|&id| self.is_inside(id));
         for (index, (&id, span)) in ids.iter().zip(spans).enumerate() {
-            let is_inside = self.is_inside(id);
             let starts_bytes = ids.get(index + 1).is_some_and(|&next| self.is_inside(next));
+            let is_inside = std::mem::replace(&mut is_inside, starts_bytes);
             if is_inside || starts_bytes {
-                // The prepended mark may share the bytes of the first character.
-                if !is_byte(id, at) || is_first_marked && span[0] == 0 || !is_inside && span[0] != reader.chars {
+                if !is_byte(id, at) || shares_first && span[0] == 0 || !is_inside && span[0] != reader.chars {
                     return false;
                 }
                 if kind == SpanKind::Bytes {
@@ -135,28 +172,5 @@ impl OneToOne {
             at = bytes[1];
         }
         at == text.len() as i64
-    }
-}
-
-/// Position in a text, in characters and in bytes.
-struct CharReader<'t> {
-    text: &'t [u8],
-    chars: i64,
-    bytes: usize,
-}
-
-impl CharReader<'_> {
-    /// Moves to the start of a character that is not before the position; returns the bytes before it.
-    fn skip_to(&mut self, chars: i64) -> i64 {
-        while self.chars < chars && self.bytes < self.text.len() {
-            self.bytes += match self.text[self.bytes] {
-                0..0x80 => 1,
-                0x80..0xE0 => 2,
-                0xE0..0xF0 => 3,
-                0xF0.. => 4,
-            };
-            self.chars += 1;
-        }
-        self.bytes as i64
     }
 }

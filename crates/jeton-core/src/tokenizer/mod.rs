@@ -14,7 +14,7 @@
 //! fast_path  long texts and batches, on threads
 //! spans      spans of ids
 //! explain    explanation of ids
-//! batch_spans  offsets of batches, from token_widths (by id), one_to_one (by character; word_offsets in words) or known_ids (traced, without running the model)
+//! batch_spans  offsets of batches, from token_widths (by id), one_to_one (by character; word_offsets in words) or known_ids (traced, without running the model), into a span_sink
 //! known_spans  columns of spans of a text whose ids are known
 //! batch_words  indices of the pretokens of ids of batches
 //! batch_decode ids of batches → bytes and text
@@ -52,6 +52,7 @@ mod pipeline;
 mod rows;
 mod segments;
 mod slow_path;
+mod span_sink;
 mod spans;
 mod stretch;
 mod token_reach;

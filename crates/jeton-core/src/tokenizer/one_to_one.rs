@@ -1,20 +1,29 @@
-//! Offsets of ids for normalizers that turn each character into one.
+//! Spans of ids for normalizers that process characters one by one.
 //!
-//! Two kinds of tokenizers. In the first, the whole text is one pretoken: spaces become `▁`, and one may be prepended
-//! (SentencePiece's BPE, and Hugging Face's `Prepend` and `Replace`); so offsets are sums of the tokens' characters. In
-//! the second, words are separated by white space, which is dropped, and may get a `▁` each (BERT, T5, mBART); so they are
-//! sums, too, with the white space between words (`word_offsets`).
+//! Two kinds of tokenizers. In the first, the whole text is one pretoken, and each character becomes one: spaces become `▁`,
+//! and one may be prepended (SentencePiece's BPE, and Hugging Face's `Prepend` and `Replace`); so offsets are sums of the
+//! tokens' characters. In the second, words are separated by white space, which is dropped, and may get a `▁` each (BERT,
+//! T5, mBART); so they are sums of normalized characters, with the white space between words (`word_offsets`).
 //!
-//! Invariant: if the result is true, the offsets are those of [`Tokenizer::encode_with_spans`]. Texts with other characters,
-//! added tokens, and most unknown tokens in the middle of words take the slow path. Cost: one byte for each id, made once; a
-//! lookup for each token, in the second kind for each character.
+//! Invariant: if the result is true, the offsets are those of [`Tokenizer::encode_with_spans`]. Texts with added tokens, and
+//! in the first kind those with other characters or unknown tokens, take the slow path. Cost: one byte for each id, and four
+//! for each character that occurred; a lookup for each token, in the second kind for each character.
 
 use super::char_index::num_chars;
 use super::character_widths::{
-    AlignedKind, OneToOne, WordRules, CHANGES, CONTINUES, INSIDE, ISOLATED, MARKED, ORDINARY, WHITE,
+    AlignedKind, Image, Images, KnownCharacters, OneToOne, WordRules, CHANGES, CONTINUES, DROPPED, INSIDE, ISOLATED,
+    MARKED, MOST_IMAGE, NOT_ONE, WHITE,
 };
+use super::known_ids::KnownIds;
+use super::permit::Permit;
 use super::pipeline::Tokenizer;
-use super::word_offsets::WordReader;
+use super::span_sink::{Column, SpanSink};
+use super::token_widths::SpanKind;
+use super::word_offsets::{WordReader, Words};
+use crate::error::Result;
+use crate::model::Model;
+use crate::normalize::Normalizer;
+use crate::util::cancel::KeepGoing;
 use crate::vocab::alphabet::{byte_entries, EndOfWord, WORD_START};
 use crate::vocab::{Kind, Vocab};
 
@@ -38,9 +47,26 @@ impl Tokenizer {
             if rules.next().is_some() {
                 return None;
             }
-            let ascii = std::array::from_fn(|byte| self.character_class(char::from(byte as u8), mark));
-            let ends_at_white = self.splitters.iter().all(|splitter| splitter.splits_at_characters());
-            AlignedKind::Words(Box::new(WordRules { mark, ascii, ends_at_white }))
+            let mut rules = WordRules {
+                mark,
+                images: Images::new(self.known_characters()),
+                ascii: [0; 128],
+                ends_at_white: self
+                    .splitters
+                    .iter()
+                    .all(|splitter| splitter.splits_at_characters() || matches!(splitter.word_rule(), Some(Some(_)))),
+                may_shift: self.normalizers.iter().any(Normalizer::may_shift_alignment),
+                fuses_unknown: matches!(&self.model, Model::Unigram(model) if model.fuses_unknown()),
+            };
+            rules.ascii = std::array::from_fn(|byte| {
+                let image = self.character_image(char::from(byte as u8), &rules);
+                if image.len() == 1 {
+                    image.entry(0)
+                } else {
+                    NOT_ONE
+                }
+            });
+            AlignedKind::Words(Box::new(rules))
         };
         let bytes = byte_entries(&self.vocab);
         let unk = self.model.unk();
@@ -61,7 +87,7 @@ impl Tokenizer {
             u8::try_from(num_chars(content)).ok().filter(|&chars| chars < INSIDE).unwrap_or(0)
         };
         let widths = (0..self.vocab.len() as u32).map(width).collect();
-        Some(OneToOne { widths, kind })
+        Some(OneToOne { widths, kind, bytes })
     }
 
     /// Returns the alignment of a text that is one pretoken, if each of its characters is one of the normalized text.
@@ -98,33 +124,84 @@ impl Tokenizer {
         u8::try_from(num_chars(own)).ok().filter(|&chars| chars < CONTINUES).map_or(0, |chars| chars | flag)
     }
 
-    /// Returns what a character becomes, next to any others. `mark`: that of words.
-    pub(super) fn character_class(&self, c: char, mark: Option<char>) -> u8 {
-        let image = self.normalizers.iter().try_fold(c, |c, normalizer| normalizer.image(c));
-        match image.filter(|&image| image != WORD_START && Some(image) != mark) {
-            None => CHANGES,
-            Some(image) if image.is_whitespace() => WHITE,
-            Some(image) if self.splitters.iter().any(|splitter| splitter.isolates(image)) => ISOLATED,
-            Some(_) => ORDINARY,
+    /// Returns what a character becomes, next to any others.
+    pub(super) fn character_image(&self, c: char, rules: &WordRules) -> Image {
+        let of_all = |text: String, normalizer: &Normalizer| -> Option<String> {
+            text.chars().map(|c| normalizer.image(c)).collect()
+        };
+        let Some(image) = self.normalizers.iter().try_fold(c.to_string(), of_all) else { return Image::new(CHANGES) };
+        let isolates = |c: char| self.splitters.iter().any(|splitter| splitter.isolates(c));
+        let word = image.trim_matches(char::is_whitespace);
+        let count = word.chars().count();
+        let has_white = [image.starts_with(char::is_whitespace), image.ends_with(char::is_whitespace)];
+        let is_mark = |c: char| c == WORD_START || Some(c) == rules.mark;
+        match count {
+            _ if word.contains(is_mark) => Image::new(CHANGES),
+            0 => Image::new(if image.is_empty() { DROPPED } else { WHITE }),
+            1 if has_white == [true; 2] || word.contains(isolates) => Image::new(ISOLATED),
+            _ if has_white != [false; 2]
+                || count > MOST_IMAGE
+                || word.contains(|c: char| c.is_whitespace() || isolates(c)) =>
+            {
+                Image::new(CHANGES)
+            }
+            _ => Image::of_word(word.chars().map(|c| rules.images.flags(c))),
         }
+    }
+
+    /// Returns the flags of characters that are no piece of a Unigram model but may be in one; None for other models.
+    fn known_characters(&self) -> Option<KnownCharacters> {
+        let Model::Unigram(_) = &self.model else { return None };
+        let unk = self.model.unk();
+        let mut known = KnownCharacters::default();
+        for (id, kind, content) in self.vocab.iter() {
+            let Ok(text) = std::str::from_utf8(content) else { continue };
+            let mut chars = text.chars();
+            if let (Kind::Token, Some(c), None) = (kind, chars.next(), chars.next()) {
+                if Some(id) != unk {
+                    known.pieces.insert(c);
+                }
+            }
+            known.others.extend(text.chars());
+            if Some(id) == unk {
+                // Its spelling is unknown text, too.
+                known.unk_start = text.chars().next();
+            }
+        }
+        Some(known)
     }
 }
 
 impl OneToOne {
-    /// Writes Hugging Face's offsets of the ids of a text: two numbers for each, in characters. Returns false if they do
-    /// not follow.
+    /// Writes values of the ids of a text. Returns false if they do not follow.
+    ///
+    /// # Errors
+    /// As [`Tokenizer::encode`].
     pub(super) fn write(
         &self,
         tok: &Tokenizer,
-        ids: &[u32],
-        text: &str,
-        reader: &mut WordReader,
-        out: &mut [i64],
-    ) -> bool {
-        let spans = out.as_chunks_mut::<2>().0;
-        match &self.kind {
-            AlignedKind::Whole { mark_end } => self.write_whole(&tok.vocab, ids, text, *mark_end, spans),
-            AlignedKind::Words(rules) => reader.write(tok, &self.widths, rules, (ids, text), spans),
+        (ids, text): (&[u32], &str),
+        permit: &Permit<'_>,
+        (reader, known): (&mut WordReader, &mut KnownIds),
+        sink: &mut SpanSink<'_>,
+        keep_going: KeepGoing<'_>,
+    ) -> Result<bool> {
+        match (&self.kind, &mut sink.column) {
+            (AlignedKind::Words(rules), _) => {
+                let words = Words { tok, widths: &self.widths, rules };
+                reader.write(words, (ids, text), permit, known, sink, keep_going)
+            }
+            (AlignedKind::Whole { mark_end }, Column::Spans(SpanKind::Offsets, spans)) => {
+                Ok(self.write_whole(&tok.vocab, ids, text, *mark_end, spans))
+            }
+            (AlignedKind::Whole { mark_end }, Column::Spans(kind, spans)) => Ok(self
+                .write_whole(&tok.vocab, ids, text, *mark_end, spans)
+                && self.to_disjoint((ids, text), *mark_end == Some(1), *kind, spans)),
+            // Without added tokens, the text is one pretoken.
+            (AlignedKind::Whole { .. }, Column::Words(out)) => {
+                out.fill(0);
+                Ok(ids.iter().all(|&id| self.width(id) != 0))
+            }
         }
     }
 

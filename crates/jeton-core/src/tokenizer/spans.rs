@@ -175,15 +175,10 @@ impl Tokenizer {
         let mut start = 0;
         for &end in &*ends {
             cancel.check()?;
-            let ranges = if start < end { own.range(start).zip(own.range(end - 1)) } else { None };
-            let (from, to) = match ranges {
-                Some((first, last)) => (first.0.max(*cursor), last.1),
-                None => (*cursor, *cursor),
-            };
-            if *cursor < from && from < to {
-                encoding.dropped.push((*cursor, from));
+            let span = own.span(start, end, *cursor);
+            if *cursor < span.0 {
+                encoding.dropped.push((*cursor, span.0));
             }
-            let span = if from < to { (from, to) } else { (*cursor, *cursor) };
             *cursor = span.1;
             encoding.byte_spans.push(span);
             offsets.push(hf_offsets(segment, start, end));
@@ -214,7 +209,7 @@ struct Placer {
 
 /// Input ranges of the bytes of a segment, read in order. Where a run of bytes with one origin is unchanged text, each byte
 /// has its own. They are not stored: those of a document that is one segment would take 16 bytes for each of its bytes.
-struct OwnBytes<'s> {
+pub(super) struct OwnBytes<'s> {
     segment: &'s Segment<'s>,
     text: &'s [u8],
     /// Bytes of the segment with the same origin.
@@ -224,8 +219,19 @@ struct OwnBytes<'s> {
 }
 
 impl<'s> OwnBytes<'s> {
-    fn new(segment: &'s Segment<'s>, text: &'s [u8]) -> Self {
+    pub(super) fn new(segment: &'s Segment<'s>, text: &'s [u8]) -> Self {
         Self { segment, text, run: 0..0, is_unchanged: false }
+    }
+
+    /// Returns the span of the token of these bytes. All bytes before `cursor` are covered or dropped.
+    pub(super) fn span(&mut self, start: usize, end: usize, cursor: usize) -> (usize, usize) {
+        let ranges = if start < end { self.range(start).zip(self.range(end - 1)) } else { None };
+        let (from, to) = ranges.map_or((cursor, cursor), |(first, last)| (first.0.max(cursor), last.1));
+        if from < to {
+            (from, to)
+        } else {
+            (cursor, cursor)
+        }
     }
 
     /// Returns the input range of a byte; None for a byte without. `index` is at least that of the call before.

@@ -138,14 +138,7 @@ impl TokenWidths {
             [start, chars]
         };
         match &self.table {
-            Table::Widths(widths) if !compares => {
-                if let Some(is_all) = write_narrow(widths, ids, text.len(), spans) {
-                    return is_all;
-                }
-                for (&id, out) in ids.iter().zip(spans) {
-                    *out = span(id, widths.get(id as usize).copied().unwrap_or_default().into());
-                }
-            }
+            Table::Widths(widths) if !compares => return write_narrow(vocab, widths, ids, text.len(), spans),
             Table::Widths(widths) => {
                 for (&id, out) in ids.iter().zip(spans) {
                     match widths.get(id as usize) {
@@ -206,6 +199,19 @@ impl TokenWidths {
         bytes == text.len()
     }
 
+    /// Returns the number of bytes of a token; 0 if it has no width.
+    #[inline(always)]
+    pub(super) fn num_bytes(&self, vocab: &Vocab, id: u32) -> usize {
+        let width = match &self.table {
+            Table::Widths(widths) => Width::from(widths.get(id as usize).copied().unwrap_or_default()),
+            Table::Trimmed(widths) => widths.get(id as usize).copied().unwrap_or_default() & 0xFFFF,
+        };
+        match width {
+            WIDE => vocab.content(id).len(),
+            width => (width >> 8) as usize,
+        }
+    }
+
     #[inline(always)]
     fn trimmed(&self, width: Width, index: usize, span: [i64; 2]) -> [i64; 2] {
         let ends = WhiteEnds { leading: (width >> 16 & 255) as usize, trailing: (width >> 24) as usize };
@@ -215,25 +221,43 @@ impl TokenWidths {
     }
 }
 
-/// Writes the offsets of tokens of which none is [`WIDE`]: returns true if they cover a text of `len` bytes, and None with
-/// a wide one. Without branches that depend on tokens.
-fn write_narrow(widths: &[u16], ids: &[u32], len: usize, spans: &mut [[i64; 2]]) -> Option<bool> {
+/// Ids in a chunk of [`write_narrow`]; few in tests.
+const CHUNK: usize = if cfg!(test) { 2 } else { 1 << 10 };
+
+/// Writes the offsets of tokens without branches that depend on them, except in chunks with a token that is [`WIDE`]. Returns
+/// true if all have widths and cover a text of `len` bytes.
+fn write_narrow(vocab: &Vocab, widths: &[u16], ids: &[u32], len: usize, spans: &mut [[i64; 2]]) -> bool {
+    let width = |id: u32| Width::from(widths.get(id as usize).copied().unwrap_or_default());
     let (mut bytes, mut chars) = (0, 0);
-    let (mut is_wide, mut is_unknown) = (false, false);
-    for (&id, out) in ids.iter().zip(spans) {
-        let width = Width::from(widths.get(id as usize).copied().unwrap_or_default());
-        is_wide |= width == WIDE;
-        is_unknown |= width == UNKNOWN;
-        let token = Unpacked::from(width);
-        let start = chars - i64::from(token.begins_inside);
-        chars += token.chars;
-        bytes += token.bytes;
-        *out = [start, chars];
+    let mut is_unknown = false;
+    for (ids, spans) in ids.chunks(CHUNK).zip(spans.chunks_mut(CHUNK)) {
+        let before = (bytes, chars);
+        let mut is_wide = false;
+        for (&id, out) in ids.iter().zip(&mut *spans) {
+            let width = width(id);
+            is_wide |= width == WIDE;
+            is_unknown |= width == UNKNOWN;
+            let token = Unpacked::from(width);
+            let start = chars - i64::from(token.begins_inside);
+            chars += token.chars;
+            bytes += token.bytes;
+            *out = [start, chars];
+        }
+        if is_wide {
+            (bytes, chars) = before;
+            for (&id, out) in ids.iter().zip(spans) {
+                let token = match width(id) {
+                    WIDE => Unpacked::of(vocab.content(id)),
+                    width => Unpacked::from(width),
+                };
+                let start = chars - i64::from(token.begins_inside);
+                chars += token.chars;
+                bytes += token.bytes;
+                *out = [start, chars];
+            }
+        }
     }
-    match (is_unknown, is_wide) {
-        (false, true) => None,
-        _ => Some(!is_unknown && bytes == len),
-    }
+    !is_unknown && bytes == len
 }
 
 #[cfg(test)]

@@ -12,6 +12,9 @@ use crate::util::atomic_cell::AtomicCell;
 /// Buffers of ids.
 pub static IDS: BufferPool<u32> = BufferPool(AtomicCell::new());
 
+/// Buffers of copies of ids.
+pub static COPIES: BufferPool<u32> = BufferPool(AtomicCell::new());
+
 /// Buffers of text.
 pub static TEXTS: BufferPool<u8> = BufferPool(AtomicCell::new());
 
@@ -19,7 +22,7 @@ pub static TEXTS: BufferPool<u8> = BufferPool(AtomicCell::new());
 pub static OFFSETS: BufferPool<i64> = BufferPool(AtomicCell::new());
 
 /// Sizes of buffers to keep, in bytes that were written: untouched capacity is no memory.
-const POOLED_BYTES: std::ops::RangeInclusive<usize> = 1 << 20..=32 << 20;
+const POOLED_BYTES: std::ops::RangeInclusive<usize> = 1 << 20..=48 << 20;
 
 /// Pool of one buffer.
 pub struct BufferPool<T: Send>(AtomicCell<Vec<T>>);

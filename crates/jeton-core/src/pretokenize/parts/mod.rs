@@ -228,7 +228,11 @@ impl Splitter {
 
     /// Returns true if the component splits only at white space and around characters that it isolates.
     pub fn splits_at_characters(&self) -> bool {
-        matches!(&self.0, SplitterKind::Bert | SplitterKind::WhitespaceSplit)
+        match &self.0 {
+            SplitterKind::Bert | SplitterKind::WhitespaceSplit => true,
+            SplitterKind::Pattern(pattern) => pattern.leaves_gaps(),
+            _ => false,
+        }
     }
 
     /// Returns true if the component makes a chunk of each such character.
