@@ -150,7 +150,7 @@ def test_an_example_is_one_click_away(open_page: Open) -> None:
             ({"text": "ab", "size": 100}, "256"),
             ({"text": "ab", "pattern": "(("}, "pattern"),
             ({"text": "天" * 3_400}, "the limit of this view is 10,000"),
-            ({"text": "ab", "ties": "best"}, "one of first"),
+            ({"text": "ab", "ties": "best"}, "one of lowest_ids"),
             ({"text": "ab", "step": -7}, None),
             ({"text": "ab", "step": "x"}, None),
         ],

@@ -31,7 +31,40 @@ pub(super) struct PretokenBatch {
     offsets: [u32; BATCH],      // of the buckets of the token table, in bytes
     found: [u32; BATCH + GAP],  // values of the token table; reads of fixed length go beyond the last
     missed: [TableMiss; BATCH], // those that are not there
+    written: [Written; BATCH],  // of the misses of the token table
     left: [CacheMiss; BATCH],
+}
+
+/// Ids up to a miss of the token table: their number after its tokens, if the cache has them.
+#[derive(Debug, Default, Clone, Copy)]
+struct Written {
+    at: u32,
+    len: u32,
+}
+
+/// Result of a lookup.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Found<'b> {
+    /// Misses of both tables.
+    pub(super) left: &'b [CacheMiss],
+    written: &'b [Written],
+    before: usize, // number of ids before the call
+}
+
+impl<'b> Found<'b> {
+    /// Returns the number of ids, and of misses of both tables, of the pretokens before each of `ends`, which ascend.
+    pub(super) fn up_to<I: Iterator<Item = u32>>(self, ends: I) -> impl Iterator<Item = (usize, usize)> + use<'b, I> {
+        let (mut num_written, mut num_left) = (0, 0);
+        ends.map(move |end| {
+            num_written += self.written[num_written..].iter().take_while(|miss| miss.at < end).count();
+            num_left += self.left[num_left..].iter().take_while(|miss| miss.at < end).count();
+            let (from, len) = match self.written[..num_written].last() {
+                Some(miss) => (miss.at + 1, miss.len as usize),
+                None => (0, self.before),
+            };
+            (len + (end - from) as usize, num_left)
+        })
+    }
 }
 
 /// Miss of the token table, with its reference in the pretoken cache.
@@ -67,6 +100,7 @@ impl Default for PretokenBatch {
             offsets: [0; BATCH],
             found: [0; BATCH + GAP],
             missed: [TableMiss::default(); BATCH],
+            written: [Written::default(); BATCH],
             left: [CacheMiss::default(); BATCH],
         }
     }
@@ -212,12 +246,13 @@ impl PretokenBatch {
         text: &[u8],
         bounds: &[u32],
         ids: &mut Vec<u32>,
-    ) -> &[CacheMiss] {
-        let left = self.find_with(simd::detected(), table, cache, text, bounds, ids);
-        &self.left[..left]
+    ) -> Found<'_> {
+        let before = ids.len();
+        let [missed, left] = self.find_with(simd::detected(), table, cache, text, bounds, ids);
+        Found { left: &self.left[..left], written: &self.written[..missed], before }
     }
 
-    /// [`PretokenBatch::find`] with the instructions of a level. Returns the number of misses.
+    /// [`PretokenBatch::find`] with the instructions of a level. Returns the numbers of misses of the token table and of both.
     fn find_with(
         &mut self,
         instructions: simd::Detected,
@@ -226,7 +261,7 @@ impl PretokenBatch {
         text: &[u8],
         bounds: &[u32],
         ids: &mut Vec<u32>,
-    ) -> usize {
+    ) -> [usize; 2] {
         simd::dispatch!(
             instructions,
             (
@@ -236,7 +271,7 @@ impl PretokenBatch {
                 text: &[u8] = text,
                 bounds: &[u32] = bounds,
                 ids: &mut Vec<u32> = ids,
-            ) -> usize,
+            ) -> [usize; 2],
             |level: L| this.find_at::<L>(level, table, cache, text, bounds, ids)
         )
     }
@@ -250,7 +285,7 @@ impl PretokenBatch {
         text: &[u8],
         bounds: &[u32],
         ids: &mut Vec<u32>,
-    ) -> usize {
+    ) -> [usize; 2] {
         let count = bounds.len().saturating_sub(1).min(BATCH);
         let num_chunks = count.div_ceil(CHUNK);
         let chunk = |number: usize| CHUNK * number..count.min(CHUNK * (number + 1));
@@ -273,7 +308,7 @@ impl PretokenBatch {
                 unsafe { self.write(cache, chunk(step - 3), missed[step - 3]..missed[step - 2], ids, &mut num_left) };
             }
         }
-        num_left
+        [missed[num_chunks], num_left]
     }
 
     /// Computes the keys of a chunk and their hashes, and prefetches buckets of the token table.
@@ -372,7 +407,7 @@ impl PretokenBatch {
         ids: &mut Vec<u32>,
         num_left: &mut usize,
     ) {
-        let Self { found: table, missed: list, left, .. } = self;
+        let Self { found: table, missed: list, written, left, .. } = self;
         let (start, mut len) = (ids.as_mut_ptr(), ids.len());
         // Pretokens before `from` are written, as at most `MAX_TOKENS` tokens each (`num_tokens` gives no more). So
         // `len` is at most its value before the first chunk and `MAX_TOKENS * from`; the caller guarantees
@@ -388,13 +423,14 @@ impl PretokenBatch {
             len + to - from
         };
         let mut from = chunk.start;
-        for &TableMiss { at, found } in &list[missed] {
+        for (&TableMiss { at, found }, written) in list[missed.clone()].iter().zip(&mut written[missed]) {
             let at = at as usize % BATCH;
             len = write_entries(len, from, at);
             write(len, cache.list(found));
             left[*num_left % BATCH] = CacheMiss { at: at as u32, before: len as u32, found: table[at] };
             *num_left += usize::from(pretoken_cache::num_tokens(found) == 0);
             len += pretoken_cache::num_tokens(found);
+            *written = Written { at: at as u32, len: len as u32 };
             from = at + 1;
         }
         len = write_entries(len, from, chunk.end);
@@ -430,7 +466,7 @@ mod tests {
                 let tokens: Vec<u32> = (0..1 + i % pretoken_cache::MAX_TOKENS as u32).map(|k| 1_000 * k + i).collect();
                 cache.put(ShortKey::of(part), &tokens);
             }
-            let (mut ids, mut left) = (vec![77; 3], Vec::new());
+            let (mut ids, mut left, mut up_to) = (vec![77; 3], Vec::new(), vec![(3, 0)]);
             for (at, part) in (0..).zip(&parts) {
                 let (key, before) = (ShortKey::of(part), ids.len() as u32);
                 let found = table.get(key);
@@ -444,6 +480,7 @@ mod tests {
                     2
                 };
                 kinds[kind] += 1;
+                up_to.push((ids.len(), left.len()));
             }
             let text = parts.concat();
             let ends = parts.iter().scan(0, |end, part| {
@@ -451,9 +488,11 @@ mod tests {
                 Some(*end)
             });
             let bounds: Vec<u32> = std::iter::once(0).chain(ends).collect();
-            let check = |find: &dyn Fn(&mut PretokenBatch, &mut Vec<u32>) -> usize| {
+            let check = |find: &dyn Fn(&mut PretokenBatch, &mut Vec<u32>) -> [usize; 2]| {
                 let (mut batch, mut found) = (PretokenBatch::default(), vec![77; 3]);
-                let num_left = find(&mut batch, &mut found);
+                let [missed, num_left] = find(&mut batch, &mut found);
+                let all = Found { left: &batch.left[..num_left], written: &batch.written[..missed], before: 3 };
+                assert_eq!(all.up_to(0..=parts.len() as u32).collect::<Vec<_>>(), up_to);
                 let those: Vec<_> = batch.left[..num_left].iter().map(|l| (l.at, l.before, l.found)).collect();
                 assert_eq!((&found, &those), (&ids, &left));
             };

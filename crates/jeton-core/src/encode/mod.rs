@@ -77,6 +77,9 @@ const MISSES_WORTH_CACHES: usize = 1 << 10;
 /// Ids that one copy of fixed length moves.
 const FIXED: usize = 16;
 
+/// Bytes of a text whose pretokens are looked up together with those of other texts.
+const SHORT_TEXT: usize = 1 << 12;
+
 /// Readable bytes after each pending pretoken.
 const PADDING: usize = 64;
 
@@ -150,12 +153,13 @@ enum IdSource {
     Model,
 }
 
-/// Pretokens passed one by one, to be looked up together.
+/// Pretokens passed one by one, and those of short texts, to be looked up together.
 #[derive(Debug, Default)]
 struct PendingPretokens {
     bytes: Vec<u8>,
-    bounds: Vec<u32>, // 0, then the end of each; empty without pretokens
-    is_text: bool,    // all are UTF-8
+    bounds: Vec<u32>,    // 0, then the end of each; empty without pretokens
+    text_ends: Vec<u32>, // number of pretokens before the end of each text
+    is_text: bool,       // all are UTF-8
 }
 
 /// Buffers and caches of one thread.
@@ -369,6 +373,7 @@ impl EncodeWorker {
         self.pending.bytes.clear();
         self.pending.bytes.shrink_to(4 * WAITING_BYTES);
         self.pending.bounds.clear();
+        self.pending.text_ends.clear();
         self.ids.clear();
         self.misses.clear();
         self.found.clear();
@@ -397,6 +402,8 @@ pub struct EncodeCall<'r> {
     pub keep_going: KeepGoing<'r>,
     /// The output.
     pub out: &'r mut Written,
+    /// Looks up the pretokens of several short texts together: worth a copy of their bytes if texts are many.
+    pub joins_texts: bool,
 }
 
 impl<'r> EncodeCall<'r> {
@@ -426,9 +433,11 @@ impl EncodeCall<'_> {
     /// Ends a text.
     #[inline]
     pub fn end_of_text(&mut self) {
-        self.look_up_pending();
-        let EncodeWorker { text_ends, ids, misses, .. } = &mut *self.worker;
-        text_ends.push(TextEnd { ids: ids.len() as u32, misses: misses.len() as u32 });
+        let EncodeWorker { pending, text_ends, ids, misses, .. } = &mut *self.worker;
+        match pending.bounds.len().checked_sub(1) {
+            Some(count) => pending.text_ends.push(count as u32),
+            None => text_ends.push(TextEnd { ids: ids.len() as u32, misses: misses.len() as u32 }),
+        }
     }
 
     /// Encodes one pretoken; `is_text` if it is known to be UTF-8.
@@ -468,19 +477,43 @@ impl EncodeCall<'_> {
             return;
         }
         let mut pending = std::mem::take(&mut self.worker.pending);
-        self.look_up(&pending.bytes, &pending.bounds, pending.is_text, [true; 2]);
-        pending.bytes.clear();
-        pending.bounds.clear();
+        let PendingPretokens { bytes, bounds, text_ends, is_text } = &mut pending;
+        self.look_up(bytes, bounds, text_ends, *is_text, [true; 2]);
+        bytes.clear();
+        bounds.clear();
+        text_ends.clear();
         self.worker.pending = pending;
+    }
+
+    /// Adds the pretokens between neighboring `bounds` of `text`, whose first is 0, to the pending ones.
+    #[inline]
+    fn add_pending(&mut self, text: &[u8], bounds: &[u32]) -> Result<()> {
+        if !self.worker.pending.is_text {
+            self.look_up_pending();
+        }
+        let (Some((first, ends)), pending) = (bounds.split_first(), &mut self.worker.pending) else { return Ok(()) };
+        if pending.bounds.is_empty() {
+            pending.bounds.push(*first);
+            pending.is_text = true;
+        }
+        let before = pending.bytes.len() as u32;
+        pending.bytes.extend_from_slice(&text[..ends.last().map_or(0, |&end| end as usize)]);
+        pending.bounds.extend(ends.iter().map(|end| before + end));
+        if pending.bounds.len() > BATCH {
+            self.look_up_pending();
+            self.flush_if_full()?;
+        }
+        Ok(())
     }
 
     /// Encodes one pretoken, part by part.
     fn parts(&mut self, split_points: &SplitPoints, bytes: &[u8], is_text: bool) -> Result<()> {
+        self.look_up_pending(); // they come before it
         let mut start = 0;
         while start < bytes.len() {
             let mut parts = std::mem::take(&mut self.worker.parts);
             split_points.bounds(&bytes[start..], PARTS_BYTES, &mut parts);
-            self.look_up(&bytes[start..], &parts, is_text, [start == 0, false]);
+            self.look_up(&bytes[start..], &parts, &[], is_text, [start == 0, false]);
             start += parts.last().map_or(bytes.len(), |&end| end as usize);
             self.worker.parts = parts;
             self.flush_if_full()?;
@@ -494,7 +527,6 @@ impl EncodeCall<'_> {
     /// # Errors
     /// As [`EncodeCall::flush`]; errors of the pretokenizer.
     pub fn text(&mut self, pretokenizer: &Pretokenizer, text: &str, from: usize, until: usize) -> Result<usize> {
-        self.look_up_pending(); // they come before it
         let Some(finder) = pretokenizer.finder() else {
             for span in pretokenizer.spans_from(text, from) {
                 let span = span?;
@@ -507,8 +539,15 @@ impl EncodeCall<'_> {
         };
         let boundaries = self.encoder.tables.get().and_then(|tables| tables.boundaries.as_ref());
         let mut starts = std::mem::take(&mut self.worker.starts);
+        let is_short = self.joins_texts && text.len() <= SHORT_TEXT;
+        if !is_short {
+            self.look_up_pending(); // they come before it
+        }
         let next = finder.for_each_window(&mut starts, text, from, until, boundaries, |rest, bounds| {
-            self.look_up(rest, bounds, true, [true; 2]);
+            if is_short {
+                return self.add_pending(rest, bounds);
+            }
+            self.look_up(rest, bounds, &[], true, [true; 2]);
             self.flush_if_full()
         });
         self.worker.starts = starts;
@@ -516,8 +555,9 @@ impl EncodeCall<'_> {
     }
 
     /// Looks up the pretokens between neighboring `bounds`, or the parts of one. `begin`: the first begins a pretoken;
-    /// the others do.
-    fn look_up(&mut self, text: &[u8], bounds: &[u32], is_text: bool, begin: [bool; 2]) {
+    /// the others do. `ends`: number of pretokens before the end of each text.
+    fn look_up(&mut self, text: &[u8], bounds: &[u32], ends: &[u32], is_text: bool, begin: [bool; 2]) {
+        let mut ends = ends.iter().copied().peekable();
         let Some(table) = self.encoder.token_table() else {
             for (i, range) in bounds.windows(2).enumerate() {
                 let pretoken = &text[range[0] as usize..range[1] as usize];
@@ -525,13 +565,19 @@ impl EncodeCall<'_> {
                     Some(id) => self.worker.ids.push(id),
                     None => self.miss(pretoken, false, is_text, begin[usize::from(i > 0)]),
                 }
+                let EncodeWorker { text_ends, ids, misses, .. } = &mut *self.worker;
+                while ends.next_if(|&end| end as usize <= i + 1).is_some() {
+                    text_ends.push(TextEnd { ids: ids.len() as u32, misses: misses.len() as u32 });
+                }
             }
             return;
         };
-        let EncodeWorker { batch, caches, ids, misses, bytes, .. } = &mut *self.worker;
-        for bounds in (0..bounds.len() - 1).step_by(BATCH).map(|from| &bounds[from..bounds.len().min(from + BATCH + 1)])
-        {
-            for &left in batch.find(table, caches.pretokens(), text, bounds, ids) {
+        let EncodeWorker { batch, caches, ids, misses, bytes, text_ends, .. } = &mut *self.worker;
+        for from in (0..bounds.len() - 1).step_by(BATCH) {
+            let bounds = &bounds[from..bounds.len().min(from + BATCH + 1)];
+            let found = batch.find(table, caches.pretokens(), text, bounds, ids);
+            let misses_before = misses.len();
+            for &left in found.left {
                 let at = left.at as usize;
                 let (start, end) = (bounds[at] as usize, bounds[at + 1] as usize);
                 let may_be_entry = (left.found != NOT_ENTRY || end - start > short_key::MAX_BYTES)
@@ -539,6 +585,12 @@ impl EncodeCall<'_> {
                 let (start, len) = copy(bytes, text, start, end);
                 misses.push(Miss { at: left.before, start, len, may_be_entry, is_text, is_first: true });
             }
+            let own = std::iter::from_fn(|| ends.next_if(|&end| (end as usize) < from + bounds.len()));
+            text_ends.extend(
+                found
+                    .up_to(own.map(|end| end - from as u32))
+                    .map(|(ids, num_left)| TextEnd { ids: ids as u32, misses: (misses_before + num_left) as u32 }),
+            );
         }
     }
 

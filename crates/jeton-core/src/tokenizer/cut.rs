@@ -742,6 +742,7 @@ impl<'t> TextCutter<'t> {
             return Ok(Vec::new());
         }
         let written = self.tok.run(self.permit, Written::new(true, 0), self.keep_going, |run| {
+            run.joins_texts = texts.len() > 1;
             texts.iter().try_for_each(|text| {
                 self.tok.run_text(Input::from(text.as_ref()), self.permit, run)?;
                 run.end_of_text();

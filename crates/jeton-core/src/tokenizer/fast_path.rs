@@ -204,7 +204,8 @@ impl Tokenizer {
         self.encoder.with_worker(|worker| {
             let (vocab, model, encoder) = (&self.vocab, &self.model, &self.encoder);
             let special = if model.has_special_pieces() { permit.specials() } else { Specials::None };
-            let mut run = EncodeCall { vocab, model, special, encoder, worker, keep_going, out: &mut out };
+            let mut run =
+                EncodeCall { vocab, model, special, encoder, worker, keep_going, out: &mut out, joins_texts: false };
             work(&mut run)?;
             run.flush()
         })?;
@@ -333,6 +334,7 @@ impl Tokenizer {
             let texts = &texts[groups[group].clone()];
             let bytes = texts.iter().map(|text| text.bytes.len()).sum();
             self.run(permit, lists.out(counts_only, bytes), keep_going, |run| {
+                run.joins_texts = texts.len() > 1;
                 let following = texts.iter().skip(1).map(|text| text.bytes).chain([&[][..]]);
                 texts.iter().zip(following).try_for_each(|(&text, following)| {
                     following.iter().take(4096).step_by(64).for_each(simd::prefetch);
