@@ -110,18 +110,18 @@ impl Default for PretokenBatch {
 ///
 /// A value proves that the processor has the instructions that the methods run.
 trait Probe: Copy {
-    fn hash(self, keys: &[ShortKey; KEYS], hashes: &mut [u32; KEYS]);
+    /// True if `hash` has vectors; other levels hash each key when it is made.
+    const HASHES_VECTORS: bool = false;
+
+    fn hash(self, keys: &[ShortKey; KEYS], hashes: &mut [u32; KEYS]) {
+        *hashes = keys.map(ShortKey::hash);
+    }
     fn probe(self, bucket: &Bucket, key: &ShortKey) -> u32;
     /// Bitmap of the values that are no id.
     fn no_ids(self, found: &[u32; CHUNK]) -> u64;
 }
 
 impl Probe for Portable {
-    #[inline(always)]
-    fn hash(self, keys: &[ShortKey; KEYS], hashes: &mut [u32; KEYS]) {
-        *hashes = keys.map(ShortKey::hash);
-    }
-
     #[inline(always)]
     fn probe(self, bucket: &Bucket, key: &ShortKey) -> u32 {
         bucket.get(*key)
@@ -163,11 +163,6 @@ mod x86 {
 
     impl Probe for HasAvx2 {
         #[inline(always)]
-        fn hash(self, keys: &[ShortKey; KEYS], hashes: &mut [u32; KEYS]) {
-            *hashes = keys.map(ShortKey::hash);
-        }
-
-        #[inline(always)]
         fn probe(self, bucket: &Bucket, key: &ShortKey) -> u32 {
             // SAFETY: the loads are of the 16 bytes of `key`, of the first 32 bytes of `bucket.keys`, and of its third
             // key: an array of three keys of 16 bytes, all initialized. They need no alignment. `self` proves AVX2.
@@ -192,6 +187,8 @@ mod x86 {
     }
 
     impl Probe for HasAvx512 {
+        const HASHES_VECTORS: bool = true;
+
         #[inline(always)]
         fn hash(self, keys: &[ShortKey; KEYS], hashes: &mut [u32; KEYS]) {
             let (keys, hashes) = (keys.as_chunks::<8>().0, hashes.as_chunks_mut::<8>().0);
@@ -316,6 +313,14 @@ impl PretokenBatch {
     fn make_keys<L: Probe>(&mut self, proof: L, table: &TokenTable, text: &[u8], bounds: &[u32], chunk: Range<usize>) {
         let (count, bounds) = (chunk.len(), &bounds[chunk.start..=chunk.end]);
         let keys = &mut self.keys[chunk.clone()];
+        let (hashes, offsets) = (&mut self.hashes[chunk.clone()], &mut self.offsets[chunk.clone()]);
+        let hashed = |key: ShortKey| {
+            let hash = key.hash();
+            let offset = table.offset(hash);
+            // SAFETY: an offset of this table.
+            simd::prefetch(unsafe { table.bucket_at(offset) });
+            (hash, offset)
+        };
         // Pretokens of which sixteen bytes can be read in place.
         let inside = match (bounds[count - 1] as usize + 16).cmp(&text.len()) {
             Ordering::Greater => bounds[..count].partition_point(|&start| start as usize + 16 <= text.len()),
@@ -328,15 +333,27 @@ impl PretokenBatch {
                 *start = from.min(last as u32);
                 *len = (to - from).min(short_key::MAX_BYTES as u32 + 1);
             }
-            for ((&start, &len), key) in starts[..inside].iter().zip(&*lens).zip(&mut *keys) {
+            let places = starts[..inside].iter().zip(&*lens);
+            for ((&start, &len), ((key, hash), offset)) in
+                places.zip(keys.iter_mut().zip(&mut *hashes).zip(&mut *offsets))
+            {
                 // SAFETY: the sixteen bytes start at `last` at most, which is `text.len() - 16`, whatever `bounds` are;
                 // any bytes are a `[u8; 16]`.
                 let sixteen = unsafe { text.as_ptr().add(start as usize).cast::<[u8; 16]>().read_unaligned() };
                 *key = ShortKey::new(sixteen, len as usize);
+                if !L::HASHES_VECTORS {
+                    (*hash, *offset) = hashed(*key);
+                }
             }
         }
-        for (key, range) in keys[inside..].iter_mut().zip(bounds[inside..].windows(2)) {
-            *key = ShortKey::of(&text[range[0] as usize..range[1] as usize]);
+        for (at, range) in (inside..).zip(bounds[inside..].windows(2)) {
+            keys[at] = ShortKey::of(&text[range[0] as usize..range[1] as usize]);
+            if !L::HASHES_VECTORS {
+                (hashes[at], offsets[at]) = hashed(keys[at]);
+            }
+        }
+        if !L::HASHES_VECTORS {
+            return;
         }
         // In a loop of its own: vectors of keys are loaded when the stores of single keys are done.
         let sixteens = chunk.start / KEYS..chunk.end.div_ceil(KEYS);
