@@ -12,7 +12,7 @@ __all__ = ["HasSpelling"]
 
 
 class HasSpelling(Protocol):
-    """What `Spelling` uses. It holds the tokenizer because the core cannot be pickled."""
+    """Attributes that `Spelling` uses. It holds the tokenizer because the core cannot be pickled."""
 
     _core: Core
 

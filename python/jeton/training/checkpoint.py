@@ -93,7 +93,7 @@ def checkpointed_piece_run(
 
 
 def _made(counts: Counts, how: Mapping[str, Any]) -> dict[str, Any]:
-    """What a checkpoint is made from."""
+    """Returns the counts and options that identify a checkpoint."""
     return {"counts": counts._core.checksum(), "distinct": len(counts), **json.loads(json.dumps(how))}
 
 

@@ -70,7 +70,7 @@ pub(super) struct WordRules {
     pub(super) fuses_unknown: bool,
 }
 
-/// What becomes of a character.
+/// Normalized form of a character.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Image(u32); // class; number of normalized characters; two bits for each, the flags
 

@@ -50,15 +50,15 @@ pub(super) struct PieceTable {
     /// piece -> its id before any was dropped, ascending
     pub seeds: SpillVec<u32>,
     parents: SpillVec<u32>,
-    /// Memory limit of what is accessed at random.
+    /// Memory limit of vectors that are accessed at random.
     pub memory: MemoryLimit,
-    /// Memory limit of what is accessed in order.
+    /// Memory limit of vectors that are accessed in order.
     pub stored: MemoryLimit,
 }
 
 impl PieceTable {
     /// Builds the table of all characters and candidates, with probabilities proportional to count times length. `stored`
-    /// is for what is accessed in order, `memory` for everything else.
+    /// is for vectors that are accessed in order, `memory` for everything else.
     ///
     /// # Errors
     /// I/O errors of spill files.

@@ -68,7 +68,7 @@ pub(super) struct Suffixes {
 }
 
 impl Suffixes {
-    /// Sorts the suffixes, and selects the `most` best candidates. `stored` is for what is accessed in order, `memory` for
+    /// Sorts the suffixes, and selects the `most` best candidates. `stored` is for vectors that are accessed in order, `memory` for
     /// everything else.
     ///
     /// # Errors
