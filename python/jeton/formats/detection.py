@@ -48,7 +48,7 @@ def is_json(data: bytes) -> bool:
 
 
 def _begin(data: bytes) -> bytes:
-    """The data without white space at its start; of most data only what is left of the first 4 KiB."""
+    """Removes white space at the start. Returns the rest of the first 4 KiB, or of all data if these are only that."""
     return data[:4096].lstrip() or data.lstrip()
 
 

@@ -47,19 +47,7 @@ def checkpointed_run(
         ConfigError: the checkpoint is of other counts or options.
         FormatError: it is corrupt.
     """
-    memory, threads = limits.memory(), limits.num_threads
-    if limits.checkpoint is None:
-        return _core.Run(threads=threads, progress=progress, memory=memory)
-    path = Path(limits.checkpoint, FILE_NAME)
-    made = _made(counts, how)
-    return _core.Run(
-        threads=threads,
-        progress=progress,
-        memory=memory,
-        done=_saved(path, made),
-        save=lambda merges: _save(path, made, merges),
-        save_every=SAVE_EVERY_S,
-    )
+    return _run(FILE_NAME, counts, how, limits, progress)
 
 
 def checkpointed_piece_run(
@@ -77,17 +65,31 @@ def checkpointed_piece_run(
         ConfigError: the checkpoint is of other counts or options.
         FormatError: it is corrupt.
     """
+    return _run(PIECES_FILE_NAME, counts, how, limits, progress, size=vocab_size)
+
+
+def _run(
+    name: str,
+    counts: Counts,
+    how: Mapping[str, Any],
+    limits: Limits,
+    progress: Callable[[int], object] | None,
+    **other: int,
+) -> _core.Run:
+    """Run settings with the checkpoint file of this name; `other`: numbers that a checkpoint must equal to be used."""
     memory, threads = limits.memory(), limits.num_threads
     if limits.checkpoint is None:
         return _core.Run(threads=threads, progress=progress, memory=memory)
-    path = Path(limits.checkpoint, PIECES_FILE_NAME)
+    path = Path(limits.checkpoint, name)
     made = _made(counts, how)
+    saved = _saved(path, made, **other)
     return _core.Run(
         threads=threads,
         progress=progress,
         memory=memory,
-        pieces=_saved(path, made, size=vocab_size),
-        save=lambda pieces: _save(path, made, pieces, size=vocab_size),
+        done=saved if name == FILE_NAME else None,
+        pieces=saved if name == PIECES_FILE_NAME else None,
+        save=lambda learned: _save(path, made, learned, **other),
         save_every=SAVE_EVERY_S,
     )
 

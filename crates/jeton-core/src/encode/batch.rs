@@ -113,9 +113,11 @@ trait Probe: Copy {
     /// True if `hash` has vectors; other levels hash each key when it is made.
     const HASHES_VECTORS: bool = false;
 
+    /// Hashes several keys.
     fn hash(self, keys: &[ShortKey; KEYS], hashes: &mut [u32; KEYS]) {
         *hashes = keys.map(ShortKey::hash);
     }
+    /// Returns the value of a key in a bucket.
     fn probe(self, bucket: &Bucket, key: &ShortKey) -> u32;
     /// Bitmap of the values that are no id.
     fn no_ids(self, found: &[u32; CHUNK]) -> u64;

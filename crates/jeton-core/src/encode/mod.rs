@@ -15,8 +15,9 @@
 //! ```
 //!
 //! Most pretokens of most languages are one token: the token table finds them without a branch. The pretoken cache
-//! holds recent results for most of the others. Misses are collected, also across short texts, until some hundreds are
-//! pending; then longer ones are looked up in a cache of their own, and new ones are merged side by side.
+//! holds recent results for most of the others. Pretokens of several short texts are looked up together. Misses are
+//! collected, also across short texts, until some hundreds are pending; then longer ones are looked up in a cache of
+//! their own, and new ones are merged side by side.
 //!
 //! The tables are built on request, or when encoding without them has cost about as much as building them
 //! ([`Encoder::prepare`]). Until then, and for models without tables, every pretoken takes the slow path.

@@ -99,8 +99,8 @@ impl Normalizer {
         }
     }
 
-    /// Returns what a character becomes, next to any others, if all of that is aligned with this character alone; None if that
-    /// is not certain.
+    /// Returns the normalized form of a character, next to any others, if all of it is aligned with this character alone; None
+    /// if that is not certain.
     pub fn image(&self, c: char) -> Option<String> {
         let bits = Properties::get().of(c);
         let stays = || Some(c.to_string());
@@ -124,7 +124,7 @@ impl Normalizer {
         matches!(self.0, NormalizerKind::Precompiled(_))
     }
 
-    /// Returns what a character becomes by itself.
+    /// Returns the normalized form of a text of one character.
     fn alone(&self, c: char) -> Option<String> {
         let mut aligned = AlignedText::new(c.encode_utf8(&mut [0; 4]), false).ok()?;
         self.apply(&mut aligned, &|| true).ok()?;

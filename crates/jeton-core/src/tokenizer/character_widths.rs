@@ -17,7 +17,7 @@ pub(super) const WHITE: u8 = 1;
 pub(super) const ISOLATED: u8 = 2;
 /// Class after the last character.
 pub(super) const END: u8 = 3;
-/// Class of a character that depends on its neighbors, or becomes what no other class is.
+/// Class of a character whose normalized form depends on its neighbors, or fits no other class.
 pub(super) const CHANGES: u8 = 4;
 /// Class of a character that is removed.
 pub(super) const DROPPED: u8 = 5;

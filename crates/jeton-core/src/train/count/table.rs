@@ -83,7 +83,7 @@ pub(super) struct KeyBatch {
     tags: [u32; BATCH],
     long: [u8; BATCH],   // indices of the long ones
     missed: [u8; BATCH], // indices of those that `recent` lacks
-    /// Index of an entry that was found lately, by hash. A small table in front of the large one, for the frequent
+    /// Index of a recently found entry, by hash. A small table in front of the large one, for the frequent
     /// pretokens; an index that is stale is noticed by the key of its entry.
     recent: [u32; RECENT],
 }

@@ -123,7 +123,7 @@ fn groups(sizes: &[usize], total: usize) -> Vec<Range<usize>> {
 struct SuffixText<'a> {
     words: &'a Segments,
     memory: &'a MemoryLimit,
-    stored: &'a MemoryLimit, // of what is accessed in order
+    stored: &'a MemoryLimit, // of vectors accessed in order
     bits: u32,               // bits of a symbol in a number; 0 after the end
     in_a_number: usize,      // characters
     numbers: usize,          // of a suffix, for all characters that are compared
