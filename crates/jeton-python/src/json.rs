@@ -7,7 +7,7 @@ use std::fmt;
 
 use pyo3::exceptions::{PyRecursionError, PyTypeError, PyUnicodeEncodeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyNone, PyString, PyTuple};
+use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyNone, PyString, PyTuple, PyType};
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
 /// Maximum depth of nested lists and dicts, above that of the parsers of the core.
@@ -41,8 +41,10 @@ fn write(value: &Bound<'_, PyAny>, text: &mut String, depth: usize) -> PyResult<
         text.push_str(if flag.is_true() { "true" } else { "false" });
     } else if value.cast::<PyNone>().is_ok() {
         text.push_str("null");
-    } else if value.cast::<PyInt>().is_ok() || value.cast::<PyFloat>().is_ok() {
-        text.push_str(value.repr()?.to_str()?);
+    } else if value.cast::<PyInt>().is_ok() {
+        write_number(value, &value.py().get_type::<PyInt>(), text)?;
+    } else if value.cast::<PyFloat>().is_ok() {
+        write_number(value, &value.py().get_type::<PyFloat>(), text)?;
     } else if let Ok(dict) = value.cast::<PyDict>() {
         text.push('{');
         for (at, (name, item)) in dict.iter().enumerate() {
@@ -60,6 +62,13 @@ fn write(value: &Bound<'_, PyAny>, text: &mut String, depth: usize) -> PyResult<
         let kind = value.get_type().name()?;
         return Err(PyTypeError::new_err(format!("Object of type {kind} is not JSON serializable")));
     }
+    Ok(())
+}
+
+/// Writes a number as its base type does: subclasses, such as NumPy's float64, have a `repr` that is not JSON.
+fn write_number(value: &Bound<'_, PyAny>, base: &Bound<'_, PyType>, text: &mut String) -> PyResult<()> {
+    let written = base.call_method1("__repr__", (value,))?;
+    text.push_str(written.cast::<PyString>()?.to_str()?);
     Ok(())
 }
 
