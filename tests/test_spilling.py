@@ -243,28 +243,31 @@ def start(corpus: Path, folder: Path, then: str = "") -> subprocess.Popen[bytes]
     return subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
 
+# Many runs, from short batches; a process that has written three waits: it can't end before it is killed.
+WAITS = (
+    "import time; from jeton.training.runs import RunFolder; put = RunFolder.put; n = []; "
+    "jeton.Limits.batch_bytes = property(lambda self: 50_000); "
+    "RunFolder.put = lambda self, counter, position: "
+    "(n.append(put(self, counter, position)), len(n) > 2 and time.sleep(3600))"
+)
+
+
 def test_kill_9_at_any_time(corpus: Path, plain: jeton.Counts, tmp_path: Path) -> None:
-    """Killed again and again, at another time each time, until it gets to its end."""
+    """Killed four times, each at another time of its work, then left to get to its end."""
     rng = random.Random(5)
     plain.save(tmp_path / "plain.jtc")
-    killed = 0
-    for attempt in numbers():
-        process = start(corpus, tmp_path)
-        deadline = time.monotonic() + 60
-        runs = len(list(tmp_path.glob("run-*")))
-        while process.poll() is None and time.monotonic() < deadline and attempt < 4:
-            if len(list(tmp_path.glob("run-*"))) > runs:  # it is at work
-                time.sleep(rng.random() * 0.05)
-                break
+    for _ in range(4):
+        before = set(tmp_path.glob("run-*.jtr"))
+        process = start(corpus, tmp_path, WAITS)
+        while process.poll() is None and not set(tmp_path.glob("run-*.jtr")) - before:
             time.sleep(0.002)
-        if process.poll() is None and attempt < 4:
-            process.kill()
-            killed += 1
+        time.sleep(rng.random() * 0.05)  # it is at work
+        process.kill()
         _, said = process.communicate(timeout=120)
-        if process.returncode == 0:
-            break
         assert process.returncode == -signal.SIGKILL, said.decode()
-    assert killed >= 2
+    process = start(corpus, tmp_path)
+    _, said = process.communicate(timeout=120)
+    assert process.returncode == 0, said.decode()
     assert (tmp_path / "out.jtc").read_bytes() == (tmp_path / "plain.jtc").read_bytes()
 
 
