@@ -49,18 +49,33 @@ fn flood(seed: u64, run: u64) -> u64 {
     ((seed & run).wrapping_add(run) ^ run | seed) & run
 }
 
+/// 64 bytes, those beyond ASCII, and those that continue a character.
+#[derive(Clone, Copy)]
+struct Bytes<B> {
+    block: B,
+    wide: u64,
+    later: u64,
+}
+
+impl<B: Block> Bytes<B> {
+    #[inline(always)]
+    fn new(block: B) -> Self {
+        Self { block, wide: block.wide(), later: block.within(0x80, 0xBF) }
+    }
+}
+
 /// Returns the masks of 64 bytes at `at`.
 #[inline(always)]
 fn classify<B: Block>(
     proof: B::Proof,
-    block: B,
+    bytes: Bytes<B>,
     classes: &Classes,
     text: &[u8],
     at: usize,
     spill: &mut Spill,
 ) -> Masks {
     let mut masks = [0; 8];
-    let wide = block.wide();
+    let Bytes { block, wide, .. } = bytes;
     masks[index(UPPER)] = block.within(b'A', b'Z');
     masks[index(LOWER)] = block.within(b'a', b'z');
     masks[index(NUMBER)] = block.within(b'0', b'9');
@@ -69,7 +84,7 @@ fn classify<B: Block>(
     let named = masks.iter().fold(wide, |all, mask| all | mask);
     masks[index(OTHER)] = !named;
     if wide != 0 {
-        classify_wide(proof, block, wide, classes, text, at, spill, &mut masks);
+        classify_wide(proof, bytes, classes, text, at, spill, &mut masks);
     } else {
         *spill = Spill::default();
     }
@@ -84,21 +99,21 @@ fn classify<B: Block>(
 #[allow(clippy::too_many_arguments)] // all of it lives in registers
 fn classify_wide<B: Block>(
     proof: B::Proof,
-    block: B,
-    wide: u64,
+    bytes: Bytes<B>,
     classes: &Classes,
     text: &[u8],
     at: usize,
     spill: &mut Spill,
     masks: &mut Masks,
 ) {
+    let Bytes { block, wide, later } = bytes;
     // Caseless letters by their first byte: Han from U+5000 on and most of U+4E00 to U+4FFF, Hangul from U+B000 to
     // U+CFFF.
     let caseless =
         block.within(0xE5, 0xE9) | block.within(0xEB, 0xEC) | block.equal(0xE4) & block.within(0xB8, 0xBF) >> 1;
     let mut kinds = [0; 64 + 4];
     kinds[..4].copy_from_slice(spill);
-    let mut rest = wide & !block.within(0x80, 0xBF) & !caseless;
+    let mut rest = wide & !later & !caseless;
     while rest != 0 {
         let first = rest.trailing_zeros() as usize;
         rest &= rest - 1;
@@ -263,10 +278,12 @@ impl Starts {
                 }
             };
             let valid = if len - at < 64 { (1 << (len - at)) - 1 } else { u64::MAX };
-            let block = B::load(proof, bytes);
-            let masks = classify(proof, block, classes, text, at, &mut spill).map(|mask| mask & valid);
-            let later = block.within(0x80, 0xBF); // continuation bytes
-            self.step::<F, B>(block, &masks, later, valid, text, at, &mut before, &mut contraction_end);
+            let bytes = Bytes::new(B::load(proof, bytes));
+            if bytes.wide != 0 {
+                self.wide.push(at as u32);
+            }
+            let masks = classify(proof, bytes, classes, text, at, &mut spill).map(|mask| mask & valid);
+            self.step::<F, B>(bytes, &masks, valid, text, at, &mut before, &mut contraction_end);
             at += 64;
         }
     }
@@ -276,9 +293,8 @@ impl Starts {
     #[allow(clippy::too_many_arguments)] // all of it lives in registers
     fn step<F: Family, B: Block>(
         &mut self,
-        block: B,
+        bytes: Bytes<B>,
         masks: &Masks,
-        later: u64,
         valid: u64,
         text: &[u8],
         at: usize,
@@ -286,8 +302,9 @@ impl Starts {
         contraction_end: &mut usize,
     ) {
         let rules = F::RULES;
+        let Bytes { block, wide, later } = bytes;
         let own = Groups::new::<F>(masks, block.equal(b' '), later, before);
-        let slashes = if rules.slashes { block.equal(b'/') & valid } else { 0 };
+        let slashes = if rules.slashes { block.equal(b'/') } else { 0 }; // none after the end
         let [absorbed, after_absorbed] = own.absorbed::<F>(slashes, before);
         let after_symbol = own.after_symbol & !after_absorbed;
         // Symbols without a prefix, and the byte after the first of them: it prefixes a word there.
@@ -312,7 +329,7 @@ impl Starts {
         let candidates = apostrophes & if rules.contraction == Contraction::Suffix { own.after_letter } else { free };
         self.contractions::<F>(candidates, text, at, contraction_end);
 
-        let foreign = block.wide() & !later; // first bytes of characters beyond ASCII
+        let foreign = wide & !later; // first bytes of characters beyond ASCII
         let foreign_numbers = if rules.digits == usize::MAX { 0 } else { own.numbers };
         let mut hard = hard_words | foreign & (own.spaces | foreign_numbers);
         if rules.cased {

@@ -28,6 +28,7 @@ const WINDOW: usize = 1 << 14;
 pub(crate) struct Starts {
     bits: Vec<u64>,
     hard: Vec<u32>,      // ascending
+    wide: Vec<u32>,      // offsets of the blocks with a byte beyond ASCII, ascending
     positions: Vec<u32>, // grows to the maximum needed
     count: usize,
 }
@@ -91,11 +92,12 @@ impl Starts {
         self.bits.clear();
         self.bits.resize(len / 64 + 2, 0); // a contraction may end in the block after the last
         self.hard.clear();
+        self.wide.clear();
         self.algebra::<F, B>(proof, classes, text, len);
         self.bits[0] |= 1;
         let end = self.recut_hard::<F>(classes, text, len);
         if let Some(boundaries) = boundaries {
-            self.cut::<B>(proof, text, len, boundaries);
+            self.cut::<B>(proof, text, boundaries);
         }
         self.list::<B>(proof, len);
         self.positions[self.count] = end as u32;
@@ -180,9 +182,14 @@ impl Starts {
 
     /// Adds the merge boundaries.
     #[inline(always)]
-    fn cut<B: Block>(&mut self, proof: B::Proof, text: &[u8], len: usize, boundaries: &MergeBoundaries) {
-        let mut before = 0; // first bytes of three-byte characters, as the last three bits
-        for (block, at) in (0..len).step_by(64).enumerate() {
+    fn cut<B: Block>(&mut self, proof: B::Proof, text: &[u8], boundaries: &MergeBoundaries) {
+        // First bytes of three-byte characters, as the last three bits; of the block before `next`.
+        let (mut before, mut next) = (0, 0);
+        for &at in &self.wide {
+            let at = at as usize;
+            if at != next {
+                before = 0;
+            }
             let rest = &text[at..];
             let mut copy = [0; 64];
             let bytes = rest.first_chunk().unwrap_or_else(|| {
@@ -190,8 +197,8 @@ impl Starts {
                 &copy
             });
             let leads = B::load(proof, bytes).within(0xE0, 0xEF);
-            let mut maybe = leads & (leads << 3 | before) & !self.bits[block];
-            before = leads >> 61;
+            let mut maybe = leads & (leads << 3 | before) & !self.bits[at / 64];
+            (before, next) = (leads >> 61, at + 64);
             let mut cuts = 0;
             while maybe != 0 {
                 let bit = maybe.trailing_zeros();
@@ -199,7 +206,7 @@ impl Starts {
                 let left = at + bit as usize - 3;
                 cuts |= u64::from(boundaries.between(merge_boundaries::pair(&text[left..]))) << bit;
             }
-            self.bits[block] |= cuts;
+            self.bits[at / 64] |= cuts;
         }
     }
 

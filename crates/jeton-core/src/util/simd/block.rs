@@ -208,8 +208,9 @@ mod x86 {
         fn within(self, low: u8, high: u8) -> u64 {
             // SAFETY: `self` proves AVX2 (see the type); the instructions access no memory.
             self.masks(|half| unsafe {
-                let above = _mm256_sub_epi8(half, _mm256_set1_epi8(low as i8));
-                _mm256_cmpeq_epi8(_mm256_min_epu8(above, _mm256_set1_epi8((high - low) as i8)), above)
+                // As signed numbers, which AVX2 compares: the range ends at the highest.
+                let moved = _mm256_add_epi8(half, _mm256_set1_epi8(0x7Fu8.wrapping_sub(high) as i8));
+                _mm256_cmpgt_epi8(moved, _mm256_set1_epi8(0x7Eu8.wrapping_sub(high - low) as i8))
             })
         }
 

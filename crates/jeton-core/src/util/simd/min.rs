@@ -56,6 +56,13 @@ mod x86 {
     use super::MinArray;
     use crate::util::simd::detection::{HasAvx2, HasAvx512};
 
+    /// From its middle minus `place` on: the mask of the place among up to 64, with one load for eight.
+    static MASKS: [u32; 128] = {
+        let mut masks = [0; 128];
+        masks[64] = u32::MAX;
+        masks
+    };
+
     /// N vectors of eight. Only `empty` and `load` create one, which require a [`HasAvx2`], so `self` is a proof, too.
     #[derive(Clone, Copy)]
     pub(crate) struct Avx2Min<const N: usize>([__m256i; N]);
@@ -94,14 +101,13 @@ mod x86 {
 
         #[inline(always)]
         fn with(mut self, place: usize, value: u32) -> Self {
-            // SAFETY: `self` proves AVX2 (see the type); the instructions access no memory.
-            unsafe {
-                let value = _mm256_set1_epi32(value as i32);
-                let place = _mm256_set1_epi32(place as i32);
-                let first = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
-                for (i, vector) in self.0.iter_mut().enumerate() {
-                    let here = _mm256_add_epi32(first, _mm256_set1_epi32(8 * i as i32));
-                    *vector = _mm256_blendv_epi8(*vector, value, _mm256_cmpeq_epi32(here, place));
+            let masks = &MASKS[MASKS.len() / 2 - place % (8 * N)..];
+            for (vector, mask) in self.0.iter_mut().zip(masks.as_chunks::<8>().0) {
+                // SAFETY: `self` proves AVX2 (see the type); the load is of the eight integers of `mask` and needs no
+                // alignment.
+                unsafe {
+                    let here = _mm256_loadu_si256(mask.as_ptr().cast());
+                    *vector = _mm256_blendv_epi8(*vector, _mm256_set1_epi32(value as i32), here);
                 }
             }
             self
