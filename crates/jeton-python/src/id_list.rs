@@ -1,9 +1,9 @@
-//! Lists of ids that share their Python integers.
+//! Lists of ids, or of offsets, that share their Python integers.
 //!
 //! A `list[int]` needs an object for each id, and allocating it costs more than encoding it in text that was seen before.
 //! Each integer below [`NUM_SHARED`] is therefore created once, on first use, and never freed.
 //!
-//! Memory: 2 MiB of pointers, of which the system maps the pages that are used, and 32 bytes for each distinct id.
+//! Memory: 2 MiB of pointers, of which the system maps the pages that are used, and 32 bytes for each distinct integer.
 
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
@@ -20,10 +20,15 @@ static SHARED: [AtomicPtr<ffi::PyObject>; NUM_SHARED] = [const { AtomicPtr::new(
 
 /// Creates a list of ids.
 pub fn list<'py>(py: Python<'py>, ids: &[u32]) -> PyResult<Bound<'py, PyList>> {
+    list_of(py, ids.iter().map(|&id| id.into()))
+}
+
+/// Creates a list of integers.
+pub fn list_of<'py>(py: Python<'py>, integers: impl ExactSizeIterator<Item = i64>) -> PyResult<Bound<'py, PyList>> {
     // SAFETY: the result is a new reference, or null with an exception set.
-    let list = unsafe { Bound::from_owned_ptr_or_err(py, ffi::PyList_New(ids.len() as ffi::Py_ssize_t))? };
-    for (i, &id) in ids.iter().enumerate() {
-        let integer = integer(py, id)?;
+    let list = unsafe { Bound::from_owned_ptr_or_err(py, ffi::PyList_New(integers.len() as ffi::Py_ssize_t))? };
+    for (i, value) in integers.enumerate() {
+        let integer = integer(py, value)?;
         // SAFETY: `list` is a new list of that length, and no other code has it; it takes over the reference. If an
         // integer failed, the rest is null, which `list` may be dropped with.
         unsafe { ffi::PyList_SetItem(list.as_ptr(), i as ffi::Py_ssize_t, integer) };
@@ -31,10 +36,30 @@ pub fn list<'py>(py: Python<'py>, ids: &[u32]) -> PyResult<Bound<'py, PyList>> {
     Ok(list.cast_into()?)
 }
 
+/// Creates a list of pairs.
+///
+/// The tuples are not tracked by the garbage collector, which untracks a tuple of integers when it visits it.
+pub fn pairs<'py>(py: Python<'py>, pairs: &[[i64; 2]]) -> PyResult<Bound<'py, PyList>> {
+    // SAFETY: the result is a new reference, or null with an exception set.
+    let list = unsafe { Bound::from_owned_ptr_or_err(py, ffi::PyList_New(pairs.len() as ffi::Py_ssize_t))? };
+    for (i, &[first, second]) in pairs.iter().enumerate() {
+        // SAFETY: the integers are new references, which the tuple replaces by its own. A tuple of integers is in no cycle.
+        // `list` takes over the tuple as in `list_of`.
+        unsafe {
+            let first = Bound::from_owned_ptr(py, integer(py, first)?);
+            let second = Bound::from_owned_ptr(py, integer(py, second)?);
+            let pair = Bound::from_owned_ptr_or_err(py, ffi::PyTuple_Pack(2, first.as_ptr(), second.as_ptr()))?;
+            ffi::PyObject_GC_UnTrack(pair.as_ptr().cast());
+            ffi::PyList_SetItem(list.as_ptr(), i as ffi::Py_ssize_t, pair.into_ptr());
+        }
+    }
+    Ok(list.cast_into()?)
+}
+
 /// Returns a new reference to an integer.
 #[inline(always)]
-fn integer(py: Python<'_>, id: u32) -> PyResult<*mut ffi::PyObject> {
-    let shared = SHARED.get(id as usize);
+fn integer(py: Python<'_>, value: i64) -> PyResult<*mut ffi::PyObject> {
+    let shared = usize::try_from(value).ok().and_then(|value| SHARED.get(value));
     let known = shared.map_or(ptr::null_mut(), |shared| shared.load(Ordering::Acquire));
     if !known.is_null() {
         // SAFETY: `SHARED` has a reference, which it never gives up.
@@ -42,7 +67,7 @@ fn integer(py: Python<'_>, id: u32) -> PyResult<*mut ffi::PyObject> {
         return Ok(known);
     }
     // SAFETY: the result is a new reference, or null with an exception set.
-    let made = unsafe { ffi::PyLong_FromUnsignedLong(id.into()) };
+    let made = unsafe { ffi::PyLong_FromLongLong(value) };
     if made.is_null() {
         return Err(PyErr::fetch(py));
     }
