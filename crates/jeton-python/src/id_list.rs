@@ -3,7 +3,8 @@
 //! A `list[int]` needs an object for each id, and allocating it costs more than encoding it in text that was seen before.
 //! Each integer below [`NUM_SHARED`] is therefore created once, on first use, and never freed.
 //!
-//! Memory: 2 MiB of pointers, of which the system maps the pages that are used, and 32 bytes for each distinct integer.
+//! Memory: 2 MiB of pointers, of which the system maps the pages that are used, and 32 bytes for each distinct integer;
+//! likewise 512 KiB of pointers to tuples, and 64 bytes for each distinct tuple, at most 4 MiB.
 
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
@@ -17,6 +18,16 @@ const NUM_SHARED: usize = 1 << 18;
 
 /// Integer of each id, with a reference of its own; null before its first use. Written with the GIL only.
 static SHARED: [AtomicPtr<ffi::PyObject>; NUM_SHARED] = [const { AtomicPtr::new(ptr::null_mut()) }; NUM_SHARED];
+
+/// Starts of ranges whose tuples are shared: those of texts of some hundred tokens, the usual input of a model.
+const SHARED_STARTS: usize = 1 << 12;
+
+/// Lengths of ranges whose tuples are shared: those of nearly all tokens.
+const SHARED_LENS: usize = 1 << 4;
+
+/// Tuple of each range, by start and length; as `SHARED`.
+static PAIRS: [AtomicPtr<ffi::PyObject>; SHARED_STARTS * SHARED_LENS] =
+    [const { AtomicPtr::new(ptr::null_mut()) }; SHARED_STARTS * SHARED_LENS];
 
 /// Creates a list of ids.
 pub fn list<'py>(py: Python<'py>, ids: &[u32]) -> PyResult<Bound<'py, PyList>> {
@@ -36,24 +47,47 @@ pub fn list_of<'py>(py: Python<'py>, integers: impl ExactSizeIterator<Item = i64
     Ok(list.cast_into()?)
 }
 
-/// Creates a list of pairs.
-///
-/// The tuples are not tracked by the garbage collector, which untracks a tuple of integers when it visits it.
+/// Creates a list of ranges as tuples.
 pub fn pairs<'py>(py: Python<'py>, pairs: &[[i64; 2]]) -> PyResult<Bound<'py, PyList>> {
     // SAFETY: the result is a new reference, or null with an exception set.
     let list = unsafe { Bound::from_owned_ptr_or_err(py, ffi::PyList_New(pairs.len() as ffi::Py_ssize_t))? };
-    for (i, &[first, second]) in pairs.iter().enumerate() {
-        // SAFETY: the integers are new references, which the tuple replaces by its own. A tuple of integers is in no cycle.
-        // `list` takes over the tuple as in `list_of`.
-        unsafe {
-            let first = Bound::from_owned_ptr(py, integer(py, first)?);
-            let second = Bound::from_owned_ptr(py, integer(py, second)?);
-            let pair = Bound::from_owned_ptr_or_err(py, ffi::PyTuple_Pack(2, first.as_ptr(), second.as_ptr()))?;
-            ffi::PyObject_GC_UnTrack(pair.as_ptr().cast());
-            ffi::PyList_SetItem(list.as_ptr(), i as ffi::Py_ssize_t, pair.into_ptr());
-        }
+    for (i, &range) in pairs.iter().enumerate() {
+        let pair = pair(py, range)?;
+        // SAFETY: as in `list_of`.
+        unsafe { ffi::PyList_SetItem(list.as_ptr(), i as ffi::Py_ssize_t, pair) };
     }
     Ok(list.cast_into()?)
+}
+
+/// Returns a new reference to the tuple of a range. That of a short range at the start of a text is created once, like
+/// the integers: a tuple costs an allocation, and collections of garbage follow from their number.
+#[inline(always)]
+fn pair(py: Python<'_>, [start, end]: [i64; 2]) -> PyResult<*mut ffi::PyObject> {
+    let shared = match (usize::try_from(start), usize::try_from(end.wrapping_sub(start))) {
+        (Ok(start), Ok(len)) if start < SHARED_STARTS && len < SHARED_LENS => Some(&PAIRS[start * SHARED_LENS + len]),
+        _ => None,
+    };
+    let known = shared.map_or(ptr::null_mut(), |shared| shared.load(Ordering::Acquire));
+    if !known.is_null() {
+        // SAFETY: `PAIRS` has a reference, which it never gives up.
+        unsafe { ffi::Py_INCREF(known) };
+        return Ok(known);
+    }
+    // SAFETY: the integers are new references, and the tuple has its own. A tuple of integers is in no cycle, so it need not
+    // be tracked: the garbage collector would untrack it.
+    let made = unsafe {
+        let first = Bound::from_owned_ptr(py, integer(py, start)?);
+        let second = Bound::from_owned_ptr(py, integer(py, end)?);
+        let made = Bound::from_owned_ptr_or_err(py, ffi::PyTuple_Pack(2, first.as_ptr(), second.as_ptr()))?;
+        ffi::PyObject_GC_UnTrack(made.as_ptr().cast());
+        made.into_ptr()
+    };
+    if let Some(shared) = shared {
+        // SAFETY: `made` is alive; the second reference is for `PAIRS`.
+        unsafe { ffi::Py_INCREF(made) };
+        shared.store(made, Ordering::Release);
+    }
+    Ok(made)
 }
 
 /// Returns a new reference to an integer.

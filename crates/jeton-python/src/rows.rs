@@ -3,8 +3,8 @@
 //! Input: a column of integers with the offset of each row, as of a batch. A row that is shorter than `width` is filled
 //! on one side; longer ones are kept whole.
 //!
-//! Cost: one Python integer for each element that is neither an id nor an offset (`id_list`), and one tuple for each pair;
-//! constant rows share their integers.
+//! Cost: one Python integer for each element that is neither an id nor an offset, and one tuple for each pair beyond those
+//! that `id_list` shares; constant rows share their integers.
 
 use std::ops::Range;
 
