@@ -56,6 +56,8 @@ __all__ = [
     "gather",
     "growing_text",
     "id_lists",
+    "join_ids",
+    "join_integers",
     "known_spans",
     "known_spans_array",
     "learn_hf",
@@ -147,6 +149,12 @@ def constant_lists(
 def row_pair_lists(
     values: NDArray[np.uint8], offsets: Sequence[int], *, width: int = 0, left: bool = False
 ) -> list[list[tuple[int, int]]]: ...
+def join_ids(
+    columns: Sequence[NDArray[np.uint8]], starts: NDArray[np.uint8], sizes: NDArray[np.uint8]
+) -> memoryview: ...
+def join_integers(
+    columns: Sequence[NDArray[np.uint8]], starts: NDArray[np.uint8], sizes: NDArray[np.uint8], width: int
+) -> memoryview: ...
 def optional_list(values: NDArray[np.uint8], *, width: int = 0, left: bool = False) -> list[int | None]: ...
 def covering_rows(
     batches: Sequence[tuple[NDArray[np.uint8], NDArray[np.uint8]]],
@@ -157,7 +165,7 @@ def covering_rows(
     translate: Callable[[list[int]], list[int]] | None,
 ) -> list[list[int]]: ...
 def decode_tokens(tok: Tokenizer, ids: list[int]) -> list[bytes]: ...
-def decode_with_starts(tok: Tokenizer, ids: list[int], *, errors: str, skip_special: bool) -> tuple[str, list[int]]: ...
+def decode_with_starts(tok: Tokenizer, ids: list[int], errors: str, skip_special: bool) -> tuple[str, list[int]]: ...
 def encode_batch_with_offsets(
     tok: Tokenizer,
     texts: Sequence[str | bytes],

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._core import Tokenizer as Core
-from ._core import encode_batch_with_offsets, encode_batch_with_words
+from ._core import encode_batch_with_offsets, encode_batch_with_words, join_ids, join_integers
 from .batch import RowSegments, TokenBatch
 from .errors import ConfigError, JetonError
 from .truncation import Truncation, combine, split
@@ -182,26 +182,38 @@ class BatchEncoder:
 
     def _uncut(self, items: Sequence[Item], texts: Sequence[Encoded], overflow: bool) -> TokenBatch:
         """Joins texts or pairs that all fit with the template: the result of `_rows`, in less time for few texts."""
-        template_ids = np.array([id for item in items for id in item.ids], np.uint32)
-        base, bases = len(template_ids), []
-        for text in texts:
-            bases.append(base + text.offsets[:-1])
-            base += len(text.ids)
         num_rows = len(texts[0].offsets) - 1
-        starts, sizes = np.empty((2, num_rows, len(items)), np.int64)
-        at = 0  # in the ids of the template
+        starts, sizes = np.zeros((2, num_rows, len(items)), np.int64)
         for column, item in enumerate(items):
-            starts[:, column] = at if item.text is None else bases[item.text]
+            if item.text is not None:
+                starts[:, column] = texts[item.text].offsets[:-1]
             sizes[:, column] = len(item.ids) if item.text is None else texts[item.text].lengths
-            at += len(item.ids)
         segments = _segments(items, sizes, np.array([[item.type_id for item in items]], np.int64))
-        index = _ranges(starts, sizes)
         offsets = np.concatenate([[0], sizes.sum(axis=1).cumsum()])
         mapping = np.arange(num_rows) if overflow else None
-        hf_offsets = self._hf_offsets(len(template_ids), texts, index, segments) if self.with_offsets else None
-        source = np.concatenate([template_ids, *(text.ids for text in texts)])
-        words = self._words(len(template_ids), texts, index) if self.with_words else None
-        return TokenBatch(source[index], offsets, mapping, self.pad_id, segments, hf_offsets, words)
+        ranges = _bytes(starts), _bytes(sizes)
+        own_ids = [np.array(item.ids, "<u4") if item.text is None else texts[item.text].ids for item in items]
+        ids = np.frombuffer(join_ids([*map(_bytes, own_ids)], *ranges), "<u4")
+        hf_offsets = words = None
+        if self.with_offsets:
+            columns = [
+                _bytes(np.zeros((len(item.ids), 2), np.int64) if item.text is None else texts[item.text].hf_offsets)
+                for item in items
+            ]
+            hf_offsets = np.frombuffer(join_integers(columns, *ranges, 2), "<i8").reshape(-1, 2)
+            ends = sizes.cumsum().reshape(sizes.shape)
+            for column, item in enumerate(items):
+                first = None if item.text is None else texts[item.text].first_hf_offsets
+                if first is not None:  # of the first id of each text in a row
+                    has_ids = sizes[:, column] > 0
+                    places = (ends - sizes)[has_ids, column]
+                    hf_offsets[places] = first[starts[has_ids, column]]
+        if self.with_words:
+            columns = [
+                _bytes(np.full(len(item.ids), -1) if item.text is None else texts[item.text].words) for item in items
+            ]
+            words = np.frombuffer(join_integers(columns, *ranges, 1), "<i8")
+        return TokenBatch(ids, offsets, mapping, self.pad_id, segments, hf_offsets, words)
 
     def _hf_offsets(
         self, num_template_ids: int, texts: Sequence[Encoded], index: Int64, segments: RowSegments
@@ -276,6 +288,12 @@ def _is_roberta(template: Mapping[str, Any] | None) -> bool:
         and text == {"sequence": "A", "type_id": 0}
         and template.get("pair") == [cls, text, sep, sep, second, sep]
     )
+
+
+def _bytes(column: NDArray[Any] | None) -> NDArray[np.uint8]:
+    """A column of little-endian integers, as the core takes it."""
+    found: NDArray[np.uint8] = np.ascontiguousarray(column).view(np.uint8).ravel()
+    return found
 
 
 def _columns(columns: list[Int64], num_rows: int) -> Int64:

@@ -982,6 +982,11 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         """
         if errors not in ("replace", "strict", "ignore"):
             raise ConfigError(f'errors={errors!r} is none of "replace", "strict", "ignore"', option="errors")
+        if type(ids) is list:  # without `_checked`, as in `decode_bytes`
+            try:
+                return _core.decode_with_starts(self._core, ids, errors, skip_special_tokens)
+            except OverflowError:
+                pass
         from functools import partial
 
         decode = partial(_core.decode_with_starts, self._core, errors=errors, skip_special=skip_special_tokens)

@@ -14,6 +14,7 @@ use pyo3::types::{PyBytes, PyList, PyMemoryView, PyString};
 use crate::arguments::{self, Text, Wide};
 use crate::column;
 use crate::error;
+use crate::id_list;
 use crate::numpy_array;
 use crate::signals::{run_with_signals, SignalCheck};
 use crate::stream::invalid_utf8;
@@ -231,15 +232,16 @@ pub fn decode_tokens<'py>(
 
 /// Decodes ids to text, with the number of characters before each.
 #[pyfunction]
-#[pyo3(signature = (tok, ids, *, errors, skip_special))]
-pub fn decode_with_starts(
-    py: Python<'_>,
-    tok: &Bound<'_, Tokenizer>,
-    ids: &Bound<'_, PyList>,
+pub fn decode_with_starts<'py>(
+    py: Python<'py>,
+    tok: &Bound<'py, Tokenizer>,
+    ids: &Bound<'py, PyList>,
     errors: &str,
     skip_special: bool,
-) -> PyResult<(String, Vec<usize>)> {
+) -> PyResult<(String, Bound<'py, PyList>)> {
     let (tok, ids, invalid) = (&tok.get().0, arguments::ids(ids)?, invalid_utf8(errors)?);
-    let done = py.detach(|| tok.decoder().decode_with_starts(tok.vocab(), &ids, skip_special, invalid));
-    done.map_err(|failed| error::plain(py, failed))
+    let decode = || tok.decoder().decode_with_starts(tok.vocab(), &ids, skip_special, invalid);
+    let done = if ids.len() < SHORT { decode() } else { py.detach(decode) };
+    let (text, starts) = done.map_err(|failed| error::plain(py, failed))?;
+    Ok((text, id_list::list_of(py, starts.into_iter().map(|start| start as i64))?))
 }

@@ -1,9 +1,10 @@
-//! Lists of ids that share their Python integers.
+//! Lists of ids, or of offsets, that share their Python integers.
 //!
 //! A `list[int]` needs an object for each id, and allocating it costs more than encoding it in text that was seen before.
 //! Each integer below [`NUM_SHARED`] is therefore created once, on first use, and never freed.
 //!
-//! Memory: 2 MiB of pointers, of which the system maps the pages that are used, and 32 bytes for each distinct id.
+//! Memory: 2 MiB of pointers, of which the system maps the pages that are used, and 32 bytes for each distinct integer;
+//! likewise 512 KiB of pointers to tuples, and 64 bytes for each distinct tuple, at most 4 MiB.
 
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
@@ -18,12 +19,27 @@ const NUM_SHARED: usize = 1 << 18;
 /// Integer of each id, with a reference of its own; null before its first use. Written with the GIL only.
 static SHARED: [AtomicPtr<ffi::PyObject>; NUM_SHARED] = [const { AtomicPtr::new(ptr::null_mut()) }; NUM_SHARED];
 
+/// Starts of ranges whose tuples are shared: those of texts of some hundred tokens, the usual input of a model.
+const SHARED_STARTS: usize = 1 << 12;
+
+/// Lengths of ranges whose tuples are shared: those of nearly all tokens.
+const SHARED_LENS: usize = 1 << 4;
+
+/// Tuple of each range, by start and length; as `SHARED`.
+static PAIRS: [AtomicPtr<ffi::PyObject>; SHARED_STARTS * SHARED_LENS] =
+    [const { AtomicPtr::new(ptr::null_mut()) }; SHARED_STARTS * SHARED_LENS];
+
 /// Creates a list of ids.
 pub fn list<'py>(py: Python<'py>, ids: &[u32]) -> PyResult<Bound<'py, PyList>> {
+    list_of(py, ids.iter().map(|&id| id.into()))
+}
+
+/// Creates a list of integers.
+pub fn list_of<'py>(py: Python<'py>, integers: impl ExactSizeIterator<Item = i64>) -> PyResult<Bound<'py, PyList>> {
     // SAFETY: the result is a new reference, or null with an exception set.
-    let list = unsafe { Bound::from_owned_ptr_or_err(py, ffi::PyList_New(ids.len() as ffi::Py_ssize_t))? };
-    for (i, &id) in ids.iter().enumerate() {
-        let integer = integer(py, id)?;
+    let list = unsafe { Bound::from_owned_ptr_or_err(py, ffi::PyList_New(integers.len() as ffi::Py_ssize_t))? };
+    for (i, value) in integers.enumerate() {
+        let integer = integer(py, value)?;
         // SAFETY: `list` is a new list of that length, and no other code has it; it takes over the reference. If an
         // integer failed, the rest is null, which `list` may be dropped with.
         unsafe { ffi::PyList_SetItem(list.as_ptr(), i as ffi::Py_ssize_t, integer) };
@@ -31,10 +47,53 @@ pub fn list<'py>(py: Python<'py>, ids: &[u32]) -> PyResult<Bound<'py, PyList>> {
     Ok(list.cast_into()?)
 }
 
+/// Creates a list of ranges as tuples.
+pub fn pairs<'py>(py: Python<'py>, pairs: &[[i64; 2]]) -> PyResult<Bound<'py, PyList>> {
+    // SAFETY: the result is a new reference, or null with an exception set.
+    let list = unsafe { Bound::from_owned_ptr_or_err(py, ffi::PyList_New(pairs.len() as ffi::Py_ssize_t))? };
+    for (i, &range) in pairs.iter().enumerate() {
+        let pair = pair(py, range)?;
+        // SAFETY: as in `list_of`.
+        unsafe { ffi::PyList_SetItem(list.as_ptr(), i as ffi::Py_ssize_t, pair) };
+    }
+    Ok(list.cast_into()?)
+}
+
+/// Returns a new reference to the tuple of a range. That of a short range at the start of a text is created once, like
+/// the integers: a tuple costs an allocation, and collections of garbage follow from their number.
+#[inline(always)]
+fn pair(py: Python<'_>, [start, end]: [i64; 2]) -> PyResult<*mut ffi::PyObject> {
+    let shared = match (usize::try_from(start), usize::try_from(end.wrapping_sub(start))) {
+        (Ok(start), Ok(len)) if start < SHARED_STARTS && len < SHARED_LENS => Some(&PAIRS[start * SHARED_LENS + len]),
+        _ => None,
+    };
+    let known = shared.map_or(ptr::null_mut(), |shared| shared.load(Ordering::Acquire));
+    if !known.is_null() {
+        // SAFETY: `PAIRS` has a reference, which it never gives up.
+        unsafe { ffi::Py_INCREF(known) };
+        return Ok(known);
+    }
+    // SAFETY: the integers are new references, and the tuple has its own. A tuple of integers is in no cycle, so it need not
+    // be tracked: the garbage collector would untrack it.
+    let made = unsafe {
+        let first = Bound::from_owned_ptr(py, integer(py, start)?);
+        let second = Bound::from_owned_ptr(py, integer(py, end)?);
+        let made = Bound::from_owned_ptr_or_err(py, ffi::PyTuple_Pack(2, first.as_ptr(), second.as_ptr()))?;
+        ffi::PyObject_GC_UnTrack(made.as_ptr().cast());
+        made.into_ptr()
+    };
+    if let Some(shared) = shared {
+        // SAFETY: `made` is alive; the second reference is for `PAIRS`.
+        unsafe { ffi::Py_INCREF(made) };
+        shared.store(made, Ordering::Release);
+    }
+    Ok(made)
+}
+
 /// Returns a new reference to an integer.
 #[inline(always)]
-fn integer(py: Python<'_>, id: u32) -> PyResult<*mut ffi::PyObject> {
-    let shared = SHARED.get(id as usize);
+fn integer(py: Python<'_>, value: i64) -> PyResult<*mut ffi::PyObject> {
+    let shared = usize::try_from(value).ok().and_then(|value| SHARED.get(value));
     let known = shared.map_or(ptr::null_mut(), |shared| shared.load(Ordering::Acquire));
     if !known.is_null() {
         // SAFETY: `SHARED` has a reference, which it never gives up.
@@ -42,7 +101,7 @@ fn integer(py: Python<'_>, id: u32) -> PyResult<*mut ffi::PyObject> {
         return Ok(known);
     }
     // SAFETY: the result is a new reference, or null with an exception set.
-    let made = unsafe { ffi::PyLong_FromUnsignedLong(id.into()) };
+    let made = unsafe { ffi::PyLong_FromLongLong(value) };
     if made.is_null() {
         return Err(PyErr::fetch(py));
     }

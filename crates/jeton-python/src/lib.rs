@@ -28,6 +28,7 @@ mod files;
 mod formats;
 mod growing;
 mod id_list;
+mod joined_rows;
 mod json;
 mod mmap;
 mod models;
@@ -86,6 +87,8 @@ mod _core {
     };
     #[pymodule_export]
     use crate::growing::{growing_text, GrowingText};
+    #[pymodule_export]
+    use crate::joined_rows::{join_ids, join_integers};
     #[pymodule_export]
     use crate::json::{read_json, write_json};
     #[pymodule_export]

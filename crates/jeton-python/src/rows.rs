@@ -3,14 +3,15 @@
 //! Input: a column of integers with the offset of each row, as of a batch. A row that is shorter than `width` is filled
 //! on one side; longer ones are kept whole.
 //!
-//! Cost: one Python integer for each element that is no id (`id_list`); constant rows share theirs.
+//! Cost: one Python integer for each element that is neither an id nor an offset, and one tuple for each pair beyond those
+//! that `id_list` shares; constant rows share their integers.
 
 use std::ops::Range;
 
 use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::{PyInt, PyList, PySequence, PyTuple};
+use pyo3::types::{PyList, PySequence, PyTuple};
 
 use crate::column;
 use crate::id_list;
@@ -129,8 +130,6 @@ pub fn constant_lists(
 }
 
 /// Lists of tuples: the rows of a column of pairs, with (0, 0) around short rows.
-///
-/// Most ranges begin where the one before ends, and then share the integer.
 #[pyfunction]
 #[pyo3(signature = (values, offsets, *, width=0, left=false))]
 pub fn row_pair_lists(
@@ -145,16 +144,9 @@ pub fn row_pair_lists(
     let (pairs, _) = values.as_chunks::<2>();
     let zero = PyList::new(py, [PyTuple::new(py, [0, 0])?])?;
     let list = PyList::empty(py);
-    let mut last = (0, PyInt::new(py, 0));
     for range in ranges(&offsets, pairs.len())? {
         let len = range.len();
-        let mut row = Vec::with_capacity(len);
-        for &[start, end] in &pairs[range] {
-            let first = if start == last.0 { last.1 } else { PyInt::new(py, start) };
-            last = (end, PyInt::new(py, end));
-            row.push(PyTuple::new(py, [&first, &last.1])?);
-        }
-        list.append(filled(PyList::new(py, row)?.as_sequence(), len, width, &zero)?)?;
+        list.append(filled(id_list::pairs(py, &pairs[range])?.as_sequence(), len, width, &zero)?)?;
     }
     Ok(list)
 }

@@ -27,9 +27,17 @@ impl Chain {
     /// # Errors
     /// As [`each`] and [`Chain::steps`].
     pub(super) fn run(&self, vocab: &Vocab, ids: &[u32], skip_special: bool, lossy: bool) -> Result<Vec<u8>> {
+        Ok(self.strings(vocab, ids, skip_special, lossy)?.into_bytes())
+    }
+
+    /// Returns the strings after all steps: one for each id that is not skipped, if all steps are free of context.
+    ///
+    /// # Errors
+    /// As [`Chain::run`].
+    pub(super) fn strings(&self, vocab: &Vocab, ids: &[u32], skip_special: bool, lossy: bool) -> Result<StringList> {
         let mut pieces = StringList::with_capacity(ids.len());
         each(vocab, ids, skip_special, |id, kind| self.push_entry(vocab, id, kind, lossy, &mut pieces))?;
-        Ok(self.steps(pieces, lossy)?.into_bytes())
+        self.steps(pieces, lossy)
     }
 
     /// Appends HF's string of `id`.

@@ -51,22 +51,35 @@ impl<'a> Contents<'a> {
 
     /// Writes the bytes to `room`, which has that length.
     pub fn write(&self, room: &mut [u8]) {
-        let mut at = 0;
+        self.write_each(room, |_| {});
+    }
+
+    /// Writes like [`Contents::write`], and calls `before` with the number of bytes before each id, without the space that
+    /// follows the end of a word.
+    #[inline(always)]
+    fn write_each(&self, room: &mut [u8], mut before: impl FnMut(usize)) {
+        let (mut at, mut space) = (0, 0);
         for &id in self.ids {
             let Some(place) = self.vocab.place(id) else { continue };
+            before(at - space);
             let kind = if place.is_odd() { self.vocab.kind(id) } else { Kind::Token };
             if kind == Kind::Special && self.skip_special {
                 continue;
             }
             let end = at + place.len();
-            match room.get_mut(at..at + STEP) {
-                Some(room) if place.len() <= STEP => room.copy_from_slice(self.vocab.padded(place)),
+            // An integer, because the compiler would join two copies of slices into one call of `memmove`.
+            match (room[at..].first_chunk_mut::<STEP>(), self.vocab.padded(place).first_chunk::<STEP>()) {
+                (Some(room), Some(content)) if place.len() <= STEP => {
+                    *room = u128::from_ne_bytes(*content).to_ne_bytes();
+                }
                 _ => room[at..end].copy_from_slice(self.vocab.at(place)),
             }
             at = end;
+            space = 0;
             if kind == Kind::EndsWord && at < room.len() {
                 room[at] = b' ';
                 at += 1;
+                space = 1;
             }
         }
     }
@@ -76,5 +89,13 @@ impl<'a> Contents<'a> {
         let mut bytes = vec![0; self.len];
         self.write(&mut bytes);
         bytes
+    }
+
+    /// Returns the bytes as a vector, and the number of bytes before each id.
+    pub fn into_vec_with_starts(self) -> (Vec<u8>, Vec<usize>) {
+        let (mut bytes, mut starts) = (vec![0; self.len], vec![0; self.ids.len()]);
+        let mut room = starts.iter_mut();
+        self.write_each(&mut bytes, |start| room.next().into_iter().for_each(|room| *room = start));
+        (bytes, starts)
     }
 }

@@ -18,6 +18,7 @@ mod needle;
 mod parts;
 mod pieces;
 mod sentence;
+mod starts;
 mod steps;
 mod stream;
 
@@ -151,6 +152,24 @@ impl Decoder {
         invalid: InvalidUtf8,
     ) -> Result<(String, Vec<usize>)> {
         self.check(vocab, ids)?;
+        let lossy = invalid == InvalidUtf8::Replace;
+        if let Ok(Some((bytes, mut starts))) = starts::bytes_with_starts(&self.plan, vocab, ids, skip_special, lossy) {
+            if let Ok(text) = String::from_utf8(bytes) {
+                starts::to_chars(&text, &mut starts);
+                return Ok((text, starts));
+            }
+        }
+        self.streamed_with_starts(vocab, ids, skip_special, invalid)
+    }
+
+    /// [`Decoder::decode_with_starts`], one id after the other.
+    fn streamed_with_starts(
+        &self,
+        vocab: &Vocab,
+        ids: &[u32],
+        skip_special: bool,
+        invalid: InvalidUtf8,
+    ) -> Result<(String, Vec<usize>)> {
         let mut stream = self.stream(skip_special, invalid);
         let mut starts = Vec::with_capacity(ids.len());
         let mut chars = 0;

@@ -39,6 +39,11 @@ impl StringList {
         self.ends.len()
     }
 
+    /// Returns the ends of the completed strings.
+    pub fn ends(&self) -> &[usize] {
+        &self.ends
+    }
+
     pub fn clear(&mut self) {
         self.bytes.clear();
         self.ends.clear();

@@ -198,3 +198,62 @@ fn short_texts_are_replaced_like_long_ones() {
         }
     }
 }
+
+/// Starts found in one pass equal those of decoding one id after the other, under each policy.
+#[test]
+fn starts_equal_those_of_the_stream() {
+    let entries: [(Kind, &[u8]); 18] = [
+        (Kind::Special, b"<unk>"),
+        (Kind::Token, "▁the".as_bytes()),
+        (Kind::Token, b"##ing"),
+        (Kind::Token, "中天".as_bytes()),
+        (Kind::Token, &[0xE4]),
+        (Kind::Token, &[0xB8, 0xAD]),
+        (Kind::Token, &[0xAD, b'x', 0xE4, 0xB8]),
+        (Kind::EndsWord, "é".as_bytes()),
+        (Kind::Added, "Ġé".as_bytes()),
+        (Kind::Byte, b"<0xE4>"),
+        (Kind::Byte, b"<0xB8>"),
+        (Kind::Byte, b"<0xAD>"),
+        (Kind::Token, "a long token, of 😀 and more than sixteen bytes".as_bytes()),
+        (Kind::Token, "▁".as_bytes()),
+        (Kind::Token, b"n't"),
+        (Kind::Token, b"."),
+        (Kind::EndsWord, b"end"),
+        (Kind::Special, "</s>…".as_bytes()),
+    ];
+    let fallback = r#"[{"type":"ByteFallback"}]"#;
+    let metaspace =
+        r#"[{"type":"Metaspace","replacement":"▁","prepend_scheme":"always"},{"type":"Join","separator":"-"}]"#;
+    let mut seed = 1u32;
+    let mut random = |below: usize| {
+        seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (seed >> 8) as usize % below
+    };
+    for parts in ["null", r#"[{"type":"ByteLevel"}]"#, LLAMA, WORDPIECE, SENTENCE, fallback, metaspace] {
+        for keeps_words in [false, true] {
+            let is_kept = |kind: Kind| keeps_words || kind != Kind::EndsWord;
+            let kept = entries.iter().filter(|entry| is_kept(entry.0));
+            let vocab = Vocab::new((0..).zip(kept).map(|(id, &(kind, content))| (id, kind, content))).unwrap();
+            let decoder = Decoder::from_json(parts, &vocab, parts != SENTENCE && parts != LLAMA, None).unwrap();
+            for round in 0..1_500 {
+                let sets: [&[u32]; 3] =
+                    [&[1, 3, 4, 5, 5, 7], &[9, 10, 11, 9, 10, 11, 3, 0, 17], &[1, 2, 7, 12, 13, 14, 15]];
+                let ids: Vec<u32> = (0..random(8))
+                    .map(|_| match round % 4 {
+                        0 => random(vocab.len()) as u32,
+                        set => sets[set - 1][random(sets[set - 1].len())].min(vocab.len() as u32 - 1),
+                    })
+                    .collect();
+                for invalid in [InvalidUtf8::Replace, InvalidUtf8::Ignore, InvalidUtf8::Strict] {
+                    for skips in [false, true] {
+                        let fast = decoder.decode_with_starts(&vocab, &ids, skips, invalid);
+                        let slow = decoder.streamed_with_starts(&vocab, &ids, skips, invalid);
+                        let shown = |found: Result<(String, Vec<usize>)>| found.map_err(|error| error.to_string());
+                        assert_eq!(shown(fast), shown(slow), "{parts} {ids:?} {invalid:?} {skips}");
+                    }
+                }
+            }
+        }
+    }
+}

@@ -143,31 +143,34 @@ impl Tokenizer {
         let (mut id, mut at, mut word) = (0, 0, 0);
         let mut starts = Starts::default();
         let mut is_known = true;
-        // Calls with the end of each pretoken, in order.
-        let mut to = |end: usize| {
-            while at < end {
+        // Called with the ends of successive pretokens, each plus `from`. One loop over the tokens, because the number of
+        // tokens of a pretoken is hard to predict.
+        let mut to = |from: usize, ends: &[u32]| {
+            let mut index = 0;
+            while let Some(&end) = ends.get(index) {
                 let Some((&own, out)) = ids.get(id).zip(words.get_mut(id)) else {
                     is_known = false;
                     break;
                 };
                 *out = word;
                 let bytes = widths.num_bytes(&self.vocab, own);
-                is_known &= bytes != 0;
                 at += bytes;
+                let is_end = at == from + end as usize;
+                is_known &= (bytes != 0) & (at <= from + end as usize);
+                index += usize::from(is_end);
+                word += i64::from(is_end);
                 id += 1;
             }
-            is_known &= at == end;
-            word += 1;
         };
         self.stretches(valid.as_bytes(), permit, |span, added| {
             if added.is_some() {
-                to(span.end);
+                to(span.start, &[(span.end - span.start) as u32]);
                 return Ok(());
             }
             let stretch = &valid[span.start..span.end];
             let each = |rest: &[u8], bounds: &[u32]| {
                 let from = span.start + stretch.len() - rest.len();
-                bounds.iter().skip(1).for_each(|&end| to(from + end as usize));
+                to(from, bounds.get(1..).unwrap_or_default());
                 match keep_going() {
                     true => Ok(()),
                     false => Err(ErrorKind::Interrupted.into()),

@@ -138,7 +138,9 @@ impl TokenWidths {
             [start, chars]
         };
         match &self.table {
-            Table::Widths(widths) if !compares => return write_narrow(vocab, widths, ids, text.len(), spans),
+            Table::Widths(widths) if !compares => {
+                return write_narrow::<_, false>(vocab, widths, ids, text.len(), spans);
+            }
             Table::Widths(widths) => {
                 for (&id, out) in ids.iter().zip(spans) {
                     match widths.get(id as usize) {
@@ -175,6 +177,15 @@ impl TokenWidths {
         kind: SpanKind,
         out: &mut [i64],
     ) -> bool {
+        if !compares && has_parts {
+            let spans = out.as_chunks_mut::<2>().0;
+            return match (&self.table, kind == SpanKind::Bytes) {
+                (Table::Widths(widths), true) => write_narrow::<_, true>(vocab, widths, ids, text.len(), spans),
+                (Table::Widths(widths), false) => write_narrow::<_, false>(vocab, widths, ids, text.len(), spans),
+                (Table::Trimmed(widths), true) => write_narrow::<_, true>(vocab, widths, ids, text.len(), spans),
+                (Table::Trimmed(widths), false) => write_narrow::<_, false>(vocab, widths, ids, text.len(), spans),
+            };
+        }
         let (mut bytes, mut chars) = (0, 0);
         for (&id, out) in ids.iter().zip(out.as_chunks_mut::<2>().0) {
             let width = match &self.table {
@@ -224,40 +235,47 @@ impl TokenWidths {
 /// Ids in a chunk of [`write_narrow`]; few in tests.
 const CHUNK: usize = if cfg!(test) { 2 } else { 1 << 10 };
 
-/// Writes the offsets of tokens without branches that depend on them, except in chunks with a token that is [`WIDE`]. Returns
-/// true if all have widths and cover a text of `len` bytes.
-fn write_narrow(vocab: &Vocab, widths: &[u16], ids: &[u32], len: usize, spans: &mut [[i64; 2]]) -> bool {
-    let width = |id: u32| Width::from(widths.get(id as usize).copied().unwrap_or_default());
-    let (mut bytes, mut chars) = (0, 0);
+/// Writes the byte spans (`IN_BYTES`) or the character spans of tokens without branches that depend on them, except in
+/// chunks with a token that is [`WIDE`]. Returns true if all have widths and cover a text of `len` bytes.
+fn write_narrow<W: Copy + Into<Width>, const IN_BYTES: bool>(
+    vocab: &Vocab,
+    widths: &[W],
+    ids: &[u32],
+    len: usize,
+    spans: &mut [[i64; 2]],
+) -> bool {
+    let width = |id: u32| widths.get(id as usize).map_or(UNKNOWN, |&width| width.into() & 0xFFFF);
+    let span = |at: &mut (usize, i64), token: Unpacked| {
+        let (bytes, chars) = (at.0, at.1 - i64::from(token.begins_inside));
+        *at = (at.0 + token.bytes, at.1 + token.chars);
+        match IN_BYTES {
+            true => [bytes as i64, at.0 as i64],
+            false => [chars, at.1],
+        }
+    };
+    let mut at = (0, 0); // bytes and characters before the next token
     let mut is_unknown = false;
     for (ids, spans) in ids.chunks(CHUNK).zip(spans.chunks_mut(CHUNK)) {
-        let before = (bytes, chars);
+        let before = at;
         let mut is_wide = false;
         for (&id, out) in ids.iter().zip(&mut *spans) {
             let width = width(id);
             is_wide |= width == WIDE;
             is_unknown |= width == UNKNOWN;
-            let token = Unpacked::from(width);
-            let start = chars - i64::from(token.begins_inside);
-            chars += token.chars;
-            bytes += token.bytes;
-            *out = [start, chars];
+            *out = span(&mut at, Unpacked::from(width));
         }
         if is_wide {
-            (bytes, chars) = before;
+            at = before;
             for (&id, out) in ids.iter().zip(spans) {
                 let token = match width(id) {
                     WIDE => Unpacked::of(vocab.content(id)),
                     width => Unpacked::from(width),
                 };
-                let start = chars - i64::from(token.begins_inside);
-                chars += token.chars;
-                bytes += token.bytes;
-                *out = [start, chars];
+                *out = span(&mut at, token);
             }
         }
     }
-    !is_unknown && bytes == len
+    !is_unknown && at.0 == len
 }
 
 #[cfg(test)]

@@ -334,7 +334,7 @@ class CoreBPE:
         ids = list(tokens)
         if self._external is None:
             try:
-                return _core.decode_with_starts(self.core, ids, errors="strict", skip_special=False)
+                return _core.decode_with_starts(self.core, ids, "strict", False)
             except (JetonError, OverflowError, TypeError):
                 pass
         found = self.decode_tokens_bytes(ids)

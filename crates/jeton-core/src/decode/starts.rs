@@ -1,0 +1,128 @@
+//! Text of ids with the number of characters before each id: one pass over the ids, one over the text.
+//!
+//! A decoder that only appends, such as the concatenation of contents, makes the text of the first ids a prefix of the text
+//! of all. So the start of an id is the number of bytes that the ids before it have written, converted to characters after
+//! the text is known to be UTF-8. An ASCII text needs no conversion.
+//!
+//! Invariant: text and starts equal those of the stream, [`super::Decoder::streamed_with_starts`], which is the plain
+//! version. Left to it: text that is not UTF-8, decoder steps that join strings, and runs of byte pieces that a character
+//! does not end with.
+//! Cost: linear in the ids and the text; 8 bytes for each id.
+
+use super::chain::Chain;
+use super::contents::Contents;
+use super::entries::each;
+use super::parts::Plan;
+use crate::error::Result;
+use crate::vocab::{Kind, Vocab};
+
+/// Bytes of `ids`, and the number of bytes before each id; None if ids may change the text before them.
+///
+/// # Errors
+/// As [`super::Decoder::decode`].
+pub(super) fn bytes_with_starts(
+    plan: &Plan,
+    vocab: &Vocab,
+    ids: &[u32],
+    skip_special: bool,
+    lossy: bool,
+) -> Result<Option<(Vec<u8>, Vec<usize>)>> {
+    Ok(match plan {
+        Plan::Contents { reads_added } => Some(match reads_added.as_ref().filter(|_| lossy) {
+            None => Contents::new(vocab, ids, skip_special)?.into_vec_with_starts(),
+            Some(alphabet) => {
+                let (mut bytes, mut starts) = (Vec::new(), Vec::with_capacity(ids.len()));
+                all(vocab, ids, |id, kind| {
+                    starts.push(bytes.len());
+                    match kind {
+                        Kind::Special if skip_special => {}
+                        Kind::Added | Kind::Special => alphabet.read_or_copy(vocab.content(id), &mut bytes),
+                        _ => bytes.extend_from_slice(vocab.content(id)), // the plan excludes ends of words
+                    }
+                })?;
+                (bytes, starts)
+            }
+        }),
+        Plan::Sentence(sentence) => {
+            let (mut bytes, mut starts) = (Vec::new(), Vec::with_capacity(ids.len()));
+            let mut writing = sentence.start(0, false);
+            all(vocab, ids, |id, kind| {
+                starts.push(bytes.len());
+                if !(skip_special && kind == Kind::Special) {
+                    writing.put(id, kind, vocab.content(id), &mut bytes);
+                }
+            })?;
+            // A run of byte pieces is replaced by itself, so a character must not continue beyond it.
+            let is_byte = |id: u32| vocab.kind(id) == Kind::Byte;
+            let is_inside = |&start: &usize| bytes.get(start).is_some_and(|&byte| continues(byte));
+            let splits = |at: usize| is_inside(&starts[at]) && !(is_byte(ids[at]) && is_byte(ids[at - 1]));
+            (1..ids.len()).all(|at| !splits(at)).then_some((bytes, starts))
+        }
+        Plan::Steps(chain) => chain_with_starts(chain, vocab, ids, skip_special, lossy)?,
+    })
+}
+
+/// [`bytes_with_starts`] of a chain whose steps keep each string apart.
+fn chain_with_starts(
+    chain: &Chain,
+    vocab: &Vocab,
+    ids: &[u32],
+    skip_special: bool,
+    lossy: bool,
+) -> Result<Option<(Vec<u8>, Vec<usize>)>> {
+    if !chain.steps.iter().all(|step| step.is_context_free()) {
+        return Ok(None);
+    }
+    let strings = chain.strings(vocab, ids, skip_special, lossy)?;
+    let (mut ends, mut end) = (strings.ends().iter(), 0);
+    let mut starts = Vec::with_capacity(ids.len());
+    all(vocab, ids, |_, kind| {
+        starts.push(end);
+        if !(skip_special && kind == Kind::Special) {
+            end = ends.next().copied().unwrap_or(end);
+        }
+    })?;
+    Ok(Some((strings.into_bytes(), starts)))
+}
+
+/// Calls `with` for every id.
+fn all(vocab: &Vocab, ids: &[u32], with: impl FnMut(u32, Kind)) -> Result<()> {
+    each(vocab, ids, false, with)
+}
+
+/// Converts ascending numbers of bytes of `text` to numbers of complete characters.
+pub(super) fn to_chars(text: &str, starts: &mut [usize]) {
+    if text.is_ascii() {
+        return;
+    }
+    let bytes = text.as_bytes();
+    let (mut before, mut chars) = (0, 0);
+    for start in starts {
+        chars += count_first_bytes(bytes, before, *start);
+        before = *start;
+        *start = chars - usize::from(bytes.get(before).is_some_and(|&byte| continues(byte)));
+    }
+}
+
+/// Returns the number of bytes from `start` to `end` that begin a character, eight at a time.
+#[inline(always)]
+fn count_first_bytes(bytes: &[u8], mut start: usize, end: usize) -> usize {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    let mut count = 0;
+    while start < end {
+        let Some(&eight) = bytes[start..].first_chunk::<8>() else {
+            return count + bytes[start..end].iter().filter(|&&byte| !continues(byte)).count();
+        };
+        let word = u64::from_le_bytes(eight);
+        let first = !(word >> 7 & !word >> 6) & ONES; // a byte that continues a character begins with the bits 10
+        let len = (end - start).min(8);
+        count += ((first << (64 - 8 * len)).wrapping_mul(ONES) >> 56) as usize;
+        start += len;
+    }
+    count
+}
+
+/// Returns true if a byte of UTF-8 is not the first of its character.
+fn continues(byte: u8) -> bool {
+    byte & 0xC0 == 0x80
+}
