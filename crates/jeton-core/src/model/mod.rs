@@ -223,7 +223,12 @@ impl Model {
         }
     }
 
-    /// Builds tables that the first text needs and that take time linear in the vocabulary.
+    /// Returns true if the first text needs the pair table. SentencePiece's BPE builds its own when texts repay it.
+    pub fn needs_pairs(&self) -> bool {
+        matches!(self, Self::Bpe(model) if model.needs_pairs())
+    }
+
+    /// Builds the pair table, in time linear in the vocabulary, if the model has one.
     ///
     /// # Errors
     /// `Interrupted` when `keep_going` returns false.

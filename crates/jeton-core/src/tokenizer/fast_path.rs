@@ -93,11 +93,14 @@ impl Tokenizer {
         self.encoder.prepare(&self.vocab, &self.model, bytes, &|| (watch.borrow_mut())())
     }
 
-    /// Builds the pair table of the model, instead of on first use.
+    /// Builds the pair table of the model, if the first text needs it, instead of on first use.
     ///
     /// # Errors
     /// `Interrupted` when `watch` returns false while they are made.
     pub fn prepare_model(&self, watch: KeepGoingMut<'_>) -> Result<()> {
+        if !self.model.needs_pairs() {
+            return Ok(());
+        }
         let watch = RefCell::new(watch);
         self.model.prepare(&self.vocab, &|| (watch.borrow_mut())())
     }
