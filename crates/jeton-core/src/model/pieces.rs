@@ -45,6 +45,10 @@ const FROZEN: u32 = 1 << 31;
 /// (Chinese) to 70 ns (English, code) more than with the table.
 const BYTES_PER_ENTRY: usize = 2;
 
+/// The same for texts that were not announced ([`super::Model::announce`]). Higher, so that announced texts, which
+/// normalization makes longer, do not reach it: announcing is interruptible, and encoding a short text is not.
+const UNANNOUNCED_BYTES_PER_ENTRY: usize = 8;
+
 /// A SentencePiece BPE model.
 #[derive(Debug, Clone)]
 pub struct Pieces {
@@ -163,14 +167,27 @@ impl Pieces {
         !self.has_odd && !self.has_unused
     }
 
+    /// Returns true if the first text needs the pair table.
+    pub(super) fn needs_pairs(&self) -> bool {
+        self.has_unused && !self.has_odd
+    }
+
     /// Returns true if some piece has a character that is no piece.
     pub(super) fn has_odd(&self) -> bool {
         self.has_odd
     }
 
+    /// Returns true if texts of `bytes` bytes in total, with those before, repay the construction of the pair table.
+    #[inline]
+    pub(super) fn repays_pairs(&self, vocab: &Vocab, bytes: usize) -> bool {
+        self.pairs.get().is_none()
+            && self.only_merges()
+            && self.spent.0.load(Ordering::Relaxed).saturating_add(bytes) >= vocab.num_tokens() * BYTES_PER_ENTRY
+    }
+
     /// Returns true if a text is too short, with those before, to repay the construction of the pair table.
     fn is_early(&self, vocab: &Vocab, bytes: usize) -> bool {
-        self.pairs.get().is_none() && self.spent.add(bytes) < vocab.num_tokens() * BYTES_PER_ENTRY
+        self.pairs.get().is_none() && self.spent.add(bytes) < vocab.num_tokens() * UNANNOUNCED_BYTES_PER_ENTRY
     }
 
     /// Returns the symbol of a text, or [`UNKNOWN`] if it is no piece.
