@@ -12,6 +12,7 @@ from .special import spell
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
+    from typing import Any
 
     from ._core import Tokenizer as Core
     from ._core import Vocabulary
@@ -22,6 +23,7 @@ __all__ = [
     "added_tokens",
     "model_entries",
     "special_pairs",
+    "token_of_json",
     "with_added_tokens",
 ]
 
@@ -85,6 +87,11 @@ def special_pairs(special_tokens: Mapping[str, int]) -> list[tuple[int, AddedTok
         ConfigError: a spelling that is not a token.
     """
     return [(id, AddedToken(spell(content).decode())) for content, id in special_tokens.items()]
+
+
+def token_of_json(content: str, special: bool, facts: Mapping[str, Any]) -> AddedToken:
+    """An added token with the flags of a JSON object."""
+    return AddedToken(content, special, **{name: bool(facts.get(name)) for name in FLAGS})
 
 
 def model_entries(core: Core) -> list[int]:

@@ -15,7 +15,6 @@ from . import _core
 from .arguments import KEEP, flag, instance, string, strings
 from .definition import Definition, Pattern
 from .errors import ConfigError, UnknownTokenError
-from .kinds import MAX_ID
 from .lazy import cached_property
 from .numpy_arrays import array_constructor
 from .record import record, replace
@@ -839,6 +838,8 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
             return decode(ids, **options)
         except OverflowError:  # an integer that is no u32
             from operator import index
+
+            from .kinds import MAX_ID
 
             position, id = next((at, id) for at, id in enumerate(map(index, ids)) if not 0 <= id <= MAX_ID)
             raise self._unknown_id(id, position) from None

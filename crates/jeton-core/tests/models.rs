@@ -127,7 +127,10 @@ proptest! {
         let without_unused: Vec<_> = words.into_iter().map(|(w, k, s)| (w, if k == 3 { 0 } else { k }, s)).collect();
         let (vocab, scores) = pieces(&without_unused);
         let model = Model::from_json(r#"{"type":"Pieces","unk":0}"#, &vocab, vec![], &scores).unwrap();
-        prop_assert_eq!(encode(&model, &vocab, &text), fused(plain_pieces(&vocab, &scores, &text)));
+        let plain = fused(plain_pieces(&vocab, &scores, &text));
+        prop_assert_eq!(&encode(&model, &vocab, &text), &plain);
+        model.prepare(&vocab, &|| true).unwrap();
+        prop_assert_eq!(encode(&model, &vocab, &text), plain);
     }
 
     #[test]
@@ -136,7 +139,10 @@ proptest! {
         let without_unused: Vec<_> = all.map(|(w, k, s)| (w, if k == 3 { 0 } else { k }, s)).collect();
         let (vocab, scores) = pieces(&without_unused);
         let model = Model::from_json(r#"{"type":"Pieces","unk":0}"#, &vocab, vec![], &scores).unwrap();
-        prop_assert_eq!(encode(&model, &vocab, &text), fused(plain_pieces(&vocab, &scores, &text)));
+        let plain = fused(plain_pieces(&vocab, &scores, &text));
+        prop_assert_eq!(&encode(&model, &vocab, &text), &plain);
+        model.prepare(&vocab, &|| true).unwrap();
+        prop_assert_eq!(encode(&model, &vocab, &text), plain);
     }
 
     #[test]

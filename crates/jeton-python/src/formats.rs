@@ -27,13 +27,7 @@ pub fn read_sentencepiece(py: Python<'_>, data: &[u8], layout: Option<&str>) -> 
         let facts = model.facts.to_json()?;
         let layout::Arranged { entries, scores, mask } = layout::arrange(model, layout.as_ref())?;
         let flags = mask.map(|id| (id, LSTRIP)).into_iter().collect(); // HF's mask tokens include white space before them
-        Ok((
-            facts,
-            Vocabulary {
-                entries: entries.into_iter().collect(),
-                extras: Extras { scores, flags, ..Extras::default() },
-            },
-        ))
+        Ok((facts, Vocabulary { entries, extras: Extras { scores, flags, ..Extras::default() } }))
     };
     py.detach(read).map_err(|failed| error::plain(py, failed))
 }
@@ -128,7 +122,7 @@ pub fn tekken_vocab(py: Python<'_>, tok: &Tokenizer, first: u32) -> PyResult<Str
 #[pyfunction]
 pub fn read_vocab_txt(py: Python<'_>, data: &[u8]) -> PyResult<(Vocabulary, bool)> {
     let file = py.detach(|| vocab_lines::read(data)).map_err(|failed| error::plain(py, failed))?;
-    Ok((Vocabulary { entries: file.entries.into_iter().collect(), extras: Extras::default() }, file.has_upper_case))
+    Ok((Vocabulary { entries: file.entries, extras: Extras::default() }, file.has_upper_case))
 }
 
 #[pyfunction]

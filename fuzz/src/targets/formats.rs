@@ -227,7 +227,7 @@ mod more {
             Err(error) => return refused(&error, true),
             Ok(file) => file,
         };
-        let vocab = match Vocab::new(file.entries.iter().map(|(id, kind, text)| (*id, *kind, text.as_slice()))) {
+        let vocab = match Vocab::new(file.entries.iter()) {
             Err(error) => return wrong(format!("read, but no vocabulary: {error}")),
             Ok(vocab) => vocab,
         };
@@ -352,7 +352,8 @@ mod more {
             Err(error) => return refused(&error, false),
             Ok(layout) => layout,
         };
-        let Ok(model) = sentencepiece::read(&model(1, false)) else { return wrong("the seed cannot be read") };
+        let file = model(1, false);
+        let Ok(model) = sentencepiece::read(&file) else { return wrong("the seed cannot be read") };
         let arranged = match layout::arrange(model, Some(&layout)) {
             Err(error) => return refused(&error, false),
             Ok(arranged) => arranged,
@@ -360,7 +361,7 @@ mod more {
         if arranged.scores.len() > HIGH as usize {
             return Outcome::Fine("a high id".into());
         }
-        match Vocab::new(arranged.entries.iter().map(|(id, kind, text)| (*id, *kind, text.as_slice()))) {
+        match Vocab::new(arranged.entries.iter()) {
             Err(error) => refused(&error, false),
             Ok(vocab) if arranged.scores.len() > vocab.len() => wrong("scores of ids that there are not"),
             Ok(_) => Outcome::Fine(String::new()),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 
-from ..added_tokens import FLAGS, AddedToken, with_added_tokens
+from ..added_tokens import AddedToken, token_of_json, with_added_tokens
 from ..errors import ConfigError, FormatError, UnsupportedFeatureError
 from ..kinds import MAX_ID
 
@@ -26,7 +26,6 @@ __all__ = [
     "ADDED_TOKENS",
     "MORE_TEMPLATES",
     "TEMPLATE",
-    "added_token",
     "added_tokens",
     "check_added",
     "enclosed",
@@ -201,11 +200,6 @@ def enclosed(
     return {"single": single, "pair": [*single, *text("B", second)], "trim_offsets": False, "add_prefix_space": False}
 
 
-def added_token(content: str, special: bool, facts: Mapping[str, Any]) -> AddedToken:
-    """An added token with the flags of a JSON object."""
-    return AddedToken(content, special, **{name: bool(facts.get(name)) for name in FLAGS})
-
-
 def added_tokens(config: Mapping[str, Any]) -> dict[int, AddedToken]:
     """Reads ``added_tokens_decoder``: id -> token.
 
@@ -221,7 +215,7 @@ def added_tokens(config: Mapping[str, Any]) -> dict[int, AddedToken]:
         for id, token in (config.get(ADDED_TOKENS) or {}).items():
             if not 0 <= int(id) <= MAX_ID:
                 raise ValueError
-            added[int(id)] = added_token(token["content"], bool(token.get("special")), token)
+            added[int(id)] = token_of_json(token["content"], bool(token.get("special")), token)
     except (AttributeError, KeyError, TypeError, ValueError):
         place = "tokenizer_config.json: added_tokens_decoder"
         raise FormatError("added tokens that are not id -> {content, …}", place=place) from None
@@ -314,7 +308,7 @@ def special_tokens(config: Mapping[str, Any]) -> list[AddedToken]:
         content = _content(token)
         if isinstance(content, str) and content:
             try:
-                special.setdefault(content, added_token(content, True, token if isinstance(token, dict) else {}))
+                special.setdefault(content, token_of_json(content, True, token if isinstance(token, dict) else {}))
             except ConfigError as error:
                 raise FormatError(str(error), place="tokenizer_config.json") from None
     return list(special.values())

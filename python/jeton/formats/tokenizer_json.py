@@ -13,13 +13,12 @@ The core reads and writes the two large members, ``model.vocab`` and ``model.mer
 from __future__ import annotations
 
 from .. import _core
-from ..added_tokens import FLAGS, AddedToken, added_tokens, model_entries, with_added_tokens
+from ..added_tokens import FLAGS, AddedToken, added_tokens, model_entries, token_of_json, with_added_tokens
 from ..definition import Bpe, Definition, Pieces, TrainingFacts, Unigram, WordLevel, WordPiece
 from ..errors import ConfigError, FormatError, JetonError, LossyConversionWarning, UnsupportedFeatureError
 from ..kinds import BYTE, ENDS_WORD, UNREACHABLE, UNUSED
 from ..record import replace
 from ..tokenizer import Tokenizer
-from .config import added_token
 from .hf_parts import NORMALIZERS, read_parts, write_parts
 
 TYPE_CHECKING = False
@@ -346,7 +345,12 @@ def _read(top: JSON, spelled: _core.SpelledVocabulary) -> Tokenizer:
         vocabulary = _with_columns(vocabulary, own)
     tok = Tokenizer(definition, vocabulary)
     _check_unreachable(tok)
-    if own and not own.get("losses") and not _same_pipeline(definition, mark, top, tok.id_to_token):
+    names = {id: token.content for id, token in added}
+
+    def token(id: int) -> str:
+        return names[id] if id in names else tok.id_to_token(id)  # the latter imports `spelling`
+
+    if own and not own.get("losses") and not _same_pipeline(definition, mark, top, token):
         raise FormatError("model.jeton contradicts the pipeline of the file", place="$.model.jeton")
     return tok
 
@@ -525,7 +529,7 @@ def _added_tokens(
                     feature="id",
                 )
         highest = max(highest, id)
-        added.append((id, added_token(content, bool(token.get("special")), token)))
+        added.append((id, token_of_json(content, bool(token.get("special")), token)))
         if id in own_entries if own else in_vocab is not None:
             entries.add(id)
     return added, entries

@@ -13,9 +13,8 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use serde::Deserialize;
 
 use super::sentencepiece::{ModelProto, PieceProto};
-use super::Entry;
 use crate::error::{Error, Result};
-use crate::vocab::{Kind, Vocab, MAX_ID};
+use crate::vocab::{Kind, List, Vocab, MAX_ID};
 
 /// Assignment of ids to pieces.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
@@ -49,7 +48,7 @@ impl Layout {
 #[derive(Debug, Default, PartialEq)]
 pub struct Arranged {
     /// id, kind, content.
-    pub entries: Vec<Entry>,
+    pub entries: List,
     /// id → score.
     pub scores: Vec<f64>,
     /// Id of the mask token.
@@ -61,7 +60,7 @@ pub struct Arranged {
 /// # Errors
 /// [`Error::config`] for a layout without an id for the unknown piece, with a duplicate id, or with a piece that text can
 /// match.
-pub fn arrange(model: ModelProto, layout: Option<&Layout>) -> Result<Arranged> {
+pub fn arrange(model: ModelProto<'_>, layout: Option<&Layout>) -> Result<Arranged> {
     let Some(layout) = layout else {
         let scores = model.pieces.iter().map(|piece| f64::from(piece.score)).collect();
         let pieces = (0..).zip(model.pieces);
@@ -98,14 +97,14 @@ pub fn arrange(model: ModelProto, layout: Option<&Layout>) -> Result<Arranged> {
         }
         Ok(())
     };
-    let mut entries: Vec<Entry> = Vec::with_capacity(model.pieces.len() + named.len());
+    let mut entries = List::with_capacity(model.pieces.len() + named.len());
     for &(name, id) in &named {
         take(id, name.as_bytes())?;
-        entries.push((id, Kind::Special, name.clone().into_bytes()));
+        entries.push(id, Kind::Special, name.as_bytes());
     }
     let mut scores = vec![0.0; past as usize];
     for (id, piece) in (layout.shift..).zip(model.pieces) {
-        if names.contains_key(piece.content.as_slice()) {
+        if names.contains_key(&*piece.content) {
             if piece.kind == Kind::Special {
                 continue;
             }
@@ -114,7 +113,7 @@ pub fn arrange(model: ModelProto, layout: Option<&Layout>) -> Result<Arranged> {
         }
         take(id, &piece.content)?;
         scores[id as usize] = f64::from(piece.score);
-        entries.push((id, piece.kind, piece.content));
+        entries.push(id, piece.kind, &piece.content);
     }
     let mask = layout.mask.as_ref().and_then(|mask| names.get(mask.as_bytes()).copied());
     Ok(Arranged { entries, scores, mask })
@@ -127,7 +126,13 @@ pub fn arrange(model: ModelProto, layout: Option<&Layout>) -> Result<Arranged> {
 ///
 /// # Errors
 /// [`Error::config`] if there are more such indices than names in `control`.
-pub fn pieces(vocab: &Vocab, scores: &[f64], layout: &Layout, end: u32, control: &[String]) -> Result<Vec<PieceProto>> {
+pub fn pieces<'v>(
+    vocab: &'v Vocab,
+    scores: &[f64],
+    layout: &Layout,
+    end: u32,
+    control: &'v [String],
+) -> Result<Vec<PieceProto<'v>>> {
     let mut named = control.iter().filter(|name| layout.specials.contains_key(*name));
     let specials: HashSet<u32> = layout.specials.values().copied().collect();
     let mut pieces = Vec::with_capacity(vocab.num_tokens());
@@ -138,10 +143,10 @@ pub fn pieces(vocab: &Vocab, scores: &[f64], layout: &Layout, end: u32, control:
                 let message = format!("no token has the id {id}, and a SentencePiece model has no holes");
                 return Err(Error::config(message));
             };
-            PieceProto { kind: Kind::Special, content: name.clone().into_bytes(), score: 0.0 }
+            PieceProto { kind: Kind::Special, content: name.as_bytes().into(), score: 0.0 }
         } else {
             let score = scores.get(id as usize).copied().unwrap_or(0.0) as f32;
-            PieceProto { kind, content: vocab.content(id).to_vec(), score }
+            PieceProto { kind, content: vocab.content(id).into(), score }
         });
     }
     Ok(pieces)
@@ -154,9 +159,9 @@ mod tests {
     use super::*;
     use crate::format::sentencepiece::{Facts, PieceProto};
 
-    fn model() -> ModelProto {
+    fn model() -> ModelProto<'static> {
         let kinds = [(Kind::Special, "<unk>"), (Kind::Special, "<s>"), (Kind::Special, "</s>"), (Kind::Token, ",")];
-        let pieces = kinds.map(|(kind, text)| PieceProto { kind, content: text.into(), score: -1.0 });
+        let pieces = kinds.map(|(kind, text)| PieceProto { kind, content: text.as_bytes().into(), score: -1.0 });
         ModelProto { facts: Facts { unk: "<unk>".into(), ..Facts::default() }, pieces: pieces.into() }
     }
 
@@ -169,11 +174,12 @@ mod tests {
 
     #[test]
     fn specials_pieces_languages_mask() {
-        let mut arranged = arrange(model(), Some(&layout())).unwrap();
-        arranged.entries.sort_by_key(|entry| entry.0);
-        let texts: Vec<&[u8]> = arranged.entries.iter().map(|entry| entry.2.as_slice()).collect();
+        let arranged = arrange(model(), Some(&layout())).unwrap();
+        let mut entries: Vec<_> = arranged.entries.iter().collect();
+        entries.sort_by_key(|entry| entry.0);
+        let texts: Vec<&[u8]> = entries.iter().map(|entry| entry.2).collect();
         assert_eq!(texts, [b"<s>".as_slice(), b"<pad>", b"</s>", b"<unk>", b",", b"en", b"<mask>"]);
-        assert!(arranged.entries.iter().map(|entry| entry.0).eq(0..7));
+        assert!(entries.iter().map(|entry| entry.0).eq(0..7));
         assert_eq!(arranged.scores, [0.0, 0.0, 0.0, 0.0, -1.0]);
         assert_eq!(arranged.mask, Some(6));
     }

@@ -10,6 +10,3 @@ pub mod ranks;
 pub mod sentencepiece;
 pub mod tekken;
 pub mod vocab_txt;
-
-/// An entry read from a file: id, kind, content.
-pub type Entry = (u32, crate::vocab::Kind, Vec<u8>);

@@ -11,6 +11,8 @@
 //! Cost: one pass; memory linear in the file. prost limits nesting to 100 groups. Source: google/sentencepiece
 //! `src/sentencepiece_model.proto` (field numbers, defaults), `src/model_interface.cc` (checks).
 
+use std::borrow::Cow;
+
 use base64::prelude::{Engine, BASE64_STANDARD};
 use hashbrown::HashSet;
 use prost::encoding::{
@@ -21,6 +23,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 use crate::vocab::{Kind, MAX_ID};
+
+/// Bytes of a piece in most files.
+const USUAL_BYTES: usize = 16;
 
 /// Types of pieces, numbered as in the file.
 const KINDS: [(i32, Kind); 6] = [
@@ -37,22 +42,22 @@ const MODELS: [(&str, i32); 4] = [("unigram", 1), ("bpe", 2), ("word", 3), ("cha
 
 /// A piece: kind, spelling and score.
 #[derive(Debug, Clone, PartialEq)]
-pub struct PieceProto {
+pub struct PieceProto<'f> {
     /// Kind.
     pub kind: Kind,
     /// Spelling, with white space as `▁`.
-    pub content: Vec<u8>,
+    pub content: Cow<'f, [u8]>,
     /// Score; 0 if missing.
     pub score: f32,
 }
 
 /// Content of a file.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct ModelProto {
+pub struct ModelProto<'f> {
     /// Options.
     pub facts: Facts,
     /// Pieces; the index is the id.
-    pub pieces: Vec<PieceProto>,
+    pub pieces: Vec<PieceProto<'f>>,
 }
 
 /// Run-time options, named as in the format.
@@ -107,6 +112,7 @@ impl Facts {
     }
 }
 
+/// A piece as in the file.
 #[derive(Clone, PartialEq, Message)]
 struct RawPiece {
     #[prost(bytes = "vec", optional, tag = "1")]
@@ -115,6 +121,26 @@ struct RawPiece {
     score: Option<f32>,
     #[prost(int32, optional, tag = "3", default = "1")]
     kind: Option<i32>,
+}
+
+/// Fields of a [`RawPiece`], with their defaults.
+#[derive(Debug)]
+struct Piece<'f> {
+    text: Cow<'f, [u8]>,
+    score: f32,
+    number: i32, // of its type
+}
+
+impl From<RawPiece> for Piece<'_> {
+    fn from(raw: RawPiece) -> Self {
+        Self { score: raw.score(), number: raw.kind(), text: raw.piece.unwrap_or_default().into() }
+    }
+}
+
+impl Piece<'_> {
+    fn kind(&self) -> Option<Kind> {
+        KINDS.iter().find(|known| known.0 == self.number).map(|known| known.1)
+    }
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -165,7 +191,7 @@ struct NormalizerProto {
 ///
 /// # Errors
 /// [`Error::format`] with the byte and, if one is invalid, the piece.
-pub fn read(file: &[u8]) -> Result<ModelProto> {
+pub fn read(file: &[u8]) -> Result<ModelProto<'_>> {
     let (mut model, charsmap) = read_with_charsmap(file)?;
     model.facts.precompiled_charsmap = (!charsmap.is_empty()).then(|| BASE64_STANDARD.encode(charsmap));
     Ok(model)
@@ -175,11 +201,11 @@ pub fn read(file: &[u8]) -> Result<ModelProto> {
 ///
 /// # Errors
 /// As [`read`].
-pub fn read_with_charsmap(file: &[u8]) -> Result<(ModelProto, Vec<u8>)> {
+pub fn read_with_charsmap(file: &[u8]) -> Result<(ModelProto<'_>, Vec<u8>)> {
     let mut trainer = Trainer::default();
     let mut normalizer = NormalizerProto::default();
     let mut denormalizer = NormalizerProto::default();
-    let mut pieces: Vec<RawPiece> = Vec::new();
+    let mut pieces: Vec<Piece<'_>> = Vec::with_capacity(file.len() / USUAL_BYTES);
     let mut rest = file;
     while !rest.is_empty() {
         let at = file.len() - rest.len();
@@ -208,7 +234,7 @@ pub fn read_with_charsmap(file: &[u8]) -> Result<(ModelProto, Vec<u8>)> {
                 let index = pieces.len();
                 let piece = match usual_piece(inside) {
                     Some(piece) => piece,
-                    None => RawPiece::decode(inside).map_err(|error| wrong(&format!("piece {index}"), error))?,
+                    None => RawPiece::decode(inside).map_err(|error| wrong(&format!("piece {index}"), error))?.into(),
                 };
                 check(&piece).map_err(|message| Error::format(message, place(format!("piece {index}"))))?;
                 if index > MAX_ID as usize {
@@ -224,8 +250,8 @@ pub fn read_with_charsmap(file: &[u8]) -> Result<(ModelProto, Vec<u8>)> {
     check_all(&pieces, trainer.byte_fallback())?;
     let facts = facts(&trainer, &normalizer, &denormalizer, &pieces)?;
     let pieces = pieces.into_iter().map(|piece| {
-        let (score, kind) = (piece.score(), kind(&piece).unwrap_or(Kind::Token));
-        PieceProto { kind, content: piece.piece.unwrap_or_default(), score }
+        let kind = piece.kind().unwrap_or(Kind::Token);
+        PieceProto { kind, content: piece.text, score: piece.score }
     });
     let model = ModelProto { facts, pieces: pieces.collect() };
     Ok((model, normalizer.precompiled_charsmap.unwrap_or_default()))
@@ -233,38 +259,34 @@ pub fn read_with_charsmap(file: &[u8]) -> Result<(ModelProto, Vec<u8>)> {
 
 /// Reads a piece whose fields are in ascending order, as SentencePiece writes them, at most once each, with a text of up to
 /// 127 bytes; None for another one. Files have many, and `prost` takes four times as long.
-fn usual_piece(message: &[u8]) -> Option<RawPiece> {
+fn usual_piece(message: &[u8]) -> Option<Piece<'_>> {
     let [0x0A, len @ 0..0x80, rest @ ..] = message else { return None };
     let (text, mut rest) = rest.split_at_checked(usize::from(*len))?;
-    let mut piece = RawPiece { piece: Some(text.to_vec()), ..RawPiece::default() };
+    let mut piece = Piece { text: text.into(), score: 0.0, number: 1 };
     if let [0x15, a, b, c, d, after @ ..] = rest {
-        piece.score = Some(f32::from_le_bytes([*a, *b, *c, *d]));
+        piece.score = f32::from_le_bytes([*a, *b, *c, *d]);
         rest = after;
     }
     if let [0x18, kind @ 0..0x80, after @ ..] = rest {
-        piece.kind = Some(i32::from(*kind));
+        piece.number = i32::from(*kind);
         rest = after;
     }
     rest.is_empty().then_some(piece)
 }
 
-fn kind(piece: &RawPiece) -> Option<Kind> {
-    KINDS.iter().find(|known| known.0 == piece.kind()).map(|known| known.1)
-}
-
 /// Checks a single piece.
-fn check(piece: &RawPiece) -> std::result::Result<(), String> {
-    let Ok(text) = std::str::from_utf8(piece.piece()) else {
-        return Err(format!("the piece {:?} is not UTF-8", String::from_utf8_lossy(piece.piece())));
+fn check(piece: &Piece<'_>) -> std::result::Result<(), String> {
+    let Ok(text) = std::str::from_utf8(&piece.text) else {
+        return Err(format!("the piece {:?} is not UTF-8", String::from_utf8_lossy(&piece.text)));
     };
     if text.is_empty() {
         return Err("the piece is empty".into());
     }
-    if !piece.score().is_finite() {
-        return Err(format!("the score of {text:?} is {}", piece.score()));
+    if !piece.score.is_finite() {
+        return Err(format!("the score of {text:?} is {}", piece.score));
     }
-    match kind(piece) {
-        None => Err(format!("the piece {text:?} has the unknown type {}", piece.kind())),
+    match piece.kind() {
+        None => Err(format!("the piece {text:?} has the unknown type {}", piece.number)),
         Some(Kind::Byte) if byte_of(text).is_none() => {
             Err(format!("the byte piece {text:?} is not spelled like <0x0A>"))
         }
@@ -280,23 +302,23 @@ pub fn byte_of(text: &str) -> Option<u8> {
 }
 
 /// Checks all pieces together.
-fn check_all(pieces: &[RawPiece], byte_fallback: bool) -> Result<()> {
+fn check_all(pieces: &[Piece<'_>], byte_fallback: bool) -> Result<()> {
     let mut seen = [HashSet::with_capacity(pieces.len()), HashSet::new()]; // as in SentencePiece, two tables
     let mut unknown = None;
     let mut bytes = 0;
     for (index, piece) in pieces.iter().enumerate() {
         let wrong = |message: String| Err(Error::format(message, format!("piece {index}")));
-        let text = piece.piece();
-        let table = usize::from(matches!(kind(piece), Some(Kind::Special | Kind::Byte)));
+        let text = &*piece.text;
+        let table = usize::from(matches!(piece.kind(), Some(Kind::Special | Kind::Byte)));
         if !seen[table].insert(text) {
             return wrong(format!("the piece {:?} stands in the model twice", crate::vocab::show(text)));
         }
-        if piece.kind() == UNKNOWN {
+        if piece.number == UNKNOWN {
             if let Some(other) = unknown.replace(index) {
                 return wrong(format!("a second unknown piece; the first is piece {other}"));
             }
         }
-        if kind(piece) == Some(Kind::Byte) {
+        if piece.kind() == Some(Kind::Byte) {
             bytes += 1;
             if !byte_fallback {
                 return wrong("a byte piece in a model without byte_fallback".into());
@@ -317,7 +339,7 @@ fn facts(
     trainer: &Trainer,
     normalizer: &NormalizerProto,
     denormalizer: &NormalizerProto,
-    pieces: &[RawPiece],
+    pieces: &[Piece<'_>],
 ) -> Result<Facts> {
     let Some((model_type, _)) = MODELS.iter().find(|known| known.1 == trainer.model_type()) else {
         let message = format!("unknown model type {}", trainer.model_type());
@@ -325,11 +347,11 @@ fn facts(
     };
     // SentencePiece finds roles by their pieces; the ids in trainer_spec are options of training.
     let role = |name: &str| {
-        let found = pieces.iter().any(|piece| piece.kind() == CONTROL && piece.piece() == name.as_bytes());
+        let found = pieces.iter().any(|piece| piece.number == CONTROL && *piece.text == *name.as_bytes());
         found.then(|| name.to_owned())
     };
     let or = |name: &str, default: &str| if name.is_empty() { default.to_owned() } else { name.to_owned() };
-    let unk = pieces.iter().find(|piece| piece.kind() == UNKNOWN).map(|piece| piece.piece().to_vec());
+    let unk = pieces.iter().find(|piece| piece.number == UNKNOWN).map(|piece| piece.text.to_vec());
     Ok(Facts {
         model_type: (*model_type).to_owned(),
         unk: String::from_utf8(unk.unwrap_or_default()).unwrap_or_default(),
@@ -402,7 +424,7 @@ pub fn with_specs(file: &[u8], trainer: &[u8], normalizer: &[u8], denormalizer: 
 /// # Errors
 /// [`Error::config`] for a model that SentencePiece refuses to load, and for a denormalizer, whose rules [`read`] does not
 /// keep.
-pub fn write(model: &ModelProto) -> Result<Vec<u8>> {
+pub fn write(model: &ModelProto<'_>) -> Result<Vec<u8>> {
     let ModelProto { facts, pieces } = model;
     if facts.denormalizes {
         return Err(Error::config(
@@ -413,12 +435,12 @@ pub fn write(model: &ModelProto) -> Result<Vec<u8>> {
     let number = number.ok_or_else(|| Error::config(format!("no SentencePiece model is a {:?}", facts.model_type)))?;
     let id = |name: &Option<String>| {
         let name = name.as_ref()?.as_bytes();
-        let found = pieces.iter().position(|piece| piece.kind == Kind::Special && piece.content == name);
+        let found = pieces.iter().position(|piece| piece.kind == Kind::Special && *piece.content == *name);
         found.map(|id| id as i32)
     };
     // Without a name SentencePiece uses the default, which may be a control piece with another role, or missing.
     let role = |name: &Option<String>, default: &str| {
-        let is_taken = |name: &str| pieces.iter().any(|piece| piece.content == name.as_bytes());
+        let is_taken = |name: &str| pieces.iter().any(|piece| *piece.content == *name.as_bytes());
         match name {
             None if is_taken(default) => {
                 let free = |i: usize| format!("<no {}{}>", default.trim_matches(['<', '/', '>']), "_".repeat(i));
@@ -431,22 +453,22 @@ pub fn write(model: &ModelProto) -> Result<Vec<u8>> {
     let mut raw = Vec::with_capacity(pieces.len());
     for piece in pieces {
         let known = KINDS.iter().rev().find(|known| known.1 == piece.kind); // control before unknown
-        let Some((mut kind, _)) = known else {
+        let Some((mut number, _)) = known else {
             let spelled = crate::vocab::show(&piece.content);
             return Err(Error::config(format!("{spelled:?} ends a word, which no SentencePiece model knows")));
         };
-        if piece.kind == Kind::Special && piece.content == facts.unk.as_bytes() {
-            kind = UNKNOWN;
+        if piece.kind == Kind::Special && *piece.content == *facts.unk.as_bytes() {
+            number = UNKNOWN;
         }
-        raw.push(RawPiece { piece: Some(piece.content.clone()), score: Some(piece.score), kind: Some(kind) });
+        raw.push(Piece { text: Cow::Borrowed(&piece.content), score: piece.score, number });
     }
     for (index, piece) in raw.iter().enumerate() {
         check(piece).map_err(|message| Error::config(format!("id {index}: {message}")))?;
     }
     check_all(&raw, facts.byte_fallback).map_err(|error| Error::config(error.to_string()))?;
-    for mut piece in raw {
-        piece.kind = piece.kind.filter(|&kind| kind != 1); // the default is omitted, as in SentencePiece
-        put(1, &piece, &mut file);
+    for Piece { text, score, number } in raw {
+        let kind = Some(number).filter(|&number| number != 1); // the default is omitted, as in SentencePiece
+        put(1, &RawPiece { piece: Some(text.into_owned()), score: Some(score), kind }, &mut file);
     }
     let trainer = Trainer {
         model_type: Some(number),
@@ -489,11 +511,11 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn piece(kind: Kind, content: &str, score: f32) -> PieceProto {
-        PieceProto { kind, content: content.into(), score }
+    fn piece(kind: Kind, content: &str, score: f32) -> PieceProto<'static> {
+        PieceProto { kind, content: content.as_bytes().to_vec().into(), score }
     }
 
-    fn small() -> ModelProto {
+    fn small() -> ModelProto<'static> {
         let facts = Facts {
             model_type: "unigram".into(),
             unk: "<unk>".into(),
@@ -580,7 +602,8 @@ mod tests {
                 file[at] = byte;
             }
             if let Ok(model) = read(&file) {
-                prop_assert_eq!(read(&write(&model).unwrap()).unwrap().pieces, model.pieces);
+                let written = write(&model).unwrap();
+                prop_assert_eq!(read(&written).unwrap().pieces, model.pieces);
             }
         }
     }

@@ -5,17 +5,19 @@
 //! Cost: one pass. Source: huggingface/transformers `tokenization_bert.py` (`load_vocab`). Stricter: duplicate entries are
 //! an error; there the later id silently replaces the earlier one.
 
-use std::collections::HashMap;
+use hashbrown::HashMap;
 
-use super::Entry;
 use crate::error::{Error, Result};
-use crate::vocab::{Kind, Vocab, MAX_ID};
+use crate::vocab::{Kind, List, Vocab, MAX_ID};
+
+/// Limit of entries for which memory is allocated at once: blank lines make none.
+const MAX_RESERVED: usize = 1 << 17;
 
 /// Content of a file.
 #[derive(Debug, Default, PartialEq)]
 pub struct VocabFile {
     /// Entries of the model.
-    pub entries: Vec<Entry>,
+    pub entries: List,
     /// True if an entry outside `[…]` has an upper-case letter.
     pub has_upper_case: bool,
 }
@@ -26,7 +28,10 @@ pub struct VocabFile {
 /// [`Error::format`] with the line.
 pub fn read(data: &[u8]) -> Result<VocabFile> {
     let mut file = VocabFile::default();
-    let mut seen: HashMap<&str, usize> = HashMap::new();
+    let lines = data.iter().filter(|&&byte| byte == b'\n').count();
+    let lines = (lines + 1).min(MAX_RESERVED);
+    file.entries = List::with_capacity(lines);
+    let mut seen: HashMap<&str, usize> = HashMap::with_capacity(lines);
     let mut blank = None;
     for (number, line) in (1..).zip(data.split(|&byte| byte == b'\n')) {
         let wrong = |message: String| Err(Error::format(message, format!("line {number}")));
@@ -48,13 +53,20 @@ pub fn read(data: &[u8]) -> Result<VocabFile> {
             return wrong(format!("{text:?} stands on line {other} too"));
         }
         let is_name = text.starts_with('[') && text.ends_with(']');
-        file.has_upper_case |= !is_name && text.chars().any(char::is_uppercase);
-        file.entries.push(((number - 1) as u32, Kind::Token, line.to_vec()));
+        file.has_upper_case |= !is_name && has_upper_case(text);
+        file.entries.push((number - 1) as u32, Kind::Token, line);
     }
     if file.entries.is_empty() {
         return Err(Error::format("no entries", "line 1"));
     }
     Ok(file)
+}
+
+fn has_upper_case(text: &str) -> bool {
+    match text.is_ascii() {
+        true => text.bytes().any(|byte| byte.is_ascii_uppercase()),
+        false => text.chars().any(char::is_uppercase),
+    }
 }
 
 /// Writes a vocabulary without gaps in its ids.
@@ -88,11 +100,11 @@ mod tests {
     #[test]
     fn lines_are_ids() {
         let file = read("[PAD]\r\n[UNK]\n##é\na\n\n".as_bytes()).unwrap();
-        let ids: Vec<_> = file.entries.iter().map(|entry| (entry.0, entry.2.as_slice())).collect();
+        let ids: Vec<_> = file.entries.iter().map(|entry| (entry.0, entry.2)).collect();
         assert_eq!(ids, [(0, b"[PAD]".as_slice()), (1, b"[UNK]"), (2, "##é".as_bytes()), (3, b"a")]);
         assert!(!file.has_upper_case);
         assert!(read(b"[UNK]\n##\xc3\x89").unwrap().has_upper_case);
-        let vocab = Vocab::new(file.entries.iter().map(|(id, kind, text)| (*id, *kind, text.as_slice()))).unwrap();
+        let vocab = Vocab::new(file.entries.iter()).unwrap();
         assert_eq!(write(&vocab).unwrap(), "[PAD]\n[UNK]\n##é\na\n");
     }
 

@@ -311,5 +311,8 @@ impl Look for ContentRanks<'_> {
 pub(super) fn has_inner_word_start(content: &[u8]) -> bool {
     let mut mark = [0; 4];
     let mark = WORD_START.encode_utf8(&mut mark).as_bytes();
+    if content.get(1..).is_none_or(|rest| !rest.contains(&mark[0])) {
+        return false; // most tokens
+    }
     (1..content.len()).any(|at| content[at..].starts_with(mark) && !content[..at].ends_with(mark))
 }

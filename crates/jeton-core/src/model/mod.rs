@@ -223,7 +223,29 @@ impl Model {
         }
     }
 
-    /// Builds tables that the first text needs and that take time linear in the vocabulary.
+    /// Returns true if the first text needs the pair table. SentencePiece's BPE builds its own when texts repay it,
+    /// except with unused pieces.
+    pub fn needs_pairs(&self) -> bool {
+        match self {
+            Self::Bpe(model) => model.needs_pairs(),
+            Self::Pieces(model) => model.needs_pairs(),
+            _ => false,
+        }
+    }
+
+    /// Announces texts of `bytes` bytes in total: SentencePiece's BPE builds the pair table if they repay it.
+    ///
+    /// # Errors
+    /// `Interrupted` when `keep_going` returns false.
+    #[inline]
+    pub fn announce(&self, vocab: &Vocab, bytes: usize, keep_going: KeepGoing<'_>) -> Result<()> {
+        match self {
+            Self::Pieces(model) if model.repays_pairs(vocab, bytes) => model.pairs(vocab, keep_going).map(drop),
+            _ => Ok(()),
+        }
+    }
+
+    /// Builds the pair table, in time linear in the vocabulary, if the model has one.
     ///
     /// # Errors
     /// `Interrupted` when `keep_going` returns false.

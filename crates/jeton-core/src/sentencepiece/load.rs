@@ -25,9 +25,9 @@ pub fn load(file: &[u8]) -> Result<(Tokenizer, Facts)> {
     }
     let layout::Arranged { entries, scores, .. } = layout::arrange(model, None)?;
     let is_unk = |kind: Kind, content: &[u8]| kind == Kind::Special && content == facts.unk.as_bytes();
-    let unk = entries.iter().find(|entry| is_unk(entry.1, &entry.2)).map(|entry| entry.0);
-    let vocab = Vocab::new(entries.iter().map(|(id, kind, content)| (*id, *kind, content.as_slice())))?;
-    let user_defined: Vec<&[u8]> = entries.iter().filter(|entry| entry.1 == Kind::Added).map(|e| &*e.2).collect();
+    let unk = entries.iter().find(|entry| is_unk(entry.1, entry.2)).map(|entry| entry.0);
+    let vocab = Vocab::new(entries.iter())?;
+    let user_defined: Vec<&[u8]> = entries.iter().filter(|entry| entry.1 == Kind::Added).map(|entry| entry.2).collect();
     let normalizer = normalizer(&facts, &charsmap, &user_defined)?;
     let extras = Extras { scores, ..Extras::default() };
     let options = options(&facts, unk).to_string();
@@ -36,12 +36,12 @@ pub fn load(file: &[u8]) -> Result<(Tokenizer, Facts)> {
 }
 
 /// Refuses models that SentencePiece refuses, though they have a meaning.
-fn check(model: &ModelProto) -> Result<()> {
-    let has_nul = |piece: &PieceProto| piece.kind != Kind::Unused && piece.content.contains(&0);
+fn check(model: &ModelProto<'_>) -> Result<()> {
+    let has_nul = |piece: &PieceProto<'_>| piece.kind != Kind::Unused && piece.content.contains(&0);
     if let Some(index) = model.pieces.iter().position(has_nul) {
         return Err(Error::format("a piece has the character U+0000", format!("piece {index}")));
     }
-    let is_usable = |piece: &PieceProto| matches!(piece.kind, Kind::Token | Kind::Added | Kind::Unused);
+    let is_usable = |piece: &PieceProto<'_>| matches!(piece.kind, Kind::Token | Kind::Added | Kind::Unused);
     if model.facts.model_type == "unigram" && !model.pieces.iter().any(is_usable) {
         return Err(Error::format("the model has no pieces but control, unknown and byte pieces", "pieces"));
     }

@@ -49,13 +49,13 @@ mod tests {
         };
         let mut pieces = vec![("<unk>", Kind::Special), ("<s>", Kind::Special)];
         pieces.extend(["▁", "▁a", "a", "b", "ab"].map(|piece| (piece, Kind::Token)));
-        let mut pieces: Vec<PieceProto> = (0..)
+        let mut pieces: Vec<PieceProto<'_>> = (0..)
             .zip(pieces)
-            .map(|(at, (piece, kind))| PieceProto { kind, content: piece.into(), score: -(at as f32) })
+            .map(|(at, (piece, kind))| PieceProto { kind, content: piece.as_bytes().into(), score: -(at as f32) })
             .collect();
         if byte_fallback {
             let byte = |byte: u8| format!("<0x{byte:02X}>").into_bytes();
-            pieces.extend((0..=255).map(|b| PieceProto { kind: Kind::Byte, content: byte(b), score: 0.0 }));
+            pieces.extend((0..=255).map(|b| PieceProto { kind: Kind::Byte, content: byte(b).into(), score: 0.0 }));
         }
         let (tok, facts) = load(&write(&ModelProto { facts, pieces }).unwrap()).unwrap();
         let pieces = PieceTable::new(&tok, &facts).unwrap();

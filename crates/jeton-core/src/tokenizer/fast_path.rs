@@ -83,21 +83,26 @@ impl<'t> Input<'t> {
 }
 
 impl Tokenizer {
-    /// Announces texts of `bytes` bytes in total: builds the tables of the fast path if that is worthwhile, for
-    /// `usize::MAX` at once.
+    /// Announces texts of `bytes` bytes in total: builds the pair table of the model and the tables of the fast path if
+    /// that is worthwhile, for `usize::MAX` at once.
     ///
     /// # Errors
     /// `Interrupted` when `watch` returns false while they are made.
     pub fn prepare(&self, bytes: usize, watch: KeepGoingMut<'_>) -> Result<()> {
         let watch = RefCell::new(watch);
-        self.encoder.prepare(&self.vocab, &self.model, bytes, &|| (watch.borrow_mut())())
+        let keep_going = || (watch.borrow_mut())();
+        self.model.announce(&self.vocab, bytes, &keep_going)?;
+        self.encoder.prepare(&self.vocab, &self.model, bytes, &keep_going)
     }
 
-    /// Builds the pair table of the model, instead of on first use.
+    /// Builds the pair table of the model, if the first text needs it, instead of on first use.
     ///
     /// # Errors
     /// `Interrupted` when `watch` returns false while they are made.
     pub fn prepare_model(&self, watch: KeepGoingMut<'_>) -> Result<()> {
+        if !self.model.needs_pairs() {
+            return Ok(());
+        }
         let watch = RefCell::new(watch);
         self.model.prepare(&self.vocab, &|| (watch.borrow_mut())())
     }
