@@ -10,6 +10,8 @@
 //! of page faults grows with the excess. Releasing all pages made learning 20 times slower as soon as the vectors did
 //! not fit.
 //!
+//! The allocator is trimmed, too, because it keeps what other vectors and tables have freed.
+//!
 //! Memory that the process had before the limit was made is not counted: a Python process with NumPy has 50 MB before
 //! it does any work.
 //!
