@@ -4,11 +4,13 @@
 
 mod storage;
 
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::Arc;
 
-use jeton_core::util::spill::{MemoryLimit, SpillVec};
+use jeton_core::error::Result;
+use jeton_core::util::spill::{Mapping, MemoryLimit, Resident, SpillVec, Storage};
 use proptest::prelude::*;
-use storage::limited;
+use storage::{limited, Disk};
 
 #[test]
 fn values_stay_wherever_the_list_lies() {
@@ -95,6 +97,69 @@ fn a_first_part_of_the_lists_stays_mapped() {
     assert!(lists[2].is_in_file() && lists[3].is_in_file());
     memory.enforce(); // `Block::release` checks its argument
     assert!(lists.iter().all(|list| list.iter().zip(0..).all(|(&value, at)| value == at)));
+}
+
+/// Process whose allocator keeps freed memory until it is trimmed.
+#[derive(Debug, Default)]
+struct Process {
+    freed: AtomicUsize,
+    needed: AtomicUsize,
+    trims: AtomicUsize,
+}
+
+#[derive(Debug)]
+struct ProcessStorage(Arc<Process>);
+
+impl Storage for ProcessStorage {
+    fn create(&self, bytes: usize) -> Result<Arc<dyn Mapping>> {
+        Disk { largest: usize::MAX, files: Arc::default() }.create(bytes)
+    }
+
+    fn resident(&self) -> Option<Resident> {
+        let own = self.0.freed.load(Ordering::Relaxed) + self.0.needed.load(Ordering::Relaxed);
+        Some(Resident { own, mapped: 0 })
+    }
+
+    fn trim(&self) {
+        self.0.freed.store(0, Ordering::Relaxed);
+        self.0.trims.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// Creates a process that has freed memory, and a limit of 8 MiB with a vector in a file.
+fn process_with_freed(freed: usize) -> (Arc<Process>, MemoryLimit, SpillVec<u64>) {
+    let process = Arc::new(Process { freed: freed.into(), ..Process::default() });
+    let memory = MemoryLimit::new(8 << 20, Box::new(ProcessStorage(process.clone())));
+    let mut list = SpillVec::new(&memory.in_files());
+    list.extend((0..200_000u32).map(u64::from)).unwrap();
+    assert!(list.is_in_file());
+    (process, memory, list)
+}
+
+#[test]
+fn freed_memory_is_not_counted_as_that_of_the_process() {
+    assert_eq!(process_with_freed(1 << 20).0.trims.load(Ordering::Relaxed), 0);
+    let (process, memory, _list) = process_with_freed(6 << 20);
+    assert_eq!(process.trims.load(Ordering::Relaxed), 1);
+    process.freed.store(7 << 20, Ordering::Relaxed);
+    memory.enforce();
+    assert_eq!(process.trims.load(Ordering::Relaxed), 1, "the limit is not exceeded");
+    process.freed.store(9 << 20, Ordering::Relaxed);
+    memory.enforce();
+    assert_eq!(process.trims.load(Ordering::Relaxed), 2);
+    assert_eq!(process.freed.load(Ordering::Relaxed), 0);
+}
+
+#[test]
+fn trims_in_vain_become_rare() {
+    let (process, memory, _list) = process_with_freed(0);
+    process.needed.store(9 << 20, Ordering::Relaxed);
+    let began = std::time::Instant::now();
+    while began.elapsed() < std::time::Duration::from_millis(200) {
+        memory.enforce();
+    }
+    // After 0, 5, 15, 35, 75 and 155 ms.
+    assert!((1..=6).contains(&process.trims.load(Ordering::Relaxed)));
 }
 
 proptest! {

@@ -10,6 +10,8 @@
 //! of page faults grows with the excess. Releasing all pages made learning 20 times slower as soon as the vectors did
 //! not fit.
 //!
+//! The allocator is trimmed, too, because it keeps what other vectors and tables have freed.
+//!
 //! Memory that the process had before the limit was made is not counted: a Python process with NumPy has 50 MB before
 //! it does any work.
 //!
@@ -29,7 +31,7 @@ use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::util::huge_pages;
@@ -95,6 +97,9 @@ pub struct Resident {
     pub mapped: usize,
 }
 
+/// Pages are released from the limit less this part of it on, for pages that are mapped between two checks.
+const SLACK: usize = 16;
+
 /// Consecutive checks that must exceed the limit after a release before the pages of vectors are counted. Between a release
 /// and the look at its effect, other threads map pages again, as many as a small limit allows, so one check proves nothing.
 const CHECKS: u32 = 16;
@@ -104,6 +109,33 @@ const CHECKS: u32 = 16;
 struct Registry {
     mappings: Vec<Registered>,
     exceeded: u32, // consecutive checks that still exceeded the limit after a release
+    trims: Trims,
+}
+
+/// Interval of trims of the allocator. A trim visits all free blocks, and their pages fault when they are allocated again.
+const TRIM_INTERVAL: Duration = Duration::from_millis(5);
+
+/// Longest interval of trims that have released less than a sixteenth of the limit.
+const LONGEST_TRIM_INTERVAL: Duration = Duration::from_millis(640);
+
+/// Times of trims of the allocator.
+#[derive(Debug, Default)]
+struct Trims {
+    last: Option<Instant>,
+    interval: Duration,
+}
+
+impl Trims {
+    fn is_due(&self) -> bool {
+        self.last.is_none_or(|last| last.elapsed() >= self.interval)
+    }
+
+    /// Records a trim. The interval doubles after a trim in vain.
+    fn record(&mut self, is_in_vain: bool) {
+        let doubled = self.interval.saturating_mul(2).min(LONGEST_TRIM_INTERVAL);
+        self.interval = if is_in_vain { doubled.max(TRIM_INTERVAL) } else { TRIM_INTERVAL };
+        self.last = Some(Instant::now());
+    }
 }
 
 #[derive(Debug)]
@@ -142,6 +174,22 @@ impl Shared {
         }
     }
 
+    /// Returns unused memory to the system if the limit is exceeded and vectors are not the reason. The allocator keeps what
+    /// the vectors and tables of a pass have freed, for each thread: that has been two thirds of a limit.
+    fn trim(&self, resident: &mut Resident, mapped_before: usize, trims: &mut Trims) {
+        let own = resident.own.saturating_sub(self.own_before);
+        let others = own.saturating_sub(self.in_memory.load(Ordering::Relaxed));
+        let total = own.saturating_add(resident.mapped.saturating_sub(mapped_before));
+        let is_exceeded = total > self.limit - self.limit / SLACK;
+        if !is_exceeded || others < self.limit / 8 || !trims.is_due() {
+            return;
+        }
+        self.storage.trim();
+        let Some(after) = self.storage.resident() else { return };
+        trims.record(resident.own.saturating_sub(after.own) < self.limit / 16);
+        *resident = after;
+    }
+
     /// Releases mapped pages beyond the limit. They may always take half of it: with less, other tables have exceeded the limit already, and
     /// each access would cost a page fault.
     ///
@@ -152,10 +200,11 @@ impl Shared {
         if registry.mappings.is_empty() {
             return;
         }
-        let Some(resident) = self.storage.resident() else { return };
-        let own = resident.own.saturating_sub(self.own_before);
-        let allowed = self.limit.saturating_sub(own).max(self.limit / 2);
+        let Some(mut resident) = self.storage.resident() else { return };
         let before = self.mapped_before.load(Ordering::Relaxed);
+        self.trim(&mut resident, before, &mut registry.trims);
+        let own = resident.own.saturating_sub(self.own_before);
+        let allowed = (self.limit - self.limit / SLACK).saturating_sub(own).max(self.limit / 2);
         if resident.mapped.saturating_sub(before) <= allowed {
             return;
         }
@@ -199,7 +248,13 @@ impl MemoryLimit {
 
     /// Creates a limit of about `limit` bytes in addition to the current memory of the process.
     pub fn new(limit: usize, storage: Box<dyn Storage>) -> Self {
-        let Resident { own, mapped } = storage.resident().unwrap_or_default();
+        let mut resident = storage.resident().unwrap_or_default();
+        // What an earlier step, such as counting, has freed is not memory that the process needs.
+        if resident.own > limit / 4 {
+            storage.trim();
+            resident = storage.resident().unwrap_or_default();
+        }
+        let Resident { own, mapped } = resident;
         let shared = Shared {
             limit,
             storage,

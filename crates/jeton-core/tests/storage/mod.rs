@@ -9,9 +9,9 @@ use jeton_core::util::spill::{Mapping, MemoryLimit, Resident, Storage};
 
 /// Simulated disk with a maximum file size in bytes, and the number of created files.
 #[derive(Debug)]
-struct Disk {
-    largest: usize,
-    files: Arc<AtomicUsize>,
+pub struct Disk {
+    pub largest: usize,
+    pub files: Arc<AtomicUsize>,
 }
 
 #[derive(Debug)]

@@ -88,7 +88,7 @@ impl Suffixes {
         let work = |job: usize, keep_going: KeepGoing<'_>| {
             text.job(job as u32, &groups[job], &sizes, most, &mut CancelCheck::new(keep_going))
         };
-        let (mut sorted, mut candidates, mut failed) = (Vec::new(), SpillVec::new(memory), None);
+        let (mut sorted, mut candidates, mut failed) = (Vec::new(), SpillVec::new(stored), None);
         parallel::jobs_in_order(groups.len(), threads, watch, work, |_, done| {
             let joined = done.and_then(|(suffixes, found)| {
                 sorted.push(suffixes);
@@ -389,7 +389,7 @@ struct CandidateScan<'a> {
 impl<'a> CandidateScan<'a> {
     fn new(text: &'a SuffixText<'a>, job: u32, most: usize) -> Self {
         let root = OpenNode { length: 0, first: 0, longest: 0, count: 0, next: MANY };
-        let (found, last) = (SpillVec::new(text.memory), vec![0; text.numbers]);
+        let (found, last) = (SpillVec::new(text.stored), vec![0; text.numbers]);
         Self { text, job, most, found, open: vec![root], last, info: None, num: 0 }
     }
 
