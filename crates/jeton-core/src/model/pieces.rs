@@ -45,7 +45,7 @@ const FROZEN: u32 = 1 << 31;
 /// (Chinese) to 70 ns (English, code) more than with the table.
 const BYTES_PER_ENTRY: usize = 2;
 
-/// The same for texts that were not announced ([`super::Model::announce`]). Higher, so that announced texts, which
+/// Likewise for texts that were not announced ([`super::Model::announce`]). Higher, so that announced texts, which
 /// normalization makes longer, do not reach it: announcing is interruptible, and encoding a short text is not.
 const UNANNOUNCED_BYTES_PER_ENTRY: usize = 8;
 
