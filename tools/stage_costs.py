@@ -118,7 +118,13 @@ def simulate(packages: Path, arguments: list[str], geometry: tuple[str, str], ou
     command = ["valgrind", "--tool=callgrind", "--dump-instr=yes", "--cache-sim=yes", f"--D1={geometry[0]}"]
     command += [f"--LL={geometry[1]}", "--collect-atstart=no", f"--toggle-collect={MEASURED}"]
     command += ["--compress-strings=no", "--compress-pos=no", f"--callgrind-out-file={output}"]
-    environment = {**os.environ, "PYTHONPATH": str(packages), "JETON_SIMD": "avx2", "PYTHONHASHSEED": "0"}
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(packages),
+        "JETON_SIMD": "avx2",
+        "JETON_TABLES": "always",
+        "PYTHONHASHSEED": "0",
+    }
     command += [sys.executable, "-c", DRIVER, *arguments]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     if done.returncode:
