@@ -80,10 +80,7 @@ class Tokenizer:
             definition: all options.
             vocabulary: entries and merges, including added tokens.
         """
-        self._definition = definition
-        self._core = definition.build(vocabulary)
-        self._special_tokens = {content: id for id, content, special, _ in self._core.added_tokens() if special}
-        self._set_defaults(_NO_OPTIONS)
+        self._build(definition, vocabulary, _NO_OPTIONS)
 
     @classmethod
     def from_merges(
@@ -1199,9 +1196,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         vocabulary = add_tokens(self, tokens, special=special)
         if vocabulary is None:
             return self
-        made = type(self)(self._definition, vocabulary)
-        made._set_defaults(self._defaults)
-        return made
+        return self._derived(vocabulary=vocabulary)
 
     def with_options(self, *, special: Special | None = None, add_special_tokens: bool | None = None) -> Self:
         """A view with other defaults for `special` and `add_special_tokens`; the fingerprint stays the same.
@@ -1213,15 +1208,14 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         """
         if special is not None:
             permission(special, self._special_tokens)
-        view = self._copy()
+            special = special if isinstance(special, str) else frozenset(special)
         old = self._defaults
-        view._set_defaults(
-            _Defaults(
+        return self._derived(
+            defaults=_Defaults(
                 old.special if special is None else special,
                 old.add_special_tokens if add_special_tokens is None else add_special_tokens,
             )
         )
-        return view
 
     def with_roles(
         self,
@@ -1279,18 +1273,43 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
 
     def _with_facts(self, **facts: Any) -> Self:
         """A copy with other fields of its definition that change no id: training, roles, chat template."""
-        view = self._copy()
-        view._definition = replace(self._definition, **facts)
-        return view
+        return self._derived(definition=replace(self._definition, **facts))
+
+    def _derived(
+        self,
+        *,
+        definition: Definition | None = None,
+        vocabulary: _core.Vocabulary | None = None,
+        defaults: _Defaults | None = None,
+    ) -> Self:
+        """A tokenizer made from this one. All that derive a tokenizer call it, so that its attributes agree.
+
+        Args:
+            definition: other options; without a vocabulary, only options that change no id. None: unchanged.
+            vocabulary: other entries, for which a new core is built; None: the core and what was computed from it are
+                shared.
+            defaults: other defaults of `with_options`; None: unchanged.
+        """
+        made = object.__new__(type(self))
+        defaults = self._defaults if defaults is None else defaults
+        definition = self._definition if definition is None else definition
+        if vocabulary is None:
+            made.__dict__.update(self.__dict__)
+            made._definition = definition
+            made._set_defaults(defaults)
+        else:
+            made._build(definition, vocabulary, defaults)
+        return made
+
+    def _build(self, definition: Definition, vocabulary: _core.Vocabulary, defaults: _Defaults) -> None:
+        self._definition = definition
+        self._core = definition.build(vocabulary)
+        self._special_tokens = {content: id for id, content, special, _ in self._core.added_tokens() if special}
+        self._set_defaults(defaults)
 
     def _set_defaults(self, defaults: _Defaults) -> None:
         self._defaults = defaults
         self._short = self._core if defaults == _NO_OPTIONS else None  # for `short_calls`
-
-    def _copy(self) -> Self:
-        view = object.__new__(type(self))
-        view.__dict__.update(self.__dict__)
-        return view
 
     # ── files ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -1521,6 +1540,4 @@ def _import_columns() -> tuple[Callable[[TokenColumns], Encoding], type[TokenCol
 
 
 def _restore(data: bytes, defaults: _Defaults) -> Tokenizer:
-    tok = Tokenizer.from_bytes(data)
-    tok._set_defaults(defaults)
-    return tok
+    return Tokenizer.from_bytes(data)._derived(defaults=defaults)

@@ -9,10 +9,13 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import pairwise
 
+import numpy as np
+
 from ..added_tokens import model_entries, with_added_tokens
 from ..definition import Bpe
 from ..errors import ConfigError
 from ..tokenizer import Tokenizer
+from .surgery import renumbered_definition
 
 __all__ = ["first_merges"]
 
@@ -50,14 +53,14 @@ def first_merges(tok: Tokenizer, size: int) -> Tokenizer:
     entries = set(model_entries(tok._core))
     kept = [limit + index for index, (id, _) in enumerate(moved) if id in entries]
     vocabulary = with_added_tokens(vocabulary, enumerate((token for _, token in moved), start=limit), kept)
-    definition = tok.definition
+    new_ids = np.arange(tok.vocab_size)
+    new_ids[[id for id, _ in moved]] = np.arange(limit, limit + len(moved))
+    definition = renumbered_definition(replace(tok.definition, hf_vocab_size=None), new_ids)
     if definition.training is not None:
         num_merges = sum(1 for *_, new in merges if new < limit)
         facts = replace(definition.training, vocab_size=size, num_merges=num_merges, stopped=None, log=None)
         definition = replace(definition, training=facts)
-    made = type(tok)(definition, vocabulary)
-    made._defaults = tok._defaults
-    return made
+    return tok._derived(definition=definition, vocabulary=vocabulary)
 
 
 def _limit(tok: Tokenizer, size: int) -> int:

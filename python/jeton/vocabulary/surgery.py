@@ -75,9 +75,7 @@ def built(tok: Tokenizer, vocabulary: Vocabulary, new_ids: NDArray[np.int64] | N
         definition = replace(definition, model=replace(definition.model, **model))
     if new_ids is not None:
         definition = renumbered_definition(definition, new_ids)
-    made = type(tok)(definition, vocabulary)
-    made._defaults = tok._defaults
-    return made
+    return tok._derived(definition=definition, vocabulary=vocabulary)
 
 
 def renumbered_definition(definition: Definition, new_ids: NDArray[np.int64]) -> Definition:
