@@ -1,29 +1,30 @@
-# Daily commands. Each works in a virtual environment of its own, `.venv`.
+# Commands of this repository. Each makes the environment that it needs, and may be repeated.
 PYTHON ?= python3
-BIN := .venv/bin
+# The environment of the checks; `make check VENV=.venv` uses another.
+VENV ?= .venv-test
+SCRIPTS := $(if $(filter Windows_NT,$(OS)),Scripts,bin)
+BIN := $(VENV)/$(SCRIPTS)
+ENVIRONMENT := $(PYTHON) tools/environment.py
 
-.PHONY: help install test test-all test-rust check format site fuzz sanitize ci
+.PHONY: help demo test test-all test-rust check site sanitize ci install format fuzz
 
 help: ## list the commands
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
 
-install: ## virtual environment with Jeton, its extras and the tools
-	$(PYTHON) -m venv .venv
-	$(BIN)/pip install --quiet '.[test,lint,bench]'
+demo: ## the first minute: ids of a text, then a tokenizer trained and shown; in .venv-demo
+	$(ENVIRONMENT) .venv-demo
+	.venv-demo/$(SCRIPTS)/jeton encode "hello"
+	.venv-demo/$(SCRIPTS)/jeton demo
 
-test: ## Python tests, the default selection: about five minutes
-	$(BIN)/pip install --quiet .
+test: ## Python tests, the default selection: about five minutes; in .venv-test
+	$(ENVIRONMENT) $(VENV) test
 	$(BIN)/python -m pytest -q -n auto
 
-test-all: ## all Python and Rust tests
-	$(BIN)/pip install --quiet .
-	JETON_TESTS=all $(BIN)/python -m pytest -q -n auto
-	$(MAKE) test-rust
+test-all: export JETON_TESTS = all
+test-all: test ## all Python tests: about fifteen minutes
 
-test-rust: ## Rust tests
-	cargo test --workspace --locked --quiet
-
-check: ## formatting, lints, types, stubs, layers
+check: ## formatting, lints, types, stubs, layers, Rust's documentation
+	$(ENVIRONMENT) $(VENV) test lint
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/lint-imports --no-cache
@@ -32,21 +33,35 @@ check: ## formatting, lints, types, stubs, layers
 	$(BIN)/python -m mypy.stubtest jeton._core
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
-
-format: ## format Python and Rust
-	$(BIN)/ruff format .
-	cargo fmt --all
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --document-private-items --locked --quiet
 
 site: ## documentation site, in target/site/site
-	$(BIN)/pip install --quiet '.[docs]'
+	$(ENVIRONMENT) $(VENV) docs
 	$(BIN)/python tools/build_site.py
 
-fuzz: ## ten minutes of every fuzz target
-	$(BIN)/python tools/fuzz.py --minutes 10
+test-rust: ## Rust tests
+	cargo test --workspace --locked --quiet
 
 sanitize: ## Rust tests under AddressSanitizer, and models under loom
 	$(PYTHON) tools/sanitize.py address
 	$(PYTHON) tools/sanitize.py loom
 
 ci: ## all that a change must pass, in a fresh environment
-	.ci/run
+	rm -rf $(VENV)
+	$(MAKE) test-all
+	$(MAKE) check
+	$(MAKE) site
+	$(MAKE) test-rust
+	$(MAKE) sanitize
+
+install: ## the environment of a developer, .venv, with all extras and tools
+	$(ENVIRONMENT) .venv test lint bench docs
+
+format: ## format Python and Rust
+	$(ENVIRONMENT) $(VENV) test lint
+	$(BIN)/ruff format .
+	cargo fmt --all
+
+fuzz: ## ten minutes of every fuzz target
+	$(ENVIRONMENT) $(VENV) test
+	$(BIN)/python tools/fuzz.py --minutes 10

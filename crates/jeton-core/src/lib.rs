@@ -50,7 +50,7 @@
 //! # }
 //! ```
 //!
-//! A text passes [`special`] (added tokens), [`normalize`], [`pretokenize`], [`model`] and [`postprocess`], in the order
+//! A text passes [`added_tokens`], [`normalize`], [`pretokenize`], [`model`] and [`postprocess`], in the order
 //! of [`tokenizer`]. [`encode`] is the fast path of the middle: tables, caches and many pretokens at once, with the same
 //! ids.
 

@@ -1,6 +1,6 @@
 //! Bounded cache of recent pretokens, per thread: up to 15 bytes that are no entry → their tokens.
 //!
-//! Keys are stored in the buckets of [`super::token_table`], three in a cache line. An insertion into a full bucket
+//! Keys are stored in the buckets of [`mod@super::token_table`], three in a cache line. An insertion into a full bucket
 //! evicts one of its keys, chosen by the hash; a table that evicts more keys than it has buckets doubles, within the
 //! caller's memory limit. No result depends on the cache: the slow path is to merge again.
 //!

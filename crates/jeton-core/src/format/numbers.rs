@@ -4,7 +4,7 @@
 //! every fourth of T5's scores differs from the number in the file in the last bit. This decides between equally good
 //! segmentations, so [`read`] does the same.
 //!
-//! [`write`] formats such a score so that HF's parser and a correctly rounding one return the same bits: digits and power
+//! [`write()`] formats such a score so that HF's parser and a correctly rounding one return the same bits: digits and power
 //! of ten are exactly representable as doubles, so their quotient is rounded once by both. Some doubles are not such a
 //! quotient; HF cannot parse them from any text, and they change by one unit in the last place.
 //!

@@ -6,7 +6,7 @@
 //!
 //! [`MergeBoundaries`] covers characters of three bytes, of which most scripts without spaces consist. A Bloom filter with
 //! one hash, 64 KiB, holds the character pairs of tokens. A boundary may be missed, because of a collision or of tokens
-//! that begin or end inside characters, but none is false. [`LetterBoundaries`] covers ASCII: the bytes that no token has
+//! that begin or end inside characters, but none is false. [`filters::LetterBoundaries`] covers ASCII: the bytes that no token has
 //! after a letter, or before one. In the vocabularies of Llama 2 and its descendants these are nearly all punctuation, and
 //! `self.x(y)` is split into six parts that repeat. [`SplitPoints`] finds all of these in a text.
 
