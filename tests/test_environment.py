@@ -1,4 +1,4 @@
-"""``tools/environment.py``, which makes the environments of the Makefile: what it says of a machine that lacks something."""
+"""``tools/environment.py``, which makes the environments of the Makefile: what it reports of a machine."""
 
 from __future__ import annotations
 
