@@ -72,7 +72,7 @@ def make(corpus: Any, folder: Path, tok: jeton.Tokenizer, **options: Any) -> jet
 
 def expected(tok: jeton.Tokenizer, messages: list[Messages]) -> list[tuple[list[int], list[int]]]:
     made = [tok.chat(one, special="none") for one in messages]
-    return [(one.ids, [int(value) for value in one.mask or [False] * len(one.ids)]) for one in made]
+    return [(one.ids, [int(value) for value in one.mask or ()]) for one in made]
 
 
 def masks(folder: Path, format: str) -> list[list[int]]:

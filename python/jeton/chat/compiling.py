@@ -135,6 +135,8 @@ class SandboxCodeGenerator(CodeGenerator):
 class BriefUndefined(Undefined):
     """Jinja's `Undefined` with names over 100 characters left out of its message."""
 
+    __slots__ = ()  # as Jinja's: an attribute `__dict__` would be unsafe instead of absent
+
     @property
     def _undefined_message(self) -> str:
         if not isinstance(self._undefined_name, str | int | None) or len(str(self._undefined_name)) > 100:
