@@ -52,6 +52,7 @@ LOOKUPS = [
     *(f"({value})[{key}]{then}" for value in VALUES.values() for key in KEYS for then in ("", " is defined")),
     *(f"({value}).{name}{then}" for value in VALUES.values() for name in NAMES for then in ("", " is defined", ".x")),
     *(f"(c if c else none, {value})[1][{part}]|list" for value in VALUES.values() for part in SLICES),
+    *(f"{value}[{part}]{then}" for value in ("5", "none", "'ab'") for part in SLICES for then in ("", " is defined")),
     *(f"({value})|attr({name!r}) is defined" for value in VALUES.values() for name in NAMES),
     *(f"({value})|attr(1)" for value in VALUES.values()),
 ]

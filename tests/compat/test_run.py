@@ -190,7 +190,7 @@ def test_a_program_runs_as_in_the_interpreter(tmp_path: Path) -> None:
     """The same names in ``__main__``, arguments and path, but for the drop-in's folder."""
     shown = (
         "import sys; names = {name: str(value) for name, value in globals().items() if name not in ('__builtins__', "
-        "'__loader__', '__spec__', '__annotations__')}; "
+        "'__loader__', '__spec__', '__cached__', '__annotations__')}; "
         "print(names, __spec__ and __spec__.name, sys.argv, [at for at in sys.path if 'shims' not in at])"
     )
     package = tmp_path / "package"

@@ -216,7 +216,8 @@ def test_what_cannot_be_chats(
     refused("the chat template writes bos and eos", prepend_bos="<|begin|>")
     refused("the tokenizer has no; tok.with_chat_template", tokenizer=tok)
     refused("has several", tokenizer=tok.with_chat_template({"a": TEMPLATE, "b": TEMPLATE}))
-    refused("marks what the model generates", tokenizer=tok.with_chat_template("{{ messages[0].content }}"))
+    for unmarked in ("{{ messages[0].content }}", "{# {% generation %} #}{{ messages[0].content }}"):
+        refused("marks what the model generates", tokenizer=tok.with_chat_template(unmarked))
     (tmp_path / "a.txt").write_text("low")
     refused("reads conversations from .jsonl, .ndjson and .parquet, not from ", places=tmp_path / "a.txt")
     with pytest.raises(ConfigError, match="chat= is for formats of ids"):

@@ -142,6 +142,13 @@ class Sandbox(ImmutableSandboxedEnvironment):
             state.charge(VALUE + SLOT * number)
         return value[wanted]
 
+    def sliced_literal(self, value: Any, start: Any, stop: Any, step: Any) -> Any:
+        """Evaluates a slice of a literal, which Jinja folds as a look-up: one that does not exist is undefined."""
+        try:
+            return self.sliced(value, start, stop, step)
+        except (TypeError, LookupError):
+            return self.undefined(obj=value, name=None)
+
     def compared(self, value: Any, *rest: Any) -> Any:
         """Evaluates ``a < b``, ``a in b`` and chained comparisons."""
         state = current()
