@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._core import TextColumn
-from ..chat import has_generation
 from ..corpus import Batch, RangeReader
 from ..errors import ChatTemplateError, ConfigError, FormatError, InvalidTextError, JetonError, SpecialTokenError
 from ..tokenizer import Tokenizer
@@ -37,6 +36,8 @@ def chat_template(tok: Tokenizer) -> str:
         ChatTemplateError: it is broken.
         MissingDependencyError: Jinja is not installed.
     """
+    from ..chat import has_generation  # here, because plans without conversations do not need it
+
     source = tok.definition.chat_template
     if not isinstance(source, str):
         many = "several" if source else "no"
