@@ -158,7 +158,7 @@ impl Vocabulary {
 
     /// Returns the contents of all entries, in the order of their bytes.
     fn sorted_contents<'py>(&self, py: Python<'py>) -> Vec<Bound<'py, PyBytes>> {
-        let contents = self.entries.iter().map(|entry| &entry.2[..]).collect();
+        let contents = self.entries.iter().map(|entry| entry.2).collect();
         sorted_by_content(contents, |content: &&[u8]| content).into_iter().map(|it| PyBytes::new(py, it)).collect()
     }
 
