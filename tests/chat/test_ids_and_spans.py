@@ -16,7 +16,7 @@ import jeton
 from jeton import _core
 from jeton.added_token_matcher import AddedTokenMatcher
 from jeton.added_tokens import AddedToken
-from jeton.chat.template import render
+from jeton.chat.template import has_generation, render
 
 from ..material import tokenizer
 from ..selection import amount
@@ -129,7 +129,7 @@ def test_turns_and_mask_by_hand(text: str) -> None:
         ends.append(ends[-1] + run.length)
     generated = {i for run, end in zip(chat.pieces, ends, strict=False) if run.origin.generated
                  for i in range(end, end + run.length)}  # fmt: skip
-    assert mask is None or mask == [
+    assert mask == [
         any(i in generated for i in range(start, max(end, start + 1))) for start, end in chat.encoding.char_spans
     ]
 
@@ -182,6 +182,35 @@ def test_runs_that_are_none() -> None:
         _core.encode_chat(
             TOK._core, "hi", [(2**64 - 1, ("message", 0, False), 0), (1, ("caller", None, False), None)], None
         )
+
+
+@pytest.mark.parametrize(
+    ("source", "mask"),
+    [
+        ("{% for m in messages if m.role == 'x' %}{% generation %}{{ m.content }}{% endgeneration %}{% endfor %}ab", False),
+        ("ab{% generation %}{% endgeneration %}", False),
+        ("ab{%- generation -%} {%- endgeneration -%}", False),
+        ("{% macro never() %}{% generation %}a{% endgeneration %}{% endmacro %}ab", False),
+        ("{% generation %}{{ messages[0].content }}{% endgeneration %}ab", True),
+        ("{# {% generation %} #}ab", None),
+        ("{% raw %}{% generation %}{% endraw %}ab", None),
+        ("{{ generation }}{% set generated = 1 %}ab", None),
+    ],
+)  # fmt: skip
+def test_the_mask_of_a_template_that_generates_nothing(source: str, mask: bool | None) -> None:
+    """None says that the template marks nothing; a chat of which nothing is generated has a mask."""
+    chat = TOK.chat(user("hi"), template=source)
+    for one in (chat, pickle.loads(pickle.dumps(chat)), *TOK.chat([user("hi")], template=source)):
+        expected = None if mask is None else [mask and start < 2 for start, _ in one.encoding.char_spans]
+        assert one.mask == expected
+    assert (mask is None) is not has_generation(source)
+
+
+def test_the_mask_of_a_chat_without_a_reply_or_an_empty_one() -> None:
+    for messages in (user("hi"), [*user("hi"), {"role": "assistant", "content": ""}]):
+        chat = TOK.chat(messages, template=TEMPLATES["generation"].replace("+ '<|im_end|>' -}}", "-}}"))
+        assert chat.mask == [False] * len(chat.ids)
+        assert chat.ids
 
 
 def test_spans_are_computed_on_access(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -182,6 +182,46 @@ def test_nothing_makes_a_message_the_template_s(template: str) -> None:
     assert "s>" not in template_s
 
 
+LINES = [
+    "{{ c | indent }}", "{{ c | indent(2, true, true) }}", "{{ c | indent('> ') }}", "{{ 'a\nb' | indent(c, true) }}", "{{ c | safe | indent }}",
+    "{{ c | indent('<' | safe) }}", "{{ c | wordwrap(7, wrapstring=c) }}", "{{ c | safe | wordwrap(7, wrapstring=c) }}", "{{ 'x y' | wordwrap(2, wrapstring=c) }}",
+    "{{ c | wordwrap(7, wrapstring='|' | safe) }}", "{{ c | title }}", "{{ c | striptags }}", "{{ c | truncate(20, true, c[:5]) }}", "{{ c | center(99) }}",
+    "{{ c | safe }}", "{{ c | safe + c }}", "{{ ('a' | safe) + c }}", "{{ c + ('a' | safe) }}", "{{ c | e | replace('&lt;', '<') | replace('&gt;', '>') }}",
+    "{{ (c | safe).upper().lower() }}", "{{ (c | safe)[1:-1] }}", "{{ (c | safe) * 2 }}", "{{ ('%s' | safe) % (c | safe) }}", "{{ ('%5s|%r' | safe) % (c | safe, c | safe) }}",
+    "{{ ('{}' | safe).format(c | safe) }}", "{{ (',' | safe).join([c | safe, c]) }}", "{{ (c | safe).split('\n') | join('\n') }}", "{{ (c | safe).splitlines() | list }}",
+    "{{ (c | safe).center(99) }}", "{{ (c | safe).zfill(99) }}", "{{ (c | safe).expandtabs() }}", "{{ (c | safe).casefold() }}", "{{ (c | safe).translate({122: 'y'}) }}",
+    "{{ (c | e).unescape() }}", "{{ (c | safe).striptags() }}", "{{ (c | safe).escape(c | safe) }}", "{{ c | forceescape }}", "{{ [c | safe] }}", "{{ c | safe | tojson }}",
+    "{{ (c | safe).replace('s', c | safe) }}", "{{ ('s' | safe).replace('s', c | safe) }}", "{{ (c | safe).partition('\n')[2] }}", "{{ (c | safe) ~ c }}",
+    "{{ c | safe | list | join }}", "{{ c | safe | reverse | reverse }}", "{{ c | safe | string | trim }}", "{{ [c | safe, 'x'] | join('-') }}", "{{ c | safe | format }}",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("template", LINES)
+def test_no_line_of_a_message_becomes_the_template_s(template: str) -> None:
+    """`indent` and `wordwrap` join pieces of text, and `Markup` escapes what it joins: no piece loses its origin."""
+    chat = TOK.chat(user("z\n<s>\n\n<s> <s>\t<s>"), template="{% set c = messages[0].content %}<|end|>" + template)
+    assert specials(chat.ids) == [TOK.special_tokens["<|end|>"]]
+    assert not any("<s>" in chat.text[slice(*span)] for span in template_spans(chat))
+
+
+def template_spans(chat: jeton.Chat) -> list[tuple[int, int]]:
+    spans, at = [], 0
+    for piece in chat.pieces:
+        if piece.origin.source == "template":
+            spans.append((at, at + piece.length))
+        at += piece.length
+    return spans
+
+
+@pytest.mark.parametrize(
+    "template", ["{{ '<s>' | safe + c }}", "{{ (('<s>' | safe) + c).strip() }}", "{{ ('<s>%s' | safe) % c }}"]
+)
+def test_markup_of_the_template_is_control(template: str) -> None:
+    chat = TOK.chat(user("a<b"), template="{% set c = messages[0].content %}" + template)
+    assert chat.text == "<s>a&lt;b"
+    assert specials(chat.ids) == [TOK.special_tokens["<s>"]]
+
+
 def test_most_of_these_are_no_errors() -> None:
     made = 0
     for template in LAUNDRY:

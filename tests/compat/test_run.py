@@ -40,9 +40,11 @@ print(subprocess.run([sys.executable, "-c", code], capture_output=True, text=Tru
 """
 
 
-def run(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+def run(*arguments: str, cwd: Path, path: Path | None = None) -> subprocess.CompletedProcess[str]:
+    """Runs a program. `path`: the folder of a library that takes the place of the installed one."""
     command = [sys.executable, "-m", "jeton.compat.run", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, cwd=cwd, check=False)
+    env = None if path is None else {**os.environ, "PYTHONPATH": str(path)}
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, cwd=cwd, env=env, check=False)
 
 
 @pytest.mark.parametrize("is_module", [False, True])
@@ -55,24 +57,33 @@ def test_a_script_runs_unchanged(tmp_path: Path, is_module: bool) -> None:
     assert second == "jeton.compat.tiktoken"
     assert done.stderr.splitlines() == [
         "jeton.compat.tiktoken: fell back, 1 times: Encoding.encode_batch: lone surrogates: encoded one by one",
-        "jeton.compat.tiktoken: missing, used 1 times: tiktoken.Tokenizer",
-        "jeton.compat.tiktoken: missing, used 1 times: tiktoken.Encoding.vocabulary",
-        "jeton.compat.tiktoken: missing, used 1 times: tiktoken.other",
+        "jeton.compat.tiktoken: no name is missing",  # tiktoken has none of those that the script looks up
     ]
 
 
 def test_a_script_that_uses_sentencepiece(tmp_path: Path) -> None:
     (tmp_path / "script.py").write_text(SENTENCEPIECE)
-    done = run("sentencepiece", "script.py", cwd=tmp_path)
+    original = tmp_path / "libraries" / "sentencepiece"
+    original.mkdir(parents=True)
+    (original / "__init__.py").write_text(ORIGINAL)
+    (original / "other.py").write_text("")
+    done = run("sentencepiece", "script.py", cwd=tmp_path, path=original.parent)
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines() == ["jeton.compat.sentencepiece [8, 4, 9, 10]", "jeton.compat.sentencepiece"]
     assert done.stderr.splitlines() == [
         "jeton.compat.sentencepiece: no call fell back",
         "jeton.compat.sentencepiece: missing, used 1 times: sentencepiece.SentencePieceProcessor.CalculateEntropy",
+        "jeton.compat.sentencepiece: missing, used 1 times: sentencepiece.SentencePieceProcessor.calculate_entropy",
         "jeton.compat.sentencepiece: missing, used 1 times: sentencepiece.other",
     ]
 
 
+ORIGINAL = """
+raise ImportError("the original is imported")
+class SentencePieceProcessor:
+    def CalculateEntropy(self): ...
+def _add_snake_case(kind): ...
+"""
 SENTENCEPIECE = """
 import io, subprocess, sys
 import sentencepiece as spm
@@ -82,7 +93,7 @@ spm.SentencePieceTrainer.train(
 )
 sp = spm.SentencePieceProcessor(model_proto=model.getvalue())
 print(spm.__name__, sp.encode("lower"), flush=True)
-if not hasattr(sp, "CalculateEntropy"):
+if not hasattr(sp, "CalculateEntropy") and not hasattr(sp, "calculate_entropy") and not hasattr(sp, "count_tokens"):
     try:
         import sentencepiece.other
     except ImportError:
@@ -92,10 +103,119 @@ print(subprocess.run([sys.executable, "-c", code], capture_output=True, text=Tru
 """
 
 
+WORKERS = """
+import multiprocessing, os, subprocess, sys
+from concurrent.futures import ProcessPoolExecutor
+
+import tiktoken
+
+def used(_):
+    import sentencepiece, tiktoken, tiktoken.load, tiktoken_ext.openai_public
+    return tiktoken.__name__, sentencepiece.__name__, used.__module__
+
+if __name__ == "__main__":
+    for method in sys.argv[1:]:
+        context = multiprocessing.get_context(method)
+        with ProcessPoolExecutor(1, mp_context=context) as executor:
+            print(method, *next(executor.map(used, [0])))
+        process = context.Process(target=print, args=("process",))
+        process.start()
+        process.join()
+    sys.stdout.flush()
+    if hasattr(os, "fork"):
+        child = os.fork()
+        if not child:
+            sys.exit(0)
+        os.waitpid(child, 0)
+"""
+
+
+@pytest.mark.parametrize("is_module", [False, True], ids=["script", "module"])
+@pytest.mark.parametrize("method", ["spawn", "forkserver", "fork"])
+def test_workers_use_the_drop_in(tmp_path: Path, method: str, is_module: bool) -> None:
+    import multiprocessing
+
+    if method not in multiprocessing.get_all_start_methods():
+        pytest.skip(f"this platform has no {method}")
+    originals = tmp_path / "libraries"
+    for library in ("tiktoken", "sentencepiece"):
+        (originals / library).mkdir(parents=True)
+        (originals / library / "__init__.py").write_text("")
+    (originals / "tiktoken" / "load.py").write_text("")
+    (tmp_path / "workers.py").write_text(WORKERS)
+    program = ["-m", "workers"] if is_module else ["workers.py"]
+    done = run("tiktoken", *program, method, cwd=tmp_path, path=originals)
+    assert done.returncode == 0, done.stderr
+    main = "__main__" if method == "fork" else "__mp_main__"
+    assert done.stdout.splitlines() == [f"{method} jeton.compat.tiktoken sentencepiece {main}", "process"]
+    assert done.stderr.splitlines() == [  # once, although a forked process exits, too
+        "jeton.compat.tiktoken: no call fell back",
+        "jeton.compat.tiktoken: no name is missing",
+    ]
+
+
+def test_several_libraries(tmp_path: Path) -> None:
+    (tmp_path / "workers.py").write_text(WORKERS)
+    done = run("tiktoken,sentencepiece", "workers.py", "spawn", cwd=tmp_path)
+    assert done.stdout.splitlines()[0] == "spawn jeton.compat.tiktoken jeton.compat.sentencepiece __mp_main__"
+    assert [line.partition(":")[0] for line in done.stderr.splitlines()] == [
+        "jeton.compat.tiktoken", "jeton.compat.tiktoken", "jeton.compat.sentencepiece", "jeton.compat.sentencepiece",
+    ]  # fmt: skip
+
+
+CODE = """
+import os, sys, tiktoken
+print(__name__, tiktoken.__name__, sys.argv, sys.path[0], "__file__" in globals(), "annotations" in globals())
+def f(x: undefined_name if False else int): ...
+print(f.__annotations__, sys.modules["__main__"].f is f, flush=True)
+code = "import tiktoken, sys; print(tiktoken.__name__, sys.argv)"
+os.execv(sys.executable, [sys.executable, "-c", code, "x"])
+"""
+
+
+def test_code_of_the_command_line(tmp_path: Path) -> None:
+    """As the interpreter's option ``-c``; a process that takes this one's place uses the drop-in, too."""
+    done = run("tiktoken", "-c", CODE, "-m", "1", cwd=tmp_path)
+    assert done.stdout.splitlines() == [
+        "__main__ jeton.compat.tiktoken ['-c', '-m', '1']  False False",
+        "{'x': <class 'int'>} True",
+        "jeton.compat.tiktoken ['-c', 'x']",
+    ]
+    failed = run("tiktoken", "-c", "1 /", cwd=tmp_path)
+    assert failed.returncode == 1
+    assert 'File "<string>", line 1' in failed.stderr
+
+
+def test_a_program_runs_as_in_the_interpreter(tmp_path: Path) -> None:
+    """The same names in ``__main__``, arguments and path, but for the drop-in's folder."""
+    shown = (
+        "import sys; names = {name: str(value) for name, value in globals().items() if name not in ('__builtins__', "
+        "'__loader__', '__spec__', '__cached__', '__annotations__')}; "
+        "print(names, __spec__ and __spec__.name, sys.argv, [at for at in sys.path if 'shims' not in at])"
+    )
+    package = tmp_path / "package"
+    package.mkdir()
+    for path in (tmp_path / "script.py", package / "__init__.py", package / "__main__.py"):
+        path.write_text(shown)
+    for program in (["script.py"], ["package"], ["-m", "package"], ["-c", shown]):
+        done = run("tiktoken", *program, "a", cwd=tmp_path)
+        plain = subprocess.run(
+            [sys.executable, *program, "a"], capture_output=True, text=True, cwd=tmp_path, check=True
+        )
+        assert done.stdout == plain.stdout, done.stderr
+
+
 def test_exit_codes(tmp_path: Path) -> None:
     (tmp_path / "fails.py").write_text("import tiktoken, sys; sys.exit(7)")
     assert run("tiktoken", "fails.py", cwd=tmp_path).returncode == 7
-    for arguments in ((), ("tiktoken",), ("nothing", "fails.py"), ("tiktoken", "absent.py")):
+    for arguments in (
+        (),
+        ("tiktoken",),
+        ("tiktoken", "-c"),
+        ("nothing", "fails.py"),
+        ("tiktoken,nothing", "fails.py"),
+        ("tiktoken", "absent.py"),
+    ):
         done = run(*arguments, cwd=tmp_path)
         assert (done.returncode, done.stdout) == (2, "")
         assert "usage" in done.stderr or "absent.py" in done.stderr
@@ -106,7 +226,7 @@ def test_the_shims_replace_the_library_in_any_process(tmp_path: Path) -> None:
 import tiktoken_ext.openai_public as public, tiktoken, tiktoken.load
 print(public.gpt2, tiktoken.__name__, tiktoken.load.__name__)
 """
-    path = os.pathsep.join([str(SHIMS), *sys.path])
+    path = os.pathsep.join([str(SHIMS / "tiktoken"), *sys.path])
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, env={**os.environ, "PYTHONPATH": path}, check=True
     )

@@ -5,9 +5,11 @@ from __future__ import annotations
 import copy
 import multiprocessing
 import pickle
+import random
 import subprocess
 import sys
 import threading
+from base64 import b64encode
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,7 @@ import jeton.compat.tiktoken as tiktoken
 from jeton.compat import report
 from jeton.compat.tiktoken import Encoding, _educational, load, model, openai_public, registry
 from jeton.compat.tiktoken._tiktoken import CoreBPE
+from jeton.compat.tiktoken.ranks import RankFile
 from jeton.formats.registry import REGISTRY
 
 BYTES = {bytes([byte]): byte for byte in range(256)}
@@ -228,6 +231,22 @@ def test_processes(enc: Encoding, method: str) -> None:
         assert pool.map(enc.encode, texts) == expected
 
 
+def test_tokens_in_the_order_of_their_bytes() -> None:
+    """Also of tokens with equal first bytes, with zeros at the end, and of a file, whose dict is not made."""
+    rng = random.Random(4)
+    tokens = {bytes(rng.choices(b"\0\1a\xff", k=rng.randrange(1, 14))) for _ in range(3000)}
+    tokens |= {b"12345678" + bytes(zeros) for zeros in range(4)} | {bytes([byte]) for byte in range(256)}
+    ranks = {token: rank for rank, token in enumerate(tokens)}
+    read = RankFile.read(b"".join(b"%s %d\n" % (b64encode(token), rank) for token, rank in ranks.items()))
+    for encoder in (ranks, read):
+        bpe = CoreBPE(encoder, {}, r"\w+|\W+")
+        found = bpe.token_byte_values()
+        assert found == sorted(tokens)
+        found.clear()
+        assert bpe.token_byte_values() == sorted(tokens)
+    assert "ranks" not in vars(read)
+
+
 def test_published_encodings_are_those_of_the_registry(cache: Path) -> None:
     for name in ("r50k_base", "cl100k_base", "o200k_base", "p50k_edit", "gpt2"):
         facts, known = openai_public.ENCODING_CONSTRUCTORS[name](), REGISTRY[name]
@@ -262,7 +281,8 @@ def test_unknown_names() -> None:
         tiktoken.get_encoding(None)  # type: ignore[arg-type]
     with pytest.raises(AttributeError):
         tiktoken.no_such_name  # noqa: B018
-    assert any("tiktoken.no_such_name" in line for line in report.lines())
+    known = {"tiktoken.no_such_name"}
+    assert any("tiktoken.no_such_name" in line for line in report.lines("tiktoken", lambda: known))
 
 
 PLUGIN = """

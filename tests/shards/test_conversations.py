@@ -72,7 +72,7 @@ def make(corpus: Any, folder: Path, tok: jeton.Tokenizer, **options: Any) -> jet
 
 def expected(tok: jeton.Tokenizer, messages: list[Messages]) -> list[tuple[list[int], list[int]]]:
     made = [tok.chat(one, special="none") for one in messages]
-    return [(one.ids, [int(value) for value in one.mask or [False] * len(one.ids)]) for one in made]
+    return [(one.ids, [int(value) for value in one.mask or ()]) for one in made]
 
 
 def masks(folder: Path, format: str) -> list[list[int]]:
@@ -216,7 +216,8 @@ def test_what_cannot_be_chats(
     refused("the chat template writes bos and eos", prepend_bos="<|begin|>")
     refused("the tokenizer has no; tok.with_chat_template", tokenizer=tok)
     refused("has several", tokenizer=tok.with_chat_template({"a": TEMPLATE, "b": TEMPLATE}))
-    refused("marks what the model generates", tokenizer=tok.with_chat_template("{{ messages[0].content }}"))
+    for unmarked in ("{{ messages[0].content }}", "{# {% generation %} #}{{ messages[0].content }}"):
+        refused("marks what the model generates", tokenizer=tok.with_chat_template(unmarked))
     (tmp_path / "a.txt").write_text("low")
     refused("reads conversations from .jsonl, .ndjson and .parquet, not from ", places=tmp_path / "a.txt")
     with pytest.raises(ConfigError, match="chat= is for formats of ids"):

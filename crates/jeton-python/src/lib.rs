@@ -120,7 +120,7 @@ mod _core {
     #[pymodule_export]
     use crate::unigram::learn_unigram;
     #[pymodule_export]
-    use crate::vocabulary::{SpelledVocabulary, Vocabulary};
+    use crate::vocabulary::{sorted_bytes, SpelledVocabulary, Vocabulary};
     #[pymodule_export]
     use crate::words::{main_script, Words};
 }

@@ -156,6 +156,12 @@ impl Vocabulary {
         (entries().map(|entry| entry.0).collect(), kinds, contents, self.extras.merges.clone())
     }
 
+    /// Returns the contents of all entries, in the order of their bytes.
+    fn sorted_contents<'py>(&self, py: Python<'py>) -> Vec<Bound<'py, PyBytes>> {
+        let contents = self.entries.iter().map(|entry| entry.2).collect();
+        sorted_by_content(contents, |content: &&[u8]| content).into_iter().map(|it| PyBytes::new(py, it)).collect()
+    }
+
     /// Returns all ids.
     fn ids(&self) -> Vec<u32> {
         self.entries.iter().map(|entry| entry.0).collect()
@@ -174,6 +180,27 @@ impl Vocabulary {
     fn __len__(&self) -> usize {
         self.entries.len()
     }
+}
+
+/// Sorts bytes objects.
+#[pyfunction]
+pub fn sorted_bytes(tokens: Vec<Bound<'_, PyBytes>>) -> Vec<Bound<'_, PyBytes>> {
+    sorted_by_content(tokens, |token| token.as_bytes())
+}
+
+/// Sorts items by their bytes. Of most pairs, the first eight bytes decide; they are compared as integers.
+fn sorted_by_content<T>(items: Vec<T>, content: impl Fn(&T) -> &[u8]) -> Vec<T> {
+    let mut keyed: Vec<(u64, T)> = items.into_iter().map(|item| (first_eight(content(&item)), item)).collect();
+    keyed.sort_unstable_by(|one, other| one.0.cmp(&other.0).then_with(|| content(&one.1).cmp(content(&other.1))));
+    keyed.into_iter().map(|(_, item)| item).collect()
+}
+
+/// Returns the first eight bytes as a big-endian integer, padded by zeros.
+fn first_eight(bytes: &[u8]) -> u64 {
+    let mut first = [0; 8];
+    let length = bytes.len().min(8);
+    first[..length].copy_from_slice(&bytes[..length]);
+    u64::from_be_bytes(first)
 }
 
 /// The two large members of `tokenizer.json`, with spellings unchanged.

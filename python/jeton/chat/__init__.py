@@ -25,7 +25,7 @@ from ..special import Special
 from .encode import ChatTokenizer, MaskedChat, char_spans, encode, tokenize
 from .presets import PRESETS, ChatPreset
 from .provenance import Origin
-from .template import RenderedRun, choose, is_refusal, render, templates
+from .template import RenderedRun, choose, has_generation, is_refusal, render, templates
 
 if TYPE_CHECKING:
     import numpy as np
@@ -45,6 +45,7 @@ __all__ = [
     "chat",
     "check_tokens",
     "checked_templates",
+    "has_generation",
     "refuse_keywords",
     "templates",
 ]
@@ -104,6 +105,7 @@ class Chat:
     ids: list[int]
     pieces: list[RenderedRun]
     _roles: list[str]
+    _has_generation: bool
     _source: tuple[ChatTokenizer, MaskedChat | None] | None
 
     @cached_property
@@ -121,9 +123,14 @@ class Chat:
 
     @cached_property
     def mask(self) -> list[bool] | None:
-        """For each id, whether the model generates it, by the template's ``{% generation %}`` blocks; None without."""
+        """For each id, whether the model generates it, by the template's ``{% generation %}`` blocks; None without.
+
+        A template with such blocks that generated nothing gives a mask of False.
+        """
+        if not self._has_generation:
+            return None
         generated = _generated(self.pieces)
-        return _mask(generated, self._char_spans()) if generated else None
+        return _mask(generated, self._char_spans()) if generated else [False] * len(self.ids)
 
     def _char_spans(self) -> NDArray[np.int64]:
         """int64[n, 2]: `char_spans` of `encoding`, without the other columns."""
@@ -185,7 +192,8 @@ def chat(
         if not tokenize:
             return text
         ids, segments = encode(tok, text, pieces, special)
-        return Chat(text, ids, pieces, [message["role"] for message in conversation], (tok, segments))
+        roles = [message["role"] for message in conversation]
+        return Chat(text, ids, pieces, roles, has_generation(source), (tok, segments))
 
     return _each(messages, one) if _is_batch(messages) else one(messages)
 

@@ -34,6 +34,7 @@ class GenerationBlock(Extension):
 
 _MAX_NODES = 1 << 15  # of a syntax tree, which compile in 2 s; published templates have about 5,000
 _MAX_SYMBOLS = 1 << 20  # names × branches: Jinja copies the symbol table for each branch
+_LITERALS = (nodes.Const, nodes.Dict, nodes.List, nodes.Neg, nodes.Slice, nodes.Tuple)
 _BRANCHES = (nodes.If, nodes.For, nodes.Macro, nodes.CallBlock, nodes.With, nodes.FilterBlock, nodes.AssignBlock)
 
 
@@ -92,11 +93,14 @@ class SandboxTransformer(NodeTransformer):
         return _called("made", [node], node)
 
     def visit_Getitem(self, node: nodes.Getitem, *args: Any) -> Any:  # noqa: N802
+        is_literal = isinstance(node.arg, nodes.Slice) and all(
+            isinstance(part, _LITERALS) for part in node.find_all(nodes.Expr)
+        )
         self.generic_visit(node)
         if not isinstance(node.arg, nodes.Slice):
             return node
         bounds = [bound or nodes.Const(None) for bound in (node.arg.start, node.arg.stop, node.arg.step)]
-        return _called("sliced", [node.node, *bounds], node)
+        return _called("sliced_literal" if is_literal else "sliced", [node.node, *bounds], node)
 
     def visit_Compare(self, node: nodes.Compare, *args: Any) -> Any:  # noqa: N802
         self.generic_visit(node)
@@ -134,6 +138,8 @@ class SandboxCodeGenerator(CodeGenerator):
 
 class BriefUndefined(Undefined):
     """Jinja's `Undefined` with names over 100 characters left out of its message."""
+
+    __slots__ = ()  # as Jinja's: an attribute `__dict__` would be unsafe instead of absent
 
     @property
     def _undefined_message(self) -> str:

@@ -17,6 +17,7 @@ from jinja2.filters import make_attrgetter, make_multi_attrgetter
 
 from .formatting import check_percent
 from .limits import MAX_BITS, RUN, SLOT, VALUE, RenderBudget, bytes_of, is_traced, piece_bytes, width
+from .markup import TracedMarkup, escaped
 from .provenance import TracedStr, runs_of
 
 __all__ = ["FILTERS", "METHODS", "OF_TEXT", "check_number", "joined"]
@@ -143,6 +144,8 @@ def _translate(state: RenderBudget, text: str, table: Any) -> None:
 def joined(state: RenderBudget, separator: str, items: Any) -> str:
     """Evaluates ``separator.join(items)`` with provenance."""
     texts = state.hold(items)
+    if isinstance(separator, TracedMarkup):
+        texts = [escaped(text) for text in texts]
     if isinstance(texts, str):
         state.afford(len(texts) * (piece_bytes(texts) + SLOT))
         texts = list(texts)
@@ -160,12 +163,23 @@ def joined(state: RenderBudget, separator: str, items: Any) -> str:
         state.charge()
     traced = isinstance(separator, TracedStr) or any(isinstance(text, TracedStr) for text in texts)
     state.afford(chars * wide + (2 * RUN + 2 * SLOT) * runs * traced)
-    result = TracedStr(separator, runs_of(separator)).join(texts) if traced else separator.join(texts)
+    if traced and not isinstance(separator, TracedStr):
+        separator = TracedStr(separator, runs_of(separator))
+    result = separator.join(texts)
     state.charge(bytes_of(result))
     return result
 
 
-# Methods of `str`. `encode` is left out, because bytes have no origin.
+def _striptags(state: RenderBudget, text: str) -> None:
+    state.step(2 * text.count("<") * len(text))  # Jinja copies the text for each tag
+    state.afford(len(text) * VALUE)
+
+
+def _unescape(state: RenderBudget, text: str) -> None:
+    state.afford(len(text) * VALUE)
+
+
+# Methods of `str` and `Markup`. `encode` is left out, because bytes have no origin.
 METHODS: dict[str, Cost] = {
     **dict.fromkeys((
         "count", "find", "index", "isalnum", "isalpha", "isascii", "isdecimal", "isdigit", "isidentifier", "islower",
@@ -184,7 +198,9 @@ METHODS: dict[str, Cost] = {
     "rsplit": _rsplit,
     "split": _split,
     "splitlines": _splitlines,
+    "striptags": _striptags,
     "translate": _translate,
+    "unescape": _unescape,
     "zfill": _zfill,
 }  # fmt: skip
 
@@ -200,10 +216,6 @@ def _center(state: RenderBudget, text: str, width: Any = 80) -> None:
     _padded(state, text, width)
 
 
-def _escape(state: RenderBudget, text: str) -> None:
-    state.afford(6 * len(text) * width(text))
-
-
 def _format(state: RenderBudget, text: str, *args: Any, **kwargs: Any) -> None:
     check_percent(state, text, kwargs or args)
     state.afford(2 * (text.count("%s") + 1) * piece_bytes(text) if is_traced((text, args, kwargs)) else 0)
@@ -213,11 +225,6 @@ def _indent(state: RenderBudget, text: str, width: Any = 4, first: Any = False, 
     lines = _lines(state, text)
     indention = len(width) if isinstance(width, str) else _count(width)
     state.afford(2 * bytes_of(text) + lines * (2 * (indention + 1) * _widest(text, width) + piece_bytes(text)))
-
-
-def _striptags(state: RenderBudget, text: str) -> None:
-    state.step(2 * text.count("<") * len(text))  # Jinja copies the text for each tag
-    state.afford(len(text) * VALUE)
 
 
 def _per_word(state: RenderBudget, text: str, *args: Any) -> None:
@@ -408,8 +415,7 @@ def _reverse(state: RenderBudget, value: Any) -> None:
 # Filters that convert their first argument to text and return text made of their arguments.
 OF_TEXT: dict[str, Cost] = {
     **dict.fromkeys(("capitalize", "lower", "upper"), _cased),
-    **dict.fromkeys(("e", "escape"), _escape),
-    **dict.fromkeys(("safe", "string"), _text),
+    **dict.fromkeys(("e", "escape", "forceescape", "safe", "string"), _text),  # `escaped` charges itself
     **dict.fromkeys(("title", "wordcount"), _per_word),
     "center": _center,
     "format": _format,

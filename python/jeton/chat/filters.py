@@ -10,9 +10,11 @@ from typing import Any
 from jinja2 import Environment, Undefined, pass_environment
 from jinja2.filters import FILTERS as JINJA_FILTERS
 from jinja2.tests import TESTS as JINJA_TESTS
+from markupsafe import Markup
 
 from .costs import FILTERS, OF_TEXT, check_number, joined
-from .limits import SIMPLE, SLOT, VALUE, bytes_of, current, is_traced, width
+from .limits import SLOT, VALUE, bytes_of, current, is_traced, width
+from .markup import TracedMarkup, escaped, marked
 from .provenance import TracedStr, runs_of
 
 __all__ = ["filters", "tests"]
@@ -20,7 +22,16 @@ __all__ = ["filters", "tests"]
 
 def filters() -> dict[str, Any]:
     """Returns the filters that templates may use, by name."""
-    own = {**JINJA_FILTERS, "tojson": _tojson, "join": _join}
+    own = {
+        **JINJA_FILTERS,
+        **{name: _without_origins(JINJA_FILTERS[name]) for name in ("striptags", "title", "wordwrap")},
+        **dict.fromkeys(("e", "escape"), escaped),
+        "forceescape": _forceescape,
+        "indent": _indent,
+        "join": _join,
+        "safe": marked,
+        "tojson": _tojson,
+    }
     return {name: _filter(name, own[name]) for name in FILTERS}
 
 
@@ -30,7 +41,12 @@ def tests() -> dict[str, Any]:
     return {name: _test(name, known[name]) for name in _TESTS if name in known}
 
 
-_HANDED_THROUGH = frozenset({"d", "default"})
+# Filters that iterate over their first argument. For others an iterator is an error, or returned as it is.
+_ITERATE = frozenset({
+    "batch", "first", "groupby", "join", "list", "map", "max", "min", "reject", "rejectattr", "select", "selectattr",
+    "slice", "sort", "sum", "unique",
+})  # fmt: skip
+_OF_STRINGS = frozenset({"indent", "truncate", "wordwrap"})  # filters of `OF_TEXT` that do not convert to text
 _MAKES_TEXT = frozenset({*OF_TEXT, "filesizeformat", "reverse", "tojson"})
 _COMPARE_BY_ATTRIBUTE = frozenset({"groupby", "max", "min", "sort", "unique"})
 
@@ -45,14 +61,25 @@ def _filter(name: str, filter: Callable[..., Any]) -> Callable[..., Any]:
         state = current()
         state.charge()
         own, values = args[:takes], [*args[takes:]]
-        if name not in _HANDED_THROUGH:
-            values = [*map(state.hold, values)]
+        if name in _ITERATE:
+            values[0] = state.hold(values[0])
+        elif name == "reverse" and not hasattr(values[0], "__reversed__"):
+            held = state.hold(values[0])
+            if held is not values[0]:  # an iterator, of which Jinja makes a list
+                held.reverse()
+                return held
+        if name in _OF_STRINGS and not isinstance(values[0], str):  # an error; but `truncate` slices lists
+            state.charge(VALUE + SLOT * (len(values[0]) if hasattr(values[0], "__len__") else 0))
+            return filter(*own, *values, **kwargs)
         if name in OF_TEXT:
             text = state.text(values[0])
             if name == "replace":
-                values[1:] = [state.text(value) if not isinstance(value, int) else value for value in values[1:]]
+                values[1:3] = map(state.text, values[1:3])
+                kwargs = {key: state.text(value) if key in ("old", "new") else value for key, value in kwargs.items()}
             others = (values[1:], kwargs)
-            values[0] = TracedStr(text, runs_of(text)) if (values[1:] or kwargs) and is_traced(others) else text
+            if (values[1:] or kwargs) and not isinstance(text, TracedStr) and is_traced(others):
+                text = TracedStr(text, runs_of(text))
+            values[0] = text
         if isinstance(values[0], str):
             state.step(len(values[0]) + VALUE * len(runs_of(values[0])))
         if name in _COMPARE_BY_ATTRIBUTE:
@@ -63,9 +90,9 @@ def _filter(name: str, filter: Callable[..., Any]) -> Callable[..., Any]:
         if isinstance(result, Iterator):
             return iter(state.hold(result))
         if isinstance(result, str) and name in _MAKES_TEXT:
-            # `Markup` becomes plain text; it would escape the text that it is concatenated with.
-            plain = result if type(result) in SIMPLE else str.__str__(result)[:]
-            result = state.own(plain, values, kwargs)
+            is_markup = isinstance(result, Markup) and not isinstance(result, TracedMarkup)
+            result = state.own(result, values, kwargs)
+            result = marked(result) if is_markup else result
             state.charge(bytes_of(result) if result is not values[0] else 0)
         elif isinstance(result, list) and result is not values[0]:
             state.charge(VALUE + SLOT * len(result))
@@ -132,6 +159,45 @@ def _tojson(
     return "".join(pieces)
 
 
+def _without_origins(filter: Callable[..., Any]) -> Callable[..., Any]:
+    """Wraps a filter that joins pieces of its arguments, which have lost their origins.
+
+    It is given text without origins: joined with an argument that has them, the pieces would count as the template's.
+    """
+
+    @wraps(filter)
+    def plain(*args: Any, **kwargs: Any) -> Any:
+        return filter(*map(without, args), **{name: without(value) for name, value in kwargs.items()})
+
+    def without(value: Any) -> Any:
+        if isinstance(value, TracedStr):
+            return Markup(value) if isinstance(value, TracedMarkup) else str.__str__(value)  # noqa: S704
+        return value
+
+    return plain
+
+
+def _forceescape(value: str) -> str:
+    """Escapes `Markup`, too."""
+    return escaped(str(value))
+
+
+def _indent(s: str, width: int | str = 4, first: bool = False, blank: bool = False) -> str:
+    """Implements Jinja's `indent` with provenance: plain strings join lines to a plain string."""
+    indention = width if isinstance(width, str) else " " * width
+    if isinstance(s, TracedMarkup):
+        indention = marked(indention)
+    newline = s[:0] + "\n"
+    lines = (s + newline).splitlines()
+    if blank:
+        text = (newline + indention).join(lines)
+    else:
+        text = lines[0]
+        if lines[1:]:
+            text += newline + newline.join(indention + line if line else line for line in lines[1:])
+    return indention + text if first else text
+
+
 @pass_environment
 def _join(environment: Environment, value: Iterable[Any], d: Any = "", attribute: str | int | None = None) -> str:
     """Implements Jinja's `join` with provenance."""
@@ -140,7 +206,7 @@ def _join(environment: Environment, value: Iterable[Any], d: Any = "", attribute
     if attribute is not None:
         parts = [int(name) if name.isdigit() else name for name in state.text(attribute).split(".")]
         items = (_attribute(environment, item, parts) for item in items)
-    return joined(state, state.text(d), map(state.text, items))
+    return joined(state, str(state.text(d)), map(state.text, items))
 
 
 def _attribute(environment: Environment, item: Any, parts: Iterable[str | int]) -> Any:

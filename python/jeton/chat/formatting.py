@@ -18,6 +18,7 @@ from jinja2.exceptions import TemplateError
 from jinja2.sandbox import SandboxedFormatter
 
 from .limits import SLOT, VALUE, RenderBudget, bytes_of, width
+from .markup import ESCAPED_CHARS, TracedMarkup, escaped, marked
 
 if TYPE_CHECKING:
     from .sandbox import Sandbox
@@ -54,6 +55,7 @@ def check_percent(state: RenderBudget, format: str, values: Any) -> None:
             raise TemplateError("not enough arguments for format string")
         return value
 
+    growth = ESCAPED_CHARS if isinstance(format, TracedMarkup) else 1
     total, wide, at = len(format), width(format), 0
     while (at := format.find("%", at)) >= 0:
         state.charge()
@@ -79,7 +81,7 @@ def check_percent(state: RenderBudget, format: str, values: Any) -> None:
         value = argument() if value is _EXHAUSTED else value
         if kind in "sra":
             length, value_width = state.printed(value)
-            length *= 1 if kind == "s" or not isinstance(value, str) else 10
+            length *= growth * (1 if kind == "s" or not isinstance(value, str) else 10)
             wide = max(wide, value_width)
         else:
             length = number_chars(value)
@@ -132,8 +134,11 @@ class FormatMethod:
             if named or len(args) != 1 or not isinstance(args[0], Mapping):
                 raise TypeError("format_map() takes one mapping")
             named, args = args[0], ()
-        made = Formatter(self._environment, state).vformat(str.__str__(self._text), args, named)
+        is_markup = isinstance(self._text, TracedMarkup)
+        formatter = Formatter(self._environment, state, escapes=is_markup)
+        made = formatter.vformat(str.__str__(self._text), args, named)
         result: str = state.own(made, self._text, args, named)
+        result = marked(result) if is_markup else result
         state.charge(bytes_of(result))
         return result
 
@@ -141,9 +146,10 @@ class FormatMethod:
 class Formatter(SandboxedFormatter):
     """Jinja's formatter with each field charged before it is formatted."""
 
-    def __init__(self, environment: Sandbox, state: RenderBudget) -> None:
+    def __init__(self, environment: Sandbox, state: RenderBudget, *, escapes: bool) -> None:
         super().__init__(environment)
         self._state = state
+        self._escapes = escapes
         self._chars, self._width = 0, 1  # of all fields and literals, which are joined at the end
 
     def _add(self, text: str) -> None:
@@ -174,7 +180,7 @@ class Formatter(SandboxedFormatter):
     def convert_field(self, value: Any, conversion: str | None) -> Any:
         """Applies the conversion ``!s``, ``!r`` or ``!a``."""
         if conversion == "s":
-            return self._state.text(value)
+            return str(self._state.text(value))  # of `Markup`, plain text
         if conversion in ("r", "a"):
             length, _ = self._state.printed(value)
             self._state.afford(10 * length + VALUE)
@@ -182,8 +188,11 @@ class Formatter(SandboxedFormatter):
 
     def format_field(self, value: Any, format_spec: str) -> str:
         """Formats a value by its format specification."""
+        if self._escapes and isinstance(value, TracedMarkup) and format_spec:
+            raise TemplateError("Markup has no formats")
         if not format_spec:
             text = self._state.text(value)
+            text = escaped(text) if self._escapes else text
             self._add(text)
             return text
         found = _SPEC.fullmatch(format_spec)
@@ -194,5 +203,6 @@ class Formatter(SandboxedFormatter):
         wide = max(width(format_spec), width(value) if isinstance(value, str) else 1)
         self._state.afford(max(length + (0 if isinstance(value, str) else 2 * precision), field) * wide)
         text = format(value, format_spec)
+        text = escaped(text) if self._escapes else text
         self._add(text)
         return text

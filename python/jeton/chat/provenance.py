@@ -13,6 +13,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from itertools import islice
+from operator import index as to_index
 from typing import Any, Literal, NamedTuple, SupportsIndex
 
 __all__ = ["CALLER", "MIXED", "TEMPLATE", "Origin", "OriginRun", "TracedStr", "join", "runs_of"]
@@ -69,11 +70,12 @@ class TracedStr(str):
         return join((other, self)) if isinstance(other, str) else NotImplemented
 
     def __mul__(self, times: SupportsIndex) -> str:
-        return join([self] * times.__index__()) if self else self
+        number = to_index(times)
+        return join([self] * number) if self else self
 
     __rmul__ = __mul__
 
-    def join(self, texts: Iterable[str]) -> str:
+    def join(self, texts: Iterable[str], /) -> str:
         pieces: list[str] = []
         for text in texts:
             pieces += (self, text) if pieces else (text,)
@@ -83,7 +85,7 @@ class TracedStr(str):
 
     def __getitem__(self, index: SupportsIndex | slice) -> TracedStr:
         if not isinstance(index, slice):
-            at = index.__index__()
+            at = to_index(index)  # TypeError, as of `str`: Jinja then looks for an attribute
             str.__getitem__(self, at)  # IndexError
             at += len(self) if at < 0 else 0
             return self._cut(at, at + 1)
@@ -126,19 +128,19 @@ class TracedStr(str):
                 yield TracedStr(char, ((1, origin),))
             at += length
 
-    def strip(self, chars: str | None = None) -> TracedStr:
+    def strip(self, chars: str | None = None, /) -> TracedStr:
         return self.lstrip(chars).rstrip(chars)
 
-    def lstrip(self, chars: str | None = None) -> TracedStr:
+    def lstrip(self, chars: str | None = None, /) -> TracedStr:
         return self._cut(len(self) - len(str.lstrip(self, chars)), len(self))
 
-    def rstrip(self, chars: str | None = None) -> TracedStr:
+    def rstrip(self, chars: str | None = None, /) -> TracedStr:
         return self._cut(0, len(str.rstrip(self, chars)))
 
-    def removeprefix(self, prefix: str) -> TracedStr:
+    def removeprefix(self, prefix: str, /) -> TracedStr:
         return self._cut(len(self) - len(str.removeprefix(self, prefix)), len(self))
 
-    def removesuffix(self, suffix: str) -> TracedStr:
+    def removesuffix(self, suffix: str, /) -> TracedStr:
         return self._cut(0, len(str.removesuffix(self, suffix)))
 
     def split(self, sep: str | None = None, maxsplit: SupportsIndex = -1) -> list[str]:
@@ -165,10 +167,10 @@ class TracedStr(str):
             at += len(whole)
         return [*self._cuts(cuts)]
 
-    def partition(self, sep: str) -> tuple[str, str, str]:
+    def partition(self, sep: str, /) -> tuple[str, str, str]:
         return self._three(str.partition(self, sep))
 
-    def rpartition(self, sep: str) -> tuple[str, str, str]:
+    def rpartition(self, sep: str, /) -> tuple[str, str, str]:
         return self._three(str.rpartition(self, sep))
 
     def _three(self, pieces: tuple[str, str, str]) -> tuple[str, str, str]:
@@ -178,7 +180,7 @@ class TracedStr(str):
 
     # ── replacement and case ─────────────────────────────────────────────────────────────────────────────────────────
 
-    def replace(self, old: str, new: str, count: SupportsIndex = -1) -> str:
+    def replace(self, old: str, new: str, /, count: SupportsIndex = -1) -> str:
         if not old:  # `str.replace` inserts between all characters
             return str.replace(self, old, new, count)
         pieces: list[str] = []

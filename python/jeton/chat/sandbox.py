@@ -8,8 +8,8 @@ would evaluate constant expressions at compile time, is off.
 If a method or filter returns a plain `str` although an argument was a `TracedStr`, the result is assigned an origin
 (`RenderBudget.own`).
 
-Left out of Jinja: randomness, links, HTML (``lipsum``, ``random``, ``urlize``, ``xmlattr``, ``{% autoescape %}`` …;
-``safe`` and ``escape`` return plain text); ``str.encode``, because bytes have no origin.
+Left out of Jinja: randomness, links, HTML (``lipsum``, ``random``, ``urlize``, ``xmlattr``, ``{% autoescape %}`` …);
+``str.encode``, because bytes have no origin.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from jinja2.ext import loopcontrols
 from jinja2.runtime import BlockReference, LoopContext, Macro
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from jinja2.utils import Cycler, Joiner, Namespace
+from markupsafe import Markup
 
 from .compiling import BriefUndefined, GenerationBlock, SandboxCodeGenerator, SandboxTransformer
 from .costs import METHODS, check_number, joined
@@ -33,6 +34,7 @@ from .filters import filters, tests
 from .formatting import FormatMethod, check_percent
 from .functions import Dict, functions
 from .limits import MAX_BITS, RUN, SIMPLE, SLOT, VALUE, GivenDict, bytes_of, current, is_traced, piece_bytes, width
+from .markup import TracedMarkup, escaped
 from .provenance import TracedStr, join, runs_of
 
 __all__ = ["Sandbox", "sandbox"]
@@ -50,6 +52,8 @@ _COMPARED: dict[str, Callable[[Any, Any], bool]] = {
 }
 _SMALL = 1 << 12  # results of at most so many characters are charged after the operation, without a bound before it
 _OF_MAPPINGS = frozenset({"copy", "get", "items", "keys", "values"})
+_GIVEN: tuple[type, ...] = (Markup, str, dict, list)  # classes of the caller's values and of text, by their base class
+_NAMES_OF_DICT = frozenset(dir(dict))
 _OF_SEQUENCES = frozenset({"copy", "count", "index"})
 _OF_OTHERS: dict[type, frozenset[str]] = {
     Cycler: frozenset({"next", "reset"}),
@@ -78,7 +82,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
         self.filters = filters()
         self.tests = tests()
         self.globals = functions()
-        self._functions = frozenset(self.globals.values())
+        self._functions = frozenset({*self.globals.values(), escaped})  # `escaped`: the method `Markup.escape`
 
     def _parse(self, source: str, name: str | None, filename: str | None) -> nodes.Template:
         template: nodes.Template = SandboxTransformer().visit(super()._parse(source, name, filename))
@@ -138,6 +142,13 @@ class Sandbox(ImmutableSandboxedEnvironment):
             state.charge(VALUE + SLOT * number)
         return value[wanted]
 
+    def sliced_literal(self, value: Any, start: Any, stop: Any, step: Any) -> Any:
+        """Evaluates a slice of a literal, which Jinja folds as a look-up: one that does not exist is undefined."""
+        try:
+            return self.sliced(value, start, stop, step)
+        except (TypeError, LookupError):
+            return self.undefined(obj=value, name=None)
+
     def compared(self, value: Any, *rest: Any) -> Any:
         """Evaluates ``a < b``, ``a in b`` and chained comparisons."""
         state = current()
@@ -183,11 +194,32 @@ class Sandbox(ImmutableSandboxedEnvironment):
 
     def getitem(self, obj: Any, argument: Any) -> Any:
         """Evaluates ``obj[argument]``, except for slices."""
+        if type(obj) is GivenDict and type(argument) is str and argument in obj:  # most look-ups of most templates
+            return obj[argument]
         if type(argument) not in SIMPLE:
             current().compare(argument)
         if isinstance(obj, TracedStr):
             current().step(VALUE * len(obj._runs))
+        if isinstance(argument, str) and argument.startswith("_"):
+            return self._private(obj, argument, super().getitem)
         return super().getitem(obj, argument)
+
+    def getattr(self, obj: Any, attribute: str) -> Any:
+        """Evaluates ``obj.attribute``."""
+        if type(obj) is GivenDict and attribute not in _NAMES_OF_DICT:
+            return obj[attribute] if attribute in obj else self.undefined(obj=obj, name=attribute)
+        if attribute.startswith("_"):
+            return self._private(obj, attribute, super().getattr)
+        return super().getattr(obj, attribute)
+
+    def _private(self, obj: Any, name: str, get: Callable[[Any, str], Any]) -> Any:
+        """Looks up a name with an underscore: attributes that our classes alone have do not exist for templates."""
+        given = next((kind for kind in _GIVEN if isinstance(obj, kind)), None)
+        if given is None or hasattr(given, name):
+            return get(obj, name)
+        if isinstance(obj, dict) and name in obj:
+            return obj[name]
+        return self.undefined(obj=obj, name=name)
 
     def wrap_str_format(self, value: Any) -> Any:
         """Wraps ``text.format`` and ``text.format_map``."""
@@ -230,6 +262,8 @@ class Sandbox(ImmutableSandboxedEnvironment):
         """Evaluates binary operators."""
         state = current()
         if operator == "+" and isinstance(left, str) and isinstance(right, str):
+            if isinstance(left, TracedMarkup) or isinstance(right, TracedMarkup):
+                left, right = escaped(left), escaped(right)
             if len(left) + len(right) > _SMALL:
                 runs = len(runs_of(left)) + len(runs_of(right))
                 state.afford((len(left) + len(right)) * max(width(left), width(right)) + 2 * RUN * runs)
@@ -265,7 +299,7 @@ def _percent(format: str, values: Any) -> str:
     state = current()
     check_percent(state, format, values)
     if is_traced((format, values)):
-        format = TracedStr(format, runs_of(format))
+        format = format if isinstance(format, TracedStr) else TracedStr(format, runs_of(format))
         state.afford(2 * (format.count("%s") + 1) * piece_bytes(format))
     result: str = state.own(format % values, format, values)
     state.charge(bytes_of(result))
@@ -294,6 +328,8 @@ def _of_text(owner: str, name: str, args: tuple[Any, ...], named: Mapping[str, A
         raise SecurityError(f"the method str.{name} is not supported")
     if not isinstance(owner, TracedStr) and (args or named) and is_traced((args, named)):
         owner = TracedStr(owner, runs_of(owner))
+    if isinstance(owner, TracedMarkup) and name == "replace" and len(args) > 1:
+        args = (args[0], escaped(args[1]), *args[2:])
     state.step(len(owner) + VALUE * len(runs_of(owner)))
     cost(state, owner, *args, **named)
     result = getattr(owner, name)(*args, **named)

@@ -19,9 +19,12 @@ from .provenance import CALLER, Origin, TracedStr, runs_of
 if TYPE_CHECKING:
     from jinja2 import Template
 
-__all__ = ["RenderedRun", "choose", "is_refusal", "render", "templates"]
+__all__ = ["RenderedRun", "choose", "has_generation", "is_refusal", "render", "templates"]
 
 _FILE = "<chat template>"
+# Names under which messages contain their reasoning, first one first. As in transformers 5, a template finds it under
+# the first two (`_alias_reasoning_fields` in transformers/utils/chat_template_utils.py).
+_REASONING = ("reasoning_content", "thinking", "reasoning")
 
 
 class RenderedRun(NamedTuple):
@@ -135,7 +138,7 @@ def render(
     given = {name: _seen(value, CALLER, name) for name, value in variables.items()}
     seen = GivenList(_message(index, message) for index, message in enumerate(messages))
     seen._size = VALUE + sum(message._size for message in seen)
-    template = compiled(source)
+    template = compiled(source).template
     pieces: list[RenderedRun] = []
     texts: list[str] = []
     size = seen._size + sum(map(_size, given.values()))
@@ -175,6 +178,9 @@ def _message(index: int, message: Mapping[str, Any]) -> GivenDict:
     origin = Origin("message", index)
     # A null counts as a missing key: templates would print "None".
     kept = {key: value for key, value in message.items() if value is not None}
+    thoughts = next((kept[key] for key in _REASONING if key in kept), None)
+    if thoughts is not None:
+        kept = {"thinking": thoughts, **kept, "reasoning_content": thoughts}
     seen = _seen(kept, origin, f"message {index}")
     if _is_name(message["role"]):  # trusted: templates build special tokens of it, such as <|user|>
         seen["role"] = message["role"]
@@ -218,8 +224,34 @@ def _size(value: Any) -> int:
     return VALUE + (len(value) if isinstance(value, str) else 0)
 
 
+class CompiledTemplate(NamedTuple):
+    """A compiled template.
+
+    Attributes:
+        template: the template.
+        has_generation: whether it has a ``{% generation %}`` block.
+    """
+
+    template: Template
+    has_generation: bool
+
+
+def has_generation(source: str) -> bool:
+    """Tests whether a template marks what the model generates.
+
+    Raises:
+        ChatTemplateError: not a valid Jinja template; names the line.
+        MissingDependencyError: Jinja is not installed.
+
+    Examples:
+        >>> has_generation("{% generation %}{{ 1 }}{% endgeneration %}"), has_generation("{# {% generation %} #}")
+        (True, False)
+    """
+    return compiled(source).has_generation
+
+
 @lru_cache(maxsize=32)
-def compiled(source: str) -> Template:
+def compiled(source: str) -> CompiledTemplate:
     """Compiles a template; the last 32 are cached.
 
     Raises:
@@ -227,7 +259,7 @@ def compiled(source: str) -> Template:
         MissingDependencyError: Jinja is not installed.
     """
     try:
-        from jinja2 import TemplateSyntaxError
+        from jinja2 import TemplateSyntaxError, nodes
 
         from .sandbox import sandbox
     except ImportError as error:
@@ -236,8 +268,11 @@ def compiled(source: str) -> Template:
         raise ChatTemplateError(f"the chat template has {len(source)} characters: at most {MAX_SOURCE}")
     try:
         environment = sandbox()
-        code = environment.compile(source, filename=_FILE)
-        return environment.template_class.from_code(environment, code, environment.make_globals(None))
+        tree = environment.parse(source)
+        has_generation = any(node.name == "generated" for node in tree.find_all(nodes.EnvironmentAttribute))
+        code = environment.compile(tree, filename=_FILE)
+        template = environment.template_class.from_code(environment, code, environment.make_globals(None))
+        return CompiledTemplate(template, has_generation)
     except TemplateSyntaxError as error:
         raise ChatTemplateError(
             f"the chat template is broken in line {error.lineno}: {error.message}", line=error.lineno

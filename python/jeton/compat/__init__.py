@@ -2,7 +2,7 @@
 
     import jeton.compat.tiktoken as tiktoken                    one import
     jeton.compat.replace("tiktoken")                            all imports of this process, from here on
-    python -m jeton.compat.run tiktoken script.py               a script that stays unchanged
+    python -m jeton.compat.run tiktoken script.py               a program that stays unchanged, with its processes
 
 The libraries themselves are never imported.
 """

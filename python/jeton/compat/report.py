@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Container
 
 __all__ = ["fell_back", "is_module", "is_private", "lines", "missing"]
 
-_FALLBACKS: Counter[str] = Counter()
+_FALLBACKS: Counter[tuple[str, str]] = Counter()  # (library, call and reason)
 _MISSING: Counter[str] = Counter()
 
 
-def fell_back(name: str, why: str) -> None:
+def fell_back(library: str, name: str, why: str) -> None:
     """Records a call that took a slow path, or whose result may differ."""
-    _FALLBACKS[f"{name}: {why}"] += 1
+    _FALLBACKS[library, f"{name}: {why}"] += 1
 
 
 def missing(name: str) -> None:
-    """Records the use of a name that the drop-in does not have."""
+    """Records the use of a name that the drop-in does not have. The name begins with the library's."""
     _MISSING[name] += 1
 
 
@@ -32,14 +33,25 @@ def is_module(package: str, name: str) -> bool:
     return find_spec(f"{package}.{name}") is not None
 
 
-def lines() -> list[str]:
-    """The record, one line for each name and reason, most frequent first.
+def lines(library: str, originals: Callable[[], Container[str]]) -> list[str]:
+    """The record of a library, one line for each name and reason, most frequent first.
+
+    Args:
+        library: the library.
+        originals: returns the names that the library itself has; called if any name was missing. Others are not
+            listed: programs look up names of another library to find out which of the two an object is of.
 
     Examples:
         >>> missing("library.name")
-        >>> any("library.name" in line for line in lines())
-        True
+        >>> lines("library", lambda: {"library.name"})
+        ['no call fell back', 'missing, used 1 times: library.name']
+        >>> lines("library", lambda: {"library.other_name"})
+        ['no call fell back', 'no name is missing']
     """
-    fallbacks = [f"fell back, {count:,} times: {what}" for what, count in _FALLBACKS.most_common()]
-    absent = [f"missing, used {count:,} times: {what}" for what, count in _MISSING.most_common()]
+    fallbacks = [
+        f"fell back, {count:,} times: {what}" for (of, what), count in _FALLBACKS.most_common() if of == library
+    ]
+    used = [(name, count) for name, count in _MISSING.most_common() if name.startswith(library + ".")]
+    known = originals() if used else ()
+    absent = [f"missing, used {count:,} times: {name}" for name, count in used if name in known]
     return (fallbacks or ["no call fell back"]) + (absent or ["no name is missing"])

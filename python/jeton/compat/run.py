@@ -1,21 +1,31 @@
-"""Runs a Python program unchanged, with a library replaced by its drop-in.
+"""Runs a Python program unchanged, with libraries replaced by their drop-ins.
 
     python -m jeton.compat.run tiktoken script.py [arguments]
     python -m jeton.compat.run tiktoken -m module [arguments]
+    python -m jeton.compat.run tiktoken,sentencepiece -c code [arguments]
 
-At exit, standard error lists the names that the drop-in does not have, and the calls that took a slow path. Processes
-that the program starts use the drop-in, too, but only those of this process are listed.
+Python processes that the program starts use the drop-ins, too: those of `multiprocessing` get this process's
+`sys.path`, and others the environment variable ``PYTHONPATH``. Both begin with a folder of `shims` for each library.
+
+At exit, standard error lists the calls of this process that took a slow path, and the names of the installed library
+that the drop-in does not have.
 """
 
 from __future__ import annotations
 
 import atexit
+import builtins
+import io
 import os
+import pkgutil
 import runpy
 import sys
+from functools import partial
 from importlib import import_module
 from importlib.abc import MetaPathFinder
+from importlib.machinery import SourceFileLoader, SourcelessFileLoader
 from pathlib import Path
+from types import CodeType, ModuleType
 from typing import Any
 
 from ..errors import ConfigError
@@ -23,19 +33,24 @@ from . import PEERS, replace, report
 
 __all__ = ["main"]
 
-USAGE = f"""usage: python -m jeton.compat.run {{{",".join(PEERS)}}} (script.py | -m module) [arguments]"""
+USAGE = f"""\
+usage: python -m jeton.compat.run LIBRARY[,LIBRARY] (script.py | -m module | -c code) [arguments]
+
+Runs a program unchanged, with libraries replaced by their drop-ins: {", ".join(PEERS)}.
+Processes that it starts use the drop-ins, too. At exit, standard error lists slow calls of this
+process, and the names of the installed libraries that the drop-ins do not have."""
 SHIMS = Path(__file__).parent / "shims"
 
 
 class _MissingModules(MetaPathFinder):
-    """Records imports of modules of the library that the drop-in does not have."""
+    """Records imports of modules of the libraries that the drop-ins do not have."""
 
-    def __init__(self, library: str) -> None:
-        self._prefix = library + "."
+    def __init__(self, libraries: list[str]) -> None:
+        self._prefixes = tuple(library + "." for library in libraries)
 
     def find_spec(self, fullname: str, path: Any, target: Any = None) -> None:
         """Finds nothing; called after all other finders failed."""
-        if fullname.startswith(self._prefix):
+        if fullname.startswith(self._prefixes):
             report.missing(fullname)
 
 
@@ -51,28 +66,72 @@ def main(argv: list[str]) -> None:
     if argv[:1] in (["-h"], ["--help"]):
         print(USAGE)  # noqa: T201
         return
-    is_module = argv[1:2] == ["-m"]
-    program, arguments = argv[1 + is_module : 2 + is_module], argv[2 + is_module :]
+    kind = argv[1] if argv[1:2] in (["-m"], ["-c"]) else ""
+    program, arguments = argv[1 + bool(kind) : 2 + bool(kind)], argv[2 + bool(kind) :]
     if not program:
         _refuse(USAGE)
+    libraries = [*dict.fromkeys(argv[0].split(","))]
     try:
-        core: Any = import_module(f"{replace(argv[0]).__name__}.core")
+        for library in libraries:
+            core: Any = import_module(f"{replace(library).__name__}.core")
+            core.report_missing_attributes()
     except ConfigError as error:
         _refuse(f"jeton.compat.run: {error}\n{USAGE}")
-    if not is_module and not os.path.exists(program[0]):
+    if not kind and not os.path.exists(program[0]):
         _refuse(f"jeton.compat.run: there is no file {program[0]}")
-    core.report_missing_attributes()
-    sys.meta_path.append(_MissingModules(argv[0]))
+    sys.meta_path.append(_MissingModules(libraries))
+    atexit.register(_report, libraries, os.getpid())
+    shims = [str(SHIMS / library) for library in libraries]
     inherited = os.environ.get("PYTHONPATH")
-    os.environ["PYTHONPATH"] = os.pathsep.join([str(SHIMS), inherited] if inherited else [str(SHIMS)])
-    atexit.register(_report, argv[0])
-    sys.argv = [program[0], *arguments]
-    if is_module:
-        sys.path[0] = os.getcwd()
-        runpy.run_module(program[0], run_name="__main__", alter_sys=True)
+    folders = inherited.split(os.pathsep) if inherited else []
+    os.environ["PYTHONPATH"] = os.pathsep.join(shims + [folder for folder in folders if folder not in shims])
+    if sys.flags.safe_path:
+        sys.path[:0] = shims
     else:
-        sys.path[0] = os.path.dirname(os.path.abspath(program[0]))
-        runpy.run_path(program[0], run_name="__main__")
+        sys.path[1:1] = shims  # after the folder of the program, as those of PYTHONPATH
+    sys.modules["__main__"] = _new_main()
+    _run(kind, program[0], arguments)
+
+
+def _new_main() -> ModuleType:
+    """Returns an empty module ``__main__``. `pickle` and `multiprocessing` find the program's names in it."""
+    module = ModuleType("__main__")
+    module.__dict__["__builtins__"] = builtins
+    return module
+
+
+def _run(kind: str, program: str, arguments: list[str]) -> None:
+    """Runs a program in the module ``__main__``, as the interpreter does."""
+    sys.argv = [kind or program, *arguments]
+    first, code = "", None
+    if kind == "-c":
+        code = compile(program, "<string>", "exec", dont_inherit=True)
+    elif kind == "-m":
+        first = os.getcwd()
+    elif pkgutil.get_importer(program) is not None:  # a folder or an archive with a module __main__
+        sys.path[: not sys.flags.safe_path] = [os.path.abspath(program)]
+        runpy._run_module_as_main("__main__", alter_argv=False)  # type: ignore[attr-defined]
+        return
+    else:
+        first, code = os.path.dirname(os.path.realpath(program)), _code_of(os.path.abspath(program))
+    if not sys.flags.safe_path:
+        sys.path[0] = first
+    if code is None:
+        runpy._run_module_as_main(program)  # type: ignore[attr-defined]
+    else:
+        exec(code, sys.modules["__main__"].__dict__)  # noqa: S102  (the program)
+
+
+def _code_of(path: str) -> CodeType:
+    """Returns the code of a script, and sets the attributes of ``__main__`` that depend on its file."""
+    loader = (SourcelessFileLoader if path.endswith(".pyc") else SourceFileLoader)("__main__", path)
+    sys.modules["__main__"].__dict__.update(__file__=path, __cached__=None, __loader__=loader)
+    if isinstance(loader, SourcelessFileLoader):
+        code = loader.get_code("__main__")
+        assert code is not None  # noqa: S101  (a loader of files raises)
+        return code
+    with io.open_code(path) as file:
+        return compile(file.read(), path, "exec", dont_inherit=True)
 
 
 def _refuse(message: str) -> None:
@@ -80,9 +139,14 @@ def _refuse(message: str) -> None:
     raise SystemExit(2)
 
 
-def _report(library: str) -> None:
-    for line in report.lines():
-        print(f"jeton.compat.{library}: {line}", file=sys.stderr)  # noqa: T201
+def _report(libraries: list[str], process: int) -> None:
+    if os.getpid() != process:  # a forked process, which inherits the record
+        return
+    from .originals import names_of
+
+    for library in libraries:
+        for line in report.lines(library, partial(names_of, library, [str(SHIMS / library)])):
+            print(f"jeton.compat.{library}: {line}", file=sys.stderr)  # noqa: T201
 
 
 if __name__ == "__main__":

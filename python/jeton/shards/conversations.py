@@ -7,7 +7,6 @@ A document of the corpus is a list of messages, as JSON. Text in the template's 
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable
 from itertools import compress
 from typing import Any
@@ -24,7 +23,6 @@ from .plan import Plan
 
 __all__ = ["ConversationEncoder", "chat_template", "make_encoder"]
 
-GENERATION = re.compile(r"\{%[-+]?\s*generation\s*[-+]?%\}")
 REFUSED = "conversation that the template refuses"
 
 Skip = Callable[[str, str, JetonError], None]
@@ -38,12 +36,14 @@ def chat_template(tok: Tokenizer) -> str:
         ChatTemplateError: it is broken.
         MissingDependencyError: Jinja is not installed.
     """
+    from ..chat import has_generation  # here, because plans without conversations do not need it
+
     source = tok.definition.chat_template
     if not isinstance(source, str):
         many = "several" if source else "no"
         message = f"chat=True needs a chat template, and the tokenizer has {many}; tok.with_chat_template(…) sets one"
         raise ConfigError(message, option="chat")
-    if not GENERATION.search(source):
+    if not has_generation(source):
         message = (
             "chat=True needs a template that marks what the model generates by {% generation %} … {% endgeneration %}, "
             "and that of the tokenizer does not; add the marks, and set it by tok.with_chat_template(…)"
@@ -84,7 +84,7 @@ class ConversationEncoder(Encoder):
                 continue
             kept[index] = True
             ids.append(np.array(chat.ids, self._dtype))
-            masks.append(np.zeros(len(chat.ids), np.uint8) if mask is None else np.array(mask, np.uint8))
+            masks.append(np.array(mask, np.uint8))
             sizes[index] = len(chat.text.encode())
         self._count_special([TextColumn(list(compress(batch.texts, kept)))])
         lengths = np.fromiter(map(len, ids[1:]), np.int64, len(ids) - 1)

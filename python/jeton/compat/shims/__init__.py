@@ -1,1 +1,4 @@
-"""Packages with the names of other libraries. A process with this folder first on its path uses the drop-ins."""
+"""Folders with packages of other libraries' names, one folder a library.
+
+A process with such a folder on its path, before the library itself, uses the drop-in.
+"""

@@ -372,12 +372,19 @@ class CoreBPE:
         return list(map(self.bytes_of.get, range(end))) + [None] * end
 
     @cached_property
+    def _sorted(self) -> tuple[bytes, ...]:
+        """The mergeable tokens in the order of their bytes."""
+        if isinstance(self._tokens, RankFile):
+            return tuple(self._tokens.vocabulary.sorted_contents())
+        return tuple(_core.sorted_bytes(list(self._tokens)))
+
+    @cached_property
     def sorted_tokens(self) -> tuple[tuple[bytes, ...], tuple[int, ...], tuple[bool, ...]]:
         """The mergeable tokens in the order of their bytes, their ranks, and True for those that are UTF-8.
 
         Tuples, which the garbage collector ignores; it would visit each item of a list.
         """
-        tokens = tuple(sorted(self.ranks))
+        tokens = self._sorted
         decoded = map(methodcaller("decode", "utf-8", "replace"), tokens)  # `replace` changes what is not UTF-8
         ranks = tuple(map(self.ranks.__getitem__, tokens))
         return tokens, ranks, tuple(map(eq, map(str.encode, decoded), tokens))
@@ -394,7 +401,7 @@ class CoreBPE:
 
     def token_byte_values(self) -> list[bytes]:
         """The mergeable tokens in the order of their bytes, as a new list."""
-        return list(self.sorted_tokens[0])
+        return list(self._sorted)
 
 
 @lru_cache(maxsize=128)
@@ -429,6 +436,8 @@ def components(pattern: str) -> tuple[Component, ...]:
         raise ValueError(str(error)) from None
     regex, unsupported = _core.oniguruma_pattern(pattern, is_regex=True)
     if regex is None:
-        report.fell_back("tiktoken.Encoding", f"pat_str with {unsupported}: text between its matches is encoded, too")
+        report.fell_back(
+            "tiktoken", "tiktoken.Encoding", f"pat_str with {unsupported}: text between its matches is encoded, too"
+        )
         return ({"type": "Pattern", "regex": pattern},)
     return ({"type": "Split", "pattern": {"Regex": regex}, "behavior": "Removed", "invert": True},)

@@ -183,7 +183,7 @@ class Encoding:
             try:
                 return self._core_bpe.encode_batch(texts, None, threads)
             except InvalidTextError:
-                report.fell_back("Encoding.encode_ordinary_batch", "lone surrogates: encoded one by one")
+                report.fell_back("tiktoken", "Encoding.encode_ordinary_batch", "lone surrogates: encoded one by one")
         return list(map(self.encode_ordinary, texts))
 
     def encode_batch(
@@ -225,7 +225,7 @@ class Encoding:
             except (SpecialTokenError, TypeError, UnicodeEncodeError):
                 pass  # the first text with an error raises it below
             except InvalidTextError:
-                report.fell_back("Encoding.encode_batch", "lone surrogates: encoded one by one")
+                report.fell_back("tiktoken", "Encoding.encode_batch", "lone surrogates: encoded one by one")
         return list(map(partial(self.encode, allowed_special=allowed, disallowed_special=refused), texts))
 
     def encode_with_unstable(

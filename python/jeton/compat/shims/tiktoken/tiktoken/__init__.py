@@ -1,4 +1,4 @@
-"""``import tiktoken`` of a process that has `jeton.compat.shims` on its path: the drop-in takes this module's place."""
+"""``import tiktoken`` of a process with this folder on its path: the drop-in takes this module's place."""
 
 if __name__ == "tiktoken":
     import sys

@@ -1,4 +1,4 @@
-"""``import sentencepiece`` of a process that has `jeton.compat.shims` on its path: the drop-in takes its place."""
+"""``import sentencepiece`` of a process with this folder on its path: the drop-in takes its place."""
 
 if __name__ == "sentencepiece":
     import sys

@@ -1,4 +1,4 @@
-"""Plugin ``tiktoken_ext.openai_public`` of a process that has `jeton.compat.shims` on its path."""
+"""Plugin ``tiktoken_ext.openai_public`` of a process with this folder on its path."""
 
 if __name__ == "tiktoken_ext.openai_public":
     import sys
