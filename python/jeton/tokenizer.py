@@ -855,7 +855,8 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         """Decodes ids that arrive one by one, such as those of a language model.
 
         Args:
-            prompt_ids: ids before the first one, whose text is not returned. A text may begin differently in the
+            prompt_ids: ids before the first one. The text is what the ids add to that of the prompt: `decode` of all
+                ids without the beginning that `decode` of the prompt has, too. A text may begin differently in the
                 middle: without a prompt, many decoders remove a space at the start. A character that the prompt begins
                 is returned when the first ids complete it.
             errors: as `decode`.
