@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 import jeton
 from jeton import _core
+from jeton.training.character_maps import character_map
 
 # Text that normalizers compose, decompose, reorder, expand and replace. None of it is removed by NORMALIZERS.
 PARTS = [
@@ -29,7 +30,7 @@ REMOVED = ["\x01", "x\x01", "\x01\u0301", "\u200b", "\x7f"]  # by the character 
 @cache
 def normalizers() -> dict[str, dict[str, Any]]:
     """Normalizers that remove nothing of PARTS."""
-    charsmap = base64.b64encode(_core.character_map("nmt_nfkc", [])).decode()
+    charsmap = base64.b64encode(character_map("nmt_nfkc")).decode()
     return {
         **{form: {"type": form} for form in ("NFC", "NFD", "NFKC", "NFKD", "Lowercase")},
         "Precompiled": {"type": "Precompiled", "precompiled_charsmap": charsmap},
