@@ -88,7 +88,7 @@ class BatchEncoder:
     def encode(self, texts: list[str | bytes], pairs: list[str | bytes] | None, truncation: Truncation) -> TokenBatch:
         """Implements `Tokenizer.encode_batch`."""
         items = self.items(is_pair=pairs is not None)
-        room = truncation.room(sum(len(item.ids) for item in items))
+        room = self._room(items, truncation)
         if pairs is None and room is None and not self.with_words:
             return self._whole(texts, items, truncation.overflow)
         first = self._encoded(texts, truncates=room is not None)
@@ -101,10 +101,20 @@ class BatchEncoder:
             raise
         return self._rows(items, (first, second), truncation, room)
 
+    def _room(self, items: Sequence[Item], truncation: Truncation) -> int | None:
+        """Number of ids that texts may have in a row; None: any number."""
+        room = truncation.room(sum(len(item.ids) for item in items))
+        if truncation.stride and room is not None:
+            added = sum(len(part.get("ids", ())) for part in (self.template or {}).get("single") or ())
+            # Left out, as in transformers: a row without the template that is shorter than the template.
+            if (truncation.max_length or 0) >= added:
+                truncation.check_stride(added if self.add_special_tokens else 0)
+        return room
+
     def encode_words(self, texts: Words, pairs: Words | None, truncation: Truncation) -> TokenBatch:
         """Encodes texts that are split into words. Each word is encoded as a text of its own, and offsets are in it."""
         items = self.items(is_pair=pairs is not None)
-        room = truncation.room(sum(len(item.ids) for item in items))
+        room = self._room(items, truncation)
         encoded = [self._joined(words, truncates=room is not None) for words in (texts, pairs) if words is not None]
         return self._rows(items, encoded, truncation, room)
 

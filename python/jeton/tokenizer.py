@@ -277,7 +277,8 @@ class Tokenizer:
             truncation: the text that is shortened: ``"longest_first"``, the longer text of a pair, and when both are as
                 long, both; ``"only_first"``, ``"only_second"``.
             stride: number of ids that the pieces of a truncated text share with the piece before them. It must be below
-                the number of ids that a truncated text keeps.
+                the number of ids that a truncated text keeps, and for any texts at most `max_length` without the ids
+                that the template adds to one text.
             side: the end that is removed (``truncation_side``).
             overflow: the ids that truncation removes are more rows, each with the template; the batch then has
                 `overflow_to_sample_mapping`. A pair whose texts are both truncated has a row for each combination.
