@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from ._core import Tokenizer as Core
 from ._core import encode_batch_with_offsets, encode_batch_with_words, join_ids, join_integers
 from .batch import RowSegments, TokenBatch
+from .definition import sets_overflow_types
 from .errors import ConfigError, JetonError
 from .truncation import Truncation, combine, split
 
@@ -283,21 +284,7 @@ class BatchEncoder:
 
         Hugging Face's post-processors set those of the kept pieces only, except for RobertaProcessing.
         """
-        is_roberta = self.add_special_tokens and _is_roberta(self.template)
-        return 0 if is_roberta else text
-
-
-def _is_roberta(template: Mapping[str, Any] | None) -> bool:
-    """True for the template of Hugging Face's RobertaProcessing, which trims offsets."""
-    if not template or not template.get("trim_offsets") or len(template["single"]) != 3:
-        return False
-    cls, text, sep = template["single"]
-    second = {"sequence": "B", "type_id": 0}
-    return (
-        all(part["type_id"] == 0 and len(part.get("ids", ())) == 1 for part in (cls, sep))
-        and text == {"sequence": "A", "type_id": 0}
-        and template.get("pair") == [cls, text, sep, sep, second, sep]
-    )
+        return 0 if self.add_special_tokens and sets_overflow_types(self.template) else text
 
 
 def _bytes(column: NDArray[Any] | None) -> NDArray[np.uint8]:
