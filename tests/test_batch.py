@@ -536,6 +536,21 @@ def test_datasets_map_takes_batches() -> None:
     assert padded["text"][:] == ["abcdef", "c", ""]
 
 
+@pytest.mark.parametrize("texts", [[], [""], ["a"], ["abcdefgh"], ["a", "abcdefgh"]])
+def test_a_stride_over_the_length_is_an_error_for_any_text(texts: list[str]) -> None:
+    for max_length, stride, adds in ((4, 3, True), (4, 9, True), (2, 1, True), (4, 5, False)):
+        for overflow in (False, True):
+            with pytest.raises(jeton.ConfigError, match=rf"stride={stride} is more than the \d ids") as caught:
+                BERT.encode_batch(
+                    texts, max_length=max_length, stride=stride, overflow=overflow, add_special_tokens=adds
+                )
+            assert caught.value.option == "stride"
+    for stride in (3, 5):
+        with pytest.raises(jeton.ConfigError, match="stride="):
+            BERT.encode_batch(texts, texts, max_length=4, stride=stride, add_special_tokens=True)
+    assert len(BERT.encode_batch(["a"], max_length=4, stride=2, add_special_tokens=True)) == 1  # as transformers
+
+
 # ── errors ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import codecs
 import copy
 import dataclasses
 import inspect
+import itertools
+import json
 import pickle
 import random
 import threading
@@ -113,12 +116,30 @@ def check(tok: jeton.Tokenizer, seed: int, rounds: int) -> None:
         if not isinstance(wanted, str):
             continue
         cut = rng.randrange(len(ids) + 1)
-        before = tok.stream(**options)
-        final = before.push(ids[:cut])
+        final = tok.stream(**options).push(ids[:cut])
         assert wanted.startswith(final)
         stream = tok.stream(ids[:cut], **options)
-        assert "".join(map(stream.push, pieces(rng, ids[cut:]))) + stream.finish() == wanted[len(final) :], (ids, cut)
-        assert stream.text == wanted[len(final) :]
+        text = "".join(map(stream.push, pieces(rng, ids[cut:]))) + stream.finish()
+        assert stream.text == text
+        check_after_prompt(tok, ids[:cut], wanted, text, final, options)
+
+
+def check_after_prompt(
+    tok: jeton.Tokenizer, prompt: list[int], wanted: str, text: str, final: str, options: dict[str, Any]
+) -> None:
+    """The text after a prompt is what its ids add to the text of the prompt, `final` or longer."""
+    assert wanted.endswith(text), (wanted, text)
+    assert len(text) <= len(wanted) - len(final), (wanted, text, final)
+    decoder = codecs.getincrementaldecoder("utf-8")("replace")
+    decoder.decode(tok.decode_bytes(prompt, skip_special_tokens=options["skip_special_tokens"]))
+    ends_incomplete = decoder.getstate()[0] != b""
+    if options["errors"] == "strict":
+        options = options | {"errors": "ignore"}
+    if ends_incomplete and options["errors"] == "replace":
+        return  # what the ids make of the incomplete character is their text
+    alone = tok.decode(prompt, **options)
+    same = sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], zip(alone, wanted, strict=False)))
+    assert text == wanted[same:], (prompt, wanted)
 
 
 def test_every_kind_equals_decode(kind: str) -> None:
@@ -177,6 +198,50 @@ def test_the_first_ids_complete_what_the_prompt_leaves_open() -> None:
     stream = tok.stream("né".encode()[:2], stop=["né"])
     assert stream.push(0xA9) == "é"  # the text of the prompt is not searched
     assert stream.text == "é"
+
+
+BYTE_PIECES = ("\n", "<0x0A>", "<0xE4>", "<0xBB>", "<0x8A>", "▁", "a", "b", "▁a")
+
+
+def byte_pieces(decoder: list[dict[str, Any]]) -> jeton.Tokenizer:
+    """A tokenizer with byte fallback, and this decoder."""
+    parts = [{"type": "ByteFallback"}, {"type": "Fuse"}, *decoder]
+    vocab = {piece: id for id, piece in enumerate(("<unk>", *BYTE_PIECES))}
+    model = {"type": "BPE", "vocab": vocab, "merges": [["▁", "a"]], "unk_token": "<unk>", "byte_fallback": True}
+    whole = {"model": model, "decoder": {"type": "Sequence", "decoders": parts}}
+    return jeton.Tokenizer.from_bytes(json.dumps(whole).encode())
+
+
+SPACE = {"type": "Replace", "pattern": {"String": "▁"}, "content": " "}
+STRIP = {"type": "Strip", "content": " ", "start": 1, "stop": 0}
+
+
+@pytest.mark.parametrize("decoder", [[SPACE], [SPACE, STRIP], []])
+def test_a_prompt_that_ends_in_byte_pieces_is_not_returned(decoder: list[dict[str, Any]]) -> None:
+    tok = byte_pieces(decoder)
+    id = {piece: at for at, piece in enumerate(("<unk>", *BYTE_PIECES))}
+    newline, answer = [id["b"], id["<0x0A>"]], [id["a"], id["b"]]
+    for prompt in (newline, [*newline, id["<0x0A>"]], [*newline, id["<0xE4>"], id["<0xBB>"], id["<0x8A>"]]):
+        stream = tok.stream(prompt, stop=["\n", "今"])
+        assert (stream.push(answer) + stream.finish(), stream.stopped) == ("ab", None)
+        stream = tok.stream(prompt, stop="\n")
+        assert stream.push([id["a"], id["<0x0A>"], id["b"]]) + stream.finish() == "a"
+        assert stream.stopped == "\n"
+    stream = tok.stream([*newline, id["<0xE4>"]])
+    assert stream.push([id["<0xBB>"], id["<0x8A>"], id["a"]]) == "今a"
+
+
+def test_a_prompt_may_end_anywhere_in_a_text(data: Path) -> None:
+    text = "### Answer:\n 😉 今日は\n\nyes é\n"
+    for name in ("phi-3-mini.tokenizer.json", "mistral-v1.model", "t5-small.tokenizer.json", "bert-uncased.vocab.txt"):
+        tok = real(data, name)
+        ids = tok.encode(text)
+        whole = tok.decode(ids)
+        for cut in range(len(ids) + 1):
+            before = tok.decode(ids[:cut], errors="replace").rstrip("\ufffd")
+            if whole.startswith(before):
+                stream = tok.stream(ids[:cut], stop="never")
+                assert stream.push(ids[cut:]) + stream.finish() == whole[len(before) :], (name, cut)
 
 
 def test_wrong_ids_leave_the_stream_as_it_was(tok: jeton.Tokenizer) -> None:

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from ._core import Tokenizer as Core
 from ._core import encode_batch_with_offsets, encode_batch_with_words, join_ids, join_integers
 from .batch import RowSegments, TokenBatch
+from .definition import sets_overflow_types
 from .errors import ConfigError, JetonError
 from .truncation import Truncation, combine, split
 
@@ -88,7 +89,7 @@ class BatchEncoder:
     def encode(self, texts: list[str | bytes], pairs: list[str | bytes] | None, truncation: Truncation) -> TokenBatch:
         """Implements `Tokenizer.encode_batch`."""
         items = self.items(is_pair=pairs is not None)
-        room = truncation.room(sum(len(item.ids) for item in items))
+        room = self._room(items, truncation)
         if pairs is None and room is None and not self.with_words:
             return self._whole(texts, items, truncation.overflow)
         first = self._encoded(texts, truncates=room is not None)
@@ -101,10 +102,20 @@ class BatchEncoder:
             raise
         return self._rows(items, (first, second), truncation, room)
 
+    def _room(self, items: Sequence[Item], truncation: Truncation) -> int | None:
+        """Number of ids that texts may have in a row; None: any number."""
+        room = truncation.room(sum(len(item.ids) for item in items))
+        if truncation.stride and room is not None:
+            added = sum(len(part.get("ids", ())) for part in (self.template or {}).get("single") or ())
+            # Left out, as in transformers: a row without the template that is shorter than the template.
+            if (truncation.max_length or 0) >= added:
+                truncation.check_stride(added if self.add_special_tokens else 0)
+        return room
+
     def encode_words(self, texts: Words, pairs: Words | None, truncation: Truncation) -> TokenBatch:
         """Encodes texts that are split into words. Each word is encoded as a text of its own, and offsets are in it."""
         items = self.items(is_pair=pairs is not None)
-        room = truncation.room(sum(len(item.ids) for item in items))
+        room = self._room(items, truncation)
         encoded = [self._joined(words, truncates=room is not None) for words in (texts, pairs) if words is not None]
         return self._rows(items, encoded, truncation, room)
 
@@ -273,21 +284,7 @@ class BatchEncoder:
 
         Hugging Face's post-processors set those of the kept pieces only, except for RobertaProcessing.
         """
-        is_roberta = self.add_special_tokens and _is_roberta(self.template)
-        return 0 if is_roberta else text
-
-
-def _is_roberta(template: Mapping[str, Any] | None) -> bool:
-    """True for the template of Hugging Face's RobertaProcessing, which trims offsets."""
-    if not template or not template.get("trim_offsets") or len(template["single"]) != 3:
-        return False
-    cls, text, sep = template["single"]
-    second = {"sequence": "B", "type_id": 0}
-    return (
-        all(part["type_id"] == 0 and len(part.get("ids", ())) == 1 for part in (cls, sep))
-        and text == {"sequence": "A", "type_id": 0}
-        and template.get("pair") == [cls, text, sep, sep, second, sep]
-    )
+        return 0 if self.add_special_tokens and sets_overflow_types(self.template) else text
 
 
 def _bytes(column: NDArray[Any] | None) -> NDArray[np.uint8]:

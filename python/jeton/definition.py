@@ -282,6 +282,30 @@ def ordered(part: Any) -> Any:
     return [ordered(item) for item in part] if isinstance(part, list | tuple) else part
 
 
+def is_roberta(template: Mapping[str, Any] | None) -> bool:
+    """True for the items of Hugging Face's RobertaProcessing, which a TemplateProcessing may have, too."""
+    if not template or len(template["single"]) != 3:
+        return False
+    cls, text, sep = template["single"]
+    second = {"sequence": "B", "type_id": 0}
+    return (
+        all(part["type_id"] == 0 and len(part.get("ids", ())) == 1 for part in (cls, sep))
+        and text == {"sequence": "A", "type_id": 0}
+        and template.get("pair") == [cls, text, sep, sep, second, sep]
+    )
+
+
+def sets_overflow_types(template: Mapping[str, Any] | None) -> bool:
+    """True if pieces of a text that overflow have the template's type ids, too: only those of RobertaProcessing.
+
+    Other post-processors of Hugging Face set the type ids of the kept pieces, and those that overflow have the index of
+    their text. A template says so by ``overflow_type_ids``; without it, it is a RobertaProcessing if it trims offsets.
+    """
+    if not template:
+        return False
+    return bool(template.get("overflow_type_ids", template.get("trim_offsets"))) and is_roberta(template)
+
+
 def _components(spelled: Any) -> tuple[Component, ...]:
     """Validates the components of a stage as read from a file: a list of objects with a type."""
     if not isinstance(spelled, list) or not all(
@@ -324,7 +348,8 @@ class Definition:
         pretokenizer: components that split it, in order.
         decoder: components that turn tokens into text, in order; None concatenates the tokens' bytes.
         template: items around one text or a pair: ``{"single": [...], "pair": [...]}`` of ``{"sequence": "A",
-            "type_id": 0}`` and ``{"ids": [1], "type_id": 0}``, and the trimming of offsets.
+            "type_id": 0}`` and ``{"ids": [1], "type_id": 0}``, the trimming of offsets, and ``overflow_type_ids``: see
+            `sets_overflow_types`.
         roles: role -> special token: ``{"bos": "<s>"}``. Changes no id.
         chat_template: Jinja source, as read from its file. Changes no id.
         training: facts of the training run, if known. Changes no id.

@@ -274,7 +274,8 @@ class Tokenizer:
             truncation: the text that is shortened: ``"longest_first"``, the longer text of a pair, and when both are as
                 long, both; ``"only_first"``, ``"only_second"``.
             stride: number of ids that the pieces of a truncated text share with the piece before them. It must be below
-                the number of ids that a truncated text keeps.
+                the number of ids that a truncated text keeps, and for any texts at most `max_length` without the ids
+                that the template adds to one text.
             side: the end that is removed (``truncation_side``).
             overflow: the ids that truncation removes are more rows, each with the template; the batch then has
                 `overflow_to_sample_mapping`. A pair whose texts are both truncated has a row for each combination.
@@ -852,7 +853,8 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         """Decodes ids that arrive one by one, such as those of a language model.
 
         Args:
-            prompt_ids: ids before the first one, whose text is not returned. A text may begin differently in the
+            prompt_ids: ids before the first one. The text is what the ids add to that of the prompt: `decode` of all
+                ids without the beginning that `decode` of the prompt has, too. A text may begin differently in the
                 middle: without a prompt, many decoders remove a space at the start. A character that the prompt begins
                 is returned when the first ids complete it.
             errors: as `decode`.

@@ -72,6 +72,22 @@ class Truncation:
             )
         return self.max_length - num_added
 
+    def check_stride(self, num_added: int) -> None:
+        """Checks `stride` as transformers does, also if no text is shortened.
+
+        Those that are shortened are checked with the ids that they keep. `num_added`: ids that the template adds to one
+        text.
+
+        Raises:
+            ConfigError: the stride is more than the ids that a text may have in a row.
+        """
+        if self.max_length is not None and self.stride > self.max_length - num_added:
+            raise ConfigError(
+                f"stride={self.stride} is more than the {self.max_length - num_added} ids of a text in a row: "
+                f"max_length={self.max_length} without the {num_added} that the template adds",
+                option="stride",
+            )
+
     def kept(self, first: Int64, second: Int64 | None, room: int | None) -> tuple[Int64, Int64 | None]:
         """Number of ids that each text keeps.
 

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 from dataclasses import dataclass
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import jeton
+from jeton.compat.sentencepiece import SentencePieceTrainer
+from jeton.drawing import described
 from jeton.explanation import ExplainedMerge, ExplainedPretoken, Explanation, limits
+from tests.material import CORPUS
 
 # Worked example 3's vocabulary, as far as example 4 needs it.
 MERGES = {
@@ -252,3 +257,34 @@ class TestLongTexts:
         with pytest.raises(IndexError):
             explanation.tokens[len(tokens)]
         assert [pretoken.text for pretoken in reversed(explanation.pretokens)][-1] == b"older"
+
+
+@pytest.mark.parametrize("model_type", ["bpe", "unigram"])
+def test_control_pieces_are_drawn_as_they_are_spelled(model_type: str, tmp_path: Path) -> None:
+    """They have no bytes: decoding gives no text for them."""
+    model = io.BytesIO()
+    SentencePieceTrainer.train(
+        sentence_iterator=iter([CORPUS] * 3),
+        model_writer=model,
+        vocab_size=160,
+        model_type=model_type,
+        control_symbols=["<ctl>"],
+        user_defined_symbols=["<user>"],
+        hard_vocab_limit=False,
+    )
+    (tmp_path / "control.model").write_bytes(model.getvalue())
+    tok = jeton.load(tmp_path / "control.model")
+    for text in ("<s>", "</s>", "<ctl>", "<unk>", "<s> the</s>", "a<ctl><ctl> <user>e", "<s>" * 3, ""):
+        explanation = tok.explain(text, special="all")
+        wanted = [look.shown for look in tok.tokenize(text, special="all").drawing()]
+        assert [look.shown for look in explanation.drawing] == wanted, text
+        assert text == "" or any(look in text for look in wanted), wanted
+        assert explanation.html
+        assert explanation.to_terminal(color=False)
+        assert explanation.to_json()["text"] == text
+        assert explanation._repr_html_()
+
+
+def test_a_special_token_without_spelling_is_drawn_as_its_text() -> None:
+    assert [look.shown for look in described(b"<s>", [1], [b""], [(0, 3)], None, {1: b""})] == ["<s>"]
+    assert [look.shown for look in described(b"", [1], [b""], [(0, 0)], None, {1: b""})] == ["∅"]

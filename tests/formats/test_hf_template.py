@@ -242,3 +242,28 @@ def test_what_is_wrong_is_placed(processor: Any, place: str) -> None:
     with pytest.raises(jeton.FormatError) as caught:
         read_template(processor)
     assert caught.value.place == place
+
+
+@pytest.mark.parametrize("trims", [True, False])
+def test_type_ids_of_overflowing_pairs(trims: bool) -> None:
+    """RobertaProcessing (CLIP's trims no offsets) sets those of overflowing pieces, too; equal templates do not."""
+    roberta = {**(PROCESSORS["roberta"] or {}), "trim_offsets": trims}
+    same = template("<s> $A </s>", "<s> $A </s> </s> $B </s>", [("<s>", 0), ("</s>", 1)])
+    for processor in (roberta, same, sequence(byte_level(trim_offsets=trims), same), sequence(byte_level(), roberta)):
+        if processor["type"] == "Sequence" and processor["processors"][-1] is roberta and trims:
+            continue  # two that trim are refused
+        peer = hf(processor, False)
+        peer.enable_truncation(10, stride=1)
+        first, second = "the cat the cat a", "cat é the the cat cat"
+        row = peer.encode(first, second)
+        theirs = [row.type_ids, *(piece.type_ids for piece in row.overflowing)]
+        tok = jeton.Tokenizer.from_bytes(hf(processor, False).to_str().encode())
+        for again in (tok, jeton.Tokenizer.from_bytes(tok.to_bytes())):
+            batch = again.encode_batch(
+                [first], [second], special="all", add_special_tokens=True, max_length=10, stride=1, overflow=True
+            )
+            assert [column.tolist() for column in batch.to_dict()["token_type_ids"]] == theirs, processor
+        saved = Tokenizer.from_str(tok.to_bytes().decode())
+        saved.enable_truncation(10, stride=1)
+        row = saved.encode(first, second)
+        assert [row.type_ids, *(piece.type_ids for piece in row.overflowing)] == theirs, processor

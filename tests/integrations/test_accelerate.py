@@ -302,6 +302,65 @@ def test_threads(original: Any, fast: Any) -> None:
     assert found == [True] * 60
 
 
+OPTIONS: tuple[dict[str, Any], ...] = (
+    {},
+    {"padding": True},
+    {"padding": "max_length", "max_length": 9},
+    {"truncation": True, "max_length": 4},
+    {"truncation": True, "max_length": 5, "padding": True, "padding_side": "left"},
+    {"padding": True, "pad_to_multiple_of": 8},
+    {"truncation": True, "max_length": 6, "stride": 2, "return_overflowing_tokens": True},
+)
+
+
+def test_options_that_other_threads_set_change_no_result(
+    original: Any, fast: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another thread may set its options at any moment, here after the call's own and before they are used."""
+    expected = [dict(original(texts, **options)) for options in OPTIONS for texts in (TEXTS, TEXTS[0])]
+    found = [dict(fast(texts, **options)) for options in OPTIONS for texts in (TEXTS, TEXTS[0])]
+    assert found == expected
+    splits = vars(tokenizers.Tokenizer)["encode_special_tokens"]
+
+    def interfere(backend: Any) -> Any:
+        backend.enable_truncation(3)
+        backend.enable_padding(length=17)
+        return splits.__get__(backend)
+
+    monkeypatch.setattr(tokenizers.Tokenizer, "encode_special_tokens", property(interfere, splits.__set__))
+    found = [dict(fast(texts, **options)) for options in OPTIONS for texts in (TEXTS, TEXTS[0])]
+    monkeypatch.undo()
+    assert found == expected
+    padding = vars(tokenizers.Tokenizer)["padding"]
+    others = {**(padding.__get__(fast._tokenizer) or {}), "length": 17, "direction": "left", "pad_to_multiple_of": 3}
+    monkeypatch.setattr(tokenizers.Tokenizer, "padding", property(lambda backend: others))
+    found = [dict(fast(texts, **options)) for options in OPTIONS for texts in (TEXTS, TEXTS[0])]
+    assert found == expected
+
+
+def test_threads_with_other_options(original: Any, fast: Any) -> None:
+    expected = [dict(original(TEXTS, **options)) for options in OPTIONS]
+    wrong: list[Any] = []
+
+    def work(first: int) -> None:
+        for step in range(120):
+            at = (first + step) % len(OPTIONS)
+            if dict(fast(TEXTS, **OPTIONS[at])) != expected[at]:
+                wrong.append(OPTIONS[at])
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        threads = [threading.Thread(target=work, args=(first,)) for first in range(6)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+    assert wrong == []
+
+
 def _ids(tok: Any, texts: list[str]) -> Any:
     return tok(texts, padding=True)["input_ids"], stats(tok).on_jeton > 0
 

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 import jeton
 from jeton import _core
+from jeton.training.character_maps import character_map
 
 from ..material import TRICKY
 from ..selection import amount
@@ -30,7 +31,7 @@ EXPANSIONS = [["1", -2.0], ["⁄", -2.0], ["2", -2.0], ["...", -4.0], [".", -2.0
 @cache
 def file(name: str) -> dict[str, Any]:
     """The `tokenizer.json` of a pipeline whose spans follow from widths, at least in most texts."""
-    charsmap = base64.b64encode(_core.character_map("nmt_nfkc", [])).decode()
+    charsmap = base64.b64encode(character_map("nmt_nfkc")).decode()
     precompiled = {"type": "Precompiled", "precompiled_charsmap": charsmap}
     steps = [{"type": "Lowercase"}, {"type": "StripAccents"}, precompiled]
     words = {"type": "Sequence", "pretokenizers": [SPACES, METASPACE]}

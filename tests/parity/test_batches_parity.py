@@ -29,6 +29,12 @@ POST_PROCESSORS: dict[str, dict[str, Any] | None] = {
     "none": None,
     "bert": {"type": "BertProcessing", "cls": CLS, "sep": SEP},
     "roberta": {"type": "RobertaProcessing", "cls": CLS, "sep": SEP, "trim_offsets": True, "add_prefix_space": True},
+    "clip": {"type": "RobertaProcessing", "cls": CLS, "sep": SEP, "trim_offsets": False, "add_prefix_space": False},
+    "like roberta": {
+        "type": "TemplateProcessing",
+        "single": ["<|im_start|>:0", "A:0", "<|im_end|>:0"],
+        "pair": ["<|im_start|>:0", "A:0", "<|im_end|>:0", "<|im_end|>:0", "B:0", "<|im_end|>:0"],
+    },
     "types": {
         "type": "TemplateProcessing",
         "single": ["<|im_start|>:3", "A:4", "<|im_end|>:5"],

@@ -3,10 +3,13 @@
 //! Each stage before the model rewrites chunks (normalizers) or splits them (matching of added tokens, pre-tokenizers). All
 //! stages work on one [`AlignedText`], in order, and are independent of each other.
 //!
-//! Invariant: chunks are ascending, disjoint and not empty. With tracing, each byte of the text has the range of the input
-//! from which it originates.
+//! Invariant: chunks are ascending, disjoint and not empty. With tracing, each byte of the text has two ranges of the input.
+//! Its *source* is the text that it replaces: sources are ascending, and cover all text that is not removed. Its *origin* is
+//! Hugging Face's, which lacks the second of two characters that are composed, and all but the last of those that a
+//! `Replace` matches.
 //!
-//! Cost: one pass over the text for each stage; tracing takes eight bytes for each byte. Many chunks go through the
+//! Cost: one pass over the text for each stage; tracing takes eight bytes for each byte, and eight more from the first
+//! source on that is not the origin. Many chunks go through the
 //! remaining stages in batches ([`AlignedText::batches`]), which fit the CPU caches. The output of stages is bounded by the
 //! input ([`most_bytes`]), because each component of a file can double a text. Source of the alignment rules, which
 //! determine offsets: huggingface/tokenizers, tokenizer/normalizer.rs (`transform_range`).
@@ -36,8 +39,10 @@ pub struct Chunk {
     pub start: u32,
     /// One past the last.
     pub end: u32,
-    /// Range of the input; only with tracing.
+    /// Its origin; only with tracing.
     pub origin: InputRange,
+    /// Its source; only with tracing.
+    pub source: InputRange,
     /// Id of an added token, which later stages skip.
     pub id: Option<u32>,
 }
@@ -55,6 +60,7 @@ pub struct ChunkSink<'d> {
     chunks: &'d mut Vec<Chunk>,
     start: u32, // of the chunk
     origins: &'d [InputRange],
+    sources: &'d [InputRange],
 }
 
 impl ChunkSink<'_> {
@@ -63,16 +69,18 @@ impl ChunkSink<'_> {
     #[inline]
     pub fn push(&mut self, start: usize, end: usize, id: Option<u32>) {
         if start < end {
-            let origin = origin(self.origins, start..end).unwrap_or_default();
-            self.chunks.push(Chunk { start: self.start + start as u32, end: self.start + end as u32, origin, id });
+            let [origin, source] =
+                [self.origins, self.sources].map(|ranges| whole(ranges, start..end).unwrap_or_default());
+            let (start, end) = (self.start + start as u32, self.start + end as u32);
+            self.chunks.push(Chunk { start, end, origin, source, id });
         }
     }
 }
 
 /// Returns the range of the input from the start of the first byte to the end of the last.
-fn origin(origins: &[InputRange], bytes: Range<usize>) -> Option<InputRange> {
-    let origins = origins.get(bytes)?;
-    Some(InputRange { start: origins.first()?.start, end: origins.last()?.end })
+fn whole(ranges: &[InputRange], bytes: Range<usize>) -> Option<InputRange> {
+    let ranges = ranges.get(bytes)?;
+    Some(InputRange { start: ranges.first()?.start, end: ranges.last()?.end })
 }
 
 /// Text between two stages.
@@ -80,6 +88,7 @@ fn origin(origins: &[InputRange], bytes: Range<usize>) -> Option<InputRange> {
 pub struct AlignedText {
     text: String,
     origins: Option<Vec<InputRange>>, // one for each byte of text
+    sources: Option<Vec<InputRange>>, // likewise; None if they are the origins
     chunks: Vec<Chunk>,
     before: usize, // bytes of the text in previous batches
     most: usize,   // maximum bytes of the text, including those
@@ -113,10 +122,11 @@ impl AlignedText {
         }
         let mut text = alloc::string(input.len())?;
         text.push_str(input);
-        let whole = Chunk { start: 0, end: input.len() as u32, origin: InputRange { start: from, end }, id: None };
+        let range = InputRange { start: from, end };
+        let whole = Chunk { start: 0, end: input.len() as u32, origin: range, source: range, id: None };
         let chunks = if input.is_empty() { Vec::new() } else { vec![whole] };
         let most = most_bytes(input.len()).min(u32::MAX as usize);
-        Ok(Self { text, origins, chunks, before: 0, most })
+        Ok(Self { text, origins, sources: None, chunks, before: 0, most })
     }
 
     /// Returns the current text.
@@ -134,14 +144,19 @@ impl AlignedText {
         self.origins.is_some()
     }
 
-    /// Returns the input range of each byte of the text; empty without tracing.
+    /// Returns the origin of each byte of the text; empty without tracing.
     pub fn origins(&self) -> &[InputRange] {
         self.origins.as_deref().unwrap_or_default()
     }
 
-    /// Returns the input range of a range of the text, from the start of its first byte to the end of its last.
-    pub fn origin(&self, start: usize, end: usize) -> Option<InputRange> {
-        origin(self.origins(), start..end)
+    /// Returns the source of each byte of the text; empty without tracing.
+    pub fn sources(&self) -> &[InputRange] {
+        self.sources.as_deref().unwrap_or(self.origins())
+    }
+
+    /// Returns true if any source is not the origin.
+    pub fn has_sources(&self) -> bool {
+        self.sources.is_some()
     }
 
     /// Returns true if the remaining stages are faster in batches of chunks.
@@ -159,8 +174,10 @@ impl AlignedText {
             let moved = |chunk: &Chunk| Chunk { start: chunk.start - start, end: chunk.end - start, ..*chunk };
             let chunks = group.iter().map(moved).collect();
             start = end;
-            let origins = self.origins.as_ref().map(|origins| origins[text.clone()].to_vec());
-            Self { text: self.text[text].to_owned(), origins, chunks, before: 0, most: self.most }
+            let of_text =
+                |ranges: &Option<Vec<InputRange>>| ranges.as_ref().map(|ranges| ranges[text.clone()].to_vec());
+            let (origins, sources) = (of_text(&self.origins), of_text(&self.sources));
+            Self { text: self.text[text].to_owned(), origins, sources, chunks, before: 0, most: self.most }
         })
     }
 
@@ -176,19 +193,30 @@ impl AlignedText {
     /// Errors of `write`; [`Error::text`] for text over the output limit.
     pub fn rewrite(&mut self, mut write: impl FnMut(&str, &mut AlignedWriter<'_>) -> Result<()>) -> Result<()> {
         let mut text = alloc::string(self.text.len() + self.text.len() / 8 + 16)?;
-        let mut origins = match &self.origins {
-            Some(old) => Some(alloc::with_capacity(old.len() + old.len() / 8 + 16)?),
-            None => None,
+        let new_ranges = |old: &Option<Vec<InputRange>>| match old {
+            Some(old) => Ok(Some(alloc::with_capacity(old.len() + old.len() / 8 + 16)?)),
+            None => Ok::<_, Error>(None),
         };
+        let (mut origins, mut sources) = (new_ranges(&self.origins)?, new_ranges(&self.sources)?);
         let mut chunks = alloc::with_capacity(self.chunks.len())?;
         for chunk in &self.chunks {
             let old = &self.text[chunk.range()];
-            let old_origins = self.origins.as_ref().map(|origins| &origins[chunk.range()]);
             let start = text.len();
-            let (text, origins) = (&mut text, origins.as_mut());
+            let trace = match (&mut origins, &self.origins) {
+                (Some(origins), Some(old_origins)) => Some(TraceWriter {
+                    old_origins: &old_origins[chunk.range()],
+                    old_sources: &self.sources.as_ref().unwrap_or(old_origins)[chunk.range()],
+                    from: (chunk.origin, chunk.source),
+                    start,
+                    source_at: 0,
+                    origins,
+                    sources: &mut sources,
+                }),
+                _ => None,
+            };
+            let text = &mut text;
             let (before, most) = (self.before, self.most);
-            let mut writer =
-                AlignedWriter { old, old_origins, from: chunk.origin, at: 0, start, text, origins, before, most };
+            let mut writer = AlignedWriter { old, at: 0, start, text, trace, before, most };
             match chunk.id {
                 Some(_) => writer.copy(old.len()),
                 None => write(old, &mut writer)?,
@@ -198,7 +226,7 @@ impl AlignedText {
                 chunks.push(Chunk { start: start as u32, end: text.len() as u32, ..*chunk });
             }
         }
-        *self = Self { text, origins, chunks, ..*self };
+        *self = Self { text, origins, sources, chunks, ..*self };
         Ok(())
     }
 
@@ -214,8 +242,9 @@ impl AlignedText {
                 chunks.push(*chunk);
                 continue;
             }
-            let origins = self.origins().get(chunk.range()).unwrap_or_default();
-            let mut parts = ChunkSink { chunks: &mut chunks, start: chunk.start, origins };
+            let [origins, sources] =
+                [self.origins(), self.sources()].map(|ranges| ranges.get(chunk.range()).unwrap_or_default());
+            let mut parts = ChunkSink { chunks: &mut chunks, start: chunk.start, origins, sources };
             cut(self.before + chunk.start as usize, &self.text[chunk.range()], &mut parts)?;
         }
         self.chunks = chunks;
@@ -223,16 +252,83 @@ impl AlignedText {
     }
 }
 
+/// Writer of origins and sources of the replacement of a chunk.
+#[derive(Debug)]
+struct TraceWriter<'d> {
+    old_origins: &'d [InputRange],
+    old_sources: &'d [InputRange],
+    from: (InputRange, InputRange), // origin and source of the chunk
+    start: usize,                   // of the chunk, in the new text
+    source_at: usize,               // consumed bytes of `old_sources`
+    origins: &'d mut Vec<InputRange>,
+    sources: &'d mut Option<Vec<InputRange>>, // None while they are the origins
+}
+
+impl TraceWriter<'_> {
+    /// Writes the ranges of `len` bytes.
+    #[inline]
+    fn put(&mut self, len: usize, origin: InputRange, source: InputRange) {
+        if source != origin && self.sources.is_none() {
+            *self.sources = Some(self.origins.clone());
+        }
+        self.origins.extend(std::iter::repeat_n(origin, len));
+        if let Some(sources) = self.sources {
+            sources.extend(std::iter::repeat_n(source, len));
+        }
+    }
+
+    /// Copies the ranges of the next `bytes` bytes, which begin at `at`.
+    fn copy(&mut self, at: usize, bytes: usize) {
+        let old = &self.old_sources[self.source_at..self.source_at + bytes];
+        let origins = &self.old_origins[at..at + bytes];
+        if self.sources.is_none() && origins != old {
+            *self.sources = Some(self.origins.clone());
+        }
+        self.origins.extend_from_slice(origins);
+        if let Some(sources) = self.sources {
+            sources.extend_from_slice(old);
+        }
+        self.source_at += bytes;
+    }
+
+    /// Returns the source of the next `bytes` bytes: if there are none, the empty range here.
+    fn next_source(&self, bytes: usize) -> InputRange {
+        let here = || self.old_sources.get(self.source_at).map_or(self.from.1.end, |next| next.start);
+        whole(self.old_sources, self.source_at..self.source_at + bytes)
+            .unwrap_or_else(|| InputRange { start: here(), end: here() })
+    }
+
+    /// Returns the range of an insertion: that of the previous byte, or the empty one at the start.
+    fn inserted(old: &[InputRange], at: usize, from: InputRange) -> InputRange {
+        match at {
+            0 => InputRange { start: from.start, end: from.start },
+            _ => old[at - 1],
+        }
+    }
+
+    /// Removes the ranges of the last bytes, from `len` on.
+    fn truncate(&mut self, len: usize) {
+        self.origins.truncate(len);
+        if let Some(sources) = self.sources {
+            sources.truncate(len);
+        }
+    }
+
+    /// Returns the empty range after the last of `ranges` that was written for this chunk.
+    fn after(&self, ranges: &[InputRange], from: InputRange) -> InputRange {
+        let here = ranges[self.start..].last().map_or(from.start, |last| last.end);
+        InputRange { start: here, end: here }
+    }
+}
+
 /// Writer of the replacement of a chunk, from start to end, with its alignment.
 #[derive(Debug)]
 pub struct AlignedWriter<'d> {
     old: &'d str,
-    old_origins: Option<&'d [InputRange]>,
-    from: InputRange, // of the chunk
-    at: usize,        // consumed bytes of `old`
-    start: usize,     // of the chunk, in `text`
+    at: usize,    // consumed bytes of `old`
+    start: usize, // of the chunk, in `text`
     text: &'d mut String,
-    origins: Option<&'d mut Vec<InputRange>>,
+    trace: Option<TraceWriter<'d>>,
     before: usize, // bytes written for previous batches
     most: usize,   // maximum bytes of `text`, including those
 }
@@ -261,28 +357,43 @@ impl AlignedWriter<'_> {
         }
     }
 
-    /// Removes the next `chars` characters of the old text.
-    pub fn skip(&mut self, chars: usize) {
-        self.at += self.rest().chars().take(chars).map(char::len_utf8).sum::<usize>();
-    }
-
     /// Writes one character.
     ///
-    /// `change` > 0: an insertion, with the input range of the previous byte. 0: replaces the next old character. −n: the
-    /// same, and the n old characters after it are removed.
+    /// `change` > 0: an insertion, with the ranges of the previous byte. 0: replaces the next old character. −n: the
+    /// same, and the n old characters after it are its parts, too: their text is in its source, but not in its origin.
     pub fn put(&mut self, c: char, change: isize) {
-        let start = self.from.start;
-        if let (Some(origins), Some(old)) = (&mut self.origins, self.old_origins) {
-            let origin = match change {
-                1.. if self.at == 0 => InputRange { start, end: start },
-                1.. => old[self.at - 1],
-                _ => old.get(self.at).copied().unwrap_or(InputRange { start: self.from.end, end: self.from.end }),
+        self.put_before_removed(c, change, 0);
+    }
+
+    /// Writes one character like [`AlignedWriter::put`]. The last `removed` of the old characters are no part of it: they are
+    /// removed.
+    pub fn put_before_removed(&mut self, c: char, change: isize, removed: usize) {
+        let consumed = if change > 0 { 0 } else { 1 + change.unsigned_abs() };
+        if let Some(trace) = &mut self.trace {
+            let (origin, source) = match change {
+                1.. => (
+                    TraceWriter::inserted(trace.old_origins, self.at, trace.from.0),
+                    TraceWriter::inserted(trace.old_sources, trace.source_at, trace.from.1),
+                ),
+                _ => {
+                    let end = trace.from.0.end;
+                    let origin = trace.old_origins.get(self.at).copied();
+                    let parts = chars_len(&self.old[trace.source_at..], consumed - removed);
+                    (origin.unwrap_or(InputRange { start: end, end }), trace.next_source(parts))
+                }
             };
-            origins.extend(std::iter::repeat_n(origin, c.len_utf8()));
+            trace.put(c.len_utf8(), origin, source);
+            trace.source_at += chars_len(&self.old[trace.source_at..], consumed);
         }
         self.text.push(c);
-        if change <= 0 {
-            self.skip(1 + change.unsigned_abs());
+        self.at += chars_len(&self.old[self.at..], consumed);
+    }
+
+    /// Removes the next `chars` old characters, which Hugging Face's alignment does not count: from here on, the origins are
+    /// those of earlier text.
+    pub fn remove_uncounted(&mut self, chars: usize) {
+        if let Some(trace) = &mut self.trace {
+            trace.source_at += chars_len(&self.old[trace.source_at..], chars);
         }
     }
 
@@ -290,39 +401,45 @@ impl AlignedWriter<'_> {
     pub fn copy(&mut self, bytes: usize) {
         let end = self.at + bytes;
         self.text.push_str(&self.old[self.at..end]);
-        if let (Some(origins), Some(old)) = (&mut self.origins, self.old_origins) {
-            origins.extend_from_slice(&old[self.at..end]);
+        if let Some(trace) = &mut self.trace {
+            trace.copy(self.at, bytes);
         }
         self.at = end;
     }
 
     /// Returns true if tracing is on.
     pub fn is_traced(&self) -> bool {
-        self.origins.is_some()
+        self.trace.is_some()
     }
 
     /// Replaces the next `bytes` bytes of the old text by `new`, with the input range of all of them. If `bytes` is 0,
     /// that is the empty range at this position.
     pub fn replace(&mut self, bytes: usize, new: &str) {
-        let end = self.at + bytes;
-        if let (Some(origins), Some(old)) = (&mut self.origins, self.old_origins) {
-            let origin = match old.get(self.at..end) {
-                Some([first, .., last]) => InputRange { start: first.start, end: last.end },
-                Some([only]) => *only,
-                _ => {
-                    let here = old.get(self.at).map_or(self.from.end, |next| next.start);
-                    InputRange { start: here, end: here }
-                }
-            };
-            origins.extend(std::iter::repeat_n(origin, new.len()));
+        if let Some(trace) = &mut self.trace {
+            let here = || trace.old_origins.get(self.at).map_or(trace.from.0.end, |next| next.start);
+            let origin = whole(trace.old_origins, self.at..self.at + bytes)
+                .unwrap_or_else(|| InputRange { start: here(), end: here() });
+            trace.put(new.len(), origin, trace.next_source(bytes));
+            trace.source_at += bytes;
         }
         self.text.push_str(new);
-        self.at = end;
+        self.at += bytes;
+    }
+
+    /// Replaces the next `bytes` bytes of the old text, at least one, by `new`, with the origin of the last of them.
+    pub fn replace_match(&mut self, bytes: usize, new: &str) {
+        self.at += bytes;
+        if let Some(trace) = &mut self.trace {
+            let origin = TraceWriter::inserted(trace.old_origins, self.at, trace.from.0);
+            trace.put(new.len(), origin, trace.next_source(bytes));
+            trace.source_at += bytes;
+        }
+        self.text.push_str(new);
     }
 
     /// Replaces the rest of the old text by the output of `spell`; only without tracing.
     pub fn replace_all(&mut self, spell: impl FnOnce(&str, &mut String)) {
-        debug_assert!(self.origins.is_none());
+        debug_assert!(self.trace.is_none());
         spell(&self.old[self.at..], self.text);
         self.at = self.old.len();
     }
@@ -335,19 +452,25 @@ impl AlignedWriter<'_> {
     /// Removes the last `bytes` written bytes, which begin at a character boundary. The old text stays consumed.
     pub fn take_back(&mut self, bytes: usize) {
         self.text.truncate(self.text.len() - bytes);
-        if let Some(origins) = &mut self.origins {
-            origins.truncate(self.text.len());
+        if let Some(trace) = &mut self.trace {
+            trace.truncate(self.text.len());
         }
     }
 
     /// Writes `new`, with the empty input range after the last written one.
     pub fn append(&mut self, new: &str) {
-        if let Some(origins) = &mut self.origins {
-            let here = origins[self.start..].last().map_or(self.from.start, |last| last.end);
-            origins.extend(std::iter::repeat_n(InputRange { start: here, end: here }, new.len()));
+        if let Some(trace) = &mut self.trace {
+            let origin = trace.after(trace.origins, trace.from.0);
+            let source = trace.after(trace.sources.as_ref().unwrap_or(trace.origins), trace.from.1);
+            trace.put(new.len(), origin, source);
         }
         self.text.push_str(new);
     }
+}
+
+/// Returns the number of bytes of the first `chars` characters.
+fn chars_len(text: &str, chars: usize) -> usize {
+    text.chars().take(chars).map(char::len_utf8).sum()
 }
 
 #[cfg(test)]
@@ -374,8 +497,8 @@ mod tests {
         assert_eq!(aligned.text(), "ab_cxyz");
         let [added, free] = aligned.chunks() else { panic!("two chunks") };
         assert_eq!((added.id, free.id, free.origin), (Some(7), None, InputRange { start: 3, end: 6 }));
-        assert_eq!(aligned.origin(2, 4), Some(InputRange { start: 3, end: 4 }));
-        assert_eq!(aligned.origin(4, 7), Some(InputRange { start: 4, end: 6 }));
+        assert_eq!(whole(aligned.origins(), 2..4), Some(InputRange { start: 3, end: 4 }));
+        assert_eq!(whole(aligned.origins(), 4..7), Some(InputRange { start: 4, end: 6 }));
         Ok(())
     }
 
@@ -453,7 +576,7 @@ mod tests {
             writer.append("_");
             Ok(())
         })?;
-        assert_eq!((aligned.text(), aligned.origin(2, 3)), ("ab_", Some(InputRange { start: 2, end: 2 })));
+        assert_eq!((aligned.text(), aligned.origins()[2]), ("ab_", InputRange { start: 2, end: 2 }));
         Ok(())
     }
 }

@@ -57,6 +57,9 @@ pub struct Template {
     trim_offsets: bool,
     #[serde(default)]
     add_prefix_space: bool,
+    /// Of rows that overflow, which the caller makes.
+    #[serde(default, rename = "overflow_type_ids")]
+    _overflow_type_ids: Option<bool>,
 }
 
 fn item(sequence: Sequence, type_id: u32) -> Item {
@@ -74,7 +77,13 @@ fn or_both<'de, D: serde::Deserializer<'de>>(deserializer: D) -> std::result::Re
 /// The default adds nothing: A, or A and B.
 impl Default for Template {
     fn default() -> Self {
-        Self { single: vec![item(Sequence::A, 0)], pair: both(), trim_offsets: false, add_prefix_space: false }
+        Self {
+            single: vec![item(Sequence::A, 0)],
+            pair: both(),
+            trim_offsets: false,
+            add_prefix_space: false,
+            _overflow_type_ids: None,
+        }
     }
 }
 

@@ -82,8 +82,9 @@ pub fn text_stream(
     let mut stream = tok.get().0.decoder().stream(skip_special, invalid);
     let ids = arguments::ids(prompt_ids)?;
     let start = || {
-        tok.get().0.decoder().push(tok.get().0.vocab(), &mut stream, &ids)?;
-        stream.begin_text(stop)
+        let decoder = tok.get().0.decoder();
+        decoder.push(tok.get().0.vocab(), &mut stream, &ids)?;
+        decoder.begin_text(&mut stream, stop)
     };
     py.detach(start).map_err(|failed| error::plain(py, failed))?;
     Ok(TextStream { tok, stream: Mutex::new(stream) })

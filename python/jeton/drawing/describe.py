@@ -254,6 +254,8 @@ def _partly(data: bytes, text: bytes, start: int, end: int) -> tuple[LookPart, .
 def _special_parts(data: bytes, covered: str) -> tuple[LookPart, ...]:
     """Parts of a special token: its spelling, and the white space around it that its flags strip."""
     spelling, own = data.decode("utf-8", "replace"), parts_of(data, 0, len(data))
+    if not spelling:  # no bytes of its own: the text that it covers, if any
+        return parts_of(covered.encode(), 0, len(covered.encode()))
     lead, found, trail = covered.partition(spelling)
     if not found or lead.strip() or trail.strip():  # the text spells it differently (normalization)
         core = covered.strip()

@@ -1,7 +1,8 @@
 """Conversion between HF's post-processors in `tokenizer.json` and templates of a `Definition`.
 
 A template is ``{"single": [item…], "pair": [item…], "trim_offsets": bool, "add_prefix_space": bool}``; an item is
-``{"sequence": "A" | "B", "type_id": n}`` or ``{"ids": [id…], "type_id": n}``. None adds nothing.
+``{"sequence": "A" | "B", "type_id": n}`` or ``{"ids": [id…], "type_id": n}``. None adds nothing. A RobertaProcessing
+that trims no offsets, as CLIP's, and a TemplateProcessing that is like one that does have ``"overflow_type_ids"``.
 
 Source: huggingface/tokenizers, processors/ (bert.rs, roberta.rs, template.rs, sequence.rs) and
 pre_tokenizers/byte_level.rs.
@@ -13,6 +14,7 @@ preserved; the vocabulary's are used.
 
 from __future__ import annotations
 
+from ..definition import sets_overflow_types
 from ..errors import FormatError, UnsupportedFeatureError
 
 TYPE_CHECKING = False
@@ -50,7 +52,7 @@ def read_template(post_processor: JSON | None, place: str = "$.post_processor") 
         return None
     single, pair = _SINGLE, _PAIR
     trimmer: JSON | None = None
-    adds = False
+    adds = has_roberta = False
     for part, where in _flat(post_processor, place):
         kind = part.get("type")
         if adds:
@@ -64,7 +66,7 @@ def read_template(post_processor: JSON | None, place: str = "$.post_processor") 
             cls, sep = _named(part, "cls", where), _named(part, "sep", where)
             single = [_ids(cls), _text("A"), _ids(sep)]
             pair = [*single, _ids(sep), _text("B"), _ids(sep)]
-            adds = True
+            adds = has_roberta = True
         elif kind == "BertProcessing":
             trims = False
             cls, sep = _named(part, "cls", where), _named(part, "sep", where)
@@ -84,12 +86,15 @@ def read_template(post_processor: JSON | None, place: str = "$.post_processor") 
             trimmer = part
     if trimmer is None and single == _SINGLE and pair == _PAIR:
         return None
-    return {
+    template = {
         "single": single,
         "pair": pair,
         "trim_offsets": trimmer is not None,
         "add_prefix_space": trimmer is not None and trimmer["add_prefix_space"],
     }
+    if sets_overflow_types(template) != has_roberta:
+        template["overflow_type_ids"] = has_roberta
+    return template
 
 
 def write_template(template: JSON | None, token: Callable[[int], str]) -> JSON | None:
@@ -108,6 +113,14 @@ def write_template(template: JSON | None, token: Callable[[int], str]) -> JSON |
         return None
     single: list[JSON] = template["single"]
     pair: list[JSON] = _PAIR if template.get("pair") is None else template["pair"]
+    if sets_overflow_types(template):
+        return {
+            "type": "RobertaProcessing",
+            "sep": [token(single[2]["ids"][0]), single[2]["ids"][0]],
+            "cls": [token(single[0]["ids"][0]), single[0]["ids"][0]],
+            "trim_offsets": bool(template.get("trim_offsets")),
+            "add_prefix_space": bool(template.get("add_prefix_space")),
+        }
     parts: list[JSON] = []
     if template.get("trim_offsets"):
         prefix = bool(template.get("add_prefix_space"))

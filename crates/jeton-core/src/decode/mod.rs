@@ -203,6 +203,18 @@ impl Decoder {
         stream.push(&self.plan, vocab, ids)
     }
 
+    /// Begins the text after a prompt, whose ids `stream` has read, and ends it before any of `stops`. It is the text of all
+    /// ids without the beginning that it has in common with the text of the prompt, of which an incomplete character at the
+    /// end is no part.
+    ///
+    /// # Errors
+    /// [`Error::config`] for an empty stop string, or over 1 MiB of them, and as [`Decoder::finish`].
+    ///
+    /// [`Error::config`]: crate::error::Error::config
+    pub fn begin_text(&self, stream: &mut Stream, stops: Vec<String>) -> Result<()> {
+        stream.begin_text(&self.plan, stops)
+    }
+
     /// Ends the text, and returns the rest of it; "" if it was ended before.
     ///
     /// # Errors

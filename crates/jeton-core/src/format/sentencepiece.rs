@@ -5,7 +5,7 @@
 //! and are not written again.
 //!
 //! Invariant: the result of [`read`] is what SentencePiece would load: exactly one unknown piece, no empty or duplicate
-//! pieces, and the 256 byte pieces if and only if the model has byte fallback. Stricter than SentencePiece: pieces are
+//! pieces, and the 256 byte pieces if and only if the model has byte fallback, with which the piece U+0000 is unused. Stricter than SentencePiece: pieces are
 //! UTF-8, scores finite, types known.
 //!
 //! Cost: one pass; memory linear in the file. prost limits nesting to 100 groups. Source: google/sentencepiece
@@ -38,6 +38,9 @@ const KINDS: [(i32, Kind); 6] = [
 ];
 const UNKNOWN: i32 = 2;
 const CONTROL: i32 = 3;
+const UNUSED: i32 = 5;
+/// A piece that is not used if the model falls back to bytes: U+0000 is `<0x00>` then.
+const NUL: &[u8] = b"\0";
 const MODELS: [(&str, i32); 4] = [("unigram", 1), ("bpe", 2), ("word", 3), ("char", 4)];
 
 /// A piece: kind, spelling and score.
@@ -247,6 +250,9 @@ pub fn read_with_charsmap(file: &[u8]) -> Result<(ModelProto<'_>, Vec<u8>)> {
             _ => denormalizer.merge(inside).map_err(|error| wrong("denormalizer_spec", error))?,
         }
     }
+    for piece in pieces.iter_mut().filter(|piece| trainer.byte_fallback() && *piece.text == *NUL) {
+        piece.number = UNUSED;
+    }
     check_all(&pieces, trainer.byte_fallback())?;
     let facts = facts(&trainer, &normalizer, &denormalizer, &pieces)?;
     let pieces = pieces.into_iter().map(|piece| {
@@ -287,7 +293,7 @@ fn check(piece: &Piece<'_>) -> std::result::Result<(), String> {
     }
     match piece.kind() {
         None => Err(format!("the piece {text:?} has the unknown type {}", piece.number)),
-        Some(Kind::Byte) if byte_of(text).is_none() => {
+        Some(Kind::Byte) if byte_of(text).is_none() && *piece.text != *NUL => {
             Err(format!("the byte piece {text:?} is not spelled like <0x0A>"))
         }
         Some(_) => Ok(()),

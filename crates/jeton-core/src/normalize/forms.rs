@@ -3,7 +3,7 @@
 //! Invariant: a text is split before characters that neither change nor reorder nor compose with preceding ones; each part
 //! goes through the standard algorithm: decompose, order marks by class, compose. Alignments are HF's: the first character
 //! of a decomposition takes the position of the original and the others are insertions, reordered marks keep their status,
-//! and a composition covers its parts.
+//! and a composition takes that of its first part. Its source covers all parts.
 //!
 //! Cost: linear; n log n within a run of n marks. Unchanged text is copied. Source: Unicode Standard Annex #15;
 //! huggingface/tokenizers and the crate unicode-normalization-alignments for the alignments.

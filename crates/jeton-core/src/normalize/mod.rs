@@ -265,6 +265,31 @@ mod tests {
         assert_eq!(run(parts, "\u{C9}a"), ("_ea".into(), vec![(0, 2), (0, 2), (2, 3)]));
     }
 
+    /// Sources of the bytes of a normalized text.
+    fn sources(parts: &str, text: &str) -> Vec<(u32, u32)> {
+        let mut aligned = AlignedText::new(text, true).unwrap();
+        for part in Normalizer::list_from_json(parts, &[]).unwrap() {
+            part.apply(&mut aligned, &|| true).unwrap();
+        }
+        aligned.sources().iter().map(|range| (range.start, range.end)).collect()
+    }
+
+    #[test]
+    fn sources_cover_what_a_character_replaces() {
+        let nfc = r#"[{"type":"NFC"}]"#;
+        assert_eq!(run(nfc, "e\u{301}").1, [(0, 1); 2]);
+        assert_eq!(sources(nfc, "e\u{301}a"), [(0, 3), (0, 3), (3, 4)]);
+        assert_eq!(sources(nfc, "\u{1100}\u{1161}\u{11A8}"), [(0, 9); 3]);
+        assert_eq!(sources(nfc, "a\u{315}\u{300}"), [(0, 3), (0, 3), (3, 5), (3, 5)]); // in the order of the text
+        let again = r#"[{"type":"NFC"},{"type":"NFD"},{"type":"StripAccents"}]"#;
+        assert_eq!(sources(again, "xe\u{301}a"), [(0, 1), (1, 4), (4, 5)]);
+        let replace = r#"[{"type":"Replace","pattern":{"String":"ab"},"content":"cd"}]"#;
+        assert_eq!(run(replace, "xab").1, [(0, 1), (2, 3), (2, 3)]);
+        assert_eq!(sources(replace, "xab"), [(0, 1), (1, 3), (1, 3)]);
+        let removed = r#"[{"type":"Replace","pattern":{"String":"ab"},"content":""},{"type":"NFC"}]"#;
+        assert_eq!(sources(removed, "eab\u{301}a"), [(0, 5), (0, 5), (5, 6)]);
+    }
+
     #[test]
     fn white_space_of_sentencepiece() {
         let parts = r#"[{"type":"SentencePiece","precompiled_charsmap":null,"add_dummy_prefix":true,

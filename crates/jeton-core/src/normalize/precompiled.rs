@@ -3,7 +3,7 @@
 //! Invariant: text and alignment equal HF's. A grapheme of up to five bytes is replaced by the rule for its *shortest*
 //! prefix that has one. Without such a rule, and for longer graphemes, the same applies to each of its characters. HF does
 //! not count characters that are removed at the start of a text, so its alignment is shifted from there on; ours is equal,
-//! because offsets depend on it.
+//! because offsets depend on it. Sources are not shifted.
 //!
 //! Cost: linear. ASCII that no rule contains is copied without segmentation into graphemes.
 //! Source: huggingface/tokenizers, `normalizers/precompiled.rs`, and the crate spm_precompiled 0.1.4.
@@ -46,8 +46,9 @@ pub(super) fn write(
         }
         for (start, c) in grapheme.char_indices() {
             cancel.check()?;
-            match map.prefixes(&grapheme[start..start + c.len_utf8()]).next() {
-                Some((_, new)) => changes.replace(&grapheme[start..start + c.len_utf8()], new, writer),
+            let one = &grapheme[start..start + c.len_utf8()];
+            match map.prefixes(one).next() {
+                Some((_, new)) => changes.replace(one, new, writer),
                 None => changes.push(c, 0, writer),
             }
         }
@@ -69,22 +70,30 @@ fn plain_run(map: &Charsmap, text: &str) -> usize {
 
 /// Buffer of the last character and its change of length: characters that are removed after it add to the change.
 struct Changes {
-    last: Option<(char, isize)>,
+    last: Option<Change>,
     lags: bool, // characters were removed before the first
+}
+
+/// A character to write, as for [`AlignedWriter::put_before_removed`].
+struct Change {
+    c: char,
+    change: isize,
+    removed: usize,
 }
 
 impl Changes {
     fn push(&mut self, c: char, change: isize, writer: &mut AlignedWriter<'_>) {
         self.flush(writer);
-        self.last = Some((c, change));
+        self.last = Some(Change { c, change, removed: 0 });
     }
 
     fn flush(&mut self, writer: &mut AlignedWriter<'_>) {
-        if let Some((c, change)) = self.last.take() {
-            writer.put(c, change);
+        if let Some(Change { c, change, removed }) = self.last.take() {
+            writer.put_before_removed(c, change, removed);
         }
     }
 
+    /// Replaces a grapheme or a character.
     fn replace(&mut self, old: &str, new: &str, writer: &mut AlignedWriter<'_>) {
         let before = old.chars().count();
         let after = new.chars().count();
@@ -93,8 +102,14 @@ impl Changes {
         }
         if after < before {
             match &mut self.last {
-                Some((_, change)) => *change -= (before - after) as isize,
-                None => self.lags = true,
+                Some(last) => {
+                    last.change -= (before - after) as isize;
+                    last.removed += if after == 0 { before } else { 0 };
+                }
+                None => {
+                    self.lags = true;
+                    writer.remove_uncounted(before);
+                }
             }
         }
     }
@@ -110,7 +125,7 @@ impl Changes {
         self.flush(writer);
         let last = run.chars().next_back();
         writer.copy(run.len() - last.map_or(0, char::len_utf8));
-        self.last = last.map(|c| (c, 0));
+        self.last = last.map(|c| Change { c, change: 0, removed: 0 });
         Ok(())
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! Invariant: matches equal those of HF, which uses Oniguruma. A regex is accepted if it means the same in Oniguruma's
 //! dialect and in ours and does not match the empty text; any other is refused with the reason. Each character of the
-//! replacement has the input range of the last byte of the match, as in HF; the range of a match that is removed is lost.
+//! replacement has the origin of the last byte of the match, as in HF, and its source is the whole match; the range of a match
+//! that is removed is lost.
 //!
 //! Cost: one search through the text; a regex has a step budget linear in the text.
 //! Source: huggingface/tokenizers, `normalizers/replace.rs` and `NormalizedString::replace`.
@@ -117,10 +118,7 @@ impl Replace {
     ) -> Result<()> {
         cancel.check()?;
         writer.copy(start - writer.at());
-        writer.replace(end - start, "");
-        for c in self.content.chars() {
-            writer.put(c, 1);
-        }
+        writer.replace_match(end - start, &self.content);
         writer.check()
     }
 }

@@ -37,7 +37,8 @@ pub fn load(file: &[u8]) -> Result<(Tokenizer, Facts)> {
 
 /// Refuses models that SentencePiece refuses, though they have a meaning.
 fn check(model: &ModelProto<'_>) -> Result<()> {
-    let has_nul = |piece: &PieceProto<'_>| piece.kind != Kind::Unused && piece.content.contains(&0);
+    let is_unused = |piece: &PieceProto<'_>| piece.kind == Kind::Unused && *piece.content == *b"\0";
+    let has_nul = |piece: &PieceProto<'_>| piece.content.contains(&0) && !is_unused(piece);
     if let Some(index) = model.pieces.iter().position(has_nul) {
         return Err(Error::format("a piece has the character U+0000", format!("piece {index}")));
     }

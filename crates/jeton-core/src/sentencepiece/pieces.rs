@@ -76,8 +76,11 @@ impl PieceTable {
         self.unk
     }
 
-    /// Returns the id of a piece, that of the unknown piece for any other text.
+    /// Returns the id of a piece, that of the unknown piece for any other text, and for U+0000, which is no used piece.
     pub fn id(&self, tok: &Tokenizer, piece: &[u8]) -> u32 {
+        if piece == b"\0" {
+            return self.unk;
+        }
         let may_be = piece.first().is_some_and(|&byte| self.begins[usize::from(byte)]);
         let found = if may_be { self.listed.get(piece).copied() } else { None };
         found.or_else(|| tok.vocab().find(piece, false)).unwrap_or(self.unk)

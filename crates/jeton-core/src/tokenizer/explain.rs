@@ -93,7 +93,7 @@ impl Tokenizer {
             let is_told = all.parts.len() < most;
             let (start, end) = match segment.place {
                 Origin::At(at) => (at, at + segment.bytes.len()),
-                Origin::Traced { whole, .. } => (whole.start as usize, whole.end as usize),
+                Origin::Traced { source, .. } => (source.whole.start as usize, source.whole.end as usize),
                 Origin::After(at) => (at, at),
             };
             if self.plain.is_some() && segment.is_text && segment.added.is_none() {

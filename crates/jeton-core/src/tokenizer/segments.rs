@@ -33,15 +33,24 @@ pub struct Segment<'s> {
 pub enum Origin<'s> {
     /// Unchanged text, from this byte on.
     At(usize),
-    /// Each byte has an origin in the text; `whole` is the range of the segment.
+    /// Each byte has a range of the text.
     Traced {
-        /// One for each byte.
-        origins: &'s [InputRange],
-        /// Range of the segment.
-        whole: InputRange,
+        /// The text that the bytes replace.
+        source: Ranges<'s>,
+        /// Hugging Face's alignment.
+        hf: Ranges<'s>,
     },
     /// Not requested. The bytes originate after this byte of the text.
     After(usize),
+}
+
+/// Ranges of the text.
+#[derive(Debug, Clone, Copy)]
+pub struct Ranges<'s> {
+    /// One for each byte of the segment.
+    pub bytes: &'s [InputRange],
+    /// That of the segment.
+    pub whole: InputRange,
 }
 
 impl Segment<'_> {
@@ -49,14 +58,14 @@ impl Segment<'_> {
     pub(super) fn located(&self, error: Error) -> Error {
         let start = match self.place {
             Origin::At(start) => return error.shifted(start),
-            Origin::Traced { whole, .. } => whole.start as usize,
+            Origin::Traced { source, .. } => source.whole.start as usize,
             Origin::After(start) => start,
         };
         match error.into_kind() {
             ErrorKind::Text { message, .. } => Error::text(message, start),
             ErrorKind::Special { token, at } => {
                 let origin = match self.place {
-                    Origin::Traced { origins, .. } => origins.get(at).map(|origin| origin.start as usize),
+                    Origin::Traced { source, .. } => source.bytes.get(at).map(|range| range.start as usize),
                     _ => None,
                 };
                 ErrorKind::Special { token, at: origin.unwrap_or(start) }.into()
@@ -195,7 +204,7 @@ impl Tokenizer {
                 matcher.cut(&mut aligned)?;
                 for piece in aligned.chunks().iter().filter(|_| permit.refuses()) {
                     let Some(id) = piece.id else { continue };
-                    self.check(id, permit, || piece.origin.start as usize)?;
+                    self.check(id, permit, || piece.source.start as usize)?;
                 }
             }
             None => aligned.cut(|_, text, parts| {
@@ -238,35 +247,50 @@ impl Tokenizer {
         keep_going: KeepGoing<'_>,
         each: &mut impl FnMut(Segment<'_>) -> Result<()>,
     ) -> Result<()> {
-        let (mut bytes, mut origins) = (Vec::new(), Vec::new());
+        let (mut bytes, mut origins, mut sources) = (Vec::new(), Vec::new(), Vec::new());
         let mut cancel = CancelCheck::new(keep_going);
         for piece in aligned.chunks() {
             cancel.check()?;
             let spelled = &aligned.text()[piece.range()];
-            let traces = aligned.origins().get(piece.range()).unwrap_or_default();
-            let place = |origins| match aligned.is_traced() {
-                true => Origin::Traced { origins, whole: piece.origin },
+            let [piece_origins, piece_sources] =
+                [aligned.origins(), aligned.sources()].map(|ranges| ranges.get(piece.range()).unwrap_or_default());
+            let place = |origins, sources| match aligned.is_traced() {
+                true => Origin::Traced {
+                    source: Ranges { bytes: sources, whole: piece.source },
+                    hf: Ranges { bytes: origins, whole: piece.origin },
+                },
                 false => Origin::After(at),
             };
             if self.byte_alphabet && piece.id.is_none() {
                 bytes.clear();
-                origins.clear();
-                for (i, c) in spelled.char_indices() {
-                    let before = bytes.len();
-                    match byte_alphabet::byte(c) {
-                        Some(byte) => bytes.push(byte),
-                        None => bytes.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes()),
-                    }
-                    if let Some(&origin) = traces.get(i) {
-                        origins.resize(origins.len() + bytes.len() - before, origin);
-                    }
+                read_bytes(spelled, piece_origins, &mut bytes, &mut origins);
+                if aligned.has_sources() {
+                    bytes.clear();
+                    read_bytes(spelled, piece_sources, &mut bytes, &mut sources);
                 }
-                each(Segment { bytes: &bytes, is_text: false, added: None, place: place(&origins) })?;
+                let sources = if aligned.has_sources() { &sources } else { &origins };
+                each(Segment { bytes: &bytes, is_text: false, added: None, place: place(&origins, sources) })?;
             } else {
                 let bytes = spelled.as_bytes();
-                each(Segment { bytes, is_text: true, added: piece.id, place: place(traces) })?;
+                let place = place(piece_origins, piece_sources);
+                each(Segment { bytes, is_text: true, added: piece.id, place })?;
             }
         }
         Ok(())
+    }
+}
+
+/// Appends the bytes that a text in the byte alphabet spells; `of_bytes` becomes their ranges, from those of `ranges`.
+fn read_bytes(spelled: &str, ranges: &[InputRange], bytes: &mut Vec<u8>, of_bytes: &mut Vec<InputRange>) {
+    of_bytes.clear();
+    for (i, c) in spelled.char_indices() {
+        let before = bytes.len();
+        match byte_alphabet::byte(c) {
+            Some(byte) => bytes.push(byte),
+            None => bytes.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes()),
+        }
+        if let Some(&range) = ranges.get(i) {
+            of_bytes.resize(of_bytes.len() + bytes.len() - before, range);
+        }
     }
 }

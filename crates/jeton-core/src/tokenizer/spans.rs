@@ -189,7 +189,7 @@ impl Tokenizer {
         }
         let (from, to) = match segment.place {
             Origin::At(at) => (at, at + segment.bytes.len()),
-            Origin::Traced { whole, .. } => (whole.start as usize, whole.end as usize),
+            Origin::Traced { source, .. } => (source.whole.start as usize, source.whole.end as usize),
             Origin::After(at) => (at, at),
         };
         encoding.pretokens.push((from, to, first));
@@ -207,12 +207,12 @@ struct Placer {
     scratch: Scratch,
 }
 
-/// Input ranges of the bytes of a segment, read in order. Where a run of bytes with one origin is unchanged text, each byte
+/// Sources of the bytes of a segment, read in order. Where a run of bytes with one source is unchanged text, each byte
 /// has its own. They are not stored: those of a document that is one segment would take 16 bytes for each of its bytes.
 pub(super) struct OwnBytes<'s> {
     segment: &'s Segment<'s>,
     text: &'s [u8],
-    /// Bytes of the segment with the same origin.
+    /// Bytes of the segment with the same source.
     run: std::ops::Range<usize>,
     /// True if they are unchanged text.
     is_unchanged: bool,
@@ -236,16 +236,16 @@ impl<'s> OwnBytes<'s> {
 
     /// Returns the input range of a byte; None for a byte without. `index` is at least that of the call before.
     fn range(&mut self, index: usize) -> Option<(usize, usize)> {
-        let origins = match self.segment.place {
-            Origin::Traced { origins, .. } => origins,
+        let sources = match self.segment.place {
+            Origin::Traced { source, .. } => source.bytes,
             Origin::At(at) => return (index < self.segment.bytes.len()).then_some((at + index, at + index + 1)),
             Origin::After(_) => return None,
         };
-        let range = |index: usize| origins.get(index).map(|origin| (origin.start as usize, origin.end as usize));
+        let range = |index: usize| sources.get(index).map(|range| (range.start as usize, range.end as usize));
         while index >= self.run.end {
             let start = self.run.end;
             let (from, to) = range(start)?;
-            let len = origins[start..].iter().take_while(|&&next| next == origins[start]).count();
+            let len = sources[start..].iter().take_while(|&&next| next == sources[start]).count();
             self.run = start..start + len;
             self.is_unchanged = self.segment.bytes.get(self.run.clone()) == self.text.get(from..to);
         }
@@ -257,15 +257,15 @@ impl<'s> OwnBytes<'s> {
     }
 }
 
-/// Returns the origins of the first and the last of these bytes.
+/// Returns HF's range of these bytes: from the origin of the first to that of the last.
 pub(super) fn hf_offsets(segment: &Segment<'_>, start: usize, end: usize) -> (usize, usize) {
     match segment.place {
         Origin::At(at) => (at + start, at + end),
-        Origin::Traced { origins, whole } => match origins.get(start..end) {
+        Origin::Traced { hf, .. } => match hf.bytes.get(start..end) {
             Some([InputRange { start, .. }, .., InputRange { end, .. }] | [InputRange { start, end }]) => {
                 (*start as usize, *end as usize)
             }
-            _ => (whole.start as usize + start, whole.start as usize + end),
+            _ => (hf.whole.start as usize + start, hf.whole.start as usize + end),
         },
         Origin::After(at) => (at, at),
     }

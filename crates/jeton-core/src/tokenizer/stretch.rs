@@ -46,7 +46,7 @@ pub(super) type KeptPairs = HashMap<(char, char), bool>;
 #[derive(Debug, Default)]
 struct LastPretoken {
     bytes: Vec<u8>,
-    ends: Vec<usize>,  // of the origin of each byte
+    ends: Vec<usize>,  // of the source of each byte
     num_before: usize, // tokens of those before it
 }
 
@@ -164,7 +164,7 @@ impl Tokenizer {
             last.ends.clear();
             match segment.place {
                 Origin::At(start) => last.ends.extend((1..=segment.bytes.len()).map(|len| start + len)),
-                Origin::Traced { origins, .. } => last.ends.extend(origins.iter().map(|origin| origin.end as usize)),
+                Origin::Traced { source, .. } => last.ends.extend(source.bytes.iter().map(|range| range.end as usize)),
                 Origin::After(_) => return Err(not_certain()),
             }
             Ok(())

@@ -14,7 +14,6 @@ from .. import report
 from . import forms
 from .binding import Binding
 from .loading import UNLOADED, read_file
-from .naming import add_camel_case
 from .runtime import num_workers
 
 __all__ = ["SentencePieceProcessor", "report_missing_attributes"]
@@ -457,6 +456,47 @@ class SentencePieceProcessor:
     tokenize = encode
     detokenize = decode
 
+    # The other spelling, written out because type checkers do not see names that code adds.
+    Load = load
+    LoadFromFile = load_from_file
+    LoadFromSerializedProto = load_from_serialized_proto
+    Encode = encode
+    EncodeAsPieces = encode_as_pieces
+    EncodeAsIds = encode_as_ids
+    EncodeAsNumpy = encode_as_numpy
+    EncodeAsProto = encode_as_proto
+    EncodeAsOffsetMapping = encode_as_offset_mapping
+    SampleEncodeAsPieces = sample_encode_as_pieces
+    SampleEncodeAsIds = sample_encode_as_ids
+    SampleEncodeAsNumpy = sample_encode_as_numpy
+    SampleEncodeAsProto = sample_encode_as_proto
+    NBestEncode = nbest_encode
+    NBestEncodeAsPieces = nbest_encode_as_pieces
+    NBestEncodeAsIds = nbest_encode_as_ids
+    NBestEncodeAsNumpy = nbest_encode_as_numpy
+    NBestEncodeAsProto = nbest_encode_as_proto
+    ParallelEncode = parallel_encode
+    ParallelEncodeAsPieces = parallel_encode_as_pieces
+    ParallelEncodeAsIds = parallel_encode_as_ids
+    ParallelEncodeAsNumpy = parallel_encode_as_numpy
+    ParallelEncodeAsProto = parallel_encode_as_proto
+    Decode = decode
+    DecodePieces = decode_pieces
+    DecodeIds = decode_ids
+    DecodePiecesAsProto = decode_pieces_as_proto
+    DecodeIdsAsProto = decode_ids_as_proto
+    Normalize = normalize
+    GetPieceSize = get_piece_size
+    PieceToId = piece_to_id
+    IdToPiece = id_to_piece
+    GetScore = get_score
+    IsUnknown = is_unknown
+    IsControl = is_control
+    IsUnused = is_unused
+    IsByte = is_byte
+    Tokenize = tokenize
+    Detokenize = detokenize
+
     def __len__(self) -> int:
         return self.get_piece_size()
 
@@ -475,24 +515,6 @@ class SentencePieceProcessor:
         SentencePieceProcessor.__init__(self)
         self.load_from_serialized_proto(state.pop("model_proto"))
         self.__dict__.update(state)
-
-
-add_camel_case(
-    SentencePieceProcessor,
-    but=frozenset(
-        {
-            "from_file",
-            "from_proto",
-            "unk_id",
-            "bos_id",
-            "eos_id",
-            "pad_id",
-            "serialized_model_proto",
-            "piece_size",
-            "vocab_size",
-        }
-    ),
-)
 
 
 def _without_model(kwargs: dict[str, Any]) -> dict[str, Any]:

@@ -13,7 +13,6 @@ from ... import _core
 from ...errors import ConfigError, JetonError
 from . import specs
 from .loading import read_file
-from .naming import add_camel_case
 
 __all__ = [
     "FLAGS",
@@ -55,8 +54,10 @@ def charsmap_of(name: str) -> bytes:
     """
     if name == "identity":
         return b""
+    from ...training.character_maps import character_map  # on use: programs that only encode do not need it
+
     try:
-        return _core.character_map(name, [])
+        return character_map(name)
     except ConfigError as error:
         if name.replace("_", "").replace("-", "").isalpha() and name.islower():
             raise RuntimeError(str(error)) from None
@@ -224,14 +225,14 @@ class SentencePieceNormalizer:
         """The ``NormalizerSpec``."""
         return specs.serialize(specs.NORMALIZER, self._spec)
 
+    Normalize = normalize
+    Decompile = decompile
+
     def __getstate__(self) -> bytes:
         return self.serialized_model_proto()
 
     def __setstate__(self, serialized_model_proto: bytes) -> None:
         self._load(spec_of_model(serialized_model_proto))
-
-
-add_camel_case(SentencePieceNormalizer, but=frozenset({"serialized_model_proto", "serialized_normalizer_spec"}))
 
 
 def _serialized(message: Any) -> Any:

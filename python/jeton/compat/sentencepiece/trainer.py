@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from .naming import add_camel_case
-
 __all__ = ["SentencePieceTrainer"]
 
 
@@ -45,5 +43,4 @@ class SentencePieceTrainer:
 
         run(dict(of_line(arg)) if isinstance(arg, str) else kwargs)
 
-
-add_camel_case(SentencePieceTrainer)
+    Train = train

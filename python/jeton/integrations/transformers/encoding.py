@@ -10,9 +10,11 @@ Source: huggingface/transformers, tokenization_utils_tokenizers.py and tokenizat
 from __future__ import annotations
 
 from dataclasses import dataclass
+from operator import index
 from typing import Any
 
-from transformers.tokenization_utils_base import BatchEncoding, TensorType, TruncationStrategy
+from transformers import PreTrainedTokenizerFast
+from transformers.tokenization_utils_base import BatchEncoding, PaddingStrategy, TensorType, TruncationStrategy
 
 from ...compat.hf_backend import Rows, Unproven
 from .encodings import EncodeArguments, LazyEncodings, character_indexes, wants_characters
@@ -24,6 +26,7 @@ __all__ = ["Call", "state_of", "tokens_of", "with_masks"]
 STATE = "_jeton_state"  # in the `__dict__` of a tokenizer
 NUMPY = ("np", TensorType.NUMPY)
 PLAIN = TruncationStrategy.DO_NOT_TRUNCATE
+SET_OPTIONS = PreTrainedTokenizerFast.set_truncation_and_padding
 
 
 def state_of(tok: Any) -> BackendState:
@@ -99,22 +102,15 @@ class Call:
         use = Use() if has_index else state.next_use()
         if use is None:
             raise Unproven("encodings of nearly every result are read")
-        tok.set_truncation_and_padding(
-            padding_strategy=self.padding_strategy,
-            truncation_strategy=self.truncation_strategy,
-            max_length=self.max_length,
-            stride=self.stride,
-            pad_to_multiple_of=self.pad_to_multiple_of,
-            padding_side=self.padding_side,
-        )
+        truncation, padding = self._settings(tok, backend)
         if backend.encode_special_tokens != self.split_special_tokens:
             backend.encode_special_tokens = self.split_special_tokens
         arguments = EncodeArguments(
             inputs.original,
             self.add_special_tokens,
             self.is_split_into_words,
-            backend.truncation,
-            backend.padding,
+            truncation,
+            padding,
             self.split_special_tokens,
             bool(self.return_overflowing_tokens),
         )
@@ -129,6 +125,46 @@ class Call:
         lazy = LazyEncodings(engine, arguments, use, rows if has_index else None)
         num_texts = 1 if inputs.pairs is None else 2
         return BatchEncoding(data, lazy, tensor_type=self.return_tensors, n_sequences=num_texts)
+
+    def _settings(self, tok: Any, backend: Any) -> tuple[dict[str, Any] | None, dict[str, Any] | None]:
+        """Sets truncation and padding of the `tokenizers.Tokenizer`, and returns those of this call.
+
+        Another thread may have set its own in between, so they are not just read again. The methods of the original
+        check and convert the values.
+        """
+        tok.set_truncation_and_padding(
+            padding_strategy=self.padding_strategy,
+            truncation_strategy=self.truncation_strategy,
+            max_length=self.max_length,
+            stride=self.stride,
+            pad_to_multiple_of=self.pad_to_multiple_of,
+            padding_side=self.padding_side,
+        )
+        if type(tok).set_truncation_and_padding is not SET_OPTIONS:  # the tokenizer's own class may set others
+            return backend.truncation, backend.padding
+        truncation = padding = None
+        if self.truncation_strategy != PLAIN:
+            truncation = {
+                "max_length": index(self.max_length),  # type: ignore[arg-type]
+                "stride": index(self.stride),
+                "strategy": self.truncation_strategy.value,
+                "direction": tok.truncation_side,
+            }
+        if self.padding_strategy != PaddingStrategy.DO_NOT_PAD:
+            own = {
+                "length": self.max_length if self.padding_strategy == PaddingStrategy.MAX_LENGTH else None,
+                "direction": tok.padding_side if self.padding_side is None else self.padding_side,
+                "pad_to_multiple_of": self.pad_to_multiple_of,
+            }
+            padding = backend.padding
+            if padding is None or any(padding[name] != value for name, value in own.items()):
+                padding = {
+                    **own,
+                    "pad_id": tok.pad_token_id,
+                    "pad_token": tok.pad_token,
+                    "pad_type_id": tok.pad_token_type_id,
+                }
+        return truncation, padding
 
     def _names(self, tok: Any) -> list[str]:
         """Names of the result's values, in order."""

@@ -24,6 +24,7 @@ from ... import _core
 from ...definition import Component, Definition, Pieces
 from ...errors import ConfigError, TrainingError
 from ...special import spell
+from .. import character_maps
 from ..request import TrainingRequest
 from ..stages import Stages
 from .base import OWN_RULES, Learned, LearningContext, Recipe, TrainingPreset, checked, integer
@@ -263,5 +264,8 @@ def character_map(name: str, rules: tuple[tuple[str, str], ...]) -> str | None:
     """
     if name == "identity" and not rules:
         return None
-    blob = _core.character_map(None if name == "identity" else name, list(rules))
+    if rules:
+        blob = _core.character_map(None if name == "identity" else name, list(rules))
+    else:
+        blob = character_maps.character_map(name)
     return base64.b64encode(blob).decode()

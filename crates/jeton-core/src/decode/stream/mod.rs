@@ -3,6 +3,8 @@
 //! Invariant: the text of all pushes and of the end is that of the batch ([`super::Decoder::decode_text`], or
 //! [`super::Decoder::decode`] and a policy for invalid UTF-8), for any division into pushes. Text that was returned is never
 //! changed, and what later ids can change is held back. With stop strings the text ends before the first match.
+//! After a prompt, the text is that of all ids without the beginning that it has in common with the text of the prompt,
+//! of which an incomplete character at the end is no part.
 //!
 //! Cost: amortized constant time for each id, apart from its content. Memory: the text, and the bytes that are held back,
 //! a few or those of a run of byte pieces; `stage` lists them for each step.
@@ -21,6 +23,8 @@ mod stop;
 mod strip;
 mod utf8;
 mod words;
+
+use std::collections::VecDeque;
 
 use super::entries::unknown;
 use super::parts::Plan;
@@ -51,6 +55,7 @@ pub struct Stream {
     skip_special: bool,
     invalid: InvalidUtf8,
     utf8: Utf8,
+    prompt: VecDeque<char>, // text of the prompt that was not final when it ended, and was not decoded since
     stop: Option<StopMatcher>,
     text: String, // final
     status: Status,
@@ -72,6 +77,18 @@ enum PlanState {
     Chain(ChainState),
 }
 
+impl PlanState {
+    /// Ends the text, and appends the rest of its bytes to `out`.
+    fn finish(&mut self, plan: &Plan, lossy: bool, out: &mut Vec<u8>) -> Result<()> {
+        match (self, plan) {
+            (Self::Sentence(state), _) => state.end_run(lossy, out),
+            (Self::Chain(state), Plan::Steps(chain)) => state.finish(chain, lossy, out)?,
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
 impl Stream {
     pub(super) fn new(plan: &Plan, skip_special: bool, invalid: InvalidUtf8) -> Self {
         let plan = match plan {
@@ -84,6 +101,7 @@ impl Stream {
             skip_special,
             invalid,
             utf8: Utf8::default(),
+            prompt: VecDeque::new(),
             stop: None,
             text: String::new(),
             status: Status::Open,
@@ -91,13 +109,12 @@ impl Stream {
         }
     }
 
-    /// Forgets the text so far, which is that of a prompt, and ends the following text before any of `stops`.
-    ///
-    /// # Errors
-    /// [`Error::config`] for an empty stop string, or over 1 MiB of them.
-    pub fn begin_text(&mut self, stops: Vec<String>) -> Result<()> {
-        self.stop = if stops.is_empty() { None } else { Some(StopMatcher::new(stops)?) };
+    /// See [`super::Decoder::begin_text`].
+    pub(super) fn begin_text(&mut self, plan: &Plan, stops: Vec<String>) -> Result<()> {
         self.text = String::new();
+        let stop = if stops.is_empty() { None } else { Some(StopMatcher::new(stops)?) };
+        self.prompt = self.held_text(plan)?.chars().collect();
+        self.stop = stop;
         Ok(())
     }
 
@@ -160,16 +177,22 @@ impl Stream {
 
     /// Returns the number of characters of the text that is held back before an id with this content: those that it has
     /// if no id follows, without an incomplete one, unless the content makes it invalid.
-    pub(super) fn held_chars(&mut self, plan: &Plan, content: &[u8]) -> Result<usize> {
+    pub(super) fn held_chars(&self, plan: &Plan, content: &[u8]) -> Result<usize> {
         if let PlanState::Contents(_) = self.plan {
             let continues = content.first().is_none_or(|byte| byte & 0xC0 == 0x80);
             return Ok(usize::from(self.lossy() && self.utf8.is_incomplete() && !continues));
         }
-        let text = std::mem::take(&mut self.text);
-        let mut copy = self.clone();
-        self.text = text;
-        copy.invalid = InvalidUtf8::Ignore;
-        Ok(copy.finish(plan)?.chars().count())
+        Ok(self.held_text(plan)?.chars().count())
+    }
+
+    /// Returns the text that is held back, as it is if no id follows, without an incomplete character at its end.
+    fn held_text(&self, plan: &Plan) -> Result<String> {
+        let (mut state, mut utf8) = (self.plan.clone(), self.utf8.clone());
+        let (mut bytes, mut text) = (Vec::new(), String::new());
+        state.finish(plan, false, &mut bytes)?;
+        let invalid = if self.lossy() { Invalid::Replace } else { Invalid::Ignore };
+        let _ = utf8.push(&bytes, invalid, |some| text.push_str(some));
+        Ok(text)
     }
 
     fn check_status(&self, refused: Status, what: &str) -> Result<()> {
@@ -219,26 +242,25 @@ impl Stream {
     fn decode_rest(&mut self, plan: &Plan) -> Result<()> {
         let lossy = self.lossy();
         self.bytes.clear();
-        match (&mut self.plan, plan) {
-            (PlanState::Sentence(state), _) => state.end_run(lossy, &mut self.bytes),
-            (PlanState::Chain(state), Plan::Steps(chain)) => state.finish(chain, lossy, &mut self.bytes)?,
-            _ => {}
-        }
+        self.plan.finish(plan, lossy, &mut self.bytes)?;
         self.emit(true)
     }
 
     /// Appends the text of the decoded bytes. `ends`: they are the last.
     fn emit(&mut self, ends: bool) -> Result<()> {
-        if let (false, None) = (ends, &self.stop) {
+        if let (false, None, true) = (ends, &self.stop, self.prompt.is_empty()) {
             if let Some(text) = self.utf8.whole(&self.bytes) {
                 self.text.push_str(text);
                 return Ok(());
             }
         }
-        let (invalid, text, stop) = (self.policy(), &mut self.text, &mut self.stop);
-        let mut emit = |some: &str| match stop {
-            Some(stop) => stop.push(some, text),
-            None => text.push_str(some),
+        let (invalid, prompt, text, stop) = (self.policy(), &mut self.prompt, &mut self.text, &mut self.stop);
+        let mut emit = |some: &str| {
+            let some = without_prompt(some, prompt);
+            match stop {
+                Some(stop) => stop.push(some, text),
+                None => text.push_str(some),
+            }
         };
         let mut done = self.utf8.push(&self.bytes, invalid, &mut emit);
         if ends && done.is_ok() {
@@ -264,6 +286,20 @@ impl Stream {
             InvalidUtf8::Strict => Invalid::Strict,
         }
     }
+}
+
+/// Returns `text` without the beginning that it has in common with `prompt`, and removes that from `prompt`: all of it if
+/// they differ, because the ids after the prompt changed the rest.
+fn without_prompt<'a>(mut text: &'a str, prompt: &mut VecDeque<char>) -> &'a str {
+    while let (Some(wanted), Some(found)) = (prompt.front(), text.chars().next()) {
+        if *wanted != found {
+            prompt.clear();
+            break;
+        }
+        prompt.pop_front();
+        text = &text[found.len_utf8()..];
+    }
+    text
 }
 
 /// Appends the content of an entry. With `alphabet`, that of an added token is converted from the byte alphabet, if possible.

@@ -225,7 +225,8 @@ impl Stage {
     pub fn finish(&mut self, step: &DecodeStep, into: &mut StringList, lossy: bool, most: usize) {
         match (&mut self.state, step) {
             (StepState::Bytes(utf8) | StepState::ByteLevel { utf8, .. }, _) => {
-                let _ = utf8.finish(Invalid::Replace, |text| into.open().extend_from_slice(text.as_bytes()));
+                let invalid = if lossy { Invalid::Replace } else { Invalid::Ignore };
+                let _ = utf8.finish(invalid, |text| into.open().extend_from_slice(text.as_bytes()));
                 into.close();
             }
             (StepState::ByteFallback(run), _) => run.end_run(into, lossy),

@@ -133,6 +133,82 @@ fn a_stream_gives_the_text_of_the_batch() {
     }
 }
 
+/// Decodes ids at once.
+fn at_once(decoder: &Decoder, vocab: &Vocab, ids: &[u32], skip: bool, invalid: InvalidUtf8) -> String {
+    match invalid {
+        InvalidUtf8::Replace => decoder.decode_text(vocab, ids, skip).unwrap(),
+        _ => {
+            let bytes = decoder.decode(vocab, ids, skip).unwrap().into_vec();
+            bytes.utf8_chunks().map(|chunk| chunk.valid()).collect()
+        }
+    }
+}
+
+#[test]
+fn the_text_after_a_prompt_is_what_the_ids_add_to_its_text() {
+    let vocab = vocab();
+    let mut random = Random(23);
+    let (mut whole, mut changed) = (0, 0);
+    for round in 0..20_000 {
+        let (parts, byte_level) = (random.decoder(), random.below(2) == 0);
+        let decoder = Decoder::from_json(&parts, &vocab, byte_level, None).unwrap();
+        let ids: Vec<u32> = (0..random.below(12)).map(|_| random.below(vocab.len()) as u32).collect();
+        let (prompt, answer) = ids.split_at(random.below(ids.len() + 1));
+        let (skip, invalid) = (random.below(2) == 0, [InvalidUtf8::Replace, InvalidUtf8::Ignore][random.below(2)]);
+        let place = format!("{round}: {parts}, {byte_level}, {prompt:?}, {answer:?}, {skip}, {invalid:?}");
+        let mut stream = decoder.stream(skip, invalid);
+        let returned = decoder.push(&vocab, &mut stream, prompt).unwrap().len();
+        let stop = ["a", "b", " ", "never"][random.below(4)];
+        let mut stopped = stream.clone();
+        decoder.begin_text(&mut stopped, vec![stop.to_owned()]).unwrap();
+        decoder.begin_text(&mut stream, Vec::new()).unwrap();
+        for &id in answer {
+            decoder.push(&vocab, &mut stream, &[id]).unwrap();
+            decoder.push(&vocab, &mut stopped, &[id]).unwrap();
+        }
+        decoder.finish(&mut stream).unwrap();
+        decoder.finish(&mut stopped).unwrap();
+        let text = stream.text();
+        assert_eq!(stopped.text(), text.split(stop).next().unwrap(), "{place}");
+        let all = at_once(&decoder, &vocab, &ids, skip, invalid);
+        let alone = at_once(&decoder, &vocab, prompt, skip, invalid);
+        assert!(all.ends_with(text) && all.len() - text.len() >= returned, "{text:?} of {all:?}, {place}");
+        let bytes = decoder.decode(&vocab, prompt, skip).unwrap().into_vec();
+        if bytes.utf8_chunks().last().is_some_and(|chunk| !chunk.invalid().is_empty()) {
+            continue; // what the answer makes of an incomplete character is its text
+        }
+        let same: usize =
+            all.chars().zip(alone.chars()).take_while(|(one, other)| one == other).map(|(c, _)| c.len_utf8()).sum();
+        assert_eq!(text, &all[same..], "{place}");
+        *(if same == alone.len() { &mut whole } else { &mut changed }) += 1;
+    }
+    assert!(whole > 10_000 && changed > 100, "{whole}, {changed}");
+}
+
+#[test]
+fn a_prompt_that_ends_in_a_byte_piece_is_not_returned() {
+    let vocab = vocab();
+    let decoder = Decoder::from_json(LLAMA, &vocab, false, None).unwrap();
+    let after = |prompt: &[&str], stops: &[&str], answer: &[&str]| {
+        let mut stream = decoder.stream(false, InvalidUtf8::Replace);
+        decoder.push(&vocab, &mut stream, &ids(prompt)).unwrap();
+        decoder.begin_text(&mut stream, stops.iter().map(|&stop| stop.to_owned()).collect()).unwrap();
+        for id in ids(answer) {
+            decoder.push(&vocab, &mut stream, &[id]).unwrap();
+        }
+        decoder.finish(&mut stream).unwrap();
+        (stream.text().to_owned(), stream.stopped().map(str::to_owned))
+    };
+    let stopped = |text: &str, stop: Option<&str>| (text.to_owned(), stop.map(str::to_owned));
+    assert_eq!(after(&["a", "<0x0A>"], &[], &["b"]), stopped("b", None));
+    assert_eq!(after(&["a", "<0x0A>"], &["\n"], &["b"]), stopped("b", None));
+    assert_eq!(after(&["a", "<0x0A>"], &["\n"], &["<0x0A>", "b"]), stopped("", Some("\n")));
+    assert_eq!(after(&["<0x0A>", "<0xE4>", "<0xBB>"], &["\n"], &["<0x8A>", "b"]), stopped("今b", None));
+    assert_eq!(after(&["a", "<0xE4>"], &[], &["b"]), stopped("\u{fffd}b", None));
+    // Hugging Face replaces all bytes of a run that is not UTF-8: the answer changes the text of the prompt.
+    assert_eq!(after(&["a", "<0x0A>"], &[], &["<0xff>", "b"]), stopped("\u{fffd}\u{fffd}b", None));
+}
+
 const LLAMA: &str = r#"[{"type":"Replace","pattern":{"String":"▁"},"content":" "},{"type":"ByteFallback"},{"type":"Fuse"},
     {"type":"Strip","content":" ","start":1,"stop":0}]"#;
 
@@ -176,7 +252,7 @@ fn prompts_stop_strings_and_errors() {
     let decoder = Decoder::from_json(LLAMA, &vocab, false, None).unwrap();
     let mut stream = decoder.stream(false, InvalidUtf8::Replace);
     decoder.push(&vocab, &mut stream, &ids(&["▁", "a"])).unwrap();
-    stream.begin_text(vec!["b.".to_owned()]).unwrap();
+    decoder.begin_text(&mut stream, vec!["b.".to_owned()]).unwrap();
     let before = stream.clone();
     let error = decoder.push(&vocab, &mut stream, &[1, 999]).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::UnknownId { id: 999, position: 1, .. }));
