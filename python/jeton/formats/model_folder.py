@@ -1,7 +1,8 @@
 """Folders of a SentencePiece `.model` with a class of `transformers`, which numbers the pieces and adds tokens to them.
 
 `read` builds the tokenizer that the class builds: the layout of its ids, its own special tokens, those of the
-configuration. `render` undoes this. It is for tokenizers that `tokenizer.json` cannot hold, because Hugging Face's
+configuration, its decoder. The ids of text are SentencePiece's, as those of the slow class of transformers 4.57, unless
+the folder asks for what SentencePiece lacks (`class_pipelines`). `render` undoes this. It is for tokenizers that `tokenizer.json` cannot hold, because Hugging Face's
 library applies SentencePiece's character map to grapheme clusters. The files are read again before they are returned,
 so that a tokenizer that the class would not rebuild, for example because its entries were changed, is refused.
 """
@@ -15,8 +16,8 @@ from typing import Any
 from ..added_tokens import FLAGS
 from ..errors import FormatError, UnsupportedFeatureError
 from ..tokenizer import Tokenizer
+from . import class_pipelines, sentencepiece
 from . import layout as layouts
-from . import sentencepiece
 from .config import ADDED_TOKENS, added_tokens, check_added, kept, render_config, with_tokens
 from .configured import entries_listed, with_config, with_named
 from .error_context import error_context
@@ -24,7 +25,14 @@ from .error_context import error_context
 __all__ = ["read", "render"]
 
 
-def read(data: bytes, config: Mapping[str, Any], *, source: str, layout: Any = None) -> Tokenizer:
+def read(
+    data: bytes,
+    config: Mapping[str, Any],
+    *,
+    source: str,
+    layout: Any = None,
+    version: class_pipelines.Version | None = None,
+) -> Tokenizer:
     """Reads the tokenizer of a model and a configuration, without roles and chat template.
 
     Args:
@@ -32,13 +40,32 @@ def read(data: bytes, config: Mapping[str, Any], *, source: str, layout: Any = N
         config: the configuration; empty for a model alone.
         source: name of the file, for messages.
         layout: id layout; None: that of the class.
+        version: major version of transformers whose `AutoTokenizer` decides; None: see above.
 
     Raises:
         UnsupportedFeatureError: the class or an added token is not supported.
     """
+    if version is None and layout is None and class_pipelines.is_asked(config):
+        version = 4
+    if version is not None:
+        return class_pipelines.read(data, config, source=source, version=version)
     layout = layouts.for_class(config) if layout is None else layout
     tok = _with_added(sentencepiece.read(data, source=source, layout=layout), config)
-    return check_added(with_named(tok, config), config)
+    return _with_decoder(check_added(with_named(tok, config), config), layouts.class_name(config))
+
+
+def _with_decoder(tok: Tokenizer, name: str) -> Tokenizer:
+    """Returns the tokenizer with the decoder of its class, which shows special tokens. SentencePiece's has no text for them."""
+    if name not in layouts.FILES or not tok.definition.decoder:
+        return tok
+    components = class_pipelines.class_decoder(name)
+    if getattr(tok.definition.model, "byte_fallback", False) and not any(
+        part["type"] == "ByteFallback" for part in components
+    ):
+        components = (*components, {"type": "ByteFallback"})
+    (decoder,) = tok.definition.decoder
+    definition = replace(tok.definition, decoder=({**decoder, "components": components},))
+    return Tokenizer(definition, tok._core.vocabulary())
 
 
 def _with_added(tok: Tokenizer, config: Mapping[str, Any]) -> Tokenizer:

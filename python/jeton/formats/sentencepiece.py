@@ -131,6 +131,8 @@ def render(tok: Tokenizer, accept_loss: Collection[str]) -> bytes:
         losses["roles"] = f"the roles {', '.join(others)}"
     if definition.chat_template is not None:
         losses["chat_template"] = "a chat template"
+    if any("components" in part for part in definition.decoder or ()):
+        losses["decoder"] = "the decoder of its class, which shows special tokens"
     if not all(token.is_exact for token in tok.added_tokens.values()) or model_entries(tok._core):
         losses["added_tokens"] = "how added tokens take the white space around them"
     refuse_losses(losses, accept_loss, FORMAT)
