@@ -65,15 +65,20 @@ _INFILLING = {"prefix": "▁<PRE>", "middle": "▁<MID>", "suffix": "▁<SUF>", 
 def is_asked(config: Mapping[str, Any]) -> bool:
     """Tests whether a folder asks for what SentencePiece's pipeline lacks and version 4 has.
 
+    That is ``legacy: false``, ``add_prefix_space: false``, an added token that is not special, or CodeLlama's tokens.
+
     Examples:
         >>> is_asked({"tokenizer_class": "LlamaTokenizer", "legacy": False})
         True
         >>> is_asked({"tokenizer_class": "XLMRobertaTokenizer", "add_prefix_space": False})  # version 5 only
         False
     """
-    if layouts.class_name(config) not in _DEFAULTS:
+    name = layouts.class_name(config)
+    if name not in _DEFAULTS:
         return False
-    return _prefix(config, 4) != "always" or any(not token.special for token in added_tokens(config).values())
+    if name == "CodeLlamaTokenizer" or _prefix(config, 4) != "always":
+        return True
+    return any(not token.special for token in added_tokens(config).values())
 
 
 def read(data: bytes, config: Mapping[str, Any], *, source: str, version: Version) -> Tokenizer:

@@ -26,7 +26,7 @@ from .. import _core
 from ..added_tokens import AddedToken
 from ..definition import Component
 from ..errors import ConfigError, FormatError, UnsupportedFeatureError
-from .config import enclosed
+from .config import added_tokens, enclosed
 from .languages import MBART, MBART50, NLLB
 
 __all__ = [
@@ -160,6 +160,8 @@ def for_class(config: Mapping[str, Any]) -> Layout | None:
     layout = LAYOUTS[key]
     if default is None:
         return layout
+    if key == "nllb" and _has_mask_first(config, layout):
+        layout = {**layout, "languages": (layout["mask"], *layout["languages"]), "mask": None}
     language = config.get("src_lang") or default
     if language not in layout["languages"]:
         raise UnsupportedFeatureError(
@@ -170,6 +172,13 @@ def for_class(config: Mapping[str, Any]) -> Layout | None:
     if key == "mbart50" or (key == "nllb" and not config.get("legacy_behaviour")):
         first, last = [language], ["</s>"]
     return {**layout, "template": {"single": [*first, "A", *last], "pair": [*first, "A", "B", *last]}}
+
+
+def _has_mask_first(config: Mapping[str, Any], layout: Layout) -> bool:
+    """Tests whether the mask precedes the languages, as transformers adds them where the configuration lists none."""
+    ids = {token.content: id for id, token in added_tokens(config).items()}
+    first = min((ids[code] for code in layout["languages"] if code in ids), default=None)
+    return first is None or ids.get(layout["mask"], first) < first
 
 
 def around(config: Mapping[str, Any], bos: int | None, eos: int | None) -> Component | None:

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from ..added_tokens import FLAGS
+from ..added_tokens import FLAGS, AddedToken
 from ..errors import FormatError, UnsupportedFeatureError
 from ..tokenizer import Tokenizer
 from . import class_pipelines, sentencepiece
@@ -76,6 +76,8 @@ def _with_added(tok: Tokenizer, config: Mapping[str, Any]) -> Tokenizer:
     """
     known = tok.added_tokens
     added = {**layouts.sentinels(config, tok.vocab_size), **added_tokens(config)}
+    if (mask := tok.special_tokens.get("<mask>")) is not None and layouts.class_name(config) == "NllbTokenizer":
+        added.setdefault(mask, AddedToken("<mask>", lstrip=True))  # also where the languages follow it
     # one that the model has is special already; the configuration may give it flags
     same = {id for id, token in added.items() if id in known and known[id].content == token.content}
     added = {id: token for id, token in added.items() if id not in same or (token.special and known[id] != token)}
