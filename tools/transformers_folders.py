@@ -32,8 +32,8 @@ from typing import Any
 import jeton
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from parity.model_folders import compare_all  # noqa: E402
-from parity.model_folders import golden as golden_models  # noqa: E402
+from parity.model_folders import compare_all
+from parity.model_folders import golden as golden_models
 
 TEXTS = (
     "The older keeper reads: don't we'll 12345!",
@@ -324,7 +324,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("vocabs", type=Path, help="folder of published vocabularies; with --golden, of the output")
     parser.add_argument("--golden", action="store_true", help="write testdata/transformers instead")
-    parser.add_argument("--models", type=int, metavar="N", help="folders with a .model alone, on N generated texts each")
+    parser.add_argument(
+        "--models", type=int, metavar="N", help="folders with a .model alone, on N generated texts each"
+    )
     parser.add_argument("-k", default="", help="only cases whose name contains this")
     args = parser.parse_args()
     os.environ |= {"HF_HUB_OFFLINE": "1", "JETON_TABLES": "lazy", "TRANSFORMERS_VERBOSITY": "error"}

@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tools.parity import model_folders
 
 import jeton
 from tests.material import TESTDATA
 from tests.selection import amount
-from tools.parity import model_folders
 
 pytest.importorskip("sentencepiece")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")

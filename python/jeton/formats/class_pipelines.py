@@ -212,7 +212,9 @@ def _model(
     if kind not in ("bpe", "unigram"):
         raise _unsupported(f"transformers does not convert a SentencePiece model of the type {kind}", "model")
     if version == 5 and kind != ("bpe" if name in _BPE else "unigram"):
-        raise _unsupported(f"version 5 makes another model than {kind} of it for {name}, which is not supported", "model")
+        raise _unsupported(
+            f"version 5 makes another model than {kind} of it for {name}, which is not supported", "model"
+        )
     unk = roles["unk"].content if "unk" in roles else "<unk>"
     if kind == "bpe":
         token = (None if name == "LlamaTokenizer" else unk) if version == 5 else facts["unk"]

@@ -41,9 +41,7 @@ _CLASSES = """
 """.split()  # noqa: SIM905
 
 
-def read(
-    data: bytes, *, source: str, config: Mapping[str, Any] | None = None, is_folder: bool = False
-) -> Tokenizer:
+def read(data: bytes, *, source: str, config: Mapping[str, Any] | None = None, is_folder: bool = False) -> Tokenizer:
     """Reads a tokenizer from the content of a file.
 
     Args:
