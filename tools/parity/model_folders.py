@@ -1,9 +1,9 @@
 """Folders with a SentencePiece `.model`, in the installed `transformers` and in Jeton.
 
-The grid is class × ``legacy`` × ``add_prefix_space`` × flags of added tokens, and folders without or with null keys. Of each
-folder, `AutoTokenizer` and ``jeton.load(folder, transformers=MAJOR)`` must give the same ids, with and without the
-template, and the same decoded text, with and without special tokens. The ids of ``jeton.load(folder)`` must be those of
-the slow or of the fast class of transformers 4, and its text that of the fast class.
+The grid is class × ``legacy`` × ``add_prefix_space`` × flags of added tokens, and folders without or with null keys. Of
+each folder, `AutoTokenizer` and ``jeton.load(folder, transformers=MAJOR)`` must give the same ids, with and without the
+template, and the same decoded text, with and without special tokens. The ids of ``jeton.load(folder)`` must be those
+of the slow or of the fast class of transformers 4, and its text that of the fast class.
 """
 
 from __future__ import annotations
@@ -212,8 +212,8 @@ def _compare(folder: Path, name: str, config: dict[str, Any], given: list[str], 
 def golden(work: Path) -> dict[str, Any]:
     """Returns what the installed `transformers` gives for some folders of trained models, for tests without it.
 
-    ``models`` has the models in base64, ``folders`` the class, the configuration, ids with the template, and the decoded
-    text without and with ``skip_special_tokens``, for each of ``texts``.
+    ``models`` has the models in base64, ``folders`` the class, the configuration, ids with the template, and the
+    decoded text without and with ``skip_special_tokens``, for each of ``texts``.
     """
     import base64
 

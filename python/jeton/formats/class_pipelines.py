@@ -14,8 +14,8 @@ decides when this is read instead of SentencePiece's own pipeline.
 | absent ``add_bos_token`` | true for Llama, CodeLlama, Gemma | true for CodeLlama |
 
 Source: huggingface/transformers 4.57.6 (convert_slow_tokenizer.py, tokenization_utils_fast.py, the classes) and 5.24.0
-(tokenization_utils_tokenizers.py, the classes), as facts. Left out: NLLB of version 5, which numbers the pieces anew and
-adds no languages, and models of words or characters, which neither version converts.
+(tokenization_utils_tokenizers.py, the classes), as facts. Left out: NLLB of version 5, which numbers the pieces anew
+and adds no languages; models of words or characters, which neither version converts; CodeLlama's infilling.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _LLAMAS = ("LlamaTokenizer", "CodeLlamaTokenizer")
 _FAIRSEQ = {"bos": "<s>", "eos": "</s>", "unk": "<unk>", "sep": "</s>", "pad": "<pad>", "cls": "<s>", "mask": "<mask>"}
 # class -> default tokens of its roles
 _DEFAULTS: Mapping[str, Mapping[str, str]] = {
-    **dict.fromkeys(_LLAMAS, {"bos": "<s>", "eos": "</s>", "unk": "<unk>"}),
+    **{name: {"bos": "<s>", "eos": "</s>", "unk": "<unk>"} for name in _LLAMAS},
     "GemmaTokenizer": {"bos": "<bos>", "eos": "<eos>", "unk": "<unk>", "pad": "<pad>"},
     "T5Tokenizer": {"eos": "</s>", "unk": "<unk>", "pad": "<pad>"},
     **dict.fromkeys(layouts.CLASSES, _FAIRSEQ),
@@ -367,8 +367,8 @@ def _check_ids(config: Mapping[str, Any], added: Mapping[int, AddedToken]) -> No
     for id, token in added_tokens(config).items():
         if id not in added or added[id].content != token.content:
             raise UnsupportedFeatureError(
-                f"the added token {token.content!r:.60} has the id {id} in the configuration, and transformers would give "
-                "it another one",
+                f"the added token {token.content!r:.60} has the id {id} in the configuration, and transformers would "
+                "give it another one",
                 place="tokenizer_config.json: added_tokens_decoder",
                 feature="added_tokens",
             )

@@ -2,9 +2,11 @@
 
 `read` builds the tokenizer that the class builds: the layout of its ids, its own special tokens, those of the
 configuration, its decoder. The ids of text are SentencePiece's, as those of the slow class of transformers 4.57, unless
-the folder asks for what SentencePiece lacks (`class_pipelines`). `render` undoes this. It is for tokenizers that `tokenizer.json` cannot hold, because Hugging Face's
-library applies SentencePiece's character map to grapheme clusters. The files are read again before they are returned,
-so that a tokenizer that the class would not rebuild, for example because its entries were changed, is refused.
+the folder asks for what SentencePiece lacks (`class_pipelines`).
+
+`render` undoes this. It is for tokenizers that `tokenizer.json` cannot hold, because Hugging Face's library applies
+SentencePiece's character map to grapheme clusters. The files are read again before they are returned, so that a
+tokenizer that the class would not rebuild, for example because its entries were changed, is refused.
 """
 
 from __future__ import annotations
@@ -55,7 +57,7 @@ def read(
 
 
 def _with_decoder(tok: Tokenizer, name: str) -> Tokenizer:
-    """Returns the tokenizer with the decoder of its class, which shows special tokens. SentencePiece's has no text for them."""
+    """Returns the tokenizer with the decoder of its class, which shows special tokens, unlike SentencePiece's."""
     if name not in layouts.FILES or not tok.definition.decoder:
         return tok
     components = class_pipelines.class_decoder(name)
