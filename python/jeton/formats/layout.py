@@ -37,6 +37,7 @@ __all__ = [
     "around",
     "class_name",
     "for_class",
+    "of_folder",
     "resolve",
     "sentinels",
     "template",
@@ -160,8 +161,6 @@ def for_class(config: Mapping[str, Any]) -> Layout | None:
     layout = LAYOUTS[key]
     if default is None:
         return layout
-    if key == "nllb" and _has_mask_first(config, layout):
-        layout = {**layout, "languages": (layout["mask"], *layout["languages"]), "mask": None}
     language = config.get("src_lang") or default
     if language not in layout["languages"]:
         raise UnsupportedFeatureError(
@@ -174,11 +173,19 @@ def for_class(config: Mapping[str, Any]) -> Layout | None:
     return {**layout, "template": {"single": [*first, "A", *last], "pair": [*first, "A", "B", *last]}}
 
 
-def _has_mask_first(config: Mapping[str, Any], layout: Layout) -> bool:
-    """Tests whether the mask precedes the languages, as transformers adds them where the configuration lists none."""
+def of_folder(config: Mapping[str, Any]) -> Layout | None:
+    """Returns `for_class` with NLLB's mask before the languages if the configuration lists no language.
+
+    These are the ids that transformers gives. Published configurations list the languages, with the mask after them.
+    """
+    layout = for_class(config)
+    if layout is None or class_name(config) != "NllbTokenizer":
+        return layout
     ids = {token.content: id for id, token in added_tokens(config).items()}
     first = min((ids[code] for code in layout["languages"] if code in ids), default=None)
-    return first is None or ids.get(layout["mask"], first) < first
+    if first is not None and ids.get(layout["mask"], first) >= first:
+        return layout
+    return {**layout, "languages": (layout["mask"], *layout["languages"]), "mask": None}
 
 
 def around(config: Mapping[str, Any], bos: int | None, eos: int | None) -> Component | None:

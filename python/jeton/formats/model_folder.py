@@ -51,7 +51,7 @@ def read(
         version = 4
     if version is not None:
         return class_pipelines.read(data, config, source=source, version=version)
-    layout = layouts.for_class(config) if layout is None else layout
+    layout = layouts.of_folder(config) if layout is None else layout
     tok = _with_added(sentencepiece.read(data, source=source, layout=layout), config)
     return _with_decoder(check_added(with_named(tok, config), config), layouts.class_name(config))
 
@@ -107,7 +107,7 @@ def render(tok: Tokenizer) -> dict[str, bytes]:
     """
     definition = tok.definition
     name = layouts.class_name(definition.config)
-    layout = layouts.for_class(definition.config)
+    layout = layouts.of_folder(definition.config)
     end = _end(tok, layout)
     data = sentencepiece.render_pieces(tok, layout, end)
     given = added_tokens(definition.config)
