@@ -91,6 +91,7 @@ def test_special_tokens_behind_the_pieces(config: dict[str, Any], expected: int,
 def test_t5s_own_special_tokens(model: Path, tmp_path: Path) -> None:
     tok = jeton.load(in_folder(tmp_path, model, tokenizer_class="T5Tokenizer"))
     assert (tok.vocab_size, tok.special_tokens["<extra_id_0>"], tok.special_tokens["<extra_id_99>"]) == (140, 139, 40)
+    assert tok.encode("low\u2028<extra_id_0>", special="all") == [*jeton.load(model).encode("low"), 139]
     assert jeton.load(in_folder(tmp_path, model, tokenizer_class="T5Tokenizer", extra_ids=0)) != tok
     with pytest.raises(jeton.FormatError, match="extra_ids"):
         jeton.load(in_folder(tmp_path, model, tokenizer_class="T5Tokenizer", extra_ids=-1))
@@ -315,7 +316,7 @@ def test_added_tokens_with_flags_of_normalized_text(name: str, model: Path, mapp
 
 
 def test_decoding_shows_special_and_added_tokens(model: Path, mapped: Path, tmp_path: Path) -> None:
-    text = "low<extra_id_0> lower"
+    text = "low <extra_id_0>\u2028 lower"  # the sentinels take the white space around them
     for file in (model, mapped):
         tok = jeton.load(in_folder(tmp_path, file, tokenizer_class="T5Tokenizer", eos_token="</s>"))
         ids = tok.encode(text, special="all", add_special_tokens=True)

@@ -291,7 +291,7 @@ def _extra(config: Mapping[str, Any], name: str, version: Version, own: list[Add
         raise FormatError("additional_special_tokens is not a list", place=place)
     given = [_token(token, "additional_special_tokens", {}) for token in listed or ()]
     languages = [AddedToken(code) for code in (layouts.for_class(config) or {}).get("languages", ())]
-    sentinels = [token for _, token in sorted(layouts.sentinels(config, 0).items(), reverse=True)]
+    sentinels = [AddedToken(one.content) for _, one in sorted(layouts.sentinels(config, 0).items(), reverse=True)]
     infilling = [
         _token(token, f"{role}_token", {})
         for role, default in _INFILLING.items()

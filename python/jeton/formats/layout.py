@@ -203,7 +203,7 @@ def around(config: Mapping[str, Any], bos: int | None, eos: int | None) -> Compo
 
 
 def sentinels(config: Mapping[str, Any], first: int) -> dict[int, AddedToken]:
-    """Returns T5's sentinel tokens after the pieces, in descending order: id -> token.
+    """Returns T5's sentinel tokens after the pieces, in descending order: id -> token, with the slow class's flags.
 
     Examples:
         >>> sentinels({"tokenizer_class": "T5Tokenizer", "extra_ids": 2}, 100)[101].content
@@ -216,7 +216,8 @@ def sentinels(config: Mapping[str, Any], first: int) -> dict[int, AddedToken]:
         raise FormatError(
             f"extra_ids is {number!r:.60}, not an integer from 0 to 65535", place="tokenizer_config.json: extra_ids"
         )
-    return {first + i: AddedToken(f"<extra_id_{number - 1 - i}>") for i in range(number)}
+    names = (f"<extra_id_{i}>" for i in reversed(range(number)))
+    return {first + i: AddedToken(name, lstrip=True, rstrip=True) for i, name in enumerate(names)}
 
 
 def to_core(layout: Layout) -> str:

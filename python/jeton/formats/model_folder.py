@@ -52,22 +52,10 @@ def read(
     if version is not None:
         return class_pipelines.read(data, config, source=source, version=version)
     layout = layouts.of_folder(config) if layout is None else layout
-    tok = _with_added(sentencepiece.read(data, source=source, layout=layout), config)
-    return _with_decoder(check_added(with_named(tok, config), config), layouts.class_name(config))
-
-
-def _with_decoder(tok: Tokenizer, name: str) -> Tokenizer:
-    """Returns the tokenizer with the decoder of its class, which shows special tokens, unlike SentencePiece's."""
-    if name not in layouts.FILES or not tok.definition.decoder:
-        return tok
-    components = class_pipelines.class_decoder(name)
-    if getattr(tok.definition.model, "byte_fallback", False) and not any(
-        part["type"] == "ByteFallback" for part in components
-    ):
-        components = (*components, {"type": "ByteFallback"})
-    (decoder,) = tok.definition.decoder
-    definition = replace(tok.definition, decoder=({**decoder, "components": components},))
-    return Tokenizer(definition, tok._core.vocabulary())
+    name = layouts.class_name(config)
+    decoder = class_pipelines.class_decoder(name) if name in layouts.FILES else ()
+    tok = _with_added(sentencepiece.read(data, source=source, layout=layout, decoder=decoder), config)
+    return check_added(with_named(tok, config), config)
 
 
 def _with_added(tok: Tokenizer, config: Mapping[str, Any]) -> Tokenizer:
