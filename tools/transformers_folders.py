@@ -8,7 +8,8 @@ a chat template: padding and `apply_chat_template` must equal Jeton's.
 
     python -m venv env && env/bin/pip install . 'transformers==4.57.*' sentencepiece protobuf tiktoken jinja2
     env/bin/python tools/transformers_folders.py VOCABS                 # VOCABS: a folder with published vocabularies
-    env/bin/python tools/transformers_folders.py --golden testdata/transformers
+    env/bin/python tools/transformers_folders.py --models 3000 VOCABS   # the grid of parity/model_folders.py
+    env/bin/python tools/transformers_folders.py --golden testdata/transformers   # with 4.57 also model_folders.json
 
 Prints one line for each case, and the differences; the exit code is 1 if there is one that `EXPECTED` does not list.
 """
@@ -23,11 +24,16 @@ import sys
 import tempfile
 import traceback
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import jeton
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+from parity.model_folders import compare_all
+from parity.model_folders import golden as golden_models
 
 TEXTS = (
     "The older keeper reads: don't we'll 12345!",
@@ -295,7 +301,22 @@ def golden(folder: Path) -> int:
             shutil.rmtree(target, ignore_errors=True)
             shutil.copytree(Path(work, "old"), target)
             shutil.copy(Path(work, "new", "tokenizer_config.json"), target / "expected.json")
+    if transformers.__version__ < "5":
+        with tempfile.TemporaryDirectory() as work:
+            text = json.dumps(golden_models(Path(work)), ensure_ascii=False, separators=(",", ":"))
+        (folder / "model_folders.json").write_text(text + "\n", encoding="utf-8")
     return 0
+
+
+def models(vocabs: Path, num: int, wanted: str) -> int:
+    """Compares the grid of folders with a `.model`; returns the exit code."""
+    outcomes: Counter[str] = Counter()
+    with tempfile.TemporaryDirectory() as work:
+        for name, outcome, lines in compare_all(Path(work), vocabs, num, wanted):
+            outcomes[outcome] += 1
+            print(f"{outcome.upper() if outcome == 'differs' else outcome}  {name}", *lines, sep="\n    ", flush=True)
+    print(f"{num} generated texts each: {dict(outcomes)}")
+    return 1 if outcomes["differs"] else 0
 
 
 def main() -> int:
@@ -303,6 +324,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("vocabs", type=Path, help="folder of published vocabularies; with --golden, of the output")
     parser.add_argument("--golden", action="store_true", help="write testdata/transformers instead")
+    parser.add_argument(
+        "--models", type=int, metavar="N", help="folders with a .model alone, on N generated texts each"
+    )
     parser.add_argument("-k", default="", help="only cases whose name contains this")
     args = parser.parse_args()
     os.environ |= {"HF_HUB_OFFLINE": "1", "JETON_TABLES": "lazy", "TRANSFORMERS_VERBOSITY": "error"}
@@ -312,6 +336,8 @@ def main() -> int:
     print(f"transformers {transformers.__version__}, jeton {jeton.__version__}")
     if args.golden:
         return golden(args.vocabs)
+    if args.models is not None:
+        return models(args.vocabs, args.models, args.k)
     runs: list[tuple[str, Callable[[Path], list[str] | str]]] = [
         (name, lambda folder, build=build: compare(build, folder)) for name, build in cases(args.vocabs)
     ]

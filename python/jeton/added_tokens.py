@@ -41,7 +41,8 @@ class AddedToken:
         special: True: a special token, matched by permission only. False: always matched.
         lstrip, rstrip: it takes the white space to its left, to its right.
         single_word: it is not matched inside of a word.
-        normalized: it is matched in the normalized text, not in the raw text.
+        normalized: it is matched in the normalized text, not in the raw text. (SentencePiece's models match all tokens
+            in the raw text.)
 
     Raises:
         ConfigError: a content that is empty or not Unicode text.

@@ -91,6 +91,7 @@ def test_special_tokens_behind_the_pieces(config: dict[str, Any], expected: int,
 def test_t5s_own_special_tokens(model: Path, tmp_path: Path) -> None:
     tok = jeton.load(in_folder(tmp_path, model, tokenizer_class="T5Tokenizer"))
     assert (tok.vocab_size, tok.special_tokens["<extra_id_0>"], tok.special_tokens["<extra_id_99>"]) == (140, 139, 40)
+    assert tok.encode("low\u2028<extra_id_0>", special="all") == [*jeton.load(model).encode("low"), 139]
     assert jeton.load(in_folder(tmp_path, model, tokenizer_class="T5Tokenizer", extra_ids=0)) != tok
     with pytest.raises(jeton.FormatError, match="extra_ids"):
         jeton.load(in_folder(tmp_path, model, tokenizer_class="T5Tokenizer", extra_ids=-1))
@@ -263,3 +264,131 @@ def test_albert_with_a_model_is_refused_with_its_reason(mapped: Path, tmp_path: 
     with pytest.raises(jeton.UnsupportedFeatureError, match="digit and a comma") as caught:
         jeton.load(in_folder(tmp_path, mapped, tokenizer_class="AlbertTokenizer"))
     assert caught.value.feature == "tokenizer_class"
+
+
+@pytest.mark.parametrize("name", ["LlamaTokenizer", "T5Tokenizer"])
+def test_legacy_and_the_prefix_space(name: str, model: Path, tmp_path: Path) -> None:
+    """As in 4.57: `▁` before each part of the text, before the text alone, or nowhere."""
+    eos = {"eos_token": "</s>"}
+
+    def encode(text: str, **config: Any) -> list[str]:
+        tok = jeton.load(in_folder(tmp_path, model, tokenizer_class=name, **config, **eos))
+        return [tok.id_to_token(id) for id in tok.encode(text, special="all")]
+
+    always, first, never = ["\u2581low", "</s>", "\u2581low"], ["\u2581low", "</s>", "low"], ["low", "</s>", "low"]
+    for legacy, prefix, expected in [
+        ({}, {}, always),
+        ({"legacy": True}, {"add_prefix_space": True}, always),
+        ({"legacy": None}, {}, always),
+        ({"legacy": False}, {}, first),
+        ({"legacy": False}, {"add_prefix_space": True}, first),
+        ({"legacy": False}, {"add_prefix_space": False}, never),
+        ({}, {"add_prefix_space": False}, never),
+        ({}, {"add_prefix_space": None}, never),
+    ]:
+        assert "".join(encode("low</s>low", **legacy, **prefix)) == "".join(expected), (legacy, prefix)
+    for wrong in ({"legacy": "no"}, {"add_prefix_space": 1}):
+        with pytest.raises(jeton.FormatError, match="not true or false"):
+            encode("low", **wrong)
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_added_tokens_with_flags_of_normalized_text(name: str, model: Path, mapped: Path, tmp_path: Path) -> None:
+    """Matched in the raw text, as by the slow classes; one that is not special too."""
+    for file in (model, mapped):
+        size = jeton.load(in_folder(tmp_path, file, tokenizer_class=name)).vocab_size
+        flags = {"__type": "AddedToken", "normalized": True, "special": True}
+        roles = {
+            "pad_token": {"content": "<pad>", **flags},
+            "mask_token": {"content": "<mask>", "lstrip": True, **flags},
+        }
+        tok = jeton.load(in_folder(tmp_path, file, tokenizer_class=name, **roles))
+        pad, mask = tok.special_tokens["<pad>"], tok.special_tokens["<mask>"]
+        assert [id for id in tok.encode("a<pad>low <mask> low", special="all") if id in (pad, mask)] == [pad, mask]
+        assert not {pad, mask} & {*tok.encode("a<pad>low <mask> low")}
+        if name == "NllbTokenizer":
+            size = mask  # listed tokens precede the mask and the languages
+        added = {str(size): {"content": "<new>", "normalized": True, "special": False}}
+        tok = jeton.load(in_folder(tmp_path, file, tokenizer_class=name, added_tokens_decoder=added))
+        assert (tok.added_tokens[size].special, size in tok.encode("low <new> low")) == (False, True)
+        tok.save(tmp_path / "new")
+        assert jeton.load(tmp_path / "new") == tok
+
+
+def test_decoding_shows_special_and_added_tokens(model: Path, mapped: Path, tmp_path: Path) -> None:
+    text = "low <extra_id_0>\u2028 lower"  # the sentinels take the white space around them
+    for file in (model, mapped):
+        tok = jeton.load(in_folder(tmp_path, file, tokenizer_class="T5Tokenizer", eos_token="</s>"))
+        ids = tok.encode(text, special="all", add_special_tokens=True)
+        assert tok.decode(ids) == "low<extra_id_0> lower</s>"
+        assert tok.decode(ids, skip_special_tokens=True) == "low lower"
+        assert tok.decode_batch([ids, ids[:2]], skip_special_tokens=False)[0] == tok.decode(ids)
+        stream = tok.stream()
+        assert "".join([*(stream.push(id) for id in ids), stream.finish()]) == tok.decode(ids)
+        assert tok.decode_with_offsets(ids)[0] == tok.decode(ids)
+    llama = jeton.load(in_folder(tmp_path, model, tokenizer_class="LlamaTokenizer"))
+    assert llama.decode(llama.encode("low lower", add_special_tokens=True)) == "<s> low lower"
+    assert jeton.load(model).decode([1, *jeton.load(model).encode("low")]) == "low", "SentencePiece has no text for it"
+    with pytest.raises(jeton.UnsupportedFeatureError) as caught:
+        llama.save(tmp_path / "x.model", accept_loss=["template"])
+    assert caught.value.feature == "decoder"
+
+
+def test_the_caller_chooses_the_version(model: Path, tmp_path: Path) -> None:
+    folder = in_folder(tmp_path, model, tokenizer_class="LlamaTokenizer", eos_token="</s>")
+    four, five = (jeton.load(folder, transformers=version) for version in (4, 5))
+
+    def tokens(tok: jeton.Tokenizer, **options: Any) -> str:
+        return "".join(tok.id_to_token(id) for id in tok.encode("low</s>low", special="all", **options))
+
+    assert (tokens(four), tokens(five)) == ("\u2581low</s>\u2581low", "\u2581low</s>low")
+    assert tokens(four, add_special_tokens=True) == "<s>" + tokens(four), "a missing add_bos_token"
+    assert tokens(five, add_special_tokens=True) == tokens(five)
+    for tok in (four, five):
+        tok.save(tmp_path / "new", format="tokenizer.json")
+        again = jeton.load(tmp_path / "new")
+        assert again == tok
+    for wrong, options in [
+        (folder, {"transformers": 3}),
+        (model, {"transformers": 5}),
+        (folder, {"transformers": True}),
+    ]:
+        with pytest.raises(jeton.ConfigError, match="transformers") as caught:
+            jeton.load(wrong, **options)
+        assert caught.value.option == "transformers"
+    with pytest.raises(jeton.ConfigError, match="transformers"):
+        jeton.load(folder, layout="fairseq", transformers=5)
+    (tmp_path / "bert").mkdir()
+    (tmp_path / "bert" / "vocab.txt").write_text("[UNK]\nlow\n", encoding="utf-8")
+    with pytest.raises(jeton.ConfigError, match="transformers= does not apply"):
+        jeton.load(tmp_path / "bert", transformers=5)
+
+
+@pytest.mark.parametrize(
+    ("config", "version", "feature"),
+    [
+        ({}, 5, "tokenizer_class"),
+        ({"tokenizer_class": "NllbTokenizer"}, 5, "tokenizer_class"),
+        ({"tokenizer_class": "T5Tokenizer"}, 5, "model"),
+        ({"tokenizer_class": "LlamaTokenizer", "extra_special_tokens": ["<x>"]}, 4, "extra_special_tokens"),
+        ({"tokenizer_class": "LlamaTokenizer", "image_token": "<x>"}, 4, "image_token"),
+        ({"tokenizer_class": "LlamaTokenizer", "added_tokens_decoder": {"90": ADDED}}, 4, "added_tokens"),
+        ({"tokenizer_class": "GemmaTokenizer"}, 4, "tokenizer_class"),
+    ],
+    ids=str,
+)
+def test_what_a_version_makes_differently_is_refused(
+    config: dict[str, Any], version: Any, feature: str, model: Path, tmp_path: Path
+) -> None:
+    with pytest.raises(jeton.UnsupportedFeatureError) as caught:
+        jeton.load(in_folder(tmp_path, model, **config, padding_side="left"), transformers=version)
+    assert caught.value.feature == feature
+
+
+def test_nllbs_mask_precedes_the_languages_if_the_configuration_lists_none(model: Path, tmp_path: Path) -> None:
+    tok = jeton.load(in_folder(tmp_path, model, tokenizer_class="NllbTokenizer"))
+    mask, first = tok.special_tokens["<mask>"], tok.special_tokens["ace_Arab"]
+    assert (first - mask, tok.added_tokens[mask].lstrip, tok.vocab_size) == (1, True, first + 202)
+    added = {str(id): {"content": token, "special": True} for id, token in ((mask, "ace_Arab"), (mask + 202, "<mask>"))}
+    listed = jeton.load(in_folder(tmp_path, model, tokenizer_class="NllbTokenizer", added_tokens_decoder=added))
+    assert (listed.special_tokens["ace_Arab"], listed.special_tokens["<mask>"]) == (mask, mask + 202)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -33,12 +34,34 @@ def test_lines_are_ids() -> None:
         (b"The\n", {"do_lower_case": True}, True),
         (b"", {"do_lower_case": False}, False),
         (b"", {"tokenizer_class": "BertTokenizer"}, True),
+        (b"The\n", {"tokenizer_class": "BertTokenizer"}, True),
+        (b"The\n", {"do_lower_case": None}, True),
+        (b"The\n", {}, False),
     ],
 )
 def test_what_decides_lowercasing(more: bytes, config: dict[str, object] | None, lowercase: bool) -> None:
     tok = vocab_txt.read(VOCAB + more, source="x", config=config)
     assert tok.definition.normalizer[0]["lowercase"] is lowercase
     assert (tok.encode("THE") == [5]) is lowercase
+
+
+CASED = VOCAB + b"The\n##ER\n"
+
+
+@pytest.mark.parametrize("config", [None, {}, {"tokenizer_class": "BertTokenizer"}, {"model_max_length": 512}])
+def test_a_folder_lowercases_by_default(config: dict[str, object] | None, tmp_path: Path) -> None:
+    """As transformers does, whatever the entries are; a lone file decides by its entries."""
+    (tmp_path / "vocab.txt").write_bytes(CASED)
+    if config is not None:
+        (tmp_path / "tokenizer_config.json").write_text(json.dumps(config), encoding="utf-8")
+    tok = jeton.load(tmp_path)
+    assert [tok.id_to_token(id) for id in tok.encode("The OLDer")] == ["the", "old", "##er"]
+    lone = jeton.load(tmp_path / "vocab.txt")
+    assert (lone == tok) is bool(config), "a configuration beside the file counts"
+    transformers = pytest.importorskip("transformers")
+    theirs = transformers.BertTokenizer.from_pretrained(tmp_path)
+    for text in ("The OLDer caf\u00e9", "THE, the", "\u0130"):
+        assert tok.encode(text, add_special_tokens=True) == theirs(text)["input_ids"]
 
 
 def test_options_beside_the_file() -> None:

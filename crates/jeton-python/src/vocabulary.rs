@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use jeton_core::error::Error;
+use jeton_core::format::converted::{self, MergeOrder};
 use jeton_core::format::{hf_json, ranks};
 use jeton_core::tokenizer::Extras;
 use jeton_core::train::assemble::NumberedPieces;
@@ -135,6 +136,50 @@ impl Vocabulary {
     /// Returns a vocabulary with scores, by id.
     fn with_scores(&self, scores: Vec<f64>) -> Self {
         Self { entries: self.entries.clone(), extras: Extras { scores, ..self.extras.clone() } }
+    }
+
+    /// Returns pieces of a SentencePiece model as Hugging Face's models have them: all are ordinary entries, without flags.
+    /// `order`, of the merges that replace the scores: "scores" or "ids"; None: there are scores for all entries.
+    #[pyo3(signature = (order=None))]
+    fn converted_pieces(&self, py: Python<'_>, order: Option<&str>) -> PyResult<Self> {
+        let order = match order {
+            None => None,
+            Some("scores") => Some(MergeOrder::Scores),
+            Some("ids") => Some(MergeOrder::Ids),
+            Some(_) => return Err(error::ConfigError::new_err("the order is scores or ids")),
+        };
+        Ok(py.detach(|| {
+            let mut entries = self.entries.clone();
+            entries.change_kinds(Kind::Token, |_, _| true);
+            let mut extras = Extras::default();
+            match order {
+                Some(order) => extras.merges = converted::merges(&entries, &self.extras.scores, order),
+                None => {
+                    extras.scores.clone_from(&self.extras.scores);
+                    extras.scores.resize(entries.next_id() as usize, 0.0);
+                }
+            }
+            Self { entries, extras }
+        }))
+    }
+
+    /// Returns (id, content, true if special) of the special and the added tokens, in order of their ids.
+    fn added(&self) -> Vec<(u32, String, bool)> {
+        let is_added = |entry: &(u32, Kind, &[u8])| matches!(entry.1, Kind::Special | Kind::Added);
+        let text = |content: &[u8]| String::from_utf8_lossy(content).into_owned();
+        let rows = self.entries.iter().filter(is_added);
+        let mut added: Vec<_> = rows.map(|(id, kind, content)| (id, text(content), kind == Kind::Special)).collect();
+        added.sort_unstable_by_key(|row| row.0);
+        added
+    }
+
+    /// Returns a vocabulary in which the entry `id` has the score `score`.
+    fn with_score(&self, id: usize, score: f64) -> Self {
+        let mut made = self.clone();
+        if let Some(old) = made.extras.scores.get_mut(id) {
+            *old = score;
+        }
+        made
     }
 
     /// Returns the id of the entry with this content, of any kind.

@@ -19,7 +19,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from contextlib import AbstractContextManager
-    from typing import Any, BinaryIO
+    from typing import Any, BinaryIO, Literal
 
     from .builtin import default
     from .naming import NamedTokenizer, names
@@ -67,6 +67,7 @@ def load(
     pattern: str | None = None,
     special_tokens: Mapping[str, int] | None = None,
     layout: str | Mapping[str, Any] | None = None,
+    transformers: Literal[4, 5] | None = None,
 ) -> Tokenizer:
     """Loads a tokenizer from a file or folder, or by its name.
 
@@ -86,6 +87,8 @@ def load(
         special_tokens: spelling -> id, for a rank file; replaces those of a known one; ``{}`` means none.
         layout: id layout for a SentencePiece model: ``"fairseq"``, ``"xlm-roberta"``, ``"mbart"``, …, or a dict of
             named specials, shift, languages and mask.
+        transformers: major version of transformers whose `AutoTokenizer` decides how a folder with a ``.model`` is
+            read; 4.57 and 5 differ. None: SentencePiece's ids, as those of the slow classes of 4.57.
 
     Raises:
         FileNotFoundError: there is no such path or name.
@@ -102,7 +105,12 @@ def load(
         >>> jeton.load(path) == tok
         True
     """
-    given = {"pattern": pattern, "special_tokens": special_tokens, "layout": layout}
+    given = {
+        "pattern": pattern, "special_tokens": special_tokens, "layout": layout, "transformers": transformers
+    }  # fmt: skip
+    if transformers not in (None, 4, 5) or isinstance(transformers, bool | float):
+        message = f"transformers={transformers!r:.60} is none of the major versions 4 and 5"
+        raise ConfigError(message, option="transformers")
     if not isinstance(path_or_name, str | os.PathLike):
         from . import objects
 
@@ -119,7 +127,8 @@ def load(
             return default()
         path, name = _fetched(path_or_name)
     config: dict[str, Any] = {}
-    if os.path.isdir(path):
+    is_folder = os.path.isdir(path)
+    if is_folder:
         from . import folder
         from .config import read_config
         from .remote_code import code_files, refuse_code
@@ -129,7 +138,7 @@ def load(
             refuse_code(path, path, names, code_files(names))
         config = read_config(path)
         path = folder.choose(path)
-    tok = _load(path, _read(path), config, given, name)
+    tok = _load(path, _read(path), config, given, name, is_folder=is_folder)
     if config:
         from .configured import with_config
 
@@ -143,7 +152,9 @@ def _with_tables(tok: Tokenizer) -> Tokenizer:
     return tok
 
 
-def _load(path: str, data: bytes, config: dict[str, Any], given: dict[str, Any], name: str | None) -> Tokenizer:
+def _load(
+    path: str, data: bytes, config: dict[str, Any], given: dict[str, Any], name: str | None, *, is_folder: bool
+) -> Tokenizer:
     """Reads a tokenizer from a file's content. Each format is imported when a file has it."""
     if detection.is_rank_file(data):
         from . import tiktoken
@@ -153,11 +164,15 @@ def _load(path: str, data: bytes, config: dict[str, Any], given: dict[str, Any],
         return tiktoken.read(data, source=path, pattern=pattern, special_tokens=special_tokens, name=name)
     is_json = detection.is_json(data)
     if not is_json and detection.is_sentencepiece(data):
-        _only(given, "layout")
+        version = given["transformers"]
+        if version is not None and (not config or given["layout"] is not None):
+            message = "transformers= applies to a folder with a .model and a tokenizer_config.json, without layout="
+            raise ConfigError(message, option="transformers")
+        _only(given, "layout", "transformers")
         if config or given["layout"] is not None:
             from . import model_folder
 
-            return model_folder.read(data, config, source=path, layout=given["layout"])
+            return model_folder.read(data, config, source=path, layout=given["layout"], version=version)
         from . import sentencepiece
 
         return sentencepiece.read(data, source=path)
@@ -186,7 +201,7 @@ def _load(path: str, data: bytes, config: dict[str, Any], given: dict[str, Any],
     else:
         from . import vocab_txt
 
-        tok = vocab_txt.read(data, source=path, config=config)
+        tok = vocab_txt.read(data, source=path, config=config, is_folder=is_folder)
     return check_added(_with_named(tok, config), config) if config else tok
 
 

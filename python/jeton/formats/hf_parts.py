@@ -184,6 +184,10 @@ def _write_decoder(definition: Definition, mark: str, losses: dict[str, str]) ->
     for part in definition.decoder:
         if part["type"] == "Join":
             losses["decoder"] = f"a decoder that joins with {part['separator']!r}"
+        elif part["type"] == "Respell":  # HF's library decides by its version
+            continue
+        elif part.get("components"):
+            written += map(ordered, part["components"])
         elif part["type"] == "SentencePiece":
             written += [_replace("▁", " "), {"type": "ByteFallback"}, _FUSE]
             if part["add_dummy_prefix"]:

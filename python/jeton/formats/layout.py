@@ -26,7 +26,7 @@ from .. import _core
 from ..added_tokens import AddedToken
 from ..definition import Component
 from ..errors import ConfigError, FormatError, UnsupportedFeatureError
-from .config import enclosed
+from .config import added_tokens, enclosed
 from .languages import MBART, MBART50, NLLB
 
 __all__ = [
@@ -37,6 +37,7 @@ __all__ = [
     "around",
     "class_name",
     "for_class",
+    "of_folder",
     "resolve",
     "sentinels",
     "template",
@@ -172,6 +173,21 @@ def for_class(config: Mapping[str, Any]) -> Layout | None:
     return {**layout, "template": {"single": [*first, "A", *last], "pair": [*first, "A", "B", *last]}}
 
 
+def of_folder(config: Mapping[str, Any]) -> Layout | None:
+    """Returns `for_class` with NLLB's mask before the languages if the configuration lists no language.
+
+    These are the ids that transformers gives. Published configurations list the languages, with the mask after them.
+    """
+    layout = for_class(config)
+    if layout is None or class_name(config) != "NllbTokenizer":
+        return layout
+    ids = {token.content: id for id, token in added_tokens(config).items()}
+    first = min((ids[code] for code in layout["languages"] if code in ids), default=None)
+    if first is not None and ids.get(layout["mask"], first) >= first:
+        return layout
+    return {**layout, "languages": (layout["mask"], *layout["languages"]), "mask": None}
+
+
 def around(config: Mapping[str, Any], bos: int | None, eos: int | None) -> Component | None:
     """Returns the template of a class that keeps SentencePiece's ids; None if it adds nothing.
 
@@ -187,7 +203,7 @@ def around(config: Mapping[str, Any], bos: int | None, eos: int | None) -> Compo
 
 
 def sentinels(config: Mapping[str, Any], first: int) -> dict[int, AddedToken]:
-    """Returns T5's sentinel tokens after the pieces, in descending order: id -> token.
+    """Returns T5's sentinel tokens after the pieces, in descending order: id -> token, with the slow class's flags.
 
     Examples:
         >>> sentinels({"tokenizer_class": "T5Tokenizer", "extra_ids": 2}, 100)[101].content
@@ -200,7 +216,8 @@ def sentinels(config: Mapping[str, Any], first: int) -> dict[int, AddedToken]:
         raise FormatError(
             f"extra_ids is {number!r:.60}, not an integer from 0 to 65535", place="tokenizer_config.json: extra_ids"
         )
-    return {first + i: AddedToken(f"<extra_id_{number - 1 - i}>") for i in range(number)}
+    names = (f"<extra_id_{i}>" for i in reversed(range(number)))
+    return {first + i: AddedToken(name, lstrip=True, rstrip=True) for i, name in enumerate(names)}
 
 
 def to_core(layout: Layout) -> str:

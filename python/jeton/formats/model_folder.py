@@ -1,9 +1,12 @@
 """Folders of a SentencePiece `.model` with a class of `transformers`, which numbers the pieces and adds tokens to them.
 
 `read` builds the tokenizer that the class builds: the layout of its ids, its own special tokens, those of the
-configuration. `render` undoes this. It is for tokenizers that `tokenizer.json` cannot hold, because Hugging Face's
-library applies SentencePiece's character map to grapheme clusters. The files are read again before they are returned,
-so that a tokenizer that the class would not rebuild, for example because its entries were changed, is refused.
+configuration, its decoder. The ids of text are SentencePiece's, as those of the slow class of transformers 4.57, unless
+the folder asks for what SentencePiece lacks (`class_pipelines`).
+
+`render` undoes this. It is for tokenizers that `tokenizer.json` cannot hold, because Hugging Face's library applies
+SentencePiece's character map to grapheme clusters. The files are read again before they are returned, so that a
+tokenizer that the class would not rebuild, for example because its entries were changed, is refused.
 """
 
 from __future__ import annotations
@@ -12,11 +15,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from ..added_tokens import FLAGS
+from ..added_tokens import FLAGS, AddedToken
 from ..errors import FormatError, UnsupportedFeatureError
 from ..tokenizer import Tokenizer
+from . import class_pipelines, sentencepiece
 from . import layout as layouts
-from . import sentencepiece
 from .config import ADDED_TOKENS, added_tokens, check_added, kept, render_config, with_tokens
 from .configured import entries_listed, with_config, with_named
 from .error_context import error_context
@@ -24,7 +27,14 @@ from .error_context import error_context
 __all__ = ["read", "render"]
 
 
-def read(data: bytes, config: Mapping[str, Any], *, source: str, layout: Any = None) -> Tokenizer:
+def read(
+    data: bytes,
+    config: Mapping[str, Any],
+    *,
+    source: str,
+    layout: Any = None,
+    version: class_pipelines.Version | None = None,
+) -> Tokenizer:
     """Reads the tokenizer of a model and a configuration, without roles and chat template.
 
     Args:
@@ -32,12 +42,19 @@ def read(data: bytes, config: Mapping[str, Any], *, source: str, layout: Any = N
         config: the configuration; empty for a model alone.
         source: name of the file, for messages.
         layout: id layout; None: that of the class.
+        version: major version of transformers whose `AutoTokenizer` decides; None: see above.
 
     Raises:
         UnsupportedFeatureError: the class or an added token is not supported.
     """
-    layout = layouts.for_class(config) if layout is None else layout
-    tok = _with_added(sentencepiece.read(data, source=source, layout=layout), config)
+    if version is None and layout is None and class_pipelines.is_asked(config):
+        version = 4
+    if version is not None:
+        return class_pipelines.read(data, config, source=source, version=version)
+    layout = layouts.of_folder(config) if layout is None else layout
+    name = layouts.class_name(config)
+    decoder = class_pipelines.class_decoder(name) if name in layouts.FILES else ()
+    tok = _with_added(sentencepiece.read(data, source=source, layout=layout, decoder=decoder), config)
     return check_added(with_named(tok, config), config)
 
 
@@ -49,6 +66,8 @@ def _with_added(tok: Tokenizer, config: Mapping[str, Any]) -> Tokenizer:
     """
     known = tok.added_tokens
     added = {**layouts.sentinels(config, tok.vocab_size), **added_tokens(config)}
+    if (mask := tok.special_tokens.get("<mask>")) is not None and layouts.class_name(config) == "NllbTokenizer":
+        added.setdefault(mask, AddedToken("<mask>", lstrip=True))  # also where the languages follow it
     # one that the model has is special already; the configuration may give it flags
     same = {id for id, token in added.items() if id in known and known[id].content == token.content}
     added = {id: token for id, token in added.items() if id not in same or (token.special and known[id] != token)}
@@ -76,7 +95,7 @@ def render(tok: Tokenizer) -> dict[str, bytes]:
     """
     definition = tok.definition
     name = layouts.class_name(definition.config)
-    layout = layouts.for_class(definition.config)
+    layout = layouts.of_folder(definition.config)
     end = _end(tok, layout)
     data = sentencepiece.render_pieces(tok, layout, end)
     given = added_tokens(definition.config)

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from types import ModuleType
     from typing import Any
 
+    from ..definition import Component
+
 __all__ = ["read", "write"]
 
 FORMAT = "sentencepiece"
@@ -32,13 +34,20 @@ _NORMALIZER = ("add_dummy_prefix", "remove_extra_whitespaces", "escape_whitespac
 _DECODER = ("add_dummy_prefix", "remove_extra_whitespaces", "treat_whitespace_as_suffix", "unk_surface")
 
 
-def read(data: bytes, *, source: str, layout: str | Mapping[str, Any] | None = None) -> Tokenizer:
+def read(
+    data: bytes,
+    *,
+    source: str,
+    layout: str | Mapping[str, Any] | None = None,
+    decoder: tuple[Component, ...] = (),
+) -> Tokenizer:
     """Reads a tokenizer from a model.
 
     Args:
         data: content of the file.
         source: name of the file, for messages.
         layout: id layout.
+        decoder: components that decode instead of SentencePiece, with byte pieces as bytes; none: SentencePiece.
 
     Raises:
         FormatError: not a protobuf, or not a model that SentencePiece would load; the error has piece and byte.
@@ -60,7 +69,7 @@ def read(data: bytes, *, source: str, layout: str | Mapping[str, Any] | None = N
         if asked is not None:
             roles |= {role: token for role, token in (asked.get("roles") or {}).items() if _has(vocabulary, token)}
             template = _layouts().template(asked.get("template"), vocabulary)
-        return Tokenizer(_definition(facts, roles, template), vocabulary)
+        return Tokenizer(_definition(facts, roles, template, decoder), vocabulary)
 
 
 def _read(data: bytes, asked: Mapping[str, Any] | None) -> tuple[str, _core.Vocabulary]:
@@ -83,7 +92,9 @@ def _has(vocabulary: _core.Vocabulary, token: str) -> bool:
     return vocabulary.find_any(token.encode()) is not None
 
 
-def _definition(facts: Mapping[str, Any], roles: Mapping[str, str], template: Any) -> Definition:
+def _definition(
+    facts: Mapping[str, Any], roles: Mapping[str, str], template: Any, components: tuple[Component, ...]
+) -> Definition:
     unk, byte_fallback = facts["unk"], facts["byte_fallback"]
     model: Model
     match facts["model_type"]:
@@ -101,6 +112,10 @@ def _definition(facts: Mapping[str, Any], roles: Mapping[str, str], template: An
         **{name: facts[name] for name in _NORMALIZER},
     }
     decoder = {"type": "SentencePiece", **{name: facts[name] for name in _DECODER}}
+    if components:
+        has_bytes = any(part["type"] == "ByteFallback" for part in components)
+        bytes_too = ({"type": "ByteFallback"},) if byte_fallback and not has_bytes else ()
+        decoder["components"] = (*components, *bytes_too)
     return Definition(model=model, normalizer=(normalizer,), decoder=(decoder,), template=template, roles=roles)
 
 
@@ -131,6 +146,8 @@ def render(tok: Tokenizer, accept_loss: Collection[str]) -> bytes:
         losses["roles"] = f"the roles {', '.join(others)}"
     if definition.chat_template is not None:
         losses["chat_template"] = "a chat template"
+    if any("components" in part for part in definition.decoder or ()):
+        losses["decoder"] = "the decoder of its class, which shows special tokens"
     if not all(token.is_exact for token in tok.added_tokens.values()) or model_entries(tok._core):
         losses["added_tokens"] = "how added tokens take the white space around them"
     refuse_losses(losses, accept_loss, FORMAT)

@@ -1,8 +1,9 @@
 """BERT's vocab.txt: WordPiece entries, one per line.
 
 The other stages are BERT's: its pre-tokenizer, and a template of ``[CLS]`` and ``[SEP]``. A `tokenizer_config.json` in
-the same folder decides on lowercasing; without it, text is lowercased if and only if no entry outside ``[…]`` has an
-upper-case letter. Classes that differ from BERT's are rejected.
+the same folder decides on lowercasing; a folder that does not say ``do_lower_case`` lowercases, as in transformers. A
+file without a configuration lowercases if and only if no entry outside ``[…]`` has an upper-case letter. Classes that
+differ from BERT's are rejected.
 
 Missing special tokens are not added, whereas transformers appends them. Without ``[CLS]`` or ``[SEP]`` there is no
 template.
@@ -40,18 +41,20 @@ _CLASSES = """
 """.split()  # noqa: SIM905
 
 
-def read(data: bytes, *, source: str, config: Mapping[str, Any] | None = None) -> Tokenizer:
+def read(data: bytes, *, source: str, config: Mapping[str, Any] | None = None, is_folder: bool = False) -> Tokenizer:
     """Reads a tokenizer from the content of a file.
 
     Args:
         data: content of the file.
         source: name of the file, for messages.
-        config: content of `tokenizer_config.json`.
+        config: content of `tokenizer_config.json`; empty or None: there is none.
+        is_folder: whether the file is read as that of a folder, where transformers' default decides on lowercasing.
 
     Raises:
         FormatError: a repeated entry, a blank line, or no unknown token; the error has the line.
         UnsupportedFeatureError: an option of `config` is not supported.
     """
+    lowercases = bool(config) or is_folder  # by default in transformers 4 and 5, whatever the entries are
     config = config or {}
     with error_context(source, FORMAT):
         vocabulary, has_upper_case = _core.read_vocab_txt(data)
@@ -79,7 +82,7 @@ def read(data: bytes, *, source: str, config: Mapping[str, Any] | None = None) -
         vocabulary = with_tokens(vocabulary, roles | added_tokens(config))
         definition = Definition(
             WordPiece(special["unk"]),
-            normalizer=(_normalizer(config, lowercase=not has_upper_case),),
+            normalizer=(_normalizer(config, lowercase=lowercases or not has_upper_case),),
             pretokenizer=({"type": "BertPreTokenizer"},),
             decoder=({"type": "WordPiece", "prefix": "##", "cleanup": True},),
             template=_template(found["cls"], found["sep"]) if {"cls", "sep"} <= set(found) else None,

@@ -74,6 +74,9 @@ enum DecoderPart {
         unk: Option<u32>,
         #[serde(default = "unk_surface")]
         unk_surface: String,
+        /// Components that decode in its place: those of a class of `transformers`.
+        #[serde(default)]
+        components: Option<Vec<DecoderPart>>,
     },
 }
 
@@ -103,11 +106,18 @@ impl Plan {
         let Some(mut parts) = parts else {
             return Ok(Self::Contents { reads_added: None });
         };
+        if let [DecoderPart::SentencePiece { components: Some(components), .. }] = &mut parts[..] {
+            parts = std::mem::take(components);
+        }
         if parts.iter().any(|part| matches!(part, DecoderPart::SentencePiece { .. })) {
             return match parts.pop() {
-                Some(DecoderPart::SentencePiece { add_dummy_prefix, remove_extra_whitespaces, unk, unk_surface })
-                    if parts.is_empty() =>
-                {
+                Some(DecoderPart::SentencePiece {
+                    add_dummy_prefix,
+                    remove_extra_whitespaces,
+                    unk,
+                    unk_surface,
+                    components: None,
+                }) if parts.is_empty() => {
                     check_unk(unk, vocab)?;
                     Ok(Self::Sentence(Sentence::new(add_dummy_prefix, remove_extra_whitespaces, unk, unk_surface)))
                 }

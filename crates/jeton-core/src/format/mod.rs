@@ -2,6 +2,7 @@
 //!
 //! The caller interprets fields, refuses features and opens files; this module does not handle paths.
 
+pub mod converted;
 pub mod hf_json;
 pub mod layout;
 pub mod merges_txt;

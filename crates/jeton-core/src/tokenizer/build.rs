@@ -57,9 +57,9 @@ pub struct Extras {
     pub flags: Vec<(u32, u8)>,
 }
 
-/// Prepends a `Respell` of the normalized added tokens to a decoder, as HF decodes them.
+/// Prepends a `Respell` of the normalized added tokens to a decoder that has none, as HF decodes them since 0.23.
 fn respelled(decoder: Value, spellings: &[(u32, Vec<u8>)], byte_level: bool, suffix: Option<&str>) -> Value {
-    if spellings.is_empty() {
+    if spellings.is_empty() || decoder[0]["type"] == "Respell" {
         return decoder;
     }
     let text = |content: &[u8]| String::from_utf8_lossy(content).into_owned();
@@ -192,9 +192,10 @@ impl Tokenizer {
         self.vocab.kind(id) == Kind::Added && !self.model_finds_added
     }
 
-    /// Returns true if an added token is matched in normalized text.
+    /// Returns true if an added token is matched in normalized text. SentencePiece's normalizer writes what no added token
+    /// spells (a dummy prefix, `▁`); the classes of `transformers` that run SentencePiece match all in the raw text.
     pub(super) fn is_matched_in_normalized_text(&self, id: u32) -> bool {
-        self.flags(id) & NORMALIZED != 0
+        self.flags(id) & NORMALIZED != 0 && !self.model_finds_added
     }
 
     /// Returns true if an added token includes white space next to it.
@@ -236,9 +237,9 @@ impl Tokenizer {
         if self.normalizers.is_empty() {
             return Ok(spellings);
         }
-        for &(id, flags) in &self.flags {
+        for &(id, _) in &self.flags {
             let Ok(content) = std::str::from_utf8(self.vocab.content(id)) else { continue };
-            if flags & NORMALIZED == 0 {
+            if !self.is_matched_in_normalized_text(id) {
                 continue;
             }
             let mut aligned = AlignedText::new(content, false)?;
