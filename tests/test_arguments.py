@@ -20,6 +20,7 @@ import pytest
 import jeton
 from jeton.arguments import MAX_SHOWN
 from jeton.definition import Pattern
+from jeton.threads import MAX_THREADS, num_threads
 from jeton.training import presets
 
 CORPUS = ["low lower lowest"] * 9
@@ -467,3 +468,62 @@ def test_paths_may_be_paths(tmp_path: Path) -> None:
     counts = jeton.Counts.from_mapping({"low": 5})
     counts.save(tmp_path / "counts.jtc")
     assert jeton.Counts.load(os.fspath(tmp_path / "counts.jtc")) == counts
+
+
+@pytest.mark.parametrize("value", ["1" * 20, "1" * 5_000, str(1 << 64), "0257", "999999", "256"])
+def test_rayons_variable_beyond_the_limit_of_threads(value: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RAYON_NUM_THREADS", value)
+    assert num_threads(None) == MAX_THREADS
+    assert jeton.default().encode_batch(["a", "b"]).tolist() == [jeton.default().encode(text) for text in "ab"]
+
+
+@pytest.mark.parametrize("value", ["", "0", "00", "-1", "1.5", "4x", "\u0664", "\u0660", "1_0", " 3"])
+def test_another_value_of_rayons_variable_is_ignored(value: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("RAYON_NUM_THREADS", raising=False)
+    usual = num_threads(None)
+    monkeypatch.setenv("RAYON_NUM_THREADS", value)
+    assert num_threads(None) == usual
+
+
+HUGE = (1 << 63, 1 << 64, 1 << 200, 10**5000)
+
+
+@pytest.mark.parametrize("value", HUGE, ids=["2^63", "2^64", "2^200", "10^5000"])
+def test_huge_integers(value: int) -> None:
+    """They reach neither the core nor NumPy, whose error would be an `OverflowError`, and messages show them or not."""
+    pieces = '[["<unk>", 0], ["a", -1.0], ["b", -1.5], ["ab", -2.0]]'
+    unigram = jeton.Tokenizer.from_bytes(f'{{"model": {{"type": "Unigram", "unk_id": 0, "vocab": {pieces}}}}}'.encode())
+    tok = jeton.train(CORPUS, 260, pattern="gpt2", progress=False)
+    calls: dict[str, Callable[[], object]] = {
+        "n": lambda: unigram.nbest("ab", value),
+        "nbest": lambda: unigram.encode("ab", alpha=1.0, nbest=value),
+        "max_differences": lambda: jeton.compare_corpus([tok, tok], CORPUS, max_differences=value, progress=False),
+        "window": lambda: jeton.cost(tok, CORPUS, window=value, progress=False),
+        "memory_limit": lambda: jeton.Limits(memory_limit=value),
+    }
+    if value > 1 << 63:
+        calls["seed"] = lambda: unigram.encode("ab", alpha=1.0, seed=value)
+    if value > 1 << 200:
+        calls |= {
+            "alpha": lambda: unigram.encode("ab", alpha=value),
+            "price": lambda: jeton.cost(tok, CORPUS, price=value, progress=False),
+            "weight": lambda: jeton.Source(CORPUS, weight=value),
+            "max_length": lambda: tok.encode_batch(["a"], max_length=-value),
+        }
+    for option, call in calls.items():
+        with pytest.raises(jeton.ConfigError) as caught:
+            call()
+        assert caught.value.option == option
+    for call in (
+        lambda: tok.decode([97, value]),
+        lambda: tok.id_to_bytes(value),
+        lambda: tok.stream().push([97, value]),
+        lambda: tok.tree(value),
+    ):
+        with pytest.raises(jeton.UnknownTokenError):
+            call()
+
+
+def test_amounts_with_more_digits_than_python_converts() -> None:
+    with pytest.raises(jeton.ConfigError, match="memory_limit"):
+        jeton.Limits(memory_limit="9" * 5_000)

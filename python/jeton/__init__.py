@@ -13,6 +13,8 @@ Examples:
 
 from __future__ import annotations
 
+from . import forks as _forks  # noqa: F401  (forks wait for the imports of all other modules)
+
 __version__ = "0.1.0"
 
 # Module -> its public names. The first use of a name imports its module, so a program that only counts tokens does not

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "KEEP",
+    "MAX_INT64",
     "Keep",
     "choice",
     "components",
@@ -28,13 +29,16 @@ __all__ = [
     "flag",
     "instance",
     "integer",
+    "is_finite",
     "items",
+    "shown",
     "string",
     "strings",
     "wrong",
 ]
 
 MAX_SHOWN = 80  # characters of a wrong value in a message
+MAX_INT64 = (1 << 63) - 1
 
 
 class Keep:
@@ -45,6 +49,20 @@ class Keep:
 
 
 KEEP = Keep()
+
+
+def shown(value: object) -> str:
+    """The `repr` of a wrong value for a message, or its type if it has none: Python writes no integer of 4,300 digits.
+
+    Examples:
+        >>> shown("a"), shown(10**5000)
+        ("'a'", '<int>')
+    """
+    try:
+        text = repr(value)
+    except Exception:
+        return f"<{type(value).__name__}>"
+    return text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}… ({type(value).__name__})"
 
 
 def wrong(option: str, value: object, expected: str) -> ConfigError:
@@ -59,10 +77,7 @@ def wrong(option: str, value: object, expected: str) -> ConfigError:
         >>> wrong("top", "x", "an integer from 0 on")
         ConfigError("top='x' is not an integer from 0 on")
     """
-    shown = repr(value)
-    if len(shown) > MAX_SHOWN:
-        shown = f"{shown[:MAX_SHOWN]}… ({type(value).__name__})"
-    return ConfigError(f"{option}={shown} is not {expected}", option=option.partition("[")[0])
+    return ConfigError(f"{option}={shown(value)} is not {expected}", option=option.partition("[")[0])
 
 
 def integer(value: Any, option: str, low: int, high: int | None = None) -> int:
@@ -93,6 +108,21 @@ def _bound(number: int) -> str:
     return f"2^{number.bit_length()} - 1" if number > 1 << 53 and number & (number + 1) == 0 else str(number)
 
 
+def is_finite(number: Any) -> bool:
+    """Tests whether a real number has a `float`: no NaN, no infinity, and no integer or fraction beyond them.
+
+    Examples:
+        >>> is_finite(0.1), is_finite(float("nan")), is_finite(10**5000)
+        (True, False, False)
+    """
+    from math import isfinite
+
+    try:
+        return isfinite(number)
+    except OverflowError:
+        return False
+
+
 def choice(value: Any, option: str, choices: Sequence[str]) -> str:
     """One of some strings.
 
@@ -117,7 +147,7 @@ def flag(value: Any, option: str) -> bool:
         jeton.errors.ConfigError: tied='yes' is neither True nor False
     """
     if not isinstance(value, bool):
-        raise ConfigError(f"{option}={value!r} is neither True nor False", option=option)
+        raise ConfigError(f"{option}={shown(value)} is neither True nor False", option=option)
     return value
 
 

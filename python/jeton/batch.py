@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, Literal, TypeAlias, overload
 
 import numpy as np
@@ -18,6 +17,7 @@ from numpy.typing import NDArray
 from ._core import id_lists
 from .arguments import integer, wrong
 from .errors import ConfigError
+from .lazy import cached_property
 
 __all__ = ["PaddedBatch", "RowSegments", "TokenBatch"]
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from itertools import starmap
 from operator import index
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, overload
 
 from .arguments import integer
 from .drawing import Drawing, described, to_html
+from .lazy import cached_property
 from .token_columns import COLUMNS, Column, array_of
 
 if TYPE_CHECKING:

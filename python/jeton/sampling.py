@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from numbers import Integral, Real
 
+from .arguments import MAX_INT64, is_finite, shown
 from .errors import ConfigError
 
 __all__ = ["sampling_options"]
@@ -42,12 +43,12 @@ def sampling_options(
     if not dropout and alpha is None:
         raise ConfigError("seed= and nbest= need dropout= or alpha=", option="seed")
     if not isinstance(dropout, Real) or not 0 <= dropout <= 1:
-        raise ConfigError(f"dropout={dropout!r} is not a probability from 0 to 1", option="dropout")
-    if alpha is not None and not (isinstance(alpha, Real) and 0 <= alpha < float("inf")):
-        raise ConfigError(f"alpha={alpha!r} is not a finite number from 0 up", option="alpha")
-    if nbest is not None and (alpha is None or not isinstance(nbest, Integral) or nbest < 1):
-        raise ConfigError(f"nbest={nbest!r} is not an integer from 1 up together with alpha=", option="nbest")
+        raise ConfigError(f"dropout={shown(dropout)} is not a probability from 0 to 1", option="dropout")
+    if alpha is not None and not (isinstance(alpha, Real) and alpha >= 0 and is_finite(alpha)):
+        raise ConfigError(f"alpha={shown(alpha)} is not a finite number from 0 up", option="alpha")
+    if nbest is not None and (alpha is None or not isinstance(nbest, Integral) or not 1 <= nbest <= MAX_INT64):
+        raise ConfigError(f"nbest={shown(nbest)} is not an integer from 1 up together with alpha=", option="nbest")
     seed = int.from_bytes(os.urandom(8)) if seed is None else seed
     if not isinstance(seed, Integral) or not 0 <= seed < 1 << 64:
-        raise ConfigError(f"seed={seed!r} is not an integer from 0 to 2^64 - 1", option="seed")
+        raise ConfigError(f"seed={shown(seed)} is not an integer from 0 to 2^64 - 1", option="seed")
     return dropout, alpha or 0.0, nbest, seed

@@ -13,15 +13,17 @@ MAX_THREADS = 256
 
 
 def num_threads(threads: int | None) -> int:
-    """Number of threads: as passed, else RAYON_NUM_THREADS, else the cores this process may run on.
+    """Number of threads: as passed, else RAYON_NUM_THREADS, else the cores this process may run on; at most 256.
+
+    A value of the environment variable that is not a positive integer is ignored.
 
     Raises:
         ConfigError: below 1, or not an integer.
     """
     if threads is None:
-        asked = os.environ.get("RAYON_NUM_THREADS", "")
-        if asked.isdecimal() and int(asked) > 0:
-            return int(asked)
+        asked = os.environ.get("RAYON_NUM_THREADS", "").lstrip("0")
+        if asked.isascii() and asked.isdecimal():
+            return min(int(asked[:4]), MAX_THREADS)  # Python limits the digits that it converts
         affinity = getattr(os, "sched_getaffinity", None)
         return len(affinity(0)) if affinity else os.cpu_count() or 1
     return min(integer(threads, "threads", 1), MAX_THREADS)

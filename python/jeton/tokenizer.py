@@ -12,7 +12,7 @@ Left out: spellings of tokens (`spelling`), validation of sampling options (`sam
 from __future__ import annotations
 
 from . import _core
-from .arguments import KEEP, flag, instance, string, strings
+from .arguments import KEEP, MAX_INT64, flag, instance, integer, shown, string, strings
 from .definition import Definition, Pattern
 from .errors import ConfigError, UnknownTokenError
 from .lazy import cached_property
@@ -209,9 +209,7 @@ class Tokenizer:
         Source:
             Kudo 2018, arXiv 1804.10959.
         """
-        if isinstance(n, bool) or not isinstance(n, int) or n < 1:
-            raise ConfigError(f"n={n!r} segmentations: a number from 1 up", option="n")
-        return self._core.nbest(text, n, self._permission(special))
+        return self._core.nbest(text, integer(n, "n", 1, MAX_INT64), self._permission(special))
 
     @short_encode_array
     def encode_array(
@@ -1471,7 +1469,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         place = "" if position is None else f" at position {position}"
         highest = self.vocab_size - 1
         return UnknownTokenError(
-            f"id {id}{place} is not in the vocabulary ({self.num_tokens} tokens, highest id {highest})",
+            f"id {shown(id)}{place} is not in the vocabulary ({self.num_tokens} tokens, highest id {highest})",
             id=id,
             position=position,
         )

@@ -18,7 +18,6 @@ import pytest
 import jeton
 from jeton.compat.hf_backend import Engine, Unproven
 from jeton.integrations.transformers import accelerate, restore, stats
-from jeton.integrations.transformers.locks import ForkLock
 from jeton.integrations.transformers.state import _check
 
 tokenizers = pytest.importorskip("tokenizers", reason="tokenizers is a test dependency")
@@ -432,21 +431,3 @@ def test_a_model_that_samples(small: dict[str, Any]) -> None:
     fast._tokenizer.model.alpha = 0.1
     assert len({tuple(fast("the lower lower")["input_ids"]) for _ in range(50)}) > 1
     assert any("samples" in reason for reason in stats(fast).fallbacks)
-
-
-def _in_child(lock: Any, connection: Any) -> None:
-    with lock:
-        connection.send(lock.was_forked)
-
-
-def test_a_fork_while_a_thread_holds_a_lock() -> None:
-    lock = ForkLock()
-    context = get_context("fork")
-    ours, theirs = context.Pipe()
-    with lock:
-        child = context.Process(target=_in_child, args=(lock, theirs))
-        child.start()
-        assert ours.poll(30)
-        assert ours.recv() is True
-        child.join()
-    assert not lock.was_forked

@@ -152,6 +152,19 @@ class TestBody:
         assert reply.json["kind"] == "ConfigError"
         assert reply.json["error"].startswith("the request")
 
+    @pytest.mark.parametrize(
+        "files",
+        [
+            '[["a",Infinity]]', '[["a",NaN]]', '[["a",1e400]]', '[["a",3.0]]', '[["a","3"]]', '[["a",true]]', "[[1,3]]",
+            '[["a",-1],["b",4]]', '[["a",3,4]]', '[["a"]]', '{"ab":3}', '"ab"', "[]", "3", "", "null", "[" * 9_000,
+            f'[["a",{"9" * 5_000}]]', f'[["a",{"9" * 4_000}]]', "%ff",
+        ],
+    )  # fmt: skip
+    def test_a_list_of_files_that_is_none_gets_a_readable_error(self, send: Send, files: str) -> None:
+        reply = send("PUT", "/api/tokenizers", b"abc", {"X-Files": files})
+        assert reply.status == 400
+        assert reply.json["error"].startswith("the header X-Files is not a list of names and sizes")
+
 
 class TestPaths:
     def test_the_page(self, send: Send) -> None:

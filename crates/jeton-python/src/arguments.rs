@@ -9,12 +9,13 @@ use jeton_core::util::buffer_pool;
 use jeton_core::util::huge_pages;
 use jeton_core::util::utf8;
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyUnicodeEncodeError};
+use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyInt, PyList, PyString, PyTuple};
-use pyo3::{ffi, intern};
 
 use crate::callback;
 use crate::error::{self, Fact, InvalidTextError};
+use crate::once::interned;
 
 /// Returns the offset of the first byte of invalid UTF-8.
 #[pyfunction]
@@ -93,7 +94,7 @@ const STEP: usize = 1 << 15;
 impl Wide {
     /// Converts texts; with several `threads`, another one prefaults their memory at the same time.
     pub fn of(py: Python<'_>, objects: &[Bound<'_, PyAny>], threads: usize) -> PyResult<Self> {
-        let is_ascii = py.get_type::<PyString>().getattr(intern!(py, "isascii"))?;
+        let is_ascii = py.get_type::<PyString>().getattr(interned!(py, "isascii"))?;
         let worth = |object| -> PyResult<Option<(&Bound<'_, PyString>, usize)>> {
             let Ok(text) = Bound::cast::<PyString>(object) else { return Ok(None) };
             let len = num_code_points(text)?;
@@ -263,12 +264,12 @@ pub fn list_of_ids<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyLis
     }
     let py = object.py();
     let kind = object.get_type();
-    let is_array = kind.hasattr(intern!(py, "dtype"))? && kind.hasattr(intern!(py, "tolist"))?;
+    let is_array = kind.hasattr(interned!(py, "dtype"))? && kind.hasattr(interned!(py, "tolist"))?;
     let object = match is_array {
-        true => callback::call(&object.getattr(intern!(py, "tolist"))?, &PyTuple::empty(py))?,
+        true => callback::call(&object.getattr(interned!(py, "tolist"))?, &PyTuple::empty(py))?,
         false => object.clone(),
     };
-    match object.get_type().hasattr(intern!(py, "__iter__"))? {
+    match object.get_type().hasattr(interned!(py, "__iter__"))? {
         true => Ok(callback::call(py.get_type::<PyList>().as_any(), &(object,).into_pyobject(py)?)?.cast_into()?),
         false => PyList::new(py, [object]),
     }

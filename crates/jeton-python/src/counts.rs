@@ -13,7 +13,6 @@ use jeton_core::train::rules::Rule;
 use jeton_core::train::{assemble, count, learn, sequences};
 use jeton_core::util::cancel::KeepGoing;
 use jeton_core::vocab::alphabet::{EndOfWord, Level};
-use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
@@ -22,6 +21,7 @@ use crate::continue_training::read_rules;
 use crate::counter::run_with_signals;
 use crate::error;
 use crate::mmap::Limit;
+use crate::once::interned;
 use crate::run::Run;
 use crate::vocabulary::Vocabulary;
 
@@ -34,7 +34,7 @@ struct Object<'a> {
 impl Write for Object<'_> {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
         let written = callback::attached(|py| {
-            let write = self.file.bind(py).getattr(intern!(py, "write"))?;
+            let write = self.file.bind(py).getattr(interned!(py, "write"))?;
             callback::call(&write, &(PyBytes::new(py, bytes),).into_pyobject(py)?)?.extract::<usize>()
         });
         let error = match written {

@@ -16,6 +16,17 @@ pyo3::import_exception!(jeton.errors, SpecialTokenError);
 pyo3::import_exception!(jeton.errors, TrainingError);
 pyo3::import_exception!(jeton.errors, UnknownTokenError);
 
+/// Looks the classes up, so that no later call does (see `once`).
+pub fn find_classes(py: Python<'_>) {
+    ConfigError::type_object(py);
+    DecodeError::type_object(py);
+    FormatError::type_object(py);
+    InvalidTextError::type_object(py);
+    SpecialTokenError::type_object(py);
+    TrainingError::type_object(py);
+    UnknownTokenError::type_object(py);
+}
+
 /// Creates an exception of `jeton.errors`, whose constructors are Python code.
 pub fn make<E: PyTypeInfo>(py: Python<'_>, message: String, facts: &[(&str, Fact)]) -> PyErr {
     let made = || -> PyResult<PyErr> {
@@ -88,13 +99,16 @@ pub fn to_python(py: Python<'_>, error: Error, place: impl Fn(usize) -> usize) -
 /// Returns the error for an integer beyond u32: like that of the core for another unknown id.
 pub fn unknown_id(tok: &Tokenizer, id: &Bound<'_, PyAny>, position: usize) -> PyErr {
     let (vocab, py) = (tok.vocab(), id.py());
-    let message = id.str().map(|id| {
-        let (num_tokens, highest) = (vocab.num_tokens(), vocab.len().saturating_sub(1));
-        format!("id {id} at position {position} is not in the vocabulary ({num_tokens} tokens, highest id {highest})")
-    });
-    let error = message.map(|text| make::<UnknownTokenError>(py, text, &[("position", Fact::Number(Some(position)))]));
-    let named = error.and_then(|error| error.value(py).setattr("id", id).map(|()| error));
-    named.unwrap_or_else(|failed| failed)
+    let (num_tokens, highest) = (vocab.num_tokens(), vocab.len().saturating_sub(1));
+    let shown = id.str().map_or_else(|_| "<int>".to_owned(), |id| id.to_string()); // Python limits the digits
+    let message = format!(
+        "id {shown} at position {position} is not in the vocabulary ({num_tokens} tokens, highest id {highest})"
+    );
+    let error = make::<UnknownTokenError>(py, message, &[("position", Fact::Number(Some(position)))]);
+    match error.value(py).setattr("id", id) {
+        Ok(()) => error,
+        Err(failed) => failed,
+    }
 }
 
 /// Adds the index of a text in a batch to an error: to its message, and as the attribute `index`.

@@ -1,18 +1,17 @@
 //! `jeton.GrowingText`: ids of a text that grows at its end.
 //!
-//! The class is public as it is, with its docstrings, as `TextStream` is. A lock makes every call atomic.
-
-use std::sync::{LockResult, Mutex, MutexGuard, PoisonError};
+//! The class is public as it is, with its docstrings, as `TextStream` is. Every call is atomic. A long append works on a
+//! copy of the text after the last joint, so other calls read the text before it.
 
 use jeton_core::tokenizer::{Change, Growing, Permission};
 use jeton_core::util::cancel::KeepGoing;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::sync::MutexExt;
 use pyo3::types::{PyDict, PyString};
 
 use crate::arguments::{self, Text};
 use crate::error;
+use crate::exclusive::Exclusive;
 use crate::signals::run_with_signals;
 use crate::tokenizer::{Tokenizer, SHORT};
 
@@ -22,7 +21,8 @@ use crate::tokenizer::{Tokenizer, SHORT};
 /// after the last position where the ids before and after it are independent; that is usually a word. The worst case is
 /// a text without such a position, as a long run of one letter: all of it is encoded with each append.
 ///
-/// Threads may share it: each call is atomic.
+/// Threads may share it: each call is atomic. A signal handler that runs during a long append, and a process that is
+/// forked meanwhile, read the text as it was before. An append by the handler raises `ConfigError`.
 ///
 /// Attributes:
 ///     num_tokens: number of ids of the whole text.
@@ -42,18 +42,14 @@ use crate::tokenizer::{Tokenizer, SHORT};
 pub struct GrowingText {
     tok: Py<Tokenizer>,
     permission: Permission,
-    growing: Mutex<Growing>,
-}
-
-fn unpoisoned<'a>(locked: LockResult<MutexGuard<'a, Growing>>) -> MutexGuard<'a, Growing> {
-    locked.unwrap_or_else(PoisonError::into_inner)
+    growing: Exclusive<Growing>,
 }
 
 /// Starts an empty text.
 #[pyfunction]
 pub fn growing_text(tok: Py<Tokenizer>, special: Option<&Bound<'_, PyAny>>) -> PyResult<GrowingText> {
     let permission = special.map_or(Ok(Permission::None), arguments::permission)?;
-    Ok(GrowingText { tok, permission, growing: Mutex::default() })
+    Ok(GrowingText { tok, permission, growing: Exclusive::new(Growing::default()) })
 }
 
 #[pymethods]
@@ -73,13 +69,16 @@ impl GrowingText {
         let Text::Str(text) = Text::of(text)? else { return Err(PyTypeError::new_err("append takes a str")) };
         let tok = &self.tok.get().0;
         let permit = tok.permit(&self.permission).map_err(|failed| error::plain(py, failed))?;
-        let mut growing = unpoisoned(self.growing.lock_py_attached(py));
         let done = if text.len() < SHORT {
-            growing.append(tok, &permit, text, &|| true).map_err(|failed| error::plain(py, failed))?
+            let done = self.growing.change(py, |growing| growing.append(tok, &permit, text, &|| true))?;
+            done.map_err(|failed| error::plain(py, failed))?
         } else {
-            let inner = &mut *growing;
-            let work = |keep_going: KeepGoing<'_>| inner.append(tok, &permit, text, keep_going);
-            run_with_signals(py, work, |failed| error::plain(py, failed))?
+            let change = self.growing.begin(py)?;
+            let mut longer = change.step(py, |growing| growing.clone());
+            let work = |keep_going: KeepGoing<'_>| longer.append(tok, &permit, text, keep_going);
+            let done = run_with_signals(py, work, |failed| error::plain(py, failed))?;
+            change.step(py, |growing| *growing = longer);
+            done
         };
         let Change { start, ids } = done;
         Ok((start, ids))
@@ -87,8 +86,8 @@ impl GrowingText {
 
     /// Returns an independent copy, to try continuations.
     fn copy(&self, py: Python<'_>) -> Self {
-        let growing = unpoisoned(self.growing.lock_py_attached(py)).clone();
-        Self { tok: self.tok.clone_ref(py), permission: self.permission.clone(), growing: Mutex::new(growing) }
+        let growing = Exclusive::new(self.growing.read(py, Growing::clone));
+        Self { tok: self.tok.clone_ref(py), permission: self.permission.clone(), growing }
     }
 
     fn __copy__(&self, py: Python<'_>) -> Self {
@@ -102,13 +101,13 @@ impl GrowingText {
     /// Number of ids of the whole text.
     #[getter]
     fn num_tokens(&self, py: Python<'_>) -> usize {
-        unpoisoned(self.growing.lock_py_attached(py)).len()
+        self.growing.read(py, Growing::len)
     }
 
     /// Number of leading ids that no append can change.
     #[getter]
     fn stable_tokens(&self, py: Python<'_>) -> usize {
-        unpoisoned(self.growing.lock_py_attached(py)).num_stable()
+        self.growing.read(py, Growing::num_stable)
     }
 
     fn __len__(&self, py: Python<'_>) -> usize {
@@ -116,8 +115,8 @@ impl GrowingText {
     }
 
     fn __repr__(&self, py: Python<'_>) -> String {
-        let growing = unpoisoned(self.growing.lock_py_attached(py));
-        let (len, stable, bytes) = (growing.len(), growing.num_stable(), growing.num_bytes());
+        let facts = |growing: &Growing| (growing.len(), growing.num_stable(), growing.num_bytes());
+        let (len, stable, bytes) = self.growing.read(py, facts);
         format!("GrowingText({bytes} bytes, {len} tokens, {stable} of them stable)")
     }
 }

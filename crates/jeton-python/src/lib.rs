@@ -23,6 +23,7 @@ mod counts;
 mod cuts;
 mod decoders;
 mod error;
+mod exclusive;
 mod explained;
 mod files;
 mod formats;
@@ -33,6 +34,7 @@ mod json;
 mod mmap;
 mod models;
 mod numpy_array;
+mod once;
 mod packing;
 mod parts;
 mod presets;
@@ -51,6 +53,8 @@ mod words;
 // Until the tests of threads have passed on a free-threaded interpreter, importing the module enables the lock there.
 #[pymodule(gil_used = true)]
 mod _core {
+    use pyo3::prelude::*;
+
     #[pymodule_export]
     use crate::agreement::{shared_entries, Agreement};
     #[pymodule_export]
@@ -123,4 +127,10 @@ mod _core {
     use crate::vocabulary::{sorted_bytes, SpelledVocabulary, Vocabulary};
     #[pymodule_export]
     use crate::words::{main_script, Words};
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        crate::error::find_classes(module.py());
+        Ok(())
+    }
 }

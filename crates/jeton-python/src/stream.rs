@@ -1,19 +1,18 @@
 //! `jeton.TextStream`: ids that arrive one by one → text.
 //!
 //! The class is public as it is, with its docstrings: a method in Python would take as long for an id as decoding it.
-//! A lock makes every call atomic, so threads can share a stream.
-
-use std::sync::{LockResult, Mutex, MutexGuard, PoisonError};
+//! Every call is atomic, so threads can share a stream. A long push takes the state out, because a copy of it takes time
+//! for the whole text.
 
 use jeton_core::decode::{InvalidUtf8, Stream};
 use jeton_core::error::Error;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::sync::MutexExt;
 use pyo3::types::{PyAny, PyDict, PyInt, PyList, PyString};
 
 use crate::arguments;
 use crate::error;
+use crate::exclusive::Exclusive;
 use crate::tokenizer::Tokenizer;
 
 /// Decoder of ids that arrive one by one. `Tokenizer.stream` makes one.
@@ -31,7 +30,8 @@ use crate::tokenizer::Tokenizer;
 /// - ``BPEDecoder``, ``CTC`` and ``ByteLevel`` after a component that joins all strings (``Fuse``, ``ByteLevel``): up
 ///   to the whole text. No known tokenizer has this order.
 ///
-/// Threads may share a stream: each call is atomic. Their order is the caller's responsibility.
+/// Threads may share a stream: each call is atomic. Their order is the caller's responsibility. In a process that was
+/// forked while another thread pushed more than a thousand ids at once, every call raises `ConfigError`.
 ///
 /// Attributes:
 ///     text: all text that `push` and `finish` returned, without the prompt. Each access copies it.
@@ -48,7 +48,7 @@ use crate::tokenizer::Tokenizer;
 #[pyclass(frozen, module = "jeton")]
 pub struct TextStream {
     tok: Py<Tokenizer>,
-    stream: Mutex<Stream>,
+    stream: Exclusive<Option<Stream>>, // None during a long push
 }
 
 /// Maximum number of ids that are decoded without releasing the GIL.
@@ -87,7 +87,7 @@ pub fn text_stream(
         decoder.begin_text(&mut stream, stop)
     };
     py.detach(start).map_err(|failed| error::plain(py, failed))?;
-    Ok(TextStream { tok, stream: Mutex::new(stream) })
+    Ok(TextStream { tok, stream: Exclusive::new(Some(stream)) })
 }
 
 #[pymethods]
@@ -126,11 +126,12 @@ impl TextStream {
         if ids.len() <= SHORT {
             return self.push_short(py, &ids);
         }
-        let push = || {
-            let mut stream = unpoisoned(self.stream.lock());
-            self.tokenizer().decoder().push(self.tokenizer().vocab(), &mut stream, &ids).map(str::to_owned)
-        };
-        returned(py, py.detach(push))
+        let change = self.stream.begin(py)?;
+        let mut stream = change.step(py, Option::take).ok_or_else(lost)?;
+        let decoder = self.tokenizer().decoder();
+        let text = py.detach(|| decoder.push(self.tokenizer().vocab(), &mut stream, &ids).map(str::to_owned));
+        change.step(py, |place| *place = Some(stream));
+        text.map(|text| PyString::new(py, &text)).map_err(|failed| error::plain(py, failed))
     }
 
     /// Ends the text and returns the rest of it, with U+FFFD for an incomplete character as in `decode`.
@@ -147,8 +148,7 @@ impl TextStream {
     ///     >>> stream.push(195), stream.finish(), stream.finish()
     ///     ('', '�', '')
     fn finish<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyString>> {
-        let mut stream = self.lock(py);
-        returned(py, self.tokenizer().decoder().finish(&mut stream))
+        self.text_of(py, |stream| self.tokenizer().decoder().finish(stream))
     }
 
     /// A second stream in the same state, as for a branch of a beam search. Takes time proportional to `text`.
@@ -161,40 +161,40 @@ impl TextStream {
     ///     >>> branch = stream.copy()
     ///     >>> branch.push(105), branch.text, stream.text
     ///     ('i', 'hi', 'h')
-    fn copy(&self, py: Python<'_>) -> Self {
-        Self { tok: self.tok.clone_ref(py), stream: Mutex::new(self.lock(py).clone()) }
+    fn copy(&self, py: Python<'_>) -> PyResult<Self> {
+        let stream = self.with(py, |stream| stream.clone())?;
+        Ok(Self { tok: self.tok.clone_ref(py), stream: Exclusive::new(Some(stream)) })
     }
 
-    fn __copy__(&self, py: Python<'_>) -> Self {
+    fn __copy__(&self, py: Python<'_>) -> PyResult<Self> {
         self.copy(py)
     }
 
-    fn __deepcopy__(&self, py: Python<'_>, _memo: &Bound<'_, PyDict>) -> Self {
+    fn __deepcopy__(&self, py: Python<'_>, _memo: &Bound<'_, PyDict>) -> PyResult<Self> {
         self.copy(py)
     }
 
     /// All text that `push` and `finish` returned, without the prompt. Each access copies it.
     #[getter]
-    fn text<'py>(&self, py: Python<'py>) -> Bound<'py, PyString> {
-        PyString::new(py, self.lock(py).text())
+    fn text<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyString>> {
+        self.with(py, |stream| PyString::new(py, stream.text()))
     }
 
     /// The stop string that ended the text; None if none was found so far.
     #[getter]
-    fn stopped<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyString>> {
-        self.lock(py).stopped().map(|stop| PyString::new(py, stop))
+    fn stopped<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyString>>> {
+        self.with(py, |stream| stream.stopped().map(|stop| PyString::new(py, stop)))
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
-        let (shown, stopped) = {
-            let stream = self.lock(py);
+        let (shown, stopped) = self.with(py, |stream| {
             let text = stream.text();
             let shown = match text.char_indices().nth_back(SHOWN - 1) {
                 Some((start @ 1.., _)) => format!("…{}", &text[start..]),
                 _ => text.to_owned(),
             };
             (PyString::new(py, &shown), stream.stopped().map(|stop| PyString::new(py, stop)))
-        };
+        })?;
         let stopped = match stopped {
             Some(stop) => format!(", stopped={}", stop.repr()?),
             None => String::new(),
@@ -208,21 +208,29 @@ impl TextStream {
         &self.tok.get().0
     }
 
-    fn lock(&self, py: Python<'_>) -> MutexGuard<'_, Stream> {
-        unpoisoned(self.stream.lock_py_attached(py))
+    /// Accesses the state. `work` runs no Python code.
+    fn with<R>(&self, py: Python<'_>, work: impl FnOnce(&mut Stream) -> R) -> PyResult<R> {
+        self.stream.change(py, |stream| stream.as_mut().map(work))?.ok_or_else(lost)
     }
 
     fn push_short<'py>(&self, py: Python<'py>, ids: &[u32]) -> PyResult<Bound<'py, PyString>> {
-        let mut stream = self.lock(py);
-        returned(py, self.tokenizer().decoder().push(self.tokenizer().vocab(), &mut stream, ids))
+        self.text_of(py, |stream| self.tokenizer().decoder().push(self.tokenizer().vocab(), stream, ids))
+    }
+
+    /// Returns text of the state. The exception is made without the lock, because the garbage collector may run then.
+    fn text_of<'py>(
+        &self,
+        py: Python<'py>,
+        work: impl FnOnce(&mut Stream) -> Result<&str, Error>,
+    ) -> PyResult<Bound<'py, PyString>> {
+        let text = self.with(py, |stream| work(stream).map(|text| PyString::new(py, text)))?;
+        text.map_err(|failed| error::plain(py, failed))
     }
 }
 
-/// Returns the guard, also if an earlier call panicked, which its caller was told.
-fn unpoisoned(locked: LockResult<MutexGuard<'_, Stream>>) -> MutexGuard<'_, Stream> {
-    locked.unwrap_or_else(PoisonError::into_inner)
-}
-
-fn returned(py: Python<'_>, text: Result<impl AsRef<str>, Error>) -> PyResult<Bound<'_, PyString>> {
-    text.map(|text| PyString::new(py, text.as_ref())).map_err(|failed| error::plain(py, failed))
+fn lost() -> PyErr {
+    error::ConfigError::new_err(
+        "the process was forked while another thread pushed ids, so the state of the stream is unknown; make a copy of \
+         the stream before forking",
+    )
 }

@@ -5,12 +5,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..arguments import instance, strings
 from ..drawing import to_terminal
 from ..encoding import Encoding
+from ..lazy import cached_property
 from ..special import Special
 from ..tokenizer import Tokenizer
 from .named import named_tokenizers

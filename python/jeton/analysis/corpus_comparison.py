@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from .. import _core
-from ..arguments import integer
+from ..arguments import MAX_INT64, integer
 from ..corpus import Corpus, CorpusLike, open_corpus
 from ..drawing import draw, to_terminal
 from ..drawing.display_width import display_width
@@ -245,7 +245,7 @@ def compare_corpus(
         ([[4, 4], [4, 9]], 1.0)
     """
     named = named_tokenizers(toks, "toks", "compare")
-    integer(max_differences, "max_differences", 0)
+    integer(max_differences, "max_differences", 0, MAX_INT64)
     count = num_threads(threads)
     reader = open_corpus(Corpus.of(corpus, documents=documents, field=field, errors=errors))
     run = _Run(named, count)

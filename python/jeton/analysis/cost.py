@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from numbers import Real
 from typing import Any, Literal
 
-from ..arguments import integer, wrong
+from ..arguments import MAX_INT64, integer, is_finite, wrong
 from ..corpus import Corpus, CorpusLike, open_corpus
 from ..drawing.display_width import display_width
 from ..errors import ConfigError
@@ -144,7 +144,7 @@ def cost(
     for name in named:
         _check_price(prices[name])
         if windows[name] is not None:
-            integer(windows[name], "window", 1)
+            integer(windows[name], "window", 1, MAX_INT64)
     counters = [_Counter(name, tok, prices[name], windows[name]) for name, tok in named.items()]
     reader = open_corpus(Corpus.of(corpus, documents=documents, field=field, errors=errors))
     with make_reporter(progress) as report:
@@ -170,7 +170,7 @@ def _by_name(value: Any, named: Mapping[str, Tokenizer], option: str) -> dict[st
 
 def _check_price(price: Any) -> None:
     is_number = isinstance(price, Real) and not isinstance(price, bool)
-    if price is not None and not (is_number and math.isfinite(price) and price >= 0):
+    if price is not None and not (is_number and is_finite(price) and price >= 0):
         raise wrong("price", price, "a number of at least 0, the price of a million tokens")
 
 

@@ -14,13 +14,13 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from functools import cached_property
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, TypedDict
 
 from ..arguments import flag, wrong
 from ..encoding import Encoding
 from ..errors import ChatTemplateError, ConfigError, JetonError
+from ..lazy import cached_property
 from ..special import Special
 from .encode import ChatTokenizer, MaskedChat, char_spans, encode, tokenize
 from .presets import PRESETS, ChatPreset

@@ -23,11 +23,13 @@ from typing import Any
 from jinja2 import Undefined, nodes, pass_context
 from jinja2.exceptions import SecurityError, TemplateError
 from jinja2.ext import loopcontrols
+from jinja2.lexer import Lexer
 from jinja2.runtime import BlockReference, LoopContext, Macro
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from jinja2.utils import Cycler, Joiner, Namespace
 from markupsafe import Markup
 
+from ..lazy import cached_property
 from .compiling import BriefUndefined, GenerationBlock, SandboxCodeGenerator, SandboxTransformer
 from .costs import METHODS, check_number, joined
 from .filters import filters, tests
@@ -83,6 +85,11 @@ class Sandbox(ImmutableSandboxedEnvironment):
         self.tests = tests()
         self.globals = functions()
         self._functions = frozenset({*self.globals.values(), escaped})  # `escaped`: the method `Markup.escape`
+
+    @cached_property
+    def lexer(self) -> Lexer:
+        """Jinja's own cache of lexers has a lock, for which a forked process could wait forever."""
+        return Lexer(self)
 
     def _parse(self, source: str, name: str | None, filename: str | None) -> nodes.Template:
         template: nodes.Template = SandboxTransformer().visit(super()._parse(source, name, filename))

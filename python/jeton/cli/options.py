@@ -306,7 +306,7 @@ _UNITS = ("", "k", "m", "g", "t")
 def _amount(value: str, pattern: str) -> int | None:
     """Parses an integer with a unit, decimal or (with an i) binary; None if it is invalid or not an integer."""
     match = re.fullmatch(pattern, value.strip(), re.IGNORECASE)
-    if match is None:
+    if match is None or len(match[1]) > 40:  # Python limits the digits that it converts
         return None
     amount = Fraction(match[1]) * (1024 if match[3] else 1000) ** _UNITS.index(match[2].lower())
     return int(amount) if amount.denominator == 1 else None

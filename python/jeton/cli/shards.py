@@ -387,7 +387,7 @@ def _job(task: str | None, environment: Mapping[str, str]) -> tuple[int, int] | 
     """The job of --task, or of the environment of a Slurm array or an indexed Kubernetes Job."""
     if task is not None:
         number, slash, count = task.partition("/")
-        if not slash or not number.isdecimal() or not count.isdecimal() or not int(number) < int(count):
+        if not slash or not _is_number(number) or not _is_number(count) or not int(number) < int(count):
             raise click.UsageError(f"--task {task} is not K/N with 0 <= K < N, such as 0/64")
         return int(number), int(count)
     if "SLURM_ARRAY_TASK_ID" in environment:
@@ -405,10 +405,14 @@ def _job(task: str | None, environment: Mapping[str, str]) -> tuple[int, int] | 
     return index, jobs
 
 
+def _is_number(text: str) -> bool:
+    return text.isdecimal() and len(text) < 20  # Python limits the digits that it converts
+
+
 def _number(environment: Mapping[str, str], name: str, default: int | None = None) -> int:
     """A number in the environment."""
     value = environment.get(name, default)
-    if value is None or not str(value).isdecimal():
+    if value is None or not _is_number(str(value)):
         raise click.UsageError(f"the environment variable {name} is {value!r}, not a number; pass --task K/N")
     return int(value)
 

@@ -13,15 +13,17 @@ bytes.
 
 from __future__ import annotations
 
+import os
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from functools import cached_property
 from threading import Condition, Thread
 from typing import NamedTuple
 
 from .._core import TextColumn
+from ..errors import ConfigError
+from ..lazy import cached_property
 
 __all__ = ["Batch", "Document", "DocumentChunk", "PrefetchQueue", "batched", "prefetch"]
 
@@ -159,10 +161,14 @@ JOIN_S = 0.3
 
 
 class PrefetchQueue:
-    """Queue of chunks between one producer and one consumer, bounded in bytes."""
+    """Queue of chunks between one producer and one consumer, bounded in bytes.
+
+    In a forked process there is no producer, and its thread may have held the lock.
+    """
 
     def __init__(self, num_bytes: int) -> None:
         self.num_bytes = num_bytes
+        self._process = os.getpid()
         self._held = 0
         self._changed = Condition()
         self._closed = False
@@ -187,22 +193,35 @@ class PrefetchQueue:
             self._changed.notify_all()
 
     def get(self) -> DocumentChunk | BaseException | None:
-        """Removes and returns the next item; blocks until there is one."""
+        """Removes and returns the next item; blocks until there is one.
+
+        Raises:
+            ConfigError: this process was forked during the iteration.
+        """
+        if self._is_forked():
+            raise ConfigError("a corpus is being read by a thread of the parent process; begin a new iteration here")
         with self._changed:
             self._changed.wait_for(lambda: self._chunks)
             return self._chunks.popleft()
 
     def release(self, size: int) -> None:
         """Frees `size` bytes of space."""
+        if self._is_forked():
+            return
         with self._changed:
             self._held -= size
             self._changed.notify_all()
 
     def close(self) -> None:
         """Stops the producer."""
+        if self._is_forked():
+            return
         with self._changed:
             self._closed = True
             self._changed.notify_all()
+
+    def _is_forked(self) -> bool:
+        return os.getpid() != self._process
 
 
 class _ClosedError(Exception):

@@ -16,9 +16,9 @@ import io
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, BinaryIO
 
+from ..lazy import cached_property
 from .paths import open_path
 
 if TYPE_CHECKING:

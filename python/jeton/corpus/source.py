@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, BinaryIO, Literal, TypeAlias
 
-from ..arguments import string
+from ..arguments import is_finite, shown, string
 from ..errors import ConfigError
 from .streams import check_encoding
 
@@ -55,8 +54,8 @@ class Source:
     def __post_init__(self) -> None:
         check_corpus(self.place, "place")
         number = not isinstance(self.weight, bool) and isinstance(self.weight, int | float | Fraction)
-        if not number or not math.isfinite(self.weight) or self.weight <= 0:
-            raise ConfigError(f"weight={self.weight!r} is not a positive number", option="weight")
+        if not number or not is_finite(self.weight) or self.weight <= 0:
+            raise ConfigError(f"weight={shown(self.weight)} is not a positive number", option="weight")
         if self.field is not None:
             string(self.field, "field")
         if self.encoding is not None:

@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import partial
 from itertools import chain, islice
 from os import PathLike
 from os.path import isfile
@@ -20,6 +20,7 @@ from typing import Any, BinaryIO, cast
 from .._core import TextColumn
 from ..compression import MAX_EXPANSION, decompressed, position, split_suffix
 from ..errors import ConfigError, FormatError
+from ..lazy import cached_property
 from ..threads import num_threads
 from .batches import DocumentChunk, PrefetchQueue
 from .corpus import Corpus

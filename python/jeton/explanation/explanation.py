@@ -11,10 +11,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, Protocol
 
 from ..drawing import Drawing, Tree, described, draw, to_terminal, visible, wants_color
+from ..lazy import cached_property
 from . import limits
 from .facts import ExplainedPretoken, ExplanationTotals, Segmentation
 from .text_report import counted, quoted_text, report_lines

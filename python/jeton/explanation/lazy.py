@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property
 from typing import Any, TypeVar, overload
+
+from ..lazy import cached_property
 
 __all__ = ["LazySequence"]
 

@@ -110,10 +110,11 @@ def _respond(work: Callable[[], Any]) -> Response:
 def _files_of(header: str, data: bytes) -> list[tuple[str, bytes]]:
     """Splits an upload into files: the header has names and sizes (percent-encoded JSON), the body their bytes."""
     try:
-        listed = [(str(name), int(size)) for name, size in json.loads(unquote(header))]
+        listed = [(name, size) for name, size in json.loads(unquote(header))]
     except (ValueError, TypeError, RecursionError):
         listed = []
-    if not listed or any(size < 0 for _, size in listed) or sum(size for _, size in listed) != len(data):
+    are_typed = all(type(name) is str and type(size) is int and size >= 0 for name, size in listed)
+    if not listed or not are_typed or sum(size for _, size in listed) != len(data):
         raise ConfigError("the header X-Files is not a list of names and sizes that add up to the length of the body")
     files, start = [], 0
     for name, size in listed:

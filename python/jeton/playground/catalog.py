@@ -12,7 +12,6 @@ from __future__ import annotations
 import os
 import re
 import tempfile
-import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -27,6 +26,7 @@ from ..formats import default, discovery, load
 from ..formats.bpe_pair import NAMES as PAIRS
 from ..formats.registry import REGISTRY
 from ..formats.remote import on_this_machine
+from ..locks import ForkLock
 from ..tokenizer import Tokenizer
 from ..training import train
 
@@ -50,7 +50,7 @@ class _Entry:
     dropped: bool = False
     tok: Tokenizer | None = None
     error: JetonError | None = None
-    lock: threading.Lock = field(default_factory=threading.Lock)
+    lock: ForkLock = field(default_factory=ForkLock)
 
     def get(self) -> Tokenizer:
         """Returns the tokenizer, loaded on first use; an error is cached, too."""
@@ -111,7 +111,7 @@ class Catalog:
 
     def __init__(self, names: Iterable[str] = (), folder: Path | None = None, *, cached: bool = True) -> None:
         self._entries: dict[str, _Entry] = {}
-        self._lock = threading.Lock()
+        self._lock = ForkLock()
         for name in names:
             tok = load(name)  # at once, so that a wrong name is an error of the command line
             self._put(discovery.short_name(Path(name)) if Path(name).exists() else name, partial(_itself, tok)).get()

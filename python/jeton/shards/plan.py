@@ -13,7 +13,6 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
-from functools import cached_property
 from os import PathLike
 from typing import Any
 
@@ -21,6 +20,7 @@ from ..arguments import choice, integer, wrong
 from ..corpus import Corpus, FileRange, RangeReader, Source
 from ..corpus.paths import absolute, identities_of, identity_of
 from ..errors import ConfigError, FormatError, ShardError
+from ..lazy import cached_property
 from .layouts import COUNTS, FORMATS, LAYOUTS, ShardFacts, shard_facts
 from .packing import check_packing
 from .tasks import DONE, SPOOL, InputFile, Stage, Task, bucket_tasks, cut_tasks, expected_bytes, is_divisible

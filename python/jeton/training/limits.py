@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from .. import _core
-from ..arguments import file_path, instance
+from ..arguments import file_path, instance, shown
 from ..errors import ConfigError
 from ..machine import available
 from ..threads import num_threads
@@ -130,13 +130,13 @@ def parse_bytes(limit: int | str | None) -> int:
     if limit is None:
         return max(available() // 4, MIN_BYTES)
     if isinstance(limit, str):
-        match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]i?)?b?\s*", limit, re.IGNORECASE)
+        match = re.fullmatch(r"\s*(\d{1,20}(?:\.\d{1,20})?)\s*([kmgt]i?)?b?\s*", limit, re.IGNORECASE)
         value = int(Fraction(match[1]) * UNITS[(match[2] or "").lower()]) if match else None
     else:
         value = limit if isinstance(limit, int) and not isinstance(limit, bool) else None
     if value is None or not MIN_BYTES <= value < 1 << 62:
         example = 'expected at least 1 MiB, such as 500_000_000, "500MB" or "2GiB"'
-        message = f"memory_limit={limit!r} is not a valid amount of memory: {example}"
+        message = f"memory_limit={shown(limit)} is not a valid amount of memory: {example}"
         raise ConfigError(message, option="memory_limit")
     return value
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, NamedTuple
 
 from ..arguments import instance
 from ..drawing import quoted
+from ..lazy import cached_property
 
 __all__ = ["PairCount", "Replay", "ReplayedSequence", "ReplayedStep"]
 

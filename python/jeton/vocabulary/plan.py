@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -17,6 +16,7 @@ from numpy.typing import NDArray
 
 from ..arguments import choice, integer, wrong
 from ..errors import ConfigError
+from ..lazy import cached_property
 from ..tokenizer import Tokenizer
 
 __all__ = ["Plan"]

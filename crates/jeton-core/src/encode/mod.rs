@@ -33,8 +33,8 @@ mod pretoken_cache;
 mod token_table;
 
 use std::ops::Range;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, OnceLock};
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::sync::OnceLock;
 
 use self::batch::{PretokenBatch, BATCH};
 use self::caches::{Caches, GROUP};
@@ -114,7 +114,7 @@ const ENTRIES_PER_BYTE: usize = 8;
 pub struct Encoder {
     tables: OnceLock<Tables>,
     growth: AtomicUsize,                         // bytes by which the caches have grown
-    building: Mutex<()>,                         // held while the tables are built; only ever try_lock
+    building: AtomicU32,                         // process in which a thread builds the tables; 0: none does
     spent: AtomicUsize,                          // cost so far without tables, in bytes of text
     break_even: usize,                           // cost at which the tables are built
     split_points: OnceLock<Option<SplitPoints>>, // split points inside of pretokens; made for the first text
@@ -255,7 +255,7 @@ impl Encoder {
         Self {
             tables: OnceLock::new(),
             growth: AtomicUsize::new(0),
-            building: Mutex::default(),
+            building: AtomicU32::new(0),
             spent: AtomicUsize::new(0),
             break_even: if always() { 0 } else { vocab.num_tokens() * COST_OF_AN_ENTRY },
             split_points: OnceLock::new(),
@@ -276,13 +276,17 @@ impl Encoder {
         let spent = self.spent.load(Ordering::Relaxed).saturating_add(bytes);
         self.spent.store(spent, Ordering::Relaxed);
         if spent >= self.break_even {
-            // Other threads take the slow path until then. Waiting could deadlock in a child process forked while the
-            // lock was held.
-            if let Ok(_guard) = self.building.try_lock() {
-                if self.tables.get().is_none() {
-                    let made = Tables::new(vocab, model, keep_going)?;
-                    self.tables.get_or_init(|| made);
-                }
+            // Other threads take the slow path until then. In a child process that was forked meanwhile, the building
+            // thread does not exist: waiting would deadlock, and the tables would never be built.
+            let (building, own) = (self.building.load(Ordering::Relaxed), std::process::id());
+            let take = || self.building.compare_exchange(building, own, Ordering::Acquire, Ordering::Relaxed);
+            if building != own && take().is_ok() {
+                let made = match self.tables.get() {
+                    Some(_) => Ok(()),
+                    None => Tables::new(vocab, model, keep_going).map(|made| drop(self.tables.set(made))),
+                };
+                self.building.store(0, Ordering::Release);
+                made?;
             }
         }
         Ok(())
@@ -419,7 +423,7 @@ impl<'r> EncodeCall<'r> {
         if is_early && matches!(self.model, Model::Pieces(_)) {
             return None;
         }
-        encoder.split_points.get_or_init(|| self.model.split_points(self.vocab)).as_ref()
+        made_once(&encoder.split_points, || self.model.split_points(self.vocab)).as_ref()
     }
 }
 

@@ -1,7 +1,7 @@
 //! Utilities without knowledge of tokenizers: memory, concurrency, SIMD, text encoding.
 
 pub mod alloc;
-pub(crate) mod atomic_cell;
+pub mod atomic_cell;
 pub mod best_fit;
 pub mod buffer_pool;
 pub mod cancel;

@@ -4,12 +4,12 @@ use std::ffi::c_int;
 
 use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::ffi;
-use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyFloat, PyInt, PyList, PyString, PyTuple};
 
 use crate::arguments::Text;
 use crate::callback;
+use crate::once::interned;
 
 /// Form of a result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -108,7 +108,7 @@ pub fn flag(object: &Bound<'_, PyAny>) -> PyResult<bool> {
     if object.is_none() {
         return Ok(false);
     }
-    if !object.get_type().hasattr(intern!(object.py(), "__bool__"))? {
+    if !object.get_type().hasattr(interned!(object.py(), "__bool__"))? {
         return Err(PyTypeError::new_err(format!("a flag is a bool, not {}", object.get_type().name()?)));
     }
     object.is_truthy()
@@ -163,7 +163,7 @@ pub fn ids(object: &Bound<'_, PyAny>) -> PyResult<Vec<i32>> {
         return Err(wrong());
     }
     let py = object.py();
-    if object.get_type().hasattr(intern!(py, "dtype"))? {
+    if object.get_type().hasattr(interned!(py, "dtype"))? {
         return array_ids(object);
     }
     if let Ok(items) = items(object) {
@@ -176,12 +176,12 @@ pub fn ids(object: &Bound<'_, PyAny>) -> PyResult<Vec<i32>> {
 /// Converts a NumPy array. Integers beyond 32 bits become the largest or smallest one.
 fn array_ids(array: &Bound<'_, PyAny>) -> PyResult<Vec<i32>> {
     let py = array.py();
-    let kind: String = array.getattr(intern!(py, "dtype"))?.getattr(intern!(py, "kind"))?.extract()?;
-    let dimensions: usize = array.getattr(intern!(py, "ndim"))?.extract()?;
+    let kind: String = array.getattr(interned!(py, "dtype"))?.getattr(interned!(py, "kind"))?.extract()?;
+    let dimensions: usize = array.getattr(interned!(py, "ndim"))?.extract()?;
     if !matches!(kind.as_str(), "i" | "u") || dimensions != 1 {
         return Err(PyTypeError::new_err("an array of ids has integers and one dimension"));
     }
-    let list = callback::call(&array.getattr(intern!(py, "tolist"))?, &PyTuple::empty(py))?;
+    let list = callback::call(&array.getattr(interned!(py, "tolist"))?, &PyTuple::empty(py))?;
     let clamped = |id: Bound<'_, PyAny>| match id.extract::<i64>() {
         Ok(id) => Ok(id.clamp(i32::MIN.into(), i32::MAX.into()) as i32),
         Err(_) => Ok(i32::MAX),

@@ -10,12 +10,14 @@ mod lookup;
 mod normalizer;
 mod random;
 
+use std::sync::OnceLock;
+
 use jeton_core::error::{Error, ErrorKind};
 use jeton_core::sentencepiece::{load, PieceTable};
 use jeton_core::tokenizer::Tokenizer;
+use jeton_core::util::atomic_cell::made_once;
 use pyo3::exceptions::{PyKeyboardInterrupt, PyMemoryError, PyRuntimeError};
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
 use pyo3::types::PyString;
 
 pub use convert::VectorBuffer;
@@ -30,7 +32,7 @@ pub struct PieceModel {
     bos: Option<u32>,
     eos: Option<u32>,
     pad: Option<u32>,
-    strings: PyOnceLock<Box<[PyOnceLock<Py<PyString>>]>>, // id -> its piece; made on demand
+    strings: OnceLock<Box<[OnceLock<Py<PyString>>]>>, // id -> its piece; made on demand
 }
 
 #[pymethods]
@@ -43,7 +45,7 @@ impl PieceModel {
             let pieces = PieceTable::new(&tok, &facts)?;
             let id = |role: &Option<String>| role.as_ref().map(|piece| pieces.id(&tok, piece.as_bytes()));
             let (bos, eos, pad) = (id(&facts.bos), id(&facts.eos), id(&facts.pad));
-            Ok(Self { tok, pieces, bos, eos, pad, strings: PyOnceLock::new() })
+            Ok(Self { tok, pieces, bos, eos, pad, strings: OnceLock::new() })
         };
         py.detach(read).map_err(raised)
     }
@@ -187,10 +189,10 @@ impl PieceModel {
 
     /// Returns the piece of an id of the vocabulary, which is one object.
     fn string<'py>(&self, py: Python<'py>, id: u32) -> Bound<'py, PyString> {
-        let all = self.strings.get_or_init(py, || (0..self.len()).map(|_| PyOnceLock::new()).collect());
+        let all = made_once(&self.strings, || (0..self.len()).map(|_| OnceLock::new()).collect());
         let make = || PyString::new(py, &String::from_utf8_lossy(self.tok().vocab().content(id))).unbind();
         match all.get(id as usize) {
-            Some(string) => string.get_or_init(py, make).bind(py).clone(),
+            Some(string) => made_once(string, make).bind(py).clone(),
             None => make().into_bound(py),
         }
     }

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::OnceLock;
 
 use jeton_core::model::Sampler;
+use jeton_core::util::atomic_cell::made_once;
 use pyo3::prelude::*;
 
 /// Seed of the next segmentation; the first one is random.
@@ -16,7 +17,7 @@ static NBEST_TIMEOUT: AtomicI64 = AtomicI64::new(0);
 const STEP: u64 = 0xD1B5_4A32_D192_ED03;
 
 fn next() -> &'static AtomicU64 {
-    NEXT.get_or_init(|| AtomicU64::new(RandomState::new().build_hasher().finish()))
+    made_once(&NEXT, || AtomicU64::new(RandomState::new().build_hasher().finish()))
 }
 
 /// Returns a sampler for one text.

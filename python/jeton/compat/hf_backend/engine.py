@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -19,6 +18,7 @@ from ..._core import decode_lists
 from ...batch import TokenBatch
 from ...batch_encoding import BatchEncoder, Item
 from ...errors import JetonError
+from ...lazy import cached_property
 from ...threads import num_threads
 from ...tokenizer import Tokenizer
 from ...truncation import Truncation

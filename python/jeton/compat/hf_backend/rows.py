@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 
 from ..._core import constant_lists, optional_list, row_lists, row_pair_lists
 from ...batch import TokenBatch
+from ...lazy import cached_property
 
 __all__ = ["Rows"]
 

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence, Set
-from functools import cache, cached_property, lru_cache
+from functools import cache, lru_cache
 from itertools import accumulate, repeat
 from operator import eq, index, itemgetter, methodcaller, sub
 from typing import TYPE_CHECKING, Any
 
 from ... import _core
 from ...errors import ConfigError, InvalidTextError, JetonError, UnknownTokenError
+from ...lazy import cached_property
 from .. import report
 from .numbering import MAX_ID, number
 from .ranks import RankFile

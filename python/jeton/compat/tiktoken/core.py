@@ -9,10 +9,11 @@ Source: openai/tiktoken, tiktoken/core.py (behavior, names, and the message for 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence, Set
-from functools import cached_property, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 from ...errors import InvalidTextError, SpecialTokenError, UnknownTokenError
+from ...lazy import cached_property
 from ...text_errors import replace_surrogates
 from ...threads import num_threads as available_threads
 from .. import report

@@ -8,12 +8,12 @@ Source: openai/tiktoken, tiktoken/registry.py (behavior).
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from importlib import import_module
 from typing import Any
 
+from ...locks import ForkLock
 from .. import replaced
 from .core import Encoding
 
@@ -21,7 +21,7 @@ __all__ = ["ENCODINGS", "ENCODING_CONSTRUCTORS", "get_encoding", "list_encoding_
 
 PUBLIC = "tiktoken_ext.openai_public"
 
-_lock = threading.RLock()
+_lock = ForkLock()
 ENCODINGS: dict[str, Encoding] = {}
 ENCODING_CONSTRUCTORS: dict[str, Callable[[], dict[str, Any]]] | None = None
 
@@ -92,8 +92,7 @@ def get_encoding(encoding_name: str) -> Encoding:
                 f"Known: {', '.join(constructors)}; from the plugins {', '.join(_available_plugin_modules())}"
             )
         made = Encoding(**_openai_public().arguments(constructors[encoding_name]))
-        ENCODINGS[encoding_name] = made
-        return made
+        return ENCODINGS.setdefault(encoding_name, made)  # a signal handler may have made it meanwhile
 
 
 def list_encoding_names() -> list[str]:

@@ -164,7 +164,7 @@ def _download(known: KnownRankFile, url: str, target: Path, progress: Progress) 
     try:
         with make_reporter(progress) as report, opener.open(request, timeout=TIMEOUT_S) as answer:
             length = answer.headers.get("Content-Length", "")
-            total = int(length) if length.isdecimal() else None
+            total = int(length) if length.isdecimal() and len(length) < 20 else None
             while chunk := answer.read(CHUNK_BYTES):
                 data += chunk
                 report(ProgressEvent("download", len(data), total, "B"))

@@ -11,8 +11,8 @@ from functools import reduce
 from importlib import import_module
 from typing import Any
 
+from ...locks import ForkLock
 from .library import base_class, fast_class
-from .locks import ForkLock
 
 __all__ = ["accelerated_class", "original_class"]
 
@@ -29,10 +29,8 @@ def accelerated_class(original: type[Any]) -> type[Any]:
     if not (isinstance(original, type) and issubclass(original, fast_class())):
         raise TypeError(f"{original!r} is no class of fast tokenizers")
     with _lock:
-        found = _CLASSES.get(original)
-        if found is None:
-            found = _CLASSES[original] = _made(original)
-        return found
+        # `setdefault`, because a signal handler may have made it meanwhile
+        return _CLASSES.get(original) or _CLASSES.setdefault(original, _made(original))
 
 
 def original_class(accelerated: type[Any]) -> type[Any]:

@@ -9,14 +9,14 @@ from __future__ import annotations
 import copy
 import json
 import re
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from ...compat.hf_backend import Unproven
 from ...errors import JetonError, UnknownTokenError
+from ...lazy import cached_property
+from ...locks import ForkLock
 from .library import major
-from .locks import ForkLock
 from .state import SharedEngine, shared_engine
 
 __all__ = ["DeferredBackend"]
@@ -88,7 +88,8 @@ class DeferredBackend:
                     made.enable_truncation(**self.truncation)
                 if self.padding is not None:
                     made.enable_padding(**self.padding)
-                self._real = made
+                if self._real is None:  # else a signal handler has made it meanwhile
+                    self._real = made
             return self._real
 
     @property

@@ -12,12 +12,12 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cached_property
 from typing import Any, NamedTuple
 
 from transformers.tokenization_utils_base import BatchEncoding
 
 from ...compat.hf_backend import Rows, Unproven
+from ...lazy import cached_property
 from .state import SharedEngine, Use
 
 __all__ = ["EncodeArguments", "LazyEncodings", "character_indexes", "wants_characters"]

@@ -10,16 +10,16 @@ import hashlib
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 from weakref import WeakValueDictionary
 
 from ...compat.hf_backend import Engine, Unproven
 from ...definition import Unigram
 from ...formats.tokenizer_json import read_with_facts
+from ...lazy import cached_property
+from ...locks import ForkLock
 from .changes import DECODER, model_options, stages, version, watch
 from .counts import new_counts
-from .locks import ForkLock
 
 __all__ = ["BackendState", "SharedEngine", "Snapshot", "engine_of", "shared_engine"]
 
@@ -78,10 +78,12 @@ class SharedEngine(Engine):
 
     def on_replica(self, call: Callable[[Any], Any]) -> Any:
         """Calls a function with a `tokenizers.Tokenizer` of this state, which no other code uses."""
-        with self._lock as lock:
-            if self._replica is None or lock.was_forked:  # a thread of the parent process may have been using it
-                from tokenizers import Tokenizer
+        from tokenizers import Tokenizer
 
+        with self._lock as lock:
+            if lock.depth > 1:  # a signal handler, during a call with the replica
+                return call(Tokenizer.from_str(self.serialized))
+            if self._replica is None or lock.was_forked:  # a thread of the parent process may have been using it
                 self._replica = Tokenizer.from_str(self.serialized)
                 lock.was_forked = False
             return call(self._replica)

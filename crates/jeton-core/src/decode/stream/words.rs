@@ -3,13 +3,16 @@
 //! Held back: the beginning of a string while it may be the prefix, and text that may be the beginning of a replacement
 //! of the cleanup.
 
-use std::sync::LazyLock;
+use std::sync::OnceLock;
 
 use super::super::needle::Needle;
 use super::super::steps::REPAIRS;
+use crate::util::atomic_cell::made_once;
 
-static NEEDLES: LazyLock<Vec<Needle>> =
-    LazyLock::new(|| REPAIRS.iter().map(|(old, _)| Needle::new(old.as_bytes())).collect());
+fn needles() -> &'static Vec<Needle> {
+    static NEEDLES: OnceLock<Vec<Needle>> = OnceLock::new();
+    made_once(&NEEDLES, || REPAIRS.iter().map(|(old, _)| Needle::new(old.as_bytes())).collect())
+}
 
 /// State of `WordPiece` in one string.
 #[derive(Debug, Clone)]
@@ -74,7 +77,7 @@ impl Word {
         };
         let [from, into] = &mut self.buffers;
         from.extend_from_slice(text);
-        for ((matched, needle), (_, new)) in repairs.iter_mut().zip(NEEDLES.iter()).zip(REPAIRS) {
+        for ((matched, needle), (_, new)) in repairs.iter_mut().zip(needles()).zip(REPAIRS) {
             needle.replace(matched, from, new.as_bytes(), into, usize::MAX); // shortens the text
             if ends {
                 needle.flush(matched, into);

@@ -1,0 +1,103 @@
+//! `Exclusive`: a value that calls change one after the other, also calls that release the GIL or run Python code.
+//!
+//! The mutex is held for short steps only, none of which releases the GIL or runs Python code. A long change marks the
+//! value and releases the mutex while it works. Holding it instead would block forever whatever cannot wait for the
+//! change to end: a signal handler or a finalizer that runs during the change in its thread, and a child process that
+//! was forked meanwhile, in which the changing thread does not exist.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread::{self, ThreadId};
+use std::time::Duration;
+
+use pyo3::prelude::*;
+use pyo3::sync::MutexExt;
+
+use crate::error::ConfigError;
+
+/// Interval at which a call looks whether the change of another thread has ended.
+const INTERVAL: Duration = Duration::from_millis(1);
+
+/// A value, and the long change that is in progress.
+pub struct Exclusive<T>(Mutex<State<T>>);
+
+struct State<T> {
+    value: T,
+    changing: Option<Caller>,
+}
+
+/// A thread of a process.
+#[derive(Clone, Copy)]
+struct Caller {
+    process: u32,
+    thread: ThreadId,
+}
+
+impl<T> Exclusive<T> {
+    pub fn new(value: T) -> Self {
+        Self(Mutex::new(State { value, changing: None }))
+    }
+
+    /// Reads the value; during a long change, the value before it. `look` runs no Python code.
+    pub fn read<R>(&self, py: Python<'_>, look: impl FnOnce(&T) -> R) -> R {
+        look(&self.lock(py).value)
+    }
+
+    /// Changes the value when no long change is in progress. `change` runs no Python code.
+    ///
+    /// # Errors
+    /// `ConfigError` if this thread is changing the value; exceptions of signal handlers while it waits.
+    pub fn change<R>(&self, py: Python<'_>, change: impl FnOnce(&mut T) -> R) -> PyResult<R> {
+        Ok(change(&mut self.unchanging(py)?.value))
+    }
+
+    /// Begins a long change, which lasts until the guard is dropped.
+    ///
+    /// # Errors
+    /// As [`Exclusive::change`].
+    pub fn begin(&self, py: Python<'_>) -> PyResult<LongChange<'_, T>> {
+        self.unchanging(py)?.changing = Some(Caller { process: std::process::id(), thread: thread::current().id() });
+        Ok(LongChange(self))
+    }
+
+    /// Locks the value when no long change is in progress.
+    fn unchanging(&self, py: Python<'_>) -> PyResult<MutexGuard<'_, State<T>>> {
+        loop {
+            let mut state = self.lock(py);
+            let Some(caller) = state.changing else { return Ok(state) };
+            if caller.thread == thread::current().id() {
+                drop(state);
+                return Err(ConfigError::new_err(
+                    "a signal handler or a finalizer uses an object during a call that changes the same object in the \
+                     same thread; let it set a flag instead, or use a copy",
+                ));
+            }
+            if caller.process != std::process::id() {
+                state.changing = None; // by a thread of the parent process
+                return Ok(state);
+            }
+            drop(state);
+            py.detach(|| thread::sleep(INTERVAL));
+            py.check_signals()?;
+        }
+    }
+
+    fn lock(&self, py: Python<'_>) -> MutexGuard<'_, State<T>> {
+        self.0.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner) // a panic was reported to its caller
+    }
+}
+
+/// A long change in progress. Other calls that change the value wait.
+pub struct LongChange<'a, T>(&'a Exclusive<T>);
+
+impl<T> LongChange<'_, T> {
+    /// Accesses the value. `step` runs no Python code.
+    pub fn step<R>(&self, py: Python<'_>, step: impl FnOnce(&mut T) -> R) -> R {
+        step(&mut self.0.lock(py).value)
+    }
+}
+
+impl<T> Drop for LongChange<'_, T> {
+    fn drop(&mut self) {
+        self.0 .0.lock().unwrap_or_else(PoisonError::into_inner).changing = None;
+    }
+}

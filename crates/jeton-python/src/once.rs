@@ -1,0 +1,18 @@
+//! Python objects that are made once, on first use.
+//!
+//! `pyo3::sync::PyOnceLock`, and `pyo3::intern!` and `import_exception!` with it, release the GIL while the cell is marked
+//! as being initialized. A process that another thread forks at that moment would wait forever for the cell. With
+//! `made_once` the object is made before, and the GIL is held while the cell is marked. The classes of exceptions are
+//! looked up when the module is imported (`error::find_classes`).
+
+/// Returns a string as an interned Python string.
+macro_rules! interned {
+    ($py:expr, $text:literal) => {{
+        static STRING: ::std::sync::OnceLock<::pyo3::Py<::pyo3::types::PyString>> = ::std::sync::OnceLock::new();
+        let py: ::pyo3::Python<'_> = $py;
+        let make = || ::pyo3::types::PyString::intern(py, $text).unbind();
+        ::jeton_core::util::atomic_cell::made_once(&STRING, make).bind(py)
+    }};
+}
+
+pub(crate) use interned;

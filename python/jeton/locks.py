@@ -1,0 +1,62 @@
+"""`ForkLock`: a lock that neither a forked process nor a signal handler waits for forever."""
+
+from __future__ import annotations
+
+import os
+import threading
+from typing import Any
+from weakref import WeakSet
+
+__all__ = ["ForkLock"]
+
+_LOCKS: WeakSet[ForkLock] = WeakSet()
+
+
+class ForkLock:
+    """Reentrant lock as a context manager, which a forked process gets unlocked.
+
+    A signal handler or a finalizer that runs in the thread that holds the lock acquires it again.
+
+    Attributes:
+        depth: number of acquisitions by the thread that holds the lock; above 1, what it guards may be half done.
+        was_forked: True if the process was forked while another thread held the lock, so that what it guards may be
+            half done. Whoever repairs that sets it to False.
+
+    Examples:
+        >>> with ForkLock() as lock, lock:
+        ...     lock.depth, lock.was_forked
+        (2, False)
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._owner = 0
+        self.depth = 0
+        self.was_forked = False
+        _LOCKS.add(self)
+
+    def __enter__(self) -> ForkLock:
+        self._lock.acquire()
+        self._owner = threading.get_ident()
+        self.depth += 1
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self.depth -= 1
+        self._lock.release()
+
+    def _renew(self) -> None:
+        if self.depth and self._owner == threading.get_ident():
+            return  # the thread that forked holds it, here too
+        self.was_forked = self.depth > 0
+        self.depth = 0
+        self._lock = threading.RLock()
+
+
+def _after_fork() -> None:
+    for lock in list(_LOCKS):
+        lock._renew()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
