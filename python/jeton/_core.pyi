@@ -80,6 +80,7 @@ __all__ = [
     "read_bytes",
     "read_json",
     "read_pair",
+    "read_safetensors_header",
     "read_sentencepiece",
     "read_tekken",
     "read_tokenizer_json",
