@@ -54,7 +54,7 @@ pub struct AddedTokenMatcher {
 #[derive(Debug, Clone)]
 enum Search {
     Few(AhoCorasick),
-    Many(PatternSet),
+    Many(Box<PatternSet>),
 }
 
 impl Search {
@@ -101,7 +101,7 @@ impl AddedTokenMatcher {
         }
         let bytes: usize = contents.iter().map(|content| content.len()).sum();
         let search = if bytes > MOST_FOR_QUADRATIC {
-            Search::Many(PatternSet::new(&contents))
+            Search::Many(Box::new(PatternSet::new(&contents)))
         } else {
             let builder = AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(contents);
             Search::Few(builder.map_err(|error| Error::config(format!("too many added tokens: {error}")))?)
