@@ -9,6 +9,8 @@ from __future__ import annotations
 import base64
 import copy
 import json
+import subprocess
+import sys
 import time
 import tomllib
 from contextlib import suppress
@@ -23,6 +25,7 @@ import jeton
 from jeton.errors import ConfigError, FormatError
 from jeton.formats import bpe_pair, sentencepiece, tekken, tiktoken, vocab_txt
 
+from .hostile import model_file, piece
 from .material import TESTDATA, byte_tokenizer, tokenizer
 from .selection import amount
 
@@ -213,6 +216,49 @@ def test_many_added_tokens_are_read_in_linear_time() -> None:
     began = time.perf_counter()
     assert jeton.Tokenizer.from_bytes(data) == tok
     assert time.perf_counter() - began < 2
+
+
+@pytest.mark.parametrize("kind", [3, 4], ids=["control", "user-defined"])
+def test_pieces_that_begin_with_others_are_loaded_in_linear_time(kind: int) -> None:
+    """The automaton of aho-corasick takes quadratic time for them."""
+    for model_type in (1, 2):
+        data = model_file((piece(f"x{number}", 0.0, kind) for number in range(40_000)), model_type)
+        began = time.process_time()
+        tok = sentencepiece.read(data, source="a.model")
+        assert time.process_time() - began < 0.7
+        assert model_type == 1 or tok.encode("x39999", special="all") == [40_000]
+
+
+def test_pieces_that_contain_others_are_saved_in_linear_size() -> None:
+    """Every split of every piece would be ten times the file already here."""
+    for scores in (lambda number: -float(number), lambda _: -1.0):
+        data = model_file((piece("a" * number, scores(number)) for number in range(1, 150)), 2)
+        tok = sentencepiece.read(data, source="a.model")
+        written = tok.to_bytes()
+        assert len(written) < 4 * len(data)
+        assert jeton.Tokenizer.from_bytes(written) == tok
+        assert tok.encode("a" * 149) == jeton.Tokenizer.from_bytes(written).encode("a" * 149)
+
+
+def test_a_long_piece_is_saved_and_audited_in_linear_time() -> None:
+    data = model_file([piece("a"), piece("b", -1.0), piece("a" * 100_000, -2.0), piece("b" * 100_000, -3.0)], 2)
+    unigram = model_file([piece("a"), piece("a" * 100_000, -2.0)], 1)
+    began = time.process_time()
+    for file in (data, unigram):
+        tok = sentencepiece.read(file, source="a.model")
+        assert len(tok.to_bytes()) < 4 * len(file)
+        assert jeton.audit(tok, progress=False)
+    assert time.process_time() - began < 2
+
+
+@pytest.mark.slow(reason="test_pieces_that…: the same growth on chosen files; starts a process for each generated one")
+@pytest.mark.timeout(600)
+def test_generated_files_take_time_and_memory_of_their_size() -> None:
+    tool = TESTDATA.parent / "tools" / "hostile_files.py"
+    done = subprocess.run(
+        [sys.executable, str(tool), "--variants", "20", "--bytes", "40000"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_a_sound_file_of_every_kind_is_still_sound(kind: str) -> None:

@@ -3,6 +3,11 @@
 Data is written to a temporary file in the target's folder, flushed to disk (fsync), and renamed to the target. If the
 disk is full or the process is killed before the rename, the old file stays unchanged. A process holds a lock on its
 temporary file. A stale temporary file of a killed process is removed by the next process that writes the target.
+
+Other users may have write access to the folder. The rename replaces a symbolic link at the target, and never writes to
+the file that it points to; other hard links to the target keep the old content. Temporary files have random names and
+are created exclusively. Links among the folders of the path are followed. The new file gets the mode of the old one if
+this user owns that.
 """
 
 from __future__ import annotations
@@ -10,32 +15,40 @@ from __future__ import annotations
 import errno
 import os
 import re
+import stat
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import BinaryIO
+from typing import BinaryIO, cast
 
 try:
     import fcntl
 except ImportError:  # Windows: an open file cannot be removed, so no lock is needed
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["remove_stale", "write_atomically"]
+__all__ = ["copy_atomically", "is_stream", "own_mode", "remove_stale", "write_atomically"]
 
 _MOST_CHARS = 50  # of the target's name in a temporary file's name: file systems permit 255 bytes
+_DESCRIPTORS = {"/dev/stdout": 1, "/dev/stderr": 2}
 
 
 @contextmanager
-def write_atomically(path: str | os.PathLike[str], *, sweep: bool = True, replace: bool = True) -> Iterator[BinaryIO]:
+def write_atomically(
+    path: str | os.PathLike[str], *, sweep: bool = True, replace: bool = True, streams: bool = False
+) -> Iterator[BinaryIO]:
     """Opens a temporary file that replaces ``path`` when the block ends without an error.
 
     Args:
-        path: the target.
+        path: the target. A symbolic link is replaced, not followed.
         sweep: remove stale temporary files of the target first, which lists its folder. For a folder of many files,
             pass False, and call `remove_stale` once.
         replace: False: the target must not exist when the block ends, also if two processes write it at once.
+        streams: write to a named pipe, a device, or a descriptor of this process (see `is_stream`) when the block ends
+            without an error, instead of replacing it. For paths that a user names as an output.
 
     Raises:
         OSError: the folder is missing or not writable, or the disk is full; names ``path``, which is unchanged.
+        IsADirectoryError: ``path`` is a folder, or a link to one.
         FileExistsError: with ``replace=False``.
 
     Examples:
@@ -46,24 +59,30 @@ def write_atomically(path: str | os.PathLike[str], *, sweep: bool = True, replac
         >>> path.read_bytes()
         b'whole'
     """
-    target = os.path.realpath(path)  # a symbolic link stays a link
-    folder, name = os.path.split(target)
-    name = name[:_MOST_CHARS]
-    temporary = os.path.join(folder, f".{name}.{os.urandom(8).hex()}.tmp")
+    if streams and is_stream(path):
+        with _write_stream(path) as file:
+            yield file
+        return
+    if os.path.isdir(path):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), os.fspath(path))
+    folder, name = os.path.split(os.fspath(path))
+    folder = os.path.realpath(folder)  # once: the current folder may change
+    target = os.path.join(folder, name)
+    temporary = os.path.join(folder, f".{name[:_MOST_CHARS]}.{os.urandom(8).hex()}.tmp")
     lock = None
     try:
         descriptor = _create(temporary)
         try:
             lock = os.dup(descriptor) if fcntl else None  # held until the rename
             if sweep:
-                _remove_left(folder, re.escape(name), temporary)
+                _remove_left(folder, re.escape(name[:_MOST_CHARS]), temporary)
             with os.fdopen(descriptor, "wb") as file:
                 yield file
                 file.flush()
                 os.fsync(file.fileno())
             if replace or not _link(temporary, target):
-                with suppress(FileNotFoundError):
-                    os.chmod(temporary, os.stat(target).st_mode & 0o7777)
+                if (mode := own_mode(target)) is not None:
+                    os.chmod(temporary if lock is None else lock, mode)
                 os.replace(temporary, target)
         except BaseException:
             with suppress(OSError):
@@ -76,6 +95,98 @@ def write_atomically(path: str | os.PathLike[str], *, sweep: bool = True, replac
     finally:
         if lock is not None:
             os.close(lock)
+
+
+def copy_atomically(source: str | os.PathLike[str], target: str | os.PathLike[str]) -> None:
+    """Copies the content of a file as `write_atomically` writes it.
+
+    Examples:
+        >>> import tempfile, pathlib
+        >>> folder = pathlib.Path(tempfile.mkdtemp())
+        >>> _ = (folder / "a.txt").write_bytes(b"whole")
+        >>> copy_atomically(folder / "a.txt", folder / "b.txt")
+        >>> (folder / "b.txt").read_bytes()
+        b'whole'
+    """
+    import shutil
+
+    with open(source, "rb") as read, write_atomically(target) as file:
+        shutil.copyfileobj(read, file, 1 << 20)
+
+
+def is_stream(path: str | os.PathLike[str]) -> bool:
+    """Returns True for a descriptor of this process (``/dev/stdout``, ``/dev/stderr``, ``/dev/fd/3``), a named pipe,
+    and a device; False for a link to one in any other folder.
+
+    Examples:
+        >>> is_stream("tokenizer.json")
+        False
+    """
+    if os.name != "posix":
+        return False
+    if _descriptor(path) is not None:
+        return True
+    try:
+        mode = os.lstat(path).st_mode
+    except OSError:
+        return False
+    return _is_stream_mode(mode)
+
+
+def _is_stream_mode(mode: int) -> bool:
+    return stat.S_ISFIFO(mode) or stat.S_ISCHR(mode) or stat.S_ISBLK(mode)
+
+
+def _descriptor(path: str | os.PathLike[str]) -> int | None:
+    """Returns the descriptor of this process that a path names."""
+    text = os.fspath(path)
+    named = re.fullmatch(r"(?:/dev|/proc/self)/fd/([0-9]{1,9})", text)
+    return int(named[1]) if named else _DESCRIPTORS.get(text)
+
+
+@contextmanager
+def _write_stream(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """Yields a temporary file, which is copied to a stream at the end."""
+    import shutil
+    import tempfile
+
+    with tempfile.TemporaryFile() as held:
+        yield cast(BinaryIO, held)
+        held.seek(0)
+        try:
+            with os.fdopen(_open_stream(path), "wb") as stream:
+                shutil.copyfileobj(held, stream, 1 << 20)
+        except OSError as error:
+            raise OSError(error.errno, error.strerror, os.fspath(path)) from None
+
+
+def _open_stream(path: str | os.PathLike[str]) -> int:
+    own = _descriptor(path)
+    if own is not None:
+        for stream in (sys.stdout, sys.stderr):
+            if stream is not None:
+                stream.flush()  # what was printed before comes before
+        return os.dup(own)
+    descriptor = os.open(path, os.O_WRONLY | os.O_NOFOLLOW)  # the file may have changed since `is_stream`
+    if not _is_stream_mode(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError(errno.EEXIST, "is no longer a named pipe or a device")
+    return descriptor
+
+
+def own_mode(path: str | os.PathLike[str]) -> int | None:
+    """Returns the permissions of a file of this user; None for a link, for a file of another user, and for no file.
+
+    Examples:
+        >>> own_mode("missing.txt") is None
+        True
+    """
+    try:
+        facts = os.lstat(path)
+    except OSError:
+        return None
+    is_own = not hasattr(os, "geteuid") or facts.st_uid == os.geteuid()
+    return facts.st_mode & 0o777 if is_own and stat.S_ISREG(facts.st_mode) else None
 
 
 def _create(path: str) -> int:
@@ -136,7 +247,8 @@ def _remove_if_left(path: str) -> None:
     if fcntl is None:
         os.unlink(path)
         return
-    descriptor = os.open(path, os.O_RDWR)
+    # Not through a link, and not waiting for a named pipe: another user may have put either there.
+    descriptor = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         os.unlink(path)

@@ -82,7 +82,8 @@ def test_a_link_is_named_by_its_own_suffix(run: Run, path: Path, tmp_path: Path)
     (tmp_path / "blob").write_bytes(b"old")
     (tmp_path / "my.json").symlink_to("blob")
     assert run("convert", path, tmp_path / "my.json", "--strings", 10).code == 0
-    assert jeton.load(tmp_path / "blob") == jeton.load(path)
+    assert jeton.load(tmp_path / "my.json") == jeton.load(path)
+    assert (tmp_path / "blob").read_bytes() == b"old"
 
 
 def test_json(run: Run, tok: jeton.Tokenizer, path: Path, tmp_path: Path) -> None:
@@ -231,12 +232,14 @@ def test_a_folder_that_is_there_keeps_its_other_files(
 
 
 @pytest.mark.skipif(os.name == "nt", reason="permissions and links as on POSIX")
-def test_permissions_and_links_stay(run: Run, path: Path, tmp_path: Path) -> None:
+def test_permissions_stay_and_links_are_replaced(run: Run, path: Path, tmp_path: Path) -> None:
     (tmp_path / "real.json").write_text("old")
     (tmp_path / "real.json").chmod(0o600)
     (tmp_path / "link.json").symlink_to("real.json")
     assert run("convert", path, tmp_path / "link.json", "--strings", 10).code == 0
-    assert (tmp_path / "link.json").is_symlink()
+    assert not (tmp_path / "link.json").is_symlink()
+    assert (tmp_path / "real.json").read_text() == "old"
+    assert run("convert", path, tmp_path / "real.json", "--strings", 10).code == 0
     assert (tmp_path / "real.json").stat().st_mode & 0o777 == 0o600
     assert run("convert", path, tmp_path / "fresh.json", "--strings", 10).code == 0
     (tmp_path / "plain").write_text("")

@@ -7,15 +7,16 @@
 //! Invariant: matches are ascending, disjoint and not empty. White space between two tokens belongs to the left one, up to
 //! the characters of the right one.
 //!
-//! Cost: O(text), one Aho–Corasick pass; white space is read once from each side. Plain version:
+//! Cost: construction O(tokens), search O(text), one Aho–Corasick pass; white space is read once from each side. Plain version:
 //! `reference/step07_special.py`. Source of the flags: huggingface/tokenizers, tokenizer/added_vocabulary.rs
 //! (`find_matches`), as the wheel 0.23.3 behaves. Left out: HF's overlaps, where white space that two tokens claim is given
 //! to both (here to one; the ids are equal).
 
-use aho_corasick::{AhoCorasick, AhoCorasickKind, Input, MatchKind};
+use aho_corasick::{AhoCorasick, Input, MatchKind};
 
 use crate::aligned_text::AlignedText;
 use crate::error::{Error, Result};
+use crate::util::pattern_set::PatternSet;
 
 /// An added token to match.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -45,8 +46,29 @@ impl<'a> Added<'a> {
 /// Aho–Corasick matcher of added tokens.
 #[derive(Debug, Clone)]
 pub struct AddedTokenMatcher {
-    automaton: AhoCorasick,
+    search: Search,
     tokens: Vec<Added<'static>>, // pattern -> token, without its content
+}
+
+/// Search for the contents of the tokens.
+#[derive(Debug, Clone)]
+enum Search {
+    Few(AhoCorasick),
+    Many(Box<PatternSet>),
+}
+
+impl Search {
+    /// Returns the leftmost-longest match from a position on: the index of the token, start and end.
+    #[inline]
+    fn find(&self, text: &[u8], from: usize) -> Option<(usize, usize, usize)> {
+        match self {
+            Self::Few(automaton) => {
+                let found = automaton.find(Input::new(text).range(from..))?;
+                Some((found.pattern().as_usize(), found.start(), found.end()))
+            }
+            Self::Many(set) => set.find(text, from).map(|found| (found.pattern, found.start, found.end)),
+        }
+    }
 }
 
 /// A match of an added token in a text.
@@ -60,8 +82,8 @@ pub struct AddedTokenMatch {
     pub id: u32,
 }
 
-/// Maximum total bytes of added tokens for the fastest automaton: a hundred of forty bytes.
-const MOST_FOR_FASTEST: usize = 1 << 12;
+/// Maximum total bytes of added tokens for the automaton that takes quadratic time to build: a hundred of forty bytes.
+const MOST_FOR_QUADRATIC: usize = 1 << 12;
 
 impl AddedTokenMatcher {
     /// Builds a matcher for `tokens`; `None` if there are none. Of two with equal content the first is used.
@@ -77,15 +99,14 @@ impl AddedTokenMatcher {
         if contents.iter().any(|content| content.is_empty()) {
             return Err(Error::config("a special token cannot be the empty string"));
         }
-        // The fastest kind, the default for few patterns, takes quadratic time in the length of one: 0.6 s for 16,000
-        // equal bytes.
         let bytes: usize = contents.iter().map(|content| content.len()).sum();
-        let automaton = AhoCorasick::builder()
-            .match_kind(MatchKind::LeftmostLongest)
-            .kind((bytes > MOST_FOR_FASTEST).then_some(AhoCorasickKind::ContiguousNFA))
-            .build(contents)
-            .map_err(|error| Error::config(format!("too many added tokens: {error}")))?;
-        Ok(Some(Self { automaton, tokens }))
+        let search = if bytes > MOST_FOR_QUADRATIC {
+            Search::Many(Box::new(PatternSet::new(&contents)))
+        } else {
+            let builder = AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(contents);
+            Search::Few(builder.map_err(|error| Error::config(format!("too many added tokens: {error}")))?)
+        };
+        Ok(Some(Self { search, tokens }))
     }
 
     /// Returns the first match at or after `start`, before which it includes no white space.
@@ -157,9 +178,8 @@ impl Matches<'_> {
     /// Returns the next match that its flags allow.
     fn advance(&mut self) -> Option<AddedTokenMatch> {
         loop {
-            let found = self.matcher.automaton.find(Input::new(self.text).range(self.at..))?;
-            let (start, end) = (found.start(), found.end());
-            let token = &self.matcher.tokens[found.pattern().as_usize()];
+            let (index, start, end) = self.matcher.search.find(self.text, self.at)?;
+            let token = &self.matcher.tokens[index];
             self.at = end;
             if token.passed_over || token.single_word && self.has_word_beside(start, end) {
                 continue;

@@ -41,7 +41,7 @@ fn write_run<R>(
     durable: bool,
     fill: impl FnOnce(&mut RunWriter<BufWriter<File>>) -> Result<R>,
 ) -> Result<R> {
-    let mut writer = RunWriter::new(BufWriter::with_capacity(BUFFER, File::create(path)?));
+    let mut writer = RunWriter::new(BufWriter::with_capacity(BUFFER, File::create_new(path)?));
     let filled = fill(&mut writer)?;
     let mut buffered = writer.finish()?;
     buffered.flush()?;

@@ -1,14 +1,16 @@
 //! Formats other than `tokenizer.json` and rank files: bytes ↔ vocabularies.
 
+use std::collections::BTreeMap;
+
 use jeton_core::format::layout::{self, Layout};
 use jeton_core::format::sentencepiece::{self, Facts, ModelProto};
-use jeton_core::format::{hf_json, merges_txt as merges_lines, ranks, tekken, vocab_txt as vocab_lines};
+use jeton_core::format::{hf_json, merges_txt as merges_lines, ranks, safetensors, tekken, vocab_txt as vocab_lines};
 use jeton_core::model::bpe::Bpe;
 use jeton_core::tokenizer::Extras;
 use jeton_core::util::cancel::KeepGoing;
 use jeton_core::vocab::{Kind, List};
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
+use pyo3::types::{PyBytes, PyTuple};
 
 use crate::error;
 use crate::signals::run_with_signals;
@@ -157,6 +159,27 @@ pub fn rank_file_differs(py: Python<'_>, tok: &Tokenizer) -> PyResult<Option<Str
     let (vocab, bpe) = (tok.0.vocab(), bpe(tok)?);
     run_with_signals(py, |keep_going| ranks::differs(vocab, bpe, keep_going), |failed| error::plain(py, failed))
 }
+
+/// Returns the metadata of a safetensors header and its tensors: (name, type, shape, start, end), in the order of their bytes.
+///
+/// `size`: number of bytes after the header.
+#[pyfunction]
+pub fn read_safetensors_header(
+    py: Python<'_>,
+    header: &[u8],
+    size: u64,
+) -> PyResult<(Option<Metadata>, Vec<TensorRow>)> {
+    let read = || safetensors::read(header, size);
+    let header = py.detach(read).map_err(|failed| error::plain(py, failed))?;
+    let row = |(name, tensor): (String, safetensors::Tensor)| {
+        let (start, end) = tensor.data_offsets;
+        Ok((name, format!("{:?}", tensor.dtype), PyTuple::new(py, tensor.shape)?.unbind(), start, end))
+    };
+    Ok((header.metadata, header.tensors.into_iter().map(row).collect::<PyResult<_>>()?))
+}
+
+type Metadata = BTreeMap<String, String>;
+type TensorRow = (String, String, Py<PyTuple>, u64, u64);
 
 /// Returns the published regex of a named pattern, in tiktoken's dialect; None for a name without a regex.
 #[pyfunction]

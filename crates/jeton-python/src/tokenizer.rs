@@ -359,16 +359,16 @@ impl Tokenizer {
         self.0.scores().to_vec()
     }
 
-    /// Returns `model.merges` of a model of pieces with scores, as JSON text: every split of a piece into two, by descending
+    /// Returns `model.merges` of a model of pieces with scores, as JSON text: the last merge of each piece, by descending
     /// score; and two pieces with equal scores, if any, for which such a list is not equivalent.
     fn piece_merges_json(&self, py: Python<'_>) -> PyResult<(String, Option<(u32, u32)>)> {
         let spelling = hf_json::Spelling { byte_alphabet: false, end_of_word: "" };
-        let write = || {
-            let merges = hf_json::piece_merges(self.0.vocab(), self.0.scores());
-            let tied = hf_json::tied_pieces(self.0.vocab(), &merges, self.0.scores());
+        let write = |keep_going: KeepGoing<'_>| {
+            let merges = self.0.model().piece_merges(self.0.vocab(), keep_going)?;
+            let tied = hf_json::tied_pieces(self.0.vocab(), self.0.scores());
             Ok((hf_json::merges_json(self.0.vocab(), &merges, &spelling)?, tied))
         };
-        py.detach(write).map_err(|failed| error::plain(py, failed))
+        run_with_signals(py, write, |failed| error::plain(py, failed))
     }
 
     /// Returns all ids, ascending.

@@ -53,7 +53,7 @@ def make_figure(inches: tuple[float, float]) -> Iterator[Any]:
 
 def save_figure(figure: Any, path: str | os.PathLike[str], suffix: str) -> None:
     """Writes a figure, whole or not at all, and without a date: the same figure is the same file."""
-    with write_atomically(path) as file:
+    with write_atomically(path, streams=True) as file:
         metadata = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(suffix)
         figure.savefig(file, format=suffix[1:], dpi=150, metadata=metadata)
 

@@ -104,7 +104,7 @@ def audit(
     if output is None:
         write(text)
     else:
-        with write_atomically(output) as file:
+        with write_atomically(output, streams=True) as file:
             file.write((text if text.endswith("\n") else text + "\n").encode())
         common.say(f"wrote {output}")
     if any(each.severity == "error" for each in found.findings):

@@ -6,13 +6,13 @@ is therefore verified, or its loss was accepted by name.
 
 from __future__ import annotations
 
+import errno
 import json
-import os
 import shutil
 import tempfile
 import warnings
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ import jeton
 
 from ..analysis.comparison_texts import ComparisonTexts
 from ..analysis.equality import Difference, Equality, same_ids
+from ..atomic import is_stream, own_mode, write_atomically
 from ..compression import decompressed
 from ..corpus import files_of
 from ..errors import ConfigError
@@ -87,6 +88,8 @@ def convert(
         raise click.UsageError(
             f"{output} would be a vocabulary dump, which cannot be loaded; pass another format by --to"
         )
+    if format == "folder" and is_stream(output):
+        raise click.UsageError(f"{output} is not a folder; pass the format of a file by --to")
     tok = jeton.load(source, pattern=pattern)
     files = [file for place in texts for file in files_of(place)]  # first, so that a wrong path fails early
     if format == "folder":
@@ -123,10 +126,10 @@ def convert(
 @contextmanager
 def _new_beside(output: str, *, is_folder: bool) -> Iterator[Path]:
     """Yields a temporary path in the output's folder, from which a rename is atomic."""
-    target = Path(os.path.realpath(output))
+    target = Path(output).absolute()
     if not target.parent.is_dir():
         raise FileNotFoundError(2, "the folder to save in does not exist", str(target.parent))
-    work = Path(tempfile.mkdtemp(prefix=".jeton-", dir=target.parent))
+    work = Path(tempfile.mkdtemp(prefix=".jeton-", dir=None if is_stream(output) else target.parent))
     try:
         new = work / (target.name or "out")
         if is_folder:
@@ -178,10 +181,16 @@ def _loaded(path: Path, tok: jeton.Tokenizer) -> jeton.Tokenizer:
 
 def _put(new: Path, output: str) -> None:
     """Renames the new file or folder to its final name. Other files of an existing folder are kept."""
-    target = Path(os.path.realpath(output))
+    target = Path(output)
+    if is_stream(output):
+        with new.open("rb") as written, write_atomically(output, streams=True) as stream:
+            shutil.copyfileobj(written, stream)
+        return
     if not new.is_dir():
-        with suppress(FileNotFoundError):
-            new.chmod(target.stat().st_mode & 0o7777)
+        if target.is_dir():
+            raise IsADirectoryError(errno.EISDIR, "is a folder, and a file is to be written there", output)
+        if (mode := own_mode(target)) is not None:
+            new.chmod(mode)
         new.replace(target)
         return
     if target.is_dir():

@@ -14,7 +14,7 @@ import click
 
 import jeton
 
-from ..atomic import write_atomically
+from ..atomic import is_stream, write_atomically
 from ..errors import JetonError, LossyConversionWarning, MissingDependencyError
 from ..formats import format_of
 from .options import CommonOptions
@@ -35,7 +35,8 @@ def check_file(path: str | None) -> None:
         raise click.UsageError("the name of an output is empty")
     if os.path.isdir(path):
         raise IsADirectoryError(errno.EISDIR, "is a folder, and a file is to be written there", path)
-    _check_folder(Path(os.path.realpath(path)).parent)
+    if not is_stream(path):
+        _check_folder(Path(path).parent)
 
 
 def check_plot(path: str | None) -> None:
@@ -71,9 +72,10 @@ def check_tokenizer(
         return
     if not path:
         raise click.UsageError("the name of an output is empty")
-    target = Path(os.path.realpath(path))
+    target = Path(path)
     format = format_of(path)
-    _check_folder(target if target.is_dir() else target.parent)
+    if not is_stream(path):
+        _check_folder(target if target.is_dir() else target.parent)
     if (format == "tokenizer.json" and not accept_loss) or (tok := small()) is None:
         return
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
@@ -88,13 +90,11 @@ def save_tokenizer(common: CommonOptions, tok: jeton.Tokenizer, path: str, accep
     try:
         tok.save(path, accept_loss=accept_loss)
     except (JetonError, OSError):
-        beside = Path(os.path.realpath(path))
+        beside = Path(path).absolute()
         for folder in (beside.parent, Path(tempfile.gettempdir())):
             rescued = folder / f"{beside.name}.tokenizer.json"
-            if rescued.exists():
-                continue
             try:
-                with write_atomically(rescued) as file:
+                with write_atomically(rescued, replace=False) as file:
                     file.write(tok.to_bytes())
             except (JetonError, OSError):
                 continue

@@ -58,7 +58,7 @@ class SurgeryOutput:
         """Writes everything, and prints the report."""
         save_tokenizer(common, done.tokenizer, self.path, self.accept_loss)
         if self.plan is not None:
-            with write_atomically(self.plan) as file:
+            with write_atomically(self.plan, streams=True) as file:
                 file.write(json.dumps(done.plan.to_json()).encode())
         shapes = None
         if self.model is not None:

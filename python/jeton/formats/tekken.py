@@ -122,7 +122,7 @@ def write(tok: Tokenizer, path: str | os.PathLike[str], accept_loss: Collection[
         UnsupportedFeatureError: a feature that the format does not support, or a loss that was not accepted.
     """
     data = render(tok, accept_loss)
-    with write_atomically(path) as file:
+    with write_atomically(path, streams=True) as file:
         file.write(data)
 
 

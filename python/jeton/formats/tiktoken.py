@@ -128,7 +128,7 @@ def write(tok: Tokenizer, path: str | os.PathLike[str], accept_loss: Collection[
             )
     from ..atomic import write_atomically
 
-    with write_atomically(path) as file:
+    with write_atomically(path, streams=True) as file:
         file.write(tok._core.rank_file().encode())
 
 

@@ -52,6 +52,6 @@ def lines(tok: Tokenizer) -> Iterator[str]:
 
 def write(tok: Tokenizer, path: str | os.PathLike[str]) -> None:
     """Writes the dump, atomically."""
-    with write_atomically(path) as file:
+    with write_atomically(path, streams=True) as file:
         for line in lines(tok):
             file.write((line + "\n").encode())

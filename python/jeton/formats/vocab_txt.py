@@ -128,7 +128,7 @@ def write(tok: Tokenizer, path: str | os.PathLike[str], accept_loss: Collection[
     from ..atomic import write_atomically
 
     data = render(tok, accept_loss)
-    with write_atomically(path) as file:
+    with write_atomically(path, streams=True) as file:
         file.write(data)
 
 

@@ -71,7 +71,7 @@ def counts_of(corpus: object) -> Counts | None:
 
 def save(counts: Counts, path: str | os.PathLike[str]) -> None:
     """Implements `Counts.save`."""
-    with write_atomically(path) as file:
+    with write_atomically(path, streams=True) as file:
         write(counts, file)
 
 

@@ -9,8 +9,10 @@ import json
 import math
 import os
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any, NamedTuple
 
+from ..atomic import write_atomically
 from ..drawing import quoted
 from ..errors import MissingDependencyError
 from .counts import Counts, DroppedPretokens
@@ -133,7 +135,9 @@ class CountsReport:
         axes.set_ylabel("distinct pretokens")
         axes.legend()
         axes.grid(alpha=0.3)
-        figure.savefig(os.fspath(path))
+        suffix = Path(path).suffix
+        with write_atomically(path if suffix else f"{os.fspath(path)}.png", streams=True) as file:
+            figure.savefig(file, format=suffix[1:].lower() or "png")
 
 
 def report(counts: Counts, top: int = 20) -> CountsReport:

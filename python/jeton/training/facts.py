@@ -109,7 +109,7 @@ def write_log(facts: TrainingFacts, path: str | os.PathLike[str]) -> None:
     if not isinstance(facts.log, TrainingLog):
         raise TrainingError("the training log is only available in the process that trained")
     spelling = Spelling(facts.log._tok)
-    with write_atomically(path) as file:
+    with write_atomically(path, streams=True) as file:
         file.write(("\t".join([*TrainingStep._fields[:4], "pair", *TrainingStep._fields[4:]]) + "\n").encode())
         for step in facts.log:
             pair = "+".join(quoted(spelling(id)) for id in (step.left, step.right))

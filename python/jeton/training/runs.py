@@ -41,7 +41,7 @@ __all__ = ["Position", "RunFolder", "defer_interrupt", "log_kept_counts"]
 MOST = 1 << 56
 STATE = "state.json"
 MOST_RUNS = 64  # fan-in of the k-way merge; more runs are merged in several passes
-RUN = re.compile(r"run-\d{6,}\.jtr(\.tmp)?")
+RUN = re.compile(r"run-\d{6,}\.jtr(\.([0-9a-f]{16}\.)?tmp)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,16 +158,17 @@ class RunFolder:
         """Writes a new run atomically."""
         name = f"run-{self._next:06}.jtr"
         path = self._path(name)
+        temporary = f"{path}.{os.urandom(8).hex()}.tmp"
         try:
-            write(path + ".tmp")
-            os.replace(path + ".tmp", path)
+            write(temporary)
+            os.replace(temporary, path)
         except OSError as error:
             with suppress(OSError):
-                os.unlink(path + ".tmp")
+                os.unlink(temporary)
             raise self._explained(error) from None
         except BaseException:
             with suppress(OSError):
-                os.unlink(path + ".tmp")
+                os.unlink(temporary)
             raise
         self._next += 1
         self._runs.append(name)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arguments import file_path, strings
-from ..atomic import write_atomically
+from ..atomic import copy_atomically, write_atomically
 from ..errors import ConfigError, FormatError
 from .safetensors_file import BLOCK, ITEM_BYTES, SafetensorsFile, Tensor, from_float, to_float, write_file
 
@@ -69,15 +68,49 @@ def read_embeddings(path: str | os.PathLike[str], name: str | None = None) -> ND
         float32[rows, width]
 
     Raises:
-        ConfigError: there is no such tensor.
+        ConfigError: there is no such tensor, or it has no values.
+        UnsupportedFeatureError: its type is not floating point.
     """
     for file in _files(Path(file_path(path, "path")))[0]:
         with SafetensorsFile(file) as opened:
             for tensor in opened.tensors.values():
                 if tensor.name == name or (name is None and tensor.name.endswith(INPUTS)):
-                    rows = opened.rows(tensor, np.arange(tensor.shape[0]))
-                    return to_float(rows, tensor.dtype).astype(np.float32)
+                    _check_rows(tensor)
+                    return _values(opened, tensor)
     raise ConfigError(f"{os.fspath(path)} has no tensor {name or 'of input embeddings'}", option="name")
+
+
+def _values(opened: SafetensorsFile, tensor: Tensor) -> NDArray[np.float32]:
+    """float32[rows, values of a row]: all rows of a tensor, converted in blocks."""
+    num_rows = tensor.shape[0]
+    width = (tensor.end - tensor.start) // num_rows
+    values = np.empty((num_rows, width // ITEM_BYTES[tensor.dtype]), np.float32)
+    for start in range(0, num_rows, step := max(1, BLOCK // width)):
+        ids = np.arange(start, min(start + step, num_rows))
+        values[ids] = to_float(opened.rows(tensor, ids), tensor.dtype)
+    return values
+
+
+def _check_rows(tensor: Tensor, num_ids: int = 0) -> None:
+    """Checks that a tensor has rows of floating-point values, at least one for each id.
+
+    Raises:
+        ConfigError: it has fewer rows, or no values.
+        UnsupportedFeatureError: its type is not floating point.
+    """
+    if num_ids and (not tensor.shape or tensor.shape[0] < num_ids):
+        raise ConfigError(
+            f"{tensor.name:.200} has the shape {_spelled(tensor)}, and the tokenizer has {num_ids} ids",
+            option="names",
+        )
+    if tensor.dtype not in ITEM_BYTES:
+        to_float(np.empty((0, 1), np.uint8), tensor.dtype)  # raises
+    if not tensor.shape or tensor.start == tensor.end:
+        raise ConfigError(f"{tensor.name:.200} has the shape {_spelled(tensor)}, so it has no rows", option="names")
+
+
+def _spelled(tensor: Tensor) -> str:
+    return f"[{', '.join(map(str, tensor.shape[:8]))}{', …' if len(tensor.shape) > 8 else ''}]"
 
 
 def apply_plan(
@@ -100,6 +133,8 @@ def apply_plan(
         raise ConfigError("the plan has rows of a donor: pass donor=, its file", option="donor")
     wanted = None if names is None else set(strings(names, "names"))
     num_rows = -(-plan.num_new // multiple_of) * multiple_of
+    folder = Path(source) if Path(source).is_dir() else Path(source).parent
+    config = _config(folder / "config.json", num_rows) if is_folder else None
     shapes: dict[str, list[int]] = {}
     plans = [_changed(file, plan, wanted) for file in files]  # checked before anything is written
     if not any(plans):
@@ -109,7 +144,7 @@ def apply_plan(
     for file, changed in zip(files, plans, strict=True):
         to = out / file.name if is_folder else out
         if not changed:
-            shutil.copyfile(file, to)
+            copy_atomically(file, to)
             continue
         with SafetensorsFile(file) as opened:
             listed = []
@@ -125,7 +160,7 @@ def apply_plan(
                 shapes[tensor.name] = list(shape)
             write_file(to, listed, opened.metadata)
     if is_folder:
-        _copy_rest(Path(source) if Path(source).is_dir() else Path(source).parent, out, index, num_rows, files)
+        _copy_rest(folder, out, index, config, files)
     return shapes
 
 
@@ -140,11 +175,15 @@ def _files(place: Path) -> tuple[list[Path], dict[str, Any] | None]:
     try:
         index = json.loads(place.read_bytes())
         names = sorted(set(index["weight_map"].values()))
+        if not isinstance(index.get("metadata") or {}, dict):
+            raise TypeError("its metadata is not an object")
+        for name in names:
+            os.fsencode(name)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise FormatError(f"{place}: not an index of safetensors ({error})", format="safetensors") from None
     for name in names:
-        if not isinstance(name, str) or os.path.basename(name) != name:
-            raise FormatError(f"{place}: {name!r} is not the name of a file", format="safetensors")
+        if os.path.basename(name) != name or name in ("", ".", "..") or "\0" in name:
+            raise FormatError(f"{place}: {name!r:.200} is not the name of a file", format="safetensors")
     return [place.parent / name for name in names], index
 
 
@@ -160,13 +199,7 @@ def _changed(file: Path, plan: Plan, wanted: set[str] | None) -> set[str]:
             usual = tensor.name.endswith((*INPUTS, *OUTPUTS)) or tensor.name == "output.weight"
             if not (tensor.name in wanted if wanted is not None else usual):
                 continue
-            if not tensor.shape or tensor.shape[0] < plan.num_old:
-                raise ConfigError(
-                    f"{tensor.name} has the shape {list(tensor.shape)}, and the tokenizer has {plan.num_old} ids",
-                    option="names",
-                )
-            if tensor.dtype not in ITEM_BYTES:
-                to_float(np.empty((0, 1), np.uint8), tensor.dtype)  # raises
+            _check_rows(tensor, plan.num_old)
             found.add(tensor.name)
     return found
 
@@ -201,7 +234,8 @@ def _new_rows(
         if lost.size:
             block[lost - start] = noise.rows(lost.size)
         yield block.tobytes()
-    yield bytes((num_rows - plan.num_new) * width)
+    for _ in range(plan.num_new, num_rows):
+        yield bytes(width)
 
 
 class _Noise:
@@ -240,15 +274,34 @@ def _donor_rows(donor: str | os.PathLike[str], tensor: Tensor, ids: NDArray[np.i
                 continue
             if found.shape[1:] != tensor.shape[1:] or not found.shape or found.shape[0] <= int(ids.max()):
                 raise ConfigError(
-                    f"donor: {tensor.name} has the shape {list(found.shape)}, which does not fit {list(tensor.shape)}",
+                    f"donor: {tensor.name:.200} has the shape {_spelled(found)}, which does not fit {_spelled(tensor)}",
                     option="donor",
                 )
+            _check_rows(found)
             return from_float(to_float(opened.rows(found, ids), found.dtype), tensor.dtype)
     raise ConfigError(f"donor: there is no tensor {tensor.name!r}", option="donor")
 
 
-def _copy_rest(source: Path, out: Path, index: dict[str, Any] | None, num_rows: int, files: list[Path]) -> None:
-    """Writes the index, and copies the other files of a folder, except the tokenizer's."""
+def _config(path: Path, num_rows: int) -> bytes | None:
+    """Returns the content of a configuration with the new number of ids; None if there is none.
+
+    Raises:
+        FormatError: it is not a JSON object.
+    """
+    if not path.is_file():
+        return None
+    try:
+        config = json.loads(path.read_bytes())
+        for part in (config, config.get("text_config")):
+            if isinstance(part, dict) and "vocab_size" in part:
+                part["vocab_size"] = num_rows
+        return json.dumps(config, indent=2, ensure_ascii=False).encode() + b"\n"
+    except (ValueError, AttributeError, RecursionError) as error:
+        raise FormatError(f"{path}: not a configuration ({error})", format="config.json") from None
+
+
+def _copy_rest(source: Path, out: Path, index: dict[str, Any] | None, config: bytes | None, files: list[Path]) -> None:
+    """Writes the index and the configuration, and copies the other files of a folder, except the tokenizer's."""
     if index is not None:
         size = 0
         for file in files:
@@ -261,12 +314,8 @@ def _copy_rest(source: Path, out: Path, index: dict[str, Any] | None, num_rows: 
         to = out / file.name
         if not file.is_file() or file.suffix == ".safetensors" or file.name in {INDEX, *TOKENIZER_FILES} or to.exists():
             continue
-        if file.name != "config.json":
-            shutil.copyfile(file, to)
-            continue
-        config = json.loads(file.read_bytes())
-        for part in (config, config.get("text_config")):
-            if isinstance(part, dict) and "vocab_size" in part:
-                part["vocab_size"] = num_rows
-        with write_atomically(to) as writer:
-            writer.write(json.dumps(config, indent=2, ensure_ascii=False).encode() + b"\n")
+        if file.name == "config.json" and config is not None:
+            with write_atomically(to) as writer:
+                writer.write(config)
+        else:
+            copy_atomically(file, to)

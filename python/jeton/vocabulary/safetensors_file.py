@@ -1,7 +1,8 @@
 """Files of safetensors, read and written in blocks.
 
 The format is a length, a JSON header and the tensors' bytes. It is read here and not with the safetensors package,
-because that one writes all tensors at once from memory, and NumPy has no bfloat16.
+because that one writes all tensors at once from memory, and NumPy has no bfloat16. The core reads the header, and
+refuses what that package refuses.
 
 Left out: types other than floating point, except for copying. Source: huggingface/safetensors, README.md, "Format".
 """
@@ -20,6 +21,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import _core
 from ..atomic import write_atomically
 from ..errors import FormatError, UnsupportedFeatureError
 
@@ -57,14 +59,20 @@ class SafetensorsFile:
         self._file = open(path, "rb")  # noqa: SIM115 - closed by `__exit__`
         try:
             size = os.fstat(self._file.fileno()).st_size
-            length = struct.unpack("<Q", self._file.read(8))[0] if size >= 8 else -1
-            if not 0 < length <= min(MAX_HEADER, size - 8):
-                raise self._wrong("its header is longer than the file")
+            if size < 8:
+                raise self._wrong("it has fewer than 8 bytes")
+            length: int = struct.unpack("<Q", self._file.read(8))[0]
             self._data = 8 + length
-            header = self._header(self._file.read(length))
-            self.metadata: Mapping[str, str] | None = header.pop("__metadata__", None)
-            tensors = [self._tensor(name, facts, size - self._data) for name, facts in header.items()]
-            self.tensors = {each.name: each for each in sorted(tensors, key=lambda each: (each.start, each.end))}
+            if length > MAX_HEADER:
+                raise self._wrong(f"its header has {length} bytes; the maximum is {MAX_HEADER}")
+            if self._data > size:
+                raise self._wrong("its header is longer than the file")
+            try:
+                metadata, tensors = _core.read_safetensors_header(self._file.read(length), size - self._data)
+            except FormatError as error:
+                raise self._wrong(str(error)) from None
+            self.metadata: Mapping[str, str] | None = metadata
+            self.tensors = {tensor[0]: Tensor(*tensor) for tensor in tensors}
             self._map = mmap.mmap(self._file.fileno(), 0, access=mmap.ACCESS_READ)
         except BaseException:
             self._file.close()
@@ -72,31 +80,6 @@ class SafetensorsFile:
 
     def _wrong(self, why: str) -> FormatError:
         return FormatError(f"{self.path}: not a file of safetensors: {why}", format="safetensors")
-
-    def _header(self, data: bytes) -> dict[str, Any]:
-        try:
-            header = json.loads(data)
-        except (ValueError, RecursionError) as error:
-            raise self._wrong(f"its header is not JSON ({error})") from None
-        if not isinstance(header, dict):
-            raise self._wrong("its header is not an object")
-        return header
-
-    def _tensor(self, name: str, facts: Any, size: int) -> Tensor:
-        try:
-            shape, (start, end) = tuple(facts["shape"]), facts["data_offsets"]
-            dtype = str(facts["dtype"])
-            numbers = [*shape, start, end]
-        except (KeyError, TypeError, ValueError):
-            raise self._wrong(f"the tensor {name!r} has no type, shape or offsets") from None
-        if not all(type(number) is int and number >= 0 for number in numbers) or not start <= end <= size:
-            raise self._wrong(f"the tensor {name!r} has impossible offsets")
-        count = 1
-        for dim in shape:
-            count *= dim
-        if dtype in ITEM_BYTES and count * ITEM_BYTES[dtype] != end - start:
-            raise self._wrong(f"the tensor {name!r} has {end - start} bytes, which its shape does not")
-        return Tensor(name, dtype, shape, start, end)
 
     def __enter__(self) -> Self:
         return self
@@ -133,7 +116,11 @@ def write_file(
         at += size
     spelled = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()
     spelled += b" " * (-len(spelled) % 8)
-    with write_atomically(path) as file:
+    if len(spelled) > MAX_HEADER:
+        raise FormatError(
+            f"{os.fspath(path)}: the header would have {len(spelled)} bytes, over the maximum of {MAX_HEADER}"
+        )
+    with write_atomically(path, streams=True) as file:
         file.write(struct.pack("<Q", len(spelled)) + spelled)
         for _, _, _, _, blocks in listed:
             for block in blocks:

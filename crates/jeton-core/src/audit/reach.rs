@@ -4,7 +4,9 @@
 //! it is encoded by the slow path, and stored. Texts are the bytes of the entry in contexts; a part of a character is completed
 //! first. If the likely ones fail, a proof is attempted (`proofs`), and then all others are tried. Other entries are undecided.
 //!
-//! Cost: one encoding for most entries; at most [`MAX_TRIES`] for one and `budget` for all that are hard.
+//! Cost: one encoding for most entries; at most [`MAX_TRIES`] for one and `budget` for all that are hard. Entries of more than
+//! [`MAX_LEN`] bytes, which only files made for that purpose have, are not searched: some models take time that is quadratic
+//! in the length of an entry.
 
 use super::completion::Edges;
 use super::contexts::Contexts;
@@ -19,6 +21,12 @@ use crate::vocab::Kind;
 
 /// Maximum number of texts for one entry.
 const MAX_TRIES: usize = 20_000;
+
+/// Maximum bytes of an entry that is searched.
+const MAX_LEN: usize = 4096;
+
+/// Bytes of a text that count as another text.
+const LONG_TEXT: usize = 256;
 
 /// Characters that few vocabularies have, for the unknown token.
 const RARE: [&str; 6] = ["\u{10FFFD}", "\u{E000}", "𒀀", "☃", "ก", "\u{1}"];
@@ -59,7 +67,7 @@ pub fn reachability(tok: &Tokenizer, budget: usize, keep_going: KeepGoing<'_>) -
         cancel.check()?;
         let fate = search.fate(id, &proofs, &contexts, &mut found.texts)?;
         found.fates.push(fate);
-        found.alone.push(fate != Fate::Hole && search.is_alone(id)?);
+        found.alone.push(fate != Fate::Hole && !search.is_long(id) && search.is_alone(id)?);
         found.ends.push(found.texts.len());
     }
     Ok(found)
@@ -70,9 +78,13 @@ impl Search<'_> {
         let kind = self.tok.vocab().kind(id);
         match kind {
             Kind::Hole => return Ok(Fate::Hole),
+            Kind::Special if self.is_long(id) => return Ok(Fate::Special),
             Kind::Special => return self.special(id, texts),
             Kind::Unreachable | Kind::Unused => return Ok(proofs.find(id).unwrap_or(Fate::Undecided)),
             _ => {}
+        }
+        if self.is_long(id) {
+            return Ok(Fate::Undecided);
         }
         let forms = self.forms(id, proofs.is_byte_entry(id));
         let edges: Vec<Edges<'_>> = forms.iter().filter_map(|bytes| Edges::of(bytes)).collect();
@@ -88,7 +100,7 @@ impl Search<'_> {
             let most = MAX_TRIES.min(self.budget);
             let mut tries = 0;
             let reached = contexts.all(edges, most, |text| {
-                tries += 1;
+                tries += 1 + text.len() / LONG_TEXT;
                 Ok::<_, crate::error::Error>(tries <= most && self.has(text, id, texts)?)
             })?;
             self.budget -= tries.min(most);
@@ -97,6 +109,10 @@ impl Search<'_> {
             }
         }
         Ok(Fate::Undecided)
+    }
+
+    fn is_long(&self, id: u32) -> bool {
+        self.tok.vocab().content_len(id) > MAX_LEN
     }
 
     /// Returns the bytes of texts that may give an entry: as decoded, and as spelled, with and without the prefix.

@@ -17,8 +17,9 @@ use serde_json::{Map, Value};
 use super::numbers;
 use crate::error::{Error, Result};
 use crate::util::hash::Hash;
+use crate::util::trie::Trie;
 use crate::vocab::byte_alphabet;
-use crate::vocab::{Kind, Vocab};
+use crate::vocab::{Kind, List, Vocab};
 
 /// Content of a `tokenizer.json`.
 #[derive(Debug, Default)]
@@ -577,43 +578,60 @@ pub fn pieces_json(vocab: &Vocab, scores: &[f64], unk: Option<u32>) -> Result<Op
     Ok(Some((json, is_exact)))
 }
 
-/// Returns merges equivalent to pieces with scores: every split of a piece into two others, in descending order of scores.
-/// Of equal scores, SentencePiece merges the leftmost in the text, a merge list the first in the list: see
-/// [`tied_pieces`].
-pub fn piece_merges(vocab: &Vocab, scores: &[f64]) -> Vec<(u32, u32, u32)> {
-    let score = |id: u32| scores.get(id as usize).copied().unwrap_or(0.0);
-    let mut merges = Vec::new();
-    for (id, kind, content) in vocab.iter() {
-        let Ok(text) = std::str::from_utf8(content) else { continue };
-        if kind != Kind::Token {
-            continue;
-        }
-        for (at, _) in text.char_indices().skip(1) {
-            let (left, right) = content.split_at(at);
-            if let (Some(left), Some(right)) = (vocab.find(left, false), vocab.find(right, false)) {
-                merges.push((left, right, id));
-            }
-        }
-    }
-    merges.sort_by(|a, b| score(b.2).total_cmp(&score(a.2))); // stable
-    merges
-}
-
-/// Returns the first two pieces with merges that have equal scores; trained models have none.
+/// Returns the first two pieces of one score, by descending score, that two others form. SentencePiece merges the leftmost
+/// in the text, a merge list the first in the list; trained models have none.
 ///
 /// Runs of one character are ignored: Llama and Mistral gave all runs of spaces one score after training. There both rules
 /// give the longest run, which was tested (runs of up to 120 spaces in several contexts), not proved.
+///
+/// Cost: O(bytes of the pieces), and sorting.
 #[must_use]
-pub fn tied_pieces(vocab: &Vocab, merges: &[(u32, u32, u32)], scores: &[f64]) -> Option<(u32, u32)> {
+pub fn tied_pieces(vocab: &Vocab, scores: &[f64]) -> Option<(u32, u32)> {
     let score = |id: u32| scores.get(id as usize).copied().unwrap_or(0.0);
     let run_of = |id: u32| {
         let mut chars = std::str::from_utf8(vocab.content(id)).ok()?.chars();
         let first = chars.next()?;
         chars.all(|other| other == first).then_some(first)
     };
-    let is_tie = |a: u32, b: u32| a != b && score(a) == score(b) && (run_of(a).is_none() || run_of(a) != run_of(b));
-    let mut neighbors = merges.iter().zip(merges.iter().skip(1)).map(|(a, b)| (a.2, b.2)); // by descending score
-    neighbors.find(|&(a, b)| is_tie(a, b))
+    let is_tie = |a: u32, b: u32| score(a) == score(b) && (run_of(a).is_none() || run_of(a) != run_of(b));
+    let mut ids: Vec<u32> = vocab.iter().filter(|entry| entry.1 == Kind::Token).map(|(id, ..)| id).collect();
+    ids.sort_by(|&a, &b| score(b).total_cmp(&score(a))); // stable
+    let mut splits = None; // made for the first tie
+    let mut tied = ids.chunk_by(|&a, &b| score(a) == score(b)).filter(|tied| tied.len() > 1);
+    tied.find_map(|tied| {
+        let splits = splits.get_or_insert_with(|| Splits::new(vocab));
+        let formed: Vec<u32> = tied.iter().copied().filter(|&id| splits.has_one(vocab.content(id))).collect();
+        formed.iter().zip(formed.iter().skip(1)).map(|(&a, &b)| (a, b)).find(|&(a, b)| is_tie(a, b))
+    })
+}
+
+/// Splits of texts into two pieces.
+struct Splits {
+    pieces: Trie,
+    reversed: Trie,
+}
+
+impl Splits {
+    fn new(vocab: &Vocab) -> Self {
+        let pieces = || vocab.iter().filter(|entry| matches!(entry.1, Kind::Token | Kind::Unused));
+        let reversed: List = pieces().map(|(id, kind, content)| (id, kind, reverse(content))).collect();
+        Self {
+            pieces: Trie::new(pieces().map(|(id, _, content)| (content, id)).collect()),
+            reversed: Trie::new(reversed.iter().map(|(id, _, content)| (content, id)).collect()),
+        }
+    }
+
+    /// Returns true if a text is the concatenation of two pieces.
+    fn has_one(&self, text: &[u8]) -> bool {
+        let mut ends = vec![false; text.len()];
+        let firsts = self.pieces.matches(text, 0).filter(|&(end, _)| end < text.len());
+        firsts.for_each(|(end, _)| ends[end] = true);
+        self.reversed.matches(&reverse(text), 0).any(|(len, _)| len < text.len() && ends[text.len() - len])
+    }
+}
+
+fn reverse(text: &[u8]) -> Vec<u8> {
+    text.iter().rev().copied().collect()
 }
 
 /// Writes `model.merges`.

@@ -8,6 +8,7 @@ pub mod layout;
 pub mod merges_txt;
 mod numbers;
 pub mod ranks;
+pub mod safetensors;
 pub mod sentencepiece;
 pub mod tekken;
 pub mod vocab_txt;

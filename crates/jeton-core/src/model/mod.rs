@@ -34,7 +34,6 @@ mod reconstruct;
 mod sampling;
 mod scratch;
 mod token_parts;
-mod trie;
 pub mod unformed;
 pub mod unigram;
 mod unknown;
@@ -48,7 +47,6 @@ pub use output::{Out, PlacedSegmentation, Segmentation, Specials};
 pub use sampling::Sampler;
 pub use scratch::Scratch;
 pub use token_parts::TokenParts;
-pub use trie::Trie;
 pub use unknown::Unknown;
 
 /// A model.
@@ -254,6 +252,18 @@ impl Model {
             Self::Bpe(model) if model.needs_pairs() => model.pairs(vocab, keep_going).map(drop),
             Self::Pieces(model) if !model.has_odd() => model.pairs(vocab, keep_going).map(drop),
             _ => Ok(()),
+        }
+    }
+
+    /// Returns the merge list that replaces the scores of SentencePiece's BPE ([`pieces::Pieces::merge_list`]); empty for
+    /// other models.
+    ///
+    /// # Errors
+    /// `Interrupted`.
+    pub fn piece_merges(&self, vocab: &Vocab, keep_going: KeepGoing<'_>) -> Result<Vec<(u32, u32, u32)>> {
+        match self {
+            Self::Pieces(model) => model.merge_list(vocab, keep_going),
+            _ => Ok(Vec::new()),
         }
     }
 

@@ -27,11 +27,11 @@ use super::pairs::{Merge, Pairs};
 use super::reconstruct::merges_of_tokens;
 use super::sampling::Sampler;
 use super::scratch::{Agenda, Scratch};
-use super::trie::Trie;
 use super::unknown::{char_len, utf8, Unknown, UnknownWriter};
 use super::words::added_trie;
 use crate::error::{Error, Result};
 use crate::util::cancel::{CancelCheck, KeepGoing};
+use crate::util::trie::Trie;
 use crate::vocab::alphabet::WORD_START;
 use crate::vocab::merge_boundaries::SplitPoints;
 use crate::vocab::{Kind, Vocab};
@@ -204,19 +204,26 @@ impl Pieces {
             return Ok(pairs);
         }
         let pieces = vocab.iter().filter(|entry| matches!(entry.1, Kind::Token | Kind::Unused));
-        let pieces = pieces.map(|(id, _, content)| (id, content));
-        let symbols = |content: &[u8], symbols: &mut Vec<u32>| {
-            let mut at = 0;
-            while at < content.len() {
-                let next = at + char_len(content, at);
-                let Some(id) = vocab.find(&content[at..next], false) else { return false };
-                symbols.push(id);
-                at = next;
-            }
-            true
-        };
-        let made = merges_of_tokens(vocab, pieces, symbols, |id| self.ranks[id as usize], keep_going)?;
+        let made = last_merges(vocab, pieces, |id| self.ranks[id as usize], keep_going)?;
         Ok(self.pairs.get_or_init(|| made))
+    }
+
+    /// Returns the merge list that has the same result as the scores, unless two pieces have the same score: the last merge
+    /// of each piece, by descending score, then by id. Left out: unused pieces, and those of characters that are no pieces,
+    /// which a merge list cannot form.
+    ///
+    /// # Errors
+    /// `Interrupted`.
+    pub fn merge_list(&self, vocab: &Vocab, keep_going: KeepGoing<'_>) -> Result<Vec<(u32, u32, u32)>> {
+        let tokens = || vocab.iter().filter(|entry| entry.1 == Kind::Token);
+        let mut ids: Vec<u32> = tokens().map(|(id, ..)| id).collect();
+        ids.sort_by_key(|&id| self.ranks[id as usize]); // stable
+        let mut order = vec![NONE; vocab.len()];
+        (0..).zip(&ids).for_each(|(place, &id)| order[id as usize] = place);
+        let pairs = last_merges(vocab, tokens(), |id| order[id as usize], keep_going)?;
+        let mut merges: Vec<_> = pairs.iter().map(|(left, right, merge)| (left, right, merge.result)).collect();
+        merges.sort_unstable_by_key(|merge| order[merge.2 as usize]);
+        Ok(merges)
     }
 
     /// # Errors
@@ -444,6 +451,26 @@ fn characters<'a>(pieces: impl Iterator<Item = &'a [u8]>) -> PieceCharacters {
         }
     }
     found
+}
+
+/// Returns the last merges of pieces whose characters all are pieces.
+fn last_merges<'v>(
+    vocab: &'v Vocab,
+    pieces: impl Iterator<Item = (u32, Kind, &'v [u8])>,
+    rank: impl Fn(u32) -> u32,
+    keep_going: KeepGoing<'_>,
+) -> Result<Pairs> {
+    let symbols = |content: &[u8], symbols: &mut Vec<u32>| {
+        let mut at = 0;
+        while at < content.len() {
+            let next = at + char_len(content, at);
+            let Some(id) = vocab.find(&content[at..next], false) else { return false };
+            symbols.push(id);
+            at = next;
+        }
+        true
+    };
+    merges_of_tokens(vocab, pieces.map(|(id, _, content)| (id, content)), symbols, rank, keep_going)
 }
 
 /// id → rank: pieces of the same score (in 32 bits) have the same rank.

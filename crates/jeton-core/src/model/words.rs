@@ -11,10 +11,10 @@
 
 use super::added_entries::AddedEntries;
 use super::output::Out;
-use super::trie::Trie;
 use super::unknown::{char_len, check_unk, unknown, utf8, Unknown, UnknownWriter};
 use crate::error::Result;
 use crate::util::cancel::{CancelCheck, KeepGoing};
+use crate::util::trie::Trie;
 use crate::vocab::alphabet::WORD_START;
 use crate::vocab::{Kind, Vocab};
 

@@ -6,12 +6,11 @@
 //! Cost: linear: at each position one bounded lookup in the user-defined entries and one in the rules. ASCII that no rule
 //! contains is copied. Source: google/sentencepiece, `normalizer.cc`. Left out: invalid UTF-8, which callers exclude.
 
-use aho_corasick::{AhoCorasick, AhoCorasickBuilder, Anchored, Input, MatchKind, StartKind};
-
 use super::charsmap::Charsmap;
 use crate::aligned_text::AlignedWriter;
 use crate::error::{Error, Result};
 use crate::util::cancel::CancelCheck;
+use crate::util::trie::Trie;
 use crate::util::utf8::{of_three, of_two};
 
 /// Substitute for a space in pieces.
@@ -35,7 +34,7 @@ pub struct CharsmapOptions {
 pub(super) struct SentencePiece {
     map: Option<Charsmap>,
     options: CharsmapOptions,
-    user_defined: Option<AhoCorasick>,
+    user_defined: Option<Trie>,
     plain: [bool; 256],         // bytes that are copied unchanged before ASCII or the end
     simple: [bool; 256],        // these, and the space, if no rule contains it
     stays: Box<[u64; 1 << 10]>, // bit set of the characters from U+0080 to U+FFFF with which no rule or user-defined entry begins
@@ -45,7 +44,7 @@ impl SentencePiece {
     /// Builds a normalizer from rules, options and the contents of user-defined entries, which are not changed.
     ///
     /// # Errors
-    /// [`Error::config`] for contents that are not UTF-8 or too large for an automaton.
+    /// [`Error::config`] for contents that are not UTF-8.
     pub(super) fn new(map: Option<Charsmap>, options: CharsmapOptions, user_defined: &[&[u8]]) -> Result<Self> {
         let mut plain = [false; 256];
         for (byte, plain) in (0..=255u8).zip(&mut plain) {
@@ -61,7 +60,7 @@ impl SentencePiece {
         }
         let mut is_space_simple = map.as_ref().is_none_or(|map| !map.begins[usize::from(b' ')]);
         let mut contents = Vec::with_capacity(user_defined.len());
-        for content in user_defined {
+        for (content, id) in user_defined.iter().zip(0..) {
             let text = std::str::from_utf8(content)
                 .map_err(|_| Error::config(format!("the user-defined entry {content:?} is not UTF-8")))?;
             if let Some(first) = text.bytes().next() {
@@ -71,15 +70,10 @@ impl SentencePiece {
                 if let Some(bits) = stays.get_mut(code / 64) {
                     *bits &= !(1 << (code % 64));
                 }
-                contents.push(text);
+                contents.push((*content, id));
             }
         }
-        let automaton = AhoCorasickBuilder::new()
-            .match_kind(MatchKind::LeftmostLongest)
-            .start_kind(StartKind::Anchored)
-            .build(&contents)
-            .map_err(|error| Error::config(format!("the user-defined entries are too many: {error}")))?;
-        let user_defined = (!contents.is_empty()).then_some(automaton);
+        let user_defined = (!contents.is_empty()).then(|| Trie::new(contents));
         let mut simple = plain;
         simple[usize::from(b' ')] = is_space_simple;
         Ok(Self { map, options, user_defined, plain, simple, stays })
@@ -122,18 +116,16 @@ impl SentencePiece {
     }
 
     /// Returns the length of the text that the next step consumes, and its replacement.
-    pub(super) fn prefix<'a>(&'a self, text: &'a str) -> Result<(usize, &'a str)> {
-        if let Some(automaton) = &self.user_defined {
-            let found = automaton.try_find(Input::new(text).anchored(Anchored::Yes));
-            if let Some(found) = found.map_err(|error| Error::config(error.to_string()))? {
-                return Ok((found.end(), &text[..found.end()]));
-            }
+    pub(super) fn prefix<'a>(&'a self, text: &'a str) -> (usize, &'a str) {
+        let found = self.user_defined.as_ref().and_then(|trie| trie.longest(text.as_bytes(), 0));
+        if let Some((end, _)) = found {
+            return (end, &text[..end]);
         }
         let rule = self.map.as_ref().and_then(|map| map.prefixes(text).last());
-        Ok(rule.unwrap_or_else(|| {
+        rule.unwrap_or_else(|| {
             let one = text.chars().next().map_or(0, char::len_utf8);
             (one, &text[..one])
-        }))
+        })
     }
 
     /// Returns the number of bytes that are copied unchanged.
@@ -247,7 +239,7 @@ impl SentencePiece {
         let mut at = 0;
         while options.remove_extra_whitespaces && at < old.len() {
             cancel.check()?;
-            match self.prefix(&old[at..])? {
+            match self.prefix(&old[at..]) {
                 (taken, " ") => {
                     writer.replace(taken, "");
                     at += taken;
@@ -281,7 +273,7 @@ impl SentencePiece {
                 continue;
             }
             writer.check()?;
-            let (taken, whole) = self.prefix(&old[at..])?;
+            let (taken, whole) = self.prefix(&old[at..]);
             let new = if after_space { whole.trim_start_matches(' ') } else { whole };
             if new == " " {
                 writer.replace(taken, space);

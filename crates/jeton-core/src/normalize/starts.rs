@@ -123,7 +123,7 @@ impl SentencePiece {
                     at += run;
                     continue;
                 }
-                let (taken, new) = self.prefix(&valid[at..])?;
+                let (taken, new) = self.prefix(&valid[at..]);
                 writer.put(new, place);
                 at += taken;
             }

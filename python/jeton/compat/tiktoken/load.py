@@ -18,6 +18,7 @@ from operator import itemgetter, methodcaller
 from typing import Any
 
 from ..._core import spell_bytes
+from ...atomic import write_atomically
 from ...errors import FormatError
 from .ranks import RankFile
 
@@ -103,10 +104,8 @@ def read_file_cached(blobpath: str, expected_hash: str | None = None) -> bytes:
     folder, is_chosen = _cache_folder()
     try:
         os.makedirs(folder, exist_ok=True)  # noqa: PTH103 (pathlib is not imported)
-        temporary = f"{path}.{os.getpid()}.{os.urandom(8).hex()}.tmp"
-        with open(temporary, "wb") as file:
+        with write_atomically(path) as file:
             file.write(data)
-        os.replace(temporary, path)
     except OSError:
         if is_chosen:
             raise

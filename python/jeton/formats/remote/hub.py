@@ -210,9 +210,12 @@ def _is_sound(path: Path, file: _RemoteFile) -> bool:
 
 
 def _remove(path: Path) -> None:
-    """Deletes a file from the hub's cache, where it is a symbolic link, and its target."""
-    for name in {os.path.realpath(path), str(path)}:
-        Path(name).unlink(missing_ok=True)
+    """Deletes a file from the hub's cache, where it is a symbolic link, and its target in the cache."""
+    target = os.path.realpath(path)
+    path.unlink(missing_ok=True)
+    repository = next((folder.parent for folder in path.parents if folder.name == "snapshots"), path.parent)
+    if os.path.dirname(target) == os.path.realpath(repository / "blobs"):  # others may write to the cache
+        Path(target).unlink(missing_ok=True)
 
 
 def _cached_by_others(repository: str, revision: str) -> Path:
