@@ -154,14 +154,30 @@ def positions(lengths: Int64) -> NDArray[np.int32]:
 class Documents:
     """Documents of one shard.
 
+    The size of all files is checked here, that is, whether documents and mask end where the ids do. The ends of the
+    documents are checked when they are used, as `check` reads all of them.
+
     Attributes:
+        name: path of the shard, for errors.
         tokens: ids of all documents, memory-mapped.
         ends: uint64 or int64, one past the last id of each document.
         mask: uint8, 1 for each id whose loss counts; None without a loss mask.
+
+    Raises:
+        ShardError: files contradict each other.
     """
 
-    def __init__(self, tokens: NDArray[Any], ends: NDArray[Any], mask: NDArray[np.uint8] | None = None) -> None:
-        self.tokens, self.ends, self.mask = tokens, ends, mask
+    def __init__(
+        self, name: str | Path, tokens: NDArray[Any], ends: NDArray[Any], mask: NDArray[np.uint8] | None = None
+    ) -> None:
+        self.name, self.tokens, self.ends, self.mask = str(name), tokens, ends, mask
+        last = self._span(len(self) - 1)[1] if len(self) else 0
+        if last != len(tokens):
+            message = f"{name}: its documents have {last:,} tokens, and the file has {len(tokens):,}"
+            raise ShardError(message, path=self.name)
+        if mask is not None and len(mask) != len(tokens):
+            message = f"{name}: its loss mask has {len(mask):,} values for {len(tokens):,} tokens"
+            raise ShardError(message, path=self.name)
 
     def __len__(self) -> int:
         return len(self.ends)
@@ -170,18 +186,49 @@ class Documents:
         number = index + len(self) if index < 0 else index
         if not 0 <= number < len(self):
             raise IndexError(f"document {index} of {len(self):,}")
-        return self.tokens[slice(*self._span(number))]
+        start, end = self._span(number)
+        if not 0 <= start < end <= len(self.tokens):
+            raise self._damaged(number)
+        return self.tokens[start:end]
 
     def _span(self, number: int) -> tuple[int, int]:
         """Start and end of a document."""
         ends = self.ends
         return int(ends[number - 1]) if number else 0, int(ends[number])
 
+    def _damaged(self, number: int) -> ShardError:
+        message = f"{self.name}: the ends of its documents are not ascending: document {number:,}"
+        return ShardError(message, path=self.name)
+
     def spans(self, numbers: Int64) -> tuple[Int64, Int64]:
-        """Starts and ends of documents, none of which is negative."""
+        """Starts and ends of documents, none of which is negative.
+
+        Raises:
+            ShardError: one is empty, or outside of the ids.
+        """
+        starts, ends = self._spans(numbers)
+        wrong = np.flatnonzero((starts < 0) | (starts >= ends) | (ends > len(self.tokens)))
+        if len(wrong):
+            raise self._damaged(int(numbers[wrong[0]]))
+        return starts, ends
+
+    def _spans(self, numbers: Int64) -> tuple[Int64, Int64]:
         ends = self.ends
         starts = np.where(numbers > 0, ends[np.maximum(numbers, 1) - 1], 0)
         return starts.astype(np.int64), ends[numbers].astype(np.int64)
+
+    def ends_between(self, start: int, end: int, first: int) -> Int64:
+        """The ends of the documents in a range of ids, in which document `first` begins and another one ends.
+
+        Raises:
+            ShardError: they are not ascending, or none ends where the range does.
+        """
+        # The type of the ends, as for another one the search would convert all of them.
+        last = int(np.searchsorted(self.ends, self.ends.dtype.type(end))) + 1
+        ends = self.ends[first:last].astype(np.int64)
+        if not len(ends) or ends[0] <= start or ends[-1] != end or (np.diff(ends) <= 0).any():
+            raise self._damaged(first)
+        return ends
 
     def firsts(self) -> Iterator[Int64]:
         """Yields the index of the first id of each document, in blocks; no document is empty."""
@@ -208,22 +255,16 @@ class Documents:
             yield self.ends[start : start + BLOCK].astype(np.int64)
 
     def check(self, name: str) -> None:
-        """Checks that the documents are ascending and cover all tokens.
+        """Checks that the documents are ascending.
 
         Raises:
-            ShardError: they do not.
+            ShardError: they are not.
         """
         before = 0
         for block in self._end_blocks():
             if block[0] <= before or (np.diff(block) <= 0).any():  # no document is empty
                 raise ShardError(f"{name}: the ends of its documents are not ascending", path=name)
             before = int(block[-1])
-        if before != len(self.tokens):
-            message = f"{name}: its documents have {before:,} tokens, and the file has {len(self.tokens):,}"
-            raise ShardError(message, path=name)
-        if self.mask is not None and len(self.mask) != len(self.tokens):
-            message = f"{name}: its loss mask has {len(self.mask):,} values for {len(self.tokens):,} tokens"
-            raise ShardError(message, path=name)
 
 
 class ShardWriter(ABC):
