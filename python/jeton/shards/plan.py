@@ -207,6 +207,8 @@ class Plan:
             raise FormatError(f"{message}: use the Jeton that wrote it, or make the shards again", format="plan")
         try:
             check_fields(facts, FACTS, OPTIONAL)
+            if unknown := facts.keys() - FACTS.keys() - OPTIONAL.keys() - {"sha256"}:
+                raise ValueError(f"unknown option {min(unknown)!r}")
             given = {field.name: facts[field.name] for field in fields(cls) if field.name in facts}
             plan = cls(**{**given, "inputs": tuple(InputFile(*file) for file in facts["inputs"])})
             _check_options(plan)

@@ -271,15 +271,15 @@ def status(output: StrPath) -> Status:
     folder = ShardFolder(output)
     made = folder.load_plan()
     for number, stage in enumerate(made.stages):
-        done = stage_done(folder, made, number)
-        missing = [task.number for task in stage.tasks if task.number not in done]
+        missing = missing_tasks(folder, made, number)
         if missing:
             break
+    left = set(missing)
     return Status(
         str(folder),
         len(stage.tasks) - len(missing),
         len(stage.tasks),
-        sum(task.num_bytes for task in stage.tasks if task.number in done),
+        sum(task.num_bytes for task in stage.tasks if task.number not in left),
         made.num_bytes,
         folder.has(MANIFEST),
         tuple(missing[:MOST_MISSING]),
@@ -298,7 +298,7 @@ def stage_done(folder: ShardFolder, plan: Plan, number: int) -> set[int]:
     # may remove these files meanwhile.
     spools = folder.spools() if stage.folder == SPOOL else set()
     done = folder.done(stage.folder) & set(range(len(stage.tasks)))
-    if stage.folder == SPOOL and len(folder.done()) < plan.num_shards:
+    if stage.folder == SPOOL and missing_tasks(folder, plan, number + 1):
         done &= spools
     return done
 
@@ -315,4 +315,4 @@ def missing_tasks(folder: ShardFolder, plan: Plan, number: int) -> list[int]:
 
 
 def _is_spooled(folder: ShardFolder, plan: Plan, task: int) -> bool:
-    return folder.is_done(task, SPOOL) and (folder.has_spool(task) or len(folder.done()) >= plan.num_shards)
+    return folder.is_done(task, SPOOL) and (folder.has_spool(task) or not missing_tasks(folder, plan, 1))
