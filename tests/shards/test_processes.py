@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 import jeton
+from jeton.atomic import write_atomically
 from jeton.shards import running
 from jeton.shards.folder import ShardFolder
 from jeton.shards.planning import missing_tasks
@@ -82,9 +83,8 @@ def test_verify_and_merge_while_another_process_publishes(corpus: Path, tok: jet
         nonlocal published
         while not stop.is_set():
             for path in files:
-                temporary = path.with_name(f".{path.name}.{os.urandom(8).hex()}.tmp")
-                temporary.write_bytes(path.read_bytes())
-                os.replace(temporary, path)
+                with write_atomically(path, sweep=False) as file:
+                    file.write(path.read_bytes())
                 published += 1
 
     thread = threading.Thread(target=publish)
