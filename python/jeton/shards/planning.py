@@ -272,14 +272,15 @@ def status(output: StrPath) -> Status:
     made = folder.load_plan()
     for number, stage in enumerate(made.stages):
         missing = missing_tasks(folder, made, number)
+        left = set(missing)
+        done = [task for task in stage.tasks if task.number not in left]
         if missing:
             break
-    left = set(missing)
     return Status(
         str(folder),
-        len(stage.tasks) - len(missing),
+        len(done),
         len(stage.tasks),
-        sum(task.num_bytes for task in stage.tasks if task.number not in left),
+        sum(task.num_bytes for task in done),
         made.num_bytes,
         folder.has(MANIFEST),
         tuple(missing[:MOST_MISSING]),
