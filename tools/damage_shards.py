@@ -1,7 +1,8 @@
 """Damages folders of shards and Arrow data many times, and checks that each damage is found and none is a crash.
 
     python tools/damage_shards.py flips --number 2000    one byte of a file, for each layout: verify, open, merge, …
-    python tools/damage_shards.py arrow --number 2000    one byte of an IPC stream, a Parquet file: encode_arrow, make
+    python tools/damage_shards.py arrow --number 2000    one byte of an IPC stream: encode_arrow
+    python tools/damage_shards.py parquet --number 200   one byte of a Parquet file: make
     python tools/damage_shards.py json --number 2000     one value of plan, manifest, completion, report: every verb
 
 Each trial is a process with limits of memory and time, which ends with a signal if it crashes. A trial fails by a
@@ -9,6 +10,9 @@ signal, by an error that is neither Jeton's nor an `OSError`, by `verify` that c
 the limits. Half of the trials of ``flips`` and ``json`` write hashes and digests anew, as an attacker could: then what
 is read is only checked by its structure, and `verify` may find it valid where nothing else records the same. Prints
 what happened, and the most memory and time of a trial. Needs `os.fork`.
+
+``parquet`` with more than 200 trials finds an abort of pyarrow 26: `RowGroupMetaData.column` does not catch the
+exception of a damaged footer ("histogram size mismatch").
 """
 
 from __future__ import annotations
@@ -311,7 +315,17 @@ def mutations(number: int, seed: int, top: Path, tok: jeton.Tokenizer, memory: i
 
 
 def arrow(number: int, seed: int, top: Path, tok: jeton.Tokenizer, memory: int, only: str | None) -> bool:
-    """Flips bytes of IPC streams and Parquet files; True if there is no crash."""
+    """Flips bytes of IPC streams; True if there is no crash."""
+    return tables(number, seed, top, tok, memory, only, "stream")
+
+
+def parquet(number: int, seed: int, top: Path, tok: jeton.Tokenizer, memory: int, only: str | None) -> bool:
+    """Flips bytes of Parquet files; True if there is no crash."""
+    return tables(number, seed, top, tok, memory, only, "parquet")
+
+
+def tables(number: int, seed: int, top: Path, tok: jeton.Tokenizer, memory: int, only: str | None, format: str) -> bool:
+    """Flips bytes of files of tables of several types."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -333,8 +347,10 @@ def arrow(number: int, seed: int, top: Path, tok: jeton.Tokenizer, memory: int, 
             writer.write_table(table, max_chunksize=50)
         stream = sink.getvalue().to_pybytes()
         pq.write_table(table, top / f"{name}.parquet", row_group_size=50, compression="none")
-        parquet = (top / f"{name}.parquet").read_bytes()
-        for kind, data in (("stream", stream), ("parquet", parquet)):
+        packed = (top / f"{name}.parquet").read_bytes()
+        for kind, data in {"stream": stream, "parquet": packed}.items():
+            if kind != format:
+                continue
             trials, rng = Trials(), random.Random(f"{seed} {name} {kind}")  # noqa: S311
             for index in range(number):
                 changed = flip(data, rng)
@@ -381,7 +397,7 @@ def arrow(number: int, seed: int, top: Path, tok: jeton.Tokenizer, memory: int, 
 def main() -> int:
     """Returns 1 if a trial failed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    modes = {"flips": flips, "json": mutations, "arrow": arrow}
+    modes = {"flips": flips, "json": mutations, "arrow": arrow, "parquet": parquet}
     parser.add_argument("mode", choices=modes)
     parser.add_argument("--number", type=int, default=2000, help="trials of each layout")
     parser.add_argument("--seed", type=int, default=1)

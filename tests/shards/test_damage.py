@@ -165,6 +165,18 @@ def test_ends_that_are_not_ascending_are_an_error(
     assert is_found(folder)
 
 
+def test_ends_whose_differences_overflow_are_an_error(tok: jeton.Tokenizer, tmp_path: Path) -> None:
+    folder = make(tmp_path, tok, task_bytes=1000, pack=8)
+    path = folder / "shard-00000.documents"
+    ends = np.fromfile(path, "<u8")
+    ends[:2] = (1 << 63) - 1, (1 << 64) - 2
+    ends.tofile(path)
+    rehash(folder, path.name)
+    with pytest.raises(ShardError, match=r"shard-00000\.bin"):
+        list(jeton.shards.open(folder).rows(3))
+    assert any("not ascending" in problem for problem in jeton.shards.verify(folder, progress=False).problems)
+
+
 def test_rows_that_share_a_document_are_an_error(tok: jeton.Tokenizer, tmp_path: Path) -> None:
     folder = make(tmp_path, tok, task_bytes=1000, pack=8)
     path = folder / "shard-00000.documents"
@@ -344,8 +356,9 @@ def test_an_index_of_many_sequences_in_a_short_file(tok: jeton.Tokenizer, tmp_pa
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
 @pytest.mark.slow(reason="a minute; the other tests of this file")
-@pytest.mark.parametrize("mode", ["flips", "json", "arrow"])
+@pytest.mark.parametrize("mode", ["flips", "json", "arrow", "parquet"])
 def test_random_damage(mode: str) -> None:
+    """`JETON_DAMAGES`: number of trials of each layout."""
     number = os.environ.get("JETON_DAMAGES", "20")
     run = subprocess.run([sys.executable, TOOL, mode, "--number", number], capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stdout[-3000:] + run.stderr[-3000:]

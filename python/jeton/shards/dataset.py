@@ -301,14 +301,10 @@ class ShardDataset(Sequence[NDArray[Any]]):
             first = 0
             for start in range(0, len(shard.tokens), size * length):
                 ids = shard.tokens[start : start + size * length]
-                ends = shard.ends_between(start, start + len(ids), first)
-                lengths = np.diff(ends, prepend=start)
-                if ((ends - 1) // length != (ends - lengths) // length).any():
-                    message = f"{shard.name}: a document of it begins in one row and ends in another"
-                    raise ShardError(message, path=shard.name)
+                lengths = shard.lengths_between(start, start + len(ids), first, length)
                 mask = None if shard.mask is None else shard.mask[start : start + len(ids)].reshape(-1, length)
                 yield PackedRows(ids.reshape(-1, length), lengths, mask)
-                first += len(ends)
+                first += len(lengths)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return ShardDataset, (str(self._folder),)

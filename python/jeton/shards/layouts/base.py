@@ -217,18 +217,22 @@ class Documents:
         starts = np.where(numbers > 0, ends[np.maximum(numbers, 1) - 1], 0)
         return starts.astype(np.int64), ends[numbers].astype(np.int64)
 
-    def ends_between(self, start: int, end: int, first: int) -> Int64:
-        """The ends of the documents in a range of ids, in which document `first` begins and another one ends.
+    def lengths_between(self, start: int, end: int, first: int, row: int) -> Int64:
+        """The lengths of the documents in rows of ids; document `first` begins with the first row.
 
         Raises:
-            ShardError: they are not ascending, or none ends where the range does.
+            ShardError: they are not ascending, or one of them does not end where its row does.
         """
         # The type of the ends, as for another one the search would convert all of them.
         last = int(np.searchsorted(self.ends, self.ends.dtype.type(end))) + 1
         ends = self.ends[first:last].astype(np.int64)
-        if not len(ends) or ends[0] <= start or ends[-1] != end or (np.diff(ends) <= 0).any():
+        lengths = ends - np.append(start, ends[:-1])
+        # As the ends ascend to that of the rows, each row ends with a document if as many ends are multiples of it.
+        if not len(ends) or ends[-1] != end or lengths.min() < 1 or lengths.max() > end - start:
             raise self._damaged(first)
-        return ends
+        if np.count_nonzero(ends % row == 0) * row != end - start:
+            raise ShardError(f"{self.name}: a document of it begins in one row and ends in another", path=self.name)
+        return lengths
 
     def firsts(self) -> Iterator[Int64]:
         """Yields the index of the first id of each document, in blocks; no document is empty."""
@@ -262,7 +266,8 @@ class Documents:
         """
         before = 0
         for block in self._end_blocks():
-            if block[0] <= before or (np.diff(block) <= 0).any():  # no document is empty
+            # No document is empty; within the ids, as differences beyond may overflow.
+            if block.min() <= before or block.max() > len(self.tokens) or (np.diff(block) <= 0).any():
                 raise ShardError(f"{name}: the ends of its documents are not ascending", path=name)
             before = int(block[-1])
 
