@@ -62,7 +62,7 @@ def drawable(name: str) -> str:
     """A name without lone surrogates, which names of files that are not UTF-8 have, and which matplotlib refuses.
 
     Examples:
-        >>> drawable("a\udcff.txt")
+        >>> drawable("a\\udcff.txt")
         'a?.txt'
     """
     return name.encode("utf-8", "replace").decode()

@@ -226,7 +226,7 @@ class Documents:
         # The type of the ends, as for another one the search would convert all of them.
         last = int(np.searchsorted(self.ends, self.ends.dtype.type(end))) + 1
         ends = self.ends[first:last].astype(np.int64)
-        lengths = ends - np.append(start, ends[:-1])
+        lengths: Int64 = ends - np.append(start, ends[:-1])
         # As the ends ascend to that of the rows, each row ends with a document if as many ends are multiples of it.
         if not len(ends) or ends[-1] != end or lengths.min() < 1 or lengths.max() > end - start:
             raise self._damaged(first)
