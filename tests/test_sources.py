@@ -17,6 +17,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -100,6 +101,20 @@ class TestParquet:
             with pytest.raises(FormatError, match=r"rows\.parquet"):
                 list(open_corpus(path))
 
+    def test_a_damaged_name_of_a_column(self, tmp_path: Path) -> None:
+        path = parquet(tmp_path / "rows.parquet", text=["x"], other=["y"])
+        path.write_bytes(path.read_bytes().replace(b"other", b"\xd3ther"))
+        with pytest.raises(FormatError, match=r"rows\.parquet: corrupt Parquet data"):
+            list(open_corpus(path))
+
+    def test_conversations_that_are_not_utf8(self, tmp_path: Path) -> None:
+        tok = jeton.default().with_chat_template("{% generation %}{{ messages[0].content }}{% endgeneration %}")
+        content = pa.array([b"caf\xe9"]).view(pa.string())
+        messages = pa.StructArray.from_arrays([pa.array(["user"]), content], ["role", "content"])
+        path = parquet(tmp_path / "rows.parquet", messages=pa.ListArray.from_arrays([0, 1], messages))
+        with pytest.raises(FormatError, match=r"rows\.parquet: corrupt Parquet data"):
+            jeton.shards.make(path, tmp_path / "out", tok, chat=True, format="bin", progress=False)
+
     def test_text_that_is_not_utf8(self, tmp_path: Path) -> None:
         path = parquet(tmp_path / "rows.parquet", text=pa.array([b"fine", b"caf\xe9"]))
         with pytest.raises(InvalidTextError, match=r"rows\.parquet:2: byte 3"):
@@ -180,6 +195,15 @@ class TestRows:
         assert texts(open_corpus([{"body": "a"}, "b", b"c"], field="body")) == ["a", "b", "c"]
         with pytest.raises(FormatError, match=r"corpus\[1\]: the row has no field 'text' \(it has: 'body'\)"):
             list(open_corpus([{"text": "a"}, {"body": "b"}]))
+
+    def test_a_dataset_of_damaged_arrow_data(self) -> None:
+        datasets = pytest.importorskip("datasets")
+        offsets = np.array([0, 3, 2, 6], np.int32)
+        wrong = pa.Array.from_buffers(pa.string(), 3, [None, pa.py_buffer(offsets), pa.py_buffer(b"abcdef")])
+        dataset = datasets.Dataset(datasets.table.InMemoryTable(pa.table({"text": wrong})))
+        with pytest.raises(FormatError, match="the dataset has Arrow data that is not valid"):
+            texts(open_corpus(dataset))
+        assert texts(open_corpus(datasets.Dataset.from_dict({"text": TEXTS[:9]}))) == TEXTS[:9]
 
     def test_datasets(self, tmp_path: Path) -> None:
         datasets = pytest.importorskip("datasets")

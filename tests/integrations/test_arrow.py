@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -118,6 +119,49 @@ def test_what_is_refused(tok: jeton.Tokenizer) -> None:
             jeton.encode_arrow(batch, tok, **options)
     with pytest.raises(ConfigError, match="is not a pyarrow RecordBatch or Table"):
         jeton.encode_arrow(["a"], tok)
+
+
+def shared_offsets(data: bytes, kind: pa.DataType) -> tuple[pa.Array, Any]:
+    """Three strings, and their offsets, to be damaged later: pyarrow checks some of them where it makes a batch."""
+    offsets = np.array([0, 1, 2, 3], np.int32 if kind in (pa.string(), pa.binary()) else np.int64)
+    return pa.Array.from_buffers(kind, 3, [None, pa.py_buffer(offsets), pa.py_buffer(data)]), offsets
+
+
+@pytest.mark.parametrize("wrong", [[0, 3, 2, 6], [1, 2, 3, 9], [0, -4, 2, 6], [0, 2, 4, 1 << 30]], ids=str)
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.binary(), pa.large_binary()], ids=str)
+def test_offsets_are_checked_before_the_text_is_read(kind: pa.DataType, wrong: list[int], tok: jeton.Tokenizer) -> None:
+    for keep in ([], ["kept"]):
+        array, offsets = shared_offsets(b"abcdef", kind)
+        batch = pa.record_batch({"text": ["a", "b", "c"], "kept": array} if keep else {"text": array})
+        data = [batch, batch.slice(1), pa.table({name: batch[name] for name in batch.schema.names})]
+        offsets[:] = wrong
+        for one in data:
+            with pytest.raises(FormatError, match="the Arrow data is not valid"):
+                jeton.encode_arrow(one, tok, keep=keep)
+        with pytest.raises(FormatError, match="the Arrow data is not valid"):
+            list(jeton.encode_arrow(iter([batch]), tok, keep=keep))
+
+
+def test_a_dictionary_is_checked(tok: jeton.Tokenizer) -> None:
+    indices = np.zeros(2, np.int32)
+    numbers = pa.Array.from_buffers(pa.int32(), 2, [None, pa.py_buffer(indices)])
+    values, offsets = shared_offsets(b"abc", pa.string())
+    batch = pa.record_batch({"text": pa.DictionaryArray.from_arrays(numbers, values)})
+    assert jeton.encode_arrow(batch, tok)["input_ids"].to_pylist() == expected(tok, ["a", "a"])
+    for shared, wrong in ((indices, [0, 7]), (offsets, [0, 1, 9, 3])):
+        before = shared.copy()
+        shared[:] = wrong
+        with pytest.raises(FormatError, match="the Arrow data is not valid"):
+            jeton.encode_arrow(batch, tok)
+        shared[:] = before
+
+
+def test_text_that_is_not_utf_8_may_be_kept(tok: jeton.Tokenizer) -> None:
+    text = pa.array([b"a", b"\xff"]).view(pa.string())
+    with pytest.raises(InvalidTextError, match="row 1: byte 0 is not valid UTF-8"):
+        jeton.encode_arrow(pa.record_batch({"text": text}), tok)
+    batch = pa.record_batch({"text": ["a", "b"], "kept": text})
+    assert jeton.encode_arrow(batch, tok, keep=["kept"])["kept"].equals(text)
 
 
 class TestDatasets:

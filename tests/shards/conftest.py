@@ -84,6 +84,32 @@ def tables(folder: Path) -> Iterator[Any]:
                 yield pa.ipc.open_stream(file).read_all()
 
 
+def facts_of(path: Path) -> dict[str, Any]:
+    """The content of a file of JSON, without its digest."""
+    from jeton.shards.sealed import unsealed_json
+
+    return unsealed_json(path.read_bytes())
+
+
+def rewrite(path: Path, facts: dict[str, Any]) -> None:
+    """Writes a file of JSON with its digest."""
+    from jeton.shards.sealed import sealed_json
+
+    path.write_bytes(sealed_json(json.dumps(facts)))
+
+
+def rehash(folder: Path, name: str) -> None:
+    """Records size and hash of a changed file of a shard, as if its task had written it."""
+    data = (folder / name).read_bytes()
+    done = folder / "done" / f"{int(name[6:11]):05}.json"
+    facts = facts_of(done)
+    facts["outputs"][name] = {"bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
+    rewrite(done, facts)
+    manifest = facts_of(folder / "manifest.json")
+    manifest["shards"][facts["task"]]["files"] = facts["outputs"]
+    rewrite(folder / "manifest.json", manifest)
+
+
 def ids_of(folder: Path, dtype: str) -> list[int]:
     """All ids of the files of ids, read without Jeton."""
     return [

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import pickle
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,8 @@ import pytest
 import jeton
 from jeton.errors import ConfigError, FormatError, ShardError, UnsupportedFeatureError
 from jeton.shards import dataset as dataset_module
+
+from .conftest import rewrite
 
 
 @pytest.fixture(params=["megatron", "bin", "llmc", "datatrove", "olmo"])
@@ -75,8 +76,11 @@ def test_what_cannot_be_opened(corpus: Path, tok: jeton.Tokenizer, tmp_path: Pat
 
 
 def test_another_manifest(opened: jeton.shards.ShardDataset, tmp_path: Path) -> None:
-    for change, match in (({"format": "new"}, "not a manifest .*format='new'"), ({"version": 9}, r"version 9; this")):
-        (tmp_path / "manifest.json").write_text(json.dumps({**opened.manifest, **change}))
+    for change, match in (
+        ({"format": "new"}, "not a manifest .*'format' is 'new'"),
+        ({"version": 9}, r"version 9; this"),
+    ):
+        rewrite(tmp_path / "manifest.json", {**opened.manifest, **change})
         with pytest.raises(FormatError, match=match):
             jeton.shards.open(tmp_path)
     with pytest.raises(FormatError, match=r"manifest\.json: version 9"):

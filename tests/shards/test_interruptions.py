@@ -24,7 +24,7 @@ import jeton
 from jeton.errors import ConfigError, FormatError, InvalidTextError, ShardError
 
 from ..selection import amount
-from .conftest import digest, stored, texts
+from .conftest import digest, facts_of, rehash, rewrite, stored, texts
 
 OPTIONS: dict[str, Any] = {"append_eos": True, "task_bytes": 2000}
 
@@ -240,8 +240,7 @@ class TestChanges:
     def test_a_completion_of_another_plan(self, planned: Path) -> None:
         jeton.shards.run(planned, progress=False)
         done = planned / "done" / "00002.json"
-        facts = json.loads(done.read_bytes())
-        done.write_text(json.dumps({**facts, "plan": "other"}))
+        rewrite(done, {**facts_of(done), "plan": "other"})
         with pytest.raises(ShardError, match=r"00002\.json is of another plan"):
             jeton.shards.merge(planned)
 
@@ -264,16 +263,15 @@ class TestChanges:
     def test_a_damaged_completion(self, planned: Path) -> None:
         jeton.shards.run(planned, progress=False)
         done = planned / "done" / "00002.json"
-        facts = json.loads(done.read_bytes())
+        facts = facts_of(done)
         del facts["outputs"]
-        done.write_text(json.dumps(facts))
+        rewrite(done, facts)
         with pytest.raises(ShardError, match=r"00002\.json is damaged: it has no 'outputs'; remove it"):
             jeton.shards.merge(planned)
 
     @pytest.mark.parametrize("change", [{"dtype": "nope"}, {"dtype": None}, {"eos": "a"}, {"bos": -1}, {"format": "x"}])
     def test_a_plan_that_was_edited(self, change: dict[str, Any], planned: Path) -> None:
-        plan = json.loads((planned / "plan.json").read_bytes())
-        (planned / "plan.json").write_text(json.dumps({**plan, **change}))
+        rewrite(planned / "plan.json", {**facts_of(planned / "plan.json"), **change})
         with pytest.raises(FormatError, match=r"plan\.json: not a plan of shards .*" + next(iter(change))):
             jeton.shards.run(planned, progress=False)
 
@@ -442,11 +440,7 @@ class TestVerify:
         """Files, hashes and counts agree; the ids are not those of the source."""
         name = "shard-00000.bin"
         (made / name).write_bytes(bytes((made / name).stat().st_size))
-        from jeton.shards.outputs import sha256_of
-
-        manifest = json.loads((made / "manifest.json").read_bytes())
-        manifest["shards"][0]["files"][name]["sha256"] = sha256_of(made / name)
-        (made / "manifest.json").write_text(json.dumps(manifest))
+        rehash(made, name)
         assert self.problems(made) == "shard-00000: its ids are not those of its source"
 
     def test_a_missing_file(self, made: Path) -> None:
@@ -463,14 +457,18 @@ class TestVerify:
                 ends = folder / "shard-00000.documents"
                 whole = np.fromfile(ends, "<u8")
                 whole[[0, -1]].tofile(ends)
+                rehash(folder, ends.name)
                 assert "documents 2, expected" in self.problems(folder)
                 np.append(whole, whole[-1]).tofile(ends)
+                rehash(folder, ends.name)
                 assert "shard-00000: the ends of its documents are not ascending" in self.problems(folder)
             else:
                 path = folder / f"shard-00000.{format}"
                 path.write_bytes(path.read_bytes()[:-20])
                 assert f"shard-00000.{format}: it has" in self.problems(folder)
                 path.write_bytes(b"x" * 100)
+                assert "it cannot be read" not in self.problems(folder)  # not read, as its size differs
+                rehash(folder, path.name)
                 assert f"shard-00000.{format}: it cannot be read" in self.problems(folder)
 
     def test_an_old_manifest(self, made: Path, tok: jeton.Tokenizer) -> None:
@@ -485,6 +483,7 @@ class TestVerify:
         path = folder / "shard-00000.bin"
         data = path.read_bytes()
         path.write_bytes(data[:-2] + bytes(2))
+        rehash(folder, path.name)
         assert f"1 documents lack the eos id {tok.eos_id}" in self.problems(folder)
 
 

@@ -13,6 +13,8 @@ import pytest
 import jeton
 from jeton.errors import ShardError
 
+from .conftest import facts_of, rehash, rewrite
+
 pytestmark = pytest.mark.filterwarnings("error")
 
 
@@ -67,13 +69,16 @@ def test_a_shard_of_another_run_is_not_opened(options: dict[str, int], rows: Pat
 
 def damage(out: Path, name: str, at: int, group: str) -> None:
     """Changes a byte of a file, and its hash in the manifest."""
-    path, manifest = out / name, json.loads((out / "manifest.json").read_bytes())
+    path = out / name
     data = bytearray(path.read_bytes())
     data[at] ^= 1
     path.write_bytes(data)
-    files = manifest["shards"][0]["files"] if group == "shard" else manifest["joined"]
-    files[name]["sha256"] = hashlib.sha256(data).hexdigest()
-    (out / "manifest.json").write_text(json.dumps(manifest))
+    if group == "shard":
+        rehash(out, name)
+        return
+    manifest = facts_of(out / "manifest.json")
+    manifest["joined"][name]["sha256"] = hashlib.sha256(data).hexdigest()
+    rewrite(out / "manifest.json", manifest)
 
 
 @pytest.mark.parametrize("options", [{}, {"pack": 8}], ids=str)

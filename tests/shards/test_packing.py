@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 import tracemalloc
 from itertools import accumulate
@@ -20,7 +19,7 @@ from jeton.shards.collecting import NO_TASK, gather, read_origins
 from jeton.shards.packing import PADDING, pack
 
 from ..selection import amount, rest_is_slow
-from .conftest import EOS, digest, tables
+from .conftest import EOS, digest, facts_of, rewrite, tables
 from .test_identity import IDS
 
 Piece = tuple[int, int, int]  # document, first id, length
@@ -269,8 +268,7 @@ def test_what_cannot_be_packed(corpus: Path, tok: jeton.Tokenizer, tmp_path: Pat
 )
 def test_a_damaged_plan(name: str, value: Any, corpus: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
     jeton.shards.plan(corpus, tmp_path, tok)
-    facts = json.loads((tmp_path / "plan.json").read_bytes())
-    (tmp_path / "plan.json").write_text(json.dumps({**facts, name: value}))
+    rewrite(tmp_path / "plan.json", {**facts_of(tmp_path / "plan.json"), name: value})
     with pytest.raises(FormatError, match=r"plan\.json: not a plan of shards"):
         jeton.shards.run(tmp_path, progress=False)
 

@@ -12,7 +12,7 @@ import jeton
 from jeton.errors import ConfigError, FormatError, ShardError
 from jeton.shards.sources import MAX_SOURCES, SourceTotals, group_files
 
-from .conftest import EOS, texts
+from .conftest import EOS, facts_of, texts
 
 
 @pytest.fixture
@@ -49,7 +49,7 @@ def test_totals_by_source(made: Path, tok: jeton.Tokenizer) -> None:
 
 def test_outputs(made: Path) -> None:
     report = jeton.shards.report(made)
-    assert json.loads((made / "report.json").read_bytes()) == json.loads(json.dumps(report.to_json()))
+    assert facts_of(made / "report.json") == json.loads(json.dumps(report.to_json()))
     totals = report.sources[str(made.parent / "a.jsonl")]
     assert f"| {made.parent}/a.jsonl | {totals.documents} | {totals.bytes:,} | " in (made / "report.md").read_text()
     for name in ("plot.svg", "plot.png"):

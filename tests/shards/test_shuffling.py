@@ -16,7 +16,7 @@ from jeton.shards.collecting import read_origins
 from jeton.shards.shuffling import buckets_of, document_keys
 
 from ..selection import amount
-from .conftest import digest, stored
+from .conftest import digest, rehash, stored
 from .test_identity import IDS
 
 MASK = (1 << 64) - 1
@@ -193,15 +193,11 @@ def test_a_damaged_spool(at: int, corpus: Path, tok: jeton.Tokenizer, tmp_path: 
 
 
 def test_verify_finds_a_document_that_is_not_its_source(corpus: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
-    from jeton.shards.outputs import sha256_of
-
     make(corpus, tmp_path, tok, append_eos=False)
     name = "shard-00000.bin"
     ids = np.fromfile(tmp_path / name, "<u2")
     np.full_like(ids, 1).tofile(tmp_path / name)
-    manifest = json.loads((tmp_path / "manifest.json").read_bytes())
-    manifest["shards"][0]["files"][name]["sha256"] = sha256_of(tmp_path / name)
-    (tmp_path / "manifest.json").write_text(json.dumps(manifest))
+    rehash(tmp_path, name)
     problems = jeton.shards.verify(tmp_path, progress=False).problems
     assert problems
     assert all(

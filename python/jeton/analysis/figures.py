@@ -58,6 +58,16 @@ def save_figure(figure: Any, path: str | os.PathLike[str], suffix: str) -> None:
         figure.savefig(file, format=suffix[1:], dpi=150, metadata=metadata)
 
 
+def drawable(name: str) -> str:
+    """A name without lone surrogates, which names of files that are not UTF-8 have, and which matplotlib refuses.
+
+    Examples:
+        >>> drawable("a\\udcff.txt")
+        'a?.txt'
+    """
+    return name.encode("utf-8", "replace").decode()
+
+
 def literal(name: str) -> str:
     """A name as matplotlib shows it: shortened, without mathematics, and not hidden by an underscore at its start.
 
@@ -65,5 +75,5 @@ def literal(name: str) -> str:
         >>> print(literal("US$"))
         US\\$
     """
-    shown = elided(name, MAX_NAME).replace("$", r"\$")
+    shown = elided(drawable(name), MAX_NAME).replace("$", r"\$")
     return "\u200b" + shown if shown.startswith("_") else shown

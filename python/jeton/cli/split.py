@@ -67,7 +67,7 @@ def split(
                 }
                 if text.name:
                     facts["source"] = text.name
-                out.write(json.dumps(facts, ensure_ascii=False).encode() + b"\n")
+                out.write(json.dumps(facts, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n")
             else:
                 out.write((b"" if is_first else separator.encode() + b"\n") + chunk.text.encode() + b"\n")
                 is_first = False

@@ -57,6 +57,6 @@ def truncate(
             cut = tok.truncate(data, max_tokens, side=side, marker=marker, at=at, **options.keywords)
             if common.as_json:
                 facts = {"text": cut, "num_tokens": tok.count(cut, **options.keywords), "truncated": cut != data}
-                binary_output().write(json.dumps(facts, ensure_ascii=False).encode() + b"\n")
+                binary_output().write(json.dumps(facts, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n")
             else:
                 binary_output().write(cut.encode() + b"\n")

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "arrow_modules",
+    "arrow_values",
+    "checked_texts",
     "column_of",
     "column_texts",
     "field_text",
@@ -189,14 +191,15 @@ def column_texts(
             for batch in file.iter_batches(rows, row_groups=groups, columns=[field], use_threads=False):
                 column = batch.column(field)
                 if conversations:
+                    column.validate(full=True)
                     column = pa.array(_json_lists(column), pa.binary())
                 first = before + done + 1
                 numbers = range(first, first + batch.num_rows)
                 done += batch.num_rows
-                yield *_valid_texts(pa, column, numbers, field, name, handler, expected), done / max(1, total)
+                yield *_valid_texts(column, numbers, field, name, handler, expected), done / max(1, total)
     except pa.ArrowNotImplementedError as error:
         raise UnsupportedFeatureError(f"{name}: {error}", format="parquet", feature=str(error)) from None
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:  # names of columns are UTF-8
         if isinstance(error, OSError) and error.errno is not None:
             raise  # an I/O error: for corrupt data pyarrow raises OSError without errno
         raise FormatError(f"{name}: corrupt Parquet data ({error})", format="parquet") from None
@@ -244,7 +247,7 @@ def _rows_at_a_time(metadata: Any, groups: Sequence[int], field: str) -> int:
         group = metadata.row_group(index)
         num_bytes += sum(group.column(leaf).total_uncompressed_size for leaf in leaves)
         rows += group.num_rows
-    return max(1, min(MOST_ROWS, BATCH_BYTES * rows // num_bytes))
+    return max(1, min(MOST_ROWS, BATCH_BYTES * rows // max(num_bytes, 1)))  # damaged sizes may be negative
 
 
 def _check_column(pa: Any, schema: pa.Schema, field: str, name: str, expected: str) -> None:
@@ -283,15 +286,13 @@ def _without_nulls(value: Any) -> Any:
 
 
 def _valid_texts(
-    pa: Any, column: Any, numbers: range, field: str, name: str, handler: ErrorHandler, expected: str
+    column: Any, numbers: range, field: str, name: str, handler: ErrorHandler, expected: str
 ) -> tuple[TextColumn, range | list[int]]:
     """The texts that are neither null nor invalid UTF-8, with their row numbers."""
-    if pa.types.is_dictionary(column.type):
-        column = column.dictionary_decode()
+    column = checked_texts(column)
     texts = column_of(column, borrow=True) if column.null_count == 0 else None
     if texts is not None:
         return texts, numbers
-    column = column.cast(pa.binary() if has_short_offsets(column.type) else pa.large_binary())
     kept, kept_numbers = [], []
     for number, text in zip(numbers, column.to_pylist(), strict=True):
         source = f"{name}:{number}"
@@ -317,11 +318,48 @@ def has_short_offsets(kind: Any) -> bool:
     return bool(types.is_string(kind) or types.is_binary(kind))
 
 
+def arrow_values(table: Any, field: str) -> list[Any]:
+    """The values of a column of an Arrow table, as Python objects, of a dataset.
+
+    Raises:
+        FormatError: the data is not valid.
+    """
+    import pyarrow as pa
+
+    try:
+        column = table.column(field)
+        column.validate(full=True)
+        values: list[Any] = column.to_pylist()
+    except pa.ArrowException as error:
+        raise FormatError(f"the dataset has Arrow data that is not valid ({error})", format="arrow") from None
+    return values
+
+
+def checked_texts(array: Any) -> Any:
+    """An Arrow array of strings or bytes, as bytes without a dictionary, whose offsets and indices have been checked.
+
+    Arrow data that was read from a file or received from another process may have any offsets. Whether the values are
+    UTF-8 is not checked, as bytes have no encoding: `column_of` does.
+
+    Raises:
+        pyarrow.ArrowInvalid: an offset or an index is out of range, or a buffer is too short.
+    """
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(array.type):
+        values, indices = checked_texts(array.dictionary), array.indices
+        indices.validate(full=True)
+        return pa.DictionaryArray.from_arrays(indices, values).dictionary_decode()  # checks the indices
+    array = array.view(pa.binary() if has_short_offsets(array.type) else pa.large_binary())
+    array.validate(full=True)
+    return array
+
+
 def column_of(array: Any, *, borrow: bool = False) -> TextColumn | None:
     """The values of an Arrow array of strings or bytes, without nulls; None if one is not UTF-8.
 
     Args:
-        array: the array.
+        array: the array, from `checked_texts`.
         borrow: use the memory of the array instead of a copy; only if nothing else has access to it.
     """
     import numpy as np

@@ -27,7 +27,7 @@ from .corpus import Corpus
 from .error_policy import ErrorHandler
 from .paths import file_name, files_of, is_remote, open_path, size_of
 from .ranges import FileRange, LineRange, timed
-from .rows import column_texts, field_text, jsonl_lists, jsonl_texts
+from .rows import arrow_values, column_texts, field_text, jsonl_lists, jsonl_texts
 from .source import CorpusLike, Source
 from .streams import (
     LineBlock,
@@ -361,9 +361,11 @@ class SourceReader:
             message = f"the dataset has no column {resolved.field!r} (it has: {found}); name the right one with field="
             raise ConfigError(message, option="field")
         chosen = dataset if names is None else dataset.select_columns([resolved.field])
+        # A `Dataset` without a format is Arrow data in files, which is checked before it is read.
+        is_arrow = getattr(dataset, "format", {}).get("type", "") is None
         start = 0
-        for columns in chosen.iter(batch_size=DATASET_ROWS):
-            values = list(columns[resolved.field])
+        for columns in (chosen.with_format("arrow") if is_arrow else chosen).iter(batch_size=DATASET_ROWS):
+            values = arrow_values(columns, resolved.field) if is_arrow else list(columns[resolved.field])
             yield self._group(values, start, resolved) or self._one_by_one(
                 [{resolved.field: value} for value in values], start, resolved
             )

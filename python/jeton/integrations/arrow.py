@@ -10,13 +10,14 @@ Lists have 32-bit offsets. A table gets chunks of less than 2^31 ids each; a rec
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .._core import encode_columns
 from ..arguments import flag, instance, string, strings, wrong
-from ..corpus.rows import column_of, has_short_offsets, is_text_type
+from ..corpus.rows import checked_texts, column_of, has_short_offsets, is_text_type
 from ..errors import ConfigError, FormatError, InvalidTextError, MissingDependencyError
 from ..shards.planning import added_id
 from ..threads import num_threads
@@ -62,7 +63,8 @@ def encode_arrow(
 
     Raises:
         ConfigError: another type of batch; a vocabulary with ids over 2^31 - 1; an unknown role or special token.
-        FormatError: a column that is missing or has no text; a record batch with 2^31 ids or more.
+        FormatError: a column that is missing or has no text; a record batch with 2^31 ids or more; Arrow data that is
+            not valid, such as offsets that are out of range.
         InvalidTextError: a text that is not UTF-8, or that the tokenizer cannot encode; names the row.
         MissingDependencyError: pyarrow is not installed.
 
@@ -113,7 +115,11 @@ class ArrowEncoder:
 
     def batch(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Encodes a record batch."""
-        self._check(batch.schema)
+        with _valid_arrow():
+            return self._batch(batch)
+
+    def _batch(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        self._check(batch)
         parts = self._encoded(batch.column(self._column), 0)
         if not self._is_large and sum(len(part.values) for part in parts) > MAX_OFFSET:
             message = "a record batch has 2^31 ids or more; pass large_list=True, a table, or smaller batches"
@@ -124,7 +130,11 @@ class ArrowEncoder:
 
     def table(self, table: pa.Table) -> pa.Table:
         """Encodes a table, in chunks."""
-        self._check(table.schema)
+        with _valid_arrow():
+            return self._table(table)
+
+    def _table(self, table: pa.Table) -> pa.Table:
+        self._check(table)
         parts, first = [], 0
         for chunk in table.column(self._column).chunks:
             parts += self._encoded(chunk, first)
@@ -139,7 +149,9 @@ class ArrowEncoder:
         fields = [schema.field(name) for name in self._keep]
         return self._pa.schema([*fields, self._pa.field(self._output, make(self._pa.int32()))])
 
-    def _check(self, schema: pa.Schema) -> None:
+    def _check(self, data: pa.RecordBatch | pa.Table) -> None:
+        """Checks the columns: that they exist, their types, and that what is kept may be read."""
+        schema = data.schema
         for name in (self._column, *self._keep):
             if schema.names.count(name) != 1:
                 found = ", ".join(map(repr, schema.names[:8])) or "none"
@@ -152,12 +164,18 @@ class ArrowEncoder:
         if not is_text_type(kind):
             message = f"the column {self._column!r} is of type {kind}, expected a string"
             raise FormatError(message, format="arrow", place="schema")
+        data.validate()
+        for name in self._keep:
+            column = data.column(name)
+            for array in column.chunks if isinstance(data, self._pa.Table) else (column,):
+                if is_text_type(array.type):
+                    checked_texts(array)
+                else:
+                    array.validate(full=True)
 
     def _encoded(self, texts: Any, first: int) -> list[Any]:
         """Encodes an array in slices of about `SLICE_BYTES`; `first`: number of the rows before it."""
-        pa = self._pa
-        if pa.types.is_dictionary(texts.type):
-            texts = texts.dictionary_decode()
+        pa, texts = self._pa, checked_texts(texts)
         if texts.null_count:
             texts = texts.cast(pa.large_binary())  # imports pyarrow.compute, which takes 60 ms
         if not len(texts):
@@ -213,6 +231,17 @@ class ArrowEncoder:
                 message = f"row {row}: byte {error.start} is not valid UTF-8"
                 return InvalidTextError(message, position=error.start, source=f"row {row}")
         return InvalidTextError("a text is not valid UTF-8")
+
+
+@contextmanager
+def _valid_arrow() -> Iterator[None]:
+    """Turns the errors of Arrow's validation into a `FormatError`."""
+    from pyarrow import ArrowException
+
+    try:
+        yield
+    except (ArrowException, UnicodeDecodeError) as error:  # names of columns are UTF-8
+        raise FormatError(f"the Arrow data is not valid ({error})", format="arrow") from None
 
 
 def _pyarrow() -> Any:

@@ -6,6 +6,7 @@ execution   one task: encoding turns documents into ids, layouts/ has a class a 
 conversations  documents that are chats, with a loss mask
 collecting  documents in another order: packing into rows, shuffling in two stages; writers selects
 folder      files of a folder of shards, in `storage`: local, or at a URL; outputs: hashed while they are written
+sealed      files of JSON with a digest of their own bytes; checks: types and ranges of what they hold
 running     the tasks that are not complete, by a runner (`jeton.runners`)
 merging     completion files → manifest and report; joins shards
 verification  reads everything again

@@ -18,12 +18,12 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arguments import choice, integer, wrong
+from ..arguments import integer, wrong
 from ..batch import TokenBatch
 from ..errors import ConfigError, FormatError, ShardError, UnsupportedFeatureError
 from .collecting import gather
 from .folder import ShardFolder
-from .layouts import COUNTS, FORMATS, LAYOUTS, Documents, shard_facts
+from .layouts import COUNTS, LAYOUTS, Documents, shard_facts
 from .rows import PackedRows
 
 __all__ = ["ShardDataset", "open"]
@@ -79,20 +79,19 @@ class ShardDataset(Sequence[NDArray[Any]]):
         place = ShardFolder(folder)
         self._folder = place.path.absolute()  # first, to refuse a URL
         self.manifest: dict[str, Any] = place.load_manifest()
-        try:
-            format = choice(self.manifest["format"], "format", FORMATS)
-            self.row_length: int | None = self.manifest.get("row_length")
-            self._unit = "documents" if self.row_length is None else "rows"
-            items = [shard[self._unit] for shard in self.manifest["shards"]]
-            has_mask = bool(self.manifest.get("loss_mask"))
-            self._facts = shard_facts(self.manifest["dtype"], self.manifest["tokenizer"], self.row_length, has_mask)
-            self.num_tokens = int(self.manifest["tokens"]) if self.row_length is None else sum(items) * self.row_length
-        except (KeyError, TypeError, ValueError) as error:
-            raise FormatError(f"{place}: not a manifest of shards ({error})", format="manifest") from None
+        format, dtype = self.manifest["format"], self.manifest["dtype"]
         if format == COUNTS or not LAYOUTS[format].can_read:
             message = f"{place}: opening format {format!r} is not supported"
             raise UnsupportedFeatureError(f"{message}; use datasets or pyarrow", format=format, feature="open")
         self._layout = LAYOUTS[format]
+        if dtype not in self._layout.dtypes:
+            message = f"{place}: not a manifest of shards: dtype {dtype!r} for format {format!r}"
+            raise FormatError(message, format="manifest")
+        self.row_length: int | None = self.manifest.get("row_length")
+        self._unit = "documents" if self.row_length is None else "rows"
+        items = [shard[self._unit] for shard in self.manifest["shards"]]
+        self._facts = shard_facts(dtype, self.manifest["tokenizer"], self.row_length, "loss_mask" in self.manifest)
+        self.num_tokens: int = self.manifest["tokens"] if self.row_length is None else sum(items) * self.row_length
         self._starts: list[int] = list(accumulate(items, initial=0))  # documents, or rows, before each shard
         self._open: OrderedDict[int, Documents] = OrderedDict()
 
@@ -209,6 +208,7 @@ class ShardDataset(Sequence[NDArray[Any]]):
         if known is None:
             name = ShardFolder.stem(integer(number, "number", 0, self.num_shards - 1))
             known = self._layout.read(self._folder, name, self._facts)
+            self._check_sizes(number)
             self._check(number, known)
             self._open[number] = known
             if len(self._open) > MOST_OPEN:
@@ -216,6 +216,20 @@ class ShardDataset(Sequence[NDArray[Any]]):
         else:
             self._open.move_to_end(number)
         return known
+
+    def _check_sizes(self, number: int) -> None:
+        """Checks the sizes of the files of a shard.
+
+        Raises:
+            ShardError: they are not those of the manifest.
+            FileNotFoundError: one is missing.
+        """
+        for name, file in self.manifest["shards"][number]["files"].items():
+            path = self._folder / name
+            size = path.stat().st_size
+            if size != file["bytes"]:
+                message = f"{path}: it has {size:,} bytes, and the manifest has {file['bytes']:,} of it"
+                raise ShardError(f"{message}; copy it again, or run and merge again", path=str(path))
 
     def _check(self, number: int, found: Documents) -> None:
         """Checks that a shard has the items that the manifest counts on.
@@ -226,9 +240,8 @@ class ShardDataset(Sequence[NDArray[Any]]):
         expected = self._starts[number + 1] - self._starts[number]
         has = len(found) if self.row_length is None else len(found.tokens) / self.row_length
         if has != expected:
-            name = self._folder / ShardFolder.stem(number)
-            message = f"{name}: it has {has:,} {self._unit}, and the manifest has {expected:,} of it; merge again"
-            raise ShardError(message, path=str(name))
+            message = f"{found.name}: it has {has:,} {self._unit}, and the manifest has {expected:,} of it; merge again"
+            raise ShardError(message, path=found.name)
 
     def batches(self, length: int) -> Iterator[NDArray[Any]]:
         """Yields all ids, back to back, in arrays of one length, without the rest at the end.
@@ -268,6 +281,7 @@ class ShardDataset(Sequence[NDArray[Any]]):
 
         Raises:
             ConfigError: the shards are not packed.
+            ShardError: the ends of documents are damaged.
 
         Examples:
             >>> import jeton, pathlib, tempfile
@@ -284,15 +298,13 @@ class ShardDataset(Sequence[NDArray[Any]]):
             raise ConfigError(f"{self._folder} is not packed; pass pack= to jeton.shards.plan", option="pack")
         for number in range(self.num_shards):
             shard = self.shard(number)
-            first, as_end = 0, shard.ends.dtype.type  # of another type, the search would convert all ends
+            first = 0
             for start in range(0, len(shard.tokens), size * length):
                 ids = shard.tokens[start : start + size * length]
-                last = int(np.searchsorted(shard.ends, as_end(start + len(ids)))) + 1
-                ends = shard.ends[first:last].astype(np.int64)
-                lengths = ends - np.append(start, ends[:-1])
+                lengths = shard.lengths_between(start, start + len(ids), first, length)
                 mask = None if shard.mask is None else shard.mask[start : start + len(ids)].reshape(-1, length)
                 yield PackedRows(ids.reshape(-1, length), lengths, mask)
-                first = last
+                first += len(lengths)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return ShardDataset, (str(self._folder),)

@@ -16,6 +16,9 @@ a completed task has its shard after a crash of the machine, too. A process that
 
 Two machines that run one task publish the same bytes in any order: a reader sees one or the other. Completions differ
 in their times alone.
+
+Plan, completions, manifest and report end in a digest of their own bytes (`sealed`), and their entries are checked when
+they are read (`checks`), as a folder may be damaged, edited, or of another user.
 """
 
 from __future__ import annotations
@@ -27,18 +30,59 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import FormatError, ShardError, UnsupportedFeatureError
+from .checks import (
+    READ_FACTS,
+    Check,
+    check_fields,
+    either,
+    files_of,
+    is_count,
+    is_count_or_none,
+    is_id,
+    is_number,
+    is_text,
+    is_text_or_none,
+    list_of,
+    map_of,
+    record,
+)
+from .layouts import FORMATS
 from .outputs import OutputFiles
-from .plan import Plan
+from .packing import MAX_LENGTH
+from .plan import VERSION, Plan
+from .sealed import sealed, sealed_json, unsealed_json, version_of
 from .storage import LocalStorage, storage_of
 from .tasks import DONE, SPOOL
 
 __all__ = ["SPOOL", "ShardFolder"]
 
 PLAN, TOKENIZER, MANIFEST, REPORT = "plan.json", "tokenizer.json", "manifest.json", "report"
-MANIFEST_VERSION = 1
-# Entries of a completion; of one whose task read documents.
-FACTS = {"documents", "tokens", "outputs", "seconds"}
-READ_FACTS = {"bytes", "highest_id", "empty", "skipped", "replaced", "special", "largest", "lines"}
+MANIFEST_VERSION = 2
+# Entries of a manifest; `OPTIONAL`: those that not every plan has.
+MANIFEST_FACTS: dict[str, Check] = {
+    "version": either(MANIFEST_VERSION),
+    "format": either(*FORMATS),
+    "dtype": either(None, "uint16", "int32", "uint32"),
+    "tokenizer": is_text_or_none,
+    "vocab_size": is_count,
+    "bos": is_count_or_none,
+    "eos": is_count_or_none,
+    "plan": is_text,
+    "documents": is_count,
+    "bytes": is_count,
+    "tokens": is_count,
+    "highest_id": is_id,
+    "empty": is_count,
+    "shards": lambda value: isinstance(value, list) and all(isinstance(shard, dict) for shard in value),
+}
+OPTIONAL: dict[str, Check] = {
+    "shuffle": is_count,
+    "row_length": lambda value: is_count(value) and 0 < value <= MAX_LENGTH,
+    "pad": is_count_or_none,
+    "loss_mask": either(True),
+    "tokenizer_files": files_of("tokenizer"),
+    "joined": files_of("joined"),
+}
 
 
 class ShardFolder:
@@ -88,32 +132,51 @@ class ShardFolder:
 
         Raises:
             ShardError: there is none.
-            FormatError: it is not one.
+            FormatError: it is not one, it has been changed, or it is of another version.
         """
         if not self.has(PLAN):
             message = f"{self}: no plan.json; jeton.shards.plan (jeton shards plan) writes it"
             raise ShardError(message, path=str(self))
-        return Plan.from_json(self.read(PLAN), self.storage.location(PLAN))
+        return Plan.from_json(self.read(PLAN, "plan", VERSION), self.storage.location(PLAN))
 
     def load_manifest(self) -> dict[str, Any]:
         """Reads the manifest.
 
         Raises:
             ShardError: there is none.
-            FormatError: it is not one, or of another version.
+            FormatError: it is not one, it has been changed, or it is of another version.
         """
         if not self.has(MANIFEST):
             message = (
                 f"{self}: no {MANIFEST}; jeton.shards.merge (jeton shards merge) writes it when all tasks are done"
             )
             raise ShardError(message, path=str(self))
-        manifest, where = self.read(MANIFEST), self.storage.location(MANIFEST)
-        if not isinstance(manifest, dict) or "version" not in manifest:
-            raise FormatError(f"{where}: not a manifest of shards", format="manifest")
-        if manifest["version"] != MANIFEST_VERSION:
-            message = f"{where}: version {manifest['version']!r}; this Jeton reads version {MANIFEST_VERSION}"
-            raise FormatError(f"{message}: use a newer Jeton", format="manifest")
+        manifest = self.read(MANIFEST, "manifest", MANIFEST_VERSION)
+        try:
+            _check_manifest(manifest)
+        except ValueError as error:
+            where = self.storage.location(MANIFEST)
+            raise FormatError(f"{where}: not a manifest of shards: {error}; merge again", format="manifest") from None
         return manifest
+
+    def read(self, name: str, noun: str, version: int | None = None) -> dict[str, Any]:
+        """Reads a file of JSON that has a digest, and a version if one is expected. `noun`: its content, for errors.
+
+        Raises:
+            FormatError: it has been changed, or is of another version.
+        """
+        data, where = self.read_bytes(name), self.storage.location(name)
+        try:
+            facts = unsealed_json(data)
+            found = facts.get("version")
+        except ValueError as error:
+            found = version_of(data)
+            if found in (None, version):
+                raise FormatError(f"{where}: not a {noun} of shards: {error}", format=noun) from None
+        if found != version:
+            message = f"{where}: version {found!r}; this Jeton reads version {version}"
+            raise FormatError(f"{message}: use the Jeton that wrote it, or make the shards again", format=noun)
+        return facts
 
     def done(self, folder: str = DONE) -> set[int]:
         """Numbers of the completed tasks; `folder`: that of their completions, which a stage has."""
@@ -124,17 +187,26 @@ class ShardFolder:
         return self._numbers(SPOOL, ".bin")
 
     def _numbers(self, folder: str, suffix: str) -> set[int]:
-        names = (name.removesuffix(suffix) for name in self.storage.names(folder) if name.endswith(suffix))
-        return {int(name) for name in names if name.isdecimal()}
+        names = self.storage.names(folder)
+        stems = (name.removesuffix(suffix) for name in names if name.endswith(suffix))
+        return {int(stem) for stem in stems if stem.isdecimal() and stem == _number(int(stem))}
+
+    def is_done(self, task: int, folder: str = DONE) -> bool:
+        """True if a task is complete: a listing may leave out a file that another process replaces meanwhile."""
+        return self.has(_done(task, folder))
+
+    def has_spool(self, task: int) -> bool:
+        """True if the documents of a task of a shuffle are spooled."""
+        return self.has(f"{SPOOL}/{_number(task)}.bin")
 
     def remove_spools(self) -> None:
         """Removes the spooled documents of a shuffle."""
-        self.storage.remove(f"{SPOOL}/{number:05}.bin" for number in sorted(self.spools()))
+        self.storage.remove(f"{SPOOL}/{_number(number)}.bin" for number in sorted(self.spools()))
 
     def write_done(self, task: int, facts: dict[str, Any], folder: str = DONE) -> None:
         """Completes a task, whose output has been written."""
         self.storage.flush(SPOOL if folder == SPOOL else "")
-        self.storage.put(_done(task, folder), json.dumps(facts, ensure_ascii=False).encode())
+        self.storage.put(_done(task, folder), sealed_json(json.dumps(facts, ensure_ascii=False)))
 
     def read_done(self, tasks: Iterable[int], plan: Plan, folder: str = DONE) -> Iterator[dict[str, Any]]:
         """Yields the completions of tasks.
@@ -146,23 +218,16 @@ class ShardFolder:
         names = [_done(task, folder) for task in numbers]
         for task, name, data in zip(numbers, names, self.storage.read(names), strict=True):
             where = self.storage.location(name)
-            facts = _from_json(data, where)
-            if not isinstance(facts, dict) or facts.get("plan") != plan.digest or facts.get("task") != task:
-                message = f"{where} is of another plan; remove it to run the task again"
-                raise ShardError(message, path=where)
-            reads = folder == SPOOL or plan.shuffle is None
-            if missing := sorted((FACTS | READ_FACTS if reads else FACTS) - facts.keys()):
-                message = f"{where} is damaged: it has no {missing[0]!r}; remove it to run the task again"
-                raise ShardError(message, path=where)
+            try:
+                facts = unsealed_json(data)
+                if facts.get("plan") != plan.digest or facts.get("task") != task:
+                    message = f"{where} is of another plan; remove it to run the task again"
+                    raise ShardError(message, path=where)
+                _check_completion(facts, plan, task, folder == SPOOL)
+            except ValueError as error:
+                message = f"{where} is damaged: {error}; remove it to run the task again"
+                raise ShardError(message, path=where) from None
             yield facts
-
-    def read(self, name: str) -> Any:
-        """Reads a file of JSON.
-
-        Raises:
-            FormatError: it is not JSON.
-        """
-        return _from_json(self.read_bytes(name), self.storage.location(name))
 
     def read_bytes(self, name: str) -> bytes:
         """Reads a file.
@@ -173,17 +238,17 @@ class ShardFolder:
         return next(self.storage.read([name]))
 
     def write(self, name: str, content: Any) -> None:
-        """Writes a file of JSON, or of text."""
-        text = content if isinstance(content, str) else json.dumps(content, ensure_ascii=False, indent=1) + "\n"
-        self.write_bytes(name, text.encode())
+        """Writes a file of JSON, or of text, with its digest."""
+        is_page = isinstance(content, str)
+        data = sealed(content) if is_page else sealed_json(json.dumps(content, ensure_ascii=False, indent=1))
+        self.write_bytes(name, data)
 
     def write_plan(self, plan: Plan) -> bool:
         """Writes the plan, with one line for each input; False if there is one, which stays."""
         facts = plan.to_json()
         inputs = ",\n  ".join(json.dumps(file, ensure_ascii=False) for file in facts.pop("inputs"))
         head = json.dumps(facts, ensure_ascii=False, indent=1).removesuffix("\n}")
-        text = f'{head},\n "inputs": [\n  {inputs}\n ]\n}}\n'
-        return self.storage.put_new(PLAN, text.encode())
+        return self.storage.put_new(PLAN, sealed_json(f'{head},\n "inputs": [\n  {inputs}\n ]\n}}'))
 
     def write_bytes(self, name: str, data: bytes) -> None:
         """Writes a file."""
@@ -199,13 +264,47 @@ class ShardFolder:
             self.storage.remove_stale(folder)
 
 
+def _number(task: int) -> str:
+    """Number of a task, as names of files have it."""
+    return f"{task:05}"
+
+
 def _done(task: int, folder: str) -> str:
     """Name of the completion file of a task."""
-    return f"{folder}/{task:05}.json"
+    return f"{folder}/{_number(task)}.json"
 
 
-def _from_json(data: bytes, where: str) -> Any:
-    try:
-        return json.loads(data)
-    except (ValueError, RecursionError) as error:
-        raise FormatError(f"{where}: not JSON ({error})", format="json") from None
+def _check_completion(facts: dict[str, Any], plan: Plan, task: int, is_spool: bool) -> None:
+    """Checks the entries of a completion.
+
+    Raises:
+        ValueError: one is missing or wrong.
+    """
+    checks: dict[str, Check] = {
+        "documents": is_count,
+        "tokens": is_count,
+        "outputs": files_of(_number(task) if is_spool else ShardFolder.stem(task)),
+        "seconds": map_of(is_number),
+        "input_bytes": is_count,
+    }
+    if is_spool or plan.shuffle is None:
+        checks |= READ_FACTS
+    if plan.packing is not None and not is_spool:
+        checks["packing"] = record(**dict.fromkeys(("rows", "pieces", "cut", "padding", "dropped"), is_count))
+    check_fields(facts, checks, {"sources": map_of(list_of(is_count, length=3))})
+
+
+def _check_manifest(manifest: dict[str, Any]) -> None:
+    """Checks the entries of a manifest.
+
+    Raises:
+        ValueError: one is missing or wrong.
+    """
+    check_fields(manifest, MANIFEST_FACTS, OPTIONAL)
+    units = ("documents", "tokens") if "row_length" not in manifest else ("documents", "tokens", "rows", "pieces")
+    counts = dict.fromkeys(units, is_count)
+    for number, shard in enumerate(manifest["shards"]):
+        try:
+            check_fields(shard, {"files": files_of(ShardFolder.stem(number)), **counts})
+        except ValueError as error:
+            raise ValueError(f"in shard {number}, {error}") from None

@@ -7,27 +7,30 @@ Memory: about 4 KB a task; 100,000 tasks take 0.4 GB.
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from ..arguments import flag
 from ..errors import ConfigError, ShardError
 from .counting import joined_counts, save_counts
-from .folder import MANIFEST, MANIFEST_VERSION, REPORT, ShardFolder
+from .folder import MANIFEST, MANIFEST_VERSION, REPORT, TOKENIZER, ShardFolder
 from .layouts import COUNTS, LAYOUTS, Documents
 from .plan import Plan
-from .planning import stage_done
+from .planning import missing_tasks
 from .report import Report
 from .sources import SourceTotals
 from .tasks import SPOOL
+from .tokenizers import read_tokenizer
 
-__all__ = ["JOINED", "merge"]
+__all__ = ["JOINED", "Totals", "add_up", "manifest_of", "merge"]
 
 JOINED = "joined"
 MAX_PLACES = 3
+MAX_DIGITS = 18  # of the number of a line
 
 _log = logging.getLogger("jeton")
 
@@ -63,21 +66,18 @@ def merge(output: str | os.PathLike[str], *, join: bool = False) -> Report:
         message = f"join= is not supported for format {plan.format!r}, whose readers take many files"
         raise ConfigError(message, option="join")
     for number, stage in enumerate(plan.stages):
-        missing = sorted(set(range(len(stage.tasks))) - stage_done(folder, plan, number))
+        missing = missing_tasks(folder, plan, number)
         if missing:
             some = ", ".join(map(str, missing[:8])) + (", …" if len(missing) > 8 else "")
             of = f" of the stage {stage.name}" if len(plan.stages) > 1 else ""
             message = f"{folder}: {len(missing):,} of {len(stage.tasks):,} tasks{of} are not complete ({some})"
             raise ShardError(f"{message}; jeton.shards.run (jeton shards run) completes them", path=str(folder))
-    totals = _Totals(plan)
-    if plan.shuffle is not None:
-        for facts in folder.read_done(range(plan.num_tasks), plan, SPOOL):
-            totals.add(facts)
-    shards = [totals.add(facts) for facts in _done(folder, plan)]
-    totals.check(str(folder))
+    sizes = folder.storage.sizes()
+    totals, shards = add_up(folder, plan, lambda facts: _check_sizes(folder, facts, sizes))
+    files = _tokenizer_files(folder, plan)
     folder.remove_stale()
     joined = _join(folder, plan, [shard["files"] for shard in shards]) if join else None
-    folder.write(MANIFEST, _manifest(plan, totals, shards, joined))
+    folder.write(MANIFEST, manifest_of(plan, totals, shards, files, joined))
     report = totals.report(joined)
     folder.write(f"{REPORT}.json", report.to_json())
     folder.write(f"{REPORT}.md", report.to_markdown())
@@ -94,24 +94,70 @@ def _is_joined(name: str) -> bool:
     return name.startswith(f"{JOINED}.")
 
 
-def _done(folder: ShardFolder, plan: Plan) -> Iterator[dict[str, Any]]:
-    """Yields the completion of each shard's task, whose files have been checked for their size."""
-    sizes = folder.storage.sizes()
+def add_up(
+    folder: ShardFolder, plan: Plan, check: Callable[[dict[str, Any]], None] = lambda facts: None
+) -> tuple[Totals, list[dict[str, Any]]]:
+    """Reads all completions; returns their totals, and the entries of the shards in the manifest.
+
+    Args:
+        folder: the folder, whose tasks are complete.
+        plan: its plan.
+        check: called with the completion of each shard; may raise.
+
+    Raises:
+        ShardError: a completion is damaged, or of another plan.
+        FileNotFoundError: one is missing.
+    """
+    totals = Totals(plan)
+    if plan.shuffle is not None:
+        for facts in folder.read_done(range(plan.num_tasks), plan, SPOOL):
+            totals.add(facts)
+    shards = []
     for facts in folder.read_done(range(plan.num_shards), plan):
-        for name, file in facts["outputs"].items():
-            size = sizes.get(name)
-            if size != file["bytes"]:
-                late = " (a network file system may show it within a minute: then merge again)"
-                was = f"is missing{late}" if size is None else f"has {size:,} bytes"
-                where = folder.storage.location(name)
-                message = f"{where} {was}, and its task wrote {file['bytes']:,}"
-                raise ShardError(f"{message}; remove done/{facts['task']:05}.json and run again", path=where)
-        yield facts
+        check(facts)
+        shards.append(totals.add(facts))
+    totals.check(str(folder))
+    return totals, shards
 
 
-def _manifest(
-    plan: Plan, totals: _Totals, shards: list[dict[str, Any]], joined: dict[str, Any] | None
+def _check_sizes(folder: ShardFolder, facts: dict[str, Any], sizes: dict[str, int]) -> None:
+    """Checks the sizes of the files of a shard.
+
+    Raises:
+        ShardError: one is missing, or has another size.
+    """
+    for name, file in facts["outputs"].items():
+        size = sizes.get(name)
+        if size != file["bytes"]:
+            size = folder.storage.size(name)  # the listing may leave out what another process replaces meanwhile
+        if size != file["bytes"]:
+            late = " (a network file system may show it within a minute: then merge again)"
+            was = f"is missing{late}" if size is None else f"has {size:,} bytes"
+            where = folder.storage.location(name)
+            message = f"{where} {was}, and its task wrote {file['bytes']:,}"
+            raise ShardError(f"{message}; remove done/{facts['task']:05}.json and run again", path=where)
+
+
+def _tokenizer_files(folder: ShardFolder, plan: Plan) -> dict[str, Any] | None:
+    """Size and hash of the file of the tokenizer; None for counts.
+
+    Raises:
+        ShardError: it is missing.
+    """
+    if plan.tokenizer is None:
+        return None
+    data = read_tokenizer(folder)
+    return {TOKENIZER: {"bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}}
+
+
+def manifest_of(
+    plan: Plan,
+    totals: Totals,
+    shards: list[dict[str, Any]],
+    tokenizer_files: dict[str, Any] | None,
+    joined: dict[str, Any] | None,
 ) -> dict[str, Any]:
+    """The manifest of a folder."""
     return {
         "version": MANIFEST_VERSION,
         "format": plan.format,
@@ -123,6 +169,7 @@ def _manifest(
         "plan": plan.digest,
         **totals.sums,
         **_extras(plan),
+        **({"tokenizer_files": tokenizer_files} if tokenizer_files is not None else {}),
         "shards": shards,
         **({"joined": joined} if joined is not None else {}),
     }
@@ -151,10 +198,12 @@ def _documents(folder: ShardFolder, plan: Plan, shards: list[Iterable[str]]) -> 
     """Yields the documents of each shard, one shard open at a time."""
     for number, names in enumerate(shards):
         with folder.storage.fetch(names) as place:
-            yield LAYOUTS[plan.format].read(place, folder.stem(number), plan.shard_facts)
+            documents = LAYOUTS[plan.format].read(place, folder.stem(number), plan.shard_facts)
+            documents.check(folder.storage.location(folder.stem(number)))
+            yield documents
 
 
-class _Totals:
+class Totals:
     """Sums over all tasks, in order."""
 
     def __init__(self, plan: Plan) -> None:
@@ -257,4 +306,5 @@ class _Totals:
 def _split(place: str) -> tuple[str, int | None]:
     """File and number of a place, ``"rows.jsonl:12"`` or ``"a.txt"``."""
     file, colon, number = place.rpartition(":")
-    return (file, int(number)) if colon and number.isdecimal() else (place, None)
+    is_number = colon and number.isdecimal() and len(number) <= MAX_DIGITS
+    return (file, int(number)) if is_number else (place, None)

@@ -13,26 +13,52 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
+from itertools import islice
 from os import PathLike
 from typing import Any
 
-from ..arguments import choice, integer, wrong
+from ..arguments import integer, wrong
 from ..corpus import Corpus, FileRange, RangeReader, Source
 from ..corpus.paths import absolute, identities_of, identity_of
 from ..errors import ConfigError, FormatError, ShardError
 from ..lazy import cached_property
+from .checks import Check, check_fields, either, is_count, is_count_or_none, is_text, is_text_or_none, list_of, record
 from .layouts import COUNTS, FORMATS, LAYOUTS, ShardFacts, shard_facts
 from .packing import check_packing
 from .tasks import DONE, SPOOL, InputFile, Stage, Task, bucket_tasks, cut_tasks, expected_bytes, is_divisible
 
 __all__ = ["TASK_BYTES", "Plan", "check_inputs", "list_inputs", "places_of", "reading_of"]
 
-VERSION = 1
+VERSION = 2
 # Two seconds of encoding: little is lost with a task, and starting one costs nothing beside it.
 TASK_BYTES = 256_000_000
 MIN_TASK_BYTES = 1
 MAX_SEED = (1 << 64) - 1  # of a shuffle
+# Tasks, and shards, of a plan: status and merge hold all of them in memory, 0.4 KB and 4 KB each.
+MAX_TASKS = 1 << 18
+MAX_VOCAB = 1 << 32
 MAX_SHOWN = 100  # characters of a value in a message
+_is_input = list_of(lambda path: is_text(path) and path != "" and "\0" not in path, is_count, is_text)
+_is_counting = record(stages=lambda value: isinstance(value, dict), special_tokens=list_of(is_text))
+# Entries of the JSON of a plan; `OPTIONAL`: those that older plans, or plans without the option, do not have.
+FACTS: dict[str, Check] = {
+    "version": either(VERSION),
+    "inputs": lambda value: isinstance(value, list) and len(value) > 0 and all(map(_is_input, value)),
+    "reading": lambda value: isinstance(value, dict),
+    "format": either(*FORMATS),
+    "dtype": is_text_or_none,
+    "task_bytes": lambda value: is_count(value) and value >= MIN_TASK_BYTES,
+    "tokenizer": is_text_or_none,
+    "vocab_size": lambda value: is_count(value) and value <= MAX_VOCAB,
+    "bos": is_count_or_none,
+    "eos": is_count_or_none,
+    "counting": lambda value: value is None or _is_counting(value),
+}
+OPTIONAL: dict[str, Check] = {
+    "shuffle": lambda value: type(value) is int and 0 <= value <= MAX_SEED,
+    "packing": lambda value: isinstance(value, dict),
+    "chat": is_text,
+}
 # Field of a plan -> the option that sets it, where the names differ.
 OPTIONS = {"eos": "append_eos", "bos": "prepend_bos", "length": "pack", "method": "packing"}
 # Options of `Corpus` that a plan has. Samples and weights are not supported.
@@ -82,11 +108,17 @@ class Plan:
 
     @cached_property
     def tasks(self) -> tuple[Task, ...]:
-        """The tasks that read the inputs, by number."""
+        """The tasks that read the inputs, by number.
+
+        Raises:
+            ConfigError: they are more than `MAX_TASKS`.
+        """
         documents, encoding = self.reading["documents"], self.reading["encoding"]
         names_lines = self.format == "olmo"  # whose table has the line of each document in its file
         divisible = [is_divisible(file.path, documents, encoding, names_lines) for file in self.inputs]
-        return tuple(cut_tasks(self.inputs, divisible, self.task_bytes))
+        tasks = tuple(islice(cut_tasks(self.inputs, divisible, self.task_bytes), MAX_TASKS + 1))
+        self._check_number(len(tasks))
+        return tasks
 
     @property
     def num_tasks(self) -> int:
@@ -98,7 +130,19 @@ class Plan:
         """Number of shards: of tasks, or of the buckets of a shuffle."""
         if self.shuffle is None:
             return self.num_tasks
-        return max(1, -(-sum(map(expected_bytes, self.inputs)) // self.task_bytes))
+        number = max(1, -(-sum(map(expected_bytes, self.inputs)) // self.task_bytes))
+        self._check_number(number)
+        return number
+
+    def _check_number(self, number: int) -> None:
+        """Checks the number of tasks, or shards.
+
+        Raises:
+            ConfigError: they are too many.
+        """
+        if number > MAX_TASKS:
+            message = f"task_bytes={self.task_bytes:,} makes more than {MAX_TASKS:,} tasks of these inputs"
+            raise ConfigError(f"{message}; pass larger task_bytes=", option="task_bytes")
 
     @cached_property
     def stages(self) -> tuple[Stage, ...]:
@@ -157,27 +201,19 @@ class Plan:
         Raises:
             FormatError: it is not.
         """
+        version = facts.get("version") if isinstance(facts, Mapping) else None
+        if version is not None and version != VERSION:
+            message = f"{name}: version {version!r}; this Jeton reads version {VERSION}"
+            raise FormatError(f"{message}: use the Jeton that wrote it, or make the shards again", format="plan")
         try:
-            given = dict(facts)
-            version = given.pop("version")
-            if version != VERSION:
-                message = f"{name}: version {version!r}; this Jeton reads version {VERSION}: use a newer Jeton"
-                raise FormatError(message, format="plan")
-            given["inputs"] = tuple(InputFile(*file) for file in given["inputs"])
-            plan = cls(**given)
-            if set(plan.reading) != set(READING) or not all(isinstance(file.size, int) for file in plan.inputs):
-                raise ValueError("unknown options of reading, or inputs without a size")
-            _check_types(plan)
-            integer(plan.task_bytes, "task_bytes", MIN_TASK_BYTES)
-            if plan.shuffle is not None:
-                integer(plan.shuffle, "shuffle", 0, MAX_SEED)
-            if plan.packing is not None:
-                check_packing(plan.packing)
-            if not isinstance(plan.chat, str | None):
-                raise ValueError("chat is not a template")
+            check_fields(facts, FACTS, OPTIONAL)
+            if unknown := facts.keys() - FACTS.keys() - OPTIONAL.keys() - {"sha256"}:
+                raise ValueError(f"unknown option {min(unknown)!r}")
+            given = {field.name: facts[field.name] for field in fields(cls) if field.name in facts}
+            plan = cls(**{**given, "inputs": tuple(InputFile(*file) for file in facts["inputs"])})
+            _check_options(plan)
+            plan.stages  # noqa: B018 - checks the number of tasks before they are used
         except (KeyError, TypeError, ValueError) as error:
-            if isinstance(error, FormatError):
-                raise
             raise FormatError(f"{name}: not a plan of shards ({error})", format="plan") from None
         return plan
 
@@ -209,22 +245,36 @@ class Plan:
             )
 
 
-def _check_types(plan: Plan) -> None:
-    """Checks options that were read from a plan.
+def _check_options(plan: Plan) -> None:
+    """Checks options that were read from a plan, and combinations of them.
 
     Raises:
-        ValueError: they are not those of a plan.
+        KeyError, TypeError, ValueError: they are not those of a plan.
     """
-    choice(plan.format, "format", FORMATS)
     is_counts = plan.format == COUNTS
     if plan.dtype not in ((None,) if is_counts else LAYOUTS[plan.format].dtypes):
         raise ValueError(f"dtype {plan.dtype!r} for format {plan.format!r}")
-    if plan.tokenizer is not None if is_counts else not isinstance(plan.tokenizer, str):
+    if (plan.tokenizer is None) != is_counts or (plan.counting is None) == is_counts:
         raise ValueError(f"tokenizer {plan.tokenizer!r} for format {plan.format!r}")
-    integer(plan.vocab_size, "vocab_size", 0)
-    for option, id in (("bos", plan.bos), ("eos", plan.eos)):
+    if plan.dtype is not None:
+        LAYOUTS[plan.format].dtype(plan.dtype, plan.vocab_size)
+    pad = None if plan.packing is None else plan.packing.get("pad")
+    for option, id in (("bos", plan.bos), ("eos", plan.eos), ("pad", pad)):
         if id is not None:
             integer(id, option, 0, max(plan.vocab_size - 1, 0))
+    if is_counts and any(option is not None for option in (plan.shuffle, plan.packing, plan.chat)):
+        raise ValueError("counts that are shuffled or packed")
+    if plan.chat is not None and not LAYOUTS[plan.format].can_mask:
+        raise ValueError(f"chat for format {plan.format!r}")
+    if plan.packing is not None:
+        check_packing(plan.packing)
+    if set(plan.reading) != set(READING):
+        raise ValueError("unknown options of reading")
+    plan.corpus()
+    if plan.counting is not None:
+        from ..training import Stages
+
+        Stages.from_json(plan.counting["stages"])
 
 
 def _shown(value: Any) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from ..arguments import choice, flag, instance, integer
@@ -28,7 +29,7 @@ from .tokenizers import remember_tokenizer
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["Status", "added_id", "plan", "stage_done", "status"]
+__all__ = ["Status", "added_id", "missing_tasks", "plan", "stage_done", "status"]
 
 TEXT_FIELD, MESSAGES = "text", "messages"  # default fields of texts, and of conversations
 
@@ -137,6 +138,7 @@ def plan(
         data = tok.to_bytes()
         remember_tokenizer(tok, data)
     made = Plan(inputs=list_inputs(reading), **options)
+    made.stages  # noqa: B018 - checks the number of tasks
     if any(map(_is_table, made.inputs)):
         arrow_modules()  # raises here, and not in each task
     if chat:
@@ -269,15 +271,16 @@ def status(output: StrPath) -> Status:
     folder = ShardFolder(output)
     made = folder.load_plan()
     for number, stage in enumerate(made.stages):
-        done = stage_done(folder, made, number)
-        missing = [task.number for task in stage.tasks if task.number not in done]
+        missing = missing_tasks(folder, made, number)
+        left = set(missing)
+        done = [task for task in stage.tasks if task.number not in left]
         if missing:
             break
     return Status(
         str(folder),
-        len(stage.tasks) - len(missing),
+        len(done),
         len(stage.tasks),
-        sum(task.num_bytes for task in stage.tasks if task.number in done),
+        sum(task.num_bytes for task in done),
         made.num_bytes,
         folder.has(MANIFEST),
         tuple(missing[:MOST_MISSING]),
@@ -292,7 +295,25 @@ def stage_done(folder: ShardFolder, plan: Plan, number: int) -> set[int]:
     `merge` removes: a shard that is lost afterwards takes both stages again.
     """
     stage = plan.stages[number]
+    # Before the shards: if these are complete afterwards, nothing else is needed, though a `merge` of another process
+    # may remove these files meanwhile.
+    spools = folder.spools() if stage.folder == SPOOL else set()
     done = folder.done(stage.folder) & set(range(len(stage.tasks)))
-    if stage.folder == SPOOL and len(folder.done()) < plan.num_shards:
-        done &= folder.spools()
+    if stage.folder == SPOOL and missing_tasks(folder, plan, number + 1):
+        done &= spools
     return done
+
+
+def missing_tasks(folder: ShardFolder, plan: Plan, number: int) -> list[int]:
+    """Numbers of the tasks of a stage that are not complete.
+
+    A listing may leave out files that another process replaces meanwhile, so what seems to be missing is looked up.
+    """
+    stage = plan.stages[number]
+    missing = sorted(set(range(len(stage.tasks))) - stage_done(folder, plan, number))
+    is_done = partial(_is_spooled, folder, plan) if stage.folder == SPOOL else partial(folder.is_done)
+    return [] if all(map(is_done, missing)) else missing  # the first one that is missing ends the search
+
+
+def _is_spooled(folder: ShardFolder, plan: Plan, task: int) -> bool:
+    return folder.is_done(task, SPOOL) and (folder.has_spool(task) or not missing_tasks(folder, plan, 1))

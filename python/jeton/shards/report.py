@@ -8,12 +8,50 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from ..errors import FormatError, ShardError
+from .checks import (
+    Check,
+    check_fields,
+    is_count,
+    is_id,
+    is_number,
+    is_skipped,
+    is_text,
+    is_text_or_none,
+    list_of,
+    map_of,
+    record,
+)
 from .folder import REPORT, ShardFolder
 from .sources import SourceTotals
 
 __all__ = ["Report", "report"]
 
 MOST_SPECIAL = 5
+_is_totals = map_of(is_count)
+_is_source = record(
+    **dict.fromkeys(SourceTotals._fields, is_count), bytes_per_token=lambda value: value is None or is_number(value)
+)
+_is_packing = record(
+    **dict.fromkeys(("length", "rows", "pieces", "cut", "padding", "dropped"), is_count),
+    method=is_text,
+    fill=lambda value: value is None or is_number(value),
+)
+# Entries of the JSON of a report.
+FACTS: dict[str, Check] = {
+    "format": is_text,
+    "dtype": is_text_or_none,
+    "tokenizer": is_text_or_none,
+    **dict.fromkeys(("inputs", "input_bytes", "shards", "documents", "bytes", "tokens", "empty"), is_count),
+    "highest_id": is_id,
+    "skipped": is_skipped,
+    "replaced": _is_totals,
+    "special": _is_totals,
+    "largest": list_of(list_of(is_count, is_text)),
+    "sources": map_of(_is_source),
+    "seconds": map_of(is_number),
+    "joined": list_of(is_text),
+    "packing": lambda value: value is None or _is_packing(value),
+}
 
 
 @dataclass(frozen=True)
@@ -96,17 +134,18 @@ class Report:
             FormatError: it is not.
         """
         try:
+            check_fields(facts, FACTS)
             given = {field.name: facts[field.name] for field in fields(cls)}
             given |= {
                 "skipped": {kind: (count, tuple(places)) for kind, (count, places) in given["skipped"].items()},
-                "largest": tuple((tokens, source) for tokens, source in given["largest"]),
+                "largest": tuple(map(tuple, given["largest"])),
                 "sources": {
                     name: SourceTotals(*(totals[field] for field in SourceTotals._fields))
                     for name, totals in given["sources"].items()
                 },
                 "joined": tuple(given["joined"]),
             }
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
+        except ValueError as error:
             raise FormatError(f"not a report on shards ({error})", format="report") from None
         return cls(**given)
 
@@ -213,10 +252,11 @@ def report(output: str | os.PathLike[str]) -> Report:
     if not folder.has(name):
         message = f"{folder}: no {name}; jeton.shards.merge (jeton shards merge) writes it when all tasks are done"
         raise ShardError(message, path=str(folder))
+    facts = folder.read(name, "report")
     try:
-        return Report.from_json(folder.read(name))
+        return Report.from_json(facts)
     except FormatError as error:
-        raise FormatError(f"{folder.storage.location(name)}: {error}", format="report") from None
+        raise FormatError(f"{folder.storage.location(name)}: {error}; merge again", format="report") from None
 
 
 def _source_row(name: str, totals: SourceTotals) -> tuple[str, ...]:

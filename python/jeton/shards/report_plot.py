@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..analysis.figures import figure_suffix, make_figure, save_figure
+from ..analysis.figures import drawable, figure_suffix, make_figure, save_figure
 
 if TYPE_CHECKING:
     from .report import Report
@@ -66,4 +66,4 @@ def _bars(axes: Any, label: str, rows: Sequence[tuple[str, float]], color: str, 
 def _literal(name: str) -> str:
     """A name as matplotlib shows it: without mathematics, and with its end if it is long."""
     shown = name if len(name) <= MAX_NAME else "…" + name[1 - MAX_NAME :]
-    return shown.replace("$", r"\$")
+    return drawable(shown).replace("$", r"\$")

@@ -18,7 +18,7 @@ from ..threads import num_threads
 from .execution import Check, Facts, load_folder, run_task, run_task_in
 from .folder import MANIFEST, ShardFolder
 from .plan import Plan
-from .planning import Status, stage_done, status
+from .planning import Status, missing_tasks, stage_done, status
 from .shuffling import run_bucket
 from .tasks import Task
 from .tokenizers import load_tokenizer
@@ -103,7 +103,13 @@ def run_plan(
         todo = [task for task in one.tasks[share] if task.number not in done]
         if not todo or stage not in (None, one.name):
             continue
-        folder.storage.remove([MANIFEST])  # its hashes are those of earlier shards
+        if folder.has(MANIFEST):
+            # Another process may have completed and merged the folder since its completions were listed.
+            done = stage_done(folder, plan, number)
+            todo = [task for task in todo if task.number not in done]
+            if not todo:
+                continue
+            folder.storage.remove([MANIFEST])  # its hashes are those of earlier shards
         if number:
             _check_stage(folder, plan, number - 1)
         folder.create(one.folder)
@@ -134,15 +140,17 @@ def run_plan(
                     watch.complete(facts)
                     watch.show()
                     num_skipped += sum(count for count, _ in facts.get("skipped", {}).values())
+    if folder.has(MANIFEST):
+        folder.remove_spools()  # of tasks that ran once more, while another process has merged the folder
     return num_skipped
 
 
 def _check_stage(folder: ShardFolder, plan: Plan, number: int) -> None:
     """Checks that all tasks of a stage are complete."""
     stage = plan.stages[number]
-    missing = len(stage.tasks) - len(stage_done(folder, plan, number))
+    missing = missing_tasks(folder, plan, number)
     if missing:
-        message = f"{folder}: {missing:,} of {len(stage.tasks):,} tasks of the stage {stage.name} are not complete"
+        message = f"{folder}: {len(missing):,} of {len(stage.tasks):,} tasks of the stage {stage.name} are not complete"
         command = f"jeton.shards.run(…, stage={stage.name!r}) (jeton shards run --stage {stage.name}) completes them"
         raise ShardError(
             f"{message}, and the stage {plan.stages[number + 1].name} needs all; {command}", path=str(folder)

@@ -169,7 +169,13 @@ def run_bucket(
         OSError: reading or writing failed.
     """
     began = time.perf_counter()
-    documents = _read_bucket(folder, plan, task, check, report)
+    try:
+        documents = _read_bucket(folder, plan, task, check, report)
+    except FileNotFoundError:
+        # Another process has completed all buckets, and its `merge` has removed the files.
+        if not folder.is_done(task.number):
+            raise
+        return next(folder.read_done([task.number], plan))
     read = time.perf_counter()
     stem = folder.stem(task.number)
     with folder.outputs() as files:

@@ -32,6 +32,7 @@ from ..corpus.paths import filesystem, is_remote, open_path, remote_call
 __all__ = ["LocalStorage", "RemoteStorage", "Storage", "storage_of"]
 
 READ_AHEAD = 256  # files that are read at once
+LISTINGS = 8  # of a folder whose files vanish meanwhile
 
 
 class Storage(ABC):
@@ -58,7 +59,10 @@ class Storage(ABC):
 
     @abstractmethod
     def sizes(self, folder: str = "") -> dict[str, int]:
-        """Name -> size of the files in a folder; empty if it is missing."""
+        """Name -> size of the files in a folder; empty if it is missing.
+
+        A file that another process replaces meanwhile may be left out, as POSIX permits: `size` looks it up.
+        """
 
     def names(self, folder: str = "") -> list[str]:
         """Names of the files in a folder; empty if it is missing."""
@@ -159,9 +163,17 @@ class LocalStorage(Storage):
 
     def sizes(self, folder: str = "") -> dict[str, int]:
         """See `Storage`."""
-        with suppress(FileNotFoundError), os.scandir(self.path / folder) as entries:
-            return {entry.name: entry.stat().st_size for entry in entries if entry.is_file()}
-        return {}
+        try:
+            entries = os.scandir(self.path / folder)
+        except FileNotFoundError:
+            return {}
+        found = {}
+        with entries:
+            for entry in entries:
+                with suppress(FileNotFoundError):  # removed since: a temporary file, most often
+                    if entry.is_file():
+                        found[entry.name] = entry.stat().st_size
+        return found
 
     def names(self, folder: str = "") -> list[str]:
         """See `Storage`. Asks for no file, as a shared file system answers slowly."""
@@ -273,10 +285,13 @@ class RemoteStorage(Storage):
             found = self._system.ls(path, detail=True)
             return {info["name"].rpartition("/")[2]: int(info["size"]) for info in found if info["type"] == "file"}
 
-        try:
-            return remote_call(self.location(folder), ask)
-        except FileNotFoundError:
-            return {}
+        for _ in range(LISTINGS):
+            try:
+                return remote_call(self.location(folder), ask)
+            except FileNotFoundError:  # the folder, or a file of it that has been removed since
+                if not remote_call(self.location(folder), partial(self._system.exists, path)):
+                    return {}
+        return remote_call(self.location(folder), ask)
 
     def size(self, name: str) -> int | None:
         """See `Storage`."""

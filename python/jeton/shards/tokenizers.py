@@ -13,7 +13,7 @@ from ..tokenizer import Tokenizer
 from .folder import TOKENIZER, ShardFolder
 from .plan import Plan
 
-__all__ = ["load_tokenizer", "remember_tokenizer"]
+__all__ = ["load_tokenizer", "read_tokenizer", "remember_tokenizer"]
 
 _known: WeakValueDictionary[bytes, Tokenizer] = WeakValueDictionary()  # SHA-256 of the file -> tokenizer
 
@@ -37,11 +37,7 @@ def load_tokenizer(folder: ShardFolder, plan: Plan) -> Tokenizer | None:
     """
     if plan.tokenizer is None:
         return None
-    path = folder.storage.location(TOKENIZER)
-    try:
-        data = folder.read_bytes(TOKENIZER)
-    except FileNotFoundError:
-        raise ShardError(f"{path} is missing; plan again", path=path) from None
+    data, path = read_tokenizer(folder), folder.storage.location(TOKENIZER)
     tok = _known.get(hashlib.sha256(data).digest())
     if tok is None:
         tok = Tokenizer.from_bytes(data)
@@ -51,3 +47,16 @@ def load_tokenizer(folder: ShardFolder, plan: Plan) -> Tokenizer | None:
         raise ShardError(f"{message}; plan into another folder", path=path)
     tok._core.make_tables()  # else each thread would begin without them
     return tok
+
+
+def read_tokenizer(folder: ShardFolder) -> bytes:
+    """The file of the tokenizer.
+
+    Raises:
+        ShardError: it is missing.
+    """
+    try:
+        return folder.read_bytes(TOKENIZER)
+    except FileNotFoundError:
+        path = folder.storage.location(TOKENIZER)
+        raise ShardError(f"{path} is missing; plan again", path=path) from None

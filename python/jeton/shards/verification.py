@@ -1,14 +1,15 @@
 """`verify`: reads all shards again and compares them with what their tasks recorded, and samples with the source.
 
-Every file is hashed. Ids and documents are counted, and the highest id, bos and eos are checked. The first batch of
-some tasks is read from its source and encoded again: its ids must be those of the shard.
+The manifest and the report must be those that `merge` would make of the completions, and every file is hashed; one
+whose hash differs is not read further. Ids and documents are counted, and the highest id, bos and eos are checked. The
+first batch of some tasks is read from its source and encoded again: its ids must be those of the shard.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -22,11 +23,14 @@ from ..tokenizer import Tokenizer
 from .collecting import gather, read_origins
 from .conversations import make_encoder
 from .encoding import EncodedDocuments
-from .folder import MANIFEST, ShardFolder
+from .folder import MANIFEST, REPORT, ShardFolder
 from .layouts import COUNTS, LAYOUTS, Documents
-from .merging import JOINED
+from .merging import JOINED, Totals, add_up, manifest_of
 from .outputs import sha256_of
 from .plan import Plan, check_inputs
+from .report import report as read_report
+from .sealed import has_digest
+from .tasks import DONE
 from .tokenizers import load_tokenizer
 
 __all__ = ["Verification", "verify"]
@@ -112,6 +116,7 @@ class _Verifier:
         self._problems: list[str] = []
         self._documents = self._tokens = self._compared = self._decoded = self._decoded_equal = 0
         self._highest = -1
+        self._totals: Totals | None = None  # of the completions
         self._is_reordered = plan.shuffle is not None or plan.packing is not None
         # task -> ids of its first documents, number of documents and of ids found in the shards
         self._samples: dict[int, tuple[EncodedDocuments, int, int]] = {}
@@ -119,17 +124,24 @@ class _Verifier:
     def run(self, report: Any) -> Verification:
         """Checks everything."""
         plan, manifest = self._plan, self._manifest
-        if manifest.get("plan") != plan.digest or len(manifest.get("shards", ())) != plan.num_shards:
+        row_length = None if plan.packing is None else plan.packing["length"]
+        given = manifest["plan"], len(manifest["shards"]), manifest.get("row_length")
+        if given != (plan.digest, plan.num_shards, row_length):
             self._problems.append(f"{self._folder.storage.location(MANIFEST)}: it is of another plan; merge again")
             return self._result(0)
-        tok = self._tokenizer()
+        sizes = self._folder.storage.sizes()
+        for check in (self._check_completions, self._check_report, self._check_page):
+            self._collect(str(self._folder), check, Path())
+        before = len(self._problems)
+        self._check_files(manifest.get("tokenizer_files", {}), sizes, "; remove it, and plan again")
+        tok = self._tokenizer() if len(self._problems) == before else None
         sampled = set(np.linspace(0, plan.num_tasks - 1, NUM_SOURCES).astype(int).tolist())
         if self._is_reordered and tok is not None:
             for number in sorted(sampled):
                 self._collect(self._folder.stem(number), partial(self._sample, number, tok), Path())
             sampled = set()
         total = sum(file["bytes"] for shard in manifest["shards"] for file in shard["files"].values())
-        done, sizes = 0, self._folder.storage.sizes()
+        done = 0
         for number, shard in enumerate(manifest["shards"]):
             report(ProgressEvent("verify", done, total, "B"))
             hint = f"; remove done/{number:05}.json, and run and merge again"
@@ -147,6 +159,35 @@ class _Verifier:
             str(self._folder), shards, self._documents, self._tokens, self._compared, self._decoded,
             self._decoded_equal, tuple(self._problems),
         )  # fmt: skip
+
+    def _check_completions(self, _: Path) -> None:
+        """Compares the manifest with what the completions add up to."""
+        manifest = self._manifest
+        joined, files = manifest.get("joined"), manifest.get("tokenizer_files")
+        self._totals, shards = add_up(self._folder, self._plan)
+        expected = manifest_of(self._plan, self._totals, shards, files, joined)
+        if (files is None) != (self._plan.tokenizer is None):
+            expected["tokenizer_files"] = ...
+        for name in {**expected, **manifest}:
+            if manifest.get(name, ...) != expected.get(name, ...):
+                where = self._folder.storage.location(MANIFEST)
+                self._problems.append(f"{where}: {name!r} is not that of the plan and of {DONE}/; merge again")
+
+    def _check_report(self, _: Path) -> None:
+        """Compares the report with what the completions add up to; a task that has run again has other times."""
+        found = read_report(str(self._folder))
+        if self._totals is not None:
+            expected = self._totals.report(self._manifest.get("joined"))
+            if replace(found, seconds={}) != replace(expected, seconds={}):
+                where = self._folder.storage.location(f"{REPORT}.json")
+                self._problems.append(f"{where}: it is not that of {DONE}/; merge again")
+
+    def _check_page(self, _: Path) -> None:
+        """Checks the digest of the report as a page."""
+        name = f"{REPORT}.md"
+        if not has_digest(self._folder.read_bytes(name)):
+            where = self._folder.storage.location(name)
+            self._problems.append(f"{where}: its bytes have changed: the digest differs; merge again")
 
     def _tokenizer(self) -> Tokenizer | None:
         try:
@@ -170,20 +211,24 @@ class _Verifier:
         hint: str,
         check: Callable[[Path], None] = lambda folder: None,
     ) -> None:
-        """Checks size and hash of files and, if all exist, their content. `hint`: how to make them again."""
+        """Checks size and hash of files and, if all are as they were written, their content. `hint`: how to make them
+        again.
+        """
         where = self._folder.storage.location
-        missing = [name for name in files if name not in sizes]
-        self._problems += [f"{where(name)}: it is missing{hint}" for name in missing]
-        with self._folder.storage.fetch(name for name in files if name in sizes) as folder:
-            for name, file in files.items():
-                if name in missing:
-                    continue
-                if sizes[name] != file["bytes"]:
-                    found = f"it has {sizes[name]:,} bytes, expected {file['bytes']:,}"
-                    self._problems.append(f"{where(name)}: {found}{hint}")
+        before = len(self._problems)
+        # A listing may leave out a file that another process replaces meanwhile.
+        found = {name: sizes[name] if name in sizes else self._folder.storage.size(name) for name in files}
+        existing = [name for name in files if found[name] is not None]
+        self._problems += [f"{where(name)}: it is missing{hint}" for name in files if name not in existing]
+        with self._folder.storage.fetch(existing) as folder:
+            for name in existing:
+                file = files[name]
+                if found[name] != file["bytes"]:
+                    was = f"it has {found[name]:,} bytes, expected {file['bytes']:,}"
+                    self._problems.append(f"{where(name)}: {was}{hint}")
                 elif sha256_of(folder / name) != file["sha256"]:
                     self._problems.append(f"{where(name)}: its bytes have changed: the hash differs{hint}")
-            if not missing:
+            if len(self._problems) == before:
                 check(folder)
 
     def _check_shard(
@@ -319,7 +364,7 @@ class _Verifier:
         """Checks that all documents of the samples have been found; packing may have dropped ids."""
         dropped = self._plan.packing is not None and self._plan.packing["rest"] == "drop"
         for number, (expected, documents, tokens) in self._samples.items():
-            if not dropped:
+            if not dropped and not self._problems:  # else a shard has not been read
                 self._equal(f"task {number}", "documents in shards", documents, len(expected.lengths))
                 self._equal(f"task {number}", "ids in shards", tokens, len(expected.ids))
             self._compared += documents

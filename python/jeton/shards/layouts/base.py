@@ -154,14 +154,30 @@ def positions(lengths: Int64) -> NDArray[np.int32]:
 class Documents:
     """Documents of one shard.
 
+    The size of all files is checked here, that is, whether documents and mask end where the ids do. The ends of the
+    documents are checked when they are used, as `check` reads all of them.
+
     Attributes:
+        name: path of the shard, for errors.
         tokens: ids of all documents, memory-mapped.
         ends: uint64 or int64, one past the last id of each document.
         mask: uint8, 1 for each id whose loss counts; None without a loss mask.
+
+    Raises:
+        ShardError: files contradict each other.
     """
 
-    def __init__(self, tokens: NDArray[Any], ends: NDArray[Any], mask: NDArray[np.uint8] | None = None) -> None:
-        self.tokens, self.ends, self.mask = tokens, ends, mask
+    def __init__(
+        self, name: str | Path, tokens: NDArray[Any], ends: NDArray[Any], mask: NDArray[np.uint8] | None = None
+    ) -> None:
+        self.name, self.tokens, self.ends, self.mask = str(name), tokens, ends, mask
+        last = self._span(len(self) - 1)[1] if len(self) else 0
+        if last != len(tokens):
+            message = f"{name}: its documents have {last:,} tokens, and the file has {len(tokens):,}"
+            raise ShardError(message, path=self.name)
+        if mask is not None and len(mask) != len(tokens):
+            message = f"{name}: its loss mask has {len(mask):,} values for {len(tokens):,} tokens"
+            raise ShardError(message, path=self.name)
 
     def __len__(self) -> int:
         return len(self.ends)
@@ -170,18 +186,53 @@ class Documents:
         number = index + len(self) if index < 0 else index
         if not 0 <= number < len(self):
             raise IndexError(f"document {index} of {len(self):,}")
-        return self.tokens[slice(*self._span(number))]
+        start, end = self._span(number)
+        if not 0 <= start < end <= len(self.tokens):
+            raise self._damaged(number)
+        return self.tokens[start:end]
 
     def _span(self, number: int) -> tuple[int, int]:
         """Start and end of a document."""
         ends = self.ends
         return int(ends[number - 1]) if number else 0, int(ends[number])
 
+    def _damaged(self, number: int) -> ShardError:
+        message = f"{self.name}: the ends of its documents are not ascending: document {number:,}"
+        return ShardError(message, path=self.name)
+
     def spans(self, numbers: Int64) -> tuple[Int64, Int64]:
-        """Starts and ends of documents, none of which is negative."""
+        """Starts and ends of documents, none of which is negative.
+
+        Raises:
+            ShardError: one is empty, or outside of the ids.
+        """
+        starts, ends = self._spans(numbers)
+        wrong = np.flatnonzero((starts < 0) | (starts >= ends) | (ends > len(self.tokens)))
+        if len(wrong):
+            raise self._damaged(int(numbers[wrong[0]]))
+        return starts, ends
+
+    def _spans(self, numbers: Int64) -> tuple[Int64, Int64]:
         ends = self.ends
         starts = np.where(numbers > 0, ends[np.maximum(numbers, 1) - 1], 0)
         return starts.astype(np.int64), ends[numbers].astype(np.int64)
+
+    def lengths_between(self, start: int, end: int, first: int, row: int) -> Int64:
+        """The lengths of the documents in rows of ids; document `first` begins with the first row.
+
+        Raises:
+            ShardError: they are not ascending, or one of them does not end where its row does.
+        """
+        # The type of the ends, as for another one the search would convert all of them.
+        last = int(np.searchsorted(self.ends, self.ends.dtype.type(end))) + 1
+        ends = self.ends[first:last].astype(np.int64)
+        lengths: Int64 = ends - np.append(start, ends[:-1])
+        # As the ends ascend to that of the rows, each row ends with a document if as many ends are multiples of it.
+        if not len(ends) or ends[-1] != end or lengths.min() < 1 or lengths.max() > end - start:
+            raise self._damaged(first)
+        if np.count_nonzero(ends % row == 0) * row != end - start:
+            raise ShardError(f"{self.name}: a document of it begins in one row and ends in another", path=self.name)
+        return lengths
 
     def firsts(self) -> Iterator[Int64]:
         """Yields the index of the first id of each document, in blocks; no document is empty."""
@@ -208,22 +259,17 @@ class Documents:
             yield self.ends[start : start + BLOCK].astype(np.int64)
 
     def check(self, name: str) -> None:
-        """Checks that the documents are ascending and cover all tokens.
+        """Checks that the documents are ascending.
 
         Raises:
-            ShardError: they do not.
+            ShardError: they are not.
         """
         before = 0
         for block in self._end_blocks():
-            if block[0] <= before or (np.diff(block) <= 0).any():  # no document is empty
+            # No document is empty; within the ids, as differences beyond may overflow.
+            if block.min() <= before or block.max() > len(self.tokens) or (np.diff(block) <= 0).any():
                 raise ShardError(f"{name}: the ends of its documents are not ascending", path=name)
             before = int(block[-1])
-        if before != len(self.tokens):
-            message = f"{name}: its documents have {before:,} tokens, and the file has {len(self.tokens):,}"
-            raise ShardError(message, path=name)
-        if self.mask is not None and len(self.mask) != len(self.tokens):
-            message = f"{name}: its loss mask has {len(self.mask):,} values for {len(self.tokens):,} tokens"
-            raise ShardError(message, path=name)
 
 
 class ShardWriter(ABC):

@@ -60,24 +60,34 @@ class _Columns(Layout):
         path = folder / (stem + self.suffix)
         try:
             return self._read(pa, path, facts)
-        except (pa.ArrowException, KeyError, ValueError) as error:
+        except (pa.ArrowException, KeyError, ValueError, OSError) as error:
+            if isinstance(error, OSError) and error.errno is not None:
+                raise  # an I/O error: for corrupt data pyarrow raises OSError without errno
             raise ShardError(f"{path}: it cannot be read ({error})", path=str(path)) from None
 
     def _read(self, pa: Any, path: Path, facts: ShardFacts) -> Documents:
         if self.suffix == ".parquet":
             import pyarrow.parquet as pq
 
-            groups = list(pq.ParquetFile(path).iter_batches(GROUP_DOCUMENTS))
+            with pq.ParquetFile(path) as file:
+                groups = list(file.iter_batches(GROUP_DOCUMENTS))
         else:
             with pa.OSFile(str(path)) as file:
                 groups = list(pa.ipc.open_stream(file))
+        types = {name: pa.list_(pa.from_numpy_dtype(dtype)) for name, dtype in _columns(facts).items()}
+        for group in groups:
+            if {field.name: field.type for field in group.schema} != types:
+                raise ValueError(f"its columns are {group.schema.to_string()}")
+            group.validate(full=True)  # before its buffers are read
+            if any(column.null_count or column.values.null_count for column in group.columns):
+                raise ValueError("it has nulls")
         ids = _values(groups, "input_ids", facts.dtype)
         mask = _values(groups, "loss_mask", np.dtype(np.uint8)) if facts.has_mask else None
         if facts.row_length is None:
             lengths = [np.asarray(group.column("input_ids").value_lengths()).astype(np.int64) for group in groups]
-            return Documents(ids, np.cumsum(np.concatenate(lengths)) if lengths else np.empty(0, np.int64), mask)
+            return Documents(path, ids, np.cumsum(np.concatenate(lengths)) if lengths else np.empty(0, np.int64), mask)
         firsts = np.flatnonzero(_values(groups, "position_ids", np.dtype(np.int32)) == 0)
-        return Documents(ids, np.append(firsts[1:], len(ids)) if len(ids) else firsts, mask)
+        return Documents(path, ids, np.append(firsts[1:], len(ids)) if len(ids) else firsts, mask)
 
     def join(self, files: OutputFiles, stem: str, shards: Iterable[Documents], facts: ShardFacts) -> None:
         """Not supported: readers take a folder of files.
@@ -101,6 +111,16 @@ class Arrow(_Columns):
     name, suffix = "arrow", ".arrow"
 
 
+def _columns(facts: ShardFacts) -> dict[str, np.dtype[Any]]:
+    """The columns of a file, and the types of the items of their lists."""
+    types = {"input_ids": facts.dtype}
+    if facts.row_length is not None:
+        types["position_ids"] = np.dtype(np.int32)
+    if facts.has_mask:
+        types["loss_mask"] = np.dtype(np.uint8)
+    return types
+
+
 def _values(groups: Sequence[Any], name: str, dtype: np.dtype[Any]) -> NDArray[Any]:
     """The items of all lists of a column."""
     values = [np.asarray(group.column(name).flatten()) for group in groups]
@@ -120,11 +140,7 @@ def _pyarrow() -> Any:
 class _Writer(ShardWriter):
     def __init__(self, files: OutputFiles, name: str, facts: ShardFacts) -> None:
         self._pa = pa = _pyarrow()
-        types = {"input_ids": facts.dtype}
-        if facts.row_length is not None:
-            types["position_ids"] = np.dtype(np.int32)
-        if facts.has_mask:
-            types["loss_mask"] = np.dtype(np.uint8)
+        types = _columns(facts)
         fields = [pa.field(column, pa.list_(pa.from_numpy_dtype(dtype))) for column, dtype in types.items()]
         self._schema, self._row_length = pa.schema(fields), facts.row_length
         self._file = files.open(name)

@@ -85,8 +85,8 @@ class _Sequences(Documents):
     """Documents by the byte offsets of an index."""
 
     def __init__(self, tokens: NDArray[Any], starts: Int64, index: Path) -> None:
-        super().__init__(tokens, starts)
         self._starts, self._size, self._index = starts, tokens.itemsize, index
+        super().__init__(index, tokens, starts)
 
     def _span(self, number: int) -> tuple[int, int]:
         """See `Documents`."""
@@ -94,7 +94,7 @@ class _Sequences(Documents):
         end = int(starts[number + 1]) // size if number + 1 < len(starts) else len(self.tokens)
         return int(starts[number]) // size, end
 
-    def spans(self, numbers: Int64) -> tuple[Int64, Int64]:
+    def _spans(self, numbers: Int64) -> tuple[Int64, Int64]:
         """See `Documents`."""
         starts, last = self._starts, len(self._starts) - 1
         ends = np.where(numbers < last, starts[np.minimum(numbers + 1, last)] // self._size, len(self.tokens))
@@ -120,7 +120,7 @@ class _Rows(Documents):
     """Documents of a packed shard, whose sequences are rows."""
 
     def __init__(self, tokens: NDArray[Any], ends: NDArray[Any], starts: Int64, index: Path) -> None:
-        super().__init__(tokens, ends)
+        super().__init__(index, tokens, ends)
         self._starts, self._index = starts, index
 
     def check(self, name: str) -> None:

@@ -62,7 +62,8 @@ class _Raw(Layout):
     def read(self, folder: Path, stem: str, facts: ShardFacts) -> Documents:
         """See `Layout`."""
         mask = mapped(folder / (stem + self.mask_suffix), "u1") if facts.has_mask else None
-        return Documents(self.tokens(folder, stem, facts), mapped(folder / (stem + self.ends_suffix), "<u8"), mask)
+        ends = mapped(folder / (stem + self.ends_suffix), "<u8")
+        return Documents(folder / (stem + self.suffix), self.tokens(folder, stem, facts), ends, mask)
 
     def join(self, files: OutputFiles, stem: str, shards: Iterable[Documents], facts: ShardFacts) -> None:
         """See `Layout`."""

@@ -1,0 +1,174 @@
+"""Checks of what was read from completions, manifests and reports: types, ranges, and names of files.
+
+A check is a function of a value. `check_fields` raises for the first entry of an object whose check fails, so that no
+other module meets a value of another type, a negative number, or a name that leads out of the folder.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
+
+__all__ = [
+    "READ_FACTS",
+    "Check",
+    "check_fields",
+    "either",
+    "files_of",
+    "is_count",
+    "is_count_or_none",
+    "is_id",
+    "is_largest",
+    "is_number",
+    "is_skipped",
+    "is_text",
+    "is_text_or_none",
+    "list_of",
+    "map_of",
+    "record",
+]
+
+Check: TypeAlias = Callable[[Any], bool]
+
+MAX_COUNT = (1 << 63) - 1
+MAX_SHOWN = 60  # characters of a value in a message
+SUFFIX = re.compile(r"(\.[a-z]{1,16}){1,3}")  # of all layouts
+
+
+def is_count(value: Any) -> bool:
+    """True for an integer from 0 to 2⁶³ - 1.
+
+    Examples:
+        >>> is_count(3), is_count(True), is_count(-1), is_count(1.0)
+        (True, False, False, False)
+    """
+    return type(value) is int and 0 <= value <= MAX_COUNT
+
+
+def is_id(value: Any) -> bool:
+    """True for an id, or -1, the highest id of no ids."""
+    return type(value) is int and -1 <= value < 1 << 32
+
+
+def is_text(value: Any) -> bool:
+    """True for a string."""
+    return isinstance(value, str)
+
+
+def is_text_or_none(value: Any) -> bool:
+    """True for a string, and for None."""
+    return value is None or isinstance(value, str)
+
+
+def is_count_or_none(value: Any) -> bool:
+    """True for an integer as `is_count`, and for None."""
+    return value is None or is_count(value)
+
+
+def is_number(value: Any) -> bool:
+    """True for a finite number."""
+    return type(value) in (int, float) and math.isfinite(value)
+
+
+def either(*values: Any) -> Check:
+    """Check for one of some values, of the same type."""
+    return lambda value: any(value == known and type(value) is type(known) for known in values)
+
+
+def list_of(*checks: Check, length: int | None = None) -> Check:
+    """Check for a list, or a tuple: one check for all items, of any number or `length`, or a check for each."""
+    if len(checks) == 1:
+        return lambda value: (
+            isinstance(value, list | tuple) and length in (None, len(value)) and all(map(checks[0], value))
+        )
+    return lambda value: (
+        isinstance(value, list | tuple)
+        and len(value) == len(checks)
+        and all(check(item) for check, item in zip(checks, value, strict=True))
+    )
+
+
+def map_of(check: Check) -> Check:
+    """Check for an object with any names."""
+    return lambda value: isinstance(value, dict) and all(map(check, value.values()))
+
+
+def record(**checks: Check) -> Check:
+    """Check for an object with exactly these entries."""
+    return lambda value: (
+        isinstance(value, dict)
+        and value.keys() == checks.keys()
+        and all(check(value[name]) for name, check in checks.items())
+    )
+
+
+def _is_hash(value: Any) -> bool:
+    return isinstance(value, str) and len(value) == 64
+
+
+_is_file = record(bytes=is_count, sha256=_is_hash)
+
+
+def files_of(stem: str) -> Check:
+    """Check for size and hash of files in the folder itself, whose names are a stem and a suffix.
+
+    Examples:
+        >>> file = {"bytes": 3, "sha256": "0" * 64}
+        >>> files_of("joined")({"joined.bin": file}), files_of("joined")({"joined./../../etc/passwd": file})
+        (True, False)
+    """
+    return lambda value: (
+        isinstance(value, dict)
+        and len(value) > 0
+        and all(name.startswith(stem) and SUFFIX.fullmatch(name, len(stem)) is not None for name in value)
+        and all(map(_is_file, value.values()))
+    )
+
+
+is_skipped = map_of(list_of(is_count, list_of(is_text)))
+is_largest = list_of(list_of(is_count, is_text, is_count_or_none))
+# Entries of the completion of a task that read documents.
+READ_FACTS: dict[str, Check] = {
+    "bytes": is_count,
+    "highest_id": is_id,
+    "empty": is_count,
+    "skipped": is_skipped,
+    "replaced": map_of(is_count),
+    "special": map_of(is_count),
+    "largest": is_largest,
+    "lines": map_of(is_count),
+}
+
+
+def check_fields(
+    facts: Mapping[str, Any], required: Mapping[str, Check], optional: Mapping[str, Check] | None = None
+) -> None:
+    """Checks the entries of an object.
+
+    Raises:
+        ValueError: one is missing or wrong; names it.
+
+    Examples:
+        >>> check_fields({"tokens": -1}, {"tokens": is_count})
+        Traceback (most recent call last):
+            ...
+        ValueError: its 'tokens' is -1
+    """
+    if not isinstance(facts, Mapping):
+        raise ValueError("it is not an object")
+    for name in required:
+        if name not in facts:
+            raise ValueError(f"it has no {name!r}")
+    for name, check in {**required, **(optional or {})}.items():
+        if name in facts and not check(facts[name]):
+            raise ValueError(f"its {name!r} is {_shown(facts[name])}")
+
+
+def _shown(value: Any) -> str:
+    """A value in a message; the text of nested ones may be deeper than the stack."""
+    if isinstance(value, list | dict):
+        return "not as expected"
+    text = repr(value)
+    return text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}…"

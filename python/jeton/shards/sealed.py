@@ -1,0 +1,84 @@
+"""Files that end in a digest of their own bytes, so that a changed byte is found when one is read.
+
+A file of JSON has it as the last entry, a page of Markdown as a comment:
+
+    {"task": 0, …,              # Shards
+     "sha256": "…"              …
+    }                           <!-- sha256: … -->
+
+Names of files that are not UTF-8 have lone surrogates (PEP 383); JSON gets them as escapes. The digest finds damage,
+not forgery: whoever can write a file can write its digest, so `checks` checks what was read.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any
+
+__all__ = ["has_digest", "sealed", "sealed_json", "unsealed_json", "version_of"]
+
+JSON_END, PAGE_END = ',\n "sha256": "{}"\n}}\n', "\n<!-- sha256: {} -->\n"
+
+
+def sealed_json(text: str) -> bytes:
+    """The file of a JSON object, which must have an entry.
+
+    Examples:
+        >>> unsealed_json(sealed_json('{"name": "a\\udcff.txt"}')) == {"name": "a\\udcff.txt"}
+        True
+    """
+    return sealed(text.rstrip().removesuffix("}").rstrip(), JSON_END)
+
+
+def sealed(text: str, end: str = PAGE_END) -> bytes:
+    """The file of a text, with its digest at the end."""
+    body = text.encode("utf-8", "backslashreplace")
+    return body + _tail(body, end)
+
+
+def has_digest(data: bytes, end: str = PAGE_END) -> bool:
+    """True if a file ends in its digest."""
+    size = len(_tail(b"", end))
+    return len(data) > size and data[-size:] == _tail(data[:-size], end)
+
+
+def unsealed_json(data: bytes) -> dict[str, Any]:
+    """The object of a file of JSON, without its digest.
+
+    Raises:
+        ValueError: the file has been changed.
+
+    Examples:
+        >>> unsealed_json(sealed_json('{"task": 1}').replace(b"1", b"2", 1))
+        Traceback (most recent call last):
+            ...
+        ValueError: its bytes have changed: the digest differs
+    """
+    if not has_digest(data, JSON_END):
+        raise ValueError("its bytes have changed: the digest differs")
+    facts = _parsed(data)
+    if not isinstance(facts, dict):
+        raise ValueError("it is not an object of JSON")
+    facts.pop("sha256", None)
+    return facts
+
+
+def version_of(data: bytes) -> Any:
+    """The version that a file of JSON names, whatever its digest; None without."""
+    try:
+        facts = _parsed(data)
+    except ValueError:
+        return None
+    return facts.get("version") if isinstance(facts, dict) else None
+
+
+def _parsed(data: bytes) -> Any:
+    try:
+        return json.loads(data)
+    except RecursionError:
+        raise ValueError("its JSON is nested too deeply") from None
+
+
+def _tail(body: bytes, end: str) -> bytes:
+    return end.format(hashlib.sha256(body).hexdigest()).encode()
