@@ -22,7 +22,7 @@ pytestmark = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs 
 BEGIN = """
 import signal, jeton
 tok = jeton.Tokenizer.from_merges({i: bytes([i]) for i in range(256)}, [])
-text = "a" * 3_000_000
+text = "a" * 30_000_000  # takes several intervals between two checks for signals
 times = 0
 
 def every(seconds, handle):

@@ -51,7 +51,8 @@ def test_merges_of_pieces_give_the_ids_of_every_split() -> None:
         texts += ["a" * count for count in range(1, 30)]
         for text in texts:
             assert mine.encode(text).ids == theirs.encode(text).ids, (file["model"], text)
-        if len(set(tok._core.scores())) > tok.vocab_size - 1 and tok._core.find(b"c", False) is not None and "losses" not in file["model"]["jeton"]:
+        has_ties = len(set(tok._core.scores())) < tok.vocab_size
+        if not has_ties and tok._core.find(b"c", False) is not None and "losses" not in file["model"]["jeton"]:
             exact += 1
             for text in texts:
                 assert mine.encode(text).ids == tok.encode(text), (file["model"], text)
