@@ -164,7 +164,7 @@ proptest! {
         threads in 1usize..4,
         shared_places in prop::sample::select(vec![4, 1000, 1000, 1000]), // with 4, threads share nearly all merges, which is slow
         floor_divisor in prop::sample::select(vec![1, 100, u64::MAX]),
-        is_tight in any::<bool>(),
+        limit in prop::sample::select(vec![None, Some(1), Some(400), Some(4000)]),
     ) {
         let rule: Option<&dyn Rule> = if is_short { Some(&Short) } else { None };
         let mut counts = Counts::default();
@@ -173,7 +173,7 @@ proptest! {
         }
         let distinct: Vec<(Vec<u8>, u64)> = counts.iter().map(|(w, n)| (w.to_vec(), n)).collect();
         let symbols = symbols(&counts, Level::Byte, EndOfWord::None, Order::Natural, 0).unwrap();
-        let memory = if is_tight { limited(1, usize::MAX).0 } else { MemoryLimit::unlimited() };
+        let memory = limit.map_or(MemoryLimit::unlimited(), |limit| limited(limit, usize::MAX).0);
         let options = LearnOptions { tie_break, num_merges: 60, done: &[], memory: &memory, min_frequency, level: Level::Byte, end: EndOfWord::None, end_of_word: "", rule, threads, tuning: Tuning { shard_bytes: 5, shared_places, floor_divisor } };
         let merges = learn(&counts, &symbols, &options, &mut |_| true).unwrap();
         let got: Vec<_> = merges.iter().map(|m| (m.left, m.right, m.count, m.corpus_tokens)).collect();

@@ -51,7 +51,7 @@ class Limits:
 
     Attributes:
         memory_limit: bytes, or a string such as ``"500MB"``; hash tables over the limit are spilled to disk, and
-            learning uses memory-mapped files beyond it. None: a quarter of the memory of the machine or container.
+            learning reads and writes files beyond it. None: a quarter of the memory of the machine or container.
         spill_folder: parent of the temporary folder for spilled data. None: the system's temporary folder.
         checkpoint: folder in which counts are saved every 30 seconds, merges and Unigram pieces every 20, and all at
             Ctrl-C. The same call with the same folder resumes, also after the process was killed. It is not removed.

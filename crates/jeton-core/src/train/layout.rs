@@ -1,4 +1,4 @@
-//! Counts → shards: each distinct pretoken once, as a sequence of initial symbols, weighted by its count.
+//! Counts → sequences: each distinct pretoken once, as a sequence of initial symbols, weighted by its count.
 //!
 //! Pretokens keep the order of the counts. A shard has consecutive ones, with about as many symbols as the other shards. A
 //! pretoken of one symbol has no pairs and is only counted.
@@ -6,88 +6,99 @@
 use super::count::Counts;
 use super::options::{Beginning, KnownTokens, LearnOptions};
 use super::replay::{Replay, ReplayScratch};
-use super::shard::Shard;
-use super::symbol_array::{SymbolArray, MAX_SYMBOLS};
 use super::tokens::Tokens;
 use crate::error::{Error, Result};
 use crate::parallel;
 use crate::util::alloc;
 use crate::util::cancel::{CancelCheck, KeepGoing};
-use crate::util::spill::MemoryLimit;
+use crate::util::spill::PageCheck;
 use crate::vocab::alphabet::{Alphabet, EndOfWord, Level};
 
-/// Bytes for each symbol: a cell, and its position in a posting list.
-pub const BYTES_PER_SYMBOL: usize = 12;
+/// Sequences of one shard.
+pub trait Sequences: Send {
+    /// Reserves memory for `symbols` symbols in `sequences` sequences.
+    ///
+    /// # Errors
+    /// [`crate::error::ErrorKind::Memory`]; [`Error::training`] for more symbols than a shard may have.
+    fn reserve(&mut self, symbols: usize, sequences: usize) -> Result<()>;
 
-/// The sequences of one shard.
-struct Sequences {
-    cells: SymbolArray,
-    uses: Vec<u64>, // by id
+    /// Appends a sequence of two or more symbols.
+    ///
+    /// # Errors
+    /// As [`Sequences::reserve`]; I/O errors.
+    fn push(&mut self, ids: impl ExactSizeIterator<Item = u32>, weight: u64) -> Result<()>;
 }
 
-/// Builds the shards, on up to `options.threads` threads. Returns the shards, the tokens with their counts, and the number
-/// of tokens of the whole corpus.
+/// Sequences of all shards, the tokens with their counts, and the number of tokens of the whole corpus.
+pub struct Layout<S> {
+    /// By shard.
+    pub shards: Vec<S>,
+    /// The initial tokens, and those of `options.done`.
+    pub tokens: Tokens,
+    /// Tokens of the corpus.
+    pub corpus_tokens: u64,
+}
+
+/// Returns the most symbols that [`lay_out`] can make of the counts, with one more for each pretoken.
+pub fn most_symbols(counts: &Counts, level: Level) -> usize {
+    let symbols = |pretoken: &[u8]| match level {
+        Level::Byte => pretoken.len(),
+        Level::Char => pretoken.iter().filter(|&&byte| byte as i8 >= -0x40).count(), // no continuation bytes
+    };
+    counts.sum(|pretoken, _| symbols(pretoken) as u64 + 1) as usize
+}
+
+/// Lays out the counts in up to `shards` shards, on as many threads. `make` makes an empty shard for ids under its argument.
 ///
 /// # Errors
 /// As [`super::learn::learn`].
-pub fn lay_out(
+pub fn lay_out<S: Sequences>(
     counts: &Counts,
     beginning: Beginning<'_>,
     options: &LearnOptions<'_>,
+    shards: usize,
+    make: impl Fn(usize) -> Result<S> + Sync,
     watch: &mut dyn FnMut() -> bool,
-) -> Result<(Vec<Shard>, Tokens, u64)> {
-    let bytes: usize = counts.iter().map(|(pretoken, _)| pretoken.len()).sum();
-    let ranges = ranges(counts, bytes, options);
+) -> Result<Layout<S>> {
+    let bytes = counts.sum(|pretoken, _| pretoken.len() as u64) as usize;
+    let ranges = ranges(counts, bytes, shards.min(bytes / options.tuning.shard_bytes.max(1)).max(1));
     let threads = if bytes < parallel::BYTES_WORTH_A_THREAD { 1 } else { ranges.len() };
     let mut tokens = Tokens::new(beginning, options)?;
     let replay = Replay::new(options.done, tokens.len() as u32)?;
     for merge in options.done {
         tokens.push_done(merge.left, merge.right)?;
     }
-    options.memory.trim_for(bytes * BYTES_PER_SYMBOL);
+    options.memory.trim_for(bytes);
     let source = SequenceSource::new(beginning, options);
+    let num_ids = tokens.len();
     let job = |i: usize, keep_going: KeepGoing<'_>| {
-        lay_out_range(counts, ranges[i].clone(), &source, &replay, tokens.len(), options.memory, keep_going)
+        let mut shard = LaidOut { sequences: make(num_ids)?, uses: alloc::filled(0, num_ids)? };
+        let pages = PageCheck::new(options.memory);
+        shard.lay_out(counts, ranges[i].clone(), &source, &replay, pages, keep_going)?;
+        Ok(shard)
     };
-    let laid = parallel::jobs(ranges.len(), threads, watch, job).into_iter().collect::<Result<Vec<_>>>()?;
     let mut total: u128 = 0;
-    let mut cells = 0;
-    for sequences in &laid {
-        cells += sequences.cells.len();
-        for (id, &uses) in (0..).zip(&sequences.uses) {
+    let mut shards = Vec::new();
+    for shard in parallel::jobs(ranges.len(), threads, watch, job) {
+        let LaidOut { sequences, uses } = shard?;
+        for (id, uses) in (0..).zip(uses) {
             total += u128::from(uses);
             tokens.occurs(id, uses);
         }
+        shards.push(sequences);
     }
     if total > i64::MAX as u128 {
         return Err(too_many());
     }
-    // Each merge removes a cell at least.
-    let num_ids = tokens.len() + (options.num_merges - options.done.len()).min(cells);
-    // If cells and posting lists exceed the limit, posting lists spill, because they are read in order.
-    let tight = options.memory.is_tight(cells * BYTES_PER_SYMBOL);
-    let memory = if tight { options.memory.in_files() } else { options.memory.clone() };
-    let shards = laid.into_iter().map(|sequences| Shard::new(sequences.cells, num_ids, &memory));
-    let shards = shards.collect::<Result<Vec<_>>>()?;
-    Ok((shards, tokens, total as u64))
+    Ok(Layout { shards, tokens, corpus_tokens: total as u64 })
 }
 
 fn too_many() -> Error {
     Error::training("the counts add up to more than 2^63 symbols")
 }
 
-fn check_cells(cells: usize) -> Result<()> {
-    if cells > MAX_SYMBOLS {
-        return Err(Error::training(
-            "more than 2^31 symbols in the distinct pretokens of one thread: use a pattern that cuts the text shorter",
-        ));
-    }
-    Ok(())
-}
-
-/// Splits the pretokens into ranges of about equal bytes.
-fn ranges(counts: &Counts, bytes: usize, options: &LearnOptions<'_>) -> Vec<std::ops::Range<usize>> {
-    let shards = options.threads.min(bytes / options.tuning.shard_bytes.max(1)).max(1);
+/// Splits the pretokens into up to `shards` ranges of about equal bytes.
+fn ranges(counts: &Counts, bytes: usize, shards: usize) -> Vec<std::ops::Range<usize>> {
     let mut ranges = Vec::with_capacity(shards);
     let (mut start, mut done) = (0, 0);
     for (i, (pretoken, _)) in counts.iter().enumerate() {
@@ -101,42 +112,63 @@ fn ranges(counts: &Counts, bytes: usize, options: &LearnOptions<'_>) -> Vec<std:
     ranges
 }
 
-fn lay_out_range(
-    counts: &Counts,
-    range: std::ops::Range<usize>,
-    source: &SequenceSource<'_>,
-    replay: &Replay<'_>,
-    num_ids: usize,
-    memory: &MemoryLimit,
-    keep_going: KeepGoing<'_>,
-) -> Result<Sequences> {
-    let pretokens = || counts.range(range.clone());
-    let mut sequences = Sequences { cells: SymbolArray::with_capacity(0, memory)?, uses: alloc::filled(0, num_ids)? };
-    let mut cancel = CancelCheck::new(keep_going);
-    if let (SequenceSource::Bytes(ids), true) = (source, replay.is_empty()) {
-        let has_pairs = |&(pretoken, count): &(&[u8], u64)| pretoken.len() > 1 && count > 0;
-        let room: usize = pretokens().filter(has_pairs).map(|(pretoken, _)| pretoken.len() + 1).sum();
-        check_cells(room)?; // before the memory is allocated
-        sequences.cells = SymbolArray::with_capacity(room, memory)?;
+/// A shard, with the number of occurrences of each id.
+struct LaidOut<S> {
+    sequences: S,
+    uses: Vec<u64>, // by id
+}
+
+impl<S: Sequences> LaidOut<S> {
+    fn lay_out(
+        &mut self,
+        counts: &Counts,
+        range: std::ops::Range<usize>,
+        source: &SequenceSource<'_>,
+        replay: &Replay<'_>,
+        mut pages: PageCheck<'_>,
+        keep_going: KeepGoing<'_>,
+    ) -> Result<()> {
+        let pretokens = || counts.range(range.clone());
+        let mut cancel = CancelCheck::new(keep_going);
+        if let (SequenceSource::Bytes(ids), true) = (source, replay.is_empty()) {
+            let has_pairs = |&(pretoken, count): &(&[u8], u64)| pretoken.len() > 1 && count > 0;
+            let sizes = pretokens().filter(has_pairs).map(|(pretoken, _)| pretoken.len());
+            let (symbols, sequences) = sizes.fold((0, 0), |(symbols, sequences), len| (symbols + len, sequences + 1));
+            self.sequences.reserve(symbols, sequences)?;
+            for (pretoken, count) in pretokens() {
+                cancel.check()?;
+                pages.check();
+                self.push(pretoken.iter().map(|&byte| ids[usize::from(byte)]), count)?;
+            }
+            return Ok(());
+        }
+        let (mut ids, mut scratch) = (Vec::new(), ReplayScratch::default());
         for (pretoken, count) in pretokens() {
             cancel.check()?;
-            sequences.push(pretoken.iter().map(|&byte| ids[usize::from(byte)]), count)?;
+            pages.check();
+            ids.clear();
+            match source {
+                SequenceSource::Alphabet(alphabet) => alphabet.symbols(pretoken, &mut ids, None)?,
+                SequenceSource::Tokens(known) => known.encode(pretoken, &mut ids)?,
+                SequenceSource::Bytes(bytes) => ids.extend(pretoken.iter().map(|&byte| bytes[usize::from(byte)])),
+            }
+            replay.apply(&mut ids, &mut scratch, |_| ());
+            self.push(ids.iter().copied(), count)?;
         }
-        return Ok(sequences);
+        Ok(())
     }
-    let (mut ids, mut scratch) = (Vec::new(), ReplayScratch::default());
-    for (pretoken, count) in pretokens() {
-        cancel.check()?;
-        ids.clear();
-        match source {
-            SequenceSource::Alphabet(alphabet) => alphabet.symbols(pretoken, &mut ids, None)?,
-            SequenceSource::Tokens(known) => known.encode(pretoken, &mut ids)?,
-            SequenceSource::Bytes(bytes) => ids.extend(pretoken.iter().map(|&byte| bytes[usize::from(byte)])),
+
+    #[inline]
+    fn push(&mut self, ids: impl ExactSizeIterator<Item = u32> + Clone, count: u64) -> Result<()> {
+        for id in ids.clone() {
+            let uses = &mut self.uses[id as usize];
+            *uses = uses.checked_add(count).ok_or_else(too_many)?;
         }
-        replay.apply(&mut ids, &mut scratch, |_| ());
-        sequences.push(ids.iter().copied(), count)?;
+        if ids.len() > 1 && count > 0 {
+            self.sequences.push(ids, count)?;
+        }
+        Ok(())
     }
-    Ok(sequences)
 }
 
 /// Source of the ids.
@@ -159,20 +191,5 @@ impl<'a> SequenceSource<'a> {
                     .unwrap_or_else(|| Self::Alphabet(Box::new(alphabet)))
             }
         }
-    }
-}
-
-impl Sequences {
-    #[inline]
-    fn push(&mut self, ids: impl ExactSizeIterator<Item = u32> + Clone, count: u64) -> Result<()> {
-        for id in ids.clone() {
-            let uses = &mut self.uses[id as usize];
-            *uses = uses.checked_add(count).ok_or_else(too_many)?;
-        }
-        if ids.len() > 1 && count > 0 {
-            check_cells(self.cells.len() + ids.len())?;
-            self.cells.push(ids, count)?;
-        }
-        Ok(())
     }
 }

@@ -4,7 +4,7 @@
 //! learner, which has all shards, then decides which of the new pairs to list ([`Side::listed`]), and [`Shard::list`]
 //! writes their positions. Shards share nothing between the steps, so they need no locks.
 //!
-//! Cost: 4 bytes for each position of a listed pair, kept until pairs are counted again; beyond a memory limit, in files.
+//! Cost: 4 bytes for each position of a listed pair, kept until pairs are counted again.
 //! Positions are prefetched long before they are visited, because they are far apart, and cache misses are nearly the whole
 //! cost of a merge.
 
@@ -16,14 +16,10 @@ use crate::util::alloc;
 use crate::util::cancel::{CancelCheck, KeepGoing};
 use crate::util::hash::Hash;
 use crate::util::simd;
-use crate::util::spill::{MemoryLimit, SpillVec, PAGE};
+use crate::util::spill::SpillVec;
 
 /// Prefetch distance, in positions.
 const AHEAD: usize = 24;
-
-/// Positions between two checks of the memory limit. With each accessed page the system maps up to fifteen neighbors, so
-/// these are at most 16 MiB.
-const LOOK: usize = 1 << 8;
 
 /// Maximum size of alphabets whose pairs are counted in a matrix.
 const SQUARE: usize = 768;
@@ -168,20 +164,6 @@ impl Survey {
     }
 }
 
-/// Counter of random accesses.
-#[derive(Debug)]
-struct Visits(usize);
-
-impl Visits {
-    #[inline]
-    fn one(&mut self, memory: &MemoryLimit) {
-        self.0 += 1;
-        if self.0.is_multiple_of(LOOK) {
-            memory.enforce();
-        }
-    }
-}
-
 /// Consecutive sequences, with the posting lists of pairs.
 #[derive(Debug)]
 pub struct Shard {
@@ -189,8 +171,6 @@ pub struct Shard {
     pub cells: SymbolArray,
     postings: Vec<SpillVec<u32>>, // cells where a pair begins or once began
     places: Vec<Places>,          // by pair; positions are ascending
-    memory: MemoryLimit,          // for postings
-    visits: Visits,
     /// Tokens before the positions of the current merge.
     pub before: Side,
     /// Tokens after them.
@@ -206,14 +186,14 @@ impl Shard {
     ///
     /// # Errors
     /// [`ErrorKind::MemoryLimit`].
-    pub fn new(cells: SymbolArray, num_ids: usize, memory: &MemoryLimit) -> Result<Self> {
+    pub fn new(cells: SymbolArray, num_ids: usize) -> Result<Self> {
         let side = || -> Result<Side> {
             let of = alloc::filled(Neighbor::default(), num_ids)?;
             Ok(Side { of, ids: alloc::with_capacity(num_ids)?, places: Vec::new() })
         };
-        let (before, after, memory) = (side()?, side()?, memory.clone());
+        let (before, after) = (side()?, side()?);
         let (postings, places, survey) = (Vec::new(), Vec::new(), Survey::default());
-        Ok(Self { cells, postings, places, memory, visits: Visits(0), before, after, merged: 0, survey })
+        Ok(Self { cells, postings, places, before, after, merged: 0, survey })
     }
 
     /// Counts all current pairs; ids are under `num_ids`.
@@ -249,43 +229,13 @@ impl Shard {
                 total += len;
             }
         }
-        let Self { cells, postings, places, memory, visits, .. } = self;
+        let Self { cells, postings, places, .. } = self;
         postings.clear();
         let found = cells.pairs().filter_map(|(at, left, right)| {
             let pair = survey.position(left, right).map(|position| listed[position]);
             (!matches!(pair, Ok(UNLISTED))).then(|| pair.map(|pair| (pair, at)))
         });
-        fill_postings(found, places, postings, total as usize, memory, visits, &mut cancel)
-    }
-
-    /// Compacts to one cell for each token, and rebuilds the posting lists of the pairs in `listed`. Pairs are
-    /// renumbered.
-    ///
-    /// # Errors
-    /// `Interrupted`; as [`SpillVec::reserve`].
-    pub fn compact(
-        &mut self,
-        listed: impl Fn(u32, u32) -> Option<u32>,
-        num_pairs: usize,
-        keep_going: KeepGoing<'_>,
-    ) -> Result<()> {
-        self.postings.clear();
-        self.cells.compact(keep_going)?;
-        let mut cancel = CancelCheck::new(keep_going);
-        self.places = alloc::filled(Places::default(), num_pairs)?;
-        let listed = |(at, left, right)| listed(left, right).map(|pair| (at, pair as usize));
-        for (_, pair) in self.cells.pairs().filter_map(listed) {
-            self.places[pair].len += 1;
-            cancel.check()?;
-        }
-        let mut total = 0;
-        for places in &mut self.places {
-            places.start = total;
-            total += places.len;
-        }
-        let Self { cells, postings, places, memory, visits, .. } = self;
-        let found = cells.pairs().filter_map(listed).map(|(at, pair)| Ok((pair as u32, at)));
-        fill_postings(found, places, postings, total as usize, memory, visits, &mut cancel)
+        fill_postings(found, places, postings, total as usize, &mut cancel)
     }
 
     /// Extends the posting lists to `num_pairs` pairs.
@@ -343,7 +293,7 @@ impl Shard {
     /// # Errors
     /// [`ErrorKind::MemoryLimit`], before anything is merged.
     pub fn merge(&mut self, merging: &Merging) -> Result<()> {
-        let Self { cells, postings, before, after, memory, visits, .. } = self;
+        let Self { cells, postings, before, after, .. } = self;
         let Places { block, start, len } = std::mem::take(&mut self.places[merging.pair as usize]);
         let places = if len > 0 { &postings[block as usize][start as usize..(start + len) as usize] } else { &[] };
         self.merged = 0;
@@ -354,8 +304,6 @@ impl Shard {
             if let Some(&later) = places.get(i + AHEAD) {
                 cells.prefetch(later);
             }
-            visits.one(memory);
-            cells.touch(at);
             if cells.holds(at, merging.left, merging.left_length, merging.right) {
                 self.merged += merge_at(cells, before, after, merging, at);
             }
@@ -372,7 +320,7 @@ impl Shard {
         for side in [&mut self.before, &mut self.after] {
             let listed = side.ids.iter().map(|&id| side.of[id as usize]).filter(|neighbor| neighbor.listed != UNLISTED);
             let total: usize = listed.clone().map(|neighbor| neighbor.num_places as usize).sum();
-            let (number, block, mut end) = room(&mut self.postings, total, &self.memory)?;
+            let (number, block, mut end) = room(&mut self.postings, total)?;
             for neighbor in listed {
                 self.places[neighbor.listed as usize] = Places { block: number, start: end, len: 0 };
                 end += neighbor.num_places;
@@ -383,7 +331,6 @@ impl Shard {
                     let Places { start, len, .. } = &mut self.places[pair as usize];
                     block[(*start + *len) as usize] = place;
                     *len += 1;
-                    self.visits.one(&self.memory);
                 }
             }
             for &id in &side.ids {
@@ -418,10 +365,6 @@ fn merge_at(cells: &mut SymbolArray, before: &mut Side, after: &mut Side, mergin
 /// Fills the posting lists of all pairs by a counting sort. `found` gives (pair, cell), ascending by cell; `places`
 /// has the range of each pair, `total` positions in sum.
 ///
-/// Postings in a file are sorted in two passes, as a radix sort does: first into partitions of consecutive pairs, then
-/// within each partition. One pass would write to pages in random order, with a page fault for each position; two passes
-/// have √(number of pages) pages in use at a time.
-///
 /// # Errors
 /// `Interrupted`; as [`SpillVec::reserve`].
 fn fill_postings(
@@ -429,52 +372,15 @@ fn fill_postings(
     places: &mut [Places],
     postings: &mut Vec<SpillVec<u32>>,
     total: usize,
-    memory: &MemoryLimit,
-    visits: &mut Visits,
     cancel: &mut CancelCheck<'_>,
 ) -> Result<()> {
-    let (number, ..) = room(postings, total, memory)?;
-    let block = &mut postings[number as usize];
-    let in_file = block.is_in_file();
-    let mut write = |places: &mut [Places], pair: u32, at: u32| {
+    let (_, block, _) = room(postings, total)?;
+    places.iter_mut().for_each(|places| places.len = 0);
+    for found in found {
+        let (pair, at) = found?;
         let Places { start, len, .. } = &mut places[pair as usize];
         block[(*start + *len) as usize] = at;
         *len += 1;
-    };
-    let num_partitions = (total * size_of::<u32>() / PAGE).isqrt();
-    if num_partitions < 2 || !in_file {
-        places.iter_mut().for_each(|places| places.len = 0);
-        for found in found {
-            let (pair, at) = found?;
-            write(places, pair, at);
-            cancel.check()?;
-        }
-        return Ok(());
-    }
-    let size = total.div_ceil(num_partitions);
-    let partition = |start: u32| start as usize / size;
-    let mut ends = alloc::filled(0, num_partitions)?; // end of each partition
-    for places in places.iter_mut() {
-        ends[partition(places.start).min(num_partitions - 1)] += places.len as usize;
-        places.len = 0;
-    }
-    let mut before = 0;
-    for end in &mut ends {
-        (*end, before) = (before, before + *end);
-    }
-    let mut partitioned = SpillVec::new(&memory.in_files());
-    partitioned.extend(std::iter::repeat_n((0, 0), total))?;
-    for found in found {
-        let (pair, at) = found?;
-        let end = &mut ends[partition(places[pair as usize].start)];
-        partitioned[*end] = (pair, at);
-        *end += 1;
-        visits.one(memory);
-        cancel.check()?;
-    }
-    for &(pair, at) in &*partitioned {
-        write(places, pair, at);
-        visits.one(memory);
         cancel.check()?;
     }
     Ok(())
@@ -482,14 +388,10 @@ fn fill_postings(
 
 /// Reserves `more` positions at the end of the last block, or in a new one; returns index of the block, the block, and
 /// start of the reserved range.
-fn room<'p>(
-    postings: &'p mut Vec<SpillVec<u32>>,
-    more: usize,
-    memory: &MemoryLimit,
-) -> Result<(u32, &'p mut [u32], u32)> {
+fn room(postings: &mut Vec<SpillVec<u32>>, more: usize) -> Result<(u32, &mut [u32], u32)> {
     if postings.last().is_none_or(|last| last.capacity() - last.len() < more) {
         let listed: usize = postings.iter().map(|block| block.len()).sum();
-        let mut block = SpillVec::new(memory);
+        let mut block = SpillVec::default();
         block.reserve(more.max(BLOCK).max(listed / 8))?;
         postings.push(block);
     }

@@ -203,7 +203,8 @@ impl Shared {
         let Some(mut resident) = self.storage.resident() else { return };
         let before = self.mapped_before.load(Ordering::Relaxed);
         self.trim(&mut resident, before, &mut registry.trims);
-        let own = resident.own.saturating_sub(self.own_before);
+        // What was in memory before may have been freed since, so vectors are counted in any case.
+        let own = resident.own.saturating_sub(self.own_before).max(self.in_memory.load(Ordering::Relaxed));
         let allowed = (self.limit - self.limit / SLACK).saturating_sub(own).max(self.limit / 2);
         if resident.mapped.saturating_sub(before) <= allowed {
             return;
@@ -278,9 +279,26 @@ impl MemoryLimit {
         self.shared.as_ref().map_or(usize::MAX, |shared| shared.limit / 8 / threads.max(1))
     }
 
+    /// Returns true if there is a limit.
+    pub fn is_limited(&self) -> bool {
+        self.shared.is_some()
+    }
+
+    /// Returns the bytes that all vectors may take in memory.
+    pub fn for_vectors(&self) -> usize {
+        self.shared.as_ref().map_or(usize::MAX, |shared| shared.share())
+    }
+
     /// Returns true if vectors of `bytes` bytes in total exceed their memory.
     pub fn is_tight(&self, bytes: usize) -> bool {
         self.shared.as_ref().is_some_and(|shared| bytes > shared.share())
+    }
+
+    /// Returns unused memory to the system, if there is a limit.
+    pub fn trim(&self) {
+        if let Some(shared) = &self.shared {
+            shared.storage.trim();
+        }
     }
 
     /// Returns unused memory to the system if vectors of `bytes` bytes in total exceed their memory.
@@ -558,7 +576,35 @@ impl<T: Copy> SpillVec<T> {
     /// As [`SpillVec::reserve`].
     #[inline]
     pub fn extend_from_slice(&mut self, values: &[T]) -> Result<()> {
-        self.extend(values.iter().copied())
+        self.reserve(values.len())?;
+        // SAFETY: `reserve` has made the capacity at least `len` + `values.len()`; a slice and a vector that is borrowed
+        // mutably do not overlap.
+        unsafe { std::ptr::copy_nonoverlapping(values.as_ptr(), self.start.add(self.len).as_ptr(), values.len()) };
+        self.len += values.len();
+        Ok(())
+    }
+
+    /// Releases mapped pages beyond the limit, if the vector is in a file; for loops that append to it.
+    pub fn enforce(&self) {
+        if self.is_in_file() {
+            self.memory.enforce();
+        }
+    }
+
+    /// Returns the limit of the vector if it is in a file, else none.
+    pub fn memory(&self) -> MemoryLimit {
+        if self.is_in_file() {
+            self.memory.clone()
+        } else {
+            MemoryLimit::unlimited()
+        }
+    }
+
+    /// Releases the pages of a vector in a file, which loops that access it in order have passed.
+    pub fn release(&self) {
+        if let Some(mapping) = &self.mapping {
+            mapping.release(0);
+        }
     }
 
     /// Shrinks the capacity to the length; may move the vector back from its file.

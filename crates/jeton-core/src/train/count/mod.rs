@@ -215,6 +215,7 @@ impl Counter {
             counts = Counts::within(&memory.in_files());
             dropped = self.merge_with(runs, min_count, keep_going, &mut counts)?;
             counts.sort_by_place()?;
+            counts.release();
         }
         counts.ends_at(end);
         Ok((counts, self.totals, dropped))

@@ -24,11 +24,14 @@ use crate::util::cancel::{CancelCheck, KeepGoing};
 use crate::util::hash::Hash;
 use crate::util::huge_pages::HugeVec;
 use crate::util::short_key::{ShortKey, MAX_BYTES};
-use crate::util::spill::{MemoryLimit, SpillVec};
+use crate::util::spill::{MemoryLimit, PageCheck, SpillVec};
 use crate::{parallel, util::simd};
 
 /// Pretokens in a batch, whose keys are computed and cache lines prefetched before the first is counted.
 pub(super) const BATCH: usize = 128;
+
+/// Entries between two checks of the memory limit: about a megabyte with their pretokens.
+const PUSHES: usize = 1 << 14;
 
 /// Minimum number of slots.
 const FEWEST_SLOTS: usize = 1 << 10;
@@ -142,6 +145,22 @@ impl Counts {
         memory.adopt([self.entries.mapping(), self.arena.mapping()]);
     }
 
+    /// Releases the pages of a table in files.
+    pub(in crate::train) fn release(&self) {
+        self.entries.release();
+        self.arena.release();
+    }
+
+    /// Frees the memory of the index; the next lookup builds it again.
+    pub(in crate::train) fn drop_index(&mut self) {
+        self.slots = HugeVec::default();
+    }
+
+    /// Returns the bytes of the pretokens over 15 bytes.
+    pub(in crate::train) fn arena_bytes(&self) -> usize {
+        self.arena.len()
+    }
+
     /// Returns the number of distinct pretokens.
     pub fn len(&self) -> usize {
         self.entries.len()
@@ -154,7 +173,18 @@ impl Counts {
 
     /// Returns the number of pretokens, with repetition.
     pub fn total(&self) -> u64 {
-        self.entries.iter().fold(0, |sum, entry| sum.saturating_add(entry.count))
+        self.sum(|_, count| count)
+    }
+
+    /// Adds up a number of each pretoken with its count, up to 2⁶⁴ - 1. Pages of a table in files are released on the way.
+    pub(in crate::train) fn sum(&self, number: impl Fn(&[u8], u64) -> u64) -> u64 {
+        let chunk = |entries: &[CountEntry]| {
+            let numbers = entries.iter().map(|entry| number(self.bytes(entry), entry.count));
+            let sum = numbers.fold(0, u64::saturating_add);
+            self.release();
+            sum
+        };
+        self.entries.chunks(PUSHES).map(chunk).fold(0, u64::saturating_add)
     }
 
     /// Iterates over pretokens and counts, in the order of first appearance.
@@ -248,6 +278,9 @@ impl Counts {
     pub(in crate::train) fn push(&mut self, pretoken: &[u8], count: u64, place: u64) -> Result<()> {
         self.slots = HugeVec::default();
         let key = self.stored(ShortKey::of(pretoken), pretoken)?;
+        if self.entries.len().is_multiple_of(PUSHES) {
+            self.entries.enforce();
+        }
         self.entries.push(CountEntry { key, count, first: place })
     }
 
@@ -501,7 +534,12 @@ impl Counts {
     /// # Errors
     /// [`Error::format`] for equal positions.
     pub(super) fn sort_by_place(&mut self) -> Result<()> {
-        self.entries.sort_unstable_by_key(|entry| entry.first);
+        let memory = self.entries.memory();
+        let mut pages = PageCheck::new(&memory);
+        self.entries.sort_unstable_by_key(|entry| {
+            pages.check();
+            entry.first
+        });
         if self.entries.windows(2).any(|pair| pair[0].first == pair[1].first) {
             return Err(Error::format(
                 "counts that are damaged: two pretokens appear first at one place",

@@ -1,0 +1,238 @@
+//! Merges beyond a memory limit: the sequences are in a file, and only what can merge soon is in memory.
+//!
+//! Learning is divided into passes, each down to a *floor*, a count of pairs:
+//!
+//! ```text
+//! file ─ cut at rare pairs, add up equal segments ─► segments ─ engine: all merges that reach the floor ─► merges
+//! file ─ apply these merges, bound the counts of pairs ─► next file
+//! ```
+//!
+//! # Correctness
+//! A pair under the floor cannot merge while another reaches it, and neither can any pair that a merge makes of it: `(x, ab)`
+//! occurs where `(x, a)` did, so at most as often. So until no pair reaches the floor, the symbols on both sides of such a pair
+//! have nothing to do with each other. A sequence is cut there, and equal segments become one, with the sum of
+//! their weights. All occurrences of every pair that reaches the floor are in memory, so the engine finds the merges that
+//! it finds in whole sequences. Segments are in the order of their first occurrence, as `TieBreak::First` requires.
+//!
+//! Pairs are cut by a `pair_sketch`, which never underestimates a count.
+//!
+//! # Cost
+//! For each pass, the file is read twice and written once, all in order. The floor is as low as memory permits: when the
+//! segments exceed it, the floor is raised, and they are cut again. The pairs of each halving of the count occur about
+//! equally often together (Zipf), so the number of passes is logarithmic in the counts, and less memory means more passes.
+//!
+//! The limit is exceeded if the segments of the pairs with nearly the highest count do not fit ([`FINE_PASSES`]), such as
+//! with a rule that forbids frequent pairs everywhere, or when pairs that occur once or twice are merged.
+//!
+//! Source: ours; out-of-core frequent pairs as in Park, Chen and Yu 1995. Left out: several merges a pass with
+//! bounds of their counts instead of postings, which takes hundreds of passes.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::Mutex;
+
+use super::count::Counts;
+use super::engine::{first_floor, learn_in_memory, Floors, State};
+use super::layout::{lay_out, most_symbols, Layout, Sequences};
+use super::merge::{LearnedMerge, OnMerge};
+use super::options::{Beginning, LearnOptions};
+use super::pair_sketch::{Counter, PairSketch};
+use super::replay::{Replay, ReplayScratch};
+use super::segments::Segments;
+use super::sequence_file::SequenceFile;
+use super::symbol_array::SymbolArray;
+use crate::error::{ErrorKind, Result};
+use crate::parallel;
+use crate::util::cancel::{CancelCheck, KeepGoing};
+use crate::util::spill::MemoryLimit;
+
+/// Bytes for each symbol of [`learn_in_memory`]: a cell, and its position in a posting list.
+const BYTES_PER_SYMBOL: usize = 12;
+
+/// Passes whose floor may be as high as the most frequent pair. Later ones lower the counts by an eighth at least, also if
+/// that takes more memory than there is. So there are no more than six passes for each halving of the count, and these.
+const FINE_PASSES: usize = 32;
+
+/// Returns true if the sequences and posting lists of the counts exceed the memory limit.
+pub fn is_needed(counts: &Counts, options: &LearnOptions<'_>) -> bool {
+    options.memory.is_limited() && options.memory.is_tight(most_symbols(counts, options.level) * BYTES_PER_SYMBOL)
+}
+
+/// Learns merges, as [`super::learn::learn`].
+///
+/// # Errors
+/// As [`super::learn::learn`]; I/O errors of the files.
+pub fn learn(
+    counts: &Counts,
+    beginning: Beginning<'_>,
+    options: &LearnOptions<'_>,
+    watch: &mut OnMerge<'_>,
+) -> Result<Vec<LearnedMerge>> {
+    let memory = options.memory.for_vectors();
+    // Threads share the memory, and what they share are fewer equal segments.
+    let num_shards = options.threads.min(memory / 4 / options.tuning.shard_bytes.max(1)).max(1);
+    let counters = memory / 4 / size_of::<Counter>() / num_shards;
+    let make = |num_ids| Shard::new(num_ids, num_ids + options.num_merges, counters, options.memory);
+    let layout = lay_out(counts, beginning, options, num_shards, make, &mut || watch(options.done))?;
+    counts.release();
+    let Layout { shards, mut tokens, corpus_tokens } = layout;
+    let (mut files, mut sketch) = finish(shards)?;
+    let mut state = State { merges: options.done.to_vec(), corpus_tokens };
+    let lowest = options.min_frequency.max(1);
+    let mut floor = first_floor(corpus_tokens, options);
+    let mut most = sketch.most().min(corpus_tokens); // no pair that may merge has a higher count
+    let (mut highest, mut num_passes) = (most, 0);
+    while most >= lowest && state.merges.len() < options.num_merges {
+        highest = highest.max(lowest);
+        let floor_now = floor.clamp(lowest, highest).into();
+        let pass =
+            Pass { files: &files, sketch: &sketch, highest, bytes: memory, floor: floor_now, memory: options.memory };
+        let (cells, reached) = pass.load(&mut || watch(&state.merges))?;
+        let (before, first_id) = (state.merges.len(), tokens.len());
+        tokens.compact();
+        learn_in_memory(cells, Floors { first: reached, lowest: reached }, &mut tokens, &mut state, options, watch)?;
+        most = reached - 1;
+        let new = &state.merges[before..];
+        floor = next_floor(new.first().map(|merge| merge.count), reached, first_floor(corpus_tokens, options));
+        if !new.is_empty() && most >= lowest && state.merges.len() < options.num_merges {
+            let replay = Replay::new(new, first_id as u32)?;
+            let make = || Shard::new(tokens.len(), tokens.len() + options.num_merges, counters, options.memory);
+            (files, sketch) = rewrite(&files, &replay, make, &mut || watch(&state.merges))?;
+            most = most.min(sketch.most());
+        }
+        num_passes += 1;
+        highest = match new {
+            [] => most / 2, // the sketch overestimates a count, or a rule forbids the most frequent pairs
+            _ if num_passes < FINE_PASSES => most,
+            _ => most - most / 8,
+        };
+    }
+    Ok(state.merges)
+}
+
+/// Returns the floor with which the next pass begins. In the last one, counts fell from `top` to `floor`.
+fn next_floor(top: Option<u64>, floor: u64, expected: u64) -> u64 {
+    let most = floor - 1;
+    let ratio = top.map_or(4, |top| top / floor);
+    (most / ratio.max(1) / 2).max(expected.min(most / 8))
+}
+
+/// Shard that is written.
+struct Shard {
+    file: SequenceFile,
+    sketch: PairSketch,
+    ids: Vec<u32>,
+}
+
+impl Shard {
+    fn new(num_ids: usize, most_ids: usize, counters: usize, memory: &MemoryLimit) -> Result<Self> {
+        let sketch = PairSketch::new(most_ids, counters)?;
+        Ok(Self { file: SequenceFile::new(num_ids, memory), sketch, ids: Vec::new() })
+    }
+}
+
+impl Sequences for Shard {
+    fn reserve(&mut self, _: usize, _: usize) -> Result<()> {
+        Ok(())
+    }
+
+    #[inline]
+    fn push(&mut self, ids: impl ExactSizeIterator<Item = u32>, weight: u64) -> Result<()> {
+        self.ids.clear();
+        self.ids.extend(ids);
+        self.sketch.add(&self.ids, weight);
+        self.file.push(self.ids.iter().copied(), weight)
+    }
+}
+
+/// Returns the files of all shards, and the sketch of all of their pairs.
+fn finish(shards: Vec<Shard>) -> Result<(Vec<SequenceFile>, PairSketch)> {
+    let mut files = Vec::with_capacity(shards.len());
+    let mut all: Option<PairSketch> = None;
+    for Shard { file, sketch, .. } in shards {
+        files.push(file.finish()?);
+        match &mut all {
+            Some(all) => all.join(&sketch),
+            None => all = Some(sketch),
+        }
+    }
+    all.map(|sketch| (files, sketch)).ok_or_else(|| ErrorKind::Internal("no shards".into()).into())
+}
+
+/// Applies merges to all sequences.
+fn rewrite(
+    files: &[SequenceFile],
+    replay: &Replay<'_>,
+    make: impl Fn() -> Result<Shard> + Sync,
+    watch: &mut dyn FnMut() -> bool,
+) -> Result<(Vec<SequenceFile>, PairSketch)> {
+    let job = |i: usize, keep_going: KeepGoing<'_>| {
+        let (mut shard, mut scratch) = (make()?, ReplayScratch::default());
+        let mut cancel = CancelCheck::new(keep_going);
+        files[i].for_each(|ids, weight, _| {
+            cancel.check()?;
+            replay.apply(ids, &mut scratch, |_| ());
+            if ids.len() > 1 {
+                shard.push(ids.iter().copied(), weight)?;
+            }
+            Ok(())
+        })?;
+        Ok(shard)
+    };
+    let shards = parallel::jobs(files.len(), files.len(), watch, job).into_iter().collect::<Result<_>>()?;
+    finish(shards)
+}
+
+/// A pass over the files, which loads the segments that can merge.
+struct Pass<'f> {
+    files: &'f [SequenceFile],
+    sketch: &'f PairSketch,
+    highest: u64, // floor
+    bytes: usize,
+    floor: AtomicU64,
+    memory: &'f MemoryLimit,
+}
+
+impl Pass<'_> {
+    /// Returns the segments of each shard, and the floor.
+    fn load(self, watch: &mut dyn FnMut() -> bool) -> Result<(Vec<SymbolArray>, u64)> {
+        let num_files = self.files.len();
+        let read =
+            |i: usize, keep_going: KeepGoing<'_>| self.read(&self.files[i], keep_going).map(Some).map(Mutex::new);
+        let read = parallel::jobs(num_files, num_files, watch, read).into_iter().collect::<Result<Vec<_>>>()?;
+        let floor = self.floor.load(Ordering::Relaxed);
+        let lay_out = |i: usize, keep_going: KeepGoing<'_>| {
+            let segments = read[i].lock().ok().and_then(|mut segments| segments.take());
+            let mut segments = segments.ok_or_else(|| ErrorKind::Internal("segments are taken twice".into()))?;
+            segments.cut(self.sketch, floor, keep_going)?;
+            segments.into_cells(keep_going)
+        };
+        let cells = parallel::jobs(num_files, num_files, watch, lay_out).into_iter().collect::<Result<_>>()?;
+        self.memory.trim();
+        Ok((cells, floor))
+    }
+
+    /// Reads the segments of a file. Raises the floor when they exceed the memory of a shard.
+    fn read(&self, file: &SequenceFile, keep_going: KeepGoing<'_>) -> Result<Segments> {
+        let mut cancel = CancelCheck::new(keep_going);
+        let mut segments = Segments::new(file.width, self.floor.load(Ordering::Relaxed), self.sketch);
+        let most = self.bytes / self.files.len();
+        file.for_each(|ids, weight, share| {
+            cancel.check()?;
+            let mut floor = self.floor.load(Ordering::Relaxed);
+            segments.add(ids, weight, self.sketch, floor)?;
+            if segments.memory() <= most {
+                return Ok(());
+            }
+            // The rest of the text adds less than this part, because more of its segments are known.
+            let (kept, enough) = (share.powf(0.3).min(0.95), share.sqrt().clamp(0.5, 0.95) * most as f64);
+            while segments.memory() as f64 > enough && floor < self.highest {
+                let raised = self.sketch.raised(floor, self.highest, kept);
+                floor = self.floor.fetch_max(raised, Ordering::Relaxed).max(raised);
+                segments.cut(self.sketch, floor, keep_going)?;
+                self.memory.trim();
+            }
+            Ok(())
+        })?;
+        Ok(segments)
+    }
+}

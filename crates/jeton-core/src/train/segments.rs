@@ -1,0 +1,119 @@
+//! Segments of sequences that can merge before others: between pairs whose counts are below a floor.
+//!
+//! Equal segments are one, with the sum of their weights, in the order of the first occurrence. This holds after segments
+//! were cut again at a higher floor, too: the first occurrence of a part is in the segment that occurs first of all
+//! that have it.
+//!
+//! Cost: one table lookup for each segment. Memory as [`Segments::memory`] estimates.
+
+use super::count::Counts;
+use super::layout::Sequences;
+use super::pair_sketch::PairSketch;
+use super::sequence_file::{push_id, read_ids};
+use super::symbol_array::SymbolArray;
+use crate::error::Result;
+use crate::util::cancel::{CancelCheck, KeepGoing};
+
+/// Distinct segments.
+#[derive(Debug)]
+pub struct Segments {
+    table: Counts, // the ids of a segment as bytes -> weight
+    width: usize,  // bytes of an id
+    floor: u64,
+    num_symbols: usize,
+    pairs: usize, // estimated memory of their pairs
+    key: Vec<u8>,
+}
+
+/// Estimated bytes of the engine for a pair: its counts in all shards and in total, both with an index, its postings, and
+/// an entry of the queue.
+const PAIR: usize = 120;
+
+impl Segments {
+    /// Creates an empty set of segments of ids with `width` bytes.
+    pub fn new(width: usize, floor: u64, sketch: &PairSketch) -> Self {
+        let pairs = sketch.num_reaching(floor) * PAIR;
+        Self { table: Counts::default(), width, floor, num_symbols: 0, pairs, key: Vec::new() }
+    }
+
+    /// Adds the segments of a sequence.
+    ///
+    /// # Errors
+    /// As [`Counts::add`].
+    #[inline]
+    pub fn add(&mut self, ids: &[u32], weight: u64, sketch: &PairSketch, floor: u64) -> Result<()> {
+        let mut start = 0;
+        for end in 1..=ids.len() {
+            if end == ids.len() || !sketch.reaches(ids[end - 1], ids[end], floor) {
+                if end - start > 1 {
+                    self.push(&ids[start..end], weight)?;
+                }
+                start = end;
+            }
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn push(&mut self, ids: &[u32], weight: u64) -> Result<()> {
+        self.key.clear();
+        ids.iter().for_each(|&id| push_id(&mut self.key, id, self.width));
+        let before = self.table.len();
+        self.table.add(&self.key, weight)?;
+        self.num_symbols += if self.table.len() > before { ids.len() } else { 0 };
+        Ok(())
+    }
+
+    /// Cuts all segments at pairs below a higher floor.
+    ///
+    /// # Errors
+    /// As [`Counts::add`]; `Interrupted`.
+    pub fn cut(&mut self, sketch: &PairSketch, floor: u64, keep_going: KeepGoing<'_>) -> Result<()> {
+        if floor <= self.floor {
+            return Ok(());
+        }
+        let mut cancel = CancelCheck::new(keep_going);
+        let mut cut = Self::new(self.width, floor, sketch);
+        let mut table = std::mem::take(&mut self.table);
+        table.drop_index();
+        let mut ids = Vec::new();
+        for (segment, weight) in table.iter() {
+            cancel.check()?;
+            ids.clear();
+            read_ids(segment, self.width, &mut ids);
+            cut.add(&ids, weight, sketch, floor)?;
+        }
+        *self = cut;
+        Ok(())
+    }
+
+    /// Returns an estimate of the most memory that the segments take, here or while merges are learned from them.
+    pub fn memory(&self) -> usize {
+        const CELL: usize = 8;
+        const POSTING: usize = 4;
+        const ENTRY: usize = 32; // of the table
+        const INDEX: usize = 40; // of the table, while it grows
+        let cells = CELL * (self.num_symbols + self.table.len());
+        let table = self.table.len() * ENTRY + self.table.arena_bytes();
+        (table + cells.max(self.table.len() * INDEX)).max(cells + POSTING * self.num_symbols + self.pairs)
+    }
+
+    /// Returns the segments as sequences in memory.
+    ///
+    /// # Errors
+    /// As [`Sequences::reserve`]; `Interrupted`.
+    pub fn into_cells(mut self, keep_going: KeepGoing<'_>) -> Result<SymbolArray> {
+        let mut cancel = CancelCheck::new(keep_going);
+        self.table.drop_index();
+        let mut cells = SymbolArray::new()?;
+        cells.reserve(self.num_symbols, self.table.len())?;
+        let mut ids = Vec::new();
+        for (segment, weight) in self.table.iter() {
+            cancel.check()?;
+            ids.clear();
+            read_ids(segment, self.width, &mut ids);
+            cells.push(ids.iter().copied(), weight)?;
+        }
+        Ok(cells)
+    }
+}

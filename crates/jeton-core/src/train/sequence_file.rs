@@ -1,0 +1,166 @@
+//! Sequences of symbols in a file that is written once, in order, and read in order.
+//!
+//! ```text
+//! sequence    weight | number of symbols | ids      two integers in LEB128; ids little-endian, each in `width` bytes
+//! ```
+//!
+//! Cost: one to four bytes a symbol, as the ids require, and two a sequence. Pages are released as soon as they are written
+//! or read, so a file of any size takes some megabytes of memory. Left out: random access.
+
+use super::layout::Sequences;
+use crate::error::{ErrorKind, Result};
+use crate::util::spill::{MemoryLimit, SpillVec};
+
+/// Bytes that are written or read between two releases of pages.
+const CHUNK: usize = 1 << 20;
+
+/// Sequences in a file; in memory below a megabyte.
+#[derive(Debug)]
+pub struct SequenceFile {
+    bytes: SpillVec<u8>,
+    chunk: Vec<u8>, // to be appended to `bytes`
+    /// Bytes of an id.
+    pub width: usize,
+    /// Number of symbols.
+    pub num_symbols: usize,
+    /// Number of sequences.
+    pub num_sequences: usize,
+}
+
+/// Returns the bytes of an id under `num_ids`.
+fn width(num_ids: usize) -> usize {
+    match num_ids {
+        0..=0x100 => 1,
+        0x101..=0x1_0000 => 2,
+        0x1_0001..=0x100_0000 => 3,
+        _ => 4,
+    }
+}
+
+/// Appends an id in `width` bytes.
+#[inline]
+pub fn push_id(bytes: &mut Vec<u8>, id: u32, width: usize) {
+    bytes.extend_from_slice(&id.to_le_bytes()[..width]);
+}
+
+/// Appends ids of `width` bytes each to `ids`.
+#[inline]
+pub fn read_ids(bytes: &[u8], width: usize, ids: &mut Vec<u32>) {
+    match width {
+        1 => ids.extend(bytes.iter().map(|&byte| u32::from(byte))),
+        2 => ids.extend(bytes.as_chunks::<2>().0.iter().map(|&id| u32::from(u16::from_le_bytes(id)))),
+        3 => ids.extend(bytes.as_chunks::<3>().0.iter().map(|&[a, b, c]| u32::from_le_bytes([a, b, c, 0]))),
+        _ => ids.extend(bytes.as_chunks::<4>().0.iter().map(|&id| u32::from_le_bytes(id))),
+    }
+}
+
+fn push_integer(out: &mut Vec<u8>, mut value: u64) {
+    while value >= 0x80 {
+        out.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    out.push(value as u8);
+}
+
+/// Reads an integer at the beginning of `bytes`; returns it with the rest.
+#[inline]
+fn read_integer(bytes: &[u8]) -> Option<(u64, &[u8])> {
+    let mut value = 0;
+    for (at, &byte) in bytes.iter().enumerate().take(10) {
+        value |= u64::from(byte & 0x7F) << (7 * at);
+        if byte < 0x80 {
+            return Some((value, &bytes[at + 1..]));
+        }
+    }
+    None
+}
+
+impl SequenceFile {
+    /// Creates an empty file for ids under `num_ids`.
+    pub fn new(num_ids: usize, memory: &MemoryLimit) -> Self {
+        let bytes = SpillVec::new(&memory.in_files());
+        Self { bytes, chunk: Vec::new(), width: width(num_ids), num_symbols: 0, num_sequences: 0 }
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        self.bytes.extend_from_slice(&self.chunk)?;
+        self.bytes.release();
+        self.chunk.clear();
+        Ok(())
+    }
+
+    /// Ends writing.
+    ///
+    /// # Errors
+    /// I/O errors.
+    pub fn finish(mut self) -> Result<Self> {
+        self.flush()?;
+        self.chunk = Vec::new();
+        Ok(self)
+    }
+
+    /// Calls `each` with the ids of each sequence, which it may change, its weight, and the share of the file before it.
+    ///
+    /// # Errors
+    /// Errors of `each`.
+    pub fn for_each(&self, mut each: impl FnMut(&mut Vec<u32>, u64, f64) -> Result<()>) -> Result<()> {
+        let corrupt = || ErrorKind::Internal("a sequence that ends too early".into());
+        let (mut ids, mut released) = (Vec::new(), 0);
+        let mut left = &*self.bytes;
+        while !left.is_empty() {
+            let at = self.bytes.len() - left.len();
+            let (weight, rest) = read_integer(left).ok_or_else(corrupt)?;
+            let (len, rest) = read_integer(rest).ok_or_else(corrupt)?;
+            let (symbols, rest) = rest.split_at_checked(len as usize * self.width).ok_or_else(corrupt)?;
+            ids.clear();
+            read_ids(symbols, self.width, &mut ids);
+            each(&mut ids, weight, at as f64 / self.bytes.len() as f64)?;
+            left = rest;
+            if at - released >= CHUNK {
+                self.bytes.release();
+                released = at;
+            }
+        }
+        self.bytes.release();
+        Ok(())
+    }
+}
+
+impl Sequences for SequenceFile {
+    fn reserve(&mut self, _: usize, _: usize) -> Result<()> {
+        Ok(())
+    }
+
+    #[inline]
+    fn push(&mut self, ids: impl ExactSizeIterator<Item = u32>, weight: u64) -> Result<()> {
+        self.num_symbols += ids.len();
+        self.num_sequences += 1;
+        push_integer(&mut self.chunk, weight);
+        push_integer(&mut self.chunk, ids.len() as u64);
+        ids.for_each(|id| push_id(&mut self.chunk, id, self.width));
+        if self.chunk.len() >= CHUNK {
+            self.flush()?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sequences_are_read_as_they_were_written() {
+        for num_ids in [2, 256, 257, 1 << 16, (1 << 16) + 1, 1 << 24, (1 << 24) + 1, u32::MAX as usize] {
+            let last = num_ids as u32 - 1;
+            let written = [(vec![0, last], 1), (vec![last; 300], u64::MAX), (vec![last / 2, 1], 1 << 35)];
+            let mut file = SequenceFile::new(num_ids, &MemoryLimit::unlimited());
+            written.iter().for_each(|(ids, weight)| file.push(ids.iter().copied(), *weight).unwrap());
+            let (file, mut read) = (file.finish().unwrap(), Vec::new());
+            file.for_each(|ids, weight, _| Ok(read.push((ids.clone(), weight)))).unwrap();
+            assert_eq!(read, written);
+            assert_eq!((file.num_sequences, file.num_symbols), (3, 304));
+        }
+    }
+}
