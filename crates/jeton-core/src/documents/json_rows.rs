@@ -3,7 +3,7 @@
 //! Every row that this module accepts means the same to any JSON reader: the field is a string, and the last of several
 //! fields of one name counts. All else is left to the caller, which has the slow path and the error messages: invalid
 //! rows, rows that only lenient readers accept, missing fields, fields that are no string, half a surrogate pair in an
-//! escape, objects and arrays nested more than [`MAX_DEPTH`] deep.
+//! escape, objects and arrays nested more than `MAX_DEPTH` deep.
 //!
 //! Cost: one pass over the bytes for UTF-8, one for line ends and one for JSON; memory for the texts. Other fields are
 //! checked and skipped without a copy. Left out: reading files, and errors of a row. Slow path: Python's `json.loads`.

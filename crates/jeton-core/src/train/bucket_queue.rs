@@ -56,7 +56,7 @@ impl<T: HasCount> BucketQueue<T> {
     /// Builds a queue.
     ///
     /// # Errors
-    /// [`crate::error::ErrorKind::MemoryLimit`].
+    /// [`crate::error::Error::memory`].
     pub fn new(entries: impl IntoIterator<Item = T>, order: impl Fn(&T, &T) -> Ordering) -> Result<Self> {
         let mut queue = Self::default();
         for entry in entries {

@@ -242,7 +242,7 @@ impl<'a> MergeLearner<'a> {
     /// Returns the index of a pair, and adds a new one.
     ///
     /// # Errors
-    /// [`ErrorKind::MemoryLimit`].
+    /// [`crate::error::Error::memory`].
     fn pair(&mut self, left: u32, right: u32) -> Result<u32> {
         let Self { pairs, index, hash, .. } = self;
         let key = |pair: &CountedPair| hash.int(u64::from(pair.left) << 32 | u64::from(pair.right));

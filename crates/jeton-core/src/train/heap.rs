@@ -19,7 +19,7 @@ impl<T> Heap<T> {
     /// Adds an entry.
     ///
     /// # Errors
-    /// [`crate::error::ErrorKind::MemoryLimit`].
+    /// [`crate::error::Error::memory`].
     pub fn push(&mut self, entry: T, beats: impl Fn(&T, &T) -> bool) -> Result<()> {
         alloc::reserve(&mut self.entries, 1)?;
         self.entries.push(entry);

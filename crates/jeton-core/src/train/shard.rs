@@ -1,7 +1,7 @@
 //! Shard of one thread: consecutive sequences, with the posting lists of their pairs.
 //!
 //! A merge processes a shard in steps. [`Shard::merge`] visits the positions of the pair and records the neighbors. The
-//! learner, which has all shards, then decides which of the new pairs to list ([`Side::listed`]), and [`Shard::list`]
+//! learner, which has all shards, then decides which of the new pairs to list ([`Side::set_listed`]), and [`Shard::list`]
 //! writes their positions. Shards share nothing between the steps, so they need no locks.
 //!
 //! Cost: 4 bytes for each position of a listed pair, kept until pairs are counted again.
@@ -185,7 +185,7 @@ impl Shard {
     /// Creates a shard for ids under `num_ids`.
     ///
     /// # Errors
-    /// [`ErrorKind::MemoryLimit`].
+    /// [`crate::error::Error::memory`].
     pub fn new(cells: SymbolArray, num_ids: usize) -> Result<Self> {
         let side = || -> Result<Side> {
             let of = alloc::filled(Neighbor::default(), num_ids)?;
@@ -291,7 +291,7 @@ impl Shard {
     /// Merges all occurrences of a pair; records their neighbors and weight.
     ///
     /// # Errors
-    /// [`ErrorKind::MemoryLimit`], before anything is merged.
+    /// [`crate::error::Error::memory`], before anything is merged.
     pub fn merge(&mut self, merging: &Merging) -> Result<()> {
         let Self { cells, postings, before, after, .. } = self;
         let Places { block, start, len } = std::mem::take(&mut self.places[merging.pair as usize]);

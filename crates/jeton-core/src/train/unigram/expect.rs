@@ -1,7 +1,7 @@
 //! E-step of EM (forward–backward): expected frequency of each piece in all segmentations of the text.
 //!
 //! `alpha[i]` is the sum over all segmentations up to position i. `rest[i]` is the sum over those from i on, divided by
-//! that of the whole, so the expected frequency of a piece from s to e is alpha[s] · p · rest[e]. Sums are of probabilities
+//! that of the whole, so the expected frequency of a piece from s to e is `alpha[s] · p · rest[e]`. Sums are of probabilities
 //! instead of logarithms, so a step is one multiplication. Small sums are scaled by a power of two, which is exact.
 //!
 //! Invariant: the text alone determines its chunks; sums within a chunk and over chunks have a fixed order. Sums are
