@@ -2,7 +2,7 @@
 
     python tools/damage_shards.py flips --number 2000    one byte of a file, for each layout: verify, open, merge, …
     python tools/damage_shards.py arrow --number 2000    one byte of an IPC stream: encode_arrow
-    python tools/damage_shards.py parquet --number 200   one byte of a Parquet file: make
+    python tools/damage_shards.py parquet --number 2000  one byte of a Parquet file: make
     python tools/damage_shards.py json --number 2000     one value of plan, manifest, completion, report: every verb
 
 Each trial is a process with limits of memory and time, which ends with a signal if it crashes. A trial fails by a
@@ -10,9 +10,6 @@ signal, by an error that is neither Jeton's nor an `OSError`, by `verify` that c
 the limits. Half of the trials of ``flips`` and ``json`` write hashes and digests anew, as an attacker could: then what
 is read is only checked by its structure, and `verify` may find it valid where nothing else records the same. Prints
 what happened, and the most memory and time of a trial. Needs `os.fork`.
-
-``parquet`` with more than 200 trials finds an abort of pyarrow 26: `RowGroupMetaData.column` does not catch the
-exception of a damaged footer ("histogram size mismatch").
 """
 
 from __future__ import annotations

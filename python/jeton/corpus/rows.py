@@ -171,7 +171,7 @@ def column_texts(
         field: the column.
         name: name of the file, for errors.
         handler: policy for invalid texts.
-        start, end: only the row groups whose middle byte is in this range; None: to the end of the file.
+        start, end: only the row groups whose middle is in this range of bytes; None: to the end of the file.
         conversations: the column has lists, not texts; yields them as JSON.
 
     Raises:
@@ -180,14 +180,15 @@ def column_texts(
     """
     pa, pq = arrow_modules()
     try:
+        size = raw.seek(0, 2)
         with pq.ParquetFile(raw, buffer_size=BUFFER_BYTES) as file:
             expected = "list" if conversations else "string"
             _check_column(pa, file.schema_arrow, field, name, expected)
-            groups, before, total = _row_groups(file.metadata, start, end)
+            groups, before, total = _row_groups(file.metadata, start, end, size)
             if not groups:
                 return
             done = 0
-            rows = _rows_at_a_time(file.metadata, groups, field)
+            rows = _rows_at_a_time(file.metadata, groups)
             for batch in file.iter_batches(rows, row_groups=groups, columns=[field], use_threads=False):
                 column = batch.column(field)
                 if conversations:
@@ -220,16 +221,21 @@ def arrow_modules() -> tuple[Any, Any]:
     return pa, pq
 
 
-def _row_groups(metadata: Any, start: int, end: int | None) -> tuple[list[int], int, int]:
-    """The row groups whose middle byte is in a range, the number of rows before them, and the number of their rows."""
+def _row_groups(metadata: Any, start: int, end: int | None, size: int) -> tuple[list[int], int, int]:
+    """The row groups whose middle is in a range of bytes, the number of rows before them, and the number of their rows.
+
+    Each group has the share of the file that it has of the uncompressed bytes. Its offset is not read: for that,
+    pyarrow's `RowGroupMetaData.column` reads metadata of which damage aborts the process (seen with 26.0).
+    """
     if start == 0 and end is None:
         return list(range(metadata.num_row_groups)), 0, metadata.num_rows
+    groups = [metadata.row_group(index) for index in range(metadata.num_row_groups)]
+    weights = [max(1, group.total_byte_size) for group in groups]
+    whole, at = sum(weights), 0
     chosen, before, total = [], 0, 0
-    for index in range(metadata.num_row_groups):
-        group = metadata.row_group(index)
-        columns = [group.column(column) for column in range(group.num_columns)]
-        begin = min(column.dictionary_page_offset or column.data_page_offset for column in columns)
-        middle = begin + sum(column.total_compressed_size for column in columns) // 2
+    for index, (group, weight) in enumerate(zip(groups, weights, strict=True)):
+        middle = size * (2 * at + weight) // (2 * whole)
+        at += weight
         if start <= middle and (end is None or middle < end):
             chosen.append(index)
             total += group.num_rows
@@ -238,14 +244,12 @@ def _row_groups(metadata: Any, start: int, end: int | None) -> tuple[list[int], 
     return chosen, before, total
 
 
-def _rows_at_a_time(metadata: Any, groups: Sequence[int], field: str) -> int:
-    """Rows that have about `BATCH_BYTES` of a column: more, if its pages refer to a dictionary."""
-    paths = [metadata.schema.column(index).path for index in range(metadata.num_columns)]
-    leaves = [index for index, path in enumerate(paths) if path == field or path.startswith(f"{field}.")]
+def _rows_at_a_time(metadata: Any, groups: Sequence[int]) -> int:
+    """Rows that have about `BATCH_BYTES`: more, if pages refer to a dictionary, and fewer of the column that is read."""
     rows = num_bytes = 1
     for index in groups:
         group = metadata.row_group(index)
-        num_bytes += sum(group.column(leaf).total_uncompressed_size for leaf in leaves)
+        num_bytes += group.total_byte_size
         rows += group.num_rows
     return max(1, min(MOST_ROWS, BATCH_BYTES * rows // max(num_bytes, 1)))  # damaged sizes may be negative
 
