@@ -158,7 +158,12 @@ mod tests {
             let mut file = SequenceFile::new(num_ids, &MemoryLimit::unlimited());
             written.iter().for_each(|(ids, weight)| file.push(ids.iter().copied(), *weight).unwrap());
             let (file, mut read) = (file.finish().unwrap(), Vec::new());
-            file.for_each(|ids, weight, _| Ok(read.push((ids.clone(), weight)))).unwrap();
+            let mut push = |ids: &mut Vec<u32>, weight| read.push((ids.clone(), weight));
+            file.for_each(|ids, weight, _| {
+                push(ids, weight);
+                Ok(())
+            })
+            .unwrap();
             assert_eq!(read, written);
             assert_eq!((file.num_sequences, file.num_symbols), (3, 304));
         }
