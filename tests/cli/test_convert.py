@@ -266,3 +266,16 @@ def test_progress(run: Run, path: Path, tmp_path: Path) -> None:
     events = [json.loads(line) for line in result.err.splitlines()]
     assert {event["stage"] for event in events} == {"compare"}
     assert events[-1]["done"] == events[-1]["total"]
+
+
+def test_the_version_of_transformers_that_reads_a_folder(run: Run, tmp_path: Path) -> None:
+    tok = jeton.train([CORPUS], 60, preset="sentencepiece", progress=False)
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    tok.save(folder / "tokenizer.model")
+    config = {"tokenizer_class": "LlamaTokenizer", "add_prefix_space": False}
+    (folder / "tokenizer_config.json").write_text(json.dumps(config), encoding="utf-8")
+    result = run("convert", folder, tmp_path / "five.json", "--transformers", 5, "--strings", 300)
+    assert result.code == 0, result.err
+    assert jeton.load(tmp_path / "five.json") == jeton.load(folder, transformers=5)
+    assert run("convert", folder, tmp_path / "x.json", "--transformers", 3).code == 2

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import click
 
@@ -37,6 +37,7 @@ from .streams import write
 # A vocabulary dump cannot be loaded again, so it cannot be verified.
 READABLE = [format for format in FORMATS if format != "vocab"]
 STRINGS = 20_000
+_VERSIONS: dict[str | None, Literal[4, 5] | None] = {None: None, "4": 4, "5": 5}
 # The user's files are compared in chunks of several lines, so that line ends are tested, too.
 PIECE_LINES = 8
 PIECE_BYTES = 4096
@@ -57,6 +58,11 @@ PIECE_BYTES = 4096
     "--strings", type=Count(0), default=STRINGS, show_default=True, metavar="N", help="Number of generated texts."
 )
 @click.option("--pattern", metavar="NAME|REGEX", help="Pattern of IN, for formats without one (rank files).")
+@click.option(
+    "--transformers",
+    type=click.Choice(["4", "5"]),
+    help="Major version of transformers that decides how IN, a folder with a .model, is read.",
+)
 @common_options
 def convert(
     common: CommonOptions,
@@ -67,6 +73,7 @@ def convert(
     texts: tuple[str, ...],
     strings: int,
     pattern: str | None,
+    transformers: Literal["4", "5"] | None,
 ) -> None:
     """Converts the tokenizer IN to OUT, loads OUT again, and compares the two: ids with special tokens as plain text
     and as control, with and without the template, and decoded bytes; on edge cases, on generated texts, and on yours.
@@ -79,6 +86,7 @@ def convert(
       jeton convert my.json my-folder
       jeton convert o200k_base o200k.json --texts 'corpus/*.txt'
       jeton convert my.tiktoken my.json --pattern cl100k
+      jeton convert llama-folder my.json --transformers 5
       jeton convert o200k_base copy.tiktoken --accept-loss pattern --accept-loss special_tokens
     """
     if not output:
@@ -90,7 +98,7 @@ def convert(
         )
     if format == "folder" and is_stream(output):
         raise click.UsageError(f"{output} is not a folder; pass the format of a file by --to")
-    tok = jeton.load(source, pattern=pattern)
+    tok = jeton.load(source, pattern=pattern, transformers=_VERSIONS[transformers])
     files = [file for place in texts for file in files_of(place)]  # first, so that a wrong path fails early
     if format == "folder":
         check_templates(tok, Path(output))

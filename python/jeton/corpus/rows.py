@@ -245,7 +245,7 @@ def _row_groups(metadata: Any, start: int, end: int | None, size: int) -> tuple[
 
 
 def _rows_at_a_time(metadata: Any, groups: Sequence[int]) -> int:
-    """Rows that have about `BATCH_BYTES`: more, if pages refer to a dictionary, and fewer of the column that is read."""
+    """Rows that have about `BATCH_BYTES` of all columns: more, if pages refer to a dictionary."""
     rows = num_bytes = 1
     for index in groups:
         group = metadata.row_group(index)
