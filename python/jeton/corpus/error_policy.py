@@ -10,13 +10,14 @@ Left out: missing or unreadable files, which raise under every policy.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from .._core import find_invalid_utf8
 from ..errors import ConfigError, InvalidTextError, JetonError
 
-__all__ = ["ErrorHandler", "ErrorPolicy", "Skipped", "check_policy"]
+__all__ = ["ErrorHandler", "ErrorPolicy", "Skipped", "check_policy", "complaint_lines"]
 
 ErrorPolicy: TypeAlias = Literal["strict", "replace", "skip"]
 
@@ -140,12 +141,29 @@ class ErrorHandler:
 
     def complaints(self) -> list[str]:
         """Report lines: one for each file with replacements, and one for all skipped records."""
-        lines = [f"{file}: replaced invalid UTF-8 at {num} places by U+FFFD" for file, num in self.replaced.items()]
-        if self.skipped:
-            kinds = [
-                f"{found.count:,} {kind} ({', '.join(found.places)}{', …' if found.count > len(found.places) else ''})"
-                for kind, found in self.skipped.items()
-            ]
-            records = "record" if self.num_skipped == 1 else "records"
-            lines.append(f"skipped {self.num_skipped:,} {records}: {', '.join(kinds)}")
-        return lines
+        return complaint_lines(self.replaced, {kind: (one.count, one.places) for kind, one in self.skipped.items()})
+
+
+def complaint_lines(replaced: Mapping[str, int], skipped: Mapping[str, tuple[int, Sequence[str]]]) -> list[str]:
+    """Report lines about replacements and skipped records.
+
+    Args:
+        replaced: file -> number of replacements.
+        skipped: kind of error -> number of records, and the places of some.
+
+    Returns:
+        Printable lines: of names that are not UTF-8, the other bytes are escaped.
+
+    Examples:
+        >>> complaint_lines({"a": 1}, {"not a JSON row": (1, ["b\\udcff:2"])})
+        ['a: replaced invalid UTF-8 at 1 places by U+FFFD', 'skipped 1 record: 1 not a JSON row (b\\\\udcff:2)']
+    """
+    lines = [f"{file}: replaced invalid UTF-8 at {count} places by U+FFFD" for file, count in replaced.items()]
+    if skipped:
+        kinds = [
+            f"{count:,} {kind} ({', '.join(places)}{', …' if count > len(places) else ''})"
+            for kind, (count, places) in skipped.items()
+        ]
+        total = sum(count for count, _ in skipped.values())
+        lines.append(f"skipped {total:,} {'record' if total == 1 else 'records'}: {', '.join(kinds)}")
+    return [line.encode("utf-8", "backslashreplace").decode() for line in lines]

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
+from ..corpus.error_policy import complaint_lines
 from ..errors import FormatError, ShardError
 from .checks import (
     Check,
@@ -173,14 +174,7 @@ class Report:
 
     def complaints(self) -> list[str]:
         """Warnings: replacements, skipped records, special tokens that documents spell."""
-        lines = [f"{file}: replaced invalid UTF-8 at {count} places by U+FFFD" for file, count in self.replaced.items()]
-        if self.skipped:
-            kinds = [
-                f"{count:,} {kind} ({', '.join(places)}{', …' if count > len(places) else ''})"
-                for kind, (count, places) in self.skipped.items()
-            ]
-            records = "record" if self.num_skipped == 1 else "records"
-            lines.append(f"skipped {self.num_skipped:,} {records}: {', '.join(kinds)}")
+        lines = complaint_lines(self.replaced, self.skipped)
         if self.special:
             some = sorted(self.special.items(), key=lambda item: -item[1])[:MOST_SPECIAL]
             named = ", ".join(f"{spelling!r} {count:,} times" for spelling, count in some)
