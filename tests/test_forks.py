@@ -141,6 +141,20 @@ may_go_on.set()
     assert run(SLOW_FINDER + code, hook) == "0\n"
 
 
+def test_a_fork_does_not_wait_for_an_import_that_waits_for_it() -> None:
+    """`logging`, if it is imported later, locks its loggers before a fork, and then the hook of this package runs."""
+    code = """
+import logging
+thread.start()
+is_importing.wait()
+may_go_on.set()
+before = time.monotonic()
+print(ended(lambda: tok.split("a b c", 2)), time.monotonic() - before < 5)
+"""
+    makes_logger = SLOW_FINDER.replace("execute(module)", "time.sleep(0.2); logging.getLogger('new'); execute(module)")
+    assert run(makes_logger + code) == "0 True\n"
+
+
 def test_forks_do_not_wait_for_imports_of_others(tmp_path: Path) -> None:
     """A module that is a server, for example, whose import never ends."""
     (tmp_path / "server.py").write_text("import jeton, time\njeton.default\ntime.sleep(60)\n")

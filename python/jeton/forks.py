@@ -8,7 +8,8 @@ executed, and no thread that would finish either: every call that needs the modu
   dependencies. Other imports are not waited for, and may never end: a module can be a server.
 - From then until the fork, imports cannot be held up without the risk of a deadlock with what other packages lock
   before a fork. In the child, those that other threads began in these microseconds are therefore undone: their locks
-  and half-executed modules are removed, so that the modules are imported again.
+  and half-executed modules are removed, so that the modules are imported again. So are imports that had not ended when
+  the wait did.
 
 This module is loaded by ``import jeton``, and imports only what every interpreter has loaded.
 """
@@ -34,6 +35,7 @@ __all__ = ["forget_imports", "wait_for_imports"]
 # Importing NumPy takes a tenth of a second, from a slow network file system some seconds.
 MAX_WAIT_S = 10.0
 INTERVAL_S = 0.001
+MAX_EQUAL = 10  # intervals after which a thread in one place of `logging` is taken to wait for the fork
 
 _PACKAGE = __name__.partition(".")[0]
 _DEPENDENCIES = {_PACKAGE, "click", "numpy", "tqdm"}
@@ -43,43 +45,60 @@ _not_awaited: set[str] = set()  # modules that other threads were importing at t
 
 def wait_for_imports() -> None:
     """Waits until no other thread is importing anything for this package, at most `MAX_WAIT_S`."""
+    global _not_awaited
     end = monotonic() + MAX_WAIT_S
-    is_used, is_importing = _use_by_other_threads()
+    is_used, importing = _use_by_other_threads()
     if is_used:
-        sleep(
-            0
-        )  # then no other thread is likely to get the interpreter for some milliseconds, enough to reach the fork
-        is_used, is_importing = _use_by_other_threads()
-    while is_importing and monotonic() < end:
+        sleep(0)  # then no other thread gets the interpreter for some milliseconds, enough to reach the fork
+        is_used, importing = _use_by_other_threads()
+    logging, num_equal = _calls_of_logging(), 0
+    while importing and num_equal < MAX_EQUAL and monotonic() < end:
         sleep(INTERVAL_S)
-        is_used, is_importing = _use_by_other_threads()
+        is_used, importing = _use_by_other_threads()
+        before, logging = logging, _calls_of_logging()
+        num_equal = num_equal + 1 if logging and logging == before else 0
+    imported = _imported_by_other_threads()
+    importing |= {owner for name, owner in imported.items() if _is_ours(name)}
+    _not_awaited = {name for name, owner in imported.items() if owner not in importing}
 
 
 def forget_imports() -> None:
-    """Undoes imports that threads of the parent process began since `wait_for_imports`."""
-    for name in _imported_by_other_threads() - _not_awaited:
+    """Undoes imports for this package that threads of the parent process had not ended."""
+    for name in _imported_by_other_threads().keys() - _not_awaited:
         del _module_locks[name]
         spec = getattr(sys.modules.get(name), "__spec__", None)
         if getattr(spec, "_initializing", False):
             del sys.modules[name]
 
 
-def _imported_by_other_threads() -> set[str]:
-    """Names of the modules that other threads are importing."""
+def _is_ours(name: str) -> bool:
+    return name.partition(".")[0] in _DEPENDENCIES
+
+
+def _imported_by_other_threads() -> dict[str, int]:
+    """Name of each module that another thread is importing -> that thread."""
     locks = [(name, reference()) for name, reference in list(_module_locks.items())]
-    return {name for name, lock in locks if lock is not None and lock.owner not in (None, get_ident())}
+    return {name: lock.owner for name, lock in locks if lock is not None and lock.owner not in (None, get_ident())}
 
 
-def _use_by_other_threads() -> tuple[bool, bool]:
-    """Tests whether another thread is in a function of this package, and is importing something for it.
+def _calls_of_logging() -> set[tuple[int, int, int]]:
+    """Calls of `logging` in which other threads are: thread, frame and instruction.
 
-    Another thread may begin an import at any moment. The names are therefore taken first: what is not among them is
-    undone in the child.
+    `logging` locks its loggers before a fork. If its hook precedes ours, an import that makes a logger waits for the
+    fork, and waiting for the import would be a deadlock.
     """
-    global _not_awaited
+    own, calls = get_ident(), sys._current_frames().items()
+    return {
+        (thread, id(frame), frame.f_lasti)
+        for thread, frame in calls
+        if thread != own and frame.f_globals.get("__name__") == "logging"
+    }
+
+
+def _use_by_other_threads() -> tuple[bool, set[int]]:
+    """Tests whether other threads are in functions of this package, and returns those that import something for it."""
     own, is_used = get_ident(), False
-    _not_awaited = _imported_by_other_threads()
-    is_importing = any(name.partition(".")[0] in _DEPENDENCIES for name in _not_awaited)
+    importing = {owner for name, owner in _imported_by_other_threads().items() if _is_ours(name)}
     for thread, innermost in sys._current_frames().items():
         frame: FrameType | None = innermost if thread != own else None
         has_import = False  # in a function that `frame` calls
@@ -87,9 +106,11 @@ def _use_by_other_threads() -> tuple[bool, bool]:
             if frame.f_code.co_filename == _IMPORT_SYSTEM:
                 has_import = True
             elif str(frame.f_globals.get("__name__")).partition(".")[0] == _PACKAGE:
-                is_used, is_importing = True, is_importing or has_import
+                is_used = True
+                if has_import:
+                    importing.add(thread)
             frame = frame.f_back
-    return is_used, is_importing
+    return is_used, importing
 
 
 if hasattr(os, "register_at_fork"):
