@@ -81,6 +81,7 @@ KINDS: dict[str, Callable[[Any], bool]] = {
     "ids": lambda value: isinstance(value, list | tuple | Mapping) and all(map(is_int, value)),
     "int": lambda value: is_int(value) and value >= 0,  # how large it may be is another question
     "index": lambda value: isinstance(value, int),
+    "version": lambda value: value in (4, 5) and isinstance(value, int),
     "layout": lambda value: isinstance(value, str | Mapping),
     # a token that the vocabulary has
     "keep": lambda value: isinstance(value, list | tuple | Mapping) and all(item in (1, "a", "x") for item in value),
@@ -160,7 +161,13 @@ TAKES: dict[str, dict[str, str]] = {
         **LIMITED,
         "min_count": "int",
     },
-    "load": {"path_or_name": "path", "pattern": "str?", "special_tokens": "mapping?", "layout": "layout?"},
+    "load": {
+        "path_or_name": "path",
+        "pattern": "str?",
+        "special_tokens": "mapping?",
+        "layout": "layout?",
+        "transformers": "version?",
+    },
     "audit": {
         "tok": "nothing",
         "corpus": "corpus?",

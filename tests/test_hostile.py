@@ -251,12 +251,14 @@ def test_a_long_piece_is_saved_and_audited_in_linear_time() -> None:
     assert time.process_time() - began < 2
 
 
-@pytest.mark.slow(reason="test_pieces_that…: the same growth on chosen files; starts a process for each generated one")
 @pytest.mark.timeout(600)
 def test_generated_files_take_time_and_memory_of_their_size() -> None:
     tool = TESTDATA.parent / "tools" / "hostile_files.py"
     done = subprocess.run(
-        [sys.executable, str(tool), "--variants", "20", "--bytes", "40000"], capture_output=True, text=True, check=False
+        [sys.executable, str(tool), "--variants", str(amount(20, default=1)), "--bytes", "40000"],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
 
