@@ -7,6 +7,8 @@ The first call imports modules, and builds tables. For each of `CALLS`, fresh pr
 call, and fork at random moments until it ends. Each child makes the same call, and is killed if that takes longer than
 `--limit` seconds: then it waits for a lock that a thread of its parent had. Prints, for each call, the numbers of
 children that returned, hung and failed. The exit status is 1 if any hung or failed. Needs `os.fork`.
+
+Left out: `encode_arrow`. A first `pyarrow.table` hangs in a child that is forked meanwhile, without Jeton, too (26.0).
 """
 
 from __future__ import annotations
@@ -86,7 +88,6 @@ CALLS = {
     "audit": "str(jeton.audit(tok))",
     "sizes": "jeton.sizes(TEXTS * 50, [260, 262], progress=False)",
     "shards": "jeton.shards.make(CORPUS, OUT, PATH, progress=False)",
-    "arrow": "pyarrow; jeton.encode_arrow(pyarrow.table({'text': TEXTS}), tok)",
     "compat_tiktoken": "__import__('jeton.compat.tiktoken', fromlist='x').Encoding("
     "'x', pat_str='a|.', mergeable_ranks={bytes([i]): i for i in range(256)}, special_tokens={}).encode_batch(TEXTS)",
     "compat_sentencepiece": "__import__('jeton.compat.sentencepiece', fromlist='x').SentencePieceProcessor(MODEL)"
