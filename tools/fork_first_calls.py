@@ -8,7 +8,8 @@ call, and fork at random moments until it ends. Each child makes the same call, 
 `--limit` seconds: then it waits for a lock that a thread of its parent had. Prints, for each call, the numbers of
 children that returned, hung and failed. The exit status is 1 if any hung or failed. Needs `os.fork`.
 
-Left out: `encode_arrow`. A first `pyarrow.table` hangs in a child that is forked meanwhile, without Jeton, too (26.0).
+Left out: `encode_arrow`. The first `pyarrow.table` of a process hangs in children forked during it (pyarrow 26.0, also
+without Jeton).
 """
 
 from __future__ import annotations

@@ -192,7 +192,7 @@ class ShardFolder:
         return {int(stem) for stem in stems if stem.isdecimal() and stem == _number(int(stem))}
 
     def is_done(self, task: int, folder: str = DONE) -> bool:
-        """True if a task is complete: a listing may leave out a file that another process replaces meanwhile."""
+        """True if a task is complete. Asks for the file, because a listing may omit one that is being replaced."""
         return self.has(_done(task, folder))
 
     def has_spool(self, task: int) -> bool:

@@ -40,7 +40,7 @@ MAX_VOCAB = 1 << 32
 MAX_SHOWN = 100  # characters of a value in a message
 _is_input = list_of(lambda path: is_text(path) and path != "" and "\0" not in path, is_count, is_text)
 _is_counting = record(stages=lambda value: isinstance(value, dict), special_tokens=list_of(is_text))
-# Entries of the JSON of a plan; `OPTIONAL`: those that older plans, or plans without the option, do not have.
+# Entries of the JSON of a plan; `OPTIONAL`: those that a plan without the option does not have.
 FACTS: dict[str, Check] = {
     "version": either(VERSION),
     "inputs": lambda value: isinstance(value, list) and len(value) > 0 and all(map(_is_input, value)),

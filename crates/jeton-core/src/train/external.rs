@@ -1,4 +1,4 @@
-//! Merges beyond a memory limit: the sequences are in a file, and only what can merge soon is in memory.
+//! Merges beyond a memory limit: passes over a file of sequences, with only the segments that can merge in memory.
 //!
 //! Learning is divided into passes, each down to a *floor*, a count of pairs:
 //!

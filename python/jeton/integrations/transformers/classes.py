@@ -29,7 +29,7 @@ def accelerated_class(original: type[Any]) -> type[Any]:
     if not (isinstance(original, type) and issubclass(original, fast_class())):
         raise TypeError(f"{original!r} is no class of fast tokenizers")
     with _lock:
-        # `setdefault`, because a signal handler may have made it meanwhile
+        # `setdefault`: a signal handler that runs during `_made` may have stored the class
         return _CLASSES.get(original) or _CLASSES.setdefault(original, _made(original))
 
 
