@@ -165,9 +165,10 @@ def test_first_user_needs_only_the_core_dependencies(tmp_path: Path) -> None:
 
 def test_the_first_commands_of_the_readme_need_only_the_core_dependencies(tmp_path: Path) -> None:
     assert blocks(ROOT / "README.md", "sh")[0].content == "make demo\n"
-    run = ["make", "--dry-run", "demo"]
+    run = ["make", "--dry-run", "--no-print-directory", "demo"]
     if shutil.which("make"):
-        steps = subprocess.run(run, cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
+        own = {name: value for name, value in os.environ.items() if name not in {"MAKEFLAGS", "MAKELEVEL", "MFLAGS"}}
+        steps = subprocess.run(run, cwd=ROOT, capture_output=True, text=True, check=True, env=own).stdout.splitlines()
         assert [step.partition("jeton ")[2] for step in steps[-2:]] == ['encode "hello"', "demo"]
     assert run_core_only(tmp_path, "-m", "jeton.cli", "encode", "hello", "-q").strip().isdecimal()
     code = """
