@@ -24,9 +24,9 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jeton.compression import decompressed
 from jeton.corpus import DocumentReader, Source, open_corpus, paths, streams
 from jeton.errors import ConfigError, FormatError, InvalidTextError
+from jeton.util.compression import decompressed
 
 TEXT = "Ein Jeton, 一枚筹码: naïve café 😀\n" * 50
 COMPRESS: dict[str, Callable[[bytes], bytes]] = {

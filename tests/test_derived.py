@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 import jeton
-from jeton.added_tokens import AddedToken
 from jeton.errors import SpecialTokenError
 from jeton.tokenizer import Tokenizer
+from jeton.tokens.added import AddedToken
 from jeton.vocabulary import first_merges
 
 CORPUS = ["low lower lowest new newer newest wide wider widest the wind and the rain " * 3]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import jeton
 from jeton.reference.step04_train import choose
-from jeton.spelling import Spelling
+from jeton.tokens.spelling import Spelling
 
 from .material import CORPUS
 

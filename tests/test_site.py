@@ -43,7 +43,7 @@ def test_signatures_and_docstrings() -> None:
     from site_pages.api import Reference
 
     names = [public.PublicName("jeton.TextStream", "jeton._core.TextStream")]
-    names.append(public.PublicName("jeton.Chunk", "jeton.cutting.Chunk"))
+    names.append(public.PublicName("jeton.Chunk", "jeton.calls.cutting.Chunk"))
     text = Reference(TOOLS.parent / "python", [page := public.ApiPage("x", "X", "", names)]).page(page)
     assert "## `jeton.TextStream` { #jeton.TextStream }" in text
     assert "```python\nTextStream.push(" in text

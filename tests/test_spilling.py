@@ -23,7 +23,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import jeton
-from jeton import _core, machine
+from jeton import _core
 from jeton.corpus import Document
 from jeton.errors import ConfigError, FormatError
 from jeton.training import checkpoint, limits
@@ -31,6 +31,7 @@ from jeton.training import count as counting
 from jeton.training import runs as runs_module
 from jeton.training.runs import Position, RunFolder
 from jeton.training.stages import Stages
+from jeton.util import machine
 
 from .selection import amount, rest_is_slow
 

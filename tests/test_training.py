@@ -21,7 +21,7 @@ import pytest
 import jeton
 from jeton.definition import Bpe, Pattern
 from jeton.reference.step08_split import split
-from jeton.spelling import Spelling
+from jeton.tokens.spelling import Spelling
 from jeton.training import PRESETS
 
 from .material import CORPUS, KINDS, SPECIAL, TESTDATA

@@ -13,7 +13,7 @@ Examples:
 
 from __future__ import annotations
 
-from . import forks as _forks  # noqa: F401  (forks wait for the imports of all other modules)
+from .util import forks as _forks  # noqa: F401  (forks wait for the imports of all other modules)
 
 __version__ = "0.1.0"
 
@@ -21,7 +21,7 @@ __version__ = "0.1.0"
 # import training. Type checkers read `__init__.pyi`, which a test compares with this table.
 _PUBLIC = {
     "_core": ("GrowingText", "TextStream"),
-    "added_tokens": ("AddedToken",),
+    "tokens.added": ("AddedToken",),
     "analysis": (
         "Audit",
         "Comparison",
@@ -40,10 +40,10 @@ _PUBLIC = {
         "measure",
         "sizes",
     ),
-    "batch": ("PaddedBatch", "TokenBatch"),
+    "calls.batch": ("PaddedBatch", "TokenBatch"),
     "chat": ("Chat",),
     "corpus": ("Corpus", "Source"),
-    "cutting": ("Chunk",),
+    "calls.cutting": ("Chunk",),
     "definition": ("TrainingFacts",),
     "encoding": ("Encoding", "Token"),
     "errors": (
@@ -66,7 +66,7 @@ _PUBLIC = {
     "formats": ("NamedTokenizer", "default", "load", "names"),
     "integrations.arrow": ("encode_arrow",),
     "integrations.datasets": ("map_dataset",),
-    "progress": ("ProgressEvent",),
+    "util.progress": ("ProgressEvent",),
     "tokenizer": ("Tokenizer",),
     "training": ("Counts", "Limits", "Replay", "Rules", "Superwords", "count_pretokens", "replay", "train"),
     "vocabulary": ("Alignment", "Plan", "Surgery", "add_words", "align", "extend", "merge_vocab", "prune", "renumber"),

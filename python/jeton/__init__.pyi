@@ -10,7 +10,7 @@ from ._core import (
     GrowingText as GrowingText,
     TextStream as TextStream,
 )
-from .added_tokens import AddedToken as AddedToken
+from .tokens.added import AddedToken as AddedToken
 from .analysis import (
     Audit as Audit,
     Comparison as Comparison,
@@ -29,16 +29,13 @@ from .analysis import (
     measure as measure,
     sizes as sizes,
 )
-from .batch import (
-    PaddedBatch as PaddedBatch,
-    TokenBatch as TokenBatch,
-)
+from .calls.batch import PaddedBatch as PaddedBatch, TokenBatch as TokenBatch
 from .chat import Chat as Chat
 from .corpus import (
     Corpus as Corpus,
     Source as Source,
 )
-from .cutting import Chunk as Chunk
+from .calls.cutting import Chunk as Chunk
 from .definition import TrainingFacts as TrainingFacts
 from .encoding import (
     Encoding as Encoding,
@@ -69,7 +66,7 @@ from .formats import (
 )
 from .integrations.arrow import encode_arrow as encode_arrow
 from .integrations.datasets import map_dataset as map_dataset
-from .progress import ProgressEvent as ProgressEvent
+from .util.progress import ProgressEvent as ProgressEvent
 from .tokenizer import Tokenizer as Tokenizer
 from .training import (
     Counts as Counts,

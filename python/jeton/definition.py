@@ -11,10 +11,10 @@ Hugging Face's `tokenizer.json`. Jeton adds ``Pattern`` (a split in tiktoken's d
 from __future__ import annotations
 
 from . import _core
-from .arguments import instance
 from .errors import ConfigError
-from .readonly import read_only
-from .record import field, record
+from .util.arguments import instance
+from .util.readonly import read_only
+from .util.record import field, record
 
 TYPE_CHECKING = False  # importing typing takes as long as reading a small vocabulary
 if TYPE_CHECKING:

@@ -12,15 +12,15 @@ from itertools import starmap
 from operator import index
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, overload
 
-from .arguments import integer
+from .calls.columns import COLUMNS, Column, array_of
 from .drawing import Drawing, described, to_html
-from .lazy import cached_property
-from .token_columns import COLUMNS, Column, array_of
+from .util.arguments import integer
+from .util.lazy import cached_property
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from .token_columns import TokenColumns
+    from .calls.columns import TokenColumns
 
 __all__ = ["Encoding", "Token"]
 

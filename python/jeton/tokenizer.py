@@ -12,14 +12,29 @@ Left out: spellings of tokens (`spelling`), validation of sampling options (`sam
 from __future__ import annotations
 
 from . import _core
-from .arguments import KEEP, MAX_INT64, flag, instance, integer, shown, string, strings
+from .calls.short_calls import (
+    LONG_TEXT,
+    short_count,
+    short_decode,
+    short_encode,
+    short_encode_array,
+)
 from .definition import Definition, Pattern
 from .errors import ConfigError, UnknownTokenError
-from .lazy import cached_property
-from .numpy_arrays import array_constructor
-from .record import record, replace
-from .short_calls import LONG_TEXT, short_count, short_decode, short_encode, short_encode_array
-from .special import permission
+from .tokens.special import permission
+from .util.arguments import (
+    KEEP,
+    MAX_INT64,
+    flag,
+    instance,
+    integer,
+    shown,
+    string,
+    strings,
+)
+from .util.lazy import cached_property
+from .util.numpy_arrays import array_constructor
+from .util.record import record, replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,21 +46,21 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ._core import GrowingText, TextStream
-    from .added_token_matcher import AddedTokenMatcher
-    from .added_tokens import AddedToken
-    from .arguments import Keep
-    from .batch import TokenBatch
+    from .calls.batch import TokenBatch
+    from .calls.columns import TokenColumns
+    from .calls.cutting import Chunk, Side, TextUnit
+    from .calls.text_errors import DecodeErrors, SurrogateErrors
+    from .calls.truncation import Strategy
     from .chat import Chat, ChatOptions, Conversation
-    from .cutting import Chunk, Side, TextUnit
     from .definition import TrainingFacts
     from .drawing import Tree
     from .encoding import Encoding
     from .explanation import Explanation
-    from .special import Special
-    from .spelling import Spelling
-    from .text_errors import DecodeErrors, SurrogateErrors
-    from .token_columns import TokenColumns
-    from .truncation import Strategy
+    from .tokens.added import AddedToken
+    from .tokens.matcher import AddedTokenMatcher
+    from .tokens.special import Special
+    from .tokens.spelling import Spelling
+    from .util.arguments import Keep
 
     _T = TypeVar("_T")
 
@@ -109,8 +124,8 @@ class Tokenizer:
         """
         from collections.abc import Mapping
 
-        from .added_tokens import special_pairs, with_added_tokens
-        from .merge_list import vocabulary_of_merges
+        from .tokens.added import special_pairs, with_added_tokens
+        from .tokens.merge_list import vocabulary_of_merges
 
         given = {} if special_tokens is None else special_tokens
         special = dict(instance(given, "special_tokens", Mapping, "a mapping from spelling to id"))
@@ -171,14 +186,14 @@ class Tokenizer:
             Sennrich et al. 2016, arXiv 1508.07909, section 3.2. Plain version: reference/step05_encode.py.
         """
         if errors != "strict":
-            from .text_errors import encode_replaced
+            from .calls.text_errors import encode_replaced
 
             sampling = {"dropout": dropout, "alpha": alpha, "nbest": nbest, "seed": seed}
             options = {"special": special, "add_special_tokens": add_special_tokens, **sampling}
             return encode_replaced(errors, self.encode, text, pair, **options)
         drawn = None
         if (dropout, alpha, nbest, seed) != (0, None, None, None):
-            from .sampling import sampling_options
+            from .calls.sampling import sampling_options
 
             drawn = sampling_options(self._definition.model.type, dropout, alpha, nbest, seed)
         return self._core.encode(
@@ -238,7 +253,7 @@ class Tokenizer:
             [104, 105]
         """
         if errors != "strict":
-            from .text_errors import encode_replaced
+            from .calls.text_errors import encode_replaced
 
             options = {"threads": threads, "special": special, "add_special_tokens": add_special_tokens}
             return encode_replaced(errors, self.encode_array, text, **options)
@@ -303,10 +318,10 @@ class Tokenizer:
             huggingface/tokenizers, utils/truncation.rs. `tests/parity/` compares every option with transformers.
         """
         first, second = _texts(texts, pairs, "encode_batch")
-        from .batch_encoding import BatchEncoder
-        from .text_errors import encode_replaced
-        from .threads import num_threads
-        from .truncation import Truncation
+        from .calls.batch_encoding import BatchEncoder
+        from .calls.text_errors import encode_replaced
+        from .calls.truncation import Truncation
+        from .util.threads import num_threads
 
         encoder = BatchEncoder(
             self._core,
@@ -360,7 +375,7 @@ class Tokenizer:
         """The ids of each text, little-endian u32."""
         from itertools import pairwise
 
-        from .threads import num_threads
+        from .util.threads import num_threads
 
         ids, offsets = self._core.encode_batch(texts, permitted, num_threads(None), False)
         ends = offsets.cast("q").tolist()
@@ -414,7 +429,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
     @cached_property
     def _items(self) -> list[Sequence[Mapping[str, Any]]]:
         """Items of the template for a text and for a pair, first without special tokens, then with them."""
-        from .token_columns import items_of
+        from .calls.columns import items_of
 
         template = self._definition.template
         return [items_of(template, is_pair=is_pair, adds=adds) for adds in (False, True) for is_pair in (False, True)]
@@ -475,7 +490,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
             2
         """
         if errors != "strict":
-            from .text_errors import encode_replaced
+            from .calls.text_errors import encode_replaced
 
             return encode_replaced(errors, self.count, text, special=special, add_special_tokens=add_special_tokens)
         threads = _threads(text)
@@ -498,8 +513,8 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
             >>> Tokenizer.from_merges({104: b"h", 105: b"i"}, []).count_batch(["hi", "", "h"])
             array([2, 0, 1])
         """
-        from .cutting import count_batch
-        from .threads import num_threads
+        from .calls.cutting import count_batch
+        from .util.threads import num_threads
 
         items, _ = _texts(texts, None, "count_batch")
         return count_batch(
@@ -522,7 +537,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
             >>> tok.count_up_to("hi", 2), tok.count_up_to("hi" * 10**6, 2)
             (2, None)
         """
-        from .cutting import count_up_to
+        from .calls.cutting import count_up_to
 
         return count_up_to(self._core, text, limit, self._permission(special), self._num_added(add_special_tokens))
 
@@ -569,7 +584,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
             >>> tok.truncate("naïve", 3), tok.truncate("one two three", 8, side="middle", marker="~")
             ('na', 'one ~ree')
         """
-        from .cutting import truncate
+        from .calls.cutting import truncate
 
         return truncate(
             self._core,
@@ -616,7 +631,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
             >>> tok.split("one two three", 9, overlap=4, at="word")[1]
             Chunk(text='two three', char_span=(4, 13), byte_span=(4, 13), num_tokens=9)
         """
-        from .cutting import split
+        from .calls.cutting import split
 
         return split(
             self._core,
@@ -798,7 +813,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         try:
             return data.decode("utf-8", errors)
         except UnicodeDecodeError as error:
-            from .text_errors import not_utf8
+            from .calls.text_errors import not_utf8
 
             raise not_utf8(error) from None
 
@@ -835,7 +850,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         except OverflowError:  # an integer that is no u32
             from operator import index
 
-            from .kinds import MAX_ID
+            from .tokens.kinds import MAX_ID
 
             position, id = next((at, id) for at, id in enumerate(map(index, ids)) if not 0 <= id <= MAX_ID)
             raise self._unknown_id(id, position) from None
@@ -911,8 +926,8 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
             >>> tok.decode_batch(tok.encode_batch(["hi", "h"])), tok.decode_batch([[105], []])
             (['hi', 'h'], ['i', ''])
         """
-        from .batch_decoding import BatchDecoder
-        from .threads import num_threads
+        from .calls.batch_decoding import BatchDecoder
+        from .util.threads import num_threads
 
         return BatchDecoder(self._core, num_threads(threads), skip_special_tokens).texts(batch, errors)
 
@@ -929,8 +944,8 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
             >>> Tokenizer.from_merges({195: b"\\xc3"}, []).decode_bytes_batch([[195], [195, 195]])
             [b'\\xc3', b'\\xc3\\xc3']
         """
-        from .batch_decoding import BatchDecoder
-        from .threads import num_threads
+        from .calls.batch_decoding import BatchDecoder
+        from .util.threads import num_threads
 
         return BatchDecoder(self._core, num_threads(threads), skip_special_tokens).bytes(batch)
 
@@ -1010,7 +1025,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
     @property
     def vocab(self) -> Mapping[int, bytes]:
         """Id -> decoded bytes, including special tokens, in order of id."""
-        from .vocab_view import VocabView
+        from .tokens.vocab_view import VocabView
 
         return VocabView(self)
 
@@ -1034,14 +1049,14 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         """Id -> added token, special or not, with the flags of its matching; in order of id. Read-only."""
         from types import MappingProxyType
 
-        from .added_tokens import added_tokens
+        from .tokens.added import added_tokens
 
         return MappingProxyType(dict(sorted(added_tokens(self._core).items())))
 
     @property
     def roles(self) -> Mapping[str, str]:
         """Role -> special token, for the roles the tokenizer knows: ``{"bos": "<s>", "unk": "<unk>"}``. Read-only."""
-        from .readonly import ReadOnlyDict
+        from .util.readonly import ReadOnlyDict
 
         unk = self._definition.model.unk_token
         return ReadOnlyDict({**({"unk": unk} if unk else {}), **self._definition.roles})
@@ -1168,7 +1183,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
 
     @cached_property
     def _special_matcher(self) -> AddedTokenMatcher:
-        from .added_token_matcher import AddedTokenMatcher
+        from .tokens.matcher import AddedTokenMatcher
 
         return AddedTokenMatcher(self._core, self._definition)
 
@@ -1191,7 +1206,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
             >>> tok.add_tokens(["h"]).special_tokens["h"]
             104
         """
-        from .adding_tokens import add_tokens
+        from .tokens.adding import add_tokens
 
         vocabulary = add_tokens(self, tokens, special=special)
         if vocabulary is None:
@@ -1245,7 +1260,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
             >>> tok.roles, tok.eos_id, tok.pad_id
             ({'eos': '<|end|>'}, 300, None)
         """
-        from .roles import with_roles
+        from .tokens.roles import with_roles
 
         given = {"bos": bos, "eos": eos, "unk": unk, "sep": sep, "pad": pad, "cls": cls, "mask": mask}
         return self._with_facts(**with_roles(self, given, additional))
@@ -1438,12 +1453,12 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
 
     @property
     def _spelling(self) -> Spelling:
-        from .spelling import Spelling
+        from .tokens.spelling import Spelling
 
         return Spelling(self)
 
     def _role_id(self, role: str) -> int | None:
-        from .roles import role_id
+        from .tokens.roles import role_id
 
         return role_id(self, role)
 
@@ -1511,7 +1526,7 @@ def _threads(text: str | bytes, threads: int | None = None) -> int:
     # `num_threads` costs more than encoding a short text. Exact types only: a subclass may override `len`.
     if threads is None and (type(text) is str or type(text) is bytes) and len(text) < LONG_TEXT:
         return 1
-    from .threads import num_threads
+    from .util.threads import num_threads
 
     return num_threads(threads)
 
@@ -1531,8 +1546,8 @@ _columns: tuple[Callable[[TokenColumns], Encoding], type[TokenColumns]] | None =
 
 
 def _import_columns() -> tuple[Callable[[TokenColumns], Encoding], type[TokenColumns]]:
+    from .calls.columns import TokenColumns
     from .encoding import Encoding
-    from .token_columns import TokenColumns
 
     global _columns
     _columns = Encoding.of_columns, TokenColumns

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 import jeton
 from jeton import _core
-from jeton.added_token_matcher import AddedTokenMatcher
-from jeton.added_tokens import AddedToken
 from jeton.chat.template import has_generation, render
+from jeton.tokens.added import AddedToken
+from jeton.tokens.matcher import AddedTokenMatcher
 
 from ..material import tokenizer
 from ..selection import amount

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from jeton.batch import TokenBatch
+from jeton.calls.batch import TokenBatch
 from jeton.compat.hf_backend import Engine, Rows, Unproven
 from tests.material import CORPUS, TRICKY, tokenizer
 from tests.selection import amount

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import jeton
 from jeton.definition import Pattern
 from jeton.drawing import Tree
-from jeton.kinds import UNUSED
+from jeton.tokens.kinds import UNUSED
 
 from ..material import CORPUS, TRICKY
 from ..selection import amount

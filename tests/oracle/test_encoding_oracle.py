@@ -29,7 +29,7 @@ from jeton.reference.step06_decode import decode_bytes
 from jeton.reference.step08_split import split
 from jeton.reference.step09_characters import to_ids
 from jeton.reference.step10_words import letters_of
-from jeton.spelling import Spelling
+from jeton.tokens.spelling import Spelling
 from tests.material import CORPUS, TRICKY
 from tests.oracle.test_training_oracle import LEVELS, make_corpus
 from tests.selection import amount

@@ -25,7 +25,7 @@ from jeton.reference.step01_levels import BYTES
 from jeton.reference.step04_train import TIE_BREAKS, train
 from jeton.reference.step09_characters import train_characters
 from jeton.reference.step10_words import train_words
-from jeton.spelling import Spelling
+from jeton.tokens.spelling import Spelling
 from tests.selection import amount
 
 LEVELS = ("byte", "char", "symbol", "suffix")

@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 
 import jeton
-from jeton.atomic import write_atomically
 from jeton.shards import running
 from jeton.shards.folder import ShardFolder
 from jeton.shards.planning import missing_tasks
 from jeton.shards.shuffling import run_bucket
 from jeton.shards.storage import LocalStorage
+from jeton.util.atomic import write_atomically
 
 from ..selection import amount
 from .conftest import digest

@@ -31,7 +31,9 @@ class Reference:
     """Documentation of all public names."""
 
     def __init__(self, sources: Path, pages: list[ApiPage]) -> None:
-        griffe.stdlib_decorators["jeton.lazy.cached_property"] = griffe.stdlib_decorators["functools.cached_property"]
+        griffe.stdlib_decorators["jeton.util.lazy.cached_property"] = griffe.stdlib_decorators[
+            "functools.cached_property"
+        ]
         self._root = griffe.load("jeton", search_paths=[sources], resolve_aliases=True, docstring_parser="google")
         self._document_core(pages)
         self.pages = pages
@@ -172,8 +174,8 @@ def signatures(found: Any, name: str) -> list[str]:
 
 
 def record_parameters(found: Any) -> list[Any]:
-    """Parameters of a class that `jeton.record.record` makes; griffe knows those of dataclasses only."""
-    if "jeton.record.record" not in [decorator.callable_path for decorator in found.decorators]:
+    """Parameters of a class that `jeton.util.record.record` makes; griffe knows those of dataclasses only."""
+    if "jeton.util.record.record" not in [decorator.callable_path for decorator in found.decorators]:
         return []
     fields = [one for one in found.attributes.values() if one.annotation and "ClassVar" not in str(one.annotation)]
     fields = [one for one in fields if "property" not in one.labels]

@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..arguments import instance, strings
 from ..drawing import to_terminal
 from ..encoding import Encoding
-from ..lazy import cached_property
-from ..special import Special
 from ..tokenizer import Tokenizer
+from ..tokens.special import Special
+from ..util.arguments import instance, strings
+from ..util.lazy import cached_property
 from .named import named_tokenizers
 
 if TYPE_CHECKING:

@@ -15,14 +15,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from .. import _core
-from ..arguments import MAX_INT64, integer
 from ..corpus import Corpus, CorpusLike, open_corpus
 from ..drawing import draw, to_terminal
 from ..drawing.display_width import display_width
 from ..errors import ConfigError, JetonError
-from ..progress import Progress, ProgressEvent, make_reporter
-from ..threads import num_threads
 from ..tokenizer import Tokenizer
+from ..util.arguments import MAX_INT64, integer
+from ..util.progress import Progress, ProgressEvent, make_reporter
+from ..util.threads import num_threads
 from .corpus_comparison_plot import plot_comparison
 from .measure_run import only_splits
 from .named import named_tokenizers

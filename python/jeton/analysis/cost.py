@@ -9,12 +9,12 @@ from dataclasses import asdict, dataclass
 from numbers import Real
 from typing import Any, Literal
 
-from ..arguments import MAX_INT64, integer, is_finite, wrong
 from ..corpus import Corpus, CorpusLike, open_corpus
 from ..drawing.display_width import display_width
 from ..errors import ConfigError
-from ..progress import Progress, ProgressEvent, make_reporter
 from ..tokenizer import Tokenizer
+from ..util.arguments import MAX_INT64, integer, is_finite, wrong
+from ..util.progress import Progress, ProgressEvent, make_reporter
 from .named import named_tokenizers
 
 __all__ = ["Cost", "CostTable", "cost"]

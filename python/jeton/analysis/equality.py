@@ -17,9 +17,9 @@ from collections.abc import Iterable, Iterator, Sized
 from typing import Any, NamedTuple
 
 from ..errors import JetonError
-from ..progress import Progress, ProgressEvent, make_reporter
-from ..threads import num_threads
 from ..tokenizer import Tokenizer
+from ..util.progress import Progress, ProgressEvent, make_reporter
+from ..util.threads import num_threads
 from .comparison_texts import ComparisonTexts
 
 __all__ = ["Difference", "Equality", "same_ids"]

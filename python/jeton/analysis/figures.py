@@ -8,10 +8,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from ..arguments import file_path
-from ..atomic import write_atomically
 from ..drawing.display_width import elided
 from ..errors import ConfigError, MissingDependencyError
+from ..util.arguments import file_path
+from ..util.atomic import write_atomically
 
 __all__ = ["COLORS", "MARKERS", "figure_suffix", "literal", "make_figure", "save_figure"]
 

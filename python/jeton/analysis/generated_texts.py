@@ -20,8 +20,8 @@ from functools import cache
 from random import Random
 from typing import TypeAlias
 
-from ..kinds import SPECIAL
 from ..tokenizer import Tokenizer
+from ..tokens.kinds import SPECIAL
 from .edge_cases import EDGE_CASES, INVALID_UTF8
 
 __all__ = ["generate_bytes", "generate_texts"]

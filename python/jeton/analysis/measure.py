@@ -10,12 +10,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, overload
 
-from ..arguments import flag, instance, integer
 from ..corpus import Corpus, CorpusLike, Source, files_of, open_corpus
 from ..errors import ConfigError
-from ..progress import Progress, make_reporter
 from ..tokenizer import Tokenizer
 from ..training import Limits
+from ..util.arguments import flag, instance, integer
+from ..util.progress import Progress, make_reporter
 from .measure_run import MeasureRun
 from .measure_table import Measure, MeasureTable
 from .named import named_tokenizers

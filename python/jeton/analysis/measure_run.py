@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING
 from .. import _core
 from ..corpus import DocumentReader
 from ..errors import JetonError, UnknownTokenError
-from ..progress import ProgressEvent, Reporter
 from ..tokenizer import Tokenizer
 from ..training import Limits
+from ..util.progress import ProgressEvent, Reporter
 from .measure_table import Measure
 
 if TYPE_CHECKING:

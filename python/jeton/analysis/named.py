@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..arguments import instance, items, wrong
 from ..errors import ConfigError
 from ..tokenizer import Tokenizer
+from ..util.arguments import instance, items, wrong
 
 __all__ = ["named_tokenizers"]
 

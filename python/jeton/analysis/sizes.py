@@ -15,12 +15,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, cast, overload
 
-from ..arguments import flag, integer, items
 from ..corpus import Corpus, CorpusLike, DocumentReader, Source, check_corpus, open_corpus
 from ..errors import ConfigError, TrainingError
-from ..progress import Progress, ProgressEvent, make_reporter
 from ..tokenizer import Tokenizer
 from ..training import Limits, train
+from ..util.arguments import flag, integer, items
+from ..util.progress import Progress, ProgressEvent, make_reporter
 from ..vocabulary import first_merges
 from .measure import encode_texts
 from .sizes_plot import draw_sizes, plot_sizes

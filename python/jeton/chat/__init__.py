@@ -17,11 +17,11 @@ from difflib import get_close_matches
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, TypedDict
 
-from ..arguments import flag, wrong
 from ..encoding import Encoding
 from ..errors import ChatTemplateError, ConfigError, JetonError
-from ..lazy import cached_property
-from ..special import Special
+from ..tokens.special import Special
+from ..util.arguments import flag, wrong
+from ..util.lazy import cached_property
 from .encode import ChatTokenizer, MaskedChat, char_spans, encode, tokenize
 from .presets import PRESETS, ChatPreset
 from .provenance import Origin

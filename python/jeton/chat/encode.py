@@ -19,11 +19,11 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from .. import _core
-from ..added_token_matcher import AddedTokenMatch
-from ..adding_tokens import HasAddedTokens
 from ..encoding import Encoding
 from ..errors import ChatTemplateError, SpecialTokenError
-from ..special import Special, permission
+from ..tokens.adding import HasAddedTokens
+from ..tokens.matcher import AddedTokenMatch
+from ..tokens.special import Special, permission
 from .template import RenderedRun
 
 if TYPE_CHECKING:

@@ -29,7 +29,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from jinja2.utils import Cycler, Joiner, Namespace
 from markupsafe import Markup
 
-from ..lazy import cached_property
+from ..util.lazy import cached_property
 from .compiling import BriefUndefined, GenerationBlock, SandboxCodeGenerator, SandboxTransformer
 from .costs import METHODS, check_number, joined
 from .filters import filters, tests

@@ -9,7 +9,7 @@ import click
 
 import jeton
 
-from ..atomic import write_atomically
+from ..util.atomic import write_atomically
 from .options import Command, CommonOptions, Count, common_options
 from .outputs import check_file
 from .running import DIFFERENT

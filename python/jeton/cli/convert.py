@@ -23,12 +23,12 @@ import jeton
 
 from ..analysis.comparison_texts import ComparisonTexts
 from ..analysis.equality import Difference, Equality, same_ids
-from ..atomic import is_stream, own_mode, write_atomically
-from ..compression import decompressed
 from ..corpus import files_of
 from ..errors import ConfigError
 from ..formats import FORMATS, format_of
 from ..formats.folder import check_templates
+from ..util.atomic import is_stream, own_mode, write_atomically
+from ..util.compression import decompressed
 from .options import Command, CommonOptions, Count, common_options
 from .quantities import counted
 from .running import DIFFERENT

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import click
 
-from ..cutting import UNITS
+from ..calls.cutting import UNITS
 from ..errors import InvalidTextError
 from .options import CommonOptions, TextOptions
 from .streams import InputText, repaired

@@ -16,7 +16,7 @@ import jeton
 
 from ..corpus import MAX_EXPANSION
 from ..errors import ConfigError, JetonError
-from ..progress import Progress, json_lines
+from ..util.progress import Progress, json_lines
 from .option_names import in_options
 
 __all__ = [

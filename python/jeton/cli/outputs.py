@@ -14,9 +14,9 @@ import click
 
 import jeton
 
-from ..atomic import is_stream, write_atomically
 from ..errors import JetonError, LossyConversionWarning, MissingDependencyError
 from ..formats import format_of
+from ..util.atomic import is_stream, write_atomically
 from .options import CommonOptions
 
 __all__ = ["check_file", "check_plot", "check_tokenizer", "save_tokenizer"]

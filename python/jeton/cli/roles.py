@@ -13,7 +13,7 @@ import jeton
 
 from ..chat import PRESETS
 from ..errors import ConfigError
-from ..roles import ROLES
+from ..tokens.roles import ROLES
 from .options import Function
 
 __all__ = ["RoleOptions", "role_options"]

@@ -11,12 +11,12 @@ from typing import BinaryIO, NamedTuple, TypeVar
 
 import click
 
-from ..compression import decompressed, split_suffix
 from ..corpus import CorpusLike, DocumentReader, Source, files_of, open_corpus, open_path
 from ..corpus.paths import file_name
 from ..corpus.source_reader import ROW_SUFFIXES
 from ..drawing import wants_color
 from ..errors import InvalidTextError, JetonError
+from ..util.compression import decompressed, split_suffix
 from .options import CommonOptions, TextOptions
 
 __all__ = [

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..atomic import write_atomically
+from ..util.atomic import write_atomically
 from .options import CommonOptions
 from .outputs import check_file, check_tokenizer, save_tokenizer
 from .quantities import counted

@@ -20,7 +20,7 @@ Left out: counts of pretokens, which ``training`` takes instead of a corpus.
 
 from __future__ import annotations
 
-from ..compression import MAX_EXPANSION
+from ..util.compression import MAX_EXPANSION
 from .batches import Batch, Document
 from .corpus import Corpus
 from .document_reader import DocumentReader, open_corpus

@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 from .._core import TextColumn
 from ..errors import ConfigError
-from ..lazy import cached_property
+from ..util.lazy import cached_property
 
 __all__ = ["Batch", "Document", "DocumentChunk", "PrefetchQueue", "batched", "prefetch"]
 

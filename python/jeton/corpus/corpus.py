@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from ..arguments import integer, string, wrong
-from ..compression import MAX_EXPANSION
 from ..errors import ConfigError
+from ..util.arguments import integer, string, wrong
+from ..util.compression import MAX_EXPANSION
 from .error_policy import ErrorPolicy, check_policy
 from .source import CorpusLike, Source, check_corpus, check_documents
 from .streams import check_encoding

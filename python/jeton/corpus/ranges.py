@@ -18,7 +18,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, BinaryIO
 
-from ..lazy import cached_property
+from ..util.lazy import cached_property
 from .paths import open_path
 
 if TYPE_CHECKING:

@@ -22,8 +22,8 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from .._core import TextColumn
-from ..arguments import integer
 from ..errors import ConfigError
+from ..util.arguments import integer
 from .batches import DocumentChunk
 
 if TYPE_CHECKING:

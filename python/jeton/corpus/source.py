@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, BinaryIO, Literal, TypeAlias
 
-from ..arguments import is_finite, shown, string
 from ..errors import ConfigError
+from ..util.arguments import is_finite, shown, string
 from .streams import check_encoding
 
 __all__ = ["CorpusLike", "Source", "StrPath", "check_corpus", "check_documents", "sources_of"]

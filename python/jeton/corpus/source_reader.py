@@ -18,10 +18,10 @@ from os.path import isfile
 from typing import Any, BinaryIO, cast
 
 from .._core import TextColumn
-from ..compression import MAX_EXPANSION, decompressed, position, split_suffix
 from ..errors import ConfigError, FormatError
-from ..lazy import cached_property
-from ..threads import num_threads
+from ..util.compression import MAX_EXPANSION, decompressed, position, split_suffix
+from ..util.lazy import cached_property
+from ..util.threads import num_threads
 from .batches import DocumentChunk, PrefetchQueue
 from .corpus import Corpus
 from .error_policy import ErrorHandler

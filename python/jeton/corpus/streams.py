@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, BinaryIO, NamedTuple, cast
 
 from .._core import TextColumn, count_line_ends
 from ..errors import ConfigError, FormatError, InvalidTextError
-from ..machine import available
+from ..util.machine import available
 from .error_policy import HINT, ErrorHandler
 
 if TYPE_CHECKING:

@@ -4,8 +4,14 @@ from __future__ import annotations
 
 from ..definition import Bpe, Pieces
 from ..drawing import Tree
-from ..kinds import ADDED, BYTE, SPECIAL, UNREACHABLE, UNUSED
-from ..spelling import Spelling
+from ..tokens.kinds import (
+    ADDED,
+    BYTE,
+    SPECIAL,
+    UNREACHABLE,
+    UNUSED,
+)
+from ..tokens.spelling import Spelling
 from .explain import ExplainableTokenizer, covers_other_bytes
 from .facts import explained
 

@@ -12,8 +12,8 @@ from typing import Literal, Protocol
 from .._core import Tokenizer as Core
 from ..definition import Bpe, Definition
 from ..encoding import Encoding
-from ..special import Special
-from ..spelling import Spelling
+from ..tokens.special import Special
+from ..tokens.spelling import Spelling
 from . import limits
 from .explanation import Explanation
 from .facts import ExplainedPretoken, ExplanationTotals, explained

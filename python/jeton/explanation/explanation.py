@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from ..drawing import Drawing, Tree, described, draw, to_terminal, visible, wants_color
-from ..lazy import cached_property
+from ..util.lazy import cached_property
 from . import limits
 from .facts import ExplainedPretoken, ExplanationTotals, Segmentation
 from .text_report import counted, quoted_text, report_lines

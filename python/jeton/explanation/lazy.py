@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar, overload
 
-from ..lazy import cached_property
+from ..util.lazy import cached_property
 
 __all__ = ["LazySequence"]
 

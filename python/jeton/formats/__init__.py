@@ -9,10 +9,10 @@ from __future__ import annotations
 import os
 from stat import S_ISFIFO
 
-from ..arguments import file_path
 from ..errors import ConfigError, FormatError
-from ..lazy import attribute_getter
 from ..tokenizer import Tokenizer
+from ..util.arguments import file_path
+from ..util.lazy import attribute_getter
 from . import detection
 
 TYPE_CHECKING = False

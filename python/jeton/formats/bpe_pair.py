@@ -14,10 +14,10 @@ from __future__ import annotations
 import os
 
 from .. import _core
-from ..added_tokens import AddedToken, model_entries
 from ..definition import Bpe, Definition
 from ..errors import ConfigError, FormatError, UnsupportedFeatureError
 from ..tokenizer import Tokenizer
+from ..tokens.added import AddedToken, model_entries
 from .config import added_tokens, enclosed, with_tokens
 from .error_context import error_context, refuse_losses
 
@@ -152,7 +152,7 @@ def write(tok: Tokenizer, path: str | os.PathLike[str], accept_loss: Collection[
     """
     from pathlib import Path
 
-    from ..atomic import write_atomically
+    from ..util.atomic import write_atomically
 
     files = render(tok, accept_loss)
     folder = Path(path)

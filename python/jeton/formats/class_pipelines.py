@@ -25,10 +25,10 @@ from dataclasses import replace
 from typing import Any, Literal
 
 from .. import _core
-from ..added_tokens import AddedToken, token_of_json, with_added_tokens
 from ..definition import Bpe, Component, Definition, Unigram
 from ..errors import FormatError, UnsupportedFeatureError
 from ..tokenizer import Tokenizer
+from ..tokens.added import AddedToken, token_of_json, with_added_tokens
 from . import layout as layouts
 from .config import added_tokens, check_added, enclosed, option
 from .error_context import error_context

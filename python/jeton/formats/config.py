@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import os
 
-from ..added_tokens import AddedToken, token_of_json, with_added_tokens
 from ..errors import ConfigError, FormatError, UnsupportedFeatureError
-from ..kinds import MAX_ID
+from ..tokens.added import AddedToken, token_of_json, with_added_tokens
+from ..tokens.kinds import MAX_ID
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

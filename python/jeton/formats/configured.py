@@ -7,10 +7,10 @@ from dataclasses import replace
 from typing import Any
 
 from .. import _core
-from ..added_tokens import with_added_tokens
 from ..definition import Definition
 from ..errors import FormatError, UnsupportedFeatureError
 from ..tokenizer import Tokenizer
+from ..tokens.added import with_added_tokens
 from . import layout as layouts
 from .config import added_tokens, kept, roles_of, special_tokens
 from .error_context import error_context

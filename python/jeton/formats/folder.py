@@ -15,9 +15,9 @@ from dataclasses import replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from ..atomic import write_atomically
 from ..errors import ConfigError, UnsupportedFeatureError
 from ..tokenizer import Tokenizer
+from ..util.atomic import write_atomically
 from . import model_folder, tokenizer_json
 from .config import MORE_TEMPLATES, TEMPLATE, kept, render_config, template_files
 from .configured import is_of_class

@@ -10,7 +10,7 @@ from __future__ import annotations
 from .. import _core
 from ..definition import Bpe, Definition, Pattern, ordered
 from ..errors import ConfigError, FormatError, UnsupportedFeatureError
-from ..record import record
+from ..util.record import record
 from .hf_template import read_template, write_template
 
 TYPE_CHECKING = False

@@ -23,9 +23,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from .. import _core
-from ..added_tokens import AddedToken
 from ..definition import Component
 from ..errors import ConfigError, FormatError, UnsupportedFeatureError
+from ..tokens.added import AddedToken
 from .config import added_tokens, enclosed
 from .languages import MBART, MBART50, NLLB
 

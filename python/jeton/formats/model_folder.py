@@ -15,9 +15,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from ..added_tokens import FLAGS, AddedToken
 from ..errors import FormatError, UnsupportedFeatureError
 from ..tokenizer import Tokenizer
+from ..tokens.added import FLAGS, AddedToken
 from . import class_pipelines, sentencepiece
 from . import layout as layouts
 from .config import ADDED_TOKENS, added_tokens, check_added, kept, render_config, with_tokens

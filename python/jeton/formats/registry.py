@@ -10,7 +10,7 @@ moonshotai/Kimi-K2-Instruct tokenization_kimi.py and tokenizer_config.json (fact
 
 from __future__ import annotations
 
-from ..record import record, replace
+from ..util.record import record, replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

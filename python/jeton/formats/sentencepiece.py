@@ -125,7 +125,7 @@ def write(tok: Tokenizer, path: str | os.PathLike[str], accept_loss: Collection[
     Raises:
         UnsupportedFeatureError: the tokenizer has a model or feature that SentencePiece does not support.
     """
-    from ..atomic import write_atomically
+    from ..util.atomic import write_atomically
 
     data = render(tok, accept_loss)
     with write_atomically(path, streams=True) as file:
@@ -134,7 +134,7 @@ def write(tok: Tokenizer, path: str | os.PathLike[str], accept_loss: Collection[
 
 def render(tok: Tokenizer, accept_loss: Collection[str]) -> bytes:
     """Returns the content of the file that `write` writes."""
-    from ..added_tokens import model_entries
+    from ..tokens.added import model_entries
 
     definition = tok.definition
     facts = _facts(definition)

@@ -16,12 +16,12 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from .. import _core
-from ..added_tokens import model_entries
-from ..atomic import write_atomically
 from ..definition import Bpe, Definition
 from ..errors import ConfigError, FormatError, UnsupportedFeatureError
-from ..kinds import SPECIAL
 from ..tokenizer import Tokenizer
+from ..tokens.added import model_entries
+from ..tokens.kinds import SPECIAL
+from ..util.atomic import write_atomically
 from .error_context import error_context, refuse_losses
 
 __all__ = ["read", "write"]

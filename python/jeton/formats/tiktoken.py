@@ -13,10 +13,10 @@ Source: openai/tiktoken, tiktoken/load.py and tiktoken_ext/openai_public.py (has
 from __future__ import annotations
 
 from .. import _core
-from ..added_tokens import special_pairs, with_added_tokens
 from ..definition import Bpe, Definition, Pattern
 from ..errors import ConfigError, FormatError, UnsupportedFeatureError
 from ..tokenizer import Tokenizer
+from ..tokens.added import special_pairs, with_added_tokens
 from .registry import REGISTRY, by_content
 
 TYPE_CHECKING = False
@@ -126,7 +126,7 @@ def write(tok: Tokenizer, path: str | os.PathLike[str], accept_loss: Collection[
                 format="tiktoken",
                 feature=name,
             )
-    from ..atomic import write_atomically
+    from ..util.atomic import write_atomically
 
     with write_atomically(path, streams=True) as file:
         file.write(tok._core.rank_file().encode())

@@ -13,12 +13,19 @@ The core reads and writes the two large members, ``model.vocab`` and ``model.mer
 from __future__ import annotations
 
 from .. import _core
-from ..added_tokens import FLAGS, AddedToken, added_tokens, model_entries, token_of_json, with_added_tokens
 from ..definition import Bpe, Definition, Pieces, TrainingFacts, Unigram, WordLevel, WordPiece
 from ..errors import ConfigError, FormatError, JetonError, LossyConversionWarning, UnsupportedFeatureError
-from ..kinds import BYTE, ENDS_WORD, UNREACHABLE, UNUSED
-from ..record import replace
 from ..tokenizer import Tokenizer
+from ..tokens.added import (
+    FLAGS,
+    AddedToken,
+    added_tokens,
+    model_entries,
+    token_of_json,
+    with_added_tokens,
+)
+from ..tokens.kinds import BYTE, ENDS_WORD, UNREACHABLE, UNUSED
+from ..util.record import replace
 from .hf_parts import NORMALIZERS, read_parts, write_parts
 
 TYPE_CHECKING = False
@@ -44,7 +51,7 @@ _TRANSIENT = ("seconds", "log")  # not written, so that equal tokenizers give eq
 
 def write(tok: Tokenizer, path: str | os.PathLike[str], accept_loss: Collection[str]) -> None:
     """Writes the file, atomically."""
-    from ..atomic import write_atomically
+    from ..util.atomic import write_atomically
 
     data = render(tok, accept_loss)
     with write_atomically(path, streams=True) as file:

@@ -8,11 +8,19 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
-from ..atomic import write_atomically
 from ..drawing import quoted
-from ..kinds import ADDED, BYTE, ENDS_WORD, SPECIAL, TOKEN, UNREACHABLE, UNUSED
-from ..spelling import Spelling
 from ..tokenizer import Tokenizer
+from ..tokens.kinds import (
+    ADDED,
+    BYTE,
+    ENDS_WORD,
+    SPECIAL,
+    TOKEN,
+    UNREACHABLE,
+    UNUSED,
+)
+from ..tokens.spelling import Spelling
+from ..util.atomic import write_atomically
 
 __all__ = ["lines", "write"]
 

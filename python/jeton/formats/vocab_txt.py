@@ -14,10 +14,10 @@ Source: google-research/bert tokenization.py; huggingface/transformers tokenizat
 from __future__ import annotations
 
 from .. import _core
-from ..added_tokens import AddedToken
 from ..definition import Definition, WordPiece
 from ..errors import ConfigError, FormatError, UnsupportedFeatureError
 from ..tokenizer import Tokenizer
+from ..tokens.added import AddedToken
 from .config import added_tokens, option, with_tokens
 from .error_context import error_context, refuse_losses
 
@@ -125,7 +125,7 @@ def write(tok: Tokenizer, path: str | os.PathLike[str], accept_loss: Collection[
     Raises:
         UnsupportedFeatureError: an unsupported model, or a loss that was not accepted.
     """
-    from ..atomic import write_atomically
+    from ..util.atomic import write_atomically
 
     data = render(tok, accept_loss)
     with write_atomically(path, streams=True) as file:

@@ -16,12 +16,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._core import encode_columns
-from ..arguments import flag, instance, string, strings, wrong
 from ..corpus.rows import checked_texts, column_of, has_short_offsets, is_text_type
 from ..errors import ConfigError, FormatError, InvalidTextError, MissingDependencyError
 from ..shards.planning import added_id
-from ..threads import num_threads
 from ..tokenizer import Tokenizer
+from ..util.arguments import (
+    flag,
+    instance,
+    string,
+    strings,
+    wrong,
+)
+from ..util.threads import num_threads
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from ..arguments import integer, wrong
 from ..errors import ConfigError, MissingDependencyError
 from ..tokenizer import Tokenizer
+from ..util.arguments import integer, wrong
 from .arrow import ArrowEncoder, encode_arrow
 
 __all__ = ["map_dataset"]

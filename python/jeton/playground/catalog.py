@@ -26,9 +26,9 @@ from ..formats import default, discovery, load
 from ..formats.bpe_pair import NAMES as PAIRS
 from ..formats.registry import REGISTRY
 from ..formats.remote import on_this_machine
-from ..locks import ForkLock
 from ..tokenizer import Tokenizer
 from ..training import train
+from ..util.locks import ForkLock
 
 __all__ = ["MAX_DROPPED", "Catalog", "unnumbered"]
 

@@ -13,9 +13,9 @@ from functools import reduce
 from operator import add
 from typing import TYPE_CHECKING, Any
 
-from ..arguments import strings
 from ..corpus import Batch, RangeReader
-from ..special import spell
+from ..tokens.special import spell
+from ..util.arguments import strings
 from .folder import ShardFolder
 from .plan import Plan
 from .tasks import Task

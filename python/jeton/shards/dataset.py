@@ -18,9 +18,9 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arguments import integer, wrong
-from ..batch import TokenBatch
+from ..calls.batch import TokenBatch
 from ..errors import ConfigError, FormatError, ShardError, UnsupportedFeatureError
+from ..util.arguments import integer, wrong
 from .collecting import gather
 from .folder import ShardFolder
 from .layouts import COUNTS, LAYOUTS, Documents, shard_facts

@@ -8,8 +8,8 @@ from typing import Any
 from ..corpus import Corpus, CorpusLike
 from ..errors import ShardError
 from ..formats import load
-from ..progress import Progress
 from ..tokenizer import Tokenizer
+from ..util.progress import Progress
 from .merging import merge
 from .planning import plan
 from .report import Report

@@ -14,8 +14,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from ..arguments import flag
 from ..errors import ConfigError, ShardError
+from ..util.arguments import flag
 from .counting import joined_counts, save_counts
 from .folder import MANIFEST, MANIFEST_VERSION, REPORT, TOKENIZER, ShardFolder
 from .layouts import COUNTS, LAYOUTS, Documents

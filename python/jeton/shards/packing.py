@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._core import best_fit
-from ..arguments import choice, integer
 from ..errors import ConfigError
+from ..util.arguments import choice, integer
 from .layouts import Int64
 
 if TYPE_CHECKING:

@@ -17,11 +17,11 @@ from itertools import islice
 from os import PathLike
 from typing import Any
 
-from ..arguments import integer, wrong
 from ..corpus import Corpus, FileRange, RangeReader, Source
 from ..corpus.paths import absolute, identities_of, identity_of
 from ..errors import ConfigError, FormatError, ShardError
-from ..lazy import cached_property
+from ..util.arguments import integer, wrong
+from ..util.lazy import cached_property
 from .checks import Check, check_fields, either, is_count, is_count_or_none, is_text, is_text_or_none, list_of, record
 from .layouts import COUNTS, FORMATS, LAYOUTS, ShardFacts, shard_facts
 from .packing import check_packing

@@ -7,8 +7,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
-from ..arguments import choice, flag, instance, integer
-from ..compression import split_suffix
 from ..corpus import Corpus, CorpusLike
 from ..corpus.paths import file_name
 from ..corpus.rows import arrow_modules
@@ -16,6 +14,8 @@ from ..corpus.source_reader import is_rows
 from ..errors import ConfigError
 from ..formats import load
 from ..tokenizer import Tokenizer
+from ..util.arguments import choice, flag, instance, integer
+from ..util.compression import split_suffix
 from .conversations import chat_template
 from .counting import SUFFIX, counting_of
 from .folder import MANIFEST, PLAN, TOKENIZER, ShardFolder

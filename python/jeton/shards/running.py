@@ -10,11 +10,11 @@ from functools import partial
 from threading import Lock
 from typing import Any, Literal
 
-from ..arguments import choice, integer, wrong
 from ..errors import ConfigError, ShardError
-from ..progress import Progress, ProgressEvent, make_reporter
 from ..runners import RUNNERS, run_processes, run_ray, run_threads
-from ..threads import num_threads
+from ..util.arguments import choice, integer, wrong
+from ..util.progress import Progress, ProgressEvent, make_reporter
+from ..util.threads import num_threads
 from .execution import Check, Facts, load_folder, run_task, run_task_in
 from .folder import MANIFEST, ShardFolder
 from .plan import Plan

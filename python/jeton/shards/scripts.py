@@ -12,8 +12,8 @@ import os
 import shlex
 from typing import Any
 
-from ..arguments import choice, integer, string, wrong
 from ..errors import ConfigError
+from ..util.arguments import choice, integer, string, wrong
 from .folder import ShardFolder
 from .storage import LocalStorage
 

@@ -25,9 +25,9 @@ from inspect import signature
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from ..arguments import file_path, wrong
-from ..atomic import remove_stale, write_atomically
 from ..corpus.paths import filesystem, is_remote, open_path, remote_call
+from ..util.arguments import file_path, wrong
+from ..util.atomic import remove_stale, write_atomically
 
 __all__ = ["LocalStorage", "RemoteStorage", "Storage", "storage_of"]
 

@@ -14,9 +14,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ..compression import split_suffix
 from ..corpus.paths import file_name
 from ..corpus.source_reader import is_rows
+from ..util.compression import split_suffix
 
 __all__ = [
     "DONE",

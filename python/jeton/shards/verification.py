@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import JetonError
-from ..progress import Progress, ProgressEvent, make_reporter
 from ..tokenizer import Tokenizer
+from ..util.progress import Progress, ProgressEvent, make_reporter
 from .collecting import gather, read_origins
 from .conversations import make_encoder
 from .encoding import EncodedDocuments

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from .. import _core
-from ..atomic import write_atomically
 from ..errors import ConfigError, FormatError
+from ..util.atomic import write_atomically
 from .counts import Counts
 from .limits import Limits
 

@@ -15,12 +15,12 @@ from itertools import groupby
 from typing import Literal
 
 from .. import _core
-from ..arguments import integer, strings
 from ..corpus import Batch, Corpus, CorpusLike, Document, DocumentReader, open_corpus
 from ..definition import Component
 from ..errors import ConfigError, InvalidTextError
-from ..progress import Progress, ProgressEvent, Reporter, make_reporter
-from ..special import spell
+from ..tokens.special import spell
+from ..util.arguments import integer, strings
+from ..util.progress import Progress, ProgressEvent, Reporter, make_reporter
 from .counts import MAX_COUNT, Counts, DroppedPretokens
 from .limits import Limits, parse_bytes
 from .runs import Position, RunFolder, log_kept_counts

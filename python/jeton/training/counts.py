@@ -13,9 +13,9 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from .. import _core
-from ..arguments import file_path, instance, integer
 from ..definition import Pattern
 from ..errors import ConfigError, InvalidTextError
+from ..util.arguments import file_path, instance, integer
 from .limits import MemoryOptions, make_memory
 from .stages import Stages
 

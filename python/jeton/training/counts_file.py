@@ -23,9 +23,9 @@ from operator import add
 from typing import Any, BinaryIO, cast
 
 from .. import _core
-from ..atomic import write_atomically
 from ..corpus import Corpus, Source
 from ..errors import ConfigError, FormatError
+from ..util.atomic import write_atomically
 from .counts import Counts, DroppedPretokens
 from .limits import make_memory
 from .stages import Stages

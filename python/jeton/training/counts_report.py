@@ -12,9 +12,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..atomic import write_atomically
 from ..drawing import quoted
 from ..errors import MissingDependencyError
+from ..util.atomic import write_atomically
 from .counts import Counts, DroppedPretokens
 
 __all__ = ["CountsReport", "ScriptShare", "report"]

@@ -12,13 +12,13 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, overload
 
-from ..atomic import write_atomically
 from ..definition import TrainingFacts
 from ..drawing import quoted
 from ..errors import ConfigError, TrainingError
-from ..spelling import Spelling
 from ..tokenizer import Tokenizer
+from ..tokens.spelling import Spelling
 from ..training_step import TrainingStep
+from ..util.atomic import write_atomically
 from .counts import Counts
 from .replay import replay_texts
 

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import TypeAlias
 
 from .. import _core
-from ..arguments import file_path, instance, shown
 from ..errors import ConfigError
-from ..machine import available
-from ..threads import num_threads
+from ..util.arguments import file_path, instance, shown
+from ..util.machine import available
+from ..util.threads import num_threads
 
 __all__ = ["Limits", "MemoryOptions", "make_memory", "parse_bytes"]
 

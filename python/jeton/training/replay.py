@@ -12,13 +12,13 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 
-from ..arguments import instance, integer
 from ..corpus import Corpus, CorpusLike, open_corpus
 from ..definition import Bpe
 from ..drawing import quoted
 from ..errors import ConfigError, TrainingError
-from ..spelling import Spelling
 from ..tokenizer import Tokenizer
+from ..tokens.spelling import Spelling
+from ..util.arguments import instance, integer
 from .counts import Counts
 from .replay_result import PairCount, Replay, ReplayedSequence, ReplayedStep
 from .rules import Rules

@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from ..arguments import instance
 from ..drawing import quoted
-from ..lazy import cached_property
+from ..util.arguments import instance
+from ..util.lazy import cached_property
 
 __all__ = ["PairCount", "Replay", "ReplayedSequence", "ReplayedStep"]
 

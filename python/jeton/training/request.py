@@ -9,11 +9,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
-from ..arguments import choice, integer, strings
 from ..definition import EndOfWordStyle, SymbolLevel, TieBreak
 from ..errors import ConfigError
-from ..kinds import MAX_ID
-from ..special import spell
+from ..tokens.kinds import MAX_ID
+from ..tokens.special import spell
+from ..util.arguments import choice, integer, strings
 from .counts import MAX_COUNT
 from .rules import Rules, Superwords
 

@@ -18,10 +18,10 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from .._core import pattern_text, rules_hold
-from ..arguments import flag, instance, items, strings
 from ..definition import Pattern
 from ..errors import ConfigError
-from ..special import spell
+from ..tokens.special import spell
+from ..util.arguments import flag, instance, items, strings
 
 __all__ = ["NAMES", "Rules", "Superwords"]
 

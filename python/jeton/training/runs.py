@@ -31,9 +31,9 @@ from types import FrameType
 from typing import Any
 
 from .. import _core
-from ..atomic import write_atomically
 from ..corpus import Document
 from ..errors import ConfigError, FormatError
+from ..util.atomic import write_atomically
 
 __all__ = ["Position", "RunFolder", "defer_interrupt", "log_kept_counts"]
 

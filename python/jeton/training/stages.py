@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..arguments import components
 from ..definition import Component, Definition, Pattern, ordered
+from ..util.arguments import components
 
 __all__ = ["Stages"]
 

@@ -15,12 +15,12 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Literal
 
-from ..arguments import file_path, integer, wrong
 from ..corpus import Corpus, CorpusLike, DocumentReader, open_corpus
 from ..definition import Bpe, EndOfWordStyle, SymbolLevel, TieBreak
 from ..errors import ConfigError, TrainingError
-from ..progress import Progress, ProgressEvent, Reporter, make_reporter
 from ..tokenizer import Tokenizer
+from ..util.arguments import file_path, integer, wrong
+from ..util.progress import Progress, ProgressEvent, Reporter, make_reporter
 from .count import count, without_rare
 from .counts import MAX_COUNT, Counts
 from .counts_file import counts_of

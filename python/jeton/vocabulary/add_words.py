@@ -7,10 +7,10 @@ from collections.abc import Iterable
 import numpy as np
 
 from .. import _core
-from ..arguments import instance, strings
 from ..corpus import Corpus, CorpusLike
 from ..errors import ConfigError
 from ..tokenizer import Tokenizer
+from ..util.arguments import instance, strings
 from .changes import checked_corpus, effect
 from .growth import check_merges, grown
 from .surgery import Surgery

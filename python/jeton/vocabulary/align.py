@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _core
-from ..arguments import instance
-from ..threads import num_threads
 from ..tokenizer import Tokenizer
+from ..util.arguments import instance
+from ..util.threads import num_threads
 
 __all__ = ["Alignment", "SpanAlignment", "align", "vocabulary_map"]
 

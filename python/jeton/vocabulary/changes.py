@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 from .. import _core
 from ..corpus import Corpus, CorpusLike, Source, check_corpus, open_corpus
 from ..errors import ConfigError
-from ..threads import num_threads
 from ..tokenizer import Tokenizer
 from ..training import Counts
 from ..training.counts_file import counts_of
 from ..training.stages import Stages
+from ..util.threads import num_threads
 
 __all__ = ["agreement", "check_counts", "checked_corpus", "counts_of_ids", "effect"]
 

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arguments import file_path, strings
-from ..atomic import copy_atomically, write_atomically
 from ..errors import ConfigError, FormatError
+from ..util.arguments import file_path, strings
+from ..util.atomic import copy_atomically, write_atomically
 from .safetensors_file import BLOCK, ITEM_BYTES, SafetensorsFile, Tensor, from_float, to_float, write_file
 
 if TYPE_CHECKING:

@@ -7,13 +7,11 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from ..arguments import choice, instance, integer
 from ..corpus import Corpus, CorpusLike, open_corpus
 from ..definition import Bpe, TieBreak
 from ..errors import ConfigError, TrainingError
-from ..kinds import MAX_ID
-from ..progress import Progress, ProgressEvent, Reporter, make_reporter
 from ..tokenizer import Tokenizer
+from ..tokens.kinds import MAX_ID
 from ..training import Counts, Limits, Rules
 from ..training.checkpoint import checkpointed_run
 from ..training.count import count
@@ -21,6 +19,8 @@ from ..training.counts_file import counts_of
 from ..training.facts import why_stopped
 from ..training.request import TIE_BREAKS
 from ..training.stages import Stages
+from ..util.arguments import choice, instance, integer
+from ..util.progress import Progress, ProgressEvent, Reporter, make_reporter
 from .changes import check_counts, checked_corpus, effect
 from .growth import check_merges, grown
 from .surgery import Surgery

@@ -11,10 +11,10 @@ from itertools import pairwise
 
 import numpy as np
 
-from ..added_tokens import model_entries, with_added_tokens
 from ..definition import Bpe
 from ..errors import ConfigError
 from ..tokenizer import Tokenizer
+from ..tokens.added import model_entries, with_added_tokens
 from .surgery import renumbered_definition
 
 __all__ = ["first_merges"]

@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _core
-from ..added_tokens import with_added_tokens
-from ..arguments import instance
 from ..corpus import Corpus, CorpusLike
 from ..definition import Bpe, Pieces
 from ..errors import UnsupportedFeatureError
 from ..tokenizer import Tokenizer
+from ..tokens.added import with_added_tokens
+from ..util.arguments import instance
 from .changes import agreement, checked_corpus
 from .growth import check_merges, grown
 from .surgery import Surgery

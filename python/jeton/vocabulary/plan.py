@@ -14,10 +14,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arguments import choice, integer, wrong
 from ..errors import ConfigError
-from ..lazy import cached_property
 from ..tokenizer import Tokenizer
+from ..util.arguments import choice, integer, wrong
+from ..util.lazy import cached_property
 
 __all__ = ["Plan"]
 

@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _core
-from ..arguments import flag, instance, integer, wrong
 from ..corpus import Corpus, CorpusLike
 from ..definition import Bpe, Pieces, Unigram, WordPiece
 from ..errors import ConfigError, UnknownTokenError, UnsupportedFeatureError
-from ..kinds import UNREACHABLE
 from ..tokenizer import Tokenizer
+from ..tokens.kinds import UNREACHABLE
 from ..training import Counts
+from ..util.arguments import flag, instance, integer, wrong
 from .changes import checked_corpus, counts_of_ids
 from .first_merges import first_merges
 from .plan import Plan

@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._core import Vocabulary
-from ..added_tokens import model_entries, with_added_tokens
-from ..arguments import instance, integer, wrong
 from ..definition import Bpe
 from ..errors import ConfigError
-from ..kinds import MAX_ID, TOKEN
 from ..tokenizer import Tokenizer
+from ..tokens.added import model_entries, with_added_tokens
+from ..tokens.kinds import MAX_ID, TOKEN
+from ..util.arguments import instance, integer, wrong
 from .plan import Plan
 from .surgery import REMOVED, Surgery, built
 

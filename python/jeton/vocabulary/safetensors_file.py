@@ -22,8 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _core
-from ..atomic import write_atomically
 from ..errors import FormatError, UnsupportedFeatureError
+from ..util.atomic import write_atomically
 
 __all__ = ["SafetensorsFile", "Tensor", "from_float", "to_float", "write_file"]
 

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from .._core import Vocabulary
 from ..definition import Definition
-from ..readonly import read_only
 from ..tokenizer import Tokenizer
+from ..util.readonly import read_only
 from .plan import Plan
 
 __all__ = ["Surgery", "built", "renumbered_definition"]

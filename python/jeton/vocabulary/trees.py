@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _core
-from ..kinds import ENDS_WORD, TOKEN
 from ..tokenizer import Tokenizer
+from ..tokens.kinds import ENDS_WORD, TOKEN
 
 __all__ = ["MergeTrees", "column"]
 

@@ -11,7 +11,7 @@
 
 use hashbrown::HashMap;
 
-use super::permit::Permit;
+use super::pipeline::permit::Permit;
 use super::pipeline::Tokenizer;
 use crate::error::Result;
 use crate::parallel;

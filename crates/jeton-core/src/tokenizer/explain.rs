@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use hashbrown::HashMap;
 
-use super::permit::Permit;
+use super::pipeline::permit::Permit;
+use super::pipeline::segments::Origin;
 use super::pipeline::Tokenizer;
-use super::segments::Origin;
 use crate::error::{ErrorKind, Result};
 use crate::model::explain::Story;
 use crate::model::why::{Attempts, Ways};
@@ -15,7 +15,7 @@ use crate::pretokenize::Span;
 use crate::util::cancel::KeepGoing;
 use crate::vocab::Kind;
 
-use super::segments::Segment;
+use super::pipeline::segments::Segment;
 
 /// Maximum number of listed lattice pieces of one text, over all pretokens. A browser draws far fewer.
 const MOST_PIECES: usize = 1 << 17;

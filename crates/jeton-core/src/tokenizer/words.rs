@@ -2,7 +2,7 @@
 //!
 //! Tokens are not kept: each text takes the memory of one chunk of spans.
 
-use super::permit::Permit;
+use super::pipeline::permit::Permit;
 use super::pipeline::Tokenizer;
 use crate::error::Result;
 use crate::parallel;

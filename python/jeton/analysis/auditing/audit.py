@@ -8,11 +8,11 @@ from typing import Literal
 
 import numpy as np
 
-from ...arguments import file_path, instance, integer, string
 from ...corpus import Corpus, CorpusLike, open_corpus
-from ...progress import Progress, ProgressEvent, Reporter, make_reporter
-from ...threads import num_threads
 from ...tokenizer import Tokenizer
+from ...util.arguments import file_path, instance, integer, string
+from ...util.progress import Progress, ProgressEvent, Reporter, make_reporter
+from ...util.threads import num_threads
 from ...vocabulary.embeddings import read_embeddings
 from . import entries, policies, templates
 from .entries import FATES, REACHED, Entries

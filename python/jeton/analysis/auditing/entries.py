@@ -8,8 +8,8 @@ import numpy as np
 
 from ... import _core
 from ...drawing import visible
-from ...kinds import ADDED, SPECIAL
 from ...tokenizer import Tokenizer
+from ...tokens.kinds import ADDED, SPECIAL
 from ...vocabulary.trees import column
 from .finding import Example, Finding
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 
-from ...arguments import file_path, instance
 from ...errors import ConfigError
-from ...progress import Progress
 from ...tokenizer import Tokenizer
+from ...util.arguments import file_path, instance
+from ...util.progress import Progress
 from ..measure import measure
 from ..named import named_tokenizers
 from .table import LanguageTable

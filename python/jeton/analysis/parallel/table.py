@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from statistics import median
 from typing import Any, Literal, NamedTuple
 
-from ...arguments import choice
 from ...errors import ConfigError
+from ...util.arguments import choice
 from ..measure_table import Measure
 from ..measure_views import table_csv
 from .heat_map import plot_languages

@@ -15,13 +15,13 @@ from typing import Any, Literal
 import numpy as np
 
 from ..._core import decode_lists
-from ...batch import TokenBatch
-from ...batch_encoding import BatchEncoder, Item
+from ...calls.batch import TokenBatch
+from ...calls.batch_encoding import BatchEncoder, Item
+from ...calls.truncation import Truncation
 from ...errors import JetonError
-from ...lazy import cached_property
-from ...threads import num_threads
 from ...tokenizer import Tokenizer
-from ...truncation import Truncation
+from ...util.lazy import cached_property
+from ...util.threads import num_threads
 from .rows import Rows
 
 __all__ = ["Engine", "Unproven"]

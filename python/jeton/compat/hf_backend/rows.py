@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._core import constant_lists, optional_list, row_lists, row_pair_lists
-from ...batch import TokenBatch
-from ...lazy import cached_property
+from ...calls.batch import TokenBatch
+from ...util.lazy import cached_property
 
 __all__ = ["Rows"]
 

@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from ... import _core
-from ...atomic import write_atomically
 from ...errors import ConfigError, TrainingError
 from ...formats import sentencepiece as model_files
 from ...training import train
 from ...training.presets import SentencePiece, SentencePieceUnigram
+from ...util.atomic import write_atomically
 from . import specs
 from .normalizer import component, populated
 from .sentences import lines_of, of_iterator, pretokenized

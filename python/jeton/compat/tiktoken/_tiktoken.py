@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from ... import _core
 from ...errors import ConfigError, InvalidTextError, JetonError, UnknownTokenError
-from ...lazy import cached_property
+from ...util.lazy import cached_property
 from .. import report
 from .numbering import MAX_ID, number
 from .ranks import RankFile

@@ -12,10 +12,10 @@ from collections.abc import Collection, Iterable, Sequence, Set
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
+from ...calls.text_errors import replace_surrogates
 from ...errors import InvalidTextError, SpecialTokenError, UnknownTokenError
-from ...lazy import cached_property
-from ...text_errors import replace_surrogates
-from ...threads import num_threads as available_threads
+from ...util.lazy import cached_property
+from ...util.threads import num_threads as available_threads
 from .. import report
 from ._tiktoken import CoreBPE, spelled
 from .ranks import RankFile

@@ -18,8 +18,8 @@ from operator import itemgetter, methodcaller
 from typing import Any
 
 from ..._core import spell_bytes
-from ...atomic import write_atomically
 from ...errors import FormatError
+from ...util.atomic import write_atomically
 from .ranks import RankFile
 
 __all__ = [

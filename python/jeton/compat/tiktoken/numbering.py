@@ -16,7 +16,7 @@ from operator import index
 from typing import NamedTuple
 
 from ..._core import Vocabulary
-from ...kinds import TOKEN
+from ...tokens.kinds import TOKEN
 from .ranks import RankFile
 
 __all__ = ["MAX_ID", "Numbering", "number"]

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..._core import Vocabulary, pattern_text
-from ...kinds import TOKEN
+from ...tokens.kinds import TOKEN
 from ._tiktoken import R50K as r50k_pat_str  # noqa: N811 (tiktoken's name)
 from .load import cached_path, data_gym_to_mergeable_bpe_ranks, read_rank_file
 from .ranks import RankFile

@@ -6,7 +6,7 @@ A dict of 200,000 tokens takes longer to build than the core takes to read the f
 from __future__ import annotations
 
 from ..._core import Vocabulary
-from ...lazy import cached_property
+from ...util.lazy import cached_property
 
 __all__ = ["RankFile"]
 

@@ -13,7 +13,7 @@ from functools import lru_cache
 from importlib import import_module
 from typing import Any
 
-from ...locks import ForkLock
+from ...util.locks import ForkLock
 from .. import replaced
 from .core import Encoding
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ...progress import Progress
+from ...util.progress import Progress
 from .downloads import fetch_known
 from .hub import PREFIX, fetch_repository
 from .present import on_this_machine

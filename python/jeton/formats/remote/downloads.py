@@ -21,9 +21,9 @@ from pathlib import Path
 from typing import IO, Any
 from urllib.parse import urlsplit
 
-from ...atomic import write_atomically
 from ...errors import ConfigError, DownloadError
-from ...progress import Progress, ProgressEvent, make_reporter
+from ...util.atomic import write_atomically
+from ...util.progress import Progress, ProgressEvent, make_reporter
 from ..registry import REGISTRY, KnownRankFile
 
 __all__ = ["cache_folder", "fetch_known", "find_known", "is_on"]

@@ -21,8 +21,8 @@ import re
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ...atomic import write_atomically
 from ...errors import ConfigError, DownloadError, FormatError, MissingDependencyError
+from ...util.atomic import write_atomically
 from ..config import MORE_TEMPLATES
 from ..remote_code import SELF_CONTAINED, code_files, refuse_code
 from .downloads import MAX_BYTES, TIMEOUT_S, cache_folder, is_on

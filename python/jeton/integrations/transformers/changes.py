@@ -16,7 +16,7 @@ from operator import attrgetter
 from typing import Any
 
 from ...errors import UnsupportedFeatureError
-from ...locks import ForkLock
+from ...util.locks import ForkLock
 
 __all__ = ["model_options", "stages", "version", "watch"]
 

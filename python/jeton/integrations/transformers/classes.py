@@ -11,7 +11,7 @@ from functools import reduce
 from importlib import import_module
 from typing import Any
 
-from ...locks import ForkLock
+from ...util.locks import ForkLock
 from .library import base_class, fast_class
 
 __all__ = ["accelerated_class", "original_class"]

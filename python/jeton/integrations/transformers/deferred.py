@@ -14,8 +14,8 @@ from typing import Any
 
 from ...compat.hf_backend import Unproven
 from ...errors import JetonError, UnknownTokenError
-from ...lazy import cached_property
-from ...locks import ForkLock
+from ...util.lazy import cached_property
+from ...util.locks import ForkLock
 from .library import major
 from .state import SharedEngine, shared_engine
 

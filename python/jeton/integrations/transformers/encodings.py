@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from transformers.tokenization_utils_base import BatchEncoding
 
 from ...compat.hf_backend import Rows, Unproven
-from ...lazy import cached_property
+from ...util.lazy import cached_property
 from .state import SharedEngine, Use
 
 __all__ = ["EncodeArguments", "LazyEncodings", "character_indexes", "wants_characters"]

@@ -16,8 +16,8 @@ from weakref import WeakValueDictionary
 from ...compat.hf_backend import Engine, Unproven
 from ...definition import Unigram
 from ...formats.tokenizer_json import read_with_facts
-from ...lazy import cached_property
-from ...locks import ForkLock
+from ...util.lazy import cached_property
+from ...util.locks import ForkLock
 from .changes import DECODER, model_options, stages, version, watch
 from .counts import new_counts
 

@@ -16,8 +16,8 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...arguments import choice
 from ...errors import ConfigError, ShardError
+from ...util.arguments import choice
 from ..outputs import OutputFiles
 
 __all__ = [

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
-from ...arguments import choice
 from ...errors import ConfigError
+from ...util.arguments import choice
 from ..request import TrainingRequest
 from .base import Learned, LearningContext, Recipe, TrainingPreset
 from .hf import Bert, Hf

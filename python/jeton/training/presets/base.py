@@ -11,9 +11,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import MISSING, asdict, dataclass, field, fields, replace
 from typing import Any, ClassVar
 
-from ... import _core, arguments
+from ... import _core
 from ...definition import Definition, TieBreak
 from ...errors import ConfigError
+from ...util import arguments
 from ..checkpoint import checkpointed_piece_run, checkpointed_run
 from ..counts import Counts
 from ..limits import Limits

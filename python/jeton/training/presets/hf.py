@@ -20,10 +20,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ... import _core
-from ...added_tokens import AddedToken, with_added_tokens
 from ...definition import Bpe, Component, Definition, Pattern, SymbolLevel, WordPiece
 from ...errors import ConfigError
-from ...special import spell
+from ...tokens.added import AddedToken, with_added_tokens
+from ...tokens.special import spell
 from ..request import TrainingRequest, with_unk
 from ..stages import Stages
 from .base import OWN_RULES, Learned, LearningContext, Recipe, TrainingPreset, checked, given_or_own, integer

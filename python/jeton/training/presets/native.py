@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from ..._core import learn_more
-from ...added_tokens import AddedToken, with_added_tokens
 from ...definition import Bpe, Definition, EndOfWordStyle, Pattern, SymbolLevel, TieBreak
 from ...errors import ConfigError
 from ...tokenizer import Tokenizer
+from ...tokens.added import AddedToken, with_added_tokens
 from ..request import NO_RULES, TrainingRequest, with_unk
 from ..required import add_required, check_required
 from ..rules import Rules, Superwords

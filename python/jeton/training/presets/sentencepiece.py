@@ -23,7 +23,7 @@ from typing import ClassVar
 from ... import _core
 from ...definition import Component, Definition, Pieces
 from ...errors import ConfigError, TrainingError
-from ...special import spell
+from ...tokens.special import spell
 from .. import character_maps
 from ..request import TrainingRequest
 from ..stages import Stages

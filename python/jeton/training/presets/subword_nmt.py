@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ... import _core
-from ...added_tokens import AddedToken, with_added_tokens
 from ...definition import Bpe, Definition
 from ...errors import ConfigError
+from ...tokens.added import AddedToken, with_added_tokens
 from ..request import TrainingRequest
 from ..stages import Stages
 from .base import (

@@ -1,0 +1,596 @@
+//! Longest prefixes within a number of tokens, for byte-level models after one named pattern or none, also after a
+//! normalization form, as long as it leaves the text unchanged: it then leaves all parts unchanged, too.
+//!
+//! The tokens of the whole text are computed once, in blocks. At joints they are those of any part, so the last token
+//! within the limit is an index into them. If it ends at a joint, the prefix is found, for any longer one has another
+//! token. Otherwise all positions up to the next joint are tried from the long end: the pretokens of a prefix are those of
+//! the text except for the last few, and the tokens of the last one follow from those of the pretoken (`model/prefixes`).
+//!
+//! A text without a joint for some time is encoded from the start of the part on, as far as so many tokens can reach
+//! (`token_reach`), and all positions of it are tried.
+//!
+//! Invariant: the result is the longest of all prefixes. Cost: the text is encoded once, and the text around each end
+//! again; without joints, each part is encoded as far as its tokens could reach, a few times its length in usual texts.
+//!
+//! Left out: vocabularies that lack a byte of UTF-8, added tokens and text that a form changes where positions are
+//! tried (`cut` does it), other units than characters.
+
+use std::ops::Range;
+
+use super::chunk::{ceil, floor, Chunk, LONG};
+use super::token_reach::TokenReach;
+use crate::error::Result;
+use crate::model::bpe::Bpe;
+use crate::model::prefixes::{PrefixCounter, PretokenTokens, SuffixTokens};
+use crate::model::{Out, Scratch};
+use crate::pretokenize::Pretokenizer;
+use crate::tokenizer::pipeline::build::SINGLE_WORD;
+use crate::tokenizer::pipeline::permit::Permit;
+use crate::tokenizer::pipeline::Tokenizer;
+use crate::util::cancel::KeepGoing;
+
+/// Bytes of the text that are encoded at once, at most.
+const BLOCK: usize = 1 << 16;
+
+/// Bytes of a pretoken that is encoded instead of counted by its tokens.
+const SHORT_PRETOKEN: usize = 24;
+
+/// Bytes of positions all of which are tried, without a bound of the reach of tokens: as costly as trying a few.
+const FEW_BYTES: usize = 32;
+
+/// Finds prefixes of the rest of one text.
+pub(in crate::tokenizer) struct ByteCutter<'t> {
+    tok: &'t Tokenizer,
+    permit: &'t Permit<'t>,
+    pretokenizer: &'t Pretokenizer,
+    text: &'t str,
+    keep_going: KeepGoing<'t>,
+    counter: PrefixCounter<'t>,
+    reach: &'t TokenReach,
+    ids: Vec<u32>,
+    ends: Vec<usize>,
+    since: usize,        // a joint, or the start of the text: `ids` are those of the text between the two
+    until: usize,        // a joint, or the end of the text
+    cursor: usize,       // index of a token, where the next search begins
+    gap: (usize, usize), // no joint inside; the second is one, or the end of the text
+    bytes_per_token: f64,
+    is_valid: bool, // tokens are the bytes of the text
+    region: Region,
+    scratch: Scratch,
+    alone: (Vec<u32>, Vec<usize>),
+}
+
+/// Pretokens of a part of the text.
+#[derive(Debug, Default)]
+struct Region {
+    /// The tokens of the text that are those of the region.
+    tokens: Option<Range<usize>>,
+    /// Start of each, and the end of the last.
+    bounds: Vec<usize>,
+    /// Number of the tokens before each of `bounds`.
+    counts: Vec<usize>,
+    /// Bytes that may be split again.
+    budget: usize,
+    /// Of a long pretoken: its index, and the position from which on all of its prefixes are one pretoken.
+    one_from: Option<(usize, Option<usize>)>,
+}
+
+impl<'t> ByteCutter<'t> {
+    /// Creates a cutter; None for other tokenizers.
+    ///
+    /// # Errors
+    /// `Interrupted` while tables are built.
+    pub(in crate::tokenizer) fn new(
+        tok: &'t Tokenizer,
+        text: &'t str,
+        permit: &'t Permit<'t>,
+        keep_going: KeepGoing<'t>,
+    ) -> Result<Option<Self>> {
+        let Some(pretokenizer) = tok.byte_pattern().filter(|pattern| pattern.has_prefix_rules()) else {
+            return Ok(None);
+        };
+        // Without a pattern, a part of a pretoken may be looked up as a whole. Single-word tokens depend on their neighbors.
+        let looks_up = tok.model.as_bpe().is_some_and(Bpe::whole_first) && pretokenizer.pattern().is_none();
+        if looks_up || tok.added.iter().any(|&id| tok.flags(id) & SINGLE_WORD != 0) {
+            return Ok(None);
+        }
+        let reach = tok.token_reach();
+        let counter = PrefixCounter::new(&tok.model, &tok.vocab, reach.longest(), tok.token_parts(keep_going)?);
+        Ok(counter.map(|counter| Self {
+            tok,
+            permit,
+            pretokenizer,
+            text,
+            keep_going,
+            counter,
+            reach,
+            ids: Vec::new(),
+            ends: Vec::new(),
+            since: 0,
+            until: 0,
+            cursor: 0,
+            gap: (0, 0),
+            bytes_per_token: 4.0,
+            is_valid: true,
+            region: Region::default(),
+            scratch: Scratch::default(),
+            alone: Default::default(),
+        }))
+    }
+
+    /// Returns the longest prefix of `text[start..]` of at most `limit` tokens; None if an added token may be in the way.
+    ///
+    /// # Errors
+    /// As [`Tokenizer::encode`], in the text that is encoded.
+    pub(in crate::tokenizer) fn longest_prefix(&mut self, start: usize, limit: usize) -> Result<Option<Chunk>> {
+        let len = self.text.len();
+        if !self.is_valid {
+            return Ok(None);
+        }
+        if limit == 0 || start == len {
+            return Ok(Some(Chunk { start, end: start, count: 0 }));
+        }
+        let (joint, before) = if start == 0 || self.joint_at(start) {
+            (start, 0)
+        } else {
+            let joint = self.joint_after(start);
+            // A part has at least one byte for each token, so this is linear.
+            if joint - start > LONG.max(limit.saturating_mul(4)) {
+                return self.in_window(start, limit, len);
+            }
+            if self.is_changed(start, joint) {
+                return Ok(None);
+            }
+            let before = match self.count_rest(start, joint)? {
+                Some(count) if count <= limit => count,
+                _ => {
+                    let alone = std::mem::take(&mut self.alone);
+                    let alone = self.encode_alone(start, joint, alone)?;
+                    let before = alone.0.len();
+                    if before > limit {
+                        let found = self.in_region(start, joint, &alone.0, &alone.1, limit)?;
+                        self.alone = alone;
+                        return Ok(found.map(|(end, count)| Chunk { start, end, count }));
+                    }
+                    self.alone = alone;
+                    before
+                }
+            };
+            (joint, before)
+        };
+        let left = limit - before;
+        let first = self.know(joint, left)?;
+        if !self.is_valid {
+            return Ok(None);
+        }
+        let Some(&last) =
+            self.ends.get(first + left - usize::from(left > 0)).filter(|_| self.ends.len() > first + left)
+        else {
+            return Ok(Some(Chunk { start, end: len, count: before + self.ends.len() - first }));
+        };
+        let last = if left == 0 { joint } else { last };
+        self.cursor = first + left;
+        if left == 0 || self.text.is_char_boundary(last) && self.joint_at(last) {
+            return Ok(Some(Chunk { start, end: last, count: limit }));
+        }
+        let within = floor(self.text, last);
+        let found = self.joint_before(joint, within);
+        let upper = self.joint_after(within);
+        let mut from = first + left; // the first token after `found`, which is near
+        while from > first && self.ends[from - 1] > found {
+            from -= 1;
+        }
+        let so_far = before + from - first;
+        if upper - found > LONG {
+            let rest = self.in_window(found, limit - so_far, upper)?;
+            return Ok(rest.map(|rest| Chunk { start, end: rest.end, count: so_far + rest.count }));
+        }
+        if self.is_changed(found, upper) {
+            return Ok(None);
+        }
+        let (ids, ends) = (std::mem::take(&mut self.ids), std::mem::take(&mut self.ends));
+        let to = first + left + ends[first + left..].iter().take_while(|&&end| end <= upper).count();
+        let done = self.in_region(found, upper, &ids[from..to], &ends[from..to], limit - so_far);
+        self.region.tokens = Some(from..to);
+        (self.ids, self.ends) = (ids, ends);
+        Ok(done?.map(|(end, count)| Chunk { start, end, count: so_far + count }))
+    }
+
+    /// Encodes the text until the tokens after a joint are more than `left`, or it ends. Returns the index of the first.
+    fn know(&mut self, joint: usize, left: usize) -> Result<usize> {
+        if joint < self.since {
+            self.forget_before(self.until);
+            (self.since, self.until) = (joint, joint);
+        }
+        loop {
+            if self.until > joint || self.until == self.text.len() {
+                let first = self.first_after(joint);
+                if self.until == self.text.len() || self.ends.len() - first > left {
+                    return Ok(first);
+                }
+            }
+            let num_known = self.ends.len().saturating_sub(self.cursor);
+            let missing = (left + 1).saturating_sub(num_known).max(1);
+            let wanted = (missing as f64 * self.bytes_per_token * 1.125) as usize;
+            let wanted = wanted.max(self.until.min(BLOCK)); // blocks double
+            self.forget_before(joint.min(self.until));
+            self.extend(self.until.max(joint).saturating_add(wanted).min(self.text.len()))?;
+        }
+    }
+
+    /// Removes the tokens before a joint: parts are searched in order, so those of long texts are not all kept.
+    fn forget_before(&mut self, joint: usize) {
+        let num = self.ends.partition_point(|&end| end <= joint);
+        self.ids.drain(..num);
+        self.ends.drain(..num);
+        self.since = self.since.max(joint);
+        self.cursor = 0;
+        self.region.tokens = None;
+    }
+
+    /// Returns the index of the first token that ends after a position.
+    fn first_after(&mut self, at: usize) -> usize {
+        let from = if self.cursor > 0 && self.ends.get(self.cursor - 1).is_some_and(|&end| end <= at) {
+            self.cursor
+        } else {
+            0
+        };
+        // Usually it is near.
+        let mut step = 8;
+        while self.ends.get(from + step).is_some_and(|&end| end <= at) {
+            step *= 2;
+        }
+        let to = (from + step).min(self.ends.len());
+        self.cursor = from + self.ends[from..to].partition_point(|&end| end <= at);
+        self.cursor
+    }
+
+    /// Encodes more of the text, up to a joint at or after `until`.
+    fn extend(&mut self, until: usize) -> Result<()> {
+        let (from, until) = (self.until, ceil(self.text, until));
+        let until = if until == self.text.len() || self.joint_at(until) { until } else { self.joint_after(until) };
+        let part = &self.text[from..until];
+        let ids = self.tok.encode_long(part, self.permit, 1, &mut || (self.keep_going)());
+        let ids = ids.map_err(|error| error.shifted(from))?;
+        let (mut at, mut is_same) = (from, true);
+        let is_normalized = !self.tok.normalizers.is_empty();
+        self.ends.extend(ids.iter().map(|&id| {
+            let start = at;
+            at += self.tok.vocab.content_len(id);
+            is_same &= !is_normalized || self.text.as_bytes().get(start..at) == Some(self.tok.vocab.content(id));
+            at
+        }));
+        if !ids.is_empty() {
+            self.bytes_per_token = (self.bytes_per_token + part.len() as f64 / ids.len() as f64) / 2.0;
+        }
+        self.is_valid &= is_same && at == until;
+        self.ids.extend(ids);
+        self.until = until;
+        Ok(())
+    }
+
+    /// Finds the longest prefix of `text[start..upper]`, in which joints are rare.
+    fn in_window(&mut self, start: usize, limit: usize, upper: usize) -> Result<Option<Chunk>> {
+        let bytes = self.text.as_bytes();
+        let end = ceil(self.text, self.reach.end(&bytes[..upper], start, limit));
+        if self.is_changed(start, end) {
+            return Ok(None);
+        }
+        let ids = self.tok.encode_long(&self.text[start..end], self.permit, 1, &mut || (self.keep_going)());
+        let ids = ids.map_err(|error| error.shifted(start))?;
+        if ids.len() <= limit {
+            return Ok(Some(Chunk { start, end, count: ids.len() }));
+        }
+        let mut at = start;
+        let ends: Vec<usize> = ids
+            .iter()
+            .map(|&id| {
+                at += self.tok.vocab.content_len(id);
+                at
+            })
+            .collect();
+        let found = self.in_region(start, end, &ids, &ends, limit)?;
+        Ok(found.map(|(end, count)| Chunk { start, end, count }))
+    }
+
+    /// Finds the longest prefix of `text[base..upper]` within the limit, which the whole exceeds: its end and count. `base`
+    /// is where a part of the text begins, or a joint. `ids`, `ends`: the tokens of that text.
+    fn in_region(
+        &mut self,
+        base: usize,
+        upper: usize,
+        ids: &[u32],
+        ends: &[usize],
+        limit: usize,
+    ) -> Result<Option<(usize, usize)>> {
+        if limit == 0 {
+            return Ok(Some((base, 0)));
+        }
+        let mut region = std::mem::take(&mut self.region);
+        region.tokens = None;
+        region.bounds.clear();
+        region.counts.clear();
+        region.one_from = None;
+        let mut count = 0;
+        for span in self.pretokenizer.spans(&self.text[base..upper]) {
+            let span = span.map_err(|error| error.shifted(base))?;
+            count += ends[count..].partition_point(|&end| end <= base + span.start);
+            region.bounds.push(base + span.start);
+            region.counts.push(count);
+        }
+        region.bounds.push(upper);
+        region.counts.push(ids.len());
+        region.budget = 64 * LONG + 8 * (upper - base);
+        let mut found = Some((base, 0));
+        let mut index = region.bounds.len() - 2;
+        let mut at = upper;
+        if upper - ends.get(limit - 1).map_or(base, |&end| end) > FEW_BYTES {
+            at = upper.min(self.reach.end(&self.text.as_bytes()[..upper], base, limit) + 1);
+        }
+        while at > base {
+            at = floor(self.text, at - 1);
+            if at == base {
+                break;
+            }
+            while region.bounds[index] >= at {
+                index -= 1;
+            }
+            match self.count_in_region(&mut region, index, at, ids, ends)? {
+                Some(count) if count > limit => {}
+                count => {
+                    found = count.map(|count| (at, count));
+                    break;
+                }
+            }
+        }
+        self.region = region;
+        Ok(found)
+    }
+
+    /// Counts the tokens from the start of a region to a position inside of the pretoken `index`, or at its end. None if too
+    /// much text was split again for the region.
+    fn count_in_region(
+        &mut self,
+        region: &mut Region,
+        index: usize,
+        at: usize,
+        ids: &[u32],
+        ends: &[usize],
+    ) -> Result<Option<usize>> {
+        let (bytes, bounds) = (self.text.as_bytes(), &region.bounds);
+        let known = |index: usize| PretokenTokens {
+            ids: &ids[region.counts[index]..region.counts[index + 1]],
+            ends: &ends[region.counts[index]..region.counts[index + 1]],
+            start: bounds[index],
+        };
+        let (start, end) = (bounds[index], bounds[index + 1]);
+        // The first pretoken that may differ from those of the text. Its run is read again.
+        let mut first = index;
+        if index > 0 {
+            region.budget = region.budget.saturating_sub((at - start) / 8);
+        }
+        while first > 0 && !self.pretokenizer.is_final(bytes, (bounds[first - 1], bounds[first]), at) {
+            first -= 1;
+        }
+        if first == index && end - at >= 3 {
+            let rules = match region.one_from {
+                Some((known, rules)) if known == index => rules,
+                _ => {
+                    let rules = self.pretokenizer.one_from(bytes, start, end);
+                    region.one_from = Some((index, rules));
+                    rules
+                }
+            };
+            if rules.is_some_and(|from| from <= at) {
+                let count = self.counter.count_prefix(&bytes[start..end], known(index), at - start, self.keep_going)?;
+                return Ok(Some(region.counts[index] + count));
+            }
+        }
+        let from = bounds[first];
+        let Some(budget) = region.budget.checked_sub(at - from) else { return Ok(None) };
+        region.budget = budget;
+        let mut count = region.counts[first];
+        let mut next = first; // pretoken of the text that begins at or after the current one
+        for span in self.pretokenizer.spans(&self.text[from..at]) {
+            let span = span.map_err(|error| error.shifted(from))?;
+            let (start, end) = (from + span.start, from + span.end);
+            while bounds[next] < start {
+                next += 1;
+            }
+            count += if bounds[next] == start && next <= index {
+                match end {
+                    end if end == bounds[next + 1] => region.counts[next + 1] - region.counts[next],
+                    end if end < bounds[next + 1] => {
+                        let pretoken = &bytes[start..bounds[next + 1]];
+                        self.counter.count_prefix(pretoken, known(next), end - start, self.keep_going)?
+                    }
+                    _ => self.count_pretoken(start, end)?,
+                }
+            } else {
+                self.count_pretoken(start, end)?
+            };
+        }
+        Ok(Some(count))
+    }
+
+    /// Counts the tokens of a part from inside of the last region to its end; None for another part.
+    fn count_rest(&mut self, start: usize, joint: usize) -> Result<Option<usize>> {
+        let region = std::mem::take(&mut self.region);
+        let done = self.count_rest_of(&region, start, joint);
+        self.region = region;
+        done
+    }
+
+    fn count_rest_of(&mut self, region: &Region, start: usize, joint: usize) -> Result<Option<usize>> {
+        let Some(tokens) = region.tokens.clone() else { return Ok(None) };
+        let (bounds, counts) = (&region.bounds, &region.counts);
+        if bounds.first().is_none_or(|&first| start < first) || bounds.last() != Some(&joint) {
+            return Ok(None);
+        }
+        let (mut count, mut index) = (0, 0);
+        for span in self.pretokenizer.spans(&self.text[start..joint]) {
+            let span = span.map_err(|error| error.shifted(start))?;
+            let (from, to) = (start + span.start, start + span.end);
+            while bounds[index + 1] <= from {
+                index += 1;
+            }
+            count += if to != bounds[index + 1] {
+                self.count_pretoken(from, to)?
+            } else if from == bounds[index] {
+                counts[index + 1] - counts[index]
+            } else {
+                let own = tokens.start + counts[index]..tokens.start + counts[index + 1];
+                let known = PretokenTokens { ids: &self.ids[own.clone()], ends: &self.ends[own], start: bounds[index] };
+                let pretoken = &self.text.as_bytes()[bounds[index]..to];
+                self.counter.count_suffix(pretoken, known, from - bounds[index], self.keep_going)?
+            };
+        }
+        Ok(Some(count))
+    }
+
+    /// Returns the start of the longest suffix of `text[start..end]` of at most `limit` tokens: `end` is a joint, or the end
+    /// of the text. None if that is not certain.
+    ///
+    /// # Errors
+    /// As [`Tokenizer::encode`].
+    pub(in crate::tokenizer) fn longest_suffix(
+        &mut self,
+        start: usize,
+        end: usize,
+        limit: usize,
+    ) -> Result<Option<usize>> {
+        let (text, bytes) = (self.text, self.text.as_bytes());
+        let from = floor(text, start + self.reach.start(&bytes[start..end], limit));
+        if self.is_changed(from, end) {
+            return Ok(None);
+        }
+        let mut budget = (1 << 22) + 8 * (end - from);
+        // From each position: the end of the first pretoken, and the number of all tokens.
+        let mut suffixes = vec![(end, u32::MAX); end - from + 1];
+        suffixes[end - from] = (end, 0);
+        let (mut known, mut known_end) = (SuffixTokens::default(), end);
+        let mut found = end;
+        for (offset, c) in text[from..end].char_indices().rev() {
+            let (at, next) = (from + offset, from + offset + c.len_utf8());
+            let next_end = suffixes[next - from].0;
+            let to = if next < end && self.pretokenizer.ends_as_next(&bytes[..end], at, next_end) {
+                next_end
+            } else {
+                let Some(span) = self.pretokenizer.spans(&text[at..end]).next() else { return Ok(None) };
+                let to = at + span.map_err(|error| error.shifted(at))?.end;
+                let Some(left) = budget.checked_sub(to - at) else { return Ok(None) };
+                budget = left;
+                to
+            };
+            let own = if to - at <= SHORT_PRETOKEN {
+                self.count_pretoken(at, to)?
+            } else {
+                if known_end != to {
+                    let Some(left) = budget.checked_sub(to - at) else { return Ok(None) };
+                    budget = left;
+                    known.clear();
+                    known_end = to;
+                }
+                let reach = |offset: usize| self.reach.end(&bytes[..to], at + offset, 1) - at - offset;
+                match self.counter.count_longer_suffix(&bytes[at..to], &mut known, reach, self.keep_going)? {
+                    Some(own) => own,
+                    None => return Ok(None),
+                }
+            };
+            let count = suffixes[to - from].1.saturating_add(own as u32);
+            suffixes[offset] = (to, count);
+            if count as usize <= limit {
+                found = at;
+            }
+        }
+        Ok(Some(found))
+    }
+
+    fn count_pretoken(&mut self, start: usize, end: usize) -> Result<usize> {
+        let mut ids = std::mem::take(&mut self.alone.0);
+        ids.clear();
+        let pretoken = &self.text.as_bytes()[start..end];
+        let mut out = Out::ids(&mut ids);
+        let done = self.tok.model.encode(&self.tok.vocab, pretoken, self.keep_going, &mut self.scratch, &mut out);
+        let count = ids.len();
+        self.alone.0 = ids;
+        done.map(|()| count).map_err(|error| error.shifted(start))
+    }
+
+    /// Encodes a part of the text without added tokens: ids and ends.
+    fn encode_alone(
+        &mut self,
+        start: usize,
+        end: usize,
+        (mut ids, mut ends): (Vec<u32>, Vec<usize>),
+    ) -> Result<(Vec<u32>, Vec<usize>)> {
+        ids.clear();
+        ends.clear();
+        for span in self.pretokenizer.spans(&self.text[start..end]) {
+            let span = span.map_err(|error| error.shifted(start))?;
+            let pretoken = &self.text.as_bytes()[start + span.start..start + span.end];
+            let num = ids.len();
+            let mut out = Out::ids(&mut ids);
+            let done = self.tok.model.encode(&self.tok.vocab, pretoken, self.keep_going, &mut self.scratch, &mut out);
+            done.map_err(|error| error.shifted(start + span.start))?;
+            let mut at = start + span.start;
+            ends.extend(ids[num..].iter().map(|&id| {
+                at += self.tok.vocab.content_len(id);
+                at
+            }));
+        }
+        Ok((ids, ends))
+    }
+
+    /// Returns true if an added token is in a part of the text, or normalization changes it.
+    fn is_changed(&self, start: usize, end: usize) -> bool {
+        let text = &self.text[start..end];
+        let matchers = [self.permit.raw(), self.permit.normalized()];
+        matchers.into_iter().flatten().any(|matcher| matcher.matches(text.as_bytes()).next().is_some())
+            || !self.tok.forms_keep(text, self.keep_going)
+    }
+
+    /// Returns true for a joint inside of the text.
+    fn joint_at(&mut self, at: usize) -> bool {
+        let (before, after) = (&self.text[..at], &self.text[at..]);
+        match (before.chars().next_back(), after.chars().next()) {
+            (Some(left), Some(right)) => self.tok.is_joint(left, right),
+            _ => false,
+        }
+    }
+
+    /// Returns the first joint after a position, or the end of the text.
+    fn joint_after(&mut self, at: usize) -> usize {
+        if (self.gap.0..self.gap.1).contains(&at) {
+            return self.gap.1;
+        }
+        let text = self.text;
+        let mut chars = text[at..].chars();
+        let Some(mut left) = chars.next() else { return text.len() };
+        let mut joint = at + left.len_utf8();
+        for right in chars {
+            if self.tok.is_joint(left, right) {
+                break;
+            }
+            joint += right.len_utf8();
+            left = right;
+        }
+        self.gap = (at, joint);
+        joint
+    }
+
+    /// Returns the last joint after `joint` and not after `at`, or `joint`.
+    fn joint_before(&mut self, joint: usize, at: usize) -> usize {
+        let text = self.text;
+        let mut right = text[at..].chars().next();
+        let mut position = at;
+        for left in text[joint..at].chars().rev() {
+            if right.is_some_and(|right| self.tok.is_joint(left, right)) {
+                return position;
+            }
+            position -= left.len_utf8();
+            right = Some(left);
+        }
+        joint
+    }
+}

@@ -1,0 +1,31 @@
+//! Parts of a text, and positions between characters: shared by the modules that cut texts.
+
+/// Bytes between joints above which the position between them is found by bisection.
+pub(in crate::tokenizer) const LONG: usize = 1 << 10;
+
+/// A part of a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Chunk {
+    /// First byte.
+    pub start: usize,
+    /// One past the last byte.
+    pub end: usize,
+    /// Number of its tokens.
+    pub count: usize,
+}
+
+/// Returns the last boundary of a character up to a position.
+pub(in crate::tokenizer) fn floor(text: &str, mut at: usize) -> usize {
+    while !text.is_char_boundary(at) {
+        at -= 1;
+    }
+    at
+}
+
+/// Returns the first boundary of a character from a position on.
+pub(in crate::tokenizer) fn ceil(text: &str, mut at: usize) -> usize {
+    while !text.is_char_boundary(at) {
+        at += 1;
+    }
+    at
+}

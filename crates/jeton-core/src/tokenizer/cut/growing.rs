@@ -1,0 +1,167 @@
+//! Ids of a text that grows at its end.
+//!
+//! Ids before the last joint of the text are final, whatever is appended. Only the text after it is kept, and encoded
+//! again with each append. Unigram continues the sum of scores of the pretoken that the joint is in, so its rounding is
+//! that of the whole text, too.
+//!
+//! Invariant: after each append, the ids are those of the whole text.
+//! Cost: time for the appended text and the text after the last joint, which is usually a word; memory for the latter. The
+//! worst case is a text without joints, such as a long run of one letter: all of it is encoded with each append.
+
+use crate::error::Result;
+use crate::model::unigram::Unigram;
+use crate::model::{Model, Out, Scratch};
+use crate::tokenizer::pipeline::permit::Permit;
+use crate::tokenizer::pipeline::Tokenizer;
+use crate::util::cancel::KeepGoing;
+
+/// A text that grows.
+#[derive(Debug, Clone, Default)]
+pub struct Growing {
+    text: String,        // after the last joint, with the character before it
+    context: usize,      // bytes of that character
+    ids: Vec<u32>,       // of the text after the last joint
+    sum: f64,            // of Unigram's scores before the last joint, in its pretoken
+    num_stable: usize,   // ids before the last joint
+    stable_bytes: usize, // bytes before it
+}
+
+/// Ids after an append: the first `start` ids stay, and these follow.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Change {
+    /// Number of ids that stay.
+    pub start: usize,
+    /// The ids after them.
+    pub ids: Vec<u32>,
+}
+
+/// Arguments that all encodings of one append share.
+struct AppendCall<'a> {
+    tok: &'a Tokenizer,
+    permit: &'a Permit<'a>,
+    keep_going: KeepGoing<'a>,
+}
+
+impl Growing {
+    /// Number of ids that no append can change.
+    pub fn num_stable(&self) -> usize {
+        self.num_stable
+    }
+
+    /// Number of all ids.
+    pub fn len(&self) -> usize {
+        self.num_stable + self.ids.len()
+    }
+
+    /// Returns true if there are no ids.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Number of bytes of the text.
+    pub fn num_bytes(&self) -> usize {
+        self.stable_bytes + self.text.len() - self.context
+    }
+
+    /// Appends to the text. Without effect on error.
+    ///
+    /// # Errors
+    /// As [`Tokenizer::encode`], with the position in the whole text; `Interrupted`.
+    pub fn append(
+        &mut self,
+        tok: &Tokenizer,
+        permit: &Permit<'_>,
+        text: &str,
+        keep_going: KeepGoing<'_>,
+    ) -> Result<Change> {
+        let before = self.text.len();
+        self.text.push_str(text);
+        let done = self.appended(&AppendCall { tok, permit, keep_going }, before);
+        if done.is_err() {
+            self.text.truncate(before);
+        }
+        done
+    }
+
+    fn appended(&mut self, call: &AppendCall<'_>, before: usize) -> Result<Change> {
+        // Of `self.text`, in the whole text.
+        let start = self.stable_bytes - self.context;
+        // There was no joint before, so none is before the last character that was there.
+        let known = self.text[..before].chars().next_back().map_or(0, char::len_utf8);
+        let first = self.text[self.context..].chars().next().map_or(0, char::len_utf8);
+        let from = (before - known).max(self.context + first);
+        let last = self.text.chars().next_back().map_or(0, char::len_utf8);
+        let until = self.text.len() - last;
+        let joint = if from <= until { call.tok.last_joint(&self.text, from, until) } else { None };
+        let (mut stable, mut rest) = (Vec::new(), Vec::new());
+        let (mut rest_at, mut context, mut sum) = (0, self.context, self.sum);
+        if let Some(joint) = joint {
+            let text = &self.text[..joint];
+            stable = call.after(text, self.context, &mut sum).map_err(|error| error.shifted(start))?;
+            context = text.chars().next_back().map_or(0, char::len_utf8);
+            rest_at = joint - context;
+        }
+        let mut sum_after = sum;
+        if rest_at + context < self.text.len() {
+            rest = call
+                .after(&self.text[rest_at..], context, &mut sum_after)
+                .map_err(|error| error.shifted(start + rest_at))?;
+        }
+        let num_equal = self.ids.iter().zip(stable.iter().chain(&rest)).take_while(|(old, new)| old == new).count();
+        let change = Change {
+            start: self.num_stable + num_equal,
+            ids: stable.iter().chain(&rest).skip(num_equal).copied().collect(),
+        };
+        self.num_stable += stable.len();
+        self.stable_bytes = start + rest_at + context;
+        self.text.drain(..rest_at);
+        (self.context, self.ids, self.sum) = (context, rest, sum);
+        Ok(change)
+    }
+}
+
+impl AppendCall<'_> {
+    /// Encodes a text without the ids of its first `context` bytes, one character before a joint. `sum`: see
+    /// [`Growing::sum`]; replaced by the sum up to the end.
+    fn after(&self, text: &str, context: usize, sum: &mut f64) -> Result<Vec<u32>> {
+        if let Model::Unigram(unigram) = self.tok.model() {
+            return self.after_sum(unigram, text, context, sum);
+        }
+        let encode = |text: &str| self.tok.encode_long(text, self.permit, 1, &mut || (self.keep_going)());
+        let mut ids = encode(text)?;
+        if context > 0 {
+            let num_context = encode(&text[..context])?.len();
+            ids.drain(..num_context);
+        }
+        Ok(ids)
+    }
+
+    fn after_sum(&self, unigram: &Unigram, text: &str, context: usize, sum: &mut f64) -> Result<Vec<u32>> {
+        let (mut scratch, mut ids) = (Scratch::default(), Vec::new());
+        let mut skipped = 0; // bytes of the segments of the context
+        self.tok.for_each_segment(&text.as_bytes()[..context], self.permit, false, self.keep_going, |segment| {
+            skipped += segment.bytes.len();
+            Ok(())
+        })?;
+        let mut at = 0;
+        self.tok.for_each_segment(text.as_bytes(), self.permit, self.permit.refuses(), self.keep_going, |segment| {
+            let start = skipped.saturating_sub(at).min(segment.bytes.len());
+            at += segment.bytes.len();
+            if start == segment.bytes.len() {
+                return Ok(()); // the context is a segment, and the next one begins a sum
+            }
+            if start == 0 {
+                *sum = 0.0;
+            }
+            let mut out = Out { special: self.permit.specials(), ..Out::ids(&mut ids) };
+            match segment.added {
+                Some(id) => out.ids.push(id),
+                None => unigram
+                    .encode_after(&segment.bytes[start..], sum, self.keep_going, &mut scratch, &mut out)
+                    .map_err(|error| segment.located(error))?,
+            }
+            Ok(())
+        })?;
+        Ok(ids)
+    }
+}

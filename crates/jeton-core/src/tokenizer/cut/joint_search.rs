@@ -1,0 +1,128 @@
+//! Search for joints in a text.
+
+use super::joints::{AddedPairs, Joints};
+use super::token_reach::TokenReach;
+use crate::aligned_text::AlignedText;
+use crate::error::Result;
+use crate::model::pair_effect::ModelPairs;
+use crate::model::TokenParts;
+use crate::normalize::Normalizer;
+use crate::pretokenize::Pretokenizer;
+use crate::tokenizer::pipeline::Tokenizer;
+use crate::util::atomic_cell::made_once;
+use crate::util::cancel::KeepGoing;
+use crate::vocab::Kind;
+
+impl Tokenizer {
+    /// Returns true if the tokens of a text are its bytes, in order: a byte-level model after at most one pattern, and no
+    /// added token that includes white space.
+    pub(in crate::tokenizer) fn tokens_are_bytes(&self) -> bool {
+        let keeps_all = self.plain.as_ref().is_some_and(|pattern| !pattern.leaves_gaps());
+        let is_exact = |&id: &u32| !self.takes_space(id) && !self.is_matched_in_normalized_text(id);
+        keeps_all && self.model.is_byte_level() && self.added.iter().all(is_exact)
+    }
+
+    /// Returns the pattern that splits a text of which the tokens are its bytes: always, or if [`Tokenizer::forms_keep`] it,
+    /// without added tokens in it.
+    pub(in crate::tokenizer) fn byte_pattern(&self) -> Option<&Pretokenizer> {
+        if self.plain.is_some() {
+            return self.plain.as_ref().filter(|_| self.tokens_are_bytes());
+        }
+        let [only] = &self.splitters[..] else { return None };
+        let is_exact = self.model.is_byte_level() && self.normalizers.iter().all(Normalizer::is_form);
+        only.byte_pattern().filter(|pattern| is_exact && !pattern.leaves_gaps())
+    }
+
+    /// Returns true if normalization leaves a text unchanged, where all normalizers are forms.
+    pub(in crate::tokenizer) fn forms_keep(&self, text: &str, keep_going: KeepGoing<'_>) -> bool {
+        let keeps = |normalizer: &Normalizer| {
+            let Ok(mut aligned) = AlignedText::new(text, false) else { return false };
+            normalizer.apply(&mut aligned, keep_going).is_ok() && aligned.text() == text
+        };
+        text.is_ascii() || self.normalizers.iter().all(keeps)
+    }
+
+    /// Returns how far tokens reach.
+    pub(in crate::tokenizer) fn token_reach(&self) -> &TokenReach {
+        made_once(&self.reach, || TokenReach::new(&self.vocab))
+    }
+
+    /// Returns the last merges of the tokens, if they are in order.
+    ///
+    /// # Errors
+    /// `Interrupted` while tables are built.
+    pub(in crate::tokenizer) fn token_parts(&self, keep_going: KeepGoing<'_>) -> Result<Option<&TokenParts>> {
+        if self.parts.get().is_none() {
+            let made = self.model.token_parts(&self.vocab, keep_going)?;
+            return Ok(made_once(&self.parts, || made).as_ref());
+        }
+        Ok(self.parts.get().and_then(Option::as_ref))
+    }
+
+    /// Returns true if a position between two characters is a joint.
+    #[inline]
+    pub(in crate::tokenizer) fn is_joint(&self, left: char, right: char) -> bool {
+        self.joints().is_joint(&self.normalizers, left, right)
+    }
+
+    /// Returns true if all stages before the model keep two adjacent characters together.
+    pub(in crate::tokenizer) fn keeps(&self, left: char, right: char) -> bool {
+        self.joints().keeps(&self.normalizers, left, right)
+    }
+
+    fn joints(&self) -> &Joints {
+        made_once(&self.joints, || {
+            let mut added = [AddedPairs::default(), AddedPairs::default()];
+            let mut user_defined = Vec::new();
+            for &id in &self.added {
+                let is_normalized = self.is_matched_in_normalized_text(id);
+                added[usize::from(is_normalized)].add(self.matched_spelling(id), self.takes_space(id));
+                if self.model_finds_added && self.vocab.kind(id) == Kind::Added {
+                    user_defined.push(self.vocab.content(id));
+                }
+            }
+            let are_forms = self.normalizers.iter().all(Normalizer::is_form);
+            let normalizers = self.normalizers.iter().map(|normalizer| normalizer.pairs(&user_defined)).collect();
+            let splitters = self.splitters.iter().map(|splitter| splitter.pairs()).collect();
+            let spells_bytes = self.byte_alphabet; // pairs are of characters before that
+            let model = if spells_bytes { ModelPairs::All } else { self.model.pairs_of_entries(&self.vocab) };
+            Joints::new(added, normalizers, are_forms, splitters, model)
+        })
+    }
+
+    /// Returns the first joint in `from..=until`, after the character that ends at `from`.
+    pub(in crate::tokenizer) fn next_joint(&self, text: &str, from: usize, until: usize) -> Option<usize> {
+        let joints = self.joints();
+        let mut before = text[..from].chars().next_back();
+        let mut at = from;
+        for c in text[from..].chars() {
+            if at > until {
+                return None;
+            }
+            if before.is_some_and(|before| joints.is_joint(&self.normalizers, before, c)) {
+                return Some(at);
+            }
+            at += c.len_utf8();
+            before = Some(c);
+        }
+        None
+    }
+
+    /// Returns the last joint in `from..=until`.
+    pub(in crate::tokenizer) fn last_joint(&self, text: &str, from: usize, until: usize) -> Option<usize> {
+        let joints = self.joints();
+        let mut after = text[until..].chars().next();
+        let mut at = until;
+        for c in text[..until].chars().rev() {
+            if at < from {
+                return None;
+            }
+            if after.is_some_and(|after| joints.is_joint(&self.normalizers, c, after)) {
+                return Some(at);
+            }
+            at -= c.len_utf8();
+            after = Some(c);
+        }
+        None
+    }
+}

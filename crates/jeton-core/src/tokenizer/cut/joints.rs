@@ -1,0 +1,170 @@
+//! Joints: positions of a text where the ids before and the ids after are independent.
+//!
+//! Definition: `b` is a joint of a text if for all `a < b < c`, `ids(text[a..c])` is `ids(text[a..b])` and then ids that
+//! depend on `text[b..c]` alone. Numbers of ids therefore add up at joints, and ids before the last joint of a text stay
+//! the same when text is appended. The ids after a joint are those of the text from the character before it on, without
+//! those of that character.
+//!
+//! Whether a position is a joint is decided by the two characters next to it, stage by stage (`PairEffect`), so some
+//! joints are not recognized, but none is false. Between words nearly all published tokenizers have one.
+//!
+//! Left out: rounding. Unigram adds scores from the start of a pretoken, so nearly equal segmentations may be chosen
+//! differently in a longer text (`model/unigram`); callers check what they found by encoding it as a whole.
+//!
+//! Cost: made on first use, linear in the vocabulary; a lookup is one load for ASCII, else a few in tables, or one in a hash
+//! table if the stages have no tables.
+
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::RwLock;
+
+use hashbrown::{HashMap, HashSet};
+
+use crate::model::pair_effect::ModelPairs;
+use crate::normalize::pair_effect::NormalizerPairs;
+use crate::normalize::Normalizer;
+use crate::pretokenize::parts::pair_effect::SplitterPairs;
+use crate::util::pair_effect::PairEffect;
+
+/// Most pairs beyond ASCII that are cached.
+const MOST_CACHED: usize = 1 << 16;
+
+/// Test of pairs of characters for being joints.
+#[derive(Debug)]
+pub(in crate::tokenizer) struct Joints {
+    added: [AddedPairs; 2], // matched in raw and in normalized text
+    normalizers: Vec<NormalizerPairs>,
+    splitters: Vec<SplitterPairs>,
+    model: ModelPairs,
+    are_tables: bool,       // of all stages
+    ascii: Box<[AtomicU8]>, // 0 unknown, 1 no joint, 2 joint
+    others: RwLock<HashMap<(char, char), bool>>,
+}
+
+/// Characters of added tokens.
+#[derive(Debug, Default)]
+pub(in crate::tokenizer) struct AddedPairs {
+    pairs: HashSet<(char, char)>,
+    last: HashSet<char>,
+    takes_space: bool,  // some include white space on their left or right
+    beyond_ascii: bool, // some have other characters
+}
+
+impl AddedPairs {
+    /// Adds a token; `takes_space`: it includes white space next to it.
+    pub(in crate::tokenizer) fn add(&mut self, content: &[u8], takes_space: bool) {
+        self.takes_space |= takes_space;
+        let text = String::from_utf8_lossy(content);
+        self.beyond_ascii |= !text.is_ascii();
+        self.pairs.extend(text.chars().zip(text.chars().skip(1)));
+        self.last.extend(text.chars().next_back());
+    }
+
+    /// Returns false if a token may cover the position, or end there: what follows it is normalized separately.
+    #[inline]
+    fn allow(&self, left: char, right: char) -> bool {
+        let touches = self.takes_space && left.is_whitespace();
+        let has_left = left.is_ascii() || self.beyond_ascii;
+        !(touches || has_left && self.has(left, right))
+    }
+
+    fn has(&self, left: char, right: char) -> bool {
+        self.last.contains(&left) || self.pairs.contains(&(left, right))
+    }
+}
+
+impl Joints {
+    /// Collects what each stage looks up. The first of `added` are matched in raw text, the second in normalized text.
+    /// `are_forms`: all normalizers.
+    pub(in crate::tokenizer) fn new(
+        added: [AddedPairs; 2],
+        normalizers: Vec<NormalizerPairs>,
+        are_forms: bool,
+        splitters: Vec<SplitterPairs>,
+        model: ModelPairs,
+    ) -> Self {
+        let ascii = (0..1 << 14).map(|_| AtomicU8::new(0)).collect();
+        let are_tables =
+            are_forms && splitters.iter().all(SplitterPairs::is_table) && !matches!(model, ModelPairs::Chars { .. });
+        Self { added, normalizers, splitters, model, are_tables, ascii, others: RwLock::default() }
+    }
+
+    /// Returns true if a position between these characters is a joint. `normalizers`: those of the pairs.
+    #[inline]
+    pub(in crate::tokenizer) fn is_joint(&self, normalizers: &[Normalizer], left: char, right: char) -> bool {
+        if !left.is_ascii() || !right.is_ascii() {
+            let is_table = self.are_tables;
+            return if is_table { self.find(normalizers, left, right) } else { self.cached(normalizers, left, right) };
+        }
+        let cell = &self.ascii[(left as usize) << 7 | right as usize];
+        match cell.load(Ordering::Relaxed) {
+            0 => {
+                let found = self.find(normalizers, left, right);
+                cell.store(1 + u8::from(found), Ordering::Relaxed);
+                found
+            }
+            known => known == 2,
+        }
+    }
+
+    /// Never waits: a child process may have been forked while another thread held the lock.
+    fn cached(&self, normalizers: &[Normalizer], left: char, right: char) -> bool {
+        if let Ok(cached) = self.others.try_read() {
+            if let Some(&known) = cached.get(&(left, right)) {
+                return known;
+            }
+        }
+        let found = self.find(normalizers, left, right);
+        if let Ok(mut cached) = self.others.try_write() {
+            if cached.len() >= MOST_CACHED {
+                cached.clear();
+            }
+            cached.insert((left, right), found);
+        }
+        found
+    }
+
+    /// Returns true if all stages before the model keep two adjacent characters together, and process both sides
+    /// independently.
+    pub(in crate::tokenizer) fn keeps(&self, normalizers: &[Normalizer], left: char, right: char) -> bool {
+        self.before_model(normalizers, left, right).is_some_and(|pair| matches!(pair, PairEffect::Keep(..)))
+    }
+
+    #[inline]
+    fn find(&self, normalizers: &[Normalizer], left: char, right: char) -> bool {
+        match self.before_model(normalizers, left, right) {
+            Some(PairEffect::Split) => true,
+            Some(PairEffect::Keep(left, right)) => self.model.splits(left, right),
+            _ => false,
+        }
+    }
+
+    /// Returns the effect of all stages before the model; None if an added token may be there.
+    #[inline]
+    fn before_model(&self, normalizers: &[Normalizer], left: char, right: char) -> Option<PairEffect> {
+        if !self.added[0].allow(left, right) {
+            return None;
+        }
+        let mut pair = (left, right);
+        for (normalizer, pairs) in normalizers.iter().zip(&self.normalizers) {
+            match normalizer.pair_effect(pairs, pair.0, pair.1) {
+                PairEffect::Keep(left, right) => pair = (left, right),
+                _ => return Some(PairEffect::Unknown),
+            }
+        }
+        if !self.added[1].allow(pair.0, pair.1) {
+            return None;
+        }
+        for (index, splitter) in self.splitters.iter().enumerate() {
+            match splitter.effect(pair.0, pair.1) {
+                PairEffect::Split => return Some(PairEffect::Split),
+                // Later components would see the byte alphabet.
+                PairEffect::Keep(..) if splitter.spells_bytes() && index + 1 < self.splitters.len() => {
+                    return Some(PairEffect::Unknown);
+                }
+                PairEffect::Keep(left, right) => pair = (left, right),
+                PairEffect::Unknown => return Some(PairEffect::Unknown),
+            }
+        }
+        Some(PairEffect::Keep(pair.0, pair.1))
+    }
+}

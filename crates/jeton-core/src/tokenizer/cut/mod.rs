@@ -1,0 +1,815 @@
+//! Longest parts of a text within a number of tokens: prefixes, suffixes, and all parts in order.
+//!
+//! A part may end or begin at a boundary of a text unit, and its tokens are those of the part encoded alone. Numbers of
+//! tokens are not monotone in the length of a part ("tokeniz" has two tokens, "tokenization" one), so the longest part is
+//! searched from the long end. Joints make that local: numbers add up there, so a prefix has at least the tokens of each
+//! of its joints, and only the positions between the last joint within the limit and the next one are tried.
+//!
+//! Cost: each byte is encoded about twice, whatever the limit. Byte-level models with a named pattern have a faster search
+//! (`byte_cut`). Between two joints that are more than [`LONG`] bytes apart, such as in base64 or in a script without spaces
+//! and punctuation, all prefixes are counted at once (`byte_cut`, `stretch`). Where that is not possible, for suffixes of
+//! other models than byte-level ones, and for a prefix of such a text, or before one, whose middle is removed, the position
+//! is found by bisection, as if numbers were monotone: the part is within the limit, but a longer one may be, too.
+//!
+//! ```text
+//! joints        positions where ids are independent, by the characters next to them; joint_search: those of a text
+//! byte_cut      the search for byte-level models
+//! stretch       text without joints
+//! token_reach   bytes that one token can cover, which bounds both searches
+//! chunk         a part, and its borders in text units
+//! growing       ids of a text that grows
+//! ```
+
+pub(in crate::tokenizer) mod byte_cut;
+pub(in crate::tokenizer) mod chunk;
+pub(in crate::tokenizer) mod growing;
+pub(in crate::tokenizer) mod joint_search;
+pub(in crate::tokenizer) mod joints;
+pub(in crate::tokenizer) mod stretch;
+pub(in crate::tokenizer) mod token_reach;
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use super::pipeline::fast_path::Input;
+use super::pipeline::permit::Permit;
+use super::pipeline::Tokenizer;
+use crate::encode::Written;
+use crate::error::{Error, ErrorKind, Result};
+use crate::model::{Model, Scratch};
+use crate::util::cancel::KeepGoing;
+use crate::util::text_unit::TextUnit;
+use byte_cut::ByteCutter;
+use chunk::{ceil, floor, Chunk, LONG};
+use stretch::{JointlessStretch, KeptPairs};
+
+/// Bytes between the joints at which tokens are counted first, at least and at most.
+const STEPS: (usize, usize) = (12, 256);
+
+/// Most positions that are tried in one batch.
+const MOST_TRIED: usize = 16;
+
+/// A text without its middle: a prefix, and a suffix after the marker.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Cut {
+    /// End of the prefix.
+    pub head: usize,
+    /// Start of the suffix; the same if nothing is removed.
+    pub tail: usize,
+}
+
+/// Position of a text with the number of tokens before or after it.
+#[derive(Debug, Clone, Copy)]
+struct Base {
+    at: usize,
+    count: usize,
+}
+
+/// End of the longest prefix that may be within the limit.
+#[derive(Debug, Clone, Copy)]
+struct Upper {
+    at: usize,
+    exceeds: bool, // a joint, up to which there are more tokens
+}
+
+/// Ends of the tokens of a text from its start on, encoded as a whole, in blocks. Only where tokens are their bytes.
+#[derive(Debug, Default)]
+struct TokenEnds {
+    ends: Vec<usize>,
+    until: usize, // a joint, or the end of the text
+}
+
+/// Finds parts of one text.
+pub struct TextCutter<'t> {
+    tok: &'t Tokenizer,
+    permit: &'t Permit<'t>,
+    text: &'t str,
+    unit: TextUnit,
+    keep_going: KeepGoing<'t>,
+    alone: HashMap<char, usize>, // tokens of a character before a joint
+    bytes_per_token: f64,
+    jointless: (usize, usize), // range without a joint inside
+    token_ends: Option<TokenEnds>,
+    by_bytes: Option<ByteCutter<'t>>,
+    kept: KeptPairs,
+    rounds: bool, // joints hold up to rounding, so that results are checked
+}
+
+impl<'t> TextCutter<'t> {
+    /// Creates a cutter at boundaries of `unit`.
+    ///
+    /// # Errors
+    /// `Interrupted` while tables of the tokenizer are built.
+    pub fn new(
+        tok: &'t Tokenizer,
+        text: &'t str,
+        unit: TextUnit,
+        permit: &'t Permit<'t>,
+        keep_going: KeepGoing<'t>,
+    ) -> Result<Self> {
+        Ok(Self {
+            tok,
+            permit,
+            text,
+            unit,
+            keep_going,
+            alone: HashMap::new(),
+            bytes_per_token: 4.0,
+            jointless: (0, 0),
+            token_ends: tok.tokens_are_bytes().then(TokenEnds::default),
+            by_bytes: ByteCutter::new(tok, text, permit, keep_going)?,
+            kept: KeptPairs::default(),
+            rounds: matches!(tok.model(), Model::Unigram(_)),
+        })
+    }
+
+    /// Returns the number of tokens of the text if it is at most `limit`, without encoding more of it than that takes.
+    ///
+    /// # Errors
+    /// As [`Tokenizer::encode`], in the text that is encoded.
+    pub fn count_up_to(&mut self, limit: usize) -> Result<Option<usize>> {
+        let (bases, _) = self.bases(0, self.text.len(), limit)?;
+        let last = bases.last().filter(|last| last.at == self.text.len() && last.count <= limit);
+        match last {
+            Some(last) if !self.rounds => Ok(Some(last.count)),
+            Some(_) => self.count(self.text).map(|count| Some(count).filter(|&count| count <= limit)),
+            None => Ok(None),
+        }
+    }
+
+    /// Returns the longest prefix of at most `limit` tokens.
+    ///
+    /// # Errors
+    /// As [`Tokenizer::encode`], in the text that is encoded.
+    pub fn prefix(&mut self, limit: usize) -> Result<Chunk> {
+        self.longest_prefix(0, self.text.len(), limit, "")
+    }
+
+    /// Returns the longest suffix of at most `limit` tokens.
+    ///
+    /// # Errors
+    /// As [`Tokenizer::encode`], in the text that is encoded.
+    pub fn suffix(&mut self, limit: usize) -> Result<Chunk> {
+        self.longest_suffix(0, self.text.len(), limit)
+    }
+
+    /// Removes the middle: the suffix gets half of the limit without the marker's tokens, then the prefix is the longest
+    /// one with which prefix, marker and suffix have at most `limit` tokens.
+    ///
+    /// # Errors
+    /// As [`Tokenizer::encode`]; `Limit` if the marker alone exceeds the limit.
+    pub fn without_middle(&mut self, limit: usize, marker: &str) -> Result<Cut> {
+        let whole = self.count_up_to(limit)?;
+        if whole.is_some() {
+            return Ok(Cut { head: self.text.len(), tail: self.text.len() });
+        }
+        let of_marker = self.count(marker)?;
+        if of_marker > limit {
+            return Err(ErrorKind::Limit { at: 0, count: of_marker, limit }.into());
+        }
+        let mut half = (limit - of_marker) / 2;
+        loop {
+            let tail = self.longest_suffix(0, self.text.len(), half)?.start;
+            let rest = [marker, &self.text[tail..]].concat();
+            // The tokens after the first joint of the rest do not depend on the prefix.
+            let first_char = rest.chars().next().map_or(0, char::len_utf8);
+            let joint = self.tok.next_joint(&rest, first_char, rest.len()).unwrap_or(rest.len());
+            let after = if joint < rest.len() { self.count_between(&rest, joint, rest.len())? } else { 0 };
+            if let Some(limit) = limit.checked_sub(after) {
+                // At least one character is removed, though a text with the marker may have fewer tokens.
+                let end = floor(self.text, tail.saturating_sub(1));
+                let head = self.longest_prefix(0, end, limit, &rest[..joint])?;
+                if head.end > 0 || self.count(&rest)? <= limit + after {
+                    return Ok(Cut { head: head.end, tail });
+                }
+            }
+            match half {
+                0 => return Ok(Cut { head: 0, tail: self.text.len() }),
+                _ => half -= 1,
+            }
+        }
+    }
+
+    /// Divides the text into parts of at most `limit` tokens, each as long as possible. With `overlap`, each part begins
+    /// with the longest end of the previous one that has at most so many tokens, unless no text could follow it.
+    ///
+    /// # Errors
+    /// As [`Tokenizer::encode`]; `Limit` for a character that exceeds the limit.
+    pub fn parts(&mut self, limit: usize, overlap: usize) -> Result<Vec<Chunk>> {
+        let mut parts: Vec<Chunk> = Vec::new();
+        let mut start = 0;
+        while start < self.text.len() {
+            let part = self.longest_prefix(start, self.text.len(), limit, "")?;
+            if part.end == start {
+                return Err(self.over_limit(start, limit));
+            }
+            parts.push(part);
+            start = part.end;
+            if overlap == 0 || part.end == self.text.len() {
+                continue;
+            }
+            let mut most = overlap;
+            while most > 0 {
+                let again = self.longest_suffix(part.start, part.end, most)?;
+                let from = again.start.max(part.start);
+                if from > part.start && from < part.end {
+                    let next = self.longest_prefix(from, self.text.len(), limit, "")?;
+                    if next.end > part.end {
+                        start = from;
+                        break;
+                    }
+                }
+                most /= 2;
+            }
+        }
+        Ok(parts)
+    }
+
+    fn over_limit(&mut self, at: usize, limit: usize) -> Error {
+        let one = self.text[at..].chars().next().map_or(0, char::len_utf8);
+        match self.count(&self.text[at..at + one]) {
+            Ok(count) => ErrorKind::Limit { at, count, limit }.into(),
+            Err(error) => error.shifted(at),
+        }
+    }
+
+    /// Finds the longest prefix of `text[start..end]` with which `rest` has at most `limit` tokens: none if no position
+    /// is, of whatever unit. Tokens after a joint of `rest` may be left out of both.
+    fn longest_prefix(&mut self, start: usize, end: usize, limit: usize, rest: &str) -> Result<Chunk> {
+        let mut of_characters = None;
+        if let (Some(by_bytes), true) = (&mut self.by_bytes, end == self.text.len() && rest.is_empty()) {
+            of_characters = by_bytes.longest_prefix(start, limit)?;
+            if let Some(found) = of_characters {
+                let len = found.end - start;
+                let is_character = len > 0 && matches!(self.unit, TextUnit::Character);
+                let back = || boundaries_back(self.unit, &self.text[start..], len);
+                if is_character || found.end == self.text.len() || back().next() == Some(len) {
+                    return Ok(found);
+                }
+            }
+        }
+        let (mut bases, mut upper) = self.bases(start, end, limit)?;
+        if let Some(last) = bases.last().filter(|last| last.at == end && last.count <= limit) {
+            if end == self.text.len() && rest.is_empty() {
+                let count = if self.rounds { self.count(&self.text[start..end])? } else { last.count };
+                if count <= limit {
+                    return Ok(Chunk { start, end, count });
+                }
+            }
+        }
+        while bases.last().is_some_and(|last| last.count > limit) {
+            upper = bases.pop().map_or(upper, |last| Upper { at: last.at, exceeds: true });
+        }
+        self.refine(&mut bases, &mut upper, limit)?;
+        let last = bases.last().map_or(start, |last| last.at);
+        if !rest.is_empty() && (upper.at - last).max(rest.len()) > LONG {
+            // Each position takes time for the whole stretch, or for the rest.
+            let within = self.bisect_prefix(start, &bases, (start, upper.at), limit, rest)?;
+            upper = Upper { at: within, exceeds: false };
+        }
+        // Before other text, the position may be no joint.
+        let upper = match upper.exceeds && rest.is_empty() {
+            true => floor(self.text, upper.at.saturating_sub(1)),
+            false => upper.at,
+        };
+        let upper = of_characters.map_or(upper, |longest| longest.end);
+        let mut unit = Some(self.unit);
+        while let Some(one) = unit {
+            let text = self.text;
+            let mut positions = boundaries_back(one, &text[start..], upper - start).map(|at| start + at);
+            let mut num_tried = if one == TextUnit::Character { 4 } else { 1 };
+            loop {
+                let tried: Vec<usize> = positions.by_ref().take(num_tried).collect();
+                let counts = self.counts_up_to(&bases, start, &tried, rest)?;
+                for (&at, count) in tried.iter().zip(counts) {
+                    if count > limit {
+                        continue;
+                    }
+                    let exact = if self.rounds { self.count(&[&text[start..at], rest].concat())? } else { count };
+                    if exact <= limit {
+                        return Ok(Chunk { start, end: at, count: exact });
+                    }
+                }
+                if tried.len() < num_tried {
+                    break;
+                }
+                num_tried = (2 * num_tried).min(MOST_TRIED);
+            }
+            unit = one.smaller();
+        }
+        Ok(Chunk { start, end: start, count: 0 })
+    }
+
+    /// Finds the longest suffix of `text[start..end]`; units are those of `text[start..]`.
+    fn longest_suffix(&mut self, start: usize, end: usize, limit: usize) -> Result<Chunk> {
+        // Bases are joints, the last one first, with the number of tokens between them and the end.
+        let mut bases = vec![Base { at: end, count: 0 }];
+        let mut lower = start;
+        let step = step(limit);
+        while let Some(&last) = bases.last() {
+            let joint = match self.text[start..last.at].chars().next() {
+                Some(first) if last.at - start > first.len_utf8() => {
+                    let until = last.at.saturating_sub(step).max(start + first.len_utf8());
+                    let until = floor(self.text, until);
+                    self.joint_before(start + first.len_utf8(), until)
+                }
+                _ => None,
+            };
+            let at = joint.unwrap_or(start);
+            if last.at - at > LONG {
+                // Bisection: the shortest suffix over the limit, or the joint.
+                let mut size = LONG;
+                let over = loop {
+                    let from = ceil(self.text, last.at.saturating_sub(size).max(at));
+                    if from <= at {
+                        break None;
+                    }
+                    if last.count + self.count_between(self.text, from, last.at)? > limit + 1 {
+                        break Some(from);
+                    }
+                    size *= 2;
+                };
+                if let Some(over) = over {
+                    let exact = match &mut self.by_bytes {
+                        Some(by_bytes) => by_bytes.longest_suffix(at, last.at, limit - last.count)?,
+                        None => None,
+                    };
+                    lower = match exact {
+                        Some(exact) => exact,
+                        None => self.bisect_suffix(over, last, limit)?,
+                    };
+                    if exact != Some(at) {
+                        break;
+                    }
+                    lower = start;
+                }
+            }
+            let Some(joint) = joint else {
+                let count = last.count + self.count(&self.text[start..last.at])?;
+                if count <= limit && (!self.rounds || self.count(&self.text[start..end])? <= limit) {
+                    return Ok(Chunk { start, end, count });
+                }
+                break;
+            };
+            let count = last.count + self.count_between(self.text, joint, last.at)?;
+            if count > limit {
+                lower = joint;
+                break;
+            }
+            bases.push(Base { at: joint, count });
+        }
+        if let Some(&last) = bases.last().filter(|last| last.at - lower <= LONG) {
+            let first = self.text[lower..].chars().next().map_or(0, char::len_utf8);
+            let mut base = last;
+            while let Some(joint) = self.joint_before(lower + first, floor(self.text, base.at.saturating_sub(1))) {
+                let count = base.count + self.count_between(self.text, joint, base.at)?;
+                if count > limit {
+                    lower = joint;
+                    break;
+                }
+                base = Base { at: joint, count };
+                bases.push(base);
+            }
+        }
+        let mut unit = Some(self.unit);
+        while let Some(one) = unit {
+            if let Some(found) = self.first_suffix(one, (start, lower, end), &bases, limit)? {
+                return Ok(found);
+            }
+            unit = one.smaller();
+        }
+        Ok(Chunk { start: end, end, count: 0 })
+    }
+
+    /// Tries the boundaries of a unit from `lower` on.
+    fn first_suffix(
+        &mut self,
+        unit: TextUnit,
+        (start, lower, end): (usize, usize, usize),
+        bases: &[Base],
+        limit: usize,
+    ) -> Result<Option<Chunk>> {
+        let mut from = lower;
+        while from < end {
+            // The boundaries of the next stretch, ascending.
+            let until = ceil(self.text, (from + LONG / 4).min(end));
+            let back = boundaries_back(unit, &self.text[start..], until - start).map(|at| start + at);
+            let mut positions: Vec<usize> = back.take_while(|&at| at >= from).collect();
+            if from == start {
+                positions.push(start);
+            }
+            positions.sort_unstable();
+            positions.dedup();
+            for tried in positions.chunks(MOST_TRIED) {
+                for &at in tried.iter().filter(|&&at| at < end) {
+                    let next = bases.iter().rev().find(|base| base.at > at).copied();
+                    let Some(next) = next else { continue };
+                    let count = next.count + self.count(&self.text[at..next.at])?;
+                    if count > limit {
+                        continue;
+                    }
+                    let exact = if self.rounds { self.count(&self.text[at..end])? } else { count };
+                    if exact <= limit {
+                        return Ok(Some(Chunk { start: at, end, count: exact }));
+                    }
+                }
+            }
+            from = until + 1;
+            from = ceil(self.text, from.min(end));
+        }
+        Ok(None)
+    }
+
+    /// Returns the last position after `over` before which a suffix exceeds the limit, as if numbers were monotone.
+    fn bisect_suffix(&mut self, over: usize, base: Base, limit: usize) -> Result<usize> {
+        let (mut low, mut high) = (over, base.at); // exceeds; does not
+        while high - low > 1 {
+            let middle = floor(self.text, low + (high - low) / 2);
+            let middle = if middle <= low { ceil(self.text, low + 1) } else { middle };
+            if middle >= high {
+                break;
+            }
+            if base.count + self.count(&self.text[middle..base.at])? > limit {
+                low = middle;
+            } else {
+                high = middle;
+            }
+        }
+        Ok(high)
+    }
+
+    /// Counts tokens up to joints of `text[start..end]`, until they exceed the limit or the text ends. Returns the
+    /// positions, ascending, of which only the last may exceed it; and the end of the text that may be within the limit.
+    fn bases(&mut self, start: usize, end: usize, limit: usize) -> Result<(Vec<Base>, Upper)> {
+        if end == self.text.len() {
+            if let Some(found) = self.bases_by_token_ends(start, limit)? {
+                return Ok(found);
+            }
+        }
+        let mut bases = vec![Base { at: start, count: 0 }];
+        let step = step(limit);
+        while let Some(&last) = bases.last() {
+            if last.at == end || last.count > limit {
+                break;
+            }
+            let wanted = (((limit - last.count) as f64 + 1.0) * self.bytes_per_token) as usize;
+            let mut bounds = vec![last.at];
+            let mut far = None; // a joint after a long text without one
+            while let Some(&from) = bounds.last() {
+                if from == end || from - last.at > wanted {
+                    break;
+                }
+                let next = self.joint_after(start, from + step, end).unwrap_or(end);
+                if next - from > LONG {
+                    far = Some(next);
+                    break;
+                }
+                bounds.push(next);
+            }
+            let pieces: Vec<Cow<'_, str>> =
+                bounds.windows(2).map(|pair| Cow::Borrowed(with_context(self.text, start, pair[0], pair[1]))).collect();
+            let counts = self.count_all(&pieces, last.at)?;
+            let mut count = last.count;
+            for (pair, of_piece) in bounds.windows(2).zip(counts) {
+                count += of_piece - self.context(start, pair[0])?;
+                bases.push(Base { at: pair[1], count });
+                if count > limit {
+                    break;
+                }
+            }
+            let Some(&reached) = bases.last() else { break };
+            if reached.count > last.count {
+                let bytes = (reached.at - last.at) as f64 / (reached.count - last.count) as f64;
+                self.bytes_per_token = (self.bytes_per_token + bytes.clamp(0.25, 64.0)) / 2.0;
+            }
+            let Some(far) = far.filter(|_| reached.count <= limit) else { continue };
+            // The end of the longest text within the limit, as if numbers were monotone.
+            let mut size = LONG;
+            let over = loop {
+                let at = ceil(self.text, (reached.at + size).min(far));
+                let count = reached.count + self.count_from(start, reached.at, at)?;
+                if count > limit {
+                    break Some(at);
+                }
+                if at == far {
+                    bases.push(Base { at: far, count });
+                    break None;
+                }
+                size *= 2;
+            };
+            if let Some(over) = over {
+                let upper = match self.longest_in_stretch(start, reached, far, limit)? {
+                    Some(upper) if upper == far => {
+                        let count = reached.count + self.count_from(start, reached.at, far)?;
+                        bases.push(Base { at: far, count });
+                        continue;
+                    }
+                    Some(upper) => upper,
+                    None => self.bisect_prefix(start, &[reached], (reached.at, over), limit, "")?,
+                };
+                return Ok((bases, Upper { at: upper, exceeds: false }));
+            }
+        }
+        Ok((bases, Upper { at: end, exceeds: false }))
+    }
+
+    /// As [`TextCutter::bases`] of the rest of the text, from the ends of its tokens: between joints they are those of any
+    /// part. None if they are not known.
+    fn bases_by_token_ends(&mut self, start: usize, limit: usize) -> Result<Option<(Vec<Base>, Upper)>> {
+        let end = self.text.len();
+        let first = Base { at: start, count: 0 };
+        if self.token_ends.is_none() || start == end {
+            return Ok(None);
+        }
+        let Some(joint) = self.joint_after(start, start + 1, end.min(start + LONG)) else { return Ok(None) };
+        let count = self.count(&self.text[start..joint])?;
+        if count > limit {
+            return Ok(Some((vec![first], Upper { at: joint, exceeds: true })));
+        }
+        let mut bases = vec![first, Base { at: joint, count }];
+        // Until one more token than fits is known.
+        let left = limit - count;
+        let before = loop {
+            let Some(known) = &self.token_ends else { return Ok(None) };
+            let before = known.ends.partition_point(|&end| end <= joint);
+            if known.until == end || known.until > joint && known.ends.len() - before > left {
+                break before;
+            }
+            let missing = (left + 1).saturating_sub(known.ends.len() - before);
+            let wanted = (missing as f64 * self.bytes_per_token * 1.125) as usize;
+            self.extend_token_ends(known.until.max(joint).saturating_add(wanted).min(end))?;
+        };
+        let Some(known) = &self.token_ends else { return Ok(None) };
+        let Some(&reached) = known.ends.get(before + left) else {
+            bases.push(Base { at: end, count: count + known.ends.len() - before });
+            return Ok(Some((bases, Upper { at: end, exceeds: false })));
+        };
+        // The tokens up to `last` fit, and with the next one, which ends at `reached`, they do not.
+        let last = if left == 0 { joint } else { known.ends[before + left - 1] };
+        let within = floor(self.text, last);
+        let found = self.tok.last_joint(self.text, joint, within).unwrap_or(joint);
+        let num_found = known.ends.partition_point(|&end| end <= found) - before;
+        if found > joint {
+            bases.push(Base { at: found, count: count + num_found });
+        }
+        let reached = ceil(self.text, reached);
+        match self.joint_after(start, reached, end.min(reached + LONG)) {
+            Some(upper) if upper - found <= LONG => Ok(Some((bases, Upper { at: upper, exceeds: true }))),
+            None if end - found <= LONG => Ok(Some((bases, Upper { at: end, exceeds: false }))),
+            _ => Ok(None),
+        }
+    }
+
+    /// Encodes more of the text, up to a joint at or after `until`. Gives up if the tokens are not the bytes of the text.
+    fn extend_token_ends(&mut self, until: usize) -> Result<()> {
+        let Some(mut known) = self.token_ends.take() else { return Ok(()) };
+        let until = ceil(self.text, until);
+        let until = self.joint_after(0, until, self.text.len()).unwrap_or(self.text.len());
+        let from = known.until;
+        let context = self.text[..from].chars().next_back();
+        let skipped = context.map_or(Ok(0), |before| self.of_char(before))?;
+        let part = with_context(self.text, 0, from, until);
+        let ids = self.tok.encode_long(part, self.permit, 1, &mut || (self.keep_going)());
+        let ids = ids.map_err(|error| error.shifted(self.offset_of(part)))?;
+        let mut at = from;
+        known.ends.extend(ids.iter().skip(skipped).map(|&id| {
+            at += self.tok.vocab().content_len(id);
+            at
+        }));
+        known.until = until;
+        if at == until {
+            self.token_ends = Some(known);
+        }
+        Ok(())
+    }
+
+    /// Returns the end of the longest prefix that ends between `base` and the next joint, if that is certain.
+    fn longest_in_stretch(&mut self, start: usize, base: Base, far: usize, limit: usize) -> Result<Option<usize>> {
+        let text = with_context(self.text, start, base.at, far);
+        let num_context = self.context(start, base.at)?;
+        let context = text.len() - (far - base.at);
+        let stretch = JointlessStretch { text, context, num_context };
+        let (tok, permit, keep_going) = (self.tok, self.permit, self.keep_going);
+        let found = tok.longest_in_stretch(stretch, limit - base.count, permit, &mut self.kept, keep_going);
+        let found = found.map_err(|error| error.shifted(base.at - context))?;
+        Ok(found.map(|end| base.at - context + end).filter(|&end| end > base.at))
+    }
+
+    /// Returns the last position from `low` to `high` up to which a prefix is within the limit together with `rest`, as if
+    /// numbers were monotone.
+    fn bisect_prefix(
+        &mut self,
+        start: usize,
+        bases: &[Base],
+        (mut low, mut high): (usize, usize),
+        limit: usize,
+        rest: &str,
+    ) -> Result<usize> {
+        while high - low > 1 {
+            let middle = ceil(self.text, low + (high - low) / 2);
+            let middle = if middle >= high { floor(self.text, high - 1) } else { middle };
+            if middle <= low {
+                break;
+            }
+            let counts = self.counts_up_to(bases, start, &[middle], rest)?;
+            if counts.first().is_none_or(|&count| count > limit) {
+                high = middle;
+            } else {
+                low = middle;
+            }
+        }
+        Ok(low)
+    }
+
+    /// Adds the joints between the last base and `upper`, as far as they are within the limit; lowers `upper` to the
+    /// first that is not.
+    fn refine(&mut self, bases: &mut Vec<Base>, upper: &mut Upper, limit: usize) -> Result<()> {
+        let (Some(&first), Some(&last)) = (bases.first(), bases.last()) else { return Ok(()) };
+        if upper.at - last.at > LONG {
+            return Ok(());
+        }
+        let mut bounds = vec![last.at];
+        let mut from = last.at;
+        while let Some(next) = self.joint_after(first.at, from + 1, upper.at) {
+            bounds.push(next);
+            from = next;
+        }
+        let pieces: Vec<Cow<'_, str>> =
+            bounds.windows(2).map(|pair| Cow::Borrowed(with_context(self.text, first.at, pair[0], pair[1]))).collect();
+        let counts = self.count_all(&pieces, last.at)?;
+        let mut count = last.count;
+        for (pair, of_piece) in bounds.windows(2).zip(counts) {
+            count += of_piece - self.context(first.at, pair[0])?;
+            if count > limit {
+                *upper = Upper { at: pair[1], exceeds: true };
+                break;
+            }
+            bases.push(Base { at: pair[1], count });
+        }
+        Ok(())
+    }
+
+    /// Counts the tokens of `text[start..at]` and `rest` for each position.
+    fn counts_up_to(&mut self, bases: &[Base], start: usize, positions: &[usize], rest: &str) -> Result<Vec<usize>> {
+        let text = self.text;
+        let base_of = |at: usize| {
+            let index = bases.partition_point(|base| base.at < at);
+            bases[index.saturating_sub(1)]
+        };
+        if let ([at], true) = (positions, rest.is_empty()) {
+            if let Some(base) = bases.iter().rev().find(|base| base.at == *at) {
+                return Ok(vec![base.count]);
+            }
+        }
+        let pieces: Vec<Cow<'_, str>> = positions
+            .iter()
+            .map(|&at| {
+                let piece = with_context(text, start, base_of(at).at, at);
+                if rest.is_empty() {
+                    Cow::Borrowed(piece)
+                } else {
+                    Cow::Owned([piece, rest].concat())
+                }
+            })
+            .collect();
+        let counts = self.count_all(&pieces, positions.first().map_or(start, |&at| base_of(at).at))?;
+        positions
+            .iter()
+            .zip(counts)
+            .map(|(&at, count)| {
+                let base = base_of(at);
+                Ok(base.count + count - self.context(start, base.at)?)
+            })
+            .collect()
+    }
+
+    /// Returns the first joint of `text[start..]` in `from..=until`.
+    fn joint_after(&mut self, start: usize, from: usize, until: usize) -> Option<usize> {
+        let from = ceil(self.text, from.max(start + 1).min(self.text.len()));
+        let (low, high) = self.jointless;
+        let resumed = if (low..high).contains(&from) { high } else { from };
+        if resumed > until {
+            return None;
+        }
+        let found = self.tok.next_joint(self.text, resumed, until);
+        let end = found.unwrap_or(until + 1);
+        if end.saturating_sub(from) > LONG {
+            self.jointless = (from, end);
+        }
+        found
+    }
+
+    /// Returns the last joint in `from..=until`.
+    fn joint_before(&mut self, from: usize, until: usize) -> Option<usize> {
+        if from > until {
+            None
+        } else {
+            self.tok.last_joint(self.text, from, until)
+        }
+    }
+
+    /// Counts the tokens from a joint, or from `start`, to `until`.
+    fn count_from(&mut self, start: usize, from: usize, until: usize) -> Result<usize> {
+        let count = self.count(with_context(self.text, start, from, until))?;
+        Ok(count - self.context(start, from)?)
+    }
+
+    /// Counts the tokens from a joint to `until`.
+    fn count_between(&mut self, text: &str, joint: usize, until: usize) -> Result<usize> {
+        let Some(before) = text[..joint].chars().next_back() else { return self.count(&text[..until]) };
+        let count = self.count(&text[joint - before.len_utf8()..until])?;
+        Ok(count - self.of_char(before)?)
+    }
+
+    /// Returns the tokens of the character before a joint; 0 at the start.
+    fn context(&mut self, start: usize, at: usize) -> Result<usize> {
+        match self.text[start..at].chars().next_back() {
+            Some(before) => self.of_char(before),
+            None => Ok(0),
+        }
+    }
+
+    fn of_char(&mut self, c: char) -> Result<usize> {
+        if let Some(&known) = self.alone.get(&c) {
+            return Ok(known);
+        }
+        let count = self.count(c.encode_utf8(&mut [0; 4]))?;
+        self.alone.insert(c, count);
+        Ok(count)
+    }
+
+    fn count(&self, text: &str) -> Result<usize> {
+        let counts = self.count_all(&[Cow::Borrowed(text)], self.offset_of(text))?;
+        Ok(counts.first().copied().unwrap_or_default())
+    }
+
+    /// Returns the offset of a part in the text; 0 for another text.
+    fn offset_of(&self, part: &str) -> usize {
+        let offset = (part.as_ptr() as usize).wrapping_sub(self.text.as_ptr() as usize);
+        if offset <= self.text.len() {
+            offset
+        } else {
+            0
+        }
+    }
+
+    /// Counts the tokens of texts, each encoded alone. `at`: offset of the first, for errors.
+    fn count_all(&self, texts: &[Cow<'_, str>], at: usize) -> Result<Vec<usize>> {
+        if texts.is_empty() {
+            return Ok(Vec::new());
+        }
+        let written = self.tok.run(self.permit, Written::new(true, 0), self.keep_going, |run| {
+            run.joins_texts = texts.len() > 1;
+            texts.iter().try_for_each(|text| {
+                self.tok.run_text(Input::from(text.as_ref()), self.permit, run)?;
+                run.end_of_text();
+                Ok(())
+            })
+        });
+        match written {
+            Ok(written) => {
+                let mut before = 0;
+                Ok(written.ends.iter().map(|&end| end - std::mem::replace(&mut before, end)).collect())
+            }
+            Err(error) if matches!(error.kind(), ErrorKind::Interrupted) => Err(error),
+            Err(error) => Err(self.located(error, texts, at)),
+        }
+    }
+
+    /// Encodes the texts on the slow path, whose errors have the position.
+    #[cold]
+    fn located(&self, error: Error, texts: &[Cow<'_, str>], at: usize) -> Error {
+        let mut ids = Vec::new();
+        for text in texts {
+            let at = match text {
+                Cow::Borrowed(text) => self.offset_of(text),
+                Cow::Owned(_) => at,
+            };
+            let done =
+                self.tok.encode(text.as_bytes(), self.permit, self.keep_going, &mut Scratch::default(), &mut ids);
+            if let Err(error) = done {
+                return error.shifted(at);
+            }
+        }
+        error
+    }
+}
+
+/// Bytes between the joints at which tokens are counted first: a fraction of a part.
+fn step(limit: usize) -> usize {
+    (limit / 2).clamp(STEPS.0, STEPS.1)
+}
+
+/// Returns `text[from..until]` with the character before it, which is not before `start`.
+fn with_context(text: &str, start: usize, from: usize, until: usize) -> &str {
+    let before = text[start..from].chars().next_back().map_or(0, char::len_utf8);
+    &text[from - before..until]
+}
+
+/// Returns the boundaries of a unit up to `at`, descending, without 0.
+fn boundaries_back(unit: TextUnit, text: &str, at: usize) -> Box<dyn Iterator<Item = usize> + '_> {
+    match unit {
+        TextUnit::Character => Box::new((1..=at).rev().filter(|&at| text.is_char_boundary(at))),
+        _ => Box::new(unit.boundaries_back(text, at)),
+    }
+}

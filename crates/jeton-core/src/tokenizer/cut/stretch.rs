@@ -1,0 +1,193 @@
+//! Ends of the longest prefixes inside of long stretches of a text without a joint.
+//!
+//! Such a stretch is usually inside of one pretoken: a run of letters, or text without white space. If all stages keep each
+//! two adjacent characters of it together and process both sides independently (`PairEffect::Keep`), the pretokens of a
+//! prefix that ends there are those of the text, and the last one is cut. So the model counts the tokens of all prefixes of
+//! one pretoken: models that merge as in `model/prefixes`, Unigram by its table of best segmentations.
+//!
+//! Invariant: no longer prefix is within the limit. For Unigram the returned one may exceed it by rounding. Cost: the text
+//! that so many tokens may reach (`token_reach`) is normalized and encoded once, and each prefix that reaches farther than
+//! the result takes some hundred nanoseconds.
+//!
+//! Left out: stages of which the effect is not known, and other models, for which positions are found by bisection.
+
+use std::collections::HashMap;
+
+use super::chunk::ceil;
+use crate::error::{Error, ErrorKind, Result};
+use crate::model::prefixes::{PrefixCounter, PretokenTokens};
+use crate::model::{Model, Out, Scratch, Specials};
+use crate::tokenizer::pipeline::permit::Permit;
+use crate::tokenizer::pipeline::segments::Origin;
+use crate::tokenizer::pipeline::Tokenizer;
+use crate::util::cancel::KeepGoing;
+
+/// Bytes at the start of a stretch that need not be kept together: white space and marks of the word before.
+const HEAD: usize = 64;
+
+/// Bytes of the text for each token that are read first.
+const FIRST: usize = 8;
+
+/// A stretch of a text.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::tokenizer) struct JointlessStretch<'t> {
+    /// The text, from the character before the stretch on, up to a joint after it or to its end.
+    pub(in crate::tokenizer) text: &'t str,
+    /// Bytes of that character; 0 at the start of a part.
+    pub(in crate::tokenizer) context: usize,
+    /// Number of tokens of that character.
+    pub(in crate::tokenizer) num_context: usize,
+}
+
+/// Cache of the effects of the stages on pairs of characters.
+pub(in crate::tokenizer) type KeptPairs = HashMap<(char, char), bool>;
+
+/// The last pretoken of a text.
+#[derive(Debug, Default)]
+struct LastPretoken {
+    bytes: Vec<u8>,
+    ends: Vec<usize>,  // of the source of each byte
+    num_before: usize, // tokens of those before it
+}
+
+impl Tokenizer {
+    /// Returns the end of the longest prefix of a stretch that has at most `limit` tokens, without those of the context; None
+    /// if it is not certain. An end inside of the first characters means that none is longer.
+    ///
+    /// # Errors
+    /// As [`Tokenizer::encode`].
+    pub(in crate::tokenizer) fn longest_in_stretch(
+        &self,
+        stretch: JointlessStretch<'_>,
+        limit: usize,
+        permit: &Permit<'_>,
+        kept: &mut KeptPairs,
+        keep_going: KeepGoing<'_>,
+    ) -> Result<Option<usize>> {
+        let longest = self.token_reach().longest();
+        let limit = limit + stretch.num_context;
+        let mut size = limit.saturating_mul(FIRST).max(4 * HEAD);
+        loop {
+            let end = ceil(stretch.text, stretch.context.saturating_add(size).min(stretch.text.len()));
+            let text = &stretch.text[..end];
+            let Some(head) = self.head_of_kept(text, kept) else { return Ok(None) };
+            let Some(last) = self.last_pretoken(text, permit, keep_going)? else { return Ok(None) };
+            let Some(left) = limit.checked_sub(last.num_before) else { return Ok(Some(head)) };
+            // Tokens that are longer than their bytes of the text end farther.
+            let reached = self.token_reach().end(&last.bytes, 0, left);
+            if reached + longest >= last.bytes.len() && end < stretch.text.len() {
+                size = size.saturating_mul(2);
+                continue;
+            }
+            let positions = text.char_indices().map(|(at, _)| at).chain([end]).filter(|&at| at > head);
+            let ends: Vec<(usize, usize)> =
+                positions.map(|at| (at, last.ends.partition_point(|&own| own <= at))).collect();
+            let found = self.last_within(&last, &ends, reached, left, permit.specials(), keep_going)?;
+            return Ok(found.map(|found| found.unwrap_or(head)));
+        }
+    }
+
+    /// Returns the last of `ends`, positions with the number of bytes of the pretoken before them, that has at most `limit`
+    /// tokens. Those after `reached` have more. None if that is not certain.
+    fn last_within(
+        &self,
+        last: &LastPretoken,
+        ends: &[(usize, usize)],
+        reached: usize,
+        limit: usize,
+        special: Specials<'_>,
+        keep_going: KeepGoing<'_>,
+    ) -> Result<Option<Option<usize>>> {
+        let candidates = ends.iter().rev().skip_while(|&&(_, bytes)| bytes > reached);
+        if let Model::Unigram(unigram) = &self.model {
+            let pretoken = &last.bytes[..ceil_bytes(&last.bytes, reached)];
+            let Some(counts) = unigram.counts_of_prefixes(pretoken, special, keep_going)? else { return Ok(None) };
+            let fits = |&&(_, bytes): &&(usize, usize)| counts.get(bytes).is_some_and(|&count| count as usize <= limit);
+            return Ok(Some(candidates.into_iter().find(fits).map(|&(at, _)| at)));
+        }
+        let Some(mut counter) = PrefixCounter::new(&self.model, &self.vocab, self.token_reach().longest(), None) else {
+            return Ok(None);
+        };
+        let pretoken = &last.bytes[..ceil_bytes(&last.bytes, reached)];
+        let (mut ids, mut token_ends) = (Vec::new(), Vec::new());
+        let mut out = Out::with_ends(&mut ids, &mut token_ends);
+        self.model.encode(&self.vocab, pretoken, keep_going, &mut Scratch::default(), &mut out)?;
+        if self.model.unk().is_some_and(|unk| ids.contains(&unk)) {
+            return Ok(None);
+        }
+        let known = PretokenTokens { ids: &ids, ends: &token_ends, start: 0 };
+        for &(at, bytes) in candidates {
+            if bytes <= pretoken.len() && counter.count_prefix(pretoken, known, bytes, keep_going)? <= limit {
+                return Ok(Some(Some(at)));
+            }
+        }
+        Ok(Some(None))
+    }
+
+    /// Returns the position after which all adjacent characters are kept together; None if that is not near the start.
+    fn head_of_kept(&self, text: &str, kept: &mut KeptPairs) -> Option<usize> {
+        let mut head = 0;
+        let mut before = None;
+        for (at, right) in text.char_indices() {
+            if let Some(left) = before {
+                if !*kept.entry((left, right)).or_insert_with(|| self.keeps(left, right)) {
+                    head = at;
+                    if at > HEAD {
+                        return None;
+                    }
+                }
+            }
+            before = Some(right);
+        }
+        // The character before the position is kept with the one after it.
+        text[head..].chars().next().map(|first| head + first.len_utf8())
+    }
+
+    /// Returns the last pretoken of a text; None with an added token.
+    fn last_pretoken(
+        &self,
+        text: &str,
+        permit: &Permit<'_>,
+        keep_going: KeepGoing<'_>,
+    ) -> Result<Option<LastPretoken>> {
+        let (mut last, mut scratch, mut ids) = (LastPretoken::default(), Scratch::default(), Vec::new());
+        let done = self.for_each_segment(text.as_bytes(), permit, true, keep_going, |segment| {
+            if segment.added.is_some() {
+                return Err(not_certain());
+            }
+            if !last.bytes.is_empty() {
+                let mut out = Out { special: permit.specials(), ..Out::ids(&mut ids) };
+                self.model.encode(&self.vocab, &last.bytes, keep_going, &mut scratch, &mut out)?;
+            }
+            last.bytes.clear();
+            last.bytes.extend_from_slice(segment.bytes);
+            last.ends.clear();
+            match segment.place {
+                Origin::At(start) => last.ends.extend((1..=segment.bytes.len()).map(|len| start + len)),
+                Origin::Traced { source, .. } => last.ends.extend(source.bytes.iter().map(|range| range.end as usize)),
+                Origin::After(_) => return Err(not_certain()),
+            }
+            Ok(())
+        });
+        last.num_before = ids.len();
+        let is_ascending = last.ends.is_sorted() && last.ends.len() == last.bytes.len();
+        match done {
+            Ok(()) => Ok(Some(last).filter(|_| is_ascending)),
+            Err(error) if matches!(error.kind(), ErrorKind::Internal(_)) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// Returns the next position that begins a character.
+fn ceil_bytes(bytes: &[u8], mut at: usize) -> usize {
+    while bytes.get(at).is_some_and(|&byte| byte & 0xC0 == 0x80) {
+        at += 1;
+    }
+    at
+}
+
+/// Error that ends the attempt; it is not returned.
+fn not_certain() -> Error {
+    ErrorKind::Internal("the pretokens of a stretch are not certain".into()).into()
+}

@@ -1,0 +1,255 @@
+//! Construction of a tokenizer from its options, as JSON, and its vocabulary.
+//!
+//! The options are those of `Definition` in Python: a model and the components around it, named as in `tokenizer.json`.
+
+use std::collections::BTreeMap;
+use std::sync::OnceLock;
+
+use serde::Deserialize;
+use serde_json::{json, Value};
+
+use super::{Matchers, Tokenizer};
+use crate::added_tokens::{Added, AddedTokenMatcher};
+use crate::aligned_text::AlignedText;
+use crate::decode::Decoder;
+use crate::encode::Encoder;
+use crate::error::{Error, Result};
+use crate::model::Model;
+use crate::normalize::Normalizer;
+use crate::postprocess::Template;
+use crate::pretokenize::{Pretokenizer, Splitter};
+use crate::vocab::{Kind, Vocab};
+
+/// Flags of added tokens.
+pub(in crate::tokenizer) const LSTRIP: u8 = 1;
+pub(in crate::tokenizer) const RSTRIP: u8 = 2;
+pub(in crate::tokenizer) const SINGLE_WORD: u8 = 4;
+const NORMALIZED: u8 = 8;
+/// Flag of an added token that is also an entry of the model, which can produce it from unmatched text. Never set for a
+/// special token.
+pub const ENTRY: u8 = 16;
+
+/// Options of a tokenizer.
+#[derive(Deserialize)]
+struct TokenizerOptions {
+    model: Value,
+    #[serde(default)]
+    normalizer: Vec<Value>,
+    #[serde(default)]
+    pretokenizer: Vec<Value>,
+    #[serde(default)]
+    decoder: Value,
+    #[serde(default)]
+    template: Value,
+    /// End-of-word suffix of HF's strings.
+    #[serde(default)]
+    suffix: Option<String>,
+}
+
+/// Members of a vocabulary in addition to its entries.
+#[derive(Debug, Clone, Default)]
+pub struct Extras {
+    /// (left, right, result) in order of rank.
+    pub merges: Vec<(u32, u32, u32)>,
+    /// Scores by id; empty if the model has none.
+    pub scores: Vec<f64>,
+    /// Flags of added tokens, by id.
+    pub flags: Vec<(u32, u8)>,
+}
+
+/// Prepends a `Respell` of the normalized added tokens to a decoder that has none, as HF decodes them since 0.23.
+fn respelled(decoder: Value, spellings: &[(u32, Vec<u8>)], byte_level: bool, suffix: Option<&str>) -> Value {
+    if spellings.is_empty() || decoder[0]["type"] == "Respell" {
+        return decoder;
+    }
+    let text = |content: &[u8]| String::from_utf8_lossy(content).into_owned();
+    let contents: Vec<(u32, String)> = spellings.iter().map(|(id, content)| (*id, text(content))).collect();
+    let mut parts = vec![json!({"type": "Respell", "contents": contents})];
+    match (decoder, suffix) {
+        (Value::Array(own), _) => parts.extend(own),
+        (_, Some(suffix)) if byte_level => parts.extend([
+            json!({"type": "Replace", "pattern": {"String": suffix}, "content": "Ġ"}),
+            json!({"type": "ByteLevel"}),
+            json!({"type": "Replace", "pattern": {"Regex": r" \z"}, "content": ""}),
+        ]),
+        (_, Some(suffix)) => parts.push(json!({"type": "BPEDecoder", "suffix": suffix})),
+        _ if byte_level => parts.push(json!({"type": "ByteLevel"})),
+        _ => parts.push(json!({"type": "Fuse"})),
+    }
+    Value::Array(parts)
+}
+
+/// Sets [`ENTRY`] for exactly the ids in `entries`, so that files with equal ids have equal flags.
+fn with_entries(flags: Vec<(u32, u8)>, entries: Vec<u32>) -> Vec<(u32, u8)> {
+    let mut flags: BTreeMap<u32, u8> = flags.into_iter().map(|(id, flags)| (id, flags & !ENTRY)).collect();
+    entries.into_iter().for_each(|id| *flags.entry(id).or_default() |= ENTRY);
+    flags.into_iter().filter(|entry| entry.1 != 0).collect()
+}
+
+impl Tokenizer {
+    /// Builds a tokenizer.
+    ///
+    /// # Errors
+    /// [`Error::config`] for options that are invalid or contradict the vocabulary.
+    pub fn from_json(options: &str, vocab: Vocab, extras: Extras) -> Result<Self> {
+        Self::with_normalizers(options, None, vocab, extras)
+    }
+
+    /// Builds a tokenizer whose normalizers, if given, replace those of the options, which have their types.
+    ///
+    /// # Errors
+    /// As [`Tokenizer::from_json`].
+    pub fn with_normalizers(
+        options: &str,
+        normalizers: Option<Vec<Normalizer>>,
+        vocab: Vocab,
+        extras: Extras,
+    ) -> Result<Self> {
+        let mut options: TokenizerOptions = serde_json::from_str(options)
+            .map_err(|error| Error::config(format!("the options of a tokenizer: {error}")))?;
+        let is_type = |part: &Value, name: &str| part["type"] == name;
+        let byte_level = is_type(&options.model, "BPE") && options.model["level"] == "byte";
+        let parts = options.normalizer.iter().chain(&options.pretokenizer);
+        let byte_alphabet = byte_level && parts.clone().any(|part| is_type(part, "ByteLevel"));
+        // SentencePiece's normalizer and models match user-defined pieces themselves.
+        let sentencepiece = parts.clone().any(|part| is_type(part, "SentencePiece"))
+            || ["Pieces", "Words", "Chars"].iter().any(|name| is_type(&options.model, name));
+        let user_defined: Vec<&[u8]> = match sentencepiece {
+            true => vocab.iter().filter(|&(_, kind, _)| kind == Kind::Added).map(|(_, _, content)| content).collect(),
+            false => Vec::new(),
+        };
+        let made = |part: &Value| Normalizer::from_json(&part.to_string(), &user_defined);
+        let normalizers = match normalizers {
+            Some(normalizers) => normalizers,
+            None => {
+                let all = options.normalizer.iter().map(made).collect::<Result<Vec<_>>>();
+                all.map_err(|error| error.in_stage("normalizer"))?
+            }
+        };
+        let splitters = options.pretokenizer.iter().map(|part| Splitter::from_json(&part.to_string()));
+        let splitters = splitters.collect::<Result<Vec<_>>>().map_err(|error| error.in_stage("pretokenizer"))?;
+        let plain = match (&normalizers[..], &splitters[..]) {
+            ([], []) => Some(Pretokenizer::none()),
+            ([], [only]) => only.as_pattern().cloned(),
+            _ => None,
+        };
+        let template = match &options.template {
+            Value::Null => Template::default(),
+            template => Template::from_json(&template.to_string()).map_err(|error| error.in_stage("template"))?,
+        };
+        let added = vocab.iter().filter(|&(_, kind, _)| matches!(kind, Kind::Added | Kind::Special)).map(|(id, ..)| id);
+        let added: Vec<u32> = added.collect();
+        let mut flags = extras.flags;
+        flags.sort_unstable();
+        let listed: Vec<u32> = flags.iter().filter(|entry| entry.1 & ENTRY != 0).map(|entry| entry.0).collect();
+        if let (false, Value::Object(model)) = (listed.is_empty(), &mut options.model) {
+            model.insert("added".into(), json!(listed));
+        }
+        let model = Model::from_json(&options.model.to_string(), &vocab, extras.merges, &extras.scores)
+            .map_err(|error| error.in_stage("model"))?;
+        let flags = with_entries(flags, model.added_entries());
+        let needs_origins = splitters.iter().any(Splitter::needs_origins);
+        let encoder = Encoder::new(&vocab);
+        let mut tokenizer = Self {
+            vocab,
+            added,
+            flags,
+            scores: extras.scores,
+            encoder,
+            model,
+            decoder: Decoder::from_json("null", &Vocab::default(), byte_level, None)?,
+            template,
+            normalizers,
+            splitters,
+            plain,
+            byte_alphabet,
+            needs_origins,
+            model_finds_added: sentencepiece,
+            spellings: Vec::new(),
+            matchers: Default::default(),
+            widths: OnceLock::new(),
+            one_to_one: OnceLock::new(),
+            joints: OnceLock::new(),
+            reach: OnceLock::new(),
+            parts: OnceLock::new(),
+        };
+        tokenizer.spellings = tokenizer.normalized_spellings()?;
+        let suffix = options.suffix.as_deref();
+        let decoder = respelled(options.decoder, &tokenizer.spellings, byte_level, suffix);
+        tokenizer.decoder = Decoder::from_json(&decoder.to_string(), &tokenizer.vocab, byte_level, suffix)
+            .map_err(|error| error.in_stage("decoder"))?;
+        let is_special = |id| tokenizer.vocab.kind(id) == Kind::Special;
+        let made = [
+            tokenizer.matchers_for(|id| tokenizer.always_matched(id))?,
+            tokenizer.matchers_for(|id| tokenizer.always_matched(id) || is_special(id))?,
+        ];
+        tokenizer.matchers = made;
+        Ok(tokenizer)
+    }
+
+    /// Returns true if an added token is matched in any text, by the matcher instead of the model.
+    pub(in crate::tokenizer) fn always_matched(&self, id: u32) -> bool {
+        self.vocab.kind(id) == Kind::Added && !self.model_finds_added
+    }
+
+    /// Returns true if an added token is matched in normalized text. SentencePiece's normalizer writes what no added token
+    /// spells (a dummy prefix, `▁`); the classes of `transformers` that run SentencePiece match all in the raw text.
+    pub(in crate::tokenizer) fn is_matched_in_normalized_text(&self, id: u32) -> bool {
+        self.flags(id) & NORMALIZED != 0 && !self.model_finds_added
+    }
+
+    /// Returns true if an added token includes white space next to it.
+    pub(in crate::tokenizer) fn takes_space(&self, id: u32) -> bool {
+        self.flags(id) & (LSTRIP | RSTRIP) != 0
+    }
+
+    /// Returns the bytes that an added token matches.
+    pub(in crate::tokenizer) fn matched_spelling(&self, id: u32) -> &[u8] {
+        let spelled = self.spellings.binary_search_by_key(&id, |(id, _)| *id).ok();
+        spelled.map_or(self.vocab.content(id), |at| self.spellings[at].1.as_slice())
+    }
+
+    /// Builds the matcher of these added tokens.
+    pub(in crate::tokenizer) fn matchers_for(&self, wanted: impl Fn(u32) -> bool) -> Result<Matchers> {
+        let tokens = |normalized: bool| {
+            let ids = self.added.iter().copied().filter(|&id| wanted(id));
+            let ids = ids.filter(move |&id| self.is_matched_in_normalized_text(id) == normalized);
+            AddedTokenMatcher::new(ids.filter_map(|id| {
+                let flags = self.flags(id);
+                let content = self.matched_spelling(id);
+                let has = |flag: u8| flags & flag != 0;
+                (!content.is_empty()).then(|| Added {
+                    content,
+                    id,
+                    single_word: has(SINGLE_WORD),
+                    lstrip: has(LSTRIP),
+                    rstrip: has(RSTRIP),
+                    passed_over: false,
+                })
+            }))
+        };
+        Ok(Matchers { raw: tokens(false)?, normalized: tokens(true)? })
+    }
+
+    /// Normalizes the added tokens that are matched in normalized text; returns those that change.
+    fn normalized_spellings(&self) -> Result<Vec<(u32, Vec<u8>)>> {
+        let mut spellings = Vec::new();
+        if self.normalizers.is_empty() {
+            return Ok(spellings);
+        }
+        for &(id, _) in &self.flags {
+            let Ok(content) = std::str::from_utf8(self.vocab.content(id)) else { continue };
+            if !self.is_matched_in_normalized_text(id) {
+                continue;
+            }
+            let mut aligned = AlignedText::new(content, false)?;
+            for normalizer in &self.normalizers {
+                normalizer.apply(&mut aligned, &|| true)?;
+            }
+            if aligned.text() != content {
+                spellings.push((id, aligned.text().as_bytes().to_vec()));
+            }
+        }
+        Ok(spellings)
+    }
+}

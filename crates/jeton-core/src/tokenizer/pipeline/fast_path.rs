@@ -1,0 +1,479 @@
+//! The fast path from texts to ids: batches, long texts on several threads, cancellation.
+//!
+//! The stages are those of `segments`; `encode` replaces the model. If a text cannot be encoded, the slow path creates the
+//! error, since it knows the position.
+
+use std::cell::RefCell;
+use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
+
+use super::permit::Permit;
+use super::segments::Segment;
+use super::Tokenizer;
+use crate::encode::{EncodeCall, Written, LONGEST};
+use crate::error::{Error, ErrorKind, Result};
+use crate::model::{Scratch, Specials};
+use crate::parallel::{self, BatchPart, Landing, BYTES_WORTH_A_THREAD};
+use crate::pretokenize::Span;
+use crate::util::buffer_pool;
+use crate::util::cancel::KeepGoing;
+use crate::util::simd;
+
+/// Minimum size of texts that are split into parts, which several threads process and which are cancellable. Shorter texts
+/// take less than 50 ms, of which starting threads would be more than a tenth.
+const LONG_TEXT: usize = 1 << 20;
+
+/// Initial capacity of results, for texts in languages of the vocabulary; results grow on demand.
+const USUAL_BYTES_PER_TOKEN: f32 = 4.0;
+/// Initial capacity for long texts, in nearly all languages: untouched pages take no memory, and growing copies all. Not
+/// for very long texts, for which the system may refuse the allocation.
+const FEW_BYTES_PER_TOKEN: f32 = 1.5;
+const VERY_LONG: usize = 1 << 28;
+
+/// Approximate bytes of a unit of work for threads: its ids are still in the CPU cache when results are joined.
+pub(in crate::tokenizer) const PART: usize = 1 << 18;
+
+/// Cancellation callback: returns whether to continue.
+pub(in crate::tokenizer) type KeepGoingMut<'a> = &'a mut dyn FnMut() -> bool;
+
+/// A text: valid UTF-8, or bytes of unknown validity.
+#[derive(Debug, Clone, Copy)]
+pub struct Input<'t> {
+    pub(in crate::tokenizer) bytes: &'t [u8],
+    text: Option<&'t str>,
+}
+
+impl<'t> From<&'t str> for Input<'t> {
+    fn from(text: &'t str) -> Self {
+        Self { bytes: text.as_bytes(), text: Some(text) }
+    }
+}
+
+impl<'t, B: AsRef<[u8]> + ?Sized> From<&'t B> for Input<'t>
+where
+    B: NotText,
+{
+    fn from(bytes: &'t B) -> Self {
+        Self { bytes: bytes.as_ref(), text: None }
+    }
+}
+
+/// Bytes of unknown validity.
+pub trait NotText {}
+impl NotText for [u8] {}
+impl NotText for Vec<u8> {}
+impl<const N: usize> NotText for [u8; N] {}
+
+impl<'t> Input<'t> {
+    /// Returns the bytes.
+    pub fn bytes(&self) -> &'t [u8] {
+        self.bytes
+    }
+
+    /// Returns the text, if it is valid UTF-8.
+    pub fn valid(&self) -> Option<&'t str> {
+        self.text.or_else(|| std::str::from_utf8(self.bytes).ok())
+    }
+
+    /// Returns a range of the text, if it is valid UTF-8.
+    fn text(&self, span: Span) -> Option<&'t str> {
+        let known = self.text.and_then(|text| text.get(span.start..span.end));
+        known.or_else(|| std::str::from_utf8(&self.bytes[span.start..span.end]).ok())
+    }
+}
+
+impl Tokenizer {
+    /// Announces texts of `bytes` bytes in total: builds the pair table of the model and the tables of the fast path if
+    /// that is worthwhile, for `usize::MAX` at once.
+    ///
+    /// # Errors
+    /// `Interrupted` when `watch` returns false while they are made.
+    pub fn prepare(&self, bytes: usize, watch: KeepGoingMut<'_>) -> Result<()> {
+        let watch = RefCell::new(watch);
+        let keep_going = || (watch.borrow_mut())();
+        self.model.announce(&self.vocab, bytes, &keep_going)?;
+        self.encoder.prepare(&self.vocab, &self.model, bytes, &keep_going)
+    }
+
+    /// Builds the pair table of the model, if the first text needs it, instead of on first use.
+    ///
+    /// # Errors
+    /// `Interrupted` when `watch` returns false while they are made.
+    pub fn prepare_model(&self, watch: KeepGoingMut<'_>) -> Result<()> {
+        if !self.model.needs_pairs() {
+            return Ok(());
+        }
+        let watch = RefCell::new(watch);
+        self.model.prepare(&self.vocab, &|| (watch.borrow_mut())())
+    }
+
+    /// Encodes one text, with up to `threads` threads if it is long.
+    ///
+    /// # Errors
+    /// As [`Tokenizer::encode`]; `Interrupted` when `watch` returns false.
+    pub fn encode_long<'t>(
+        &self,
+        text: impl Into<Input<'t>>,
+        permit: &Permit<'_>,
+        threads: usize,
+        watch: KeepGoingMut<'_>,
+    ) -> Result<Vec<u32>> {
+        let text = text.into();
+        if text.bytes.len() < LONG_TEXT {
+            return Ok(self.whole(text, permit, watch, false)?.ids);
+        }
+        Ok(self.in_parts(text, permit, threads, watch, false)?.ids)
+    }
+
+    /// Counts the ids of a text.
+    ///
+    /// # Errors
+    /// As [`Tokenizer::encode_long`].
+    pub fn count<'t>(
+        &self,
+        text: impl Into<Input<'t>>,
+        permit: &Permit<'_>,
+        threads: usize,
+        watch: KeepGoingMut<'_>,
+    ) -> Result<usize> {
+        let text = text.into();
+        if text.bytes.len() < LONG_TEXT {
+            return Ok(self.whole(text, permit, watch, true)?.count);
+        }
+        Ok(self.in_parts(text, permit, threads, watch, true)?.count)
+    }
+
+    /// Encodes a short text.
+    fn whole(
+        &self,
+        text: Input<'_>,
+        permit: &Permit<'_>,
+        watch: KeepGoingMut<'_>,
+        counts_only: bool,
+    ) -> Result<Written> {
+        let bytes = text.bytes.len();
+        self.prepare(bytes, watch)?;
+        let out = Written::new(counts_only, expected(bytes));
+        let done = self.run(permit, out, &|| true, |run| self.run_text(text, permit, run));
+        done.or_else(|error| self.plainly(error, text, permit, watch))
+    }
+
+    /// Encodes a long text.
+    fn in_parts(
+        &self,
+        text: Input<'_>,
+        permit: &Permit<'_>,
+        threads: usize,
+        watch: KeepGoingMut<'_>,
+        counts_only: bool,
+    ) -> Result<Written> {
+        self.prepare(text.bytes.len(), watch)?;
+        let whole = Span { start: 0, end: text.bytes.len() };
+        let done = if text.bytes.len() > LONGEST {
+            Err(ErrorKind::Internal("a text is too long for 32-bit places".into()).into())
+        } else if self.plain.is_none() || permit.normalized().is_some() || text.text(whole).is_none() {
+            let bytes = text.bytes.len();
+            let work = |_, keep_going: KeepGoing<'_>| {
+                let out = Written::new(counts_only, expected(bytes));
+                self.run(permit, out, keep_going, |run| self.run_text(text, permit, run))
+            };
+            parallel::jobs(1, 1, watch, work).pop().unwrap_or_else(|| Err(ErrorKind::Interrupted.into()))
+        } else {
+            self.stretches_in_parts(text, permit, threads, watch, counts_only)
+        };
+        done.or_else(|error| self.plainly(error, text, permit, watch))
+    }
+
+    /// Encodes a text on the slow path after the fast path failed; if it fails, too, its error has the position.
+    #[cold]
+    fn plainly(&self, error: Error, text: Input<'_>, permit: &Permit<'_>, watch: KeepGoingMut<'_>) -> Result<Written> {
+        if matches!(error.kind(), ErrorKind::Interrupted) {
+            return Err(error);
+        }
+        let plain = |_, keep_going: KeepGoing<'_>| {
+            let mut ids = Vec::new();
+            self.encode(text.bytes, permit, keep_going, &mut Scratch::default(), &mut ids)?;
+            Ok(Written { count: ids.len(), ids, ..Written::default() })
+        };
+        parallel::jobs(1, 1, watch, plain).pop().unwrap_or(Err(error))
+    }
+
+    /// Runs `work`, which writes to `out`, in this thread with pooled buffers.
+    pub(in crate::tokenizer) fn run(
+        &self,
+        permit: &Permit<'_>,
+        mut out: Written,
+        keep_going: KeepGoing<'_>,
+        work: impl FnOnce(&mut EncodeCall<'_>) -> Result<()>,
+    ) -> Result<Written> {
+        self.encoder.with_worker(|worker| {
+            let (vocab, model, encoder) = (&self.vocab, &self.model, &self.encoder);
+            let special = if model.has_special_pieces() { permit.specials() } else { Specials::None };
+            let mut run =
+                EncodeCall { vocab, model, special, encoder, worker, keep_going, out: &mut out, joins_texts: false };
+            work(&mut run)?;
+            run.flush()
+        })?;
+        Ok(out)
+    }
+
+    /// Encodes one text.
+    pub(in crate::tokenizer) fn run_text(
+        &self,
+        text: Input<'_>,
+        permit: &Permit<'_>,
+        run: &mut EncodeCall<'_>,
+    ) -> Result<()> {
+        self.stretches(text.bytes, permit, |span, id| {
+            if let Some(id) = id {
+                run.known(id);
+                return Ok(());
+            }
+            let valid = text.text(span);
+            if let (Some(pretokenizer), None, Some(text)) = (&self.plain, permit.normalized(), valid) {
+                return run.text(pretokenizer, text, 0, usize::MAX).map(drop);
+            }
+            let keep_going = run.keep_going;
+            let mut each = |segment: Segment<'_>| match segment.added {
+                Some(id) => {
+                    run.known(id);
+                    Ok(())
+                }
+                None => run.pretoken(segment.bytes, segment.is_text),
+            };
+            match valid {
+                Some(valid) => self.pretokens_of_text(valid, span.start, permit, false, keep_going, &mut each),
+                None => self.pretokens(text.bytes, span, permit, false, keep_going, &mut each),
+            }
+        })
+    }
+
+    /// Encodes a long text that one pattern splits: each range between added tokens in parts.
+    fn stretches_in_parts(
+        &self,
+        text: Input<'_>,
+        permit: &Permit<'_>,
+        threads: usize,
+        watch: KeepGoingMut<'_>,
+        counts_only: bool,
+    ) -> Result<Written> {
+        let mut all = Written::new(counts_only, 0);
+        let lists = Lists::default();
+        if threads > 1 && !counts_only {
+            all.ids = buffer_pool::IDS.take(expected(text.bytes.len()));
+        }
+        self.stretches(text.bytes, permit, |span, id| {
+            let ids: Vec<u32> = id.into_iter().collect();
+            if !ids.is_empty() {
+                all.append(Written { count: ids.len(), ids, ..Written::default() });
+                return Ok(());
+            }
+            let (Some(pretokenizer), Some(text)) = (&self.plain, text.text(span)) else {
+                return Err(ErrorKind::Internal("a text that is not plain was cut for threads".into()).into());
+            };
+            if !watch() {
+                return Err(ErrorKind::Interrupted.into());
+            }
+            let texts = [text];
+            let threads = threads.min(text.len() / BYTES_WORTH_A_THREAD).max(1);
+            // With one thread, parts would only add copies.
+            let parts = if threads == 1 { 1 } else { threads.max(text.len() / PART) };
+            let parts = parallel::plan(&texts, pretokenizer, parts)?;
+            let work = |part: &BatchPart<'_>, keep_going: KeepGoing<'_>| -> Result<(Written, Landing)> {
+                let mut landing = None;
+                let out = lists.out(counts_only, text.len() / parts.len());
+                let written = self.run(permit, out, keep_going, |run| {
+                    landing = Some(part.for_each_range(|text, from, until| run.text(pretokenizer, text, from, until))?);
+                    Ok(())
+                })?;
+                landing.map(|landing| (written, landing)).ok_or_else(|| ErrorKind::Interrupted.into())
+            };
+            parallel::run_in_order(&parts, threads, watch, work, |written| lists.keep(all.append(written)))
+        })?;
+        Ok(all)
+    }
+
+    /// Encodes many texts; the ids of text i are `offsets[i]..offsets[i + 1]` of the result.
+    ///
+    /// # Errors
+    /// The index of the first text that failed, and its error.
+    pub fn encode_batch<'t, I: Into<Input<'t>> + Copy + Sync>(
+        &self,
+        texts: &[I],
+        permit: &Permit<'_>,
+        threads: usize,
+        watch: KeepGoingMut<'_>,
+    ) -> std::result::Result<(Vec<u32>, Vec<i64>), (usize, Error)> {
+        let all = self.batch(texts, permit, threads, watch, false)?;
+        let offsets = [0].into_iter().chain(all.ends.iter().map(|&end| end as i64)).collect();
+        Ok((all.ids, offsets))
+    }
+
+    /// Counts the ids of many texts.
+    ///
+    /// # Errors
+    /// As [`Tokenizer::encode_batch`].
+    pub fn count_batch<'t, I: Into<Input<'t>> + Copy + Sync>(
+        &self,
+        texts: &[I],
+        permit: &Permit<'_>,
+        threads: usize,
+        watch: KeepGoingMut<'_>,
+    ) -> std::result::Result<Vec<i64>, (usize, Error)> {
+        let all = self.batch(texts, permit, threads, watch, true)?;
+        let mut before = 0;
+        Ok(all.ends.iter().map(|&end| (end - std::mem::replace(&mut before, end)) as i64).collect())
+    }
+
+    fn batch<'t, I: Into<Input<'t>> + Copy + Sync>(
+        &self,
+        texts: &[I],
+        permit: &Permit<'_>,
+        threads: usize,
+        watch: KeepGoingMut<'_>,
+        counts_only: bool,
+    ) -> std::result::Result<Written, (usize, Error)> {
+        let texts: Vec<Input<'_>> = texts.iter().map(|&text| text.into()).collect();
+        let total: usize = texts.iter().map(|text| text.bytes.len()).sum();
+        self.prepare(total, watch).map_err(|error| (0, error))?;
+        let threads = if total < LONG_TEXT { 1 } else { threads.min(total / BYTES_WORTH_A_THREAD).max(1) };
+        // One thread appends its ids directly, without joining.
+        let groups = groups(&texts, if threads == 1 { usize::MAX } else { PART });
+        let lists = Lists::default();
+        let small = |group: usize, keep_going: KeepGoing<'_>| {
+            let texts = &texts[groups[group].clone()];
+            let bytes = texts.iter().map(|text| text.bytes.len()).sum();
+            self.run(permit, lists.out(counts_only, bytes), keep_going, |run| {
+                run.joins_texts = texts.len() > 1;
+                let following = texts.iter().skip(1).map(|text| text.bytes).chain([&[][..]]);
+                texts.iter().zip(following).try_for_each(|(&text, following)| {
+                    following.iter().take(4096).step_by(64).for_each(simd::prefetch);
+                    self.run_text(text, permit, run)?;
+                    run.end_of_text();
+                    Ok(())
+                })
+            })
+        };
+        let mut all = Written::default();
+        if groups.len() > 1 && !counts_only {
+            all.ids = buffer_pool::IDS.take(expected(total));
+        }
+        let is_long = |group: &Range<usize>| texts[group.start].bytes.len() >= LONG_TEXT;
+        let mut from = 0;
+        while let Some(group) = groups.get(from) {
+            if is_long(group) {
+                let written = self.in_parts(texts[group.start], permit, threads, watch, counts_only); // for all threads
+                let written = written.map_err(|error| (group.start, error))?;
+                all.append(Written { ends: vec![written.count], ..written });
+                from += 1;
+                continue;
+            }
+            let many = groups[from..].iter().take_while(|group| !is_long(group)).count();
+            let mut failed = None;
+            let job = |i, keep_going: KeepGoing<'_>| small(from + i, keep_going);
+            parallel::jobs_in_order(many, threads, watch, job, |i, result| {
+                match result {
+                    Ok(written) if failed.is_none() => lists.keep(all.append(written)),
+                    Err(error) if failed.is_none() => failed = Some((from + i, error)),
+                    _ => {}
+                }
+                failed.is_none()
+            });
+            from = match failed {
+                None => from + many,
+                Some((group, error)) => {
+                    let group_of_texts = groups[group].clone();
+                    if matches!(error.kind(), ErrorKind::Interrupted) {
+                        return Err((group_of_texts.start, error));
+                    }
+                    let start = group_of_texts.start;
+                    let written = self.one_by_one(&texts[group_of_texts], permit, watch);
+                    all.append(written.map_err(|(i, error)| (start + i, error))?);
+                    group + 1
+                }
+            };
+        }
+        Ok(all)
+    }
+
+    /// Encodes texts one by one to find the one that fails; returns its index and error.
+    fn one_by_one(
+        &self,
+        texts: &[Input<'_>],
+        permit: &Permit<'_>,
+        watch: KeepGoingMut<'_>,
+    ) -> std::result::Result<Written, (usize, Error)> {
+        let mut written = Written::default();
+        for (index, &text) in texts.iter().enumerate() {
+            let ids = self.encode_long(text, permit, 1, watch).map_err(|error| (index, error))?;
+            written.ids.extend_from_slice(&ids);
+            written.count = written.ids.len();
+            written.ends.push(written.count);
+        }
+        Ok(written)
+    }
+}
+
+/// Expected number of ids of a text of `bytes` bytes.
+fn expected(bytes: usize) -> usize {
+    let is_long = (LONG_TEXT..VERY_LONG).contains(&bytes);
+    (bytes as f32 / if is_long { FEW_BYTES_PER_TOKEN } else { USUAL_BYTES_PER_TOKEN }) as usize
+}
+
+impl Written {
+    pub(in crate::tokenizer) fn new(counts_only: bool, expected: usize) -> Self {
+        Self { counts_only, expected, ..Self::default() }
+    }
+
+    /// Appends the output of another; returns its buffer of ids for reuse.
+    fn append(&mut self, other: Self) -> Vec<u32> {
+        let before = self.count;
+        self.count += other.count;
+        self.ends.extend(other.ends.iter().map(|end| before + end));
+        if self.ids.capacity() == 0 {
+            self.ids = other.ids;
+            return Vec::new();
+        }
+        self.ids.extend_from_slice(&other.ids);
+        other.ids
+    }
+}
+
+/// Buffers of one call, which its parts reuse.
+#[derive(Debug, Default)]
+struct Lists(Mutex<Vec<Vec<u32>>>);
+
+impl Lists {
+    /// Returns a buffer for the ids of `bytes` bytes.
+    fn out(&self, counts_only: bool, bytes: usize) -> Written {
+        let list = self.0.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        Written { ids: list.unwrap_or_default(), ..Written::new(counts_only, expected(bytes)) }
+    }
+
+    fn keep(&self, mut list: Vec<u32>) {
+        list.clear();
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(list);
+    }
+}
+
+/// Consecutive texts of about `size` bytes each; a long text is a separate group.
+pub(in crate::tokenizer) fn groups(texts: &[Input<'_>], size: usize) -> Vec<Range<usize>> {
+    let mut groups = Vec::new();
+    let (mut start, mut bytes) = (0, 0);
+    for (i, text) in texts.iter().enumerate() {
+        let len = text.bytes.len();
+        if len >= LONG_TEXT && start < i {
+            groups.push(start..i);
+            start = i;
+        }
+        bytes += len + 1; // an empty text takes time, too
+        if bytes >= size || len >= LONG_TEXT {
+            groups.push(start..i + 1);
+            (start, bytes) = (i + 1, 0);
+        }
+    }
+    if start < texts.len() {
+        groups.push(start..texts.len());
+    }
+    groups
+}

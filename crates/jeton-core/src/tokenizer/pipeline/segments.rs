@@ -1,0 +1,296 @@
+//! Text → segments: added tokens and pretokens, in order, as the model's input.
+//!
+//! Invariant: segments are ascending and not empty. Invalid UTF-8 forms separate pretokens; the text between is split
+//! independently.
+//!
+//! Cost: one pass for each stage. If no stage rewrites, segments borrow from the text; else the text is copied once for
+//! each rewriting component.
+
+use super::permit::Permit;
+use super::Tokenizer;
+use crate::aligned_text::{AlignedText, InputRange};
+use crate::error::Result;
+use crate::error::{Error, ErrorKind};
+use crate::pretokenize::{Pretokenizer, Span};
+use crate::util::cancel::{CancelCheck, KeepGoing};
+use crate::vocab::byte_alphabet;
+
+/// Input of the model: an added token or a pretoken.
+#[derive(Debug, Clone, Copy)]
+pub struct Segment<'s> {
+    /// Bytes as passed to the model; for an added token as matched.
+    pub bytes: &'s [u8],
+    /// True if the bytes are valid UTF-8.
+    pub is_text: bool,
+    /// The added token.
+    pub added: Option<u32>,
+    /// Range of the input.
+    pub place: Origin<'s>,
+}
+
+/// Origin of the bytes of a segment.
+#[derive(Debug, Clone, Copy)]
+pub enum Origin<'s> {
+    /// Unchanged text, from this byte on.
+    At(usize),
+    /// Each byte has a range of the text.
+    Traced {
+        /// The text that the bytes replace.
+        source: Ranges<'s>,
+        /// Hugging Face's alignment.
+        hf: Ranges<'s>,
+    },
+    /// Not requested. The bytes originate after this byte of the text.
+    After(usize),
+}
+
+/// Ranges of the text.
+#[derive(Debug, Clone, Copy)]
+pub struct Ranges<'s> {
+    /// One for each byte of the segment.
+    pub bytes: &'s [InputRange],
+    /// That of the segment.
+    pub whole: InputRange,
+}
+
+impl Segment<'_> {
+    /// Converts positions of an error from the segment's bytes to the text.
+    pub(in crate::tokenizer) fn located(&self, error: Error) -> Error {
+        let start = match self.place {
+            Origin::At(start) => return error.shifted(start),
+            Origin::Traced { source, .. } => source.whole.start as usize,
+            Origin::After(start) => start,
+        };
+        match error.into_kind() {
+            ErrorKind::Text { message, .. } => Error::text(message, start),
+            ErrorKind::Special { token, at } => {
+                let origin = match self.place {
+                    Origin::Traced { source, .. } => source.bytes.get(at).map(|range| range.start as usize),
+                    _ => None,
+                };
+                ErrorKind::Special { token, at: origin.unwrap_or(start) }.into()
+            }
+            kind => kind.into(),
+        }
+    }
+}
+
+impl Tokenizer {
+    /// Calls `each` with the segments of `text`, in order. `traced`: segments have the origins of their bytes.
+    ///
+    /// # Errors
+    /// `Special` under [`super::permit::Permission::Raise`]; `Interrupted` if `keep_going` returns false; errors of
+    /// `each` and of the stages.
+    pub fn for_each_segment(
+        &self,
+        text: &[u8],
+        permit: &Permit<'_>,
+        traced: bool,
+        keep_going: KeepGoing<'_>,
+        mut each: impl FnMut(Segment<'_>) -> Result<()>,
+    ) -> Result<()> {
+        self.stretches(text, permit, |span, id| match id {
+            Some(id) => {
+                let bytes = &text[span.start..span.end];
+                each(Segment { bytes, is_text: false, added: Some(id), place: Origin::At(span.start) })
+            }
+            None => self.pretokens(text, span, permit, traced, keep_going, &mut each),
+        })
+    }
+
+    /// Calls `each` with the segments of raw text without added tokens.
+    pub(in crate::tokenizer) fn pretokens(
+        &self,
+        text: &[u8],
+        stretch: Span,
+        permit: &Permit<'_>,
+        traced: bool,
+        keep_going: KeepGoing<'_>,
+        each: &mut impl FnMut(Segment<'_>) -> Result<()>,
+    ) -> Result<()> {
+        let broken = |start: usize, end: usize, each: &mut dyn FnMut(Segment<'_>) -> Result<()>| {
+            let bytes = &text[start..end];
+            if start < end {
+                each(Segment { bytes, is_text: false, added: None, place: Origin::At(start) })
+            } else {
+                Ok(())
+            }
+        };
+        if let Ok(valid) = std::str::from_utf8(&text[stretch.start..stretch.end]) {
+            return self.pretokens_of_text(valid, stretch.start, permit, traced, keep_going, each);
+        }
+        let mut at = stretch.start;
+        let mut broken_from = at; // start of the current run of invalid UTF-8
+        for chunk in text[stretch.start..stretch.end].utf8_chunks() {
+            let valid = chunk.valid();
+            if !valid.is_empty() {
+                broken(broken_from, at, each)?;
+                self.pretokens_of_text(valid, at, permit, traced, keep_going, each)?;
+                at += valid.len();
+                broken_from = at;
+            }
+            at += chunk.invalid().len();
+        }
+        broken(broken_from, at, each)
+    }
+
+    /// Segments valid UTF-8, which begins at byte `at` of the raw text.
+    pub(in crate::tokenizer) fn pretokens_of_text(
+        &self,
+        text: &str,
+        at: usize,
+        permit: &Permit<'_>,
+        traced: bool,
+        keep_going: KeepGoing<'_>,
+        each: &mut impl FnMut(Segment<'_>) -> Result<()>,
+    ) -> Result<()> {
+        match &self.plain {
+            _ if text.is_empty() => Ok(()),
+            Some(pretokenizer) => self.plain_pretokens(text, at, pretokenizer, permit, keep_going, each),
+            None => self.drafted(text, at, permit, traced, keep_going, each),
+        }
+    }
+
+    /// Pretokens that borrow from the text.
+    fn plain_pretokens(
+        &self,
+        text: &str,
+        at: usize,
+        pretokenizer: &Pretokenizer,
+        permit: &Permit<'_>,
+        keep_going: KeepGoing<'_>,
+        each: &mut impl FnMut(Segment<'_>) -> Result<()>,
+    ) -> Result<()> {
+        let mut cancel = CancelCheck::new(keep_going);
+        let segment = |start: usize, end: usize, added| {
+            let bytes = &text.as_bytes()[start..end];
+            Segment { bytes, is_text: true, added, place: Origin::At(at + start) }
+        };
+        let mut split = |start: usize, end: usize, each: &mut dyn FnMut(Segment<'_>) -> Result<()>| {
+            for span in pretokenizer.spans(&text[start..end]) {
+                let span = span.map_err(|error| error.shifted(at + start))?;
+                each(segment(start + span.start, start + span.end, None))?;
+                cancel.check()?;
+            }
+            cancel.check_now()
+        };
+        let mut start = 0;
+        for found in permit.normalized().iter().flat_map(|matcher| matcher.matches(text.as_bytes())) {
+            split(start, found.start, each)?;
+            self.check(found.id, permit, || at + found.start)?;
+            each(segment(found.start, found.end, Some(found.id)))?;
+            start = found.end;
+        }
+        split(start, text.len(), each)
+    }
+
+    /// Pretokens from an aligned text.
+    fn drafted(
+        &self,
+        text: &str,
+        at: usize,
+        permit: &Permit<'_>,
+        traced: bool,
+        keep_going: KeepGoing<'_>,
+        each: &mut impl FnMut(Segment<'_>) -> Result<()>,
+    ) -> Result<()> {
+        let mut aligned = AlignedText::part_of(text, at, traced || self.needs_origins)?;
+        let located = |error: Error| error.shifted(at);
+        for normalizer in &self.normalizers {
+            normalizer.apply(&mut aligned, keep_going).map_err(located)?;
+        }
+        match permit.normalized() {
+            Some(matcher) => {
+                matcher.cut(&mut aligned)?;
+                for piece in aligned.chunks().iter().filter(|_| permit.refuses()) {
+                    let Some(id) = piece.id else { continue };
+                    self.check(id, permit, || piece.source.start as usize)?;
+                }
+            }
+            None => aligned.cut(|_, text, parts| {
+                parts.push(0, text.len(), None); // HF splits here, too: stripped text is not part of a chunk
+                Ok(())
+            })?,
+        }
+        let mut written = vec![0; self.splitters.len()];
+        self.split(aligned, 0, &mut written, at, keep_going, &mut |aligned| {
+            self.drafted_segments(aligned, at, keep_going, each)
+        })
+    }
+
+    /// Calls `each` with the result of the splitters from this stage on; an aligned text of many chunks is passed in
+    /// batches. `written`: bytes that each stage has written for previous ones.
+    fn split(
+        &self,
+        mut aligned: AlignedText,
+        stage: usize,
+        written: &mut [usize],
+        at: usize,
+        keep_going: KeepGoing<'_>,
+        each: &mut dyn FnMut(&AlignedText) -> Result<()>,
+    ) -> Result<()> {
+        let Some(splitter) = self.splitters.get(stage) else { return each(&aligned) };
+        if aligned.is_large() {
+            return aligned.batches().try_for_each(|group| self.split(group, stage, written, at, keep_going, each));
+        }
+        aligned.comes_after(written[stage]);
+        splitter.apply(&mut aligned, keep_going).map_err(|error| error.shifted(at))?;
+        written[stage] += aligned.text().len();
+        self.split(aligned, stage + 1, written, at, keep_going, each)
+    }
+
+    /// Calls `each` with the chunks of an aligned text.
+    fn drafted_segments(
+        &self,
+        aligned: &AlignedText,
+        at: usize,
+        keep_going: KeepGoing<'_>,
+        each: &mut impl FnMut(Segment<'_>) -> Result<()>,
+    ) -> Result<()> {
+        let (mut bytes, mut origins, mut sources) = (Vec::new(), Vec::new(), Vec::new());
+        let mut cancel = CancelCheck::new(keep_going);
+        for piece in aligned.chunks() {
+            cancel.check()?;
+            let spelled = &aligned.text()[piece.range()];
+            let [piece_origins, piece_sources] =
+                [aligned.origins(), aligned.sources()].map(|ranges| ranges.get(piece.range()).unwrap_or_default());
+            let place = |origins, sources| match aligned.is_traced() {
+                true => Origin::Traced {
+                    source: Ranges { bytes: sources, whole: piece.source },
+                    hf: Ranges { bytes: origins, whole: piece.origin },
+                },
+                false => Origin::After(at),
+            };
+            if self.byte_alphabet && piece.id.is_none() {
+                bytes.clear();
+                read_bytes(spelled, piece_origins, &mut bytes, &mut origins);
+                if aligned.has_sources() {
+                    bytes.clear();
+                    read_bytes(spelled, piece_sources, &mut bytes, &mut sources);
+                }
+                let sources = if aligned.has_sources() { &sources } else { &origins };
+                each(Segment { bytes: &bytes, is_text: false, added: None, place: place(&origins, sources) })?;
+            } else {
+                let bytes = spelled.as_bytes();
+                let place = place(piece_origins, piece_sources);
+                each(Segment { bytes, is_text: true, added: piece.id, place })?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Appends the bytes that a text in the byte alphabet spells; `of_bytes` becomes their ranges, from those of `ranges`.
+fn read_bytes(spelled: &str, ranges: &[InputRange], bytes: &mut Vec<u8>, of_bytes: &mut Vec<InputRange>) {
+    of_bytes.clear();
+    for (i, c) in spelled.char_indices() {
+        let before = bytes.len();
+        match byte_alphabet::byte(c) {
+            Some(byte) => bytes.push(byte),
+            None => bytes.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes()),
+        }
+        if let Some(&range) = ranges.get(i) {
+            of_bytes.resize(of_bytes.len() + bytes.len() - before, range);
+        }
+    }
+}

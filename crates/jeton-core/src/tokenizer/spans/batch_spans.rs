@@ -1,0 +1,198 @@
+//! Offsets of the ids of many texts, as columns.
+//!
+//! The fast path gives the ids. Where a text is the concatenation of its tokens, the offsets follow from the ids
+//! (`token_widths`), and where characters are normalized one by one, from the tokens' characters (`one_to_one`). Other texts are normalized and split again, with alignments, and their pretokens are matched with the ids without running
+//! the model (`known_ids`), or else encoded again with their spans.
+//!
+//! Invariant: offsets equal those of [`Tokenizer::encode_with_spans`], trimmed as by the template, for any number of
+//! threads.
+//!
+//! Cost: 16 bytes for each id, and a lookup. Source: huggingface/tokenizers, tokenizer/encoding.rs. Left out: truncation.
+
+use std::sync::{Mutex, PoisonError};
+
+use super::known_spans::SpanBuffers;
+use super::span_sink::SpanSink;
+use super::token_widths::{SpanKind, TokenWidths};
+use crate::error::{Error, ErrorKind, Result};
+use crate::normalize::Normalizer;
+use crate::parallel;
+use crate::postprocess::WhiteEnds;
+use crate::tokenizer::pipeline::build::{LSTRIP, RSTRIP};
+use crate::tokenizer::pipeline::fast_path::{groups, Input, KeepGoingMut, PART};
+use crate::tokenizer::pipeline::permit::Permit;
+use crate::tokenizer::pipeline::Tokenizer;
+use crate::util::atomic_cell::made_once;
+use crate::util::buffer_pool;
+use crate::util::cancel::KeepGoing;
+use crate::vocab::alphabet::{EndOfWord, Level};
+use crate::vocab::Kind;
+
+/// Ids of many texts, and HF's offsets.
+#[derive(Debug, Clone, Default)]
+pub struct BatchOffsets {
+    /// The ids of all texts.
+    pub ids: Vec<u32>,
+    /// The ids of text i are `ends[i]..ends[i + 1]`.
+    pub ends: Vec<i64>,
+    /// Start and end of each id, in characters of its text.
+    pub offsets: Vec<i64>,
+    /// Offsets of each id as the first of a truncated text, if they differ there; else empty.
+    pub first: Vec<i64>,
+}
+
+/// Ids of consecutive texts, and the columns to fill.
+struct Task<'a> {
+    texts: &'a [Input<'a>],
+    ends: &'a [i64],
+    offsets: &'a mut [i64],
+    first: &'a mut [i64],
+}
+
+/// Index of the text that failed, and its error.
+pub(in crate::tokenizer) type TextError = (usize, Error);
+
+impl Tokenizer {
+    /// Encodes many texts with their offsets. `truncates`: also with `first`.
+    ///
+    /// # Errors
+    /// As [`Tokenizer::encode_batch`].
+    pub fn encode_batch_with_offsets<'t, I: Into<Input<'t>> + Copy + Sync>(
+        &self,
+        texts: &[I],
+        permit: &Permit<'_>,
+        threads: usize,
+        truncates: bool,
+        watch: KeepGoingMut<'_>,
+    ) -> std::result::Result<BatchOffsets, TextError> {
+        let (ids, ends) = self.encode_batch(texts, permit, threads, watch)?;
+        let texts: Vec<Input<'_>> = texts.iter().map(|&text| text.into()).collect();
+        let has_first = truncates && self.template.trim_offsets() && self.template.add_prefix_space();
+        let mut offsets = buffer_pool::OFFSETS.take_filled(2 * ids.len());
+        let mut first = vec![0; if has_first { 2 * ids.len() } else { 0 }];
+        let groups = groups(&texts, if threads <= 1 { usize::MAX } else { PART });
+        let (mut rest, mut rest_of_first) = (&mut offsets[..], &mut first[..]);
+        let mut tasks = Vec::with_capacity(groups.len());
+        for group in &groups {
+            let ends = &ends[group.start..=group.end];
+            let len = 2 * (ends[ends.len() - 1] - ends[0]) as usize;
+            let (own, after) = rest.split_at_mut(len);
+            let (own_first, after_first) = rest_of_first.split_at_mut(if has_first { len } else { 0 });
+            (rest, rest_of_first) = (after, after_first);
+            let texts = &texts[group.clone()];
+            tasks.push(Mutex::new(Some(Task { texts, ends, offsets: own, first: own_first })));
+        }
+        let work = |group: usize, keep_going: KeepGoing<'_>| {
+            let task = tasks[group].lock().unwrap_or_else(PoisonError::into_inner).take();
+            let Some(task) = task else { return Err(ErrorKind::Interrupted.into()) };
+            Ok(self.fill(task, &ids, permit, keep_going).map_err(|(index, error)| (groups[group].start + index, error)))
+        };
+        let results = parallel::jobs(groups.len(), threads, watch, work);
+        for (group, done) in groups.iter().zip(results) {
+            done.map_err(|error| (group.start, error))??;
+        }
+        drop(tasks);
+        Ok(BatchOffsets { ids, ends, offsets, first })
+    }
+
+    /// Writes HF's offsets of `ids`, those of a text.
+    pub(in crate::tokenizer) fn write_offsets(
+        &self,
+        text: Input<'_>,
+        ids: &[u32],
+        permit: &Permit<'_>,
+        offsets: &mut [i64],
+        keep_going: KeepGoing<'_>,
+    ) -> Result<()> {
+        let ends = [0, ids.len() as i64];
+        let task = Task { texts: &[text], ends: &ends, offsets, first: &mut [] };
+        self.fill(task, ids, permit, keep_going).map_err(|(_, error)| error)
+    }
+
+    /// Writes the offsets of some texts.
+    fn fill(
+        &self,
+        task: Task<'_>,
+        ids: &[u32],
+        permit: &Permit<'_>,
+        keep_going: KeepGoing<'_>,
+    ) -> std::result::Result<(), TextError> {
+        let widths = made_once(&self.widths, || self.token_widths()).as_ref();
+        let compares = self.plain.is_none();
+        let Task { texts, ends, mut offsets, mut first } = task;
+        let mut buffers = SpanBuffers::default();
+        for (index, (text, range)) in texts.iter().zip(ends.windows(2)).enumerate() {
+            let ids = &ids[range[0] as usize..range[1] as usize];
+            let (own, rest) = offsets.split_at_mut(2 * ids.len());
+            let (own_first, rest_of_first) = first.split_at_mut(if first.is_empty() { 0 } else { 2 * ids.len() });
+            (offsets, first) = (rest, rest_of_first);
+            if !keep_going() {
+                return Err((index, ErrorKind::Interrupted.into()));
+            }
+            if let (Some(widths), Some(_)) = (widths, text.valid()) {
+                if widths.write(&self.vocab, ids, text.bytes, compares, own, own_first) {
+                    continue;
+                }
+            }
+            let mut sink = SpanSink::of_spans(SpanKind::Offsets, own);
+            sink.first = own_first.as_chunks_mut().0;
+            let is_done = self.write_known(*text, ids, permit, &mut buffers, &mut sink, keep_going);
+            if !is_done.map_err(|error| (index, error))? {
+                self.trace(text.bytes, ids, permit, (own, own_first), keep_going).map_err(|error| (index, error))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the widths of tokens; None if they are not the bytes of the text.
+    pub(in crate::tokenizer) fn token_widths(&self) -> Option<TokenWidths> {
+        let alphabet = &self.model.as_bpe()?.alphabet;
+        // A form may leave the text unchanged; the contents are compared with it.
+        let keeps_text = self.normalizers.iter().all(Normalizer::is_form);
+        if !keeps_text || alphabet.level != Level::Byte || alphabet.end != EndOfWord::None {
+            return None;
+        }
+        let is_known = |id| match self.vocab.kind(id) {
+            Kind::Token => Some(id) != alphabet.unk(),
+            Kind::Added | Kind::Special => Some(id) != alphabet.unk() && self.flags(id) & (LSTRIP | RSTRIP) == 0,
+            _ => false,
+        };
+        let white_ends = |id| {
+            let content = self.vocab.content(id);
+            self.white_ends(content, id, (0, content.len()))
+        };
+        let white_ends: Option<&dyn Fn(u32) -> WhiteEnds> =
+            if self.template.trim_offsets() { Some(&white_ends) } else { None };
+        Some(TokenWidths::new(&self.vocab, is_known, white_ends, self.template.add_prefix_space()))
+    }
+
+    /// Writes the offsets of a text that is encoded again.
+    fn trace(
+        &self,
+        text: &[u8],
+        ids: &[u32],
+        permit: &Permit<'_>,
+        (out, first): (&mut [i64], &mut [i64]),
+        keep_going: KeepGoing<'_>,
+    ) -> Result<()> {
+        let encoding = self.encode_with_spans(text, permit, keep_going)?;
+        if encoding.ids != ids {
+            return Err(ErrorKind::Internal("the ids of a text differ with and without spans".into()).into());
+        }
+        let spans = encoding.offsets.iter().zip(&encoding.byte_spans);
+        for (index, ((&id, (&offsets, &bytes)), out)) in ids.iter().zip(spans).zip(out.as_chunks_mut().0).enumerate() {
+            let mut own = offsets;
+            if self.template.trim_offsets() {
+                let ends = self.white_ends(text, id, bytes);
+                ends.trim(self.template.add_prefix_space(), index, &mut own);
+                if let Some(first) = first.as_chunks_mut().0.get_mut(index) {
+                    let mut own = offsets;
+                    ends.trim(self.template.add_prefix_space(), 0, &mut own);
+                    *first = [own.0 as i64, own.1 as i64];
+                }
+            }
+            *out = [own.0 as i64, own.1 as i64];
+        }
+        Ok(())
+    }
+}

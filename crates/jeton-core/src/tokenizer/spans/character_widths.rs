@@ -1,0 +1,172 @@
+//! Widths of tokens in characters, and what becomes of each character of a text: see `one_to_one`.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::OnceLock;
+
+use hashbrown::HashSet;
+
+use crate::util::atomic_cell::made_once;
+
+/// Bits of a class without the flags of unknown characters.
+pub(in crate::tokenizer) const CLASS: u8 = 7;
+/// Class of a character that becomes another one that is part of a word.
+pub(in crate::tokenizer) const ORDINARY: u8 = 0;
+/// Class of a character that becomes white space.
+pub(in crate::tokenizer) const WHITE: u8 = 1;
+/// Class of a character that becomes a word of its own.
+pub(in crate::tokenizer) const ISOLATED: u8 = 2;
+/// Class after the last character.
+pub(in crate::tokenizer) const END: u8 = 3;
+/// Class of a character whose normalized form depends on its neighbors, or fits no other class.
+pub(in crate::tokenizer) const CHANGES: u8 = 4;
+/// Class of a character that is removed.
+pub(in crate::tokenizer) const DROPPED: u8 = 5;
+/// Bit of the classes above, and of the class of a character that becomes several ones in [`WordRules::ascii`].
+pub(in crate::tokenizer) const NOT_ONE: u8 = 4;
+
+/// Flag of a normalized character that no piece of a Unigram model has, so that it is unknown in any text.
+pub(in crate::tokenizer) const UNKNOWN: u8 = 0x10;
+/// Flag of a normalized character that may be unknown, depending on its neighbors.
+pub(in crate::tokenizer) const AMBIGUOUS: u8 = 0x20;
+
+/// Bit of a token that begins inside of a character.
+pub(in crate::tokenizer) const INSIDE: u8 = 0x80;
+/// Bit of a token of a word that begins with the mark of words, which is not counted.
+pub(in crate::tokenizer) const MARKED: u8 = 0x80;
+/// Bit of a token that continues a word, of which the prefix is not counted.
+pub(in crate::tokenizer) const CONTINUES: u8 = 0x40;
+
+/// Widths of ids in characters, from which the alignment follows.
+#[derive(Debug)]
+pub(in crate::tokenizer) struct OneToOne {
+    pub(in crate::tokenizer) widths: Box<[u8]>, // id -> characters that begin in it, and the bits above; 0: unknown
+    pub(in crate::tokenizer) kind: AlignedKind,
+    /// Id of the token of each byte, `<0x0A>`.
+    pub(in crate::tokenizer) bytes: Option<Box<[u32; 256]>>,
+}
+
+#[derive(Debug)]
+pub(in crate::tokenizer) enum AlignedKind {
+    /// One pretoken. With a prepended mark, the end of its own offsets: 0, or 1 if it is aligned to the first character.
+    Whole { mark_end: Option<i64> },
+    /// Words, separated by white space.
+    Words(Box<WordRules>),
+}
+
+/// Rules for words.
+#[derive(Debug)]
+pub(in crate::tokenizer) struct WordRules {
+    /// The mark before each word.
+    pub(in crate::tokenizer) mark: Option<char>,
+    /// Images of characters.
+    pub(in crate::tokenizer) images: Images,
+    /// Classes of ASCII characters that become one, with `NOT_ONE` for others.
+    pub(in crate::tokenizer) ascii: [u8; 128],
+    /// Words end only before white space, and around isolated characters.
+    pub(in crate::tokenizer) ends_at_white: bool,
+    /// Characters removed at the start of a text shift the alignment.
+    pub(in crate::tokenizer) may_shift: bool,
+    /// Adjacent unknown characters are one token.
+    pub(in crate::tokenizer) fuses_unknown: bool,
+}
+
+/// Normalized form of a character.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::tokenizer) struct Image(u32); // class; number of normalized characters; two bits for each, the flags
+
+/// Most normalized characters of an image.
+pub(in crate::tokenizer) const MOST_IMAGE: usize = 8;
+
+impl Image {
+    /// Creates an image of one character, or of none if the class is `DROPPED`.
+    pub(in crate::tokenizer) fn new(class: u8) -> Self {
+        Self(u32::from(class) | u32::from(class != DROPPED) << 8)
+    }
+
+    /// Creates an image of several ordinary characters, with the flags of each.
+    pub(in crate::tokenizer) fn of_word(flags: impl Iterator<Item = u8>) -> Self {
+        let with =
+            |bits, (index, flags): (usize, u8)| bits + (1 << 8) + (u32::from(flags >> 4 & 3) << (16 + 2 * index));
+        Self(flags.enumerate().fold(ORDINARY.into(), with))
+    }
+
+    /// Returns the class.
+    #[inline(always)]
+    pub(in crate::tokenizer) fn class(self) -> u8 {
+        self.0 as u8
+    }
+
+    /// Returns the number of normalized characters.
+    #[inline(always)]
+    pub(in crate::tokenizer) fn len(self) -> usize {
+        (self.0 >> 8 & 0xFF) as usize
+    }
+
+    /// Returns the class of a normalized character with its flags.
+    #[inline(always)]
+    pub(in crate::tokenizer) fn entry(self, index: usize) -> u8 {
+        self.class() | ((self.0 >> (16 + 2 * index) & 3) as u8) << 4
+    }
+}
+
+/// Code points in a block.
+const BLOCK: usize = 256;
+
+/// Images of characters, computed on first use.
+pub(in crate::tokenizer) struct Images {
+    blocks: Box<[OnceLock<Box<[AtomicU32; BLOCK]>>]>, // 0: not computed
+    known: Option<KnownCharacters>,
+}
+
+/// Characters of the pieces of a Unigram model.
+#[derive(Debug, Default)]
+pub(in crate::tokenizer) struct KnownCharacters {
+    /// Those that are pieces.
+    pub(in crate::tokenizer) pieces: HashSet<char>,
+    /// Those of all pieces.
+    pub(in crate::tokenizer) others: HashSet<char>,
+    /// The first one of the unknown token.
+    pub(in crate::tokenizer) unk_start: Option<char>,
+}
+
+impl std::fmt::Debug for Images {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Images").finish_non_exhaustive()
+    }
+}
+
+impl Images {
+    pub(in crate::tokenizer) fn new(known: Option<KnownCharacters>) -> Self {
+        Self { blocks: (0..=char::MAX as usize / BLOCK).map(|_| OnceLock::new()).collect(), known }
+    }
+
+    /// Returns the flags of a normalized character.
+    pub(in crate::tokenizer) fn flags(&self, c: char) -> u8 {
+        match &self.known {
+            Some(known) if known.unk_start == Some(c) => AMBIGUOUS,
+            Some(known) if known.pieces.contains(&c) => 0,
+            Some(known) if known.others.contains(&c) => AMBIGUOUS,
+            Some(_) => UNKNOWN,
+            None => 0,
+        }
+    }
+
+    /// Returns the image of a character, computed by `compute` on first use.
+    #[inline(always)]
+    pub(in crate::tokenizer) fn of(&self, c: char, compute: impl FnOnce(char) -> Image) -> Image {
+        let (block, index) = (c as usize / BLOCK, c as usize % BLOCK);
+        let known = self.blocks[block].get().map_or(0, |images| images[index].load(Ordering::Relaxed));
+        match known {
+            0 => self.fill(c, compute),
+            known => Image(known),
+        }
+    }
+
+    #[cold]
+    fn fill(&self, c: char, compute: impl FnOnce(char) -> Image) -> Image {
+        let image = compute(c);
+        let block = made_once(&self.blocks[c as usize / BLOCK], || Box::new([const { AtomicU32::new(0) }; BLOCK]));
+        block[c as usize % BLOCK].store(image.0, Ordering::Relaxed);
+        image
+    }
+}

@@ -1,0 +1,255 @@
+//! Spans of a text, or of a part of one, whose ids are known: it is normalized and split again, with alignments, but the
+//! model does not run.
+//!
+//! The ids of a pretoken are those whose contents, in order, are its bytes. Unknown tokens, byte fallback and the like have
+//! other contents; a pretoken with one of them is encoded again.
+//!
+//! Invariant: if there is a result, the values are those of [`Tokenizer::encode_with_spans`]. Cost: the stages before the
+//! model with alignments, and a comparison for each token; memory for the longest pretoken.
+
+use super::char_index::CharIndex;
+use super::span_sink::{Column, SpanSink};
+use super::token_widths::SpanKind;
+use super::{hf_offsets, place_bytes, OwnBytes};
+use crate::error::{Error, ErrorKind, Result};
+use crate::model::{Out, Scratch};
+use crate::tokenizer::pipeline::permit::Permit;
+use crate::tokenizer::pipeline::segments::{Origin, Segment};
+use crate::tokenizer::pipeline::Tokenizer;
+use crate::util::cancel::{CancelCheck, KeepGoing};
+use crate::vocab::alphabet::EndOfWord;
+use crate::vocab::{Kind, Vocab};
+
+/// Buffers, for several texts.
+#[derive(Default)]
+pub(in crate::tokenizer) struct KnownIds {
+    chars: CharIndex,
+    ends: Vec<usize>,
+    again: Vec<u32>, // ids of a pretoken that is encoded again
+    spans: Vec<(usize, usize)>,
+    scratch: Scratch,
+}
+
+/// Part of a text that is independent of the rest.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::tokenizer) struct TextPart<'t> {
+    /// Its characters.
+    pub(in crate::tokenizer) text: &'t str,
+    /// Bytes and characters before it.
+    pub(in crate::tokenizer) before: (usize, usize),
+    /// Index of its first id.
+    pub(in crate::tokenizer) first_id: usize,
+    /// False for the whole text.
+    pub(in crate::tokenizer) is_part: bool,
+}
+
+impl<'t> TextPart<'t> {
+    /// Returns the part that is the whole text.
+    pub(in crate::tokenizer) fn whole(text: &'t str) -> Self {
+        Self { text, before: (0, 0), first_id: 0, is_part: false }
+    }
+}
+
+impl Tokenizer {
+    /// Writes the values of a part of a text, whose ids begin at `first_id`. Returns the index after the last one, or None if
+    /// they must be found in another way: for a part, if an added token might be in it.
+    ///
+    /// # Errors
+    /// As [`Tokenizer::encode`].
+    pub(in crate::tokenizer) fn trace_known(
+        &self,
+        part: TextPart<'_>,
+        ids: &[u32],
+        permit: &Permit<'_>,
+        known: &mut KnownIds,
+        sink: &mut SpanSink<'_>,
+        keep_going: KeepGoing<'_>,
+    ) -> Result<Option<usize>> {
+        let text = part.text;
+        if !matches!(sink.column, Column::Words(_)) {
+            known.chars.set(text);
+        }
+        let mut at = part.first_id;
+        let mut last_end = 0; // of the values so far, in bytes of the part
+        let traced = !matches!(sink.column, Column::Words(_));
+        let done = self.for_each_segment(text.as_bytes(), permit, traced, keep_going, |segment| {
+            let len = self.match_ids(&segment, &ids[at..], permit, known, keep_going)?;
+            let own = at..at + len;
+            let is_entry = |&id: &u32| matches!(self.vocab.kind(id), Kind::Token | Kind::EndsWord);
+            let unk = self.model.unk();
+            let is_entries = || ids[own.clone()].iter().all(|id| is_entry(id) || Some(*id) == unk);
+            if part.is_part && (segment.added.is_some() || !is_entries()) {
+                return Err(not_known());
+            }
+            at += len;
+            match &mut sink.column {
+                Column::Words(words) => words[own].fill(sink.word),
+                Column::Spans(SpanKind::Offsets, out) => {
+                    let first = sink.first.get_mut(own.clone()).unwrap_or_default();
+                    let columns = (&mut out[own.clone()], first);
+                    self.write_hf_offsets(
+                        &segment,
+                        part,
+                        (own.start, &ids[own]),
+                        known,
+                        columns,
+                        &mut last_end,
+                        keep_going,
+                    )?;
+                }
+                Column::Spans(kind, out) => {
+                    write_own(&segment, part, known, *kind, &mut out[own], &mut last_end)?;
+                }
+            }
+            sink.word += 1;
+            Ok(())
+        });
+        match done {
+            Err(error) if matches!(error.kind(), ErrorKind::Internal(_)) => Ok(None),
+            Err(error) => Err(error),
+            Ok(()) => Ok(Some(at)),
+        }
+    }
+
+    /// Writes Hugging Face's offsets of the ids of a segment, of which the first has the index `at`.
+    #[allow(clippy::too_many_arguments)]
+    fn write_hf_offsets(
+        &self,
+        segment: &Segment<'_>,
+        part: TextPart<'_>,
+        (at, ids): (usize, &[u32]),
+        known: &mut KnownIds,
+        (out, first): (&mut [[i64; 2]], &mut [[i64; 2]]),
+        last_end: &mut usize,
+        keep_going: KeepGoing<'_>,
+    ) -> Result<()> {
+        let KnownIds { chars, ends, spans, .. } = known;
+        let shift = part.before.1;
+        spans.clear();
+        let mut start = 0;
+        for &end in &*ends {
+            spans.push(hf_offsets(segment, start, end));
+            start = end;
+        }
+        if self.model.places_bytes_together() {
+            place_bytes(&self.vocab, segment, ids, ends, spans, &mut CancelCheck::new(keep_going))?;
+        }
+        for (index, ((&id, &span), out)) in ids.iter().zip(&*spans).zip(out).enumerate() {
+            let offsets = chars.range(part.text, span);
+            let mut own = offsets;
+            if self.template.trim_offsets() {
+                let is_entry = matches!(self.vocab.kind(id), Kind::Token | Kind::EndsWord);
+                let is_raw = matches!(segment.place, Origin::At(_));
+                // The bytes of other tokens may differ from their offsets.
+                if !is_entry && (segment.added.is_none() || !is_raw && span.0 < *last_end)
+                    || self.model.shows_text_of(id)
+                {
+                    return Err(not_known());
+                }
+                let white = self.white_ends(part.text.as_bytes(), id, span);
+                white.trim(self.template.add_prefix_space(), at + index, &mut own);
+                if let Some(first) = first.get_mut(index) {
+                    let mut own = offsets;
+                    white.trim(self.template.add_prefix_space(), 0, &mut own);
+                    *first = [own.0 as i64, own.1 as i64];
+                }
+                *last_end = (*last_end).max(span.1);
+            }
+            *out = [(own.0 + shift) as i64, (own.1 + shift) as i64];
+        }
+        Ok(())
+    }
+
+    /// Finds the ends of the tokens of a segment, of which `ids` begin with the ids. Returns their number.
+    pub(in crate::tokenizer) fn match_ids(
+        &self,
+        segment: &Segment<'_>,
+        ids: &[u32],
+        permit: &Permit<'_>,
+        known: &mut KnownIds,
+        keep_going: KeepGoing<'_>,
+    ) -> Result<usize> {
+        let KnownIds { ends, again, scratch, .. } = known;
+        ends.clear();
+        if segment.added.is_none() && self.match_contents(segment.bytes, ids, ends) {
+            return Ok(ends.len());
+        }
+        ends.clear();
+        again.clear();
+        let mut out = Out { special: permit.specials(), ..Out::with_ends(again, ends) };
+        self.encode_segment(segment, keep_going, scratch, &mut out)?;
+        match ids.starts_with(again) && ends.len() == again.len() {
+            true => Ok(again.len()),
+            false => Err(not_known()),
+        }
+    }
+
+    /// Matches the contents of tokens with a pretoken. Returns false if they differ.
+    fn match_contents(&self, pretoken: &[u8], ids: &[u32], ends: &mut Vec<usize>) -> bool {
+        if self.model.as_bpe().is_some_and(|bpe| bpe.alphabet.end == EndOfWord::Symbol) {
+            return false; // the mark has no bytes
+        }
+        let (unk, prefix) = (self.model.unk(), self.model.continuing_prefix().as_bytes());
+        let mut at = 0;
+        let mut ids = ids.iter();
+        while at < pretoken.len() {
+            let Some(&id) = ids.next().filter(|&&id| Some(id) != unk) else { return false };
+            let prefix = if at == 0 { &[] } else { prefix };
+            match own_bytes(&self.vocab, id, prefix, &pretoken[at..]) {
+                None | Some(0) => return false,
+                Some(len) => at += len,
+            }
+            ends.push(at);
+        }
+        true
+    }
+}
+
+/// Writes byte or character spans of the tokens of a segment. `cursor`: end of the last one, in bytes of the part.
+fn write_own(
+    segment: &Segment<'_>,
+    part: TextPart<'_>,
+    known: &KnownIds,
+    kind: SpanKind,
+    out: &mut [[i64; 2]],
+    cursor: &mut usize,
+) -> Result<()> {
+    let (before_bytes, before_chars) = part.before;
+    let mut own = OwnBytes::new(segment, part.text.as_bytes());
+    let mut start = 0;
+    for (&end, out) in known.ends.iter().zip(out) {
+        let span = own.span(start, end, *cursor);
+        if part.is_part && span == (0, 0) {
+            return Err(not_known()); // it is empty at the end of a span in another part
+        }
+        *cursor = span.1;
+        *out = match kind {
+            SpanKind::Bytes => [(span.0 + before_bytes) as i64, (span.1 + before_bytes) as i64],
+            _ => {
+                let chars = known.chars.range(part.text, span);
+                [(chars.0 + before_chars) as i64, (chars.1 + before_chars) as i64]
+            }
+        };
+        start = end;
+    }
+    Ok(())
+}
+
+/// Returns the number of bytes of a token at the start of `text`; None if that cannot be told by its content.
+fn own_bytes(vocab: &Vocab, id: u32, prefix: &[u8], text: &[u8]) -> Option<usize> {
+    let content = vocab.content(id);
+    match vocab.kind(id) {
+        Kind::Token | Kind::EndsWord | Kind::Added => {}
+        _ => return None,
+    }
+    if content.starts_with(b"<0x") {
+        return None; // possibly byte fallback
+    }
+    let own = content.strip_prefix(prefix)?;
+    text.starts_with(own).then_some(own.len())
+}
+
+/// Error that ends the attempt; it is not returned.
+fn not_known() -> Error {
+    ErrorKind::Internal("the tokens of a pretoken are not those of the text".into()).into()
+}

@@ -1,0 +1,176 @@
+//! Spans of the ids of a text, as columns, when the ids are known.
+//!
+//! At byte level spans follow from the widths of tokens (`token_widths`). Where characters are normalized one by one
+//! (`one_to_one`), they follow from Hugging Face's offsets: a token covers the characters of its offsets that no token
+//! before it covers. Other texts are normalized again with alignments (`known_ids`), or else encoded again.
+//!
+//! Invariant: spans equal those of [`Tokenizer::encode_with_spans`]; offsets those of
+//! [`Tokenizer::encode_batch_with_offsets`]. Cost: 16 bytes for each id, and a lookup; one pass over a text that is not
+//! ASCII. Left out: templates (`frame`).
+
+use super::char_index::CharReader;
+use super::character_widths::{OneToOne, INSIDE};
+use super::known_ids::{KnownIds, TextPart};
+use super::span_sink::SpanSink;
+use super::token_widths::SpanKind;
+use super::word_offsets::WordReader;
+use crate::error::{ErrorKind, Result};
+use crate::tokenizer::pipeline::fast_path::Input;
+use crate::tokenizer::pipeline::permit::Permit;
+use crate::tokenizer::pipeline::Tokenizer;
+use crate::util::atomic_cell::made_once;
+use crate::util::buffer_pool;
+use crate::util::cancel::KeepGoing;
+
+impl Tokenizer {
+    /// Returns a column of spans of `ids`, those of a text: two numbers for each.
+    ///
+    /// # Errors
+    /// As [`Tokenizer::encode`].
+    pub fn known_spans(
+        &self,
+        text: Input<'_>,
+        ids: &[u32],
+        permit: &Permit<'_>,
+        kind: SpanKind,
+        keep_going: KeepGoing<'_>,
+    ) -> Result<Vec<i64>> {
+        let mut spans = buffer_pool::OFFSETS.take_filled(2 * ids.len());
+        if kind == SpanKind::Offsets {
+            self.write_offsets(text, ids, permit, &mut spans, keep_going)?;
+            return Ok(spans);
+        }
+        let widths = made_once(&self.widths, || self.token_widths()).as_ref();
+        if let (Some(valid), Some(widths)) = (text.valid(), widths) {
+            let compares = self.plain.is_none();
+            // Splitters after the one that spells bytes may split between the bytes of a character.
+            let has_parts = !compares || self.splitters.len() <= 1;
+            if widths.write_spans(&self.vocab, ids, valid.as_bytes(), (compares, has_parts), kind, &mut spans) {
+                return Ok(spans);
+            }
+        }
+        let mut sink = SpanSink::of_spans(kind, &mut spans);
+        if self.write_known(text, ids, permit, &mut SpanBuffers::default(), &mut sink, keep_going)? {
+            return Ok(spans);
+        }
+        let traced = self.encode_with_spans(text.bytes, permit, keep_going)?;
+        if traced.ids != ids {
+            return Err(ErrorKind::Internal("the ids of a text differ with and without spans".into()).into());
+        }
+        let column = if kind == SpanKind::Bytes { traced.byte_spans } else { traced.char_spans };
+        for (out, (start, end)) in spans.as_chunks_mut().0.iter_mut().zip(column) {
+            *out = [start as i64, end as i64];
+        }
+        Ok(spans)
+    }
+
+    /// Writes values of the ids of a text from the alignment of its characters, or else of all of it. Returns false if the
+    /// text must be encoded again.
+    ///
+    /// # Errors
+    /// As [`Tokenizer::encode`].
+    pub(in crate::tokenizer) fn write_known(
+        &self,
+        text: Input<'_>,
+        ids: &[u32],
+        permit: &Permit<'_>,
+        buffers: &mut SpanBuffers,
+        sink: &mut SpanSink<'_>,
+        keep_going: KeepGoing<'_>,
+    ) -> Result<bool> {
+        let Some(valid) = text.valid() else { return Ok(false) };
+        let SpanBuffers { reader, known } = buffers;
+        let one_to_one = made_once(&self.one_to_one, || self.one_to_one()).as_ref();
+        if let Some(aligned) = one_to_one {
+            if aligned.write(self, (ids, valid), permit, (reader, known), sink, keep_going)? {
+                return Ok(true);
+            }
+        }
+        sink.word = 0;
+        Ok(self.trace_known(TextPart::whole(valid), ids, permit, known, sink, keep_going)? == Some(ids.len()))
+    }
+}
+
+/// Buffers, for several texts.
+#[derive(Default)]
+pub(in crate::tokenizer) struct SpanBuffers {
+    pub(in crate::tokenizer) reader: WordReader,
+    pub(in crate::tokenizer) known: KnownIds,
+}
+
+impl OneToOne {
+    /// Converts Hugging Face's offsets of a text that is one pretoken to byte or character spans. Returns false if they do not
+    /// follow. `shares_first`: a prepended mark has the bytes of the first character.
+    pub(in crate::tokenizer) fn to_disjoint(
+        &self,
+        (ids, text): (&[u32], &str),
+        shares_first: bool,
+        kind: SpanKind,
+        spans: &mut [[i64; 2]],
+    ) -> bool {
+        if ids.iter().any(|&id| self.is_inside(id)) {
+            return self.write_with_bytes(ids, text.as_bytes(), shares_first, kind, spans);
+        }
+        let mut covered = 0; // characters
+        for span in &mut *spans {
+            let start = span[0].max(covered);
+            *span = if start < span[1] { [start, span[1]] } else { [covered, covered] };
+            covered = span[1];
+        }
+        if kind == SpanKind::Bytes && !text.is_ascii() {
+            let mut reader = CharReader { text: text.as_bytes(), chars: 0, bytes: 0 };
+            for span in spans {
+                *span = [reader.skip_to(span[0]), reader.skip_to(span[1])];
+            }
+        }
+        true
+    }
+
+    fn is_inside(&self, id: u32) -> bool {
+        self.widths.get(id as usize).is_some_and(|&width| width & INSIDE != 0)
+    }
+
+    /// Likewise, for a text with tokens of single bytes, which must be bytes of the text. `spans` holds HF's offsets.
+    fn write_with_bytes(
+        &self,
+        ids: &[u32],
+        text: &[u8],
+        shares_first: bool,
+        kind: SpanKind,
+        spans: &mut [[i64; 2]],
+    ) -> bool {
+        let mut reader = CharReader { text, chars: 0, bytes: 0 };
+        let mut at = 0; // end of the last token, in bytes
+        let Some(byte_ids) = &self.bytes else { return false };
+        let is_byte = |id, at: i64| text.get(at as usize).is_some_and(|&byte| byte_ids[usize::from(byte)] == id);
+        let mut is_inside = ids.first().is_some_and(|&id| self.is_inside(id));
+        for (index, (&id, span)) in ids.iter().zip(spans).enumerate() {
+            let starts_bytes = ids.get(index + 1).is_some_and(|&next| self.is_inside(next));
+            let is_inside = std::mem::replace(&mut is_inside, starts_bytes);
+            if is_inside || starts_bytes {
+                if !is_byte(id, at) || shares_first && span[0] == 0 || !is_inside && span[0] != reader.chars {
+                    return false;
+                }
+                if kind == SpanKind::Bytes {
+                    *span = [at, at + 1];
+                }
+                at += 1;
+                if !starts_bytes {
+                    // The bytes must complete the character.
+                    if reader.skip_to(reader.chars + 1) != at {
+                        return false;
+                    }
+                } else if is_inside && text.get(at as usize).is_none_or(|byte| byte & 0xC0 != 0x80) {
+                    return false;
+                }
+                continue;
+            }
+            let start = span[0].max(reader.chars);
+            let chars = if start < span[1] { [start, span[1]] } else { [reader.chars; 2] };
+            let bytes = [reader.skip_to(chars[0]), reader.skip_to(chars[1])];
+            *span = if kind == SpanKind::Bytes { bytes } else { chars };
+            at = bytes[1];
+        }
+        at == text.len() as i64
+    }
+}

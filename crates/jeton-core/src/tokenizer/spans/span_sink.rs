@@ -1,0 +1,30 @@
+//! Column of spans, offsets or pretokens that is written token by token.
+//!
+//! Invariant: values equal those of [`super::Tokenizer::encode_with_spans`], offsets trimmed as by the template.
+
+use super::token_widths::SpanKind;
+
+/// A column, and the state that the next token needs.
+pub(in crate::tokenizer) struct SpanSink<'o> {
+    pub(in crate::tokenizer) column: Column<'o>,
+    /// Hugging Face's offsets of each token as the first of a truncated text; empty if they are not requested.
+    pub(in crate::tokenizer) first: &'o mut [[i64; 2]],
+    /// Index of the next pretoken.
+    pub(in crate::tokenizer) word: i64,
+}
+
+pub(in crate::tokenizer) enum Column<'o> {
+    Spans(SpanKind, &'o mut [[i64; 2]]),
+    /// Index of the pretoken of each token.
+    Words(&'o mut [i64]),
+}
+
+impl<'o> SpanSink<'o> {
+    pub(in crate::tokenizer) fn of_spans(kind: SpanKind, out: &'o mut [i64]) -> Self {
+        Self { column: Column::Spans(kind, out.as_chunks_mut().0), first: &mut [], word: 0 }
+    }
+
+    pub(in crate::tokenizer) fn of_words(out: &'o mut [i64]) -> Self {
+        Self { column: Column::Words(out), first: &mut [], word: 0 }
+    }
+}

@@ -1,0 +1,302 @@
+//! Widths of tokens in bytes and characters, by id, for vocabularies of which a text is the concatenation of its tokens.
+//!
+//! At byte level, where one pattern splits the text and nothing rewrites it, the bytes of a token are its content. So spans
+//! follow from the ids alone: a text need not be read again, and nothing is traced. A token may begin inside of a
+//! character; in Hugging Face's offsets it then has the whole character.
+//!
+//! Invariant: tokens without a width (added tokens that include white space around them, the unknown token, the end of
+//! a word) make the text take the slow path; so does a text of which the widths do not add up to its length, because the
+//! pattern drops white space.
+//!
+//! Cost: two bytes for each id, four if the template trims offsets; a lookup for each token.
+
+use crate::postprocess::WhiteEnds;
+use crate::vocab::Vocab;
+
+/// Column of spans: see [`super::Encoding`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SpanKind {
+    /// Byte ranges, disjoint.
+    Bytes,
+    /// Smallest ranges of characters that cover these bytes.
+    Chars,
+    /// Hugging Face's offsets, trimmed as by the template.
+    Offsets,
+}
+
+/// Width of a token, from the lowest bit: 7 bits for the characters that begin in it, one for a token that begins inside
+/// of a character, and 8 bits for its bytes; if the template trims offsets, 8 bits each for leading and trailing white
+/// space. 0: unknown.
+type Width = u32;
+
+const UNKNOWN: Width = 0;
+/// Too wide for the fields: computed from the content.
+const WIDE: Width = 0xFFFF;
+const MAX_CHARS: usize = 126; // 127 with the other bits of `WIDE` set is `WIDE`
+const MAX_BYTES: usize = 255;
+
+/// Widths by id.
+#[derive(Debug)]
+pub(in crate::tokenizer) struct TokenWidths {
+    table: Table,
+    add_prefix_space: bool,
+}
+
+#[derive(Debug)]
+enum Table {
+    Widths(Vec<u16>),
+    /// With white space.
+    Trimmed(Vec<Width>),
+}
+
+/// A token in a text whose characters were counted so far.
+#[derive(Debug, Clone, Copy)]
+struct Unpacked {
+    bytes: usize,
+    chars: i64,
+    begins_inside: bool,
+}
+
+fn begins_char(byte: u8) -> bool {
+    byte & 0xC0 != 0x80
+}
+
+impl Unpacked {
+    fn of(content: &[u8]) -> Self {
+        Self {
+            bytes: content.len(),
+            chars: content.iter().filter(|&&byte| begins_char(byte)).count() as i64,
+            begins_inside: content.first().is_some_and(|&byte| !begins_char(byte)),
+        }
+    }
+
+    fn packed(self) -> Width {
+        if self.bytes > MAX_BYTES || self.chars as usize > MAX_CHARS {
+            return WIDE;
+        }
+        (self.bytes as Width) << 8 | Width::from(self.begins_inside) << 7 | self.chars as Width
+    }
+
+    #[inline(always)]
+    fn from(width: Width) -> Self {
+        Self { bytes: (width >> 8 & 255) as usize, chars: i64::from(width & 127), begins_inside: width >> 7 & 1 != 0 }
+    }
+}
+
+impl TokenWidths {
+    /// Computes the widths of all ids. `is_known`: false for a token without a width. `white_ends`: the white space that the
+    /// template trims off offsets, if it does; `add_prefix_space`: its option.
+    pub(in crate::tokenizer) fn new(
+        vocab: &Vocab,
+        is_known: impl Fn(u32) -> bool,
+        white_ends: Option<&dyn Fn(u32) -> WhiteEnds>,
+        add_prefix_space: bool,
+    ) -> Self {
+        let width = |id: u32| {
+            let content = vocab.content(id);
+            let ends = white_ends.map(|white_ends| white_ends(id)).unwrap_or_default();
+            match [ends.leading, ends.trailing].map(u8::try_from) {
+                [Ok(leading), Ok(trailing)] if is_known(id) && !content.is_empty() => {
+                    Unpacked::of(content).packed() | Width::from(leading) << 16 | Width::from(trailing) << 24
+                }
+                _ => UNKNOWN,
+            }
+        };
+        let widths = (0..vocab.len() as u32).map(width);
+        let table = match white_ends {
+            Some(_) => Table::Trimmed(widths.collect()),
+            None => Table::Widths(widths.map(|width| width as u16).collect()),
+        };
+        Self { table, add_prefix_space }
+    }
+
+    /// Writes Hugging Face's offsets of the ids of a text, valid UTF-8: two numbers for each, in characters. `first`: likewise, of each token as the first of a truncated text; may be empty. Returns false if the
+    /// widths do not tell them. `compares`: whether the contents may differ from the text.
+    pub(in crate::tokenizer) fn write(
+        &self,
+        vocab: &Vocab,
+        ids: &[u32],
+        text: &[u8],
+        compares: bool,
+        out: &mut [i64],
+        first: &mut [i64],
+    ) -> bool {
+        let (spans, firsts) = (out.as_chunks_mut::<2>().0, first.as_chunks_mut::<2>().0);
+        let (mut bytes, mut chars) = (0, 0);
+        let mut is_same = true;
+        let mut span = |id: u32, width: Width| {
+            let token = match width & 0xFFFF {
+                WIDE => Unpacked::of(vocab.content(id)),
+                width => Unpacked::from(width),
+            };
+            if compares {
+                is_same &= text.get(bytes..bytes + token.bytes) == Some(vocab.content(id));
+            }
+            let start = chars - i64::from(token.begins_inside);
+            chars += token.chars;
+            bytes += token.bytes;
+            [start, chars]
+        };
+        match &self.table {
+            Table::Widths(widths) if !compares => {
+                return write_narrow::<_, false>(vocab, widths, ids, text.len(), spans);
+            }
+            Table::Widths(widths) => {
+                for (&id, out) in ids.iter().zip(spans) {
+                    match widths.get(id as usize) {
+                        None | Some(0) => return false,
+                        Some(&width) => *out = span(id, width.into()),
+                    }
+                }
+            }
+            Table::Trimmed(widths) => {
+                for (index, (&id, out)) in ids.iter().zip(spans).enumerate() {
+                    let width = widths.get(id as usize).copied().unwrap_or_default();
+                    if width == UNKNOWN {
+                        return false;
+                    }
+                    let span = span(id, width);
+                    *out = self.trimmed(width, index, span);
+                    if let Some(first) = firsts.get_mut(index) {
+                        *first = self.trimmed(width, 0, span);
+                    }
+                }
+            }
+        }
+        is_same && bytes == text.len()
+    }
+
+    /// Writes spans in bytes or in characters, and else as [`TokenWidths::write`]. `has_parts`: false if the spans of parts of
+    /// a character do not follow from widths.
+    pub(in crate::tokenizer) fn write_spans(
+        &self,
+        vocab: &Vocab,
+        ids: &[u32],
+        text: &[u8],
+        (compares, has_parts): (bool, bool),
+        kind: SpanKind,
+        out: &mut [i64],
+    ) -> bool {
+        if !compares && has_parts {
+            let spans = out.as_chunks_mut::<2>().0;
+            return match (&self.table, kind == SpanKind::Bytes) {
+                (Table::Widths(widths), true) => write_narrow::<_, true>(vocab, widths, ids, text.len(), spans),
+                (Table::Widths(widths), false) => write_narrow::<_, false>(vocab, widths, ids, text.len(), spans),
+                (Table::Trimmed(widths), true) => write_narrow::<_, true>(vocab, widths, ids, text.len(), spans),
+                (Table::Trimmed(widths), false) => write_narrow::<_, false>(vocab, widths, ids, text.len(), spans),
+            };
+        }
+        let (mut bytes, mut chars) = (0, 0);
+        for (&id, out) in ids.iter().zip(out.as_chunks_mut::<2>().0) {
+            let width = match &self.table {
+                Table::Widths(widths) => widths.get(id as usize).map(|&width| width.into()),
+                Table::Trimmed(widths) => widths.get(id as usize).copied(),
+            };
+            let token = match width {
+                None | Some(UNKNOWN) => return false,
+                Some(width) if width & 0xFFFF == WIDE => Unpacked::of(vocab.content(id)),
+                Some(width) => Unpacked::from(width),
+            };
+            if compares && text.get(bytes..bytes + token.bytes) != Some(vocab.content(id))
+                || token.begins_inside && !has_parts
+            {
+                return false;
+            }
+            let (start, first) = (bytes, chars - i64::from(token.begins_inside));
+            chars += token.chars;
+            bytes += token.bytes;
+            *out = if kind == SpanKind::Bytes { [start as i64, bytes as i64] } else { [first, chars] };
+        }
+        bytes == text.len()
+    }
+
+    /// Returns the number of bytes of a token; 0 if it has no width.
+    #[inline(always)]
+    pub(in crate::tokenizer) fn num_bytes(&self, vocab: &Vocab, id: u32) -> usize {
+        let width = match &self.table {
+            Table::Widths(widths) => Width::from(widths.get(id as usize).copied().unwrap_or_default()),
+            Table::Trimmed(widths) => widths.get(id as usize).copied().unwrap_or_default() & 0xFFFF,
+        };
+        match width {
+            WIDE => vocab.content(id).len(),
+            width => (width >> 8) as usize,
+        }
+    }
+
+    #[inline(always)]
+    fn trimmed(&self, width: Width, index: usize, span: [i64; 2]) -> [i64; 2] {
+        let ends = WhiteEnds { leading: (width >> 16 & 255) as usize, trailing: (width >> 24) as usize };
+        let mut trimmed = (span[0] as usize, span[1] as usize);
+        ends.trim(self.add_prefix_space, index, &mut trimmed);
+        [trimmed.0 as i64, trimmed.1 as i64]
+    }
+}
+
+/// Ids in a chunk of [`write_narrow`]; few in tests.
+const CHUNK: usize = if cfg!(test) { 2 } else { 1 << 10 };
+
+/// Writes the byte spans (`IN_BYTES`) or the character spans of tokens without branches that depend on them, except in
+/// chunks with a token that is [`WIDE`]. Returns true if all have widths and cover a text of `len` bytes.
+fn write_narrow<W: Copy + Into<Width>, const IN_BYTES: bool>(
+    vocab: &Vocab,
+    widths: &[W],
+    ids: &[u32],
+    len: usize,
+    spans: &mut [[i64; 2]],
+) -> bool {
+    let width = |id: u32| widths.get(id as usize).map_or(UNKNOWN, |&width| width.into() & 0xFFFF);
+    let span = |at: &mut (usize, i64), token: Unpacked| {
+        let (bytes, chars) = (at.0, at.1 - i64::from(token.begins_inside));
+        *at = (at.0 + token.bytes, at.1 + token.chars);
+        match IN_BYTES {
+            true => [bytes as i64, at.0 as i64],
+            false => [chars, at.1],
+        }
+    };
+    let mut at = (0, 0); // bytes and characters before the next token
+    let mut is_unknown = false;
+    for (ids, spans) in ids.chunks(CHUNK).zip(spans.chunks_mut(CHUNK)) {
+        let before = at;
+        let mut is_wide = false;
+        for (&id, out) in ids.iter().zip(&mut *spans) {
+            let width = width(id);
+            is_wide |= width == WIDE;
+            is_unknown |= width == UNKNOWN;
+            *out = span(&mut at, Unpacked::from(width));
+        }
+        if is_wide {
+            at = before;
+            for (&id, out) in ids.iter().zip(spans) {
+                let token = match width(id) {
+                    WIDE => Unpacked::of(vocab.content(id)),
+                    width => Unpacked::from(width),
+                };
+                *out = span(&mut at, token);
+            }
+        }
+    }
+    !is_unknown && at.0 == len
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn widths_are_packed_without_loss() {
+        for content in ["a", "é", "中文", "\u{1f600}", &"x".repeat(126), &"é".repeat(126)] {
+            for part in [content.as_bytes(), &content.as_bytes()[content.len() - 1..]] {
+                let token = Unpacked::of(part);
+                assert!(token.packed() != WIDE && token.packed() != UNKNOWN);
+                let read = Unpacked::from(token.packed());
+                assert_eq!(
+                    (read.bytes, read.chars, read.begins_inside),
+                    (token.bytes, token.chars, token.begins_inside)
+                );
+            }
+        }
+        for long in ["x".repeat(127), "中".repeat(86)] {
+            assert_eq!(Unpacked::of(long.as_bytes()).packed(), WIDE);
+        }
+    }
+}

@@ -1,0 +1,81 @@
+"""`Tokenizer.decode_batch` and the like: many sequences of ids → texts, and one sequence with its tokens.
+
+The core decodes, on threads. Left out: decoding one sequence (`tokenizer`), and ids that arrive one by one (`_core`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .._core import Tokenizer as Core
+from .._core import decode_lists, decode_rows
+from ..util.arguments import wrong
+from .batch import TokenBatch
+from .text_errors import DecodeErrors, not_utf8
+
+__all__ = ["BatchDecoder"]
+
+
+@dataclass(frozen=True, slots=True)
+class BatchDecoder:
+    """A tokenizer with the options of a call.
+
+    Attributes:
+        core: the tokenizer.
+        threads: their maximum number.
+        skip_special: whether special tokens are omitted.
+    """
+
+    core: Core
+    threads: int
+    skip_special: bool
+
+    def texts(self, batch: TokenBatch | Iterable[Any], errors: DecodeErrors) -> list[str]:
+        """Implements `Tokenizer.decode_batch`."""
+        if errors not in ("replace", "strict", "ignore"):
+            raise wrong("errors", errors, '"replace", "strict" or "ignore"')
+        if errors == "replace":
+            return self._decoded(batch, as_text=True)
+        found = []
+        for at, data in enumerate(self.bytes(batch)):
+            try:
+                found.append(data.decode("utf-8", errors))
+            except UnicodeDecodeError as error:
+                failed = not_utf8(error)
+                failed.args = (f"text {at} of the batch: {failed}",)
+                failed.index = at
+                raise failed from None
+        return found
+
+    def bytes(self, batch: TokenBatch | Iterable[Any]) -> list[bytes]:
+        """Implements `Tokenizer.decode_bytes_batch`."""
+        return self._decoded(batch, as_text=False)
+
+    def _decoded(self, batch: TokenBatch | Iterable[Any], *, as_text: bool) -> list[Any]:
+        if isinstance(batch, TokenBatch) and batch.ids.dtype == np.uint32:
+            data = np.ascontiguousarray(batch.ids, "<u4").view(np.uint8)
+            offsets = batch.offsets.tolist()
+            return decode_rows(self.core, data, offsets, self.threads, as_text=as_text, skip_special=self.skip_special)
+        rows = [_list_of_ids(row, at) for at, row in enumerate(_rows(batch))]
+        return decode_lists(self.core, rows, self.threads, as_text=as_text, skip_special=self.skip_special)
+
+
+def _rows(batch: Iterable[Any]) -> Iterable[Any]:
+    """Rows of a batch: of arrays without a copy of their ids."""
+    if not isinstance(batch, Iterable):
+        raise TypeError(f"a batch must be a sequence of sequences of ids, not {type(batch).__name__}")
+    return batch
+
+
+def _list_of_ids(row: Any, at: int) -> list[int]:
+    if isinstance(row, list):
+        return row
+    if getattr(row, "dtype", None) is not None:
+        row = row.tolist()
+    if not isinstance(row, Iterable) or isinstance(row, str):
+        raise TypeError(f"batch[{at}] must be a sequence of integers, not {type(row).__name__}")
+    return list(row)

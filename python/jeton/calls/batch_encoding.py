@@ -1,0 +1,311 @@
+"""`Tokenizer.encode_batch`: texts and pairs → rows of ids, truncated, with the template around them.
+
+Without truncation and pairs the core joins ids and template. Otherwise it encodes the texts alone, and the rows are
+gathered from three arrays, the ids of the template, of the first and of the second texts, without a loop over texts.
+
+Left out: how much a text keeps (`truncation`), and padding (`batch`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._core import Tokenizer as Core
+from .._core import encode_batch_with_offsets, encode_batch_with_words, join_ids, join_integers
+from ..definition import sets_overflow_types
+from ..errors import ConfigError, JetonError
+from .batch import RowSegments, TokenBatch
+from .truncation import Truncation, combine, split
+
+__all__ = ["BatchEncoder", "Item"]
+
+Int64: TypeAlias = NDArray[np.int64]
+Words: TypeAlias = Sequence[Sequence[str | bytes]]  # of each text
+
+# Rows that overlap by the stride have more ids than their texts.
+MAX_IDS = 1 << 30
+
+
+class Item(NamedTuple):
+    """Item of a template: a text (0: the first, 1: the second of a pair), or ids."""
+
+    text: int | None
+    ids: tuple[int, ...]
+    type_id: int
+
+
+class Encoded(NamedTuple):
+    """Ids of many texts.
+
+    Attributes:
+        ids: uint32[n].
+        offsets: int64[texts + 1], of the ids.
+        hf_offsets: int64[n, 2], if requested.
+        first_hf_offsets: int64[n, 2], of each id as the first of a truncated text, where that makes a difference.
+        words: int64[n], the index of the pretoken of each id in its text, if requested.
+    """
+
+    ids: NDArray[np.uint32]
+    offsets: Int64
+    hf_offsets: Int64 | None = None
+    first_hf_offsets: Int64 | None = None
+    words: Int64 | None = None
+
+    @property
+    def lengths(self) -> Int64:
+        return np.diff(self.offsets)
+
+
+@dataclass(frozen=True, slots=True)
+class BatchEncoder:
+    """A tokenizer with the options of a call that do not concern truncation.
+
+    Attributes:
+        core: the tokenizer.
+        template: that of its definition.
+        special: permission for special tokens, in the core's form.
+        threads: their maximum number.
+        add_special_tokens: whether the template adds its ids.
+        pad_id: id of the padding token, if any.
+        with_offsets: whether the result has offsets.
+        with_words: whether it has indices of pretokens; not together with offsets.
+    """
+
+    core: Core
+    template: Mapping[str, Any] | None
+    special: Literal["all", "raise"] | list[int] | None
+    threads: int
+    add_special_tokens: bool
+    pad_id: int | None
+    with_offsets: bool = False
+    with_words: bool = False
+
+    def encode(self, texts: list[str | bytes], pairs: list[str | bytes] | None, truncation: Truncation) -> TokenBatch:
+        """Implements `Tokenizer.encode_batch`."""
+        items = self.items(is_pair=pairs is not None)
+        room = self._room(items, truncation)
+        if pairs is None and room is None and not self.with_words:
+            return self._whole(texts, items, truncation.overflow)
+        first = self._encoded(texts, truncates=room is not None)
+        if pairs is None:
+            return self._rows(items, (first,), truncation, room)
+        try:
+            second = self._encoded(pairs, truncates=room is not None)
+        except JetonError as error:  # the message names the index of a text
+            error.args = (f"pairs: {error}",)
+            raise
+        return self._rows(items, (first, second), truncation, room)
+
+    def _room(self, items: Sequence[Item], truncation: Truncation) -> int | None:
+        """Number of ids that texts may have in a row; None: any number."""
+        room = truncation.room(sum(len(item.ids) for item in items))
+        if truncation.stride and room is not None:
+            added = sum(len(part.get("ids", ())) for part in (self.template or {}).get("single") or ())
+            # Left out, as in transformers: a row without the template that is shorter than the template.
+            if (truncation.max_length or 0) >= added:
+                truncation.check_stride(added if self.add_special_tokens else 0)
+        return room
+
+    def encode_words(self, texts: Words, pairs: Words | None, truncation: Truncation) -> TokenBatch:
+        """Encodes texts that are split into words. Each word is encoded as a text of its own, and offsets are in it."""
+        items = self.items(is_pair=pairs is not None)
+        room = self._room(items, truncation)
+        encoded = [self._joined(words, truncates=room is not None) for words in (texts, pairs) if words is not None]
+        return self._rows(items, encoded, truncation, room)
+
+    def _joined(self, words: Words, *, truncates: bool) -> Encoded:
+        """Encodes words and joins those of each text."""
+        found = self._encoded(list(chain.from_iterable(words)), truncates=truncates)
+        ends = np.cumsum([0, *map(len, words)])
+        joined = found._replace(offsets=found.offsets[ends])
+        if self.with_words:
+            indices = np.arange(len(found.lengths)) - np.repeat(ends[:-1], np.diff(ends))  # of each word in its text
+            joined = joined._replace(words=np.repeat(indices, found.lengths))
+        return joined
+
+    def _whole(self, texts: list[str | bytes], items: Sequence[Item], overflow: bool) -> TokenBatch:
+        """Encodes single texts that are not truncated."""
+        ids, offsets, hf_offsets, *_ = self._encoded(texts, template=self.add_special_tokens)
+        segments = None
+        if len(items) != 1 or items[0] != Item(0, (), 0):
+            num_texts = sum(item.text is not None for item in items)
+            own = (np.diff(offsets) - sum(len(item.ids) for item in items)) // max(num_texts, 1)
+            lengths = [own if item.text is not None else np.full_like(own, len(item.ids)) for item in items]
+            type_ids = np.array([[item.type_id for item in items]], np.int64)
+            segments = _segments(items, _columns(lengths, len(own)), type_ids)
+        mapping = np.arange(len(texts)) if overflow else None
+        return TokenBatch(ids, offsets, mapping, self.pad_id, segments, hf_offsets)
+
+    def _rows(
+        self, items: Sequence[Item], texts: Sequence[Encoded], truncation: Truncation, room: int | None
+    ) -> TokenBatch:
+        """Truncates texts or pairs and joins them with the template."""
+        first, second = texts[0].lengths, texts[1].lengths if len(texts) == 2 else None
+        if room is None or not len(first) or int((first if second is None else first + second).max()) <= room:
+            return self._uncut(items, texts, truncation.overflow)
+        kept_first, kept_second = truncation.kept(first, second, room)
+        pieces = [split(first, kept_first, truncation)]
+        if second is not None and kept_second is not None:
+            pieces.append(split(second, kept_second, truncation))
+        places = [item.text for item in items if item.text is not None]
+        row_text, chosen = combine(len(first), [pieces[text].counts for text in places])
+        template_ids = np.array([id for item in items for id in item.ids], np.uint32)
+        bases = np.cumsum([len(template_ids), *(len(text.ids) for text in texts)])
+        starts: list[Int64] = []
+        sizes: list[Int64] = []
+        type_ids: list[Int64] = []
+        choices = iter(chosen)
+        at = 0  # in the ids of the template
+        for item in items:
+            if item.text is None:
+                columns = at, len(item.ids), item.type_id
+                at += len(item.ids)
+                for column, value in zip((starts, sizes, type_ids), columns, strict=True):
+                    column.append(np.full_like(row_text, value))
+                continue
+            piece, found = next(choices), pieces[item.text]
+            index = found.first[row_text] + piece
+            starts.append(bases[item.text] + texts[item.text].offsets[row_text] + found.starts[index])
+            sizes.append(found.lengths[index])
+            type_ids.append(np.where(piece == 0, item.type_id, self._overflow_type(item.text)))
+        num_ids = sum(int(column.sum()) for column in sizes)
+        if truncation.overflow and num_ids > MAX_IDS:
+            raise ConfigError(
+                f"overflow=True: the rows have {num_ids:,} ids, and the limit is {MAX_IDS:,}; pass fewer texts or a "
+                "smaller stride",
+                option="overflow",
+            )
+        source = np.concatenate([template_ids, *(text.ids for text in texts)])
+        num_rows = len(row_text)
+        segments = _segments(items, _columns(sizes, num_rows), _columns(type_ids, num_rows))
+        index = _ranges(_columns(starts, num_rows), segments.lengths)
+        offsets = np.concatenate([[0], np.cumsum(segments.lengths.sum(axis=1))])
+        mapping = row_text if truncation.overflow else None
+        hf_offsets = self._hf_offsets(len(template_ids), texts, index, segments) if self.with_offsets else None
+        words = self._words(len(template_ids), texts, index) if self.with_words else None
+        return TokenBatch(source[index], offsets, mapping, self.pad_id, segments, hf_offsets, words)
+
+    def _uncut(self, items: Sequence[Item], texts: Sequence[Encoded], overflow: bool) -> TokenBatch:
+        """Joins texts or pairs that all fit with the template: the result of `_rows`, in less time for few texts."""
+        num_rows = len(texts[0].offsets) - 1
+        starts, sizes = np.zeros((2, num_rows, len(items)), np.int64)
+        for column, item in enumerate(items):
+            if item.text is not None:
+                starts[:, column] = texts[item.text].offsets[:-1]
+            sizes[:, column] = len(item.ids) if item.text is None else texts[item.text].lengths
+        segments = _segments(items, sizes, np.array([[item.type_id for item in items]], np.int64))
+        offsets = np.concatenate([[0], sizes.sum(axis=1).cumsum()])
+        mapping = np.arange(num_rows) if overflow else None
+        ranges = _bytes(starts), _bytes(sizes)
+        own_ids = [np.array(item.ids, "<u4") if item.text is None else texts[item.text].ids for item in items]
+        ids = np.frombuffer(join_ids([*map(_bytes, own_ids)], *ranges), "<u4")
+        hf_offsets = words = None
+        if self.with_offsets:
+            columns = [
+                _bytes(np.zeros((len(item.ids), 2), np.int64) if item.text is None else texts[item.text].hf_offsets)
+                for item in items
+            ]
+            hf_offsets = np.frombuffer(join_integers(columns, *ranges, 2), "<i8").reshape(-1, 2)
+            ends = sizes.cumsum().reshape(sizes.shape)
+            for column, item in enumerate(items):
+                first = None if item.text is None else texts[item.text].first_hf_offsets
+                if first is not None:  # of the first id of each text in a row
+                    has_ids = sizes[:, column] > 0
+                    places = (ends - sizes)[has_ids, column]
+                    hf_offsets[places] = first[starts[has_ids, column]]
+        if self.with_words:
+            columns = [
+                _bytes(np.full(len(item.ids), -1) if item.text is None else texts[item.text].words) for item in items
+            ]
+            words = np.frombuffer(join_integers(columns, *ranges, 1), "<i8")
+        return TokenBatch(ids, offsets, mapping, self.pad_id, segments, hf_offsets, words)
+
+    def _hf_offsets(
+        self, num_template_ids: int, texts: Sequence[Encoded], index: Int64, segments: RowSegments
+    ) -> Int64:
+        """Offsets of rows. `index`: of their ids in those of the template and of all texts, concatenated."""
+        of_template = np.zeros((num_template_ids, 2), np.int64)
+        columns = [text.hf_offsets for text in texts if text.hf_offsets is not None]
+        hf_offsets: Int64 = np.concatenate([of_template, *columns])[index]
+        firsts = [text.first_hf_offsets for text in texts if text.first_hf_offsets is not None]
+        if firsts:
+            lengths = segments.lengths.ravel()
+            places = (np.cumsum(lengths) - lengths)[lengths > 0]  # of the first id of each text in a row
+            hf_offsets[places] = np.concatenate([of_template, *firsts])[index[places]]
+        return hf_offsets
+
+    def _words(self, num_template_ids: int, texts: Sequence[Encoded], index: Int64) -> Int64:
+        """Indices of pretokens of rows; -1 for ids of the template. `index`: as in `_hf_offsets`."""
+        columns = [text.words for text in texts if text.words is not None]
+        words: Int64 = np.concatenate([np.full(num_template_ids, -1), *columns])[index]
+        return words
+
+    def _encoded(self, texts: list[str | bytes], *, template: bool = False, truncates: bool = False) -> Encoded:
+        """Encodes texts. `truncates`: they are truncated afterwards."""
+        if self.with_words:
+            ids, offsets, words = encode_batch_with_words(self.core, texts, self.special, self.threads)
+            own = np.frombuffer(words, "<i8")
+            return Encoded(np.frombuffer(ids, "<u4"), np.frombuffer(offsets, "<i8"), words=own)
+        if not self.with_offsets:
+            ids, offsets = self.core.encode_batch(texts, self.special, self.threads, template)
+            return Encoded(np.frombuffer(ids, "<u4"), np.frombuffer(offsets, "<i8"))
+        ids, offsets, *columns = encode_batch_with_offsets(
+            self.core, texts, self.special, self.threads, template=template, truncates=truncates
+        )
+        spans = [None if column is None else np.frombuffer(column, "<i8").reshape(-1, 2) for column in columns]
+        return Encoded(np.frombuffer(ids, "<u4"), np.frombuffer(offsets, "<i8"), *spans)
+
+    def items(self, *, is_pair: bool) -> list[Item]:
+        """Items of the template for a text or a pair. Without special tokens only the texts are left."""
+        listed = (self.template or {}).get("pair" if is_pair else "single")
+        if listed is None:
+            return [Item(0, (), 0), Item(1, (), 1)] if is_pair else [Item(0, (), 0)]
+        items = [
+            Item(
+                "AB".index(part["sequence"]) if "sequence" in part else None,
+                tuple(part.get("ids", ())),
+                part["type_id"],
+            )
+            for part in listed
+        ]
+        if self.add_special_tokens:
+            return items
+        texts = [item for item in items if item.text is not None]
+        return texts if is_pair else texts[:1] or [Item(0, (), 0)]  # as `encode`, which adds nothing to one text
+
+    def _overflow_type(self, text: int) -> int:
+        """Type id of a piece that overflows.
+
+        Hugging Face's post-processors set those of the kept pieces only, except for RobertaProcessing.
+        """
+        return 0 if self.add_special_tokens and sets_overflow_types(self.template) else text
+
+
+def _bytes(column: NDArray[Any] | None) -> NDArray[np.uint8]:
+    """A column of little-endian integers, as the core takes it."""
+    found: NDArray[np.uint8] = np.ascontiguousarray(column).view(np.uint8).ravel()
+    return found
+
+
+def _columns(columns: list[Int64], num_rows: int) -> Int64:
+    """Columns as int64[rows, columns]."""
+    return np.stack(columns, axis=1) if columns else np.zeros((num_rows, 0), np.int64)
+
+
+def _segments(items: Sequence[Item], lengths: Int64, type_ids: Int64) -> RowSegments:
+    return RowSegments(lengths, type_ids, np.array([item.text is None for item in items], np.bool_))
+
+
+def _ranges(starts: Int64, lengths: Int64) -> Int64:
+    """Concatenates the integers of ranges: for each row, in order of its columns."""
+    starts, lengths = starts.ravel(), lengths.ravel()
+    ends = np.cumsum(lengths)
+    index: Int64 = np.repeat(starts - (ends - lengths), lengths)
+    index += np.arange(len(index))
+    return index

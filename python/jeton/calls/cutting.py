@@ -1,0 +1,117 @@
+"""Parts of a text within a number of tokens: `Tokenizer.count_up_to`, `truncate` and `split`.
+
+The functions check options and convert results; the core finds the parts (`tokenizer/cut.rs`). The plain version, which
+tests compare with, tries every position.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+
+from .. import _core
+from ..errors import ConfigError
+from ..util.arguments import choice, instance, integer, string
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["Chunk", "Side", "TextUnit", "count_batch", "count_up_to", "split", "truncate"]
+
+TextUnit: TypeAlias = Literal["character", "grapheme", "word", "sentence"]
+Side: TypeAlias = Literal["right", "left", "middle"]
+Permitted: TypeAlias = Literal["all", "raise"] | list[int] | None
+
+UNITS = ("character", "grapheme", "word", "sentence")
+SIDES = ("right", "left", "middle")
+MOST_TOKENS = (1 << 62) - 1
+
+
+class Chunk(NamedTuple):
+    """A part of a text. `Tokenizer.split` makes them.
+
+    Attributes:
+        text: the part.
+        char_span: half-open range of its characters in the text: ``text[char_span[0]:char_span[1]]``.
+        byte_span: half-open range of its bytes in the text's UTF-8.
+        num_tokens: number of tokens of the part encoded alone, without a template.
+
+    Examples:
+        >>> import jeton
+        >>> jeton.default().split("one two three", 2)[1]
+        Chunk(text=' three', char_span=(7, 13), byte_span=(7, 13), num_tokens=1)
+    """
+
+    text: str
+    char_span: tuple[int, int]
+    byte_span: tuple[int, int]
+    num_tokens: int
+
+
+def count_up_to(core: _core.Tokenizer, text: str, limit: int, special: Permitted, num_added: int) -> int | None:
+    """Number of tokens if it is at most `limit`; see `Tokenizer.count_up_to`."""
+    instance(text, "text", str, "a str")
+    integer(limit, "limit", 0, MOST_TOKENS)
+    if limit < num_added:
+        return None
+    count = _core.count_up_to(core, text, limit - num_added, special)
+    return None if count is None else count + num_added
+
+
+def truncate(
+    core: _core.Tokenizer,
+    text: str,
+    max_tokens: int,
+    side: str,
+    marker: str,
+    at: str,
+    special: Permitted,
+    num_added: int,
+) -> str:
+    """The longest part within the limit; see `Tokenizer.truncate`."""
+    instance(text, "text", str, "a str")
+    limit = _without_template(max_tokens, num_added)
+    choice(side, "side", SIDES)
+    choice(at, "at", UNITS)
+    string(marker, "marker")
+    if side == "middle" and (of_marker := core.count(marker, special, 1)) > limit:
+        raise ConfigError(
+            f"marker={marker!r} takes {of_marker} tokens, and max_tokens={max_tokens} leaves {limit}", option="marker"
+        )
+    head, tail = _core.truncate(core, text, limit, side, marker, at, special)
+    if side == "middle" and head < tail:
+        return text[:head] + marker + text[tail:]
+    return text[tail:] if side == "left" else text[:head]
+
+
+def split(
+    core: _core.Tokenizer, text: str, max_tokens: int, overlap: int, at: str, special: Permitted, num_added: int
+) -> list[Chunk]:
+    """All parts within the limit; see `Tokenizer.split`."""
+    instance(text, "text", str, "a str")
+    limit = _without_template(max_tokens, num_added)
+    choice(at, "at", UNITS)
+    integer(overlap, "overlap", 0)
+    if limit == 0:
+        raise ConfigError(f"max_tokens={max_tokens} leaves no token for the text", option="max_tokens")
+    if overlap >= limit:
+        raise ConfigError(f"overlap={overlap} is not less than the {limit} tokens of a chunk", option="overlap")
+    return _core.split(core, text, limit, overlap, at, special, Chunk)
+
+
+def count_batch(
+    core: _core.Tokenizer, texts: list[str | bytes], special: Permitted, num_added: int, threads: int
+) -> NDArray[Any]:
+    """int64[texts]: numbers of tokens; see `Tokenizer.count_batch`."""
+    import numpy as np
+
+    counts = np.frombuffer(_core.count_batch(core, texts, special, threads), "<i8")
+    return counts + num_added if num_added else counts
+
+
+def _without_template(max_tokens: int, num_added: int) -> int:
+    limit = integer(max_tokens, "max_tokens", 0, MOST_TOKENS) - num_added
+    if limit < 0:
+        raise ConfigError(
+            f"max_tokens={max_tokens} is less than the {num_added} tokens that the template adds", option="max_tokens"
+        )
+    return limit

@@ -1,0 +1,54 @@
+"""Sampling options of `Tokenizer.encode` (BPE-dropout, subword regularization), checked and converted for the core.
+
+Left out: sampling itself. The core draws from the seed, so that results repeat on any machine.
+"""
+
+from __future__ import annotations
+
+import os
+from numbers import Integral, Real
+
+from ..errors import ConfigError
+from ..util.arguments import MAX_INT64, is_finite, shown
+
+__all__ = ["sampling_options"]
+
+
+def sampling_options(
+    kind: str, dropout: float, alpha: float | None, nbest: int | None, seed: int | None
+) -> tuple[float, float, int | None, int]:
+    """Checks the sampling options of `Tokenizer.encode` and chooses a seed if none is given.
+
+    Args:
+        kind: the model's type.
+        dropout: probability of skipping each merge.
+        alpha: exponent of the probabilities of segmentations.
+        nbest: number of best segmentations to sample from; None: all.
+        seed: None: a random one from the system.
+
+    Returns:
+        (dropout, alpha, nbest, seed)
+
+    Raises:
+        ConfigError: the model does not support an option, or an option is outside its range.
+
+    Examples:
+        >>> sampling_options("BPE", 0.1, None, None, 7)
+        (0.1, 0.0, None, 7)
+    """
+    if alpha is not None and kind != "Unigram":
+        raise ConfigError(f"alpha= samples segmentations of a Unigram model, and this is {kind}", option="alpha")
+    if dropout and kind not in ("BPE", "Pieces"):
+        raise ConfigError(f"dropout= skips merges, and a {kind} model has none", option="dropout")
+    if not dropout and alpha is None:
+        raise ConfigError("seed= and nbest= need dropout= or alpha=", option="seed")
+    if not isinstance(dropout, Real) or not 0 <= dropout <= 1:
+        raise ConfigError(f"dropout={shown(dropout)} is not a probability from 0 to 1", option="dropout")
+    if alpha is not None and not (isinstance(alpha, Real) and alpha >= 0 and is_finite(alpha)):
+        raise ConfigError(f"alpha={shown(alpha)} is not a finite number from 0 up", option="alpha")
+    if nbest is not None and (alpha is None or not isinstance(nbest, Integral) or not 1 <= nbest <= MAX_INT64):
+        raise ConfigError(f"nbest={shown(nbest)} is not an integer from 1 up together with alpha=", option="nbest")
+    seed = int.from_bytes(os.urandom(8)) if seed is None else seed
+    if not isinstance(seed, Integral) or not 0 <= seed < 1 << 64:
+        raise ConfigError(f"seed={shown(seed)} is not an integer from 0 to 2^64 - 1", option="seed")
+    return dropout, alpha or 0.0, nbest, seed

@@ -1,0 +1,77 @@
+"""Policies of ``errors=``: lone surrogates in texts to encode, and decoded bytes that are not UTF-8.
+
+A `str` may hold surrogates, which are no characters: from JSON with half of an escaped pair, or from a file name. The
+core refuses them. Only then are the texts examined, so valid text costs nothing.
+
+Source: openai/tiktoken, core.py (`encode`), which replaces them likewise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal, TypeAlias, TypeVar
+
+from ..errors import DecodeError, InvalidTextError
+from ..util.arguments import wrong
+
+__all__ = ["DecodeErrors", "SurrogateErrors", "encode_replaced", "not_utf8", "replace_surrogates"]
+
+SurrogateErrors: TypeAlias = Literal["strict", "replace"]
+DecodeErrors: TypeAlias = Literal["replace", "strict", "ignore"]
+
+T = TypeVar("T")
+
+
+def replace_surrogates(text: str) -> str:
+    """Joins surrogate pairs and replaces each other surrogate by U+FFFD. Text without surrogates is returned as it is.
+
+    Examples:
+        >>> replace_surrogates("a\\ud83d\\ude09 b\\ud83d") == "a\U0001f609 b\ufffd"
+        True
+    """
+    try:
+        str.encode(text)
+    except UnicodeEncodeError:
+        return str.encode(text, "utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return text
+
+
+def encode_replaced(errors: str, encode: Callable[..., T], *texts: Any, **options: Any) -> T:
+    """Calls `encode` with texts; if it refuses them, again with texts without surrogates.
+
+    Args:
+        errors: ``"strict"``: not again.
+        encode: raises `InvalidTextError` for a surrogate.
+        texts: its positional arguments: texts, lists of texts, or None.
+        options: its other arguments.
+
+    Raises:
+        ConfigError: another value of `errors`.
+        InvalidTextError: from `encode`.
+    """
+    if errors not in ("strict", "replace"):
+        raise wrong("errors", errors, '"strict" or "replace"')
+    try:
+        return encode(*texts, **options)
+    except InvalidTextError:
+        if errors == "strict":
+            raise
+        replaced = tuple(map(_replaced, texts))
+        if replaced == texts:  # refused for another reason
+            raise
+    return encode(*replaced, **options)
+
+
+def _replaced(text: Any) -> Any:
+    if isinstance(text, list):
+        return [_replaced(each) for each in text]
+    return replace_surrogates(text) if isinstance(text, str) else text
+
+
+def not_utf8(error: UnicodeDecodeError) -> DecodeError:
+    """Builds the error for decoded bytes that are not UTF-8."""
+    return DecodeError(
+        f"the bytes of these ids are not UTF-8 at byte {error.start} ({error.reason}); "
+        'errors="replace" shows them as U+FFFD, decode_bytes returns them',
+        position=error.start,
+    )

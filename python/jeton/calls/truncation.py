@@ -1,0 +1,264 @@
+"""Truncation of texts and pairs to a number of ids, with the rules of Hugging Face's libraries.
+
+`Truncation` holds the options and computes how many ids each text keeps; `split` the pieces of each text, the kept one
+and those that overflow; `combine` the rows, which are combinations of pieces. All work on arrays with one element for
+each text, without a loop over texts.
+
+Cost: linear in texts, pieces and rows. A pair whose texts both overflow has a row for each combination of their pieces.
+
+Source: huggingface/tokenizers, utils/truncation.rs (`truncate_encodings`) and tokenizer/encoding.rs (`truncate`,
+`merge_with`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import ConfigError
+from ..util.arguments import flag, integer, wrong
+
+__all__ = ["Strategy", "TextPieces", "Truncation", "combine", "split"]
+
+Int64: TypeAlias = NDArray[np.int64]
+Side: TypeAlias = Literal["right", "left"]
+Strategy: TypeAlias = Literal["longest_first", "only_first", "only_second"]
+
+MAX_LENGTH = (1 << 31) - 1
+# Rows of a pair are combinations of pieces, so a small stride turns two long texts into very many.
+MAX_ROWS = 1 << 24
+
+
+@dataclass(frozen=True, slots=True)
+class Truncation:
+    """Options of truncation: the arguments of `Tokenizer.encode_batch`, which are documented there.
+
+    Raises:
+        ConfigError: a wrong option; names it.
+    """
+
+    max_length: int | None = None
+    strategy: Strategy = "longest_first"
+    stride: int = 0
+    side: Side = "right"
+    overflow: bool = False
+
+    def __post_init__(self) -> None:
+        if self.max_length is not None:
+            integer(self.max_length, "max_length", 0, MAX_LENGTH)
+        if self.strategy not in ("longest_first", "only_first", "only_second"):
+            raise wrong("truncation", self.strategy, '"longest_first", "only_first" or "only_second"')
+        integer(self.stride, "stride", 0, MAX_LENGTH)
+        if self.side not in ("right", "left"):
+            raise wrong("side", self.side, '"right" or "left"')
+        flag(self.overflow, "overflow")
+
+    def room(self, num_added: int) -> int | None:
+        """Number of ids that texts may have in a row to which the template adds `num_added`; None: any number.
+
+        Raises:
+            ConfigError: the template alone is longer than `max_length`.
+        """
+        if self.max_length is None:
+            return None
+        if self.max_length < num_added:
+            raise ConfigError(
+                f"max_length={self.max_length} is below the {num_added} ids that the template adds to each row",
+                option="max_length",
+            )
+        return self.max_length - num_added
+
+    def check_stride(self, num_added: int) -> None:
+        """Checks `stride` as transformers does, also if no text is shortened.
+
+        Those that are shortened are checked with the ids that they keep. `num_added`: ids that the template adds to one
+        text.
+
+        Raises:
+            ConfigError: the stride is more than the ids that a text may have in a row.
+        """
+        if self.max_length is not None and self.stride > self.max_length - num_added:
+            raise ConfigError(
+                f"stride={self.stride} is more than the {self.max_length - num_added} ids of a text in a row: "
+                f"max_length={self.max_length} without the {num_added} that the template adds",
+                option="stride",
+            )
+
+    def kept(self, first: Int64, second: Int64 | None, room: int | None) -> tuple[Int64, Int64 | None]:
+        """Number of ids that each text keeps.
+
+        Args:
+            first: int64[texts], ids of each text.
+            second: int64[texts], ids of the second text of each pair; None: no pairs.
+            room: the result of `room`.
+
+        Raises:
+            ConfigError: the text that `strategy` names cannot be shortened enough, or `stride` is not below the ids
+                that a shortened text keeps.
+        """
+        if room is None:
+            return first, second
+        if room == 0:
+            return np.zeros_like(first), None if second is None else np.zeros_like(first)
+        excess = np.maximum(first + (0 if second is None else second) - room, 0)
+        if self.strategy == "only_second":
+            if second is None:
+                self._refuse(excess > 0, f"has {{ids}} ids and no second text (pairs=) to shorten to {room}", first)
+                return first, None
+            return first, self._one(second, first, excess, "first")
+        if self.strategy == "only_first" or second is None:
+            return self._one(first, second, excess, "second"), second
+        shorter, longer = np.minimum(first, second), np.maximum(first, second)
+        # The longer text is shortened first, down to the shorter one; then both have half of the room.
+        longer = np.minimum(longer, np.maximum(shorter, room - shorter))
+        is_halved = shorter + longer > room
+        shorter, longer = np.where(is_halved, room // 2, shorter), np.where(is_halved, room - room // 2, longer)
+        is_swapped = first > second
+        kept = np.where(is_swapped, longer, shorter), np.where(is_swapped, shorter, longer)
+        return np.where(excess, kept[0], first), np.where(excess, kept[1], second)
+
+    def _one(self, lengths: Int64, others: Int64 | None, excess: Int64, other: str) -> Int64:
+        """Number of ids that texts keep if they alone are shortened."""
+        kept = lengths - excess
+        if others is not None:
+            self._refuse(
+                (excess > 0) & (kept <= 0), f"has {{ids}} ids in its {other} text, which is not shortened", others
+            )
+        return kept
+
+    def _refuse(self, is_wrong: NDArray[np.bool_], why: str, ids: Int64) -> None:
+        if is_wrong.any():
+            at = int(is_wrong.argmax())
+            raise ConfigError(
+                f'truncation="{self.strategy}" with max_length={self.max_length}: text {at} of the batch '
+                f'{why.format(ids=ids[at])}; "longest_first" shortens any text',
+                option="truncation",
+            )
+
+
+class TextPieces(NamedTuple):
+    """Pieces of each text. Piece q of text i has the index ``first[i] + q``; its piece 0 is the kept one.
+
+    Attributes:
+        first: int64[texts + 1].
+        starts: int64[pieces], the index of the piece's first id in its text.
+        lengths: int64[pieces].
+    """
+
+    first: Int64
+    starts: Int64
+    lengths: Int64
+
+    @property
+    def counts(self) -> Int64:
+        """int64[texts], the number of pieces of each text."""
+        return np.diff(self.first)
+
+
+def split(lengths: Int64, kept: Int64, options: Truncation) -> TextPieces:
+    """Splits texts into pieces of the lengths that they keep, which overlap by the stride.
+
+    Pieces begin at the end that is kept; the last may be shorter. A text that keeps no id has itself as second piece.
+
+    Args:
+        lengths: int64[texts], ids of each text.
+        kept: int64[texts], ids that each keeps.
+        options: stride, side, and whether there are pieces other than the kept ones.
+
+    Raises:
+        ConfigError: the stride is not below the ids that a shortened text keeps.
+
+    Examples:
+        >>> pieces = split(np.array([7, 2]), np.array([3, 2]), Truncation(stride=1, overflow=True))
+        >>> pieces.first.tolist(), pieces.starts.tolist(), pieces.lengths.tolist()
+        ([0, 3, 4], [0, 2, 4, 0], [3, 3, 3, 2])
+    """
+    kept = np.minimum(kept, lengths)
+    is_cut = (kept < lengths) & (kept > 0)
+    is_wrong = is_cut & (kept <= options.stride)
+    if is_wrong.any():
+        at = int(is_wrong.argmax())
+        raise ConfigError(
+            f"stride={options.stride} is not below {kept[at]}, the ids that text {at} of the batch keeps of its "
+            f"{lengths[at]}",
+            option="stride",
+        )
+    step = np.where(is_cut, kept - options.stride, 1)
+    counts = np.ones_like(lengths)
+    if options.overflow:
+        counts += np.where(is_cut, -((kept - lengths) // step), kept < lengths)
+    first = np.concatenate([[0], np.cumsum(counts)])
+    index = within(counts)
+    removed, length, most = (np.repeat(column, counts) for column in (step, lengths, kept))
+    removed = removed * index  # ids before the piece, from the end that is kept
+    if options.side == "right":
+        starts = removed
+        pieces = np.minimum(most, length - starts)
+    else:
+        ends = length - removed
+        starts = np.maximum(ends - most, 0)
+        pieces = ends - starts
+    is_whole = (most == 0) & (index == 1)
+    return TextPieces(first, np.where(is_whole, 0, starts), np.where(is_whole, length, pieces))
+
+
+def combine(num_texts: int, counts: Sequence[Int64]) -> tuple[Int64, list[Int64]]:
+    """Rows of each text: all combinations of the pieces of its segments, the kept pieces first.
+
+    Args:
+        num_texts: number of texts or pairs.
+        counts: for each segment that is a text, int64[texts], its number of pieces.
+
+    Returns:
+        int64[rows], the text of each row; and for each segment int64[rows], the piece. Rows of a text are adjacent.
+
+    Raises:
+        ConfigError: too many rows.
+
+    Examples:
+        >>> text, (first, second) = combine(1, [np.array([2]), np.array([3])])
+        >>> list(zip(first.tolist(), second.tolist()))
+        [(0, 0), (1, 0), (1, 1), (1, 2), (0, 1), (0, 2)]
+    """
+    num_rows = np.ones(num_texts)
+    for count in counts:
+        num_rows *= count
+    if num_rows.sum() > MAX_ROWS + num_texts:  # any number of texts may have one row
+        raise ConfigError(
+            f"overflow=True: {num_rows.sum():.3g} rows, of which text {int(num_rows.argmax())} of the batch alone has "
+            f"{num_rows.max():.3g}; the limit is {MAX_ROWS:,}. Pass a larger max_length or a smaller stride",
+            option="overflow",
+        )
+    texts = np.arange(num_texts)
+    # Combinations so far, other than that of kept pieces. Each is extended by every piece of the next segment, and
+    # after them the kept pieces by every other piece of it.
+    rows = np.zeros(0, np.int64)
+    chosen: list[Int64] = []
+    for count in counts:
+        repeats, others = count[rows], count - 1
+        added = np.repeat(texts, others)
+        rows = np.concatenate([np.repeat(rows, repeats), added])
+        chosen = [np.concatenate([np.repeat(piece, repeats), np.zeros_like(added)]) for piece in chosen]
+        chosen.append(np.concatenate([within(repeats), within(others) + 1]))
+        rows, chosen = _by_text(rows, chosen)
+    return _by_text(np.concatenate([texts, rows]), [np.concatenate([np.zeros_like(texts), piece]) for piece in chosen])
+
+
+def _by_text(rows: Int64, chosen: list[Int64]) -> tuple[Int64, list[Int64]]:
+    order = np.argsort(rows, kind="stable")
+    return rows[order], [piece[order] for piece in chosen]
+
+
+def within(counts: Int64) -> Int64:
+    """Concatenates the ranges from 0 to each count.
+
+    Examples:
+        >>> within(np.array([2, 0, 3])).tolist()
+        [0, 1, 0, 1, 2]
+    """
+    starts: Int64 = np.cumsum(counts) - counts
+    return np.arange(int(counts.sum())) - np.repeat(starts, counts)

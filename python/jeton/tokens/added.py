@@ -1,0 +1,123 @@
+"""Added tokens: matched in the text as a whole, before the model runs, with flags for their matching.
+
+Left out: which special tokens a caller permits (`special`), and how each format spells the flags (`formats`).
+"""
+
+from __future__ import annotations
+
+from ..util.arguments import flag
+from ..util.record import record
+from .special import spell
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping
+    from typing import Any
+
+    from .._core import Tokenizer as Core
+    from .._core import Vocabulary
+
+__all__ = [
+    "FLAGS",
+    "AddedToken",
+    "added_tokens",
+    "model_entries",
+    "special_pairs",
+    "token_of_json",
+    "with_added_tokens",
+]
+
+# Field of `AddedToken` -> the core's bit.
+FLAGS = {"lstrip": 1, "rstrip": 2, "single_word": 4, "normalized": 8}
+_IS_ENTRY = 16  # the core's bit of an added token that the model has as an entry, too
+
+
+@record(frozen=True)
+class AddedToken:
+    """A token that is matched in the text as a whole. The fields have the meaning of Hugging Face's `AddedToken`.
+
+    Attributes:
+        content: its spelling.
+        special: True: a special token, matched by permission only. False: always matched.
+        lstrip, rstrip: it takes the white space to its left, to its right.
+        single_word: it is not matched inside of a word.
+        normalized: it is matched in the normalized text, not in the raw text. (SentencePiece's models match all tokens
+            in the raw text.)
+
+    Raises:
+        ConfigError: a content that is empty or not Unicode text.
+
+    Examples:
+        >>> import jeton
+        >>> tok = jeton.Tokenizer.from_merges({97: b"a", 32: b" "}, [])
+        >>> tok = tok.add_tokens([AddedToken("<mask>", lstrip=True)])
+        >>> tok.encode("a <mask>", special="all"), tok.added_tokens[98].lstrip
+        ([97, 98], True)
+    """
+
+    content: str
+    special: bool = True
+    lstrip: bool = False
+    rstrip: bool = False
+    single_word: bool = False
+    normalized: bool = False
+
+    def __post_init__(self) -> None:
+        spell(self.content, "content")
+        for name in ("special", *FLAGS):
+            flag(getattr(self, name), name)
+
+    @property
+    def is_exact(self) -> bool:
+        """True if it is matched exactly as spelled, in the raw text: no flag is set."""
+        return not _bits(self)
+
+
+def added_tokens(core: Core) -> dict[int, AddedToken]:
+    """Id -> added token, in the core's order."""
+    return {
+        id: AddedToken(content, special, **{name: bool(bits & bit) for name, bit in FLAGS.items()})
+        for id, content, special, bits in core.added_tokens()
+    }
+
+
+def special_pairs(special_tokens: Mapping[str, int]) -> list[tuple[int, AddedToken]]:
+    """Pairs of id and special token, from a mapping spelling -> id that a caller passed as `special_tokens`.
+
+    Raises:
+        ConfigError: a spelling that is not a token.
+    """
+    return [(id, AddedToken(spell(content).decode())) for content, id in special_tokens.items()]
+
+
+def token_of_json(content: str, special: bool, facts: Mapping[str, Any]) -> AddedToken:
+    """An added token with the flags of a JSON object."""
+    return AddedToken(content, special, **{name: bool(facts.get(name)) for name in FLAGS})
+
+
+def model_entries(core: Core) -> list[int]:
+    """Ids of the added tokens that the model has as entries, too."""
+    return [id for id, _, _, bits in core.added_tokens() if bits & _IS_ENTRY]
+
+
+def with_added_tokens(
+    vocabulary: Vocabulary, tokens: Iterable[tuple[int, AddedToken]], entries: Collection[int] = ()
+) -> Vocabulary:
+    """The vocabulary with added tokens.
+
+    Args:
+        vocabulary: the entries of the model.
+        tokens: pairs of id and token; one with the id of an entry replaces it.
+        entries: ids of those that the model keeps as entries.
+    """
+    rows = [
+        (id, token.content.encode(), token.special, _bits(token) | (_IS_ENTRY if id in entries else 0))
+        for id, token in tokens
+    ]
+    ids, contents, special, bits = zip(*rows, strict=True) if rows else ((), (), (), ())
+    return vocabulary.with_added(ids, contents, special, bits)
+
+
+def _bits(token: AddedToken) -> int:
+    """The flags in the core's form."""
+    return sum(bit for name, bit in FLAGS.items() if getattr(token, name))

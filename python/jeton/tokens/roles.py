@@ -1,0 +1,88 @@
+"""Roles of special tokens: facts about a tokenizer that change no id.
+
+A role names a special token: `eos` ends a text, `pad` fills the rows of a batch. transformers calls them ``eos_token``
+and so on. The names here are its standard ones; a tokenizer that was loaded may have others, which are kept.
+
+Left out: reading and writing them (`formats.config`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Protocol
+
+from ..errors import ConfigError, SpecialTokenError, UnknownTokenError
+from ..util.arguments import Keep, strings, wrong
+from .protocols import HasSpelling
+from .spelling import Spelling
+
+__all__ = ["ROLES", "role_id", "with_roles"]
+
+# in the order of transformers
+ROLES = ("bos", "eos", "unk", "sep", "pad", "cls", "mask")
+# Keys of a configuration with special tokens that have no role: of transformers 4, and of 5.
+_ADDITIONAL = ("additional_special_tokens", "extra_special_tokens")
+# Keys of a configuration that let a class of transformers build its template from `bos` and `eos`.
+_TEMPLATE_KEYS = ("tokenizer_class", "add_bos_token", "add_eos_token")
+
+
+class _RoleTokenizer(HasSpelling, Protocol):
+    @property
+    def special_tokens(self) -> Mapping[str, int]: ...
+    @property
+    def roles(self) -> Mapping[str, str]: ...
+
+
+def with_roles(
+    tok: _RoleTokenizer, given: Mapping[str, str | Keep | None], additional: Iterable[str] | Keep | None
+) -> dict[str, Any]:
+    """Implements `Tokenizer.with_roles`; returns the fields of the definition that change."""
+    definition = tok.definition
+    changes = {role: token for role, token in given.items() if not isinstance(token, Keep)}
+    for role, token in changes.items():
+        if token is not None:
+            _check_token(tok, role, token)
+    own = definition.model.unk_token
+    if own is not None and changes.get("unk", own) != own:
+        raise ConfigError(f"unk={changes['unk']!r}: the unknown token of the model is {own!r}", option="unk")
+    roles = {role: token for role, token in {**definition.roles, **changes}.items() if token is not None}
+    config = dict(definition.config)
+    for role in changes:
+        config.pop(f"{role}_token", None)
+    if any(roles.get(role) != definition.roles.get(role) for role in ("bos", "eos", "cls", "sep")):
+        for key in _TEMPLATE_KEYS:
+            config.pop(key, None)
+    if not isinstance(additional, Keep):
+        tokens = [] if additional is None else strings(additional, "additional")
+        for token in tokens:
+            _check_token(tok, "additional", token)
+        for key in _ADDITIONAL:
+            if isinstance(config.get(key), list):
+                del config[key]
+        if tokens:
+            config[_ADDITIONAL[0]] = tokens
+    return {"roles": roles, "config": config}
+
+
+def _check_token(tok: _RoleTokenizer, role: str, token: object) -> None:
+    if not isinstance(token, str) or not token:
+        raise wrong(role, token, "a special token: a string")
+    if token in tok.special_tokens:
+        return
+    try:
+        Spelling(tok).id(token)
+        state = "is an entry of the vocabulary, but not a special token"
+    except UnknownTokenError:
+        state = "is not in the vocabulary"
+    raise SpecialTokenError(f"{role}={token!r} {state}; add_tokens([{token!r}]) makes it one", token=token)
+
+
+def role_id(tok: _RoleTokenizer, role: str) -> int | None:
+    """Returns the id of a role's token; None if the tokenizer has no such role."""
+    token = tok.roles.get(role)
+    if token is None:
+        return None
+    try:
+        return Spelling(tok).id(token)
+    except UnknownTokenError:
+        return None

@@ -1,0 +1,78 @@
+"""Permission for special tokens, converted to the core's form.
+
+A special token's spelling is plain text unless the caller of `encode` permits the token. This module holds that
+policy; the core matches the tokens.
+"""
+
+from __future__ import annotations
+
+from ..errors import ConfigError, SpecialTokenError
+from ..util.arguments import wrong
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+    from typing import Literal, TypeAlias
+
+__all__ = ["Special", "permission", "spell"]
+
+Special: TypeAlias = 'Literal["none", "all", "raise"] | Collection[str]'
+
+
+def permission(special: Special, special_tokens: Mapping[str, int]) -> Literal["all", "raise"] | list[int] | None:
+    """Permitted special tokens, in the core's form.
+
+    Args:
+        special: ``"none"``, ``"all"``, ``"raise"``, or exactly the special tokens that may be matched.
+        special_tokens: the tokenizer's, spelling -> id.
+
+    Returns:
+        None for no tokens, ``"all"``, ``"raise"``, or the permitted ids.
+
+    Raises:
+        SpecialTokenError: the tokenizer does not have one of the named tokens.
+        ConfigError: ``special`` is none of these.
+
+    Examples:
+        >>> permission({"<|end|>"}, {"<|start|>": 299, "<|end|>": 300})
+        [300]
+    """
+    if special == "none":
+        return None
+    if special == "all":
+        return "all"
+    if special == "raise":
+        return "raise"
+    from collections.abc import Collection
+
+    if isinstance(special, str) or not isinstance(special, Collection):
+        raise ConfigError(
+            f'special={special!r} is none of "none", "all", "raise" or a set of special tokens such as {{"<|end|>"}}',
+            option="special",
+        )
+    for token in special:
+        if token not in special_tokens:
+            known = ", ".join(map(repr, special_tokens)) or "none at all"
+            raise SpecialTokenError(f"the tokenizer has no special token {token!r}; it has {known}", token=token)
+    if len(special) >= len(special_tokens) and all(token in special for token in special_tokens):
+        return "all"
+    return [special_tokens[token] for token in special] or None
+
+
+def spell(token: object, option: str = "special_tokens") -> bytes:
+    """The bytes of an added token.
+
+    Raises:
+        ConfigError: not a string, empty, or with a lone surrogate.
+
+    Examples:
+        >>> spell("<|end|>")
+        b'<|end|>'
+    """
+    if not isinstance(token, str) or not token:
+        raise wrong(option, token, "a token: a string that is not empty")
+    try:
+        return token.encode()
+    except UnicodeEncodeError:
+        message = f"{option}: {token!r} holds a lone surrogate; expected valid Unicode text"
+        raise ConfigError(message, option=option) from None

@@ -1,0 +1,35 @@
+"""NumPy, imported for the first array: that takes as long as loading a vocabulary."""
+
+from __future__ import annotations
+
+from .. import _core
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = ["array_constructor"]
+
+_constructor: tuple[Callable[..., NDArray[np.uint32]], np.dtype[np.uint32]] | None = None
+
+
+def array_constructor() -> tuple[Callable[..., NDArray[np.uint32]], np.dtype[np.uint32]]:
+    """Constructor of arrays from a buffer, and the type of ids. From then on, the core makes arrays of NumPy."""
+    return _constructor or _import_numpy()
+
+
+def _import_numpy() -> tuple[Callable[..., NDArray[np.uint32]], np.dtype[np.uint32]]:
+    from importlib import import_module
+
+    import numpy as np
+
+    global _constructor
+    multiarray = import_module(
+        "numpy._core._multiarray_umath" if hasattr(np, "_core") else "numpy.core._multiarray_umath"
+    )
+    _core.use_numpy(multiarray._ARRAY_API)
+    _constructor = np.frombuffer, np.dtype("<u4")
+    return _constructor

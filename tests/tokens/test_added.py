@@ -1,0 +1,69 @@
+"""`AddedToken`: the flags of added tokens, from the caller to the core and to files."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+import jeton
+from jeton import AddedToken
+from jeton.tokens.added import FLAGS, model_entries
+
+BYTES = jeton.Tokenizer.from_merges({i: bytes([i]) for i in range(256)}, [])
+
+
+@pytest.mark.parametrize("flag", FLAGS)
+def test_a_flag_is_kept(flag: str) -> None:
+    token = AddedToken("<x>", special=False, **{flag: True})
+    tok = BYTES.add_tokens([token, "<y>"])
+    assert tok.added_tokens == {256: token, 257: AddedToken("<y>")}
+    again = jeton.Tokenizer.from_bytes(tok.to_bytes())
+    assert again.added_tokens == tok.added_tokens
+    facts = json.loads(tok.to_bytes())["added_tokens"][0]
+    assert {name: facts[name] for name in FLAGS} == {name: name == flag for name in FLAGS}
+    assert (token.is_exact, AddedToken("<y>").is_exact) == (False, True)
+
+
+def test_flags_are_those_of_matching() -> None:
+    tok = BYTES.add_tokens([AddedToken("<m>", lstrip=True), AddedToken("cat", special=False, single_word=True)])
+    assert tok.encode("a <m>b", special="all") == [97, 256, 98]
+    assert tok.encode("cat cats") == [257, 32, *b"cats"]
+
+
+def test_a_token_that_becomes_special_keeps_its_flags() -> None:
+    tok = BYTES.add_tokens([AddedToken("<m>", special=False, rstrip=True)])
+    assert tok.add_tokens(["<m>"], special=False) is tok
+    assert tok.add_tokens(["<m>"]).added_tokens == {256: AddedToken("<m>", rstrip=True)}
+    assert tok.add_tokens([AddedToken("<m>")]).added_tokens == {256: AddedToken("<m>")}
+
+
+def test_an_entry_of_the_model_is_one_still() -> None:
+    file = json.loads(BYTES.to_bytes())
+    del file["model"]["jeton"]
+    file["added_tokens"] = [{"id": file["model"]["vocab"]["a"], "content": "a", "special": False}]
+    tok = jeton.Tokenizer.from_bytes(json.dumps(file).encode())
+    assert tok.added_tokens == {97: AddedToken("a", special=False)}
+    assert model_entries(tok._core) == [97]
+
+
+def test_it_is_in_order_of_id_and_read_only() -> None:
+    tok = jeton.Tokenizer.from_merges({97: b"a"}, [], special_tokens={"<z>": 300, "<b>": 5})
+    assert list(tok.added_tokens) == [5, 300]
+    with pytest.raises(TypeError):
+        tok.added_tokens[7] = AddedToken("<x>")  # type: ignore[index]
+
+
+def test_two_tokens_of_one_id_are_refused() -> None:
+    with pytest.raises(jeton.ConfigError, match="300"):
+        jeton.Tokenizer.from_merges({97: b"a"}, [], special_tokens={"<a>": 300, "<b>": 300})
+
+
+@pytest.mark.parametrize(
+    ("facts", "option"),
+    [({"content": ""}, "content"), ({"content": b"x"}, "content"), ({"content": "x", "lstrip": 1}, "lstrip")],
+)
+def test_what_is_no_token(facts: dict[str, Any], option: str) -> None:
+    with pytest.raises(jeton.ConfigError, match=option):
+        AddedToken(**facts)
