@@ -182,7 +182,7 @@ def test_lines_as_documents(tmp_path: Path) -> None:
     path = tmp_path / "lines.txt"
     path.write_text("ab\nab\nb\n")
     whole = train(path, 300, pattern="none")
-    lines = train(path, 300, pattern="none", documents="line")
+    lines = train(jeton.Corpus(path, documents="line"), 300, pattern="none")
     assert whole.merges != lines.merges
     assert lines.merges == train(["ab", "ab", "b"], 300, pattern="none").merges
     assert lines.training is not None
@@ -193,7 +193,7 @@ def test_another_field_and_a_stream(tmp_path: Path) -> None:
     path = tmp_path / "rows.jsonl"
     path.write_text('{"body": "abab"}\n\n{"body": "ab"}\n')
     expected = train(["abab", "ab"], 258, pattern="none")
-    assert train(path, 258, pattern="none", field="body") == expected
+    assert train(jeton.Corpus(path, field="body"), 258, pattern="none") == expected
     assert train(io.BytesIO(b"abab"), 257, pattern="none") == train(["abab"], 257, pattern="none")
 
 
@@ -218,15 +218,6 @@ def test_counts_from_a_mapping() -> None:
     for wrong in ({"a": -1}, {"a": 2**64}, {"a": 1.5}, {"a": True}, {"a": "3"}, {3: 3}):
         with pytest.raises((jeton.ConfigError, TypeError)):
             train(wrong, 300)
-
-
-@pytest.mark.parametrize("option", ["documents", "field", "errors"])
-def test_options_of_reading_are_refused_with_counts(option: str) -> None:
-    value = "line" if option == "documents" else "strict" if option == "errors" else "text"
-    for corpus in ({"low": 2}, jeton.count_pretokens(["low low"])):
-        with pytest.raises(jeton.ConfigError, match=f"{option}= is for documents") as error:
-            jeton.train(corpus, 260, progress=False, **{option: value})
-        assert error.value.option == option
 
 
 def test_a_count_that_passes_64_bits_is_refused() -> None:
@@ -268,7 +259,7 @@ def test_invalid_utf8_is_named_with_file_and_byte(tmp_path: Path, caplog: pytest
     assert caught.value.position == 5
     assert caught.value.source == str(path)
     with caplog.at_level(logging.WARNING, "jeton"):
-        tok = train(path, 300, errors="replace")
+        tok = train(jeton.Corpus(path, errors="replace"), 300)
     assert b"ab" in tok.vocab.values()
     assert any("1 places" in message for message in caplog.messages)
 
@@ -300,8 +291,6 @@ def test_invalid_utf8_is_named_with_file_and_byte(tmp_path: Path, caplog: pytest
         ({"special_tokens": [""]}, "special_tokens"),
         ({"special_tokens": [3]}, "special_tokens"),
         ({"threads": 0}, "threads"),
-        ({"documents": "page"}, "documents"),
-        ({"errors": "ignore"}, "errors"),
     ],
     ids=str,
 )

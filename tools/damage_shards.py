@@ -377,10 +377,11 @@ def tables(number: int, seed: int, top: Path, tok: jeton.Tokenizer, memory: int,
                         path.write_bytes(changed)
                         for field, chat in (("text", False), ("list", True)):
                             out = Path(place, field)
-                            options: dict[str, Any] = {"field": field, "chat": chat, "format": "bin", "errors": "skip"}
+                            corpus = jeton.Corpus(path, field=field, errors="skip")
+                            options: dict[str, Any] = {"chat": chat, "format": "bin"}
                             allowed(
-                                lambda out=out, options=options: jeton.shards.make(
-                                    path, out, tok, workers=1, progress=False, **options
+                                lambda corpus=corpus, out=out, options=options: jeton.shards.make(
+                                    corpus, out, tok, workers=1, progress=False, **options
                                 )
                             )
                     return FOUND

@@ -140,7 +140,7 @@ def _names(case: str, folder: Path) -> dict[str, Any]:
         texts = [f"{number:x} {number * 7919:x}" for number in range(100_000)]
         found["counts"] = jeton.count_pretokens(texts, progress=False)
     elif wanted == "dataset":
-        jeton.shards.make(found["CORPUS"], folder / "made", tok, documents="line", progress=False)
+        jeton.shards.make(jeton.Corpus(found["CORPUS"], documents="line"), folder / "made", tok, progress=False)
         found["dataset"] = jeton.shards.open(folder / "made")
     elif wanted == "encoding":
         found["encoding"] = tok.tokenize(long[: 1 << 16])

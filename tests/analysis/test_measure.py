@@ -278,8 +278,8 @@ class TestTables:
 
     def test_what_is_skipped_is_logged_by_source(self, caplog: pytest.LogCaptureFixture) -> None:
         with caplog.at_level(logging.WARNING, "jeton"):
-            texts = {"good": [b"ok"], "bad": [b"\xff", b"ok"]}
-            table = jeton.measure([byte_tokenizer()], texts, errors="skip", progress=False)
+            texts = {"good": [b"ok"], "bad": jeton.Corpus([b"\xff", b"ok"], errors="skip")}
+            table = jeton.measure([byte_tokenizer()], texts, progress=False)
         assert table["bad", "1"].documents == 1
         assert [record.getMessage().startswith("bad: ") for record in caplog.records] == [True]
 

@@ -23,7 +23,7 @@ def corpus(tmp_path: Path) -> Path:
 
 def test_the_table_is_the_librarys(run: Run, corpus: Path) -> None:
     result = run("sizes", corpus, "-s", "280,320", "--hidden", 16, "--documents", "line")
-    found = jeton.sizes(corpus, [280, 320], hidden=16, documents="line", progress=False)
+    found = jeton.sizes(jeton.Corpus(corpus, documents="line"), [280, 320], hidden=16, progress=False)
     assert (result.code, result.text) == (0, f"{found}\n")
     assert "measured on" in result.err
 

@@ -44,8 +44,8 @@ def test_every_option_reaches_the_library(run: Run, corpus: Path, tmp_path: Path
     options += ["--min-frequency", "3", "--unk-token", "<unk>", "--documents", "line", "--threads", "1"]
     assert run("train", corpus, "-o", out, "-s", 60, *options).code == 0
     expected = jeton.train(
-        corpus, 60, end_of_word="</w>", end_of_word_style="suffix", tie_break="highest_pair", min_frequency=3,
-        unk_token="<unk>", documents="line", progress=False,
+        jeton.Corpus(corpus, documents="line"), 60, end_of_word="</w>", end_of_word_style="suffix",
+        tie_break="highest_pair", min_frequency=3, unk_token="<unk>", progress=False,
     )  # fmt: skip
     assert jeton.load(out).fingerprint == expected.fingerprint
     assert run("train", corpus, "-o", out, "-s", 300, "--preset", "minbpe").code == 0

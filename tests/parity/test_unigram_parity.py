@@ -116,7 +116,7 @@ def check_lines(text: str, vocab_size: int, folder: Path, symbols: Sequence[str]
     model = sentencepiece.SentencePieceProcessor(model_file=str(folder / "theirs.model"))
     theirs = {model.id_to_piece(id): model.get_score(id) for id in range(3 + len(symbols), vocab_size)}
     preset = SentencePieceUnigram(user_defined_symbols=tuple(symbols))
-    tok = jeton.train(path, vocab_size, documents="line", preset=preset, progress=False)
+    tok = jeton.train(jeton.Corpus(path, documents="line"), vocab_size, preset=preset, progress=False)
     scores = tok._core.scores()
     ours = {tok.id_to_token(id): scores[id] for id in range(3 + len(symbols), vocab_size)}
     assert len(ours.keys() & theirs.keys()) >= 0.99 * len(theirs)

@@ -259,7 +259,7 @@ def test_a_record_of_the_corpus(cluster: Any, rows: Path, tok: jeton.Tokenizer, 
     with pytest.raises(FormatError, match=r"rows\.jsonl:701"):
         jeton.shards.make(rows, tmp_path / "out", tok, runner="ray", ray_address=cluster.address, **OPTIONS)
     report = jeton.shards.make(
-        rows, tmp_path / "skip", tok, errors="skip", runner="ray", ray_address=cluster.address, **OPTIONS
+        jeton.Corpus(rows, errors="skip"), tmp_path / "skip", tok, runner="ray", ray_address=cluster.address, **OPTIONS
     )
     assert report.num_skipped == 1
 

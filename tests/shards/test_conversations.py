@@ -173,8 +173,8 @@ def test_bad_conversations(chat_tok: jeton.Tokenizer, tmp_path: Path) -> None:
     (tmp_path / "b.jsonl").write_text(f"{good}\n" * 150 + bad[5])
     with pytest.raises(FormatError, match=r"b\.jsonl:151: .*no role system"):
         make(tmp_path / "b.jsonl", tmp_path / "strict", chat_tok, task_bytes=1000)
-    options: dict[str, Any] = {"errors": "skip", "task_bytes": 1000}
-    report = make(path, tmp_path / "skip", chat_tok, **options)
+    corpus = jeton.Corpus(path, errors="skip")
+    report = make(corpus, tmp_path / "skip", chat_tok, task_bytes=1000)
     assert report.skipped == {
         "conversation that the template refuses": (3, tuple(f"{path}:{line}" for line in (5, 70, 150))),
         "without a list in 'messages'": (1, (f"{path}:71",)),
@@ -182,10 +182,10 @@ def test_bad_conversations(chat_tok: jeton.Tokenizer, tmp_path: Path) -> None:
         "not a JSON row": (1, (f"{path}:73",)),
     }
     assert (report.documents, report.empty) == (194, 0)
-    make(path, tmp_path / "again", chat_tok, workers=3, **options)
+    make(corpus, tmp_path / "again", chat_tok, workers=3, task_bytes=1000)
     assert digest(tmp_path / "skip") == digest(tmp_path / "again")
     with pytest.raises(FormatError, match="no field 'other'"):
-        make(path, tmp_path / "field", chat_tok, field="other")
+        make(jeton.Corpus(path, field="other"), tmp_path / "field", chat_tok)
 
 
 def test_a_table_without_conversations(chat_tok: jeton.Tokenizer, tmp_path: Path) -> None:

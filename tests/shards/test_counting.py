@@ -31,22 +31,23 @@ def test_training_on_counts_equals_training_on_the_corpus(corpus: Path, tmp_path
 def test_skipped_records_are_counted(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text('{"text": "low"}\nnonsense\n' * 30)
     jeton.shards.make(
-        tmp_path / "a.jsonl",
+        jeton.Corpus(tmp_path / "a.jsonl", errors="skip"),
         tmp_path / "out",
         format="counts",
         task_bytes=100,
-        errors="skip",
         join=True,
         progress=False,
     )
-    direct = jeton.count_pretokens(tmp_path / "a.jsonl", errors="skip", progress=False)
+    direct = jeton.count_pretokens(jeton.Corpus(tmp_path / "a.jsonl", errors="skip"), progress=False)
     assert jeton.Counts.load(tmp_path / "out" / "joined.jtc") == direct
 
 
 def test_tasks_do_not_list_their_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Listing it for each file would be quadratic."""
     (tmp_path / "a.txt").write_text("low lower\n" * 100)
-    jeton.shards.plan(tmp_path / "a.txt", tmp_path / "out", format="counts", documents="line", task_bytes=20)
+    jeton.shards.plan(
+        jeton.Corpus(tmp_path / "a.txt", documents="line"), tmp_path / "out", format="counts", task_bytes=20
+    )
     listed, listdir = [], os.listdir
 
     def spy(path: str) -> list[str]:

@@ -32,8 +32,8 @@ TOOL = Path(__file__).parents[2] / "tools" / "damage_shards.py"
 def make(folder: Path, tok: jeton.Tokenizer, **options: Any) -> Path:
     """A folder of shards of a few short texts."""
     (folder / "a.txt").write_text("low lower\nnewest\nwide wider\n" * 8)
-    options = {"documents": "line", "format": "bin", "task_bytes": 100, "progress": False, **options}
-    jeton.shards.make(folder / "a.txt", folder / "out", tok, **options)
+    options = {"format": "bin", "task_bytes": 100, "progress": False, **options}
+    jeton.shards.make(jeton.Corpus(folder / "a.txt", documents="line"), folder / "out", tok, **options)
     return folder / "out"
 
 
@@ -267,7 +267,7 @@ def test_the_number_of_tasks_is_limited(tok: jeton.Tokenizer, tmp_path: Path, mo
             jeton.shards.status(folder)
     (tmp_path / "a.txt").write_text("a\n" * 1000)
     with pytest.raises(ConfigError, match=r"task_bytes=1 makes more than 1,000 tasks.*; pass larger task_bytes="):
-        jeton.shards.plan(tmp_path / "a.txt", tmp_path / "new", tok, documents="line", task_bytes=1)
+        jeton.shards.plan(jeton.Corpus(tmp_path / "a.txt", documents="line"), tmp_path / "new", tok, task_bytes=1)
     assert not (tmp_path / "new").exists()
 
 

@@ -47,7 +47,7 @@ def test_documents_do_not_depend_on_the_size_of_tasks(
 
 def test_a_task_smaller_than_a_line(tok: jeton.Tokenizer, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("low lower\n\nnew\r\nlast")
-    report = make(tmp_path / "a.txt", tmp_path / "out", tok, task_bytes=1, documents="line")
+    report = make(jeton.Corpus(tmp_path / "a.txt", documents="line"), tmp_path / "out", tok, task_bytes=1)
     assert report.shards == (tmp_path / "a.txt").stat().st_size
     assert stored(tmp_path / "out") == [[*tok.encode(text), EOS] for text in ("low lower", "new", "last")]
     assert report.empty == 1
@@ -82,10 +82,11 @@ def test_an_array_of_jobs_that_fail(tok: jeton.Tokenizer, tmp_path: Path, monkey
     """Jobs in random order: some are interrupted, fail to rename a file, lose their node's files, or run twice."""
     num_jobs = 1000 if EXHAUSTIVE else amount(100, default=15)
     (tmp_path / "a.txt").write_text("\n".join(texts(9, 2 * num_jobs)))
-    options: dict[str, Any] = {"documents": "line", "task_bytes": (tmp_path / "a.txt").stat().st_size // num_jobs}
-    make(tmp_path / "a.txt", tmp_path / "one", tok, **options)
+    corpus = jeton.Corpus(tmp_path / "a.txt", documents="line")
+    options: dict[str, Any] = {"task_bytes": (tmp_path / "a.txt").stat().st_size // num_jobs}
+    make(corpus, tmp_path / "one", tok, **options)
     folder = tmp_path / "jobs"
-    plan = jeton.shards.plan(tmp_path / "a.txt", folder, tok, append_eos=True, **options)
+    plan = jeton.shards.plan(corpus, folder, tok, append_eos=True, **options)
     rng = random.Random(11)
     replace, fsync, happened = os.replace, os.fsync, Counter[str]()
 

@@ -111,7 +111,7 @@ def test_skipped_records_have_the_lines_of_their_file(tok: jeton.Tokenizer, tmp_
     rows[170] = '{"other": 1}'
     path = tmp_path / "rows.jsonl"
     path.write_text("\n".join(rows))
-    report = jeton.shards.make(path, tmp_path / "out", tok, errors="skip", progress=False, **OPTIONS)
+    report = jeton.shards.make(jeton.Corpus(path, errors="skip"), tmp_path / "out", tok, progress=False, **OPTIONS)
     assert report.skipped == {
         "not a JSON row": (3, tuple(f"{path}:{line}" for line in (20, 150, 190))),
         "without the field 'text'": (1, (f"{path}:171",)),
@@ -132,9 +132,13 @@ def _row(rows: list[str], tok: jeton.Tokenizer, ids: list[int | None]) -> str:
 def test_invalid_text_is_replaced(tok: jeton.Tokenizer, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_bytes(b"low\n\xff\xff\nnew\n")
     with pytest.raises(InvalidTextError, match=r"a\.txt:2: byte 4"):
-        jeton.shards.make(tmp_path / "a.txt", tmp_path / "a", tok, documents="line", progress=False)
+        jeton.shards.make(jeton.Corpus(tmp_path / "a.txt", documents="line"), tmp_path / "a", tok, progress=False)
     report = jeton.shards.make(
-        tmp_path / "a.txt", tmp_path / "b", tok, documents="line", errors="replace", task_bytes=4, progress=False
+        jeton.Corpus(tmp_path / "a.txt", documents="line", errors="replace"),
+        tmp_path / "b",
+        tok,
+        task_bytes=4,
+        progress=False,
     )
     assert report.replaced == {str(tmp_path / "a.txt"): 2}
     assert tok.decode(jeton.shards.open(tmp_path / "b")[1]) == "\ufffd\ufffd"
@@ -144,7 +148,7 @@ def test_text_that_the_tokenizer_cannot_encode(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("aaa\nab\n")
     tok = jeton.Tokenizer.from_merges({97: b"a"}, [])
     with pytest.raises(InvalidTextError, match=r"a\.txt:2: "):
-        jeton.shards.make(tmp_path / "a.txt", tmp_path / "out", tok, documents="line", progress=False)
+        jeton.shards.make(jeton.Corpus(tmp_path / "a.txt", documents="line"), tmp_path / "out", tok, progress=False)
 
 
 def test_a_corrupt_gzip_file(tok: jeton.Tokenizer, tmp_path: Path) -> None:
@@ -156,7 +160,7 @@ def test_a_corrupt_gzip_file(tok: jeton.Tokenizer, tmp_path: Path) -> None:
         jeton.shards.make(path, tmp_path / "out", tok, progress=False)
     assert jeton.shards.status(tmp_path / "out").done == 0
     path.write_bytes(data[: len(data) // 2])
-    report = jeton.shards.make(path, tmp_path / "skip", tok, errors="skip", progress=False)
+    report = jeton.shards.make(jeton.Corpus(path, errors="skip"), tmp_path / "skip", tok, progress=False)
     assert report.skipped["file that cannot be read"] == (1, (str(path),))
     assert report.documents > 1000
 
@@ -165,13 +169,14 @@ def test_a_corrupt_gzip_file(tok: jeton.Tokenizer, tmp_path: Path) -> None:
 def planned(tok: jeton.Tokenizer, tmp_path: Path) -> Path:
     """A folder with a plan of one file of lines."""
     (tmp_path / "a.txt").write_text("low lower\n" * 500)
-    jeton.shards.plan(tmp_path / "a.txt", tmp_path / "out", tok, documents="line", task_bytes=1000)
+    jeton.shards.plan(jeton.Corpus(tmp_path / "a.txt", documents="line"), tmp_path / "out", tok, task_bytes=1000)
     return tmp_path / "out"
 
 
 def replan(folder: Path, tok: jeton.Tokenizer, **options: Any) -> jeton.shards.Plan:
-    options = {"documents": "line", "task_bytes": 1000, **options}
-    return jeton.shards.plan(folder.parent / "a.txt", folder, tok, **options)
+    reading = {name: options.pop(name) for name in ("documents", "errors") if name in options}
+    corpus = jeton.Corpus(folder.parent / "a.txt", **{"documents": "line", **reading})
+    return jeton.shards.plan(corpus, folder, tok, **{"task_bytes": 1000, **options})
 
 
 class TestChanges:
@@ -209,7 +214,7 @@ class TestChanges:
         (planned.parent / "b.txt").write_text("x")
         both = [planned.parent / "a.txt", planned.parent / "b.txt"]
         with pytest.raises(ConfigError, match=r"b\.txt is new"):
-            jeton.shards.plan(both, planned, tok, documents="line", task_bytes=1000)
+            jeton.shards.plan(jeton.Corpus(both, documents="line"), planned, tok, task_bytes=1000)
 
     def test_another_tokenizer(self, planned: Path, tok: jeton.Tokenizer) -> None:
         with pytest.raises(ConfigError, match=r"was planned with tokenizer 'j1:.*', and this call has 'j1:"):
@@ -319,25 +324,26 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 def test_a_full_disk(small_disk: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_text("low lower new\n" * 40_000)
-    options: dict[str, Any] = {"documents": "line", "task_bytes": 50_000, "progress": False}
+    corpus = jeton.Corpus(path, documents="line")
+    options: dict[str, Any] = {"task_bytes": 50_000, "progress": False}
     filler = small_disk / "filler"
     filler.write_bytes(bytes(600_000))
     with pytest.raises(OSError, match=r"No space left on device: '.*(shard-|done/)\d+\.\w+'"):
-        jeton.shards.make(path, small_disk / "out", tok, **options)
+        jeton.shards.make(corpus, small_disk / "out", tok, **options)
     status = jeton.shards.status(small_disk / "out")
     assert 0 < status.done < status.total
     assert not list((small_disk / "out").glob(".*.tmp"))
     filler.unlink()
     subprocess.run(["mount", "-o", "remount,size=20m", str(small_disk)], check=True)
-    jeton.shards.make(path, small_disk / "out", tok, **options)
-    jeton.shards.make(path, tmp_path / "out", tok, **options)
+    jeton.shards.make(corpus, small_disk / "out", tok, **options)
+    jeton.shards.make(corpus, tmp_path / "out", tok, **options)
     assert digest(small_disk / "out") == digest(tmp_path / "out")
 
 
 def test_a_full_disk_in_plan_and_merge(small_disk: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
     path, folder, filler = tmp_path / "a.txt", small_disk / "out", small_disk / "filler"
     path.write_text("low lower\n" * 500)
-    options: dict[str, Any] = {"documents": "line", "task_bytes": 1000}
+    corpus = jeton.Corpus(path, documents="line")
 
     def fill() -> None:
         with suppress(OSError), filler.open("wb", buffering=0) as file:
@@ -346,10 +352,10 @@ def test_a_full_disk_in_plan_and_merge(small_disk: Path, tok: jeton.Tokenizer, t
 
     fill()
     with pytest.raises(OSError, match="No space left on device"):
-        jeton.shards.plan(path, folder, tok, **options)
+        jeton.shards.plan(corpus, folder, tok, task_bytes=1000)
     assert not (folder / "plan.json").exists()
     filler.unlink()
-    jeton.shards.plan(path, folder, tok, **options)
+    jeton.shards.plan(corpus, folder, tok, task_bytes=1000)
     jeton.shards.run(folder, progress=False)
     fill()
     with pytest.raises(OSError, match="No space left on device"):
@@ -365,7 +371,7 @@ def test_a_full_disk_in_plan_and_merge(small_disk: Path, tok: jeton.Tokenizer, t
 def test_a_read_only_file_system(small_disk: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("low lower\n" * 500)
     folder = small_disk / "out"
-    jeton.shards.plan(tmp_path / "a.txt", folder, tok, documents="line", task_bytes=1000)
+    jeton.shards.plan(jeton.Corpus(tmp_path / "a.txt", documents="line"), folder, tok, task_bytes=1000)
     jeton.shards.run(folder, job=(0, 2), progress=False)
     subprocess.run(["mount", "-o", "remount,ro", str(small_disk)], check=True)
     with pytest.raises(OSError, match="Read-only file system"):
@@ -454,8 +460,9 @@ class TestVerify:
         """Every difference is reported; none is raised."""
         for format in ("bin", "parquet", "arrow"):
             folder = planned.parent / format
-            options = {"documents": "line", "task_bytes": 1000, "prepend_bos": True, "format": format}
-            jeton.shards.make(planned.parent / "a.txt", folder, tok, progress=False, **options)
+            options = {"task_bytes": 1000, "prepend_bos": True, "format": format}
+            lines = jeton.Corpus(planned.parent / "a.txt", documents="line")
+            jeton.shards.make(lines, folder, tok, progress=False, **options)
             if format == "bin":
                 ends = folder / "shard-00000.documents"
                 whole = np.fromfile(ends, "<u8")
@@ -482,7 +489,9 @@ class TestVerify:
     def test_a_lost_eos(self, tok: jeton.Tokenizer, planned: Path) -> None:
         """A tokenizer's file that lost its template would give documents without eos."""
         folder = planned.parent / "eos"
-        jeton.shards.make(planned.parent / "a.txt", folder, tok, append_eos=True, documents="line", progress=False)
+        jeton.shards.make(
+            jeton.Corpus(planned.parent / "a.txt", documents="line"), folder, tok, append_eos=True, progress=False
+        )
         path = folder / "shard-00000.bin"
         data = path.read_bytes()
         path.write_bytes(data[:-2] + bytes(2))

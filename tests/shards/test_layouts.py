@@ -38,8 +38,8 @@ def documents(tok: jeton.Tokenizer) -> list[list[int]]:  # type: ignore[no-redef
 
 def make(rows: Path, tok: jeton.Tokenizer, format: str, **options: Any) -> Path:
     folder = rows.parent / "out"
-    options = {"append_eos": True, "documents": "line", "progress": False, **options}
-    jeton.shards.make(rows, folder, tok, format=format, **options)
+    options = {"append_eos": True, "progress": False, **options}
+    jeton.shards.make(jeton.Corpus(rows, documents="line"), folder, tok, format=format, **options)
     return folder
 
 
@@ -133,9 +133,10 @@ def test_datasets_maps_arrow(rows: Path, tok: jeton.Tokenizer, documents: list[l
 
 @pytest.mark.parametrize("format", ["megatron", "bin", "llmc", "datatrove"])
 def test_joined_shards_are_those_of_one_task(format: str, rows: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
-    options: dict[str, Any] = {"format": format, "append_eos": True, "documents": "line", "progress": False}
-    jeton.shards.make(rows, tmp_path / "many", tok, task_bytes=7, join=True, **options)
-    jeton.shards.make(rows, tmp_path / "one", tok, **options)
+    options: dict[str, Any] = {"format": format, "append_eos": True, "progress": False}
+    corpus = jeton.Corpus(rows, documents="line")
+    jeton.shards.make(corpus, tmp_path / "many", tok, task_bytes=7, join=True, **options)
+    jeton.shards.make(corpus, tmp_path / "one", tok, **options)
     joined = sorted((tmp_path / "many").glob("joined.*"))
     assert joined
     for path in joined:

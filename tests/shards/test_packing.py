@@ -284,8 +284,8 @@ def test_a_pad_role_comes_first(corpus: Path, tok: jeton.Tokenizer, tmp_path: Pa
 
 def test_rows_do_not_read_all_ends_again_and_again(tok: jeton.Tokenizer, tmp_path: Path) -> None:
     (tmp_path / "lines.txt").write_text("low\n" * 50_000)
-    options = {"documents": "line", "pack": 8, "format": "bin", "verify": False, "progress": False}
-    jeton.shards.make(tmp_path / "lines.txt", tmp_path / "out", tok, **options)
+    options = {"pack": 8, "format": "bin", "verify": False, "progress": False}
+    jeton.shards.make(jeton.Corpus(tmp_path / "lines.txt", documents="line"), tmp_path / "out", tok, **options)
     dataset = jeton.shards.open(tmp_path / "out")
     ends = dataset.shard(0).ends.nbytes
     rows = dataset.rows(4)

@@ -22,11 +22,10 @@ def made(tok: jeton.Tokenizer, tmp_path: Path) -> Path:
         rows = [json.dumps({"text": text}) for text in texts(seed, 200)]
         (tmp_path / f"{name}.jsonl").write_text("\n".join([*rows, "{"] if name == "b" else rows))
     jeton.shards.make(
-        [tmp_path / "a.jsonl", tmp_path / "b.jsonl"],
+        jeton.Corpus([tmp_path / "a.jsonl", tmp_path / "b.jsonl"], errors="skip"),
         tmp_path / "out",
         tok,
         append_eos=True,
-        errors="skip",
         task_bytes=3000,
         progress=False,
     )

@@ -18,7 +18,7 @@ from jeton.errors import ConfigError
 def planned(tok: jeton.Tokenizer, tmp_path: Path) -> Path:
     (tmp_path / "a.txt").write_text("low lower\n" * 500)
     folder = tmp_path / "out of 'all'"
-    jeton.shards.plan(tmp_path / "a.txt", folder, tok, documents="line", task_bytes=1000)
+    jeton.shards.plan(jeton.Corpus(tmp_path / "a.txt", documents="line"), folder, tok, task_bytes=1000)
     return folder
 
 

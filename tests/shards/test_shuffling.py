@@ -106,8 +106,8 @@ def test_positions_are_uniform(tok: jeton.Tokenizer, tmp_path: Path) -> None:
     (tmp_path / "lines.txt").write_text("".join(f"{index}\n" for index in range(number)))
     orders = []
     for seed in (1, 2):
-        options = {"documents": "line", "task_bytes": 9_000, "append_eos": False, "verify": False}
-        make(tmp_path / "lines.txt", tmp_path / f"{seed}", tok, shuffle=seed, **options)
+        options = {"task_bytes": 9_000, "append_eos": False, "verify": False}
+        make(jeton.Corpus(tmp_path / "lines.txt", documents="line"), tmp_path / f"{seed}", tok, shuffle=seed, **options)
         orders.append([int(tok.decode(ids)) for ids in jeton.shards.open(tmp_path / f"{seed}")])
         order = np.array(orders[-1])
         assert np.array_equal(np.sort(order), np.arange(number))
@@ -227,7 +227,7 @@ def test_skipped_records_and_lines(tok: jeton.Tokenizer, tmp_path: Path) -> None
     rows = [json.dumps({"text": f"low {number}"}) for number in range(300)]
     rows[150] = "nonsense"
     (tmp_path / "a.jsonl").write_text("\n".join(rows))
-    report = make(tmp_path / "a.jsonl", tmp_path / "out", tok, errors="skip", task_bytes=1000)
+    report = make(jeton.Corpus(tmp_path / "a.jsonl", errors="skip"), tmp_path / "out", tok, task_bytes=1000)
     assert report.skipped == {"not a JSON row": (1, (f"{tmp_path / 'a.jsonl'}:151",))}
     assert (report.documents, report.num_skipped) == (299, 1)
 

@@ -12,7 +12,7 @@ import logging
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .. import _core
 from ..corpus import Corpus, CorpusLike, open_corpus
@@ -215,9 +215,6 @@ def compare_corpus(
     corpus: CorpusLike | Corpus,
     *,
     max_differences: int = 1000,
-    documents: Literal["file", "line"] | None = None,
-    field: str | None = None,
-    errors: Literal["strict", "replace", "skip"] | None = None,
     threads: int | None = None,
     progress: Progress = None,
 ) -> CorpusComparison:
@@ -229,7 +226,7 @@ def compare_corpus(
         toks: several tokenizers, as a mapping name -> tokenizer or a list, named by their numbers from 1.
         corpus: as in `jeton.train`; weights of sources have no effect.
         max_differences: number of differences to keep, the most frequent ones.
-        documents, field, errors, threads, progress: as in `jeton.train`.
+        threads, progress: as in `jeton.train`.
 
     Raises:
         ConfigError: no tokenizers, or an invalid option.
@@ -247,7 +244,7 @@ def compare_corpus(
     named = named_tokenizers(toks, "toks", "compare")
     integer(max_differences, "max_differences", 0, MAX_INT64)
     count = num_threads(threads)
-    reader = open_corpus(Corpus.of(corpus, documents=documents, field=field, errors=errors))
+    reader = open_corpus(corpus)
     run = _Run(named, count)
     with make_reporter(progress) as report:
         for batch in reader.batches(BATCH_BYTES):

@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from numbers import Real
-from typing import Any, Literal
+from typing import Any
 
 from ..corpus import Corpus, CorpusLike, open_corpus
 from ..drawing.display_width import display_width
@@ -114,9 +114,6 @@ def cost(
     *,
     price: float | Mapping[str, float] | None = None,
     window: int | Mapping[str, int] | None = None,
-    documents: Literal["file", "line"] | None = None,
-    field: str | None = None,
-    errors: Literal["strict", "replace", "skip"] | None = None,
     threads: int | None = None,
     progress: Progress = None,
 ) -> CostTable:
@@ -127,7 +124,7 @@ def cost(
         corpus: as in `jeton.train`; weights of sources have no effect.
         price: price of a million tokens, in any currency: one for all tokenizers, or name -> price.
         window: tokens of the context window: one for all tokenizers, or name -> tokens.
-        documents, field, errors, threads, progress: as in `jeton.train`.
+        threads, progress: as in `jeton.train`.
 
     Raises:
         ConfigError: no tokenizers, a negative price, a window below 1, or a name without tokenizer.
@@ -146,7 +143,7 @@ def cost(
         if windows[name] is not None:
             integer(windows[name], "window", 1, MAX_INT64)
     counters = [_Counter(name, tok, prices[name], windows[name]) for name, tok in named.items()]
-    reader = open_corpus(Corpus.of(corpus, documents=documents, field=field, errors=errors))
+    reader = open_corpus(corpus)
     with make_reporter(progress) as report:
         for batch in reader.batches(BATCH_BYTES):
             for counter in counters:

@@ -38,9 +38,6 @@ def measure(
     repeat: int = 0,
     max_bytes: int | None = None,
     by_file: Literal[False] = False,
-    documents: Literal["file", "line"] | None = None,
-    field: str | None = None,
-    errors: Literal["strict", "replace", "skip"] | None = None,
     threads: int | None = None,
     progress: Progress = None,
     limits: Limits | None = None,
@@ -54,9 +51,6 @@ def measure(
     repeat: int = 0,
     max_bytes: int | None = None,
     by_file: bool = False,
-    documents: Literal["file", "line"] | None = None,
-    field: str | None = None,
-    errors: Literal["strict", "replace", "skip"] | None = None,
     threads: int | None = None,
     progress: Progress = None,
     limits: Limits | None = None,
@@ -69,9 +63,6 @@ def measure(
     repeat: int = 0,
     max_bytes: int | None = None,
     by_file: bool = False,
-    documents: Literal["file", "line"] | None = None,
-    field: str | None = None,
-    errors: Literal["strict", "replace", "skip"] | None = None,
     threads: int | None = None,
     progress: Progress = None,
     limits: Limits | None = None,
@@ -89,7 +80,7 @@ def measure(
         max_bytes: measure only the first bytes of each source of a table, or of the corpus: whole documents, the last
             one up to its last line end within the limit, or else a character.
         by_file: a row for each file of a source that is a folder or glob, instead of a row for the source.
-        documents, field, errors, threads, progress: as in `jeton.train`.
+        threads, progress: as in `jeton.train`.
         limits: as in `jeton.train`: the memory limit bounds the size of a batch of documents. Nothing is written to
             disk, so there is no checkpoint.
 
@@ -114,14 +105,13 @@ def measure(
     integer(repeat, "repeat", 0, MAX_REPEAT)
     if max_bytes is not None:
         integer(max_bytes, "max_bytes", 1)
-    reading: dict[str, Any] = {"documents": documents, "field": field, "errors": errors}
     is_table = not isinstance(tok, Tokenizer)
     if is_table:
-        sources = _sources(corpus, by_file, reading)
+        sources = _sources(corpus, by_file)
     elif by_file:
         raise ConfigError("by_file=True makes rows of a table: pass a list of tokenizers", option="by_file")
     else:
-        sources = [("corpus", Corpus.of(corpus, **reading))]
+        sources = [("corpus", Corpus.of(corpus))]
     run = MeasureRun(toks, limits, words, repeat, max_bytes)
     opened = [(name, open_corpus(source)) for name, source in sources]  # a missing file is an error before any work
     with make_reporter(progress) as report:
@@ -145,14 +135,14 @@ def _tokenizers(tok: Any) -> dict[str, Tokenizer]:
     return {"tok": instance(tok, "tok", Tokenizer, "a Tokenizer; jeton.load makes one of a path or a name")}
 
 
-def _sources(corpus: Any, by_file: bool, reading: dict[str, Any]) -> list[tuple[str, Corpus]]:
+def _sources(corpus: Any, by_file: bool) -> list[tuple[str, Corpus]]:
     """Rows of a table: names and corpora."""
     if isinstance(corpus, Mapping):
-        named = [(name, Corpus.of(each, **reading)) for name, each in corpus.items()]
+        named = [(name, Corpus.of(each)) for name, each in corpus.items()]
         for name, _ in named:
             instance(name, "corpus", str, "a name of a source, a string")
     else:
-        whole = Corpus.of(corpus, **reading)
+        whole = Corpus.of(corpus)
         places = _places(whole.sources)
         named = [(_name(place, number), replace(whole, sources=place)) for number, place in enumerate(places, 1)]
     if by_file:

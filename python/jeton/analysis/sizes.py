@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, cast, overload
+from typing import Any, NamedTuple, cast, overload
 
 from ..corpus import Corpus, CorpusLike, DocumentReader, Source, check_corpus, open_corpus
 from ..errors import ConfigError, TrainingError
@@ -161,9 +161,6 @@ def sizes(
     tied: bool = False,
     test: CorpusLike | Corpus | None = None,
     held_out: float = 0.05,
-    documents: Literal["file", "line"] | None = None,
-    field: str | None = None,
-    errors: Literal["strict", "replace", "skip"] | None = None,
     threads: int | None = None,
     progress: Progress = None,
     limits: Limits | None = None,
@@ -179,7 +176,6 @@ def sizes(
         test: text to measure on; then all of `corpus` is used for training.
         held_out: without `test`, the share of `corpus` that is held out: whole documents, or blocks of lines of
             documents over 64 KiB. The seed of the `Corpus` selects them.
-        documents, field, errors: as in `jeton.train`, for `corpus` and `test`.
         threads, progress, limits: as in `jeton.train`.
         **options: other options of `jeton.train`, such as ``pattern`` or ``special_tokens``.
 
@@ -206,13 +202,12 @@ def sizes(
     if algorithm != "bpe":
         message = f"algorithm={algorithm!r}: sizes are prefixes of a list of merges, which only 'bpe' learns"
         raise ConfigError(message, option="algorithm")
-    reading: dict[str, Any] = {"documents": documents, "field": field, "errors": errors}
-    corpus = Corpus.of(corpus, **reading)
+    corpus = Corpus.of(corpus)
     opened = open_corpus(corpus)
     if test is None:
         learned_from, measured_on = opened.split(held_out, corpus.seed)
     else:
-        learned_from, measured_on = opened, open_corpus(test, **reading)
+        learned_from, measured_on = opened, open_corpus(test)
     with make_reporter(progress) as report:
         tok = train(cast(Any, learned_from), asked[-1], limits=limits, progress=report, **options)
         first_merges(tok, min(asked[0], tok.vocab_size))  # raises if `tok` cannot be pruned, or a size is too small

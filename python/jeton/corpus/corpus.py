@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Literal
 
-from ..errors import ConfigError
 from ..util.arguments import integer, string, wrong
 from ..util.compression import MAX_EXPANSION
 from .error_policy import ErrorPolicy, check_policy
@@ -74,28 +73,17 @@ class Corpus:
         integer(self.seed, "seed", 0, MAX_SEED)
 
     @classmethod
-    def of(
-        cls,
-        corpus: CorpusLike | Corpus,
-        *,
-        documents: Literal["file", "line"] | None = None,
-        field: str | None = None,
-        errors: ErrorPolicy | None = None,
-    ) -> Corpus:
-        """A corpus from the arguments of a function: sources or a `Corpus`, and keywords, of which None is not given.
+    def of(cls, corpus: CorpusLike | Corpus) -> Corpus:
+        """A corpus from the argument of a function: sources, or a `Corpus`, which is returned.
 
         Raises:
-            ConfigError: a keyword beside a `Corpus`, which has the option itself; or as the class.
+            ConfigError: as the class.
         """
-        options: dict[str, Any] = {"documents": documents, "field": field, "errors": errors}
-        given = {name: value for name, value in options.items() if value is not None}
-        if not isinstance(corpus, Corpus):
-            if not isinstance(corpus, Source):
-                check_corpus(corpus, "corpus")
-            return cls(corpus, **given)
-        for name in given:
-            raise ConfigError(f"{name}= is an option of the Corpus that was passed: set it there", option=name)
-        return corpus
+        if isinstance(corpus, Corpus):
+            return corpus
+        if not isinstance(corpus, Source):
+            check_corpus(corpus, "corpus")
+        return cls(corpus)
 
     def by_line(self) -> Corpus:
         """A copy with each line of a text file as a document."""

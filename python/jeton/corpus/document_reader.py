@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 
 from .batches import Batch, Document, DocumentChunk, PrefetchQueue, batched, prefetch
 from .corpus import Corpus
-from .error_policy import ErrorHandler, ErrorPolicy, Skipped
+from .error_policy import ErrorHandler, Skipped
 from .selection import HeldOutSplit, Sample
 from .source import CorpusLike, sources_of
 from .source_reader import GROUP_BYTES, ReadStats, ResolvedSource, SourceReader
@@ -28,17 +28,13 @@ Chunks: TypeAlias = Iterator[DocumentChunk]
 
 def open_corpus(
     corpus: CorpusLike | Corpus | DocumentReader,
-    *,
-    documents: Literal["file", "line"] | None = None,
-    field: str | None = None,
-    errors: ErrorPolicy | None = None,
-    **more: Any,
+    **options: Any,
 ) -> DocumentReader:
     """Opens a corpus.
 
     Args:
         corpus: sources, a `Corpus`, or a `DocumentReader`, which is returned.
-        documents, field, errors, more: fields of `Corpus`, for sources.
+        options: fields of `Corpus`, which replace those of the corpus.
 
     Returns:
         Its reader. Paths have been expanded; no document has been read.
@@ -54,7 +50,7 @@ def open_corpus(
     """
     if isinstance(corpus, DocumentReader):
         return corpus
-    corpus = replace(Corpus.of(corpus, documents=documents, field=field, errors=errors), **more)
+    corpus = replace(Corpus.of(corpus), **options)
     sample = Sample(corpus.sample_bytes, corpus.seed) if corpus.sample_bytes is not None else None
     sources: list[ResolvedSource] = []
     index = -1

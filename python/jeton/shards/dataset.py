@@ -44,8 +44,9 @@ def open(folder: str | os.PathLike[str]) -> ShardDataset:
         >>> import jeton, pathlib, tempfile
         >>> folder = tempfile.mkdtemp()
         >>> _ = pathlib.Path(folder, "lines.txt").write_text("to be\\nor not to be\\n")
+        >>> lines = jeton.Corpus(f"{folder}/lines.txt", documents="line")
         >>> tok = jeton.default()
-        >>> _ = jeton.shards.make(f"{folder}/lines.txt", f"{folder}/out", tok, documents="line", progress=False)
+        >>> _ = jeton.shards.make(lines, f"{folder}/out", tok, progress=False)
         >>> dataset = open(f"{folder}/out")
         >>> len(dataset), tok.decode(dataset[1])
         (2, 'or not to be')
@@ -66,8 +67,9 @@ class ShardDataset(Sequence[NDArray[Any]]):
         >>> import jeton, pathlib, tempfile
         >>> folder = tempfile.mkdtemp()
         >>> _ = pathlib.Path(folder, "lines.txt").write_text("to be\\nor not to be\\n")
+        >>> lines = jeton.Corpus(f"{folder}/lines.txt", documents="line")
         >>> tok = jeton.default()
-        >>> _ = jeton.shards.make(f"{folder}/lines.txt", f"{folder}/out", tok, documents="line", progress=False)
+        >>> _ = jeton.shards.make(lines, f"{folder}/out", tok, progress=False)
         >>> dataset = ShardDataset(f"{folder}/out")
         >>> [len(ids) for ids in dataset], [ids.tolist() for ids in dataset.batches(3)] == [
         ...     np.concatenate(list(dataset))[start : start + 3].tolist() for start in (0, 3)
@@ -139,8 +141,9 @@ class ShardDataset(Sequence[NDArray[Any]]):
             >>> import jeton, pathlib, tempfile
             >>> folder = tempfile.mkdtemp()
             >>> _ = pathlib.Path(folder, "lines.txt").write_text("to be\\nor not to be\\n")
+            >>> lines = jeton.Corpus(f"{folder}/lines.txt", documents="line")
             >>> tok = jeton.default()
-            >>> _ = jeton.shards.make(f"{folder}/lines.txt", f"{folder}/out", tok, documents="line", progress=False)
+            >>> _ = jeton.shards.make(lines, f"{folder}/out", tok, progress=False)
             >>> tok.decode_batch(open(f"{folder}/out").take([1, 0, 1]))
             ['or not to be', 'to be', 'or not to be']
         """
@@ -287,8 +290,9 @@ class ShardDataset(Sequence[NDArray[Any]]):
             >>> import jeton, pathlib, tempfile
             >>> folder = tempfile.mkdtemp()
             >>> _ = pathlib.Path(folder, "lines.txt").write_text("to be\\nor not to be\\n")
-            >>> tok, options = jeton.default(), {"documents": "line", "pack": 4, "progress": False}
-            >>> _ = jeton.shards.make(f"{folder}/lines.txt", f"{folder}/out", tok, **options)
+            >>> lines = jeton.Corpus(f"{folder}/lines.txt", documents="line")
+            >>> tok, options = jeton.default(), {"pack": 4, "progress": False}
+            >>> _ = jeton.shards.make(lines, f"{folder}/out", tok, **options)
             >>> [(rows.ids.shape, rows.position_ids.tolist()) for rows in open(f"{folder}/out").rows(2)]
             [((2, 4), [[0, 1, 0, 1], [0, 1, 0, 1]])]
         """

@@ -52,7 +52,7 @@ def make(
         >>> folder = tempfile.mkdtemp()
         >>> with open(f"{folder}/lines.txt", "w") as file:
         ...     _ = file.write("to be\\nor not to be\\n")
-        >>> make(f"{folder}/lines.txt", f"{folder}/out", jeton.default(), documents="line", format="bin")
+        >>> make(jeton.Corpus(f"{folder}/lines.txt", documents="line"), f"{folder}/out", jeton.default(), format="bin")
         Report(2 documents, 6 tokens, 1 shards of format bin)
     """
     if isinstance(tok, str | os.PathLike):

@@ -46,9 +46,6 @@ def plan(
     append_eos: bool | str = False,
     prepend_bos: bool | str = False,
     task_bytes: int = TASK_BYTES,
-    documents: Literal["file", "line"] | None = None,
-    field: str | None = None,
-    errors: Literal["strict", "replace", "skip"] | None = None,
     pattern: str | None = "o200k",
     special_tokens: Sequence[str] = (),
     shuffle: int | None = None,
@@ -63,7 +60,8 @@ def plan(
     No input is read. With an equal plan in the folder, the call changes nothing; tasks that are complete stay so.
 
     Args:
-        corpus: a path, glob, folder or URL, a list of them, or a `Corpus` of them with options of reading.
+        corpus: a path, glob, folder or URL, a list of them, or a `Corpus` of them with options of reading. A text that
+            the tokenizer cannot encode, such as a word without an unknown token, is an error in any case.
         output: the folder of the shards; it is created.
         tok: the tokenizer, or its path or name. None for ``format="counts"``.
         format: ``"megatron"``, ``"bin"`` (nanoGPT), ``"llmc"``, ``"datatrove"``, ``"olmo"``, ``"parquet"`` or
@@ -73,8 +71,6 @@ def plan(
         append_eos: add the id of the role `eos`, or of the special token that is named, after each document.
         prepend_bos: likewise before each document, for `bos`.
         task_bytes: bytes of input of a task, and so of a shard.
-        documents, field, errors: as in `Corpus`. `errors` is the policy of reading: a text that the tokenizer cannot
-            encode, such as a word without an unknown token, is an error under each.
         pattern, special_tokens: for counts, as in `count_pretokens`.
         shuffle: seed of a global shuffle of the documents, below 2⁶⁴; None: the order of the inputs.
         pack: length of rows, into which the documents of a shard are packed; None: documents are not packed.
@@ -82,8 +78,8 @@ def plan(
             documents that are longer than a row.
         rest: the end of the last row of ``"concatenate"``: ``"pad"``, or ``"drop"`` the row. Both are counted.
         pad: the special token of padding; None: that of the role `pad`, else `eos`.
-        chat: the documents are conversations: lists of messages in `field` (default ``"messages"``) of JSON Lines or
-            Parquet, encoded by the tokenizer's chat template, with a loss mask.
+        chat: the documents are conversations: lists of messages in the field of the `Corpus` (default ``"messages"``)
+            of JSON Lines or Parquet, encoded by the tokenizer's chat template, with a loss mask.
 
     Raises:
         ConfigError: an invalid option; a dtype that is too small; a folder with another plan, and names what differs;
@@ -96,11 +92,12 @@ def plan(
         >>> folder = tempfile.mkdtemp()
         >>> with open(f"{folder}/lines.txt", "w") as file:
         ...     _ = file.write("to be\\nor not to be\\n")
-        >>> made = plan(f"{folder}/lines.txt", f"{folder}/out", jeton.default(), documents="line", append_eos=True)
+        >>> lines = jeton.Corpus(f"{folder}/lines.txt", documents="line")
+        >>> made = plan(lines, f"{folder}/out", jeton.default(), append_eos=True)
         >>> made.format, made.dtype, made.num_tasks
         ('megatron', 'int32', 1)
     """
-    reading = Corpus.of(corpus, documents=documents, field=field, errors=errors)
+    reading = Corpus.of(corpus)
     if flag(chat, "chat") and reading.field == TEXT_FIELD:
         reading = replace(reading, field=MESSAGES)
     if shuffle is not None:

@@ -12,7 +12,6 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from itertools import groupby
-from typing import Literal
 
 from .. import _core
 from ..corpus import Batch, Corpus, CorpusLike, Document, DocumentReader, open_corpus
@@ -49,9 +48,6 @@ def count_pretokens(
     pretokenizer: Sequence[Component] | None = None,
     special_tokens: Sequence[str] = (),
     min_count: int = 1,
-    documents: Literal["file", "line"] | None = None,
-    field: str | None = None,
-    errors: Literal["strict", "replace", "skip"] | None = None,
     threads: int | None = None,
     progress: Progress = None,
     limits: Limits | None = None,
@@ -66,7 +62,6 @@ def count_pretokens(
         pretokenizer: components that split it, instead of `pattern`: ``tok.definition.pretokenizer``.
         special_tokens: split the documents and are not counted.
         min_count: pretokens with a lower count are dropped; `Counts.dropped` describes them.
-        documents, field, errors: as in `Corpus`, for sources that are not in one.
         threads: number of threads; None: RAYON_NUM_THREADS, or all cores.
         progress: None draws a bar in a terminal; True, False, or a function that is called with each event.
         limits: memory, disk, and a checkpoint to resume from.
@@ -94,7 +89,7 @@ def count_pretokens(
     stages = Stages.make(pattern, normalizer, pretokenizer)
     for token in strings(special_tokens, "special_tokens"):
         spell(token)
-    reader = open_corpus(corpus, documents=documents, field=field, errors=errors)
+    reader = open_corpus(corpus)
     with make_reporter(progress) as report:
         return count(reader, stages, list(special_tokens), report, limits=limits, min_count=min_count)
 

@@ -13,7 +13,6 @@ import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Literal
 
 from ..corpus import Corpus, CorpusLike, DocumentReader, open_corpus
 from ..definition import Bpe, EndOfWordStyle, SymbolLevel, TieBreak
@@ -50,9 +49,6 @@ def train(
     rules: Rules | Sequence[str] | None = None,
     superwords: Superwords | bool | None = None,
     min_count: int = 1,
-    documents: Literal["file", "line"] | None = None,
-    field: str | None = None,
-    errors: Literal["strict", "replace", "skip"] | None = None,
     threads: int | None = None,
     progress: Progress = None,
     limits: Limits | None = None,
@@ -87,7 +83,6 @@ def train(
             ``"one_script"``, ``"lone_punctuation"``, ``"digits_from_right"``.
         superwords: a second stage whose merges may cross words: True, or `Superwords`. The corpus is read twice.
         min_count: pretokens with a lower count are dropped before learning; it bounds memory, and changes the result.
-        documents, field, errors: as in `Corpus`, for sources that are not in one.
         threads: number of threads; None: RAYON_NUM_THREADS, or all cores. Does not change the result.
         progress: None draws a bar in a terminal; True, False, or a function that is called with each `ProgressEvent`.
         limits: memory, disk, and a checkpoint to resume from.
@@ -125,11 +120,7 @@ def train(
     if (saved := counts_of(corpus)) is not None:
         corpus = saved
     if not isinstance(corpus, DocumentReader | Mapping | Counts):
-        corpus = Corpus.of(corpus, documents=documents, field=field, errors=errors)
-    else:
-        for option, value in (("documents", documents), ("field", field), ("errors", errors)):
-            if value is not None:
-                raise ConfigError(f"{option}= is for documents, and the corpus is counts or a reader", option=option)
+        corpus = Corpus.of(corpus)
     resolved = resolve(preset, algorithm)
     request = TrainingRequest(
         vocab_size=vocab_size,

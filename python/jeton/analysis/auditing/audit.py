@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import os
-from typing import Literal
 
 import numpy as np
 
@@ -34,9 +33,6 @@ def audit(
     tensor: str | None = None,
     max_examples: int = 20,
     max_texts: int = 1_000_000,
-    documents: Literal["file", "line"] | None = None,
-    field: str | None = None,
-    errors: Literal["strict", "replace", "skip"] | None = None,
     threads: int | None = None,
     progress: Progress = None,
 ) -> Audit:
@@ -52,7 +48,7 @@ def audit(
         tensor: name of the embeddings; None: that of the usual names of input embeddings.
         max_examples: number of examples of each finding.
         max_texts: number of texts that are tried for entries that are hard to reach.
-        documents, field, errors, threads, progress: as in `jeton.train`.
+        threads, progress: as in `jeton.train`.
 
     Raises:
         ConfigError: an invalid option, or embeddings with another number of rows.
@@ -71,7 +67,7 @@ def audit(
     integer(max_examples, "max_examples", 0)
     integer(max_texts, "max_texts", 0)
     count = num_threads(threads)
-    texts = Corpus.of([] if corpus is None else corpus, documents=documents, field=field, errors=errors)
+    texts = Corpus.of([] if corpus is None else corpus)
     if tensor is not None:
         string(tensor, "tensor")
     rows = None if embeddings is None else read_embeddings(file_path(embeddings, "embeddings"), tensor)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ... import _core
+from ...corpus import Corpus
 from ...errors import ConfigError, TrainingError
 from ...formats import sentencepiece as model_files
 from ...training import train
@@ -108,7 +109,7 @@ class _Run:
             preset = self._preset()
             sentences = self._sentences(preset)
             tok = train(
-                sentences,
+                Corpus(sentences, errors="replace"),
                 self._all["vocab_size"],
                 preset=Adapted(
                     preset,
@@ -117,7 +118,6 @@ class _Run:
                     is_normalized=self._split is not None,
                 ),
                 progress=False,
-                errors="replace",
                 threads=self._all["num_threads"],
             )
         except (ConfigError, TrainingError) as error:
