@@ -37,7 +37,7 @@ def _chars() -> Tokenizer:
 
 
 def _unigram() -> Tokenizer:
-    return jeton.train(CORPUS, 40, algorithm="unigram", progress=False).add_tokens(["<a>", "<b>"])
+    return jeton.train(CORPUS, 40, preset="unigram", progress=False).add_tokens(["<a>", "<b>"])
 
 
 def _wordpiece() -> Tokenizer:

@@ -65,7 +65,7 @@ def test_loading_and_encoding_import_nothing_slow(format: str, tmp_path: Path) -
         if format == "WordPiece":
             jeton.load(path).save(path, format="tokenizer.json")
     elif format == "sentencepiece":
-        jeton.train(texts, 13, algorithm="unigram", preset="sentencepiece", progress=False).save(path, format=format)
+        jeton.train(texts, 13, preset="sentencepiece-unigram", progress=False).save(path, format=format)
     else:
         small = jeton.train(texts, 260, pattern="gpt2", progress=False)
         small.save(path, format=format, accept_loss=["pattern"] if format == "tiktoken" else ())

@@ -277,7 +277,6 @@ def test_invalid_utf8_is_named_with_file_and_byte(tmp_path: Path, caplog: pytest
         ({"vocab_size": True}, "vocab_size"),
         ({"vocab_size": 300.0}, "vocab_size"),
         ({"vocab_size": 511, "level": "byte", "end_of_word": "</w>", "end_of_word_style": "suffix"}, "vocab_size"),
-        ({"algorithm": "trigram"}, "algorithm"),
         ({"level": "word"}, "level"),
         ({"tie_break": "highest"}, "tie_break"),
         ({"preset": "tiktoken"}, "preset"),

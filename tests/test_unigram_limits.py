@@ -44,7 +44,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def train(corpus: object, size: int = 1_000, preset: object = None, **limits: Any) -> jeton.Tokenizer:
-    by = {"algorithm": "unigram"} if preset is None else {"preset": preset}
+    by = {"preset": "unigram" if preset is None else preset}
     return jeton.train(corpus, size, progress=False, limits=jeton.Limits(**limits), **by)  # type: ignore[arg-type]
 
 
@@ -90,12 +90,12 @@ def test_learning_keeps_to_the_limit(tmp_path: Path) -> None:
     script = textwrap.dedent(f"""
         import re, sys, jeton
         from pathlib import Path
-        jeton.train(["a few words"] * 9, 12, algorithm="unigram", progress=False)
+        jeton.train(["a few words"] * 9, 12, preset="unigram", progress=False)
         Path("/proc/self/clear_refs").write_text("5")
         most = lambda: int(re.search(r"VmHWM:\\s+(\\d+)", Path("/proc/self/status").read_text())[1]) >> 10
         before = most()
         limits = jeton.Limits(memory_limit=sys.argv[1], threads=2)
-        tok = jeton.train({os.fspath(path)!r}, 2_000, algorithm="unigram", progress=False, limits=limits)
+        tok = jeton.train({os.fspath(path)!r}, 2_000, preset="unigram", progress=False, limits=limits)
         print(tok.fingerprint, most() - before)
     """)
     said = [subprocess.check_output([sys.executable, "-c", script, limit]).decode() for limit in ("8GiB", "16MiB")]
@@ -183,7 +183,7 @@ def learner(corpus: Path, folder: Path) -> subprocess.Popen[bytes]:
         from jeton.training import checkpoint
         checkpoint.SAVE_EVERY_S = 0.0
         limits = jeton.Limits(checkpoint={os.fspath(folder)!r}, memory_limit="8MiB")
-        tok = jeton.train({os.fspath(corpus)!r}, 1_000, algorithm="unigram", progress=False, limits=limits)
+        tok = jeton.train({os.fspath(corpus)!r}, 1_000, preset="unigram", progress=False, limits=limits)
         tok.save({os.fspath(folder / "out.model")!r})
     """)
     return subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE)

@@ -38,7 +38,7 @@ def vocabulary(tok: jeton.Tokenizer) -> list[tuple[str, float]]:
 
 
 def test_the_tokenizer_that_comes_out() -> None:
-    tok = train(lines(), 400, algorithm="unigram")
+    tok = train(lines(), 400, preset="unigram")
     assert tok.vocab_size == 400
     assert [tok.id_to_token(id) for id in range(3)] == ["<unk>", "<s>", "</s>"]
     assert tok.roles == {"unk": "<unk>", "bos": "<s>", "eos": "</s>"}
@@ -54,7 +54,7 @@ def test_the_tokenizer_that_comes_out() -> None:
 
 
 def test_saved_and_loaded_by_sentencepiece(tmp_path: Path) -> None:
-    tok = train(lines(), 400, algorithm="unigram")
+    tok = train(lines(), 400, preset="unigram")
     tok.save(tmp_path / "unigram.model")
     theirs = sentencepiece.SentencePieceProcessor(model_file=str(tmp_path / "unigram.model"))
     ours = jeton.load(tmp_path / "unigram.model")
@@ -77,7 +77,7 @@ def test_byte_fallback_and_other_reserved_pieces() -> None:
     tok = train(lines(), 600, preset=preset)
     assert [tok.id_to_token(id) for id in (3, 4, 259)] == ["<sep>", "<0x00>", "<0xFF>"]
     assert tok.decode(tok.encode("Ω")) == "Ω"
-    named = train(lines(), 300, algorithm="unigram", special_tokens=["<pad>"], unk_token="[UNK]")
+    named = train(lines(), 300, preset="unigram", special_tokens=["<pad>"], unk_token="[UNK]")
     assert [named.id_to_token(id) for id in range(4)] == ["[UNK]", "<s>", "</s>", "<pad>"]
 
 
@@ -105,7 +105,7 @@ def test_counts_give_what_the_text_gives() -> None:
 
 def test_rare_characters_are_unknown() -> None:
     documents = ["common words common words"] * 200 + ["Ω"]
-    tok = train(documents, 40, algorithm="unigram")
+    tok = train(documents, 40, preset="unigram")
     assert "Ω" not in dict(vocabulary(tok))
     assert 0 in tok.encode("Ω")
     assert "Ω" in dict(vocabulary(train(documents, 40, preset=SentencePieceUnigram(required_chars="Ω", **IDENTITY))))
@@ -115,20 +115,19 @@ def test_too_small_and_too_large() -> None:
     with pytest.raises(
         jeton.ConfigError, match=r"vocab_size=10 has no room: \d+ characters and 3 other entries"
     ) as caught:
-        train(lines(), 10, algorithm="unigram")
+        train(lines(), 10, preset="unigram")
     assert caught.value.option == "vocab_size"
-    tok = train(["low low lower"], 1_000, algorithm="unigram")
+    tok = train(["low low lower"], 1_000, preset="unigram")
     assert tok.training is not None
     assert tok.training.stopped is not None
     assert tok.training.stopped.startswith(f"{tok.vocab_size} of 1000 entries")
     with pytest.raises(jeton.TrainingError, match="fewer than vocab_size=1000"):
-        train(["low low lower"], 1_000, preset="sentencepiece", algorithm="unigram")
+        train(["low low lower"], 1_000, preset="sentencepiece-unigram")
 
 
 @pytest.mark.parametrize(
     ("options", "match"),
     [
-        ({"preset": "hf"}, "does not train"),
         ({"level": "byte"}, "level"),
         ({"tie_break": "first"}, "tie_break"),
         ({"end_of_word": "</w>"}, "end_of_word"),
@@ -137,7 +136,7 @@ def test_too_small_and_too_large() -> None:
 )
 def test_options_that_do_not_go_with_it(options: dict[str, Any], match: str) -> None:
     with pytest.raises(jeton.ConfigError, match=match):
-        train(lines(), 300, algorithm="unigram", **options)
+        train(lines(), 300, preset="unigram", **options)
 
 
 @pytest.mark.parametrize(
@@ -159,7 +158,7 @@ def test_options_of_the_preset_are_checked(options: dict[str, Any]) -> None:
 
 def test_a_corpus_without_text() -> None:
     with pytest.raises(jeton.TrainingError, match="no text"):
-        train(["", "  "], 300, algorithm="unigram")
+        train(["", "  "], 300, preset="unigram")
 
 
 @pytest.mark.parametrize(

@@ -73,7 +73,7 @@ CALLS = {
     "names": "jeton.names()",
     "train": "jeton.train(TEXTS, 260, progress=False)",
     "train_bar": "jeton.train(TEXTS, 260, progress=True)",
-    "train_unigram": "jeton.train(TEXTS, 30, algorithm='unigram', progress=False)",
+    "train_unigram": "jeton.train(TEXTS, 30, preset='unigram', progress=False)",
     "count_pretokens": "jeton.count_pretokens(TEXTS, progress=False).most_common(3)",
     "replay": "jeton.replay(tok, TEXTS)",
     "extend": "jeton.extend(tok, TEXTS, 1, progress=False)",
@@ -183,7 +183,7 @@ def check(calls: Sequence[str], forks: int, limit: int = 30) -> dict[str, Counte
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "tokenizer.json"
         tok.save(path)
-        jeton.train(["low lower lowest"], 13, algorithm="unigram", preset="sentencepiece", progress=False).save(
+        jeton.train(["low lower lowest"], 13, preset="sentencepiece-unigram", progress=False).save(
             f"{path}.model", format="sentencepiece"
         )
         return {call: run(call, path, forks, limit) for call in calls}

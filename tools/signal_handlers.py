@@ -49,7 +49,7 @@ CASES = {
     "growing_run": ("growing", "[growing.append('a' * 100_000) for _ in range(30)]"),
     "counts": ("counts", "[counts + counts for _ in range(100)]"),
     "train": ("jeton", "jeton.train([LONG], 20_000, progress=lambda event: handle())"),
-    "train_unigram": ("jeton", "jeton.train([LONG], 500, algorithm='unigram', progress=lambda event: handle())"),
+    "train_unigram": ("jeton", "jeton.train([LONG], 500, preset='unigram', progress=lambda event: handle())"),
     "count_pretokens": ("jeton", "jeton.count_pretokens([LONG] * 4, progress=lambda event: handle())"),
     "extend": ("tok", "jeton.extend(tok, [LONG], 100, progress=lambda event: handle())"),
     "shards": ("jeton.shards", "jeton.shards.make(CORPUS, OUT, tok, workers=2, progress=lambda event: handle())"),
@@ -154,7 +154,7 @@ def _names(case: str, folder: Path) -> dict[str, Any]:
     elif wanted == "sentencepiece":
         from jeton.compat.sentencepiece import SentencePieceProcessor
 
-        model = jeton.train([text * 9], 29, algorithm="unigram", preset="sentencepiece", progress=False)
+        model = jeton.train([text * 9], 29, preset="sentencepiece-unigram", progress=False)
         model.save(folder / "a.model", format="sentencepiece")
         found["sentencepiece"] = SentencePieceProcessor(str(folder / "a.model"))
     elif wanted == "catalog":

@@ -227,7 +227,7 @@ class TestSizes:
             ({"sizes": [300, 0]}, r"sizes\[1\]=0 is not a positive integer"),
             ({"sizes": [200, 300]}, "size=200 is too small: the alphabet and the added tokens need 256"),
             ({"hidden": 0}, "hidden=0 is not a positive integer"),
-            ({"algorithm": "unigram"}, "algorithm='unigram': sizes are prefixes of a list of merges"),
+            ({"preset": "unigram"}, "sizes are prefixes of a list of merges"),
         ],
     )
     def test_options_that_cannot_be(self, options: dict[str, Any], message: str) -> None:

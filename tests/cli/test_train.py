@@ -204,7 +204,7 @@ def test_a_preset_with_its_options(run: Run, corpus: Path, tmp_path: Path) -> No
     )
     expected = jeton.train(corpus, 120, preset=preset, progress=False)
     assert jeton.load(out).fingerprint == expected.fingerprint
-    assert run("train", corpus, "-o", tmp_path / "b.json", "-s", 90, "--algorithm", "wordpiece").code == 0
+    assert run("train", corpus, "-o", tmp_path / "b.json", "-s", 90, "--preset", "bert").code == 0
     assert jeton.load(tmp_path / "b.json").definition.model.type == "WordPiece"
     for wrong in (["--set", "a=1"], ["--preset", "hf", "--set", "max_token_length"]):
         assert run("train", corpus, "-o", out, *wrong).code == 2

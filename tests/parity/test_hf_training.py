@@ -193,7 +193,7 @@ def test_wordpiece_where_ids_do_not_matter(seed: int, options: dict[str, Any]) -
 def test_wordpiece_is_bpe_with_a_prefix() -> None:
     """The same vocabulary, with the same ids, as the BPE trainer with the prefix, ties and all."""
     texts = [synthetic(3), CORPUS]
-    tok = jeton.train(texts, 700, algorithm="wordpiece", min_frequency=2, progress=False)
+    tok = jeton.train(texts, 700, preset="bert", min_frequency=2, progress=False)
     parts = [*tok.definition.pretokenizer]
     words = jeton.count_pretokens(texts, normalizer=tok.definition.normalizer, pretokenizer=parts)
     bpe = Hf(pre_tokenizer=parts, continuing_subword_prefix="##", min_frequency=2, limit_alphabet=1000)

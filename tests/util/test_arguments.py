@@ -106,7 +106,6 @@ KINDS: dict[str, Callable[[Any], bool]] = {
     "corpus": lambda value: isinstance(value, str | bytes | list | tuple | Mapping),
 }
 
-READING = {"documents": "nothing?", "field": "str?", "errors": "nothing?"}
 RUNNING = {"threads": "int?", "progress": "call?"}
 LIMITED = {**RUNNING, "limits": "nothing?"}
 ARROW = {
@@ -133,7 +132,6 @@ TAKES: dict[str, dict[str, str]] = {
     "train": {
         "corpus": "corpus",
         "vocab_size": "int",
-        "algorithm": "nothing",
         "level": "nothing?",
         "pattern": "str?",
         "tie_break": "nothing?",
@@ -143,7 +141,6 @@ TAKES: dict[str, dict[str, str]] = {
         "end_of_word": "str?",
         "end_of_word_style": "nothing?",
         "preset": "nothing?",
-        **READING,
         **LIMITED,
         "min_count": "int",
         "log": "path?",
@@ -157,7 +154,6 @@ TAKES: dict[str, dict[str, str]] = {
         "normalizer": "parts",
         "pretokenizer": "parts?",
         "special_tokens": "strings",
-        **READING,
         **LIMITED,
         "min_count": "int",
     },
@@ -175,7 +171,6 @@ TAKES: dict[str, dict[str, str]] = {
         "tensor": "str?",
         "max_examples": "int",
         "max_texts": "int",
-        **READING,
         **RUNNING,
     },
     "compare": {"toks": "tokens", "text": "text", "special": "rules?"},
@@ -183,7 +178,6 @@ TAKES: dict[str, dict[str, str]] = {
         "toks": "tokens",
         "corpus": "corpus",
         "max_differences": "int",
-        **READING,
         **RUNNING,
     },
     "cost": {
@@ -191,7 +185,6 @@ TAKES: dict[str, dict[str, str]] = {
         "corpus": "corpus",
         "price": "by_name?",
         "window": "by_name?",
-        **READING,
         **RUNNING,
     },
     "languages": {"toks": "tokens", "folder": "path?", "relative_to": "str", **RUNNING},
@@ -204,7 +197,6 @@ TAKES: dict[str, dict[str, str]] = {
         "repeat": "int",
         "max_bytes": "int?",
         "by_file": "bool",
-        **READING,
         **LIMITED,
     },
     "Corpus": {
@@ -242,7 +234,6 @@ TAKES: dict[str, dict[str, str]] = {
         "tied": "bool",
         "test": "corpus?",
         "held_out": "share",
-        **READING,
         **LIMITED,
     },
     "Source": {

@@ -43,5 +43,5 @@ def random_tokenizer(random: Random, kind: str, alphabet: str) -> Tokenizer:
             corpus, 14 + size, preset=jeton.training.presets.SentencePiece(hard_vocab_limit=False), progress=False
         )
     if kind == "unigram":
-        return jeton.train(corpus, 14 + size, algorithm="unigram", progress=False)
+        return jeton.train(corpus, 14 + size, preset="unigram", progress=False)
     return jeton.train(corpus, 24 + size, preset="bert", progress=False)

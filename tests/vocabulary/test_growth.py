@@ -172,7 +172,7 @@ def test_merging_sentencepiece(data: Path) -> None:
 
 @pytest.mark.parametrize("verb", ["add_words", "extend", "merge_vocab"])
 def test_models_that_get_no_merges(verb: str, tok: Tokenizer) -> None:
-    unigram = jeton.train([ENGLISH], 40, algorithm="unigram", progress=False)
+    unigram = jeton.train([ENGLISH], 40, preset="unigram", progress=False)
     words = jeton.train({"low": 5, "newest": 6}, 30, end_of_word="</w>", progress=False)
     arguments = {"add_words": (["x"],), "extend": ([ENGLISH], 3), "merge_vocab": (tok,)}[verb]
     for other, named in ((unigram, "Unigram"), (words, "end_of_word")):

@@ -121,7 +121,7 @@ class TestRefused:
         with pytest.raises(UnsupportedFeatureError, match="WordLevel"):
             jeton.prune(words, keep=["a"])
         assert jeton.renumber(words, {0: 1, 1: 0}).tokenizer.encode("a") == [1]
-        unigram = jeton.train(CORPUS, 40, algorithm="unigram", progress=False)
+        unigram = jeton.train(CORPUS, 40, preset="unigram", progress=False)
         with pytest.raises(ConfigError, match="pass counts= or keep="):
             jeton.prune(unigram, size=30)
 

@@ -19,6 +19,7 @@ from ..corpus import Corpus, CorpusLike, DocumentReader, Source, check_corpus, o
 from ..errors import ConfigError, TrainingError
 from ..tokenizer import Tokenizer
 from ..training import Limits, train
+from ..training.presets import resolve
 from ..util.arguments import flag, integer, items
 from ..util.progress import Progress, ProgressEvent, make_reporter
 from ..vocabulary import first_merges
@@ -198,10 +199,9 @@ def sizes(
     if test is not None and not isinstance(test, Source | Corpus):
         check_corpus(test, "test")
     limits = Limits.of(limits, threads)
-    algorithm = options.get("algorithm", "bpe")
-    if algorithm != "bpe":
-        message = f"algorithm={algorithm!r}: sizes are prefixes of a list of merges, which only 'bpe' learns"
-        raise ConfigError(message, option="algorithm")
+    if (preset := resolve(options.get("preset"))).algorithm == "unigram":
+        message = f"preset={preset.name!r}: sizes are prefixes of a list of merges, and Unigram learns none"
+        raise ConfigError(message, option="preset")
     corpus = Corpus.of(corpus)
     opened = open_corpus(corpus)
     if test is None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import jeton
-from jeton.training.presets import ALGORITHMS, PRESETS, make
+from jeton.training.presets import PRESETS, make
 from jeton.training.request import END_OF_WORD_STYLES, LEVELS, TIE_BREAKS
 from jeton.training.rules import NAMES
 
@@ -39,7 +39,6 @@ SMALL_SIZE = 400
     metavar="N",
     help="Size of the vocabulary: 32000, 32k.",
 )
-@click.option("--algorithm", type=click.Choice(ALGORITHMS), default="bpe", help="Training algorithm.")
 @click.option("--level", type=click.Choice(LEVELS), help="Initial symbols. Default: byte.")
 @click.option("--pattern", metavar="NAME|REGEX", help="Pre-tokenization regex: o200k (the default), gpt2, none, …")
 @click.option(
@@ -50,7 +49,7 @@ SMALL_SIZE = 400
 @click.option(
     "--preset",
     type=click.Choice(list(PRESETS)),
-    help="Reproduce the training of another library exactly.",
+    help="unigram, or the rules of another library, reproduced exactly. Default: BPE by the options above.",
 )
 @click.option(
     "--set",
@@ -127,14 +126,13 @@ def train(
       jeton train huge/ -o huge.json -s 128000 --memory-limit 2GB --checkpoint state/
       jeton train words.txt -o words.json --end-of-word '</w>' --tie-break first --log merges.tsv
       jeton train texts/ -o my-chat --chat-template chatml --eos '<|im_end|>' --pad '<|pad|>'
-      jeton train lines.txt -o my.model --algorithm unigram -s 8000
+      jeton train lines.txt -o my.model --preset unigram -s 8000
       jeton train lines.txt -o my.model --preset sentencepiece --set split_digits=true --set character_coverage=1
       jeton train texts/ -o clean.json --rule one_script --rule whole_characters --require '</think>' --superwords
       echo abcababcaabc | jeton train - -o tiny.json -s 260 --pattern none --tie-break first --trace
     """
     how = {"preset": _preset(preset, settings)} | {
-        name: options[name]
-        for name in ("algorithm", "level", "pattern", "tie_break", "special_tokens", "unk_token", "end_of_word")
+        name: options[name] for name in ("level", "pattern", "tie_break", "special_tokens", "unk_token", "end_of_word")
     }
     how |= {"end_of_word_style": options["end_of_word_style"]}
     if preset is None:  # the special tokens of a preset are its own; those of roles are added after training

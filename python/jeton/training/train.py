@@ -36,7 +36,6 @@ def train(
     corpus: CorpusLike | Corpus | Mapping[str, int] | Counts,
     vocab_size: int = 32_000,
     *,
-    algorithm: str = "bpe",
     level: SymbolLevel | None = None,
     pattern: str | None = None,
     tie_break: TieBreak | None = None,
@@ -62,8 +61,6 @@ def train(
             `Source`s, whose weights multiply their counts; a `Corpus`, which has more options of reading; a mapping
             pretoken -> count; `Counts`, or the path of a file of them (``.jtc``).
         vocab_size: total number of entries: alphabet, merges and special tokens.
-        algorithm: ``"bpe"``; ``"wordpiece"`` (same as ``preset="bert"``); or ``"unigram"``, SentencePiece's algorithm,
-            with its options in `jeton.training.presets.SentencePieceUnigram`.
         level: ``"byte"`` starts from the 256 bytes, ``"char"`` from the characters of the corpus. Default: ``"char"``
             with `end_of_word`, else ``"byte"``.
         pattern: pre-tokenization pattern: a name or a regex (tiktoken's dialect); ``"none"`` does not split. Default:
@@ -77,8 +74,9 @@ def train(
         end_of_word: end-of-word mark, such as ``"</w>"``.
         end_of_word_style: ``"symbol"``: the mark is a symbol of its own (the default); ``"suffix"``: it is part of the
             word's last character.
-        preset: rules of a peer library, by name or with options: ``"minbpe"``, ``"hf"``, ``"sentencepiece"``,
-            ``"subword-nmt"``, ``"bert"``; see `jeton.training.presets`. Contradicting arguments are refused.
+        preset: another algorithm, or the rules of a peer library, by name or with options: ``"unigram"``; ``"bert"``
+            (WordPiece), ``"hf"``, ``"minbpe"``, ``"sentencepiece"``, ``"sentencepiece-unigram"``, ``"subword-nmt"``.
+            See `jeton.training.presets`. None: BPE by the options above. Contradicting arguments are refused.
         rules: constraints on merged tokens: `Rules`, or names of rules: ``"whole_characters"``, ``"one_class"``,
             ``"one_script"``, ``"lone_punctuation"``, ``"digits_from_right"``.
         superwords: a second stage whose merges may cross words: True, or `Superwords`. The corpus is read twice.
@@ -121,7 +119,7 @@ def train(
         corpus = saved
     if not isinstance(corpus, DocumentReader | Mapping | Counts):
         corpus = Corpus.of(corpus)
-    resolved = resolve(preset, algorithm)
+    resolved = resolve(preset)
     request = TrainingRequest(
         vocab_size=vocab_size,
         level=level,

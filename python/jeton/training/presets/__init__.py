@@ -11,7 +11,6 @@ from dataclasses import fields
 from typing import Any
 
 from ...errors import ConfigError
-from ...util.arguments import choice
 from ..request import TrainingRequest
 from .base import Learned, LearningContext, Recipe, TrainingPreset
 from .hf import Bert, Hf
@@ -22,7 +21,6 @@ from .subword_nmt import SubwordNmt
 from .unigram import SentencePieceUnigram
 
 __all__ = [
-    "ALGORITHMS",
     "PRESETS",
     "Bert",
     "Hf",
@@ -40,46 +38,29 @@ __all__ = [
 ]
 
 PRESETS: Mapping[str, type[TrainingPreset]] = {
-    each.name: each for each in (MinBpe, Hf, SentencePiece, SentencePieceUnigram, SubwordNmt, Bert)
+    **{each.name: each for each in (MinBpe, Hf, SentencePiece, SentencePieceUnigram, SubwordNmt, Bert)},
+    "unigram": SentencePieceUnigram,
 }
+# "unigram" reproduces no bugs, accepts lines of any length, and accepts fewer pieces than requested.
+_UNIGRAM = {"bug_compatible": False, "hard_vocab_limit": False, "max_sentence_length": 1_073_741_824}
 
-ALGORITHMS = ("bpe", "wordpiece", "unigram")
-_ANY_LENGTH = 1_073_741_824  # SentencePiece's maximum
 
-
-def resolve(preset: str | TrainingPreset | None, algorithm: str) -> TrainingPreset:
-    """Resolves `preset=` and `algorithm=`.
-
-    Without a preset, ``algorithm="bpe"`` is `Native`, ``"wordpiece"`` is `Bert`, and ``"unigram"`` is
-    `SentencePieceUnigram` with other defaults: it reproduces no bugs, accepts lines of any length, and accepts fewer
-    pieces than requested.
+def resolve(preset: str | TrainingPreset | None) -> TrainingPreset:
+    """Resolves `preset=`; None is `Native`.
 
     Raises:
-        ConfigError: an unknown name, or a preset that trains another algorithm.
+        ConfigError: neither a preset nor the name of one.
 
     Examples:
-        >>> resolve("hf", "bpe") == Hf(), resolve(None, "bpe") == Native(), resolve(None, "wordpiece") == Bert()
-        (True, True, True)
+        >>> resolve("hf") == Hf(), resolve(None) == Native(), resolve("unigram") == SentencePieceUnigram()
+        (True, True, False)
     """
-    choice(algorithm, "algorithm", ALGORITHMS)
     if preset is None:
-        match algorithm:
-            case "unigram":
-                return SentencePieceUnigram(
-                    bug_compatible=False, hard_vocab_limit=False, max_sentence_length=_ANY_LENGTH
-                )
-            case "wordpiece":
-                return Bert()
-            case _:
-                return Native()
-    if preset == "sentencepiece" and algorithm == "unigram":
-        return SentencePieceUnigram()
+        return Native()
     if isinstance(preset, str):
-        preset = make(preset, {})
+        return make(preset, {})
     if not isinstance(preset, TrainingPreset):
         raise ConfigError(f"preset={preset!r} is neither a name nor a preset", option="preset")
-    if algorithm not in (preset.algorithm, "bpe"):
-        raise ConfigError(f"preset={preset.name!r} does not train algorithm={algorithm!r}", option="algorithm")
     return preset
 
 
@@ -101,4 +82,4 @@ def make(name: str, options: Mapping[str, Any]) -> TrainingPreset:
             raise ConfigError(
                 f"preset={name!r} has no option {option!r}; it has {', '.join(known) or 'none'}", option="preset"
             )
-    return PRESETS[name](**options)
+    return PRESETS[name](**{**(_UNIGRAM if name == "unigram" else {}), **options})

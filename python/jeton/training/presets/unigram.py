@@ -44,7 +44,7 @@ class SentencePieceUnigram(SentencePiece):
         num_sub_iterations: EM iterations before each pruning.
         bug_compatible: reproduce bugs of SentencePiece. It omits seeds that occur only at the end of a line, and seeds
             whose following characters all have the same first byte (such as a space); and it adds the counts of
-            characters that are not pieces to the most frequent one. ``algorithm="unigram"`` without a preset sets
+            characters that are not pieces to the most frequent one. ``preset="unigram"`` sets
             False, which gives a higher likelihood of the corpus.
 
     Examples:
