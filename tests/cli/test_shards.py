@@ -10,6 +10,7 @@ import click
 import pytest
 
 import jeton
+from jeton.cli.options import RowLength
 from jeton.cli.shards import _job
 
 from .conftest import Run
@@ -52,7 +53,7 @@ def test_plan_run_merge(run: Run, rows: Path, tok: Path, tmp_path: Path) -> None
     out = tmp_path / "out"
     planned = run("shards", "plan", rows, "-o", out, "-t", tok, "--task-bytes", "1k", "--format", "bin", "--json")
     total = json.loads(planned.text)["tasks"]
-    assert json.loads(run("shards", "run", out, "--task", "1/3", "--json").text)["done"] == len(range(1, total, 3))
+    assert json.loads(run("shards", "run", out, "--job", "1/3", "--json").text)["done"] == len(range(1, total, 3))
     assert run("shards", "status", out).text.endswith("; not merged\n")
     early = run("shards", "merge", out)
     assert early.code == 1
@@ -87,7 +88,7 @@ def test_shuffle_and_pack(run: Run, rows: Path, tok: Path, tmp_path: Path) -> No
     early = run("shards", "run", other, "--stage", "shuffle")
     assert early.code == 1
     assert "jeton shards run --stage spool" in early.err
-    assert run("shards", "run", other, "--stage", "spool", "--task", "0/1").code == 0
+    assert run("shards", "run", other, "--stage", "spool", "--job", "0/1").code == 0
     assert run("shards", "status", other).text.startswith("stage shuffle: 0 of ")
     assert run("shards", "run", other).code == 0
     assert run("shards", "merge", other).code == 0
@@ -95,6 +96,19 @@ def test_shuffle_and_pack(run: Run, rows: Path, tok: Path, tmp_path: Path) -> No
     assert "--stage spool" in run("shards", "script", "slurm", other, "--stage", "spool").text
     changed = run("shards", "make", rows, "-o", out, *options[:-2])
     assert "was planned with packing 'best_fit', and this call has 'concatenate'" in changed.err
+
+
+@pytest.mark.parametrize(("value", "length"), [("2048", 2048), ("2Ki", 2048), ("32ki", 32_768), ("2", 2)])
+def test_lengths_of_rows(value: str, length: int) -> None:
+    assert RowLength().convert(value, None, None) == length
+
+
+@pytest.mark.parametrize("value", ["2k", "2K", "1", "1.5Ki", "2i", "2Mi", "many", "-4"])
+def test_ambiguous_lengths_of_rows_are_refused(value: str, run: Run, rows: Path, tok: Path, tmp_path: Path) -> None:
+    refused = run("shards", "make", rows, "-o", tmp_path / "out", "-t", tok, "--pack", value)
+    assert refused.code == 2
+    assert "--pack" in refused.err
+    assert not (tmp_path / "out").exists()
 
 
 def test_conversations(run: Run, tmp_path: Path) -> None:
@@ -203,7 +217,7 @@ def test_jobs(task: str | None, environment: dict[str, str], job: Any) -> None:
     ],
 )
 def test_invalid_jobs(task: str | None, environment: dict[str, str]) -> None:
-    with pytest.raises(click.UsageError, match="--task"):
+    with pytest.raises(click.UsageError, match="--job"):
         _job(task, environment)
 
 

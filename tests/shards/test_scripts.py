@@ -68,7 +68,7 @@ def test_the_scripts_run_in_a_shell(code: int, expected: int, planned: Path, tmp
     script = jeton.shards.slurm_script(planned, jobs=2, cpus=4)
     assert "#SBATCH --array=0-1\n#SBATCH --cpus-per-task=4\n" in script
     made = subprocess.run(["bash"], input=script, env=environment, capture_output=True, text=True)
-    expected_arguments = ["shards", "run", str(planned), "--task", "1/2", "--workers", "4", "--progress", "json"]
+    expected_arguments = ["shards", "run", str(planned), "--job", "1/2", "--workers", "4", "--progress", "json"]
     assert (made.returncode, made.stdout.splitlines()) == (expected, expected_arguments)
     spec = json.loads(jeton.shards.kubernetes_manifest(planned, cpus=2))["spec"]
     [container] = spec["template"]["spec"]["containers"]

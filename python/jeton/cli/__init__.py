@@ -17,36 +17,19 @@ from .running import run
 
 __all__ = ["main"]
 
-# In the order of `jeton --help`: first steps, everyday commands, analysis.
-COMMANDS = (
-    "demo",
-    "play",
-    "train",
-    "encode",
-    "decode",
-    "count",
-    "truncate",
-    "split",
-    "explain",
-    "chat",
-    "compare",
-    "compare-corpus",
-    "audit",
-    "vocab",
-    "names",
-    "measure",
-    "languages",
-    "cost",
-    "sizes",
-    "pretokens",
-    "shards",
-    "convert",
-    "add-tokens",
-    "extend",
-    "merge-vocab",
-    "prune",
-    "add-words",
-)
+# The sections of `jeton --help`, each with its commands in order.
+SECTIONS = {
+    "First steps": ("demo", "play", "names"),
+    "Use": ("encode", "decode", "count", "truncate", "split", "chat"),
+    "Train": ("train", "pretokens", "sizes"),
+    "Understand": (
+        *("explain", "vocab", "compare", "compare-corpus"),
+        *("measure", "languages", "cost", "audit"),
+    ),
+    "Change and convert": ("convert", "add-tokens", "add-words", "extend", "merge-vocab", "prune"),
+    "Corpora": ("shards",),
+}
+COMMANDS = tuple(command for commands in SECTIONS.values() for command in commands)
 
 
 class _LazyGroup(click.Group):
@@ -61,6 +44,17 @@ class _LazyGroup(click.Group):
         name = cmd_name.replace("-", "_")
         command = getattr(import_module(f".{name}", __name__), name)
         return command if isinstance(command, click.Command) else None
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Writes the commands by section, in columns of one width."""
+        width = max(map(len, COMMANDS))
+        limit = formatter.width - 6 - width
+        for title, commands in SECTIONS.items():
+            found = [(name, self.get_command(ctx, name)) for name in commands]
+            with formatter.section(title):
+                formatter.write_dl(
+                    [(name.ljust(width), command.get_short_help_str(limit)) for name, command in found if command]
+                )
 
 
 @click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})

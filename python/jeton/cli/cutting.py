@@ -9,7 +9,7 @@ import click
 
 from ..calls.cutting import UNITS
 from ..errors import InvalidTextError
-from .options import CommonOptions, TextOptions
+from .options import CommonOptions, Count, TextOptions
 from .streams import InputText, repaired
 
 __all__ = ["cut_options", "text_argument"]
@@ -20,7 +20,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 def cut_options(command: Function) -> Function:
     """Adds -n and --at, passed as `max_tokens` and `at`."""
     limit = click.option(
-        "-n", "--max-tokens", "max_tokens", type=click.IntRange(0), required=True, metavar="N", help="Tokens, at most."
+        "-n", "--max-tokens", "max_tokens", type=Count(0), required=True, metavar="N", help="Tokens, at most."
     )
     unit = click.option(
         "--at",

@@ -343,6 +343,22 @@ class Count(click.ParamType[int]):
         return amount
 
 
+class RowLength(click.ParamType[int]):
+    """Parameter type of the length of a row: 2048, 2Ki. Lengths are often powers of two, so 2k would be ambiguous."""
+
+    name = "length"
+
+    def convert(self, value: str | int, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Parses the length."""
+        match = re.fullmatch(r"([0-9]{1,15})(ki)?", str(value).strip(), re.IGNORECASE)
+        if match is None:
+            self.fail(f"{value!r} is not a length like 2048 or 2Ki; 2k could be 2000 or 2048", param, ctx)
+        length = int(match[1]) * (1024 if match[2] else 1)
+        if length < 2:
+            self.fail(f"{value!r} is less than 2", param, ctx)
+        return length
+
+
 def errors_option(command: Function) -> Function:
     """Adds --errors."""
     help = "Policy for bytes that are not UTF-8, if the tokenizer needs UTF-8: fail, or replace them by U+FFFD."

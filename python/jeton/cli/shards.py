@@ -17,7 +17,7 @@ from ..runners import RUNNERS
 from ..shards import FORMATS, Report, Status, kubernetes_manifest, slurm_script
 from ..shards.plan import TASK_BYTES
 from ..shards.running import Runner
-from .options import DEFAULT_USED, ByteSize, Command, CommonOptions, Count, common_options, corpus_options
+from .options import DEFAULT_USED, ByteSize, Command, CommonOptions, Count, RowLength, common_options, corpus_options
 from .quantities import counted, seconds, size
 from .running import DIFFERENT
 from .streams import write
@@ -42,7 +42,7 @@ def shards() -> None:
     Examples:
       jeton shards make data/*.jsonl -o out/ -t my.json --append-eos     on one machine
       jeton shards plan data/*.jsonl -o out/ -t my.json --append-eos     on many, with a shared file system:
-      jeton shards run out/ --task 0/64                                  on each: 0/64, 1/64, …
+      jeton shards run out/ --job 0/64                                  on each: 0/64, 1/64, …
       jeton shards merge out/
       jeton shards verify out/
     """
@@ -82,7 +82,9 @@ def _plan_options(command: Function) -> Function:
     @click.option(
         "--shuffle", type=click.IntRange(0), metavar="SEED", help="Shuffle all documents; a second stage sorts them."
     )
-    @click.option("--pack", type=Count(2), metavar="LENGTH", help="Pack documents into rows of this many ids.")
+    @click.option(
+        "--pack", type=RowLength(), metavar="LENGTH", help="Pack documents into rows of this many ids: 2048, 2Ki."
+    )
     @click.option(
         "--packing",
         type=click.Choice(["concatenate", "best-fit"]),
@@ -232,7 +234,7 @@ def plan(common: CommonOptions, corpus: jeton.Corpus, output: str, options: dict
 @shards.command(short_help="Run the tasks that are not complete, or those of one job.")
 @_folder
 @click.option(
-    "--task",
+    "--job",
     metavar="K/N",
     help="Only the tasks K, K+N, K+2N, …, with K from 0. Default: the job of a Slurm array or of an indexed Kubernetes "
     "Job, if it is one, else all.",
@@ -245,24 +247,24 @@ def plan(common: CommonOptions, corpus: jeton.Corpus, output: str, options: dict
 def run(
     common: CommonOptions,
     output: str,
-    task: str | None,
+    job: str | None,
     stage: str | None,
     workers: int | None,
     runner: Runner,
     ray_address: str | None,
 ) -> None:
     """Runs the tasks of a planned FOLDER that are not complete. Any number of machines may do so at once, each with its
-    --task.
+    --job.
 
     \b
     Examples:
       jeton shards run out/
-      jeton shards run out/ --task 3/64
-      jeton shards run out/ --task 3/64 --stage spool      of a shuffle; --stage shuffle when all jobs have ended
+      jeton shards run out/ --job 3/64
+      jeton shards run out/ --job 3/64 --stage spool      of a shuffle; --stage shuffle when all jobs have ended
     """
     found = jeton.shards.run(
         output,
-        job=_job(task, os.environ),
+        job=_job(job, os.environ),
         stage=stage,
         workers=workers,
         runner=runner,
@@ -383,12 +385,12 @@ def script(
     write(text.removesuffix("\n"))
 
 
-def _job(task: str | None, environment: Mapping[str, str]) -> tuple[int, int] | None:
-    """The job of --task, or of the environment of a Slurm array or an indexed Kubernetes Job."""
-    if task is not None:
-        number, slash, count = task.partition("/")
+def _job(job: str | None, environment: Mapping[str, str]) -> tuple[int, int] | None:
+    """The job of --job, or of the environment of a Slurm array or an indexed Kubernetes Job."""
+    if job is not None:
+        number, slash, count = job.partition("/")
         if not slash or not _is_number(number) or not _is_number(count) or not int(number) < int(count):
-            raise click.UsageError(f"--task {task} is not K/N with 0 <= K < N, such as 0/64")
+            raise click.UsageError(f"--job {job} is not K/N with 0 <= K < N, such as 0/64")
         return int(number), int(count)
     if "SLURM_ARRAY_TASK_ID" in environment:
         first, step = (
@@ -401,7 +403,7 @@ def _job(task: str | None, environment: Mapping[str, str]) -> tuple[int, int] | 
     else:
         return None
     if not 0 <= index < jobs:
-        raise click.UsageError(f"the environment names job {index} of {jobs}; pass --task K/N")
+        raise click.UsageError(f"the environment names job {index} of {jobs}; pass --job K/N")
     return index, jobs
 
 
@@ -413,7 +415,7 @@ def _number(environment: Mapping[str, str], name: str, default: int | None = Non
     """A number in the environment."""
     value = environment.get(name, default)
     if value is None or not _is_number(str(value)):
-        raise click.UsageError(f"the environment variable {name} is {value!r}, not a number; pass --task K/N")
+        raise click.UsageError(f"the environment variable {name} is {value!r}, not a number; pass --job K/N")
     return int(value)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .cutting import cut_options, text_argument
-from .options import Command, CommonOptions, TextOptions, common_options, text_options, tokenizer_option
+from .options import Command, CommonOptions, Count, TextOptions, common_options, text_options, tokenizer_option
 from .streams import binary_output, input_texts, named
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 @cut_options
 @click.option(
     "--overlap",
-    type=click.IntRange(0),
+    type=Count(0),
     default=0,
     metavar="N",
     help="Tokens of the end of a chunk with which the next one begins, at most.",

@@ -59,7 +59,7 @@ def slurm_script(output: str | os.PathLike[str], *, jobs: int = 16, cpus: int = 
 #SBATCH --requeue
 set -euo pipefail
 job="$SLURM_ARRAY_TASK_ID/{jobs}"
-jeton shards run {where}{f" --stage {stage}" if stage else ""} --task "$job" --workers "$SLURM_CPUS_PER_TASK" \\
+jeton shards run {where}{f" --stage {stage}" if stage else ""} --job "$job" --workers "$SLURM_CPUS_PER_TASK" \\
     --progress json || {SKIPPED}
 """
 
