@@ -129,7 +129,7 @@ gc.set_threshold(1)
 gc.enable()
 try:
     stream.push(0xFF)
-except jeton.DecodeError:
+except jeton.errors.DecodeError:
     pass
 gc.collect()
 print(set(used))

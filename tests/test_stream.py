@@ -82,7 +82,7 @@ def decoded(tok: jeton.Tokenizer, ids: list[int], **options: Any) -> str | int |
     """`decode`, or the position of its error."""
     try:
         return tok.decode(ids, **options)
-    except jeton.DecodeError as error:
+    except jeton.errors.DecodeError as error:
         return error.position
 
 
@@ -97,11 +97,11 @@ def streamed(rng: random.Random, tok: jeton.Tokenizer, ids: list[int], **options
             text += more
             if rng.random() < 0.05:
                 branch = stream.copy()
-                with suppress(jeton.DecodeError):
+                with suppress(jeton.errors.DecodeError):
                     branch.push(ids[:3])
                     branch.finish()
         return text + stream.finish()
-    except jeton.DecodeError as error:
+    except jeton.errors.DecodeError as error:
         return error.position
 
 
@@ -289,7 +289,7 @@ def test_a_finished_or_failed_stream_takes_no_ids(tok: jeton.Tokenizer) -> None:
         stream.push(104)
     assert branch.push([0xB0, 0x8F]) == "小"
     strict = tok.stream(errors="strict")
-    with pytest.raises(jeton.DecodeError, match=r"at byte 1 \(invalid start byte\)") as caught:
+    with pytest.raises(jeton.errors.DecodeError, match=r"at byte 1 \(invalid start byte\)") as caught:
         strict.push([104, 0xFF])
     assert (caught.value.position, strict.text) == (1, "h")
     for call in (lambda: strict.push(104), strict.finish):
@@ -297,7 +297,7 @@ def test_a_finished_or_failed_stream_takes_no_ids(tok: jeton.Tokenizer) -> None:
             call()
     strict = tok.stream(errors="strict")
     assert strict.push([104, 0xE5]) == "h"
-    with pytest.raises(jeton.DecodeError, match="unexpected end of data"):
+    with pytest.raises(jeton.errors.DecodeError, match="unexpected end of data"):
         strict.finish()
 
 

@@ -119,7 +119,7 @@ def test_worked_examples_of_decoding(case: dict[str, Any]) -> None:
     if case["strict"]:
         assert tok.decode(case["ids"], errors="strict") == case["replace"]
     else:
-        with pytest.raises(jeton.DecodeError) as caught:
+        with pytest.raises(jeton.errors.DecodeError) as caught:
             tok.decode(case["ids"], errors="strict")
         assert caught.value.position == 0
 
@@ -597,7 +597,7 @@ def test_bytes_that_are_no_text_when_decoded() -> None:
     assert HOLES.decode(ids) == "a\ufffd"
     assert HOLES.decode(ids, errors="ignore") == "a"
     assert HOLES.decode_bytes(ids) == b"a\xe5\xb0"
-    with pytest.raises(jeton.DecodeError, match="byte 1") as caught:
+    with pytest.raises(jeton.errors.DecodeError, match="byte 1") as caught:
         HOLES.decode(ids, errors="strict")
     assert caught.value.position == 1
     with pytest.raises(jeton.ConfigError) as wrong:

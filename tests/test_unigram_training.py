@@ -65,7 +65,7 @@ def test_saved_and_loaded_by_sentencepiece(tmp_path: Path) -> None:
 
 def test_saved_and_loaded_by_hf(tmp_path: Path) -> None:
     tok = train(lines(), 400, preset=SentencePieceUnigram(**IDENTITY))
-    with pytest.warns(jeton.LossyConversionWarning, match="32 bits"):
+    with pytest.warns(jeton.errors.LossyConversionWarning, match="32 bits"):
         tok.save(tmp_path / "unigram.json", accept_loss=["single_precision"])
     theirs = Tokenizer.from_file(str(tmp_path / "unigram.json"))
     for line in lines(2, 100):

@@ -23,15 +23,6 @@ _PUBLIC = {
     "_core": ("GrowingText", "TextStream"),
     "tokens.added": ("AddedToken",),
     "analysis": (
-        "Audit",
-        "Comparison",
-        "CorpusComparison",
-        "CostTable",
-        "LanguageTable",
-        "Measure",
-        "MeasureTable",
-        "Sizes",
-        "VocabSize",
         "audit",
         "compare",
         "compare_corpus",
@@ -41,38 +32,30 @@ _PUBLIC = {
         "sizes",
     ),
     "calls.batch": ("PaddedBatch", "TokenBatch"),
-    "chat": ("Chat",),
     "corpus": ("Corpus", "Source"),
     "calls.cutting": ("Chunk",),
-    "definition": ("TrainingFacts",),
     "encoding": ("Encoding", "Token"),
     "errors": (
-        "ChatTemplateError",
         "ConfigError",
-        "DecodeError",
-        "DownloadError",
         "FormatError",
         "InvalidTextError",
         "JetonError",
-        "LossyConversionWarning",
-        "MissingDependencyError",
-        "ShardError",
         "SpecialTokenError",
         "TrainingError",
         "UnknownTokenError",
         "UnsupportedFeatureError",
     ),
     "explanation": ("Explanation",),
-    "formats": ("NamedTokenizer", "default", "load", "names"),
+    "formats": ("default", "load", "names"),
     "integrations.arrow": ("encode_arrow",),
     "integrations.datasets": ("map_dataset",),
     "util.progress": ("ProgressEvent",),
     "tokenizer": ("Tokenizer",),
-    "training": ("Counts", "Limits", "Replay", "Rules", "Superwords", "count_pretokens", "replay", "train"),
-    "vocabulary": ("Alignment", "Plan", "Surgery", "add_words", "align", "extend", "merge_vocab", "prune", "renumber"),
+    "training": ("Counts", "Limits", "Rules", "Superwords", "count_pretokens", "replay", "train"),
+    "vocabulary": ("Surgery", "add_words", "align", "extend", "merge_vocab", "prune", "renumber"),
 }
 # Modules that are public themselves, as attributes of the package.
-_MODULES = ("analysis", "chat", "compat", "formats", "shards", "training", "vocabulary")
+_MODULES = ("analysis", "chat", "compat", "errors", "formats", "shards", "training", "vocabulary")
 _MODULE_OF = {name: module for module, names in _PUBLIC.items() for name in names}
 
 __all__ = sorted(_MODULE_OF)

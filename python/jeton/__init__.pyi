@@ -2,6 +2,7 @@
 from . import analysis as analysis
 from . import chat as chat
 from . import compat as compat
+from . import errors as errors
 from . import formats as formats
 from . import shards as shards
 from . import training as training
@@ -12,15 +13,6 @@ from ._core import (
 )
 from .tokens.added import AddedToken as AddedToken
 from .analysis import (
-    Audit as Audit,
-    Comparison as Comparison,
-    CorpusComparison as CorpusComparison,
-    CostTable as CostTable,
-    LanguageTable as LanguageTable,
-    Measure as Measure,
-    MeasureTable as MeasureTable,
-    Sizes as Sizes,
-    VocabSize as VocabSize,
     audit as audit,
     compare as compare,
     compare_corpus as compare_corpus,
@@ -30,28 +22,20 @@ from .analysis import (
     sizes as sizes,
 )
 from .calls.batch import PaddedBatch as PaddedBatch, TokenBatch as TokenBatch
-from .chat import Chat as Chat
 from .corpus import (
     Corpus as Corpus,
     Source as Source,
 )
 from .calls.cutting import Chunk as Chunk
-from .definition import TrainingFacts as TrainingFacts
 from .encoding import (
     Encoding as Encoding,
     Token as Token,
 )
 from .errors import (
-    ChatTemplateError as ChatTemplateError,
     ConfigError as ConfigError,
-    DecodeError as DecodeError,
-    DownloadError as DownloadError,
     FormatError as FormatError,
     InvalidTextError as InvalidTextError,
     JetonError as JetonError,
-    LossyConversionWarning as LossyConversionWarning,
-    MissingDependencyError as MissingDependencyError,
-    ShardError as ShardError,
     SpecialTokenError as SpecialTokenError,
     TrainingError as TrainingError,
     UnknownTokenError as UnknownTokenError,
@@ -59,7 +43,6 @@ from .errors import (
 )
 from .explanation import Explanation as Explanation
 from .formats import (
-    NamedTokenizer as NamedTokenizer,
     default as default,
     load as load,
     names as names,
@@ -71,7 +54,6 @@ from .tokenizer import Tokenizer as Tokenizer
 from .training import (
     Counts as Counts,
     Limits as Limits,
-    Replay as Replay,
     Rules as Rules,
     Superwords as Superwords,
     count_pretokens as count_pretokens,
@@ -79,8 +61,6 @@ from .training import (
     train as train,
 )
 from .vocabulary import (
-    Alignment as Alignment,
-    Plan as Plan,
     Surgery as Surgery,
     add_words as add_words,
     align as align,

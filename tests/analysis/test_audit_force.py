@@ -50,7 +50,7 @@ def as_text(content: bytes) -> str | None:
         return None
 
 
-def facts(found: jeton.Audit, rule: str, name: str) -> Any:
+def facts(found: jeton.analysis.Audit, rule: str, name: str) -> Any:
     return found[rule].facts[name] if rule in found else []
 
 

@@ -21,9 +21,9 @@ from tests.material import CORPUS, TRICKY, byte_tokenizer, tokenizer
 DOCS = [CORPUS, "the old tale", "", "今天的天气", *TRICKY]
 
 
-def by_definition(tok: jeton.Tokenizer, docs: list[str]) -> jeton.Measure:
+def by_definition(tok: jeton.Tokenizer, docs: list[str]) -> jeton.analysis.Measure:
     """The measure of documents, from the spans of their tokens."""
-    found = jeton.Measure()
+    found = jeton.analysis.Measure()
     for doc in docs:
         data, tokens = doc.encode(), tok.tokenize(doc)
         segments = _core.Words([doc])
@@ -37,7 +37,7 @@ def by_definition(tok: jeton.Tokenizer, docs: list[str]) -> jeton.Measure:
         in_words = [num_tokens(start, end) for start, end in words]
         in_runs = [num_tokens(start, end) for start, end in runs]
         unk = getattr(tok.definition.model, "unk_token", None)
-        found += jeton.Measure(
+        found += jeton.analysis.Measure(
             tokens=len(tokens),
             bytes=len(data),
             chars=len(doc),
@@ -104,9 +104,9 @@ def test_unknown_tokens_are_counted() -> None:
 
 
 def test_an_empty_corpus_has_no_ratios() -> None:
-    assert jeton.measure(byte_tokenizer(), [], progress=False) == jeton.Measure()
+    assert jeton.measure(byte_tokenizer(), [], progress=False) == jeton.analysis.Measure()
     empty = jeton.measure(byte_tokenizer(), [""], progress=False)
-    assert empty == jeton.Measure(documents=1)
+    assert empty == jeton.analysis.Measure(documents=1)
     assert (empty.bytes_per_token, empty.tokens_per_word, empty.tokens_per_unspaced_char) == (0.0, None, None)
 
 

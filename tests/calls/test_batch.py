@@ -344,7 +344,7 @@ def test_rows_that_are_not_utf8() -> None:
     assert BYTES.decode_batch(rows, errors="ignore") == ["h", "", ""]
     assert BYTES.decode_bytes_batch(rows) == [b"h", b"\xe5\xb0", b"\x8f"]
     with pytest.raises(
-        jeton.DecodeError, match=r"^text 1 of the batch: the bytes of these ids are not UTF-8 at byte 0"
+        jeton.errors.DecodeError, match=r"^text 1 of the batch: the bytes of these ids are not UTF-8 at byte 0"
     ) as caught:
         BYTES.decode_batch(rows, errors="strict")
     assert (caught.value.index, caught.value.position) == (1, 0)
@@ -392,7 +392,7 @@ def test_offsets_of_a_sequence() -> None:
     assert BYTES.decode_with_offsets([]) == ("", [])
     assert BYTES.decode_with_offsets([97, 0xE5, 98]) == ("a\ufffdb", [0, 1, 2])
     assert BYTES.decode_with_offsets([0xE5, 98], errors="ignore") == ("b", [0, 0])
-    with pytest.raises(jeton.DecodeError):
+    with pytest.raises(jeton.errors.DecodeError):
         BYTES.decode_with_offsets([0xE5, 98], errors="strict")
     with pytest.raises(jeton.ConfigError, match="errors="):
         BYTES.decode_with_offsets([97], errors="x")  # type: ignore[arg-type]

@@ -328,6 +328,6 @@ def test_without_jinja(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setitem(sys.modules, "jinja2", None)
     template.compiled.cache_clear()
-    with pytest.raises(jeton.MissingDependencyError, match=r"jeton\[chat\]") as error:
+    with pytest.raises(jeton.errors.MissingDependencyError, match=r"jeton\[chat\]") as error:
         TOK.chat(HI, template="{{ 1 }}")
     assert error.value.extra == "chat"

@@ -38,7 +38,7 @@ FLAGS: list[dict[str, bool]] = [
 ]
 
 
-def check_char_spans(chat: jeton.Chat) -> None:
+def check_char_spans(chat: jeton.chat.Chat) -> None:
     """The spans for turns and masks are those of the encoding."""
     found = chat._char_spans().tolist()  # before `encoding`, from which they are taken if it was computed
     assert found == [list(span) for span in chat.encoding.char_spans]
@@ -101,7 +101,7 @@ def test_ids_are_those_of_the_spans(name: str, special: Any) -> None:
         for conversation in (messages, spelled):
             try:
                 chat = TOK.chat(conversation, template=TEMPLATES[name], special=special)
-            except jeton.ChatTemplateError:
+            except jeton.errors.ChatTemplateError:
                 continue
             check_char_spans(chat)
             assert chat.encoding.ids == chat.ids
@@ -170,7 +170,7 @@ def test_the_call_for_most_chats_gives_the_ids_of_the_segments(kind: str, flags:
 def outcome(tok: jeton.Tokenizer, messages: Any, template: str, special: Any) -> list[int] | str:
     try:
         return tok.chat(messages, template=template, special=special).ids
-    except jeton.ChatTemplateError as error:
+    except jeton.errors.ChatTemplateError as error:
         return str(error)
 
 

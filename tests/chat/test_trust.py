@@ -204,7 +204,7 @@ def test_no_line_of_a_message_becomes_the_template_s(template: str) -> None:
     assert not any("<s>" in chat.text[slice(*span)] for span in template_spans(chat))
 
 
-def template_spans(chat: jeton.Chat) -> list[tuple[int, int]]:
+def template_spans(chat: jeton.chat.Chat) -> list[tuple[int, int]]:
     spans, at = [], 0
     for piece in chat.pieces:
         if piece.origin.source == "template":

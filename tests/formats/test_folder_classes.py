@@ -253,7 +253,7 @@ def test_a_model_is_not_saved_beside_a_file_that_precedes_it(mapped: Path, tmp_p
 
 def test_an_accepted_loss_gives_a_tokenizer_json(mapped: Path, tmp_path: Path) -> None:
     tok = jeton.load(in_folder(tmp_path, mapped, tokenizer_class="T5Tokenizer"))
-    with pytest.warns(jeton.LossyConversionWarning):
+    with pytest.warns(jeton.errors.LossyConversionWarning):
         tok.save(tmp_path / "new", accept_loss=["precompiled_charsmap", "single_precision"])
     saved = json.loads((tmp_path / "new" / "tokenizer_config.json").read_text("utf-8"))
     assert saved["tokenizer_class"] == "PreTrainedTokenizerFast"

@@ -38,7 +38,7 @@ def test_everything_comes_back(kind: str, tmp_path: Path) -> None:
             tok.save(path)
         assert caught.value.feature == "end_of_word"
         assert not path.exists()
-        with pytest.warns(jeton.LossyConversionWarning, match="end_of_word"):
+        with pytest.warns(jeton.errors.LossyConversionWarning, match="end_of_word"):
             tok.save(path, accept_loss=["end_of_word"])
         assert json.loads(path.read_text("utf-8"))["model"]["jeton"]["losses"] == ["end_of_word"]
     else:
@@ -136,7 +136,7 @@ def test_a_special_token_spelled_like_an_entry(special: str, tmp_path: Path) -> 
     with pytest.raises(jeton.UnsupportedFeatureError) as caught:
         tok.save(tmp_path / "a.json")
     assert caught.value.feature == "special_tokens"
-    with pytest.warns(jeton.LossyConversionWarning):
+    with pytest.warns(jeton.errors.LossyConversionWarning):
         tok.save(tmp_path / "a.json", accept_loss=["special_tokens"])
     for back in (jeton.Tokenizer.from_bytes(tok.to_bytes()), jeton.load(tmp_path / "a.json")):
         same(back, tok)
@@ -216,7 +216,7 @@ def test_a_pattern_that_oniguruma_cannot_say_is_refused(tmp_path: Path) -> None:
         tok.save(path)
     assert caught.value.feature == "pattern"
     assert not path.exists()
-    with pytest.warns(jeton.LossyConversionWarning, match="pattern"):
+    with pytest.warns(jeton.errors.LossyConversionWarning, match="pattern"):
         tok.save(path, accept_loss=["pattern"])
     same(jeton.load(path), tok)
 

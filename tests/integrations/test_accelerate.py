@@ -397,7 +397,7 @@ def test_without_transformers() -> None:
         "import sys; sys.modules['transformers'] = None\n"
         "import jeton, jeton.integrations.transformers\n"
         "try:\n    jeton.integrations.transformers.accelerate\n"
-        "except jeton.MissingDependencyError as error:\n    print(error)\n"
+        "except jeton.errors.MissingDependencyError as error:\n    print(error)\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "pip install 'transformers>=4.57,<6'" in done.stdout

@@ -97,7 +97,7 @@ def test_roles_survive_a_file_and_pickling() -> None:
 def test_a_preset_needs_its_tokens(name: str) -> None:
     tokens = PRESETS[name].tokens
     bare = byte_tokenizer()
-    with pytest.raises(jeton.ChatTemplateError, match="needs special tokens"):
+    with pytest.raises(jeton.errors.ChatTemplateError, match="needs special tokens"):
         bare.with_chat_template(name)
     tok = bare.add_tokens(tokens).with_chat_template(name)
     assert tok.definition.chat_template == PRESETS[name].source
@@ -126,7 +126,7 @@ def test_several_templates_and_none() -> None:
     ],
 )
 def test_a_broken_template(template: str) -> None:
-    with pytest.raises(jeton.ChatTemplateError):
+    with pytest.raises(jeton.errors.ChatTemplateError):
         TOK.with_chat_template(template)
 
 

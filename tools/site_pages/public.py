@@ -42,7 +42,6 @@ TITLES = {
     "jeton.formats": "Loading and names",
     "jeton.training": "Training",
     "jeton.corpus": "Corpora",
-    "jeton.definition": "Facts about training",
     "jeton.util.progress": "Progress",
     "jeton.vocabulary": "Changing vocabularies",
     "jeton.shards": "Token shards",

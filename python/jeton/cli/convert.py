@@ -167,7 +167,7 @@ def _save(
     """Saves the tokenizer and returns the names of the losses."""
     accepted = _Accepted(accept_loss)
     with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", jeton.LossyConversionWarning)
+        warnings.simplefilter("always", jeton.errors.LossyConversionWarning)
         tok.save(path, format=format, accept_loss=accepted)
     for warning in caught:
         common.warn(str(warning.message))

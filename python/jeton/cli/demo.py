@@ -115,7 +115,7 @@ def _write_corpus(parts: list[_Section]) -> None:
         write(f"  {part.name:<16} {size(part.num_bytes):>10} in {counted(len(part.documents), 'file')}{origin}")
 
 
-def _write_training(tok: jeton.Tokenizer, training: jeton.TrainingFacts, output: str) -> None:
+def _write_training(tok: jeton.Tokenizer, training: jeton.training.TrainingFacts, output: str) -> None:
     took = training.seconds or 0.0
     write("")
     speed = f" ({size(int(training.corpus_bytes / took))} a second)" if took else ""
@@ -133,7 +133,7 @@ def _write_measures(measures: dict[str, Any]) -> None:
     write("  One token a byte would be 1.00. What the corpus holds much of gets the long tokens.")
 
 
-def _write_merges(tok: jeton.Tokenizer, training: jeton.TrainingFacts) -> None:
+def _write_merges(tok: jeton.Tokenizer, training: jeton.training.TrainingFacts) -> None:
     _headline("The first merges: the most frequent pair becomes a token, again and again")
     for step in training.log[:FIRST_MERGES] if training.log else []:
         pair = f"{visible(tok.id_to_bytes(step.left))} + {visible(tok.id_to_bytes(step.right))}"
@@ -170,7 +170,7 @@ def _headline(text: str) -> None:
 
 
 def _facts(
-    tok: jeton.Tokenizer, training: jeton.TrainingFacts, measures: dict[str, Any], output: str
+    tok: jeton.Tokenizer, training: jeton.training.TrainingFacts, measures: dict[str, Any], output: str
 ) -> dict[str, Any]:
     return {
         "path": output,

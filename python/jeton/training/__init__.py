@@ -13,6 +13,7 @@ facts          facts, log and trace of a run; replay shows a small one step by s
 
 from __future__ import annotations
 
+from ..definition import TrainingFacts
 from .count import count_pretokens
 from .counts import Counts, DroppedPretokens
 from .counts_report import CountsReport
@@ -35,6 +36,7 @@ __all__ = [
     "Rules",
     "Stages",
     "Superwords",
+    "TrainingFacts",
     "TrainingLog",
     "count_pretokens",
     "replay",

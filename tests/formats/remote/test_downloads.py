@@ -77,7 +77,7 @@ def test_an_unknown_name_lists_the_names(server: Server) -> None:
 
 def test_offline(server: Server, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JETON_OFFLINE", "1")
-    with pytest.raises(jeton.DownloadError, match="JETON_OFFLINE") as caught:
+    with pytest.raises(jeton.errors.DownloadError, match="JETON_OFFLINE") as caught:
         fetch("tiny_base")
     assert caught.value.path == str(place)
     assert str(place) in str(caught.value)
@@ -189,7 +189,7 @@ def test_what_goes_wrong_leaves_no_file(
 ) -> None:
     monkeypatch.setattr(downloads, "MAX_BYTES", len(RANKS) + 10)
     server.answers[PATH] = answer  # type: ignore[assignment]
-    with pytest.raises(jeton.DownloadError, match=words) as caught:
+    with pytest.raises(jeton.errors.DownloadError, match=words) as caught:
         jeton.load("tiny_base")
     assert isinstance(caught.value, OSError)
     assert caught.value.url == server.url + PATH
@@ -210,7 +210,7 @@ def test_silence_ends(server: Server, place: Path, monkeypatch: pytest.MonkeyPat
     over = threading.Event()
     server.answers[PATH] = lambda handler: bool(over.wait(10)) and None  # type: ignore[assignment,func-returns-value]
     began = time.monotonic()
-    with pytest.raises(jeton.DownloadError, match="timed out"):
+    with pytest.raises(jeton.errors.DownloadError, match="timed out"):
         fetch("tiny_base")
     over.set()
     assert time.monotonic() - began < 5
@@ -220,7 +220,7 @@ def test_nobody_listens(server: Server, monkeypatch: pytest.MonkeyPatch) -> None
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         monkeypatch.setenv("JETON_REGISTRY_URL", f"http://127.0.0.1:{unused.getsockname()[1]}")
-        with pytest.raises(jeton.DownloadError, match=r"(?i)refused"):
+        with pytest.raises(jeton.errors.DownloadError, match=r"(?i)refused"):
             fetch("tiny_base")
 
 
@@ -247,7 +247,7 @@ def test_many_at_once(server: Server, place: Path) -> None:
 def test_a_cache_that_cannot_be_written(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").write_bytes(b"")
     monkeypatch.setenv("JETON_CACHE_DIR", str(tmp_path / "file"))
-    with pytest.raises(jeton.DownloadError, match="JETON_CACHE_DIR"):
+    with pytest.raises(jeton.errors.DownloadError, match="JETON_CACHE_DIR"):
         fetch("tiny_base")
 
 

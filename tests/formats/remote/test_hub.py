@@ -164,7 +164,7 @@ def test_a_damaged_configuration(hub: Hub, content: bytes) -> None:
 )
 def test_refusals(hub: Hub, status: int, headers: dict[str, str], words: str) -> None:
     hub.fail(status, **headers)
-    with pytest.raises(jeton.DownloadError, match=f"(?i)hf:owner/name .*{words}") as caught:
+    with pytest.raises(jeton.errors.DownloadError, match=f"(?i)hf:owner/name .*{words}") as caught:
         jeton.load("hf:owner/name")
     assert caught.value.url == f"{hub.server.url}/owner/name"
 
@@ -173,7 +173,7 @@ def test_a_refusal_is_not_answered_from_the_cache(hub: Hub) -> None:
     hub.put(FOLDER)
     jeton.load("hf:owner/name")
     hub.fail(401, X_Error_Code="GatedRepo")
-    with pytest.raises(jeton.DownloadError, match="gated"):
+    with pytest.raises(jeton.errors.DownloadError, match="gated"):
         jeton.load("hf:owner/name")
 
 
@@ -183,7 +183,7 @@ def test_gated_files(hub: Hub) -> None:
     for path in list(hub.server.answers):
         if "/resolve/" in path:
             hub.server.answers[path] = lambda handler: reply(handler, b"", status=403, X_Error_Code="GatedRepo")
-    with pytest.raises(jeton.DownloadError, match="gated"):
+    with pytest.raises(jeton.errors.DownloadError, match="gated"):
         jeton.load("hf:owner/name")
 
 
@@ -205,7 +205,7 @@ def test_another_content_than_the_hub_lists_is_not_kept(
     good = server.answers[path]
     wrong = FILE.replace(b"low", b"luw", 1)
     server.answers[path] = lambda handler: reply(handler, wrong, ETag='"x"', X_Repo_Commit=COMMIT)
-    with pytest.raises(jeton.DownloadError, match="differs from the one that the hub lists"):
+    with pytest.raises(jeton.errors.DownloadError, match="differs from the one that the hub lists"):
         jeton.load("hf:owner/name")
     assert not [entry for entry in (tmp_path / "hf").rglob("*") if entry.is_file() and entry.read_bytes() == wrong]
     server.answers[path] = good
@@ -220,7 +220,7 @@ def test_a_damaged_file_in_the_cache_is_downloaded_again(
     path = fetch(name) / "tokenizer.json"
     path.write_bytes(FILE.replace(b"low", b"luw", 1))  # it would load
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    with pytest.raises(jeton.DownloadError, match="not completely cached"):
+    with pytest.raises(jeton.errors.DownloadError, match="not completely cached"):
         jeton.load(name)
     monkeypatch.delenv("HF_HUB_OFFLINE")
     assert jeton.load(name) == TOK
@@ -235,7 +235,7 @@ def test_a_truncated_body(hub: Hub, server: Server, monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr("time.sleep", lambda seconds: None)  # huggingface_hub tries again after a while
     server.answers[f"/owner/name/resolve/{COMMIT}/tokenizer.json"] = truncated
-    with pytest.raises(jeton.DownloadError):
+    with pytest.raises(jeton.errors.DownloadError):
         jeton.load("hf:owner/name")
 
 
@@ -280,7 +280,7 @@ def test_revisions_that_are_none(server: Server, revision: str, monkeypatch: pyt
 def test_offline(hub: Hub, server: Server, variable: str, monkeypatch: pytest.MonkeyPatch) -> None:
     hub.put(FOLDER)
     monkeypatch.setenv(variable, "1")
-    with pytest.raises(jeton.DownloadError, match="the network is off"):
+    with pytest.raises(jeton.errors.DownloadError, match="the network is off"):
         jeton.load("hf:owner/name")
     assert server.requests == []
     monkeypatch.delenv(variable)
@@ -328,7 +328,7 @@ def test_a_hub_that_is_down_is_answered_from_the_cache_with_a_warning(
 
 def test_nobody_answers(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
-    with pytest.raises(jeton.DownloadError, match="cannot be downloaded"):
+    with pytest.raises(jeton.errors.DownloadError, match="cannot be downloaded"):
         jeton.load("hf:owner/name")
 
 
@@ -337,7 +337,7 @@ def test_a_cache_that_lost_a_file(hub: Hub, server: Server, monkeypatch: pytest.
     path = fetch("hf:owner/name") / "tokenizer.json"
     path.unlink()
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    with pytest.raises(jeton.DownloadError, match="not completely cached"):
+    with pytest.raises(jeton.errors.DownloadError, match="not completely cached"):
         jeton.load("hf:owner/name")
     monkeypatch.delenv("HF_HUB_OFFLINE")
     assert jeton.load("hf:owner/name") == TOK
@@ -361,7 +361,7 @@ def test_many_at_once(hub: Hub) -> None:
 
 def test_without_the_library(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "huggingface_hub", None)
-    with pytest.raises(jeton.MissingDependencyError, match=r"jeton\[hub\]") as caught:
+    with pytest.raises(jeton.errors.MissingDependencyError, match=r"jeton\[hub\]") as caught:
         jeton.load("hf:owner/name")
     assert caught.value.extra == "hub"
 

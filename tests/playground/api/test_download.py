@@ -58,7 +58,7 @@ def test_a_name_is_downloaded_once_and_added(server: Server, catalog: Catalog) -
 
 def test_a_file_with_another_hash_is_refused(server: Server, catalog: Catalog) -> None:
     server.answers[PATH] = RANKS + b"\n"
-    with pytest.raises(jeton.DownloadError):
+    with pytest.raises(jeton.errors.DownloadError):
         answer(catalog, {"name": "tiny_base"})
     assert "tiny_base" in names(catalog)
 
@@ -72,7 +72,7 @@ def test_no_other_name_is_downloaded(server: Server, catalog: Catalog, name: str
 
 def test_offline(server: Server, catalog: Catalog, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JETON_OFFLINE", "1")
-    with pytest.raises(jeton.DownloadError, match="JETON_OFFLINE"):
+    with pytest.raises(jeton.errors.DownloadError, match="JETON_OFFLINE"):
         answer(catalog, {"name": "tiny_base"})
 
 
