@@ -28,6 +28,12 @@ Graph = dict[str, set[str]]  # module → the modules that it imports
 # Imports of the package that may close a cycle: (module, imported module) → reason.
 EXCEPTIONS = {
     ("jeton.tokenizer", "jeton.formats"): "`save`, `to_bytes`, `from_bytes` and pickling are methods of `Tokenizer`",
+    ("jeton.compat.tiktoken._tiktoken", "jeton.compat.tiktoken.unstable"): "a method of tiktoken's `CoreBPE`",
+    ("jeton.compat.tiktoken.core", "jeton.compat.tiktoken.registry"): "registered encodings are pickled by name",
+    (
+        "jeton.integrations.transformers.classes",
+        "jeton.integrations.transformers.in_place",
+    ): "`from_pretrained` of an accelerated class accelerates what it loads",
 }
 
 # ── Rust ─────────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -23,7 +23,6 @@ from .checks import (
     record,
 )
 from .folder import REPORT, ShardFolder
-from .report_plot import plot_report
 from .sources import SourceTotals
 
 __all__ = ["Report", "report"]
@@ -169,6 +168,8 @@ class Report:
             >>> made = jeton.shards.make(f"{folder}/a.txt", f"{folder}/out", jeton.default(), progress=False)
             >>> made.plot(f"{folder}/report.svg")
         """
+        from .report_plot import plot_report
+
         plot_report(self.to_json(), path)
 
     def complaints(self) -> list[str]:
