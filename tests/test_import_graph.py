@@ -50,15 +50,16 @@ def test_rust_imports_in_every_form(tool: ModuleType, tmp_path: Path) -> None:
     }
 
 
-def test_python_imports_at_run_time(tool: ModuleType, tmp_path: Path) -> None:
+def test_python_imports_in_every_form(tool: ModuleType, tmp_path: Path) -> None:
     files = {
         "p/__init__.py": "",
-        "p/a.py": "from . import b\nfrom typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from .c import C",
-        "p/b.py": "def f():\n    from . import a",
+        "p/a.py": "from . import b, _core\nfrom typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from .c import C",
+        "p/b.py": "def f():\n    from . import d",
         "p/c.py": "import p.a\ntry:\n    from .b import f\nexcept ImportError:\n    pass",
+        "p/d.py": "from . import f",
     }
     graph = tool.python_graph(write(tmp_path, files) / "p")
-    assert graph == {"p": set(), "p.a": {"p.b"}, "p.b": set(), "p.c": {"p.a", "p.b"}}
+    assert graph == {"p": set(), "p.a": {"p.b", "p.c"}, "p.b": {"p.d"}, "p.c": {"p.a", "p.b"}, "p.d": {"p"}}
 
 
 def test_cycles_and_levels(tool: ModuleType) -> None:
@@ -75,3 +76,12 @@ def test_the_project_has_no_cycle(tool: ModuleType) -> None:
         graph = make()
         assert len(graph) > 100
         assert tool.cycles(graph) == []
+
+
+def test_every_exception_is_needed(tool: ModuleType) -> None:
+    exceptions, tool.EXCEPTIONS = tool.EXCEPTIONS, {}
+    graph = tool.python_graph()
+    tool.EXCEPTIONS = exceptions
+    cycles = [set(cycle) for cycle in tool.cycles(graph)]
+    assert len(cycles) == len(exceptions)
+    assert all(any({module, imported} <= cycle for cycle in cycles) for module, imported in exceptions)

@@ -6,8 +6,8 @@
 
 A module is a file. In Rust, an import is a path that begins with `crate`, `super`, `self` or the name of a child
 module, outside of tests; a path is attributed to the file of the last module in it. In Python, an import is an import
-statement at module level: those inside functions are lazy and those under `TYPE_CHECKING` are not executed, so neither
-can close a cycle at run time.
+statement anywhere in a file: an import in a function, or one for annotations only, closes no cycle at run time, but the
+module depends on the other one all the same. `EXCEPTIONS` has those that may close one.
 """
 
 from __future__ import annotations
@@ -24,6 +24,17 @@ CORE = ROOT / "crates" / "jeton-core" / "src"
 PACKAGE = ROOT / "python" / "jeton"
 
 Graph = dict[str, set[str]]  # module → the modules that it imports
+
+# Imports of the package that may close a cycle: (module, imported module) → reason.
+EXCEPTIONS = {
+    ("jeton.tokenizer", "jeton.formats"): "`save`, `to_bytes`, `from_bytes` and pickling are methods of `Tokenizer`",
+    ("jeton.compat.tiktoken._tiktoken", "jeton.compat.tiktoken.unstable"): "a method of tiktoken's `CoreBPE`",
+    ("jeton.compat.tiktoken.core", "jeton.compat.tiktoken.registry"): "registered encodings are pickled by name",
+    (
+        "jeton.integrations.transformers.classes",
+        "jeton.integrations.transformers.in_place",
+    ): "`from_pretrained` of an accelerated class accelerates what it loads",
+}
 
 # ── Rust ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -131,30 +142,19 @@ def python_name(path: Path, package: Path) -> str:
 
 
 def python_imports(name: str, path: Path, modules: Collection[str]) -> set[str]:
-    """Returns the modules of the package that a file imports when it is imported."""
+    """Returns the modules of the package that a file imports, without `_core` and `EXCEPTIONS`."""
     package = name if path.name == "__init__.py" else name.rpartition(".")[0]
     found: set[str] = set()
-    for node in module_level(ast.parse(path.read_text("utf-8"))):
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
             parents = package.split(".")
             base = ".".join(parents[: len(parents) - node.level + 1]) if node.level else ""
             base = ".".join(filter(None, [base, node.module]))
-            found |= {f"{base}.{alias.name}" if f"{base}.{alias.name}" in modules else base for alias in node.names}
-    return {name for name in found if name in modules}
-
-
-def module_level(tree: ast.Module) -> Iterator[ast.stmt]:
-    """Yields the statements that run at import."""
-    todo: list[ast.stmt] = list(tree.body)
-    while todo:
-        node = todo.pop()
-        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
-            continue
-        yield node
-        if isinstance(node, ast.If | ast.Try | ast.With):
-            todo += [child for child in ast.walk(node) if isinstance(child, ast.stmt) and child is not node]
+            paths = {f"{base}.{alias.name}" for alias in node.names if alias.name != "_core"}
+            found |= {each if each in modules else base for each in paths}
+    return {each for each in found if each in modules and (name, each) not in EXCEPTIONS}
 
 
 # ── graphs ───────────────────────────────────────────────────────────────────────────────────────────────────────────

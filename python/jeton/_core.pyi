@@ -369,15 +369,13 @@ class Counts:
         self,
         *,
         level: str,
-        end_of_word_style: str | None,
-        end_of_word: str,
+        end_of_word: str | None,
+        end_of_word_style: str,
         tie_break: str,
-        vocab_size: int,
-        first_id: int,
-        by_code_point: bool,
         min_frequency: int,
+        vocab_size: int,
         run: Run,
-        rules_json: str | None = None,
+        rules: str | None = None,
     ) -> tuple[Vocabulary, int, list[int], list[int], list[int]]: ...
 
 @final

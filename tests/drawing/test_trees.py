@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import jeton
 from jeton.drawing import Tree, tree_to_html, tree_to_svg, tree_to_terminal
-from jeton.drawing.tree_views import MAX_NODES
+from jeton.drawing.trees import MAX_NODES
 
 from ..material import KINDS, tokenizer
 

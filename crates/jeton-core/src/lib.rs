@@ -19,7 +19,7 @@
 //! use jeton_core::train::count::{Counter, Stages};
 //! use jeton_core::train::learn::learn;
 //! use jeton_core::train::options::LearnOptions;
-//! use jeton_core::train::sequences::{symbols, Order};
+//! use jeton_core::train::sequences::symbols;
 //! use jeton_core::util::spill::MemoryLimit;
 //! use jeton_core::vocab::alphabet::{EndOfWord, Level};
 //! use jeton_core::vocab::Vocab;
@@ -32,7 +32,7 @@
 //! let (counts, totals, _) = counter.finish(Vec::new(), 1, &MemoryLimit::unlimited(), &|| true)?;
 //! assert_eq!((totals.documents, counts.most_common(1)), (2, vec![(b"the".as_slice(), 2)]));
 //!
-//! let symbols = symbols(&counts, Level::Byte, EndOfWord::None, Order::Natural, 0)?;
+//! let symbols = symbols(&counts, Level::Byte, EndOfWord::None)?;
 //! let options = LearnOptions { num_merges: 12, ..LearnOptions::default() };
 //! let merges = learn(&counts, &symbols, &options, &mut |_| true)?;
 //! let entries = assemble::from_merges(&symbols, Level::Byte, &merges)?;

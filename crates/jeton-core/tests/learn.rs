@@ -14,7 +14,7 @@ use jeton_core::train::learn::{learn, learn_more};
 use jeton_core::train::merge::LearnedMerge;
 use jeton_core::train::options::{KnownTokens, LearnOptions, TieBreak, Tuning};
 use jeton_core::train::rules::Rule;
-use jeton_core::train::sequences::{symbols, Order};
+use jeton_core::train::sequences::symbols;
 use jeton_core::util::spill::MemoryLimit;
 use jeton_core::vocab::alphabet::{Alphabet, EndOfWord, Level};
 use jeton_core::vocab::{Kind, Vocab};
@@ -172,7 +172,7 @@ proptest! {
             counts.add(word, *n).unwrap();
         }
         let distinct: Vec<(Vec<u8>, u64)> = counts.iter().map(|(w, n)| (w.to_vec(), n)).collect();
-        let symbols = symbols(&counts, Level::Byte, EndOfWord::None, Order::Natural, 0).unwrap();
+        let symbols = symbols(&counts, Level::Byte, EndOfWord::None).unwrap();
         let memory = limit.map_or(MemoryLimit::unlimited(), |limit| limited(limit, usize::MAX).0);
         let options = LearnOptions { tie_break, num_merges: 60, done: &[], memory: &memory, min_frequency, level: Level::Byte, end: EndOfWord::None, end_of_word: "", rule, threads, tuning: Tuning { shard_bytes: 5, shared_places, floor_divisor } };
         let merges = learn(&counts, &symbols, &options, &mut |_| true).unwrap();

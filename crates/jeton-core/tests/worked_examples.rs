@@ -6,7 +6,7 @@ use jeton_core::train::count::Counts;
 use jeton_core::train::learn::learn;
 use jeton_core::train::merge::LearnedMerge;
 use jeton_core::train::options::{LearnOptions, TieBreak};
-use jeton_core::train::sequences::{symbols, Order};
+use jeton_core::train::sequences::symbols;
 use jeton_core::vocab::alphabet::{EndOfWord, Level};
 use toml::{Table, Value};
 
@@ -47,7 +47,7 @@ fn training_gives_the_merges_of_the_worked_examples() {
     assert!(cases.len() >= 5);
     for case in cases.iter().map(|case| case.as_table().unwrap()) {
         let (counts, level, end, end_of_word) = corpus(case);
-        let symbols = symbols(&counts, level, end, Order::Natural, 0).unwrap();
+        let symbols = symbols(&counts, level, end).unwrap();
         let options = LearnOptions {
             tie_break: tie_break(case["tie_break"].as_str().unwrap()),
             num_merges: case["num_merges"].as_integer().unwrap() as usize,

@@ -167,28 +167,25 @@ impl Counts {
     }
 
     /// Learns merges. Returns the vocabulary, the size of the alphabet, and the columns of the training log.
-    #[pyo3(signature = (*, level, end_of_word_style, end_of_word, tie_break, vocab_size, first_id, by_code_point, min_frequency, run, rules_json=None))]
+    #[pyo3(signature = (*, level, end_of_word, end_of_word_style, tie_break, min_frequency, vocab_size, run, rules=None))]
     #[allow(clippy::too_many_arguments)]
     fn learn(
         &self,
         py: Python<'_>,
         level: &str,
-        end_of_word_style: Option<&str>,
-        end_of_word: &str,
+        end_of_word: Option<&str>,
+        end_of_word_style: &str,
         tie_break: &str,
-        vocab_size: usize,
-        first_id: u32,
-        by_code_point: bool,
         min_frequency: u64,
+        vocab_size: usize,
         run: &Run,
-        rules_json: Option<&str>,
+        rules: Option<&str>,
     ) -> PyResult<Learned> {
-        let (level, end) = (read_level(level)?, read_end(end_of_word_style)?);
+        let (level, end) = (read_level(level)?, read_end(end_of_word.map(|_| end_of_word_style))?);
         let tie_break = read_tie_break(tie_break)?;
-        let rules = read_rules(py, rules_json)?;
-        let order = if by_code_point { sequences::Order::CodePoint } else { sequences::Order::Natural };
+        let rules = read_rules(py, rules)?;
         let learn = |watch: &mut OnMerge<'_>| {
-            let symbols = sequences::symbols(&self.0, level, end, order, first_id)?;
+            let symbols = sequences::symbols(&self.0, level, end)?;
             let num_symbols = symbols.symbols.len();
             if num_symbols > vocab_size {
                 return Ok((symbols, None));
@@ -200,7 +197,7 @@ impl Counts {
                 min_frequency,
                 level,
                 end,
-                end_of_word,
+                end_of_word: end_of_word.unwrap_or_default(),
                 rule: rules.as_ref().map(|rules| rules as &dyn Rule),
                 ..run.options()
             };

@@ -118,6 +118,6 @@ pub fn learn_sentencepiece_words(
 #[pyfunction]
 pub fn alphabet_size(py: Python<'_>, counts: &Counts, level: &str, end_of_word_style: Option<&str>) -> PyResult<usize> {
     let (level, end) = (read_level(level)?, read_end(end_of_word_style)?);
-    let symbols = py.detach(|| sequences::symbols(&counts.0, level, end, sequences::Order::Natural, 0));
+    let symbols = py.detach(|| sequences::symbols(&counts.0, level, end));
     Ok(symbols.map_err(|failed| error::plain(py, failed))?.symbols.len())
 }

@@ -9,7 +9,8 @@ from .cost import Cost, CostTable, cost
 from .measure import measure
 from .measure_table import Measure, MeasureTable
 from .parallel import Language, LanguageGroup, LanguageTable, languages
-from .sizes import Sizes, VocabSize, sizes
+from .sizes import sizes
+from .sizes_table import Sizes, VocabSize
 
 __all__ = [
     "Audit",

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
 
 from .figures import COLORS, MARKERS, figure_suffix, literal, make_figure, save_figure
-
-if TYPE_CHECKING:
-    from .measure_table import MeasureTable
 
 __all__ = ["plot_table"]
 
@@ -16,25 +13,30 @@ __all__ = ["plot_table"]
 ROW_INCHES, MAX_INCHES = 0.28, 400
 
 
-def plot_table(table: MeasureTable, path: str | os.PathLike[str]) -> None:
-    """Draws a line for each source, the first one on top, with a marker for each tokenizer."""
+def plot_table(sources: Sequence[str], ratios: Mapping[str, Sequence[float]], path: str | os.PathLike[str]) -> None:
+    """Draws a line for each source, the first one on top, with a marker for each tokenizer.
+
+    Args:
+        sources: names.
+        ratios: tokenizer -> bytes per token of each source.
+        path: of the file.
+    """
     suffix = figure_suffix(path)
-    height = min(1.3 + ROW_INCHES * len(table.sources), MAX_INCHES)
+    height = min(1.3 + ROW_INCHES * len(sources), MAX_INCHES)
     with make_figure((7, height)) as figure:
         axes = figure.subplots()
-        lines = range(len(table.sources))
-        for index, name in enumerate(table.tokenizers):
-            values = [row[index].bytes_per_token for row in table.cells]
+        lines = range(len(sources))
+        for index, (name, values) in enumerate(ratios.items()):
             color, marker = COLORS[index % len(COLORS)], MARKERS[index % len(MARKERS)]
             axes.plot(values, lines, marker, color=color, label=literal(name), alpha=0.85)
-        axes.set_yticks(list(lines), [literal(source) for source in table.sources])
-        axes.set_ylim(len(table.sources) - 0.5, -0.5)
+        axes.set_yticks(list(lines), [literal(source) for source in sources])
+        axes.set_ylim(len(sources) - 0.5, -0.5)
         axes.set_xlim(left=0)
         axes.set_xlabel("bytes per token")
         axes.grid(alpha=0.3)
         axes.spines[["top", "right"]].set_visible(False)
-        if len(table.tokenizers) > 1:
-            longest = max(map(len, table.tokenizers))
+        if len(ratios) > 1:
+            longest = max(map(len, ratios))
             figure.legend(
                 loc="outside upper left", ncols=1 if longest > 30 else 2 if longest > 16 else 3, frameon=False
             )

@@ -227,7 +227,7 @@ class MeasureTable:
         """The table as text of at most `width` columns, as far as possible: names are shortened, then figures that
         others imply are left out. None: no limit.
         """
-        return table_text(self, width)
+        return table_text(self.records(), self.baseline, width)
 
     def plot(self, path: str | Path) -> None:
         """Plots bytes per token by source into a file, ``.png``, ``.svg`` or ``.pdf``. Needs the extra ``plot``.
@@ -236,7 +236,12 @@ class MeasureTable:
             ConfigError: another suffix.
             MissingDependencyError: matplotlib is not installed.
         """
-        plot_table(self, path)
+        columns = zip(*self.cells, strict=True)
+        ratios = {
+            name: [cell.bytes_per_token for cell in column]
+            for name, column in zip(self.tokenizers, columns, strict=True)
+        }
+        plot_table(self.sources, ratios, path)
 
     def __str__(self) -> str:
         return self.to_terminal()
@@ -245,7 +250,7 @@ class MeasureTable:
         return f"MeasureTable({len(self.sources)} sources × {', '.join(self.tokenizers)})"
 
     def _repr_html_(self) -> str:
-        return table_html(self)
+        return table_html(self.records(), self.baseline)
 
 
 def _share(part: int | None, whole: int | None) -> float | None:

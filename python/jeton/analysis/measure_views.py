@@ -1,17 +1,14 @@
-"""Output of `MeasureTable` as text, HTML and CSV."""
+"""Output of the records of a `MeasureTable` as text, HTML and CSV."""
 
 from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..drawing.display_width import display_width, elided
-
-if TYPE_CHECKING:
-    from .measure_table import Measure, MeasureTable
 
 __all__ = ["table_csv", "table_html", "table_text"]
 
@@ -24,20 +21,22 @@ MAX_BASELINE = 12  # columns of the baseline's name in a heading
 IMPLIED = ("chars/tok", "whole words", "ms/MB", "vs")
 LEGEND = "tok/word: words of scripts with spaces; tok/char: characters of scripts without (Chinese, Japanese, Thai, …)"
 
-# Heading -> figure of a cell, and its format
-_FIGURES: dict[str, tuple[Callable[[Measure], float | None], str]] = {
-    "tokens": (lambda cell: cell.tokens, ",d"),
-    "bytes/tok": (lambda cell: cell.bytes_per_token, ".3f"),
-    "chars/tok": (lambda cell: cell.chars_per_token, ".3f"),
-    "tok/word": (lambda cell: cell.tokens_per_word, ".3f"),
-    "tok/char": (lambda cell: cell.tokens_per_unspaced_char, ".3f"),
-    "whole words": (lambda cell: cell.whole_word_share, ".1%"),
-    "unknown": (lambda cell: cell.unknown, ",d"),
-    "ms/MB": (lambda cell: None if cell.seconds_per_mb is None else cell.seconds_per_mb * 1000, ".1f"),
+Records = Sequence[dict[str, Any]]  # `MeasureTable.records`
+
+# Heading -> figure of a record, its factor and its format
+_FIGURES = {
+    "tokens": ("tokens", 1, ",d"),
+    "bytes/tok": ("bytes_per_token", 1, ".3f"),
+    "chars/tok": ("chars_per_token", 1, ".3f"),
+    "tok/word": ("tokens_per_word", 1, ".3f"),
+    "tok/char": ("tokens_per_unspaced_char", 1, ".3f"),
+    "whole words": ("whole_word_share", 1, ".1%"),
+    "unknown": ("unknown", 1, ",d"),
+    "ms/MB": ("seconds_per_mb", 1000, ".1f"),
 }
 
 
-def table_csv(records: Sequence[dict[str, Any]]) -> str:
+def table_csv(records: Records) -> str:
     """Flat records as CSV with a header; lines end in a newline."""
     out = io.StringIO()
     writer = csv.DictWriter(out, list(records[0]), lineterminator="\n")
@@ -46,10 +45,10 @@ def table_csv(records: Sequence[dict[str, Any]]) -> str:
     return out.getvalue()
 
 
-def table_text(table: MeasureTable, width: int | None) -> str:
+def table_text(records: Records, baseline: str, width: int | None) -> str:
     """The table as lines of text; see `MeasureTable.to_terminal`."""
-    headings, lines = _cells(table)
-    if len(table.tokenizers) == 1:
+    headings, lines = _cells(records, baseline)
+    if _num_tokenizers(records) == 1:
         headings, lines = [headings[0], *headings[2:]], [[line[0], *line[2:]] for line in lines]
     num_names = headings.index("tokens")
     for left_out in ("", *IMPLIED):
@@ -74,9 +73,9 @@ def table_text(table: MeasureTable, width: int | None) -> str:
     return "\n".join(drawn)
 
 
-def table_html(table: MeasureTable) -> str:
+def table_html(records: Records, baseline: str) -> str:
     """The table as an HTML fragment."""
-    headings, lines = _cells(table)
+    headings, lines = _cells(records, baseline)
     num_names = headings.index("tokens")
 
     def row(texts: Sequence[str], tag: str) -> str:
@@ -91,24 +90,25 @@ def table_html(table: MeasureTable) -> str:
     return f"<table>{legend}<thead>{row(headings, 'th')}</thead><tbody>{body}</tbody></table>"
 
 
-def _cells(table: MeasureTable) -> tuple[list[str], list[list[str]]]:
-    """Headings, and formatted lines: one for each source and tokenizer. Figures that no cell has are left out."""
-    every = [cell for _, cells in table.rows() for cell in cells]
+def _cells(records: Records, baseline: str) -> tuple[list[str], list[list[str]]]:
+    """Headings, and formatted lines: one for each record. Figures that no record has are left out."""
     shown = {
-        heading: (figure, form)
-        for heading, (figure, form) in _FIGURES.items()
-        if any(figure(cell) is not None and (heading != "unknown" or cell.unknown) for cell in every)
+        heading: form
+        for heading, form in _FIGURES.items()
+        if any(each[form[0]] is not None and (heading != "unknown" or each["unknown"]) for each in records)
     }
-    compared = len(table.tokenizers) > 1
-    headings = ["source", "tokenizer", *shown, *([_baseline(table.baseline)] if compared else [])]
+    num_tokenizers = _num_tokenizers(records)
+    if num_tokenizers > 1:
+        shown[_baseline(baseline)] = ("relative_tokens", 1, ".3f")
     lines = []
-    for source, cells in table.rows():
-        relative = table.relative(cells)
-        for index, (name, cell) in enumerate(zip(table.tokenizers, cells, strict=True)):
-            figures = [_format(figure(cell), form) for figure, form in shown.values()]
-            more = [_format(relative[index], ".3f")] if compared else []
-            lines.append([source if index == 0 else "", name, *figures, *more])
-    return headings, lines
+    for index, each in enumerate(records):
+        figures = [_format(each[name], factor, form) for name, factor, form in shown.values()]
+        lines.append([each["source"] if index % num_tokenizers == 0 else "", each["tokenizer"], *figures])
+    return ["source", "tokenizer", *shown], lines
+
+
+def _num_tokenizers(records: Records) -> int:
+    return len({each["tokenizer"] for each in records})
 
 
 def _baseline(name: str) -> str:
@@ -116,8 +116,8 @@ def _baseline(name: str) -> str:
     return f"vs {name}" if display_width(name) <= MAX_BASELINE else "vs baseline"
 
 
-def _format(value: float | None, form: str) -> str:
-    return NONE if value is None else format(value, form)
+def _format(value: float | None, factor: int, form: str) -> str:
+    return NONE if value is None else format(value * factor, form)
 
 
 def _shrunk(sizes: Sequence[int], room: int) -> list[int]:

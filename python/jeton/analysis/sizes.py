@@ -12,8 +12,7 @@ Left out: models other than BPE, whose smaller vocabularies are not prefixes of 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
-from typing import Any, NamedTuple, cast, overload
+from typing import Any, cast
 
 from ..corpus import Corpus, CorpusLike, DocumentReader, Source, check_corpus, open_corpus
 from ..errors import ConfigError, TrainingError
@@ -24,134 +23,11 @@ from ..util.arguments import flag, integer, items
 from ..util.progress import Progress, ProgressEvent, make_reporter
 from ..vocabulary import first_merges
 from .measure import encode_texts
-from .sizes_plot import draw_sizes, plot_sizes
+from .sizes_table import Sizes
 
-__all__ = ["Sizes", "VocabSize", "sizes"]
+__all__ = ["sizes"]
 
 DEFAULT_SIZES = tuple(1024 << step for step in range(8))  # to 131,072
-
-
-class VocabSize(NamedTuple):
-    """One vocabulary size.
-
-    Attributes:
-        vocab_size: total number of entries.
-        num_merges: number of merges.
-        tokens: number of tokens of the held-out text.
-        bytes_per_token: UTF-8 bytes per token of the held-out text; higher means fewer tokens.
-        parameters: parameters of the embedding and the output head together; None without `hidden`.
-
-    Examples:
-        >>> VocabSize(vocab_size=1000, num_merges=744, tokens=10, bytes_per_token=3.2, parameters=None).vocab_size
-        1000
-    """
-
-    vocab_size: int
-    num_merges: int
-    tokens: int
-    bytes_per_token: float
-    parameters: int | None
-
-    def to_json(self) -> dict[str, Any]:
-        """The size as JSON."""
-        return self._asdict()
-
-
-class Sizes(Sequence[VocabSize]):
-    """Result of `sizes`: a sequence of sizes in ascending order; its string is a table with bars.
-
-    Attributes:
-        tok: the tokenizer of the largest size.
-        held_out_bytes: bytes of the text measured on.
-        hidden, tied: as passed to `sizes`.
-
-    Examples:
-        >>> import jeton
-        >>> found = jeton.sizes(["low lower lowest " * 9], [258, 262], test=["low lower"], progress=False)
-        >>> [(size.vocab_size, size.tokens) for size in found]
-        [(258, 5), (262, 2)]
-    """
-
-    def __init__(
-        self,
-        tok: Tokenizer,
-        by_merges: list[int],
-        held_out_bytes: int,
-        asked: Sequence[int],
-        hidden: int | None,
-        tied: bool,
-    ) -> None:
-        self.tok, self.held_out_bytes, self.hidden, self.tied = tok, held_out_bytes, hidden, tied
-        self._by_merges = by_merges  # number of merges -> tokens
-        self._rows = [self.at(vocab_size) for vocab_size in asked]
-
-    def at(self, vocab_size: int) -> VocabSize:
-        """Measurement of any size, not only the requested ones.
-
-        Raises:
-            ConfigError: a size above the largest, or below the alphabet.
-
-        Examples:
-            >>> import jeton
-            >>> jeton.sizes(["low lower lowest " * 9], [262], test=["low lower"], progress=False).at(259).tokens
-            4
-        """
-        integer(vocab_size, "vocab_size", 1)
-        num_merges = len(self._by_merges) - 1 - (self.tok.vocab_size - vocab_size)
-        if not 0 <= num_merges < len(self._by_merges):
-            least = self.tok.vocab_size - len(self._by_merges) + 1
-            message = f"vocab_size={vocab_size} is not between {least} (the alphabet) and {self.tok.vocab_size}"
-            raise ConfigError(message, option="sizes")
-        tokens = self._by_merges[num_merges]
-        parameters = None if self.hidden is None else vocab_size * self.hidden * (1 if self.tied else 2)
-        return VocabSize(vocab_size, num_merges, tokens, self.held_out_bytes / tokens, parameters)
-
-    def tokenizer(self, vocab_size: int) -> Tokenizer:
-        """The tokenizer of a size, with the first merges only; see `jeton.prune`.
-
-        Examples:
-            >>> import jeton
-            >>> jeton.sizes(["low lower lowest " * 9], [262], test=["lower"], progress=False).tokenizer(259).vocab_size
-            259
-        """
-        return first_merges(self.tok, self.at(vocab_size).vocab_size)
-
-    def to_json(self) -> dict[str, Any]:
-        """The sizes as JSON, with the options that they were measured with."""
-        rows = [size.to_json() for size in self]
-        return {"held_out_bytes": self.held_out_bytes, "hidden": self.hidden, "tied": self.tied, "sizes": rows}
-
-    def plot(self, path: str | Path) -> None:
-        """Plots the sizes into a file, ``.png``, ``.svg`` or ``.pdf``. Needs the extra ``plot``.
-
-        Raises:
-            ConfigError: another suffix.
-            MissingDependencyError: matplotlib is not installed.
-        """
-        plot_sizes(self._rows, self._curve(), self.held_out_bytes, path)
-
-    def _curve(self) -> tuple[list[int], list[float]]:
-        """(sizes, bytes per token) from the smallest row on, thinned to about two thousand points."""
-        start = self._rows[0].vocab_size
-        step = max(1, (self.tok.vocab_size - start) // 2000)
-        wanted = [*range(start, self.tok.vocab_size, step), self.tok.vocab_size]
-        return wanted, [self.at(size).bytes_per_token for size in wanted]
-
-    def __len__(self) -> int:
-        return len(self._rows)
-
-    @overload
-    def __getitem__(self, index: int) -> VocabSize: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[VocabSize]: ...
-    def __getitem__(self, index: int | slice) -> VocabSize | list[VocabSize]:
-        return self._rows[index]
-
-    def __str__(self) -> str:
-        return "\n".join(draw_sizes(self._rows))
-
-    def __repr__(self) -> str:
-        return f"Sizes({', '.join(str(size.vocab_size) for size in self._rows)})"
 
 
 def sizes(

@@ -12,16 +12,13 @@ from __future__ import annotations
 import re
 from _string import formatter_field_name_split  # type: ignore[import-not-found]
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from jinja2.exceptions import TemplateError
-from jinja2.sandbox import SandboxedFormatter
+from jinja2.sandbox import SandboxedEnvironment, SandboxedFormatter
 
 from .limits import SLOT, VALUE, RenderBudget, bytes_of, width
 from .markup import ESCAPED_CHARS, TracedMarkup, escaped, marked
-
-if TYPE_CHECKING:
-    from .sandbox import Sandbox
 
 __all__ = ["FormatMethod", "Formatter", "check_percent"]
 
@@ -123,7 +120,7 @@ def _end(pattern: re.Pattern[str], text: str, at: int) -> int:
 class FormatMethod:
     """Callable that replaces ``text.format`` or ``text.format_map``."""
 
-    def __init__(self, environment: Sandbox, text: str, name: str) -> None:
+    def __init__(self, environment: SandboxedEnvironment, text: str, name: str) -> None:
         self._environment = environment
         self._text = text
         self._name = name
@@ -146,7 +143,7 @@ class FormatMethod:
 class Formatter(SandboxedFormatter):
     """Jinja's formatter with each field charged before it is formatted."""
 
-    def __init__(self, environment: Sandbox, state: RenderBudget, *, escapes: bool) -> None:
+    def __init__(self, environment: SandboxedEnvironment, state: RenderBudget, *, escapes: bool) -> None:
         super().__init__(environment)
         self._state = state
         self._escapes = escapes

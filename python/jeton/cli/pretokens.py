@@ -61,7 +61,7 @@ def pretokens(
       jeton pretokens one.jtc two.jtc -o both.jtc
       jeton train both.jtc -o my.json -s 32000
     """
-    from ..training.counts_file import counts_of
+    from ..training.count import counts_of
 
     if output is None and plot is None and not report:
         raise click.UsageError("no output: pass -o FILE, --report or --plot FILE")

@@ -12,7 +12,7 @@ display_width  columns that text takes in a terminal
 terminal       ANSI; stream: incremental output
 page           HTML
 picture        SVG; bidi: visual order of left-to-right and right-to-left runs
-trees          merge trees; tree_views: as text and HTML
+trees          merge trees, as data, text and HTML; tree_nodes: their construction
 card           table of facts, for notebooks
 ```
 """
@@ -29,8 +29,7 @@ from .page import to_html
 from .picture import to_svg, tree_to_svg
 from .stream import TerminalStream
 from .terminal import to_terminal, wants_color
-from .tree_views import tree_to_html, tree_to_terminal
-from .trees import Node, Tree
+from .trees import Node, Tree, tree_to_html, tree_to_terminal
 
 __all__ = [
     "Drawing",

@@ -1,75 +1,24 @@
-"""Merge trees of tokens, as data.
+"""`Tree`: merge trees of tokens as data, indented lines for terminals, and nested lists in HTML.
 
-A tree is a flat list of nodes in postorder. A tree may be thousands of levels deep, which exceeds the recursion limits
-of JSON writers and of Python.
+Traversal is iterative. Nodes beyond `MAX_NODES` or `MAX_DEPTH` are left out, and their number is displayed.
 """
 
 from __future__ import annotations
 
+import html
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
-from .colors import hue
 from .drawing import Look
-from .look_parts import LookPart, LookPartKind, parts_of
+from .page import CSS, look_html
+from .terminal import look_ansi
+from .tree_nodes import Node, PretokenLike, listed, merged
 
-__all__ = ["Node", "Tree"]
+__all__ = ["Node", "Tree", "tree_to_html", "tree_to_terminal"]
 
-
-class MergeLike(Protocol):
-    """Attributes of a merge that a tree needs."""
-
-    @property
-    def rank(self) -> int: ...
-    @property
-    def result(self) -> int: ...
-    @property
-    def position(self) -> int: ...
-
-
-class SplitLike(Protocol):
-    """Attributes of the split of an unused piece that a tree needs."""
-
-    @property
-    def position(self) -> int: ...
-    @property
-    def middle(self) -> int: ...
-    @property
-    def left(self) -> int: ...
-    @property
-    def right(self) -> int: ...
-
-
-class PretokenLike(Protocol):
-    """Attributes of a merged pretoken that a tree needs (`jeton.explanation.ExplainedPretoken`)."""
-
-    @property
-    def start_ids(self) -> Sequence[int]: ...
-    @property
-    def start_lengths(self) -> Sequence[int] | None: ...
-    @property
-    def merges(self) -> Sequence[MergeLike]: ...
-    @property
-    def splits(self) -> Sequence[SplitLike]: ...
-
-
-class Node(NamedTuple):
-    """Symbol of a merge tree: an initial symbol, or the result of a merge.
-
-    Attributes:
-        id: its id.
-        rank: rank of the merge that created it; None for an initial symbol.
-        start, end: the bytes of the pretoken it covers.
-        left, right: its children, as indices into `Tree.nodes`; None for an initial symbol.
-    """
-
-    id: int
-    rank: int | None
-    start: int
-    end: int
-    left: int | None
-    right: int | None
+MAX_NODES = 400
+MAX_DEPTH = 24
 
 
 @dataclass(frozen=True, repr=False)
@@ -102,73 +51,19 @@ class Tree:
     @classmethod
     def of(cls, pretoken: PretokenLike, describe: Callable[[int], bytes], note: str = "") -> Tree:
         """Builds the forest of a pretoken from its merges; `describe`: id -> bytes of the token."""
-        lengths = pretoken.start_lengths
-        if lengths is None:
-            lengths = [len(describe(id)) for id in pretoken.start_ids]
-        nodes: list[Node] = []
-        at: dict[int, int] = {}  # start of a symbol -> its node
-        empty: list[int] = []  # symbols that cover no bytes, such as an end-of-word mark
-        start = 0
-        for id, length in zip(pretoken.start_ids, lengths, strict=True):
-            if length:
-                at[start] = len(nodes)
-            else:
-                empty.append(len(nodes))
-            nodes.append(Node(id, None, start, start + length, None, None))
-            start += length
-        for merge in pretoken.merges:
-            left = at[merge.position]
-            end = nodes[left].end
-            # Symbols without bytes are last, and merge with the symbol that ends there.
-            right = at.pop(end) if end in at else empty.pop(0)
-            at[merge.position] = len(nodes)
-            nodes.append(Node(merge.result, merge.rank, merge.position, nodes[right].end, left, right))
-        for split in pretoken.splits:
-            whole = nodes[at[split.position]]
-            halves = ((split.left, whole.start, split.middle), (split.right, split.middle, whole.end))
-            built = (whole.left, whole.right)
-            for part, (id, start, end) in zip(built, halves, strict=True):
-                if part is not None and (nodes[part].id, nodes[part].start, nodes[part].end) == (id, start, end):
-                    at[start] = part
-                else:  # the piece was merged from other children than those it is split into
-                    at[start] = len(nodes)
-                    nodes.append(Node(id, None, start, end, None, None))
-        roots = [*(at[start] for start in sorted(at)), *empty]
-        return cls(nodes, roots, _looks(nodes, describe), note)
+        return cls(*merged(pretoken, describe), note)
 
     @classmethod
     def listed(
-        cls,
-        id: int,
-        merges: Mapping[int, tuple[int, int, int]],
-        describe: Callable[[int], bytes],
-        note: str = "",
+        cls, id: int, merges: Mapping[int, tuple[int, int, int]], describe: Callable[[int], bytes], note: str = ""
     ) -> Tree:
         """Builds the tree of an id from merges, id -> (left, right, rank); an id without a merge is a leaf."""
-        order: list[int] = []  # ids in reverse postorder: node, right subtree, left subtree
-        open_ = [id]
-        while open_:
-            order.append(open_.pop())
-            open_ += merges[order[-1]][:2] if order[-1] in merges else ()
-        nodes: list[Node] = []
-        done: list[int] = []  # stack of nodes without a parent yet, the leftmost on top
-        start = 0
-        for each in reversed(order):
-            if each in merges:
-                left, right = done.pop(-2), done.pop()
-                nodes.append(Node(each, merges[each][2], nodes[left].start, nodes[right].end, left, right))
-            else:
-                nodes.append(Node(each, None, start, start + len(describe(each)), None, None))
-                start = nodes[-1].end
-            done.append(len(nodes) - 1)
-        return cls(nodes, done, _looks(nodes, describe), note)
+        return cls(*listed(id, merges, describe), note)
 
     def __repr__(self) -> str:
         return f"Tree({len(self.nodes)} nodes, {len(self.roots)} roots)"
 
     def __str__(self) -> str:
-        from .tree_views import tree_to_terminal
-
         return tree_to_terminal(self, color=False)
 
     def walk(self) -> Iterator[tuple[int, int]]:
@@ -206,29 +101,104 @@ class Tree:
         return {"nodes": nodes, "roots": list(self.roots), "note": self.note}
 
     def _repr_html_(self) -> str:
-        from .tree_views import tree_to_html
-
         return tree_to_html(self)
 
 
-# Bytes displayed per node: a tree of a long token has many long nodes.
-MOST_SHOWN = 96
+class _Line(NamedTuple):
+    """Node to display: index, depth, whether it is the last child, whether its children are left out."""
+
+    place: int
+    depth: int
+    last: bool
+    folded: bool
 
 
-def _looks(nodes: Sequence[Node], describe: Callable[[int], bytes]) -> list[Look]:
-    """Computes the look of each node in its context, which completes the characters that it splits."""
-    spelled = {id: describe(id) for id in {node.id for node in nodes}}
-    text = b"".join(spelled[node.id] for node in nodes if node.left is None)
-    looks = []
-    for node in nodes:
-        data = spelled[node.id]
-        long = len(data) > MOST_SHOWN
-        data, rest = data[:MOST_SHOWN], data[MOST_SHOWN : MOST_SHOWN + 3]
-        end = node.start + len(data)
-        before, after = b"", rest
-        if text[node.start : end] == data:  # false for symbols that cover other bytes than they spell
-            before, after = text[max(node.start - 3, 0) : node.start], text[end : end + 3]
-        parts = parts_of(before + data + after, len(before), len(before) + len(data))
-        parts = (*parts, LookPart(LookPartKind.TEXT, "…", "")) if long else parts
-        looks.append(Look(node.id, hue(node.id), False, data, parts))
-    return looks
+def _lines(tree: Tree) -> Iterator[_Line]:
+    open_ = [(root, 0, True) for root in reversed(tree.roots)]
+    shown = 0
+    while open_ and shown < MAX_NODES:
+        place, depth, last = open_.pop()
+        node = tree.nodes[place]
+        has_parts = node.left is not None and node.right is not None
+        yield _Line(place, depth, last, has_parts and depth == MAX_DEPTH)
+        shown += 1
+        if has_parts and depth < MAX_DEPTH:
+            open_ += [(node.right, depth + 1, True), (node.left, depth + 1, False)]  # type: ignore[list-item]
+
+
+def _left_out(tree: Tree, shown: int, folded: int) -> str:
+    if shown == len(tree.nodes):
+        return ""
+    why = "deeper" if folded and shown < MAX_NODES else "more"
+    return f"… {len(tree.nodes) - shown:,} symbols {why}"
+
+
+def tree_to_terminal(tree: Tree, *, color: bool) -> str:
+    """Renders a tree as lines: each symbol with its id and the rank of its merge, its children below it.
+
+    Examples:
+        >>> import jeton
+        >>> tok = jeton.train(["low lower lowest"], vocab_size=260, pattern="gpt2", progress=False)
+        >>> print(tree_to_terminal(tok.tree(tok.token_to_id(b" low")), color=False))
+        ·low  id 258, rank 2
+        ├─ ·  id 32
+        └─ low  id 257, rank 1
+           ├─ lo  id 256, rank 0
+           │  ├─ l  id 108
+           │  └─ o  id 111
+           └─ w  id 119
+    """
+    lines = [tree.note] if tree.note else []
+    bars: list[str] = []
+    shown = folded = 0
+    for place, depth, last, is_folded in _lines(tree):
+        del bars[max(depth - 1, 0) :]
+        branch = ("└─ " if last else "├─ ") if depth else ""
+        node, look = tree.nodes[place], tree.looks[place]
+        begin, end = (look_ansi(look), "\x1b[0m") if color else ("", "")
+        rank = "" if node.rank is None else f", rank {node.rank}"
+        lines.append(f"{''.join(bars)}{branch}{begin}{look.shown}{end}  id {node.id}{rank}{' …' * is_folded}")
+        if depth:
+            bars.append("   " if last else "│  ")
+        shown += 1
+        folded += is_folded
+    if more := _left_out(tree, shown, folded):
+        lines.append(more)
+    return "\n".join(lines)
+
+
+_TREE_CSS = (
+    ".jeton-tree ul{list-style:none;margin:0;padding-left:1.4em;border-left:1px solid #8888}"
+    ".jeton-tree>ul{border:0;padding-left:0}.jeton-tree li{margin:1px 0}"
+    ".jeton-tree small{opacity:.8;margin-left:.6em;font-family:system-ui,sans-serif}"
+)
+
+
+def tree_to_html(tree: Tree) -> str:
+    """Renders a tree as nested lists, a self-contained HTML fragment without scripts.
+
+    Examples:
+        >>> import jeton
+        >>> tok = jeton.Tokenizer.from_merges({97: b"a", 98: b"b", 256: b"ab"}, [(97, 98, 256)])
+        >>> tree_to_html(tok.tree(256)).count("<li>")
+        3
+    """
+    inside: list[str] = []
+    level = -1
+    shown = folded = 0
+    for place, depth, _, is_folded in _lines(tree):
+        if depth > level:
+            inside.append("<ul>")
+        else:
+            inside.append("</li>" + "</ul></li>" * (level - depth))
+        level = depth
+        node = tree.nodes[place]
+        rank = "" if node.rank is None else f", rank {node.rank}"
+        inside.append(f"<li>{look_html(tree.looks[place])}<small>id {node.id}{rank}{' …' * is_folded}</small>")
+        shown += 1
+        folded += is_folded
+    inside.append("</li></ul>" * (level + 1))
+    note = f"<p>{html.escape(tree.note)}</p>" if tree.note else ""
+    more = _left_out(tree, shown, folded)
+    more = f"<p>{more}</p>" if more else ""
+    return f'<div class="jeton-tokens jeton-tree"><style>{CSS}{_TREE_CSS}</style>{note}{"".join(inside)}{more}</div>'

@@ -13,10 +13,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from ..drawing import Drawing, Tree, described, draw, to_terminal, visible, wants_color
+from ..drawing import Drawing, Tree, described, to_terminal, visible, wants_color
 from ..util.lazy import cached_property
 from . import limits
-from .facts import ExplainedPretoken, ExplanationTotals, Segmentation
+from .facts import ExplainedPretoken, ExplanationTotals, Segmentation, symbol_sequences
+from .page import to_html
 from .text_report import counted, quoted_text, report_lines
 
 __all__ = ["Explanation"]
@@ -97,15 +98,7 @@ class Explanation:
 
         Each is a new list; together they cost O(merges × symbols).
         """
-        ids = list(pretoken.start_ids)
-        yield list(ids)
-        for merge in pretoken.merges:
-            # Of equal ranks the leftmost merges first, so a merge is always at the first occurrence of its pair.
-            index = ids.index(merge.left)
-            while ids[index + 1] != merge.right:
-                index = ids.index(merge.left, index + 1)
-            ids[index : index + 2] = [merge.result]
-            yield list(ids)
+        return symbol_sequences(pretoken)
 
     def tree(self, pretoken: ExplainedPretoken) -> Tree:
         """Returns the merge forest of one pretoken, one tree for each of its tokens."""
@@ -175,16 +168,14 @@ class Explanation:
     @cached_property
     def html(self) -> str:
         """The explanation as a self-contained HTML fragment without scripts."""
-        from .page import to_html
-
-        return to_html(self)
+        return to_html(self.summary, self.drawing, len(self.tokens), self.pretokens, self.describe, self.pattern_parts)
 
     def to_terminal(self, *, color: bool | None = None, width: int | None = None) -> str:
         """Returns the text report and the drawn tokens; `color` None: by `wants_color` of standard output."""
         colored = wants_color(sys.stdout) if color is None else color
         lines = [
             self.summary,
-            *report_lines(self, color=colored),
+            *self._report(color=colored),
             "",
             to_terminal(self.drawing, color=colored, width=width),
         ]
@@ -192,8 +183,11 @@ class Explanation:
             lines.append(f"… and {len(self.tokens) - limits.MAX_TOKENS_SHOWN:,} tokens more")
         return "\n".join(lines)
 
+    def _report(self, *, color: bool) -> Iterator[str]:
+        return report_lines(self.pretokens, self.num_merges, self.describe, self.pattern_parts, color=color)
+
     def __str__(self) -> str:
-        return "\n".join([self.summary, *report_lines(self, color=False)])
+        return "\n".join([self.summary, *self._report(color=False)])
 
     @cached_property
     def summary(self) -> str:
@@ -211,10 +205,6 @@ class Explanation:
     def name(self, id: int) -> str:
         """Returns the visible form of a symbol."""
         return visible(self.describe(id))
-
-    def shown(self, ids: Sequence[int]) -> Drawing:
-        """Draws adjacent symbols together, so that a character split between two of them is named."""
-        return draw((id, self.describe(id)) for id in ids)
 
 
 def _path_dict(path: Segmentation) -> dict[str, Any]:

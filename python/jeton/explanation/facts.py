@@ -5,7 +5,7 @@ Left out: their computation, which the core does with the code that encodes.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -20,6 +20,7 @@ __all__ = [
     "Segmentation",
     "WordPieceAttempts",
     "explained",
+    "symbol_sequences",
 ]
 
 
@@ -151,6 +152,19 @@ class ExplainedPretoken:
     lattice: Lattice | None = None
     attempts: WordPieceAttempts | None = None
     splits: Sequence[ExplainedSplit] = ()
+
+
+def symbol_sequences(pretoken: ExplainedPretoken) -> Iterator[list[int]]:
+    """Implements `Explanation.sequences`."""
+    ids = list(pretoken.start_ids)
+    yield list(ids)
+    for merge in pretoken.merges:
+        # Of equal ranks the leftmost merges first, so a merge is always at the first occurrence of its pair.
+        index = ids.index(merge.left)
+        while ids[index + 1] != merge.right:
+            index = ids.index(merge.left, index + 1)
+        ids[index : index + 2] = [merge.result]
+        yield list(ids)
 
 
 _Edge = tuple[int, int, int | None, float]

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import html
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
 
+from ..drawing import Drawing, visible
 from ..drawing import to_html as drawing_html
-from ..drawing import visible
 from . import limits
-from .facts import ExplainedPretoken, Lattice
-from .text_report import attempt_words, counted, heading, merge_words, part_words, sequence, some, split_words
-
-if TYPE_CHECKING:
-    from .explanation import Explanation
+from .facts import ExplainedPretoken, Lattice, symbol_sequences
+from .text_report import Describe, attempt_words, counted, heading, merge_words, part_words, sequence, some, split_words
 
 __all__ = ["to_html"]
 
@@ -26,52 +22,59 @@ _CSS = (
 )
 
 
-def to_html(explanation: Explanation) -> str:
-    """Renders an explanation as a self-contained HTML fragment without scripts."""
-    parts = [f"<p>{html.escape(explanation.summary)}</p>", drawing_html(explanation.drawing)]
-    if len(explanation.tokens) > limits.MAX_TOKENS_SHOWN:
-        parts.append(f"<p>… and {len(explanation.tokens) - limits.MAX_TOKENS_SHOWN:,} tokens more</p>")
+def to_html(
+    summary: str,
+    drawing: Drawing,
+    num_tokens: int,
+    pretokens: Sequence[ExplainedPretoken],
+    describe: Describe,
+    parts: Sequence[str],
+) -> str:
+    """Renders an explanation as a self-contained HTML fragment without scripts; `parts`: of the pattern."""
+    inside = [f"<p>{html.escape(summary)}</p>", drawing_html(drawing)]
+    if num_tokens > limits.MAX_TOKENS_SHOWN:
+        inside.append(f"<p>… and {num_tokens - limits.MAX_TOKENS_SHOWN:,} tokens more</p>")
     seen: set[tuple[bytes, tuple[int, ...]]] = set()
-    for number, pretoken in enumerate(explanation.pretokens[: limits.MAX_PRETOKENS_SHOWN], start=1):
+    for number, pretoken in enumerate(pretokens[: limits.MAX_PRETOKENS_SHOWN], start=1):
         key = (pretoken.text, tuple(pretoken.ids))
         if key not in seen:
             seen.add(key)
-            parts.append(_pretoken(explanation, number, pretoken))
-    left_out = len(explanation.pretokens) - limits.MAX_PRETOKENS_SHOWN
+            inside.append(_pretoken(number, pretoken, describe, parts))
+    left_out = len(pretokens) - limits.MAX_PRETOKENS_SHOWN
     if left_out > 0:
-        parts.append(f"<p>… {counted(left_out, 'pretoken')} more: too long to show here; the JSON has them all</p>")
-    return f'<div class="jeton-explanation"><style>{_CSS}</style>{"".join(parts)}</div>'
+        inside.append(f"<p>… {counted(left_out, 'pretoken')} more: too long to show here; the JSON has them all</p>")
+    return f'<div class="jeton-explanation"><style>{_CSS}</style>{"".join(inside)}</div>'
 
 
-def _pretoken(explanation: Explanation, number: int, pretoken: ExplainedPretoken) -> str:
+def _pretoken(number: int, pretoken: ExplainedPretoken, describe: Describe, parts: Sequence[str]) -> str:
     title = html.escape(f"{heading(number, pretoken)} · ids {some(pretoken.ids)}")
-    part = "" if pretoken.part is None else f"<div>{html.escape(part_words(explanation, pretoken.part))}</div>"
+    part = "" if pretoken.part is None else f"<div>{html.escape(part_words(pretoken.part, parts))}</div>"
     if pretoken.lattice is not None and not pretoken.special:
         inside = _lattice(pretoken, pretoken.lattice)
     elif pretoken.attempts is not None and not pretoken.special:
-        lines = attempt_words(explanation, pretoken, pretoken.attempts)
+        lines = attempt_words(pretoken, pretoken.attempts, describe)
         inside = "".join(f"<div>{html.escape(line)}</div>" for line in lines)
     elif pretoken.merges and not pretoken.special:
-        inside = _merges(explanation, pretoken)
+        inside = _merges(pretoken, describe)
     else:
         mark = " · special" if pretoken.special else " · whole" if pretoken.whole else ""
         return f"<div>{title}{mark}</div>"
     return f"<details><summary>{title}</summary>{part}{inside}</details>"
 
 
-def _merges(explanation: Explanation, pretoken: ExplainedPretoken) -> str:
-    sequences = explanation.sequences(pretoken)
-    rows = [_row(["", "", sequence(explanation, next(sequences)), ""])]
+def _merges(pretoken: ExplainedPretoken, describe: Describe) -> str:
+    sequences = symbol_sequences(pretoken)
+    rows = [_row(["", "", sequence(next(sequences), describe), ""])]
     for merge, ids in zip(pretoken.merges[: limits.MAX_MERGES_SHOWN], sequences, strict=False):
-        merged, _, rivals = merge_words(explanation, merge).partition("; ")
-        rows.append(_row([str(merge.rank), merged, sequence(explanation, ids), rivals]))
+        merged, _, rivals = merge_words(merge, describe).partition("; ")
+        rows.append(_row([str(merge.rank), merged, sequence(ids, describe), rivals]))
     left_out = len(pretoken.merges) - limits.MAX_MERGES_SHOWN
     if left_out > 0:
         rows.append(f'<tr><td colspan="4">… {counted(left_out, "merge")} more; the JSON has them all</td></tr>')
     for split in pretoken.splits[: limits.MAX_MERGES_SHOWN]:
-        rows.append(_row(["", split_words(explanation, split), "", ""]))
+        rows.append(_row(["", split_words(split, describe), "", ""]))
     if pretoken.splits:
-        rows.append(_row(["", "", sequence(explanation, pretoken.ids), ""]))
+        rows.append(_row(["", "", sequence(pretoken.ids, describe), ""]))
     return _table(["rank", "merge", "symbols", ""], rows)
 
 

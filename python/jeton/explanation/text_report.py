@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeAlias
 
-from ..drawing import to_terminal, visible
+from ..drawing import draw, to_terminal, visible
 from . import limits
-from .facts import Edge, ExplainedMerge, ExplainedPretoken, ExplainedSplit, Lattice, Segmentation, WordPieceAttempts
-
-if TYPE_CHECKING:
-    from .explanation import Explanation
+from .facts import (
+    Edge,
+    ExplainedMerge,
+    ExplainedPretoken,
+    ExplainedSplit,
+    Lattice,
+    Segmentation,
+    WordPieceAttempts,
+    symbol_sequences,
+)
 
 __all__ = [
+    "Describe",
     "attempt_words",
     "counted",
     "edge_words",
@@ -27,10 +34,15 @@ __all__ = [
 ]
 
 
-def report_lines(explanation: Explanation, *, color: bool) -> Iterator[str]:
+Describe: TypeAlias = Callable[[int], bytes]  # id -> bytes of the token
+
+
+def report_lines(
+    pretokens: Sequence[ExplainedPretoken], num_merges: int, describe: Describe, parts: Sequence[str], *, color: bool
+) -> Iterator[str]:
     """Yields the lines of the report, without the summary."""
     first_seen: dict[tuple[bytes, tuple[int, ...]], int] = {}
-    shown = explanation.pretokens[: limits.MAX_PRETOKENS_SHOWN]
+    shown = pretokens[: limits.MAX_PRETOKENS_SHOWN]
     for number, pretoken in enumerate(shown, start=1):
         yield ""
         yield heading(number, pretoken)
@@ -38,10 +50,10 @@ def report_lines(explanation: Explanation, *, color: bool) -> Iterator[str]:
         if earlier != number:
             yield f"  as pretoken {earlier}: ids {list(pretoken.ids)}"
         else:
-            yield from ("  " + line for line in _pretoken(explanation, pretoken, color=color))
-    left_out = len(explanation.pretokens) - len(shown)
+            yield from ("  " + line for line in _pretoken(pretoken, describe, parts, color=color))
+    left_out = len(pretokens) - len(shown)
     if left_out:
-        merges = explanation.num_merges - sum(len(pretoken.merges) for pretoken in shown)
+        merges = num_merges - sum(len(pretoken.merges) for pretoken in shown)
         yield ""
         yield (
             f"… {counted(left_out, 'pretoken')} more with {counted(merges, 'merge')}: "
@@ -49,35 +61,35 @@ def report_lines(explanation: Explanation, *, color: bool) -> Iterator[str]:
         )
 
 
-def _pretoken(explanation: Explanation, pretoken: ExplainedPretoken, *, color: bool) -> Iterator[str]:
+def _pretoken(pretoken: ExplainedPretoken, describe: Describe, parts: Sequence[str], *, color: bool) -> Iterator[str]:
     if pretoken.part is not None:
-        yield part_words(explanation, pretoken.part)
+        yield part_words(pretoken.part, parts)
     if pretoken.special:
         yield f"a special token, matched whole: ids {list(pretoken.ids)}"
     elif pretoken.lattice is not None:
         yield from _lattice(pretoken, pretoken.lattice)
     elif pretoken.attempts is not None:
-        yield from attempt_words(explanation, pretoken, pretoken.attempts)
+        yield from attempt_words(pretoken, pretoken.attempts, describe)
     elif pretoken.whole and not pretoken.merges:
         yield f"the whole pretoken is in the vocabulary, which this model looks up first: ids {list(pretoken.ids)}"
     elif pretoken.by_merges:
-        yield from _merges(explanation, pretoken, color=color)
+        yield from _merges(pretoken, describe, color=color)
     else:
-        yield sequence(explanation, pretoken.ids, color=color)
+        yield sequence(pretoken.ids, describe, color=color)
         yield f"segmented into {counted(len(pretoken.ids), 'token')}; this model has no steps to show"
         yield f"ids {some(pretoken.ids)}"
 
 
-def _merges(explanation: Explanation, pretoken: ExplainedPretoken, *, color: bool) -> Iterator[str]:
+def _merges(pretoken: ExplainedPretoken, describe: Describe, *, color: bool) -> Iterator[str]:
     if pretoken.whole:
         yield f"the whole pretoken is in the vocabulary, which this model looks up first: ids {list(pretoken.ids)}"
         yield "merging gives the same result:"
     last = list(pretoken.start_ids)
-    sequences = explanation.sequences(pretoken)
-    yield sequence(explanation, next(sequences), color=color)
+    sequences = symbol_sequences(pretoken)
+    yield sequence(next(sequences), describe, color=color)
     for merge, last in zip(pretoken.merges[: limits.MAX_MERGES_SHOWN], sequences, strict=False):
-        yield "-- " + merge_words(explanation, merge)
-        yield sequence(explanation, last, color=color)
+        yield "-- " + merge_words(merge, describe)
+        yield sequence(last, describe, color=color)
     left_out = len(pretoken.merges) - limits.MAX_MERGES_SHOWN
     if left_out > 0:
         yield f"… {counted(left_out, 'merge')} more: too long to show here; the JSON has them all"
@@ -85,15 +97,15 @@ def _merges(explanation: Explanation, pretoken: ExplainedPretoken, *, color: boo
         "no mergeable pair left: stop" if len(pretoken.ids) > 1 or pretoken.merges else "one symbol: nothing to merge"
     )
     for split in pretoken.splits[: limits.MAX_MERGES_SHOWN]:
-        yield "-- " + split_words(explanation, split)
+        yield "-- " + split_words(split, describe)
     more = len(pretoken.splits) - limits.MAX_MERGES_SHOWN
     if more > 0:
         yield f"… {counted(more, 'piece')} more: too long to show here; the JSON has them all"
     if pretoken.splits:
-        yield sequence(explanation, pretoken.ids, color=color)
+        yield sequence(pretoken.ids, describe, color=color)
     elif left_out <= 0 and last != list(pretoken.ids):
         yield "symbols without an entry become bytes (byte fallback) or the unknown token:"
-        yield sequence(explanation, pretoken.ids, color=color)
+        yield sequence(pretoken.ids, describe, color=color)
     yield f"ids {some(pretoken.ids)}"
 
 
@@ -118,13 +130,13 @@ def edge_words(pretoken: ExplainedPretoken, edge: Edge) -> str:
     return f"{visible(pretoken.text[edge.start : edge.end])} ({edge.score:.2f})"
 
 
-def attempt_words(explanation: Explanation, pretoken: ExplainedPretoken, attempts: WordPieceAttempts) -> Iterator[str]:
+def attempt_words(pretoken: ExplainedPretoken, attempts: WordPieceAttempts, describe: Describe) -> Iterator[str]:
     """Yields the matches of WordPiece in a pretoken, with the longer prefixes that it tried before."""
     if attempts.is_too_long:
         yield f"longer than max_input_chars_per_word: the whole pretoken is unknown, ids {some(pretoken.ids)}"
         return
     for start, end, id in attempts.found[: limits.MAX_MERGES_SHOWN]:
-        yield f"{explanation.name(id)}  id {id}; {_tried(pretoken.text[start:], end - start)}"
+        yield f"{visible(describe(id))}  id {id}; {_tried(pretoken.text[start:], end - start)}"
     left_out = len(attempts.found) - limits.MAX_MERGES_SHOWN
     if left_out > 0:
         yield f"… {counted(left_out, 'entry')} more: too long to show here; the JSON has them all"
@@ -149,17 +161,19 @@ def _tried(rest: bytes, taken: int) -> str:
     )
 
 
-def part_words(explanation: Explanation, part: int) -> str:
+def part_words(part: int, parts: Sequence[str]) -> str:
     """Names the regex alternative that matched a pretoken."""
-    parts = explanation.pattern_parts
     shown = visible(parts[part].encode())
     shown = shown if len(shown) <= limits.MAX_PART_SHOWN else shown[: limits.MAX_PART_SHOWN - 1] + "…"
     return f"matched by regex alternative {part + 1} of {len(parts)}: {shown}"
 
 
-def merge_words(explanation: Explanation, merge: ExplainedMerge) -> str:
+def merge_words(merge: ExplainedMerge, describe: Describe) -> str:
     """Formats a merge with its rank and the other candidates."""
-    name = explanation.name
+
+    def name(id: int) -> str:
+        return visible(describe(id))
+
     pair = f"({merge.left}, {merge.right}) {name(merge.left)}+{name(merge.right)} -> {name(merge.result)}"
     said = f"{pair}  rank {merge.rank}, id {merge.result}"
     if merge.rivals:
@@ -170,11 +184,11 @@ def merge_words(explanation: Explanation, merge: ExplainedMerge) -> str:
     return said
 
 
-def split_words(explanation: Explanation, split: ExplainedSplit) -> str:
+def split_words(split: ExplainedSplit, describe: Describe) -> str:
     """Formats the split of an unused piece."""
-    name = explanation.name
-    parts = f"({split.left}, {split.right}) {name(split.left)}+{name(split.right)}"
-    return f"{name(split.id)}, id {split.id}, is an unused piece: split into {parts}"
+    whole, left, right = (visible(describe(id)) for id in (split.id, split.left, split.right))
+    parts = f"({split.left}, {split.right}) {left}+{right}"
+    return f"{whole}, id {split.id}, is an unused piece: split into {parts}"
 
 
 def heading(number: int, pretoken: ExplainedPretoken) -> str:
@@ -183,9 +197,9 @@ def heading(number: int, pretoken: ExplainedPretoken) -> str:
     return f"pretoken {number}: {quoted_text(pretoken.text)}, bytes {start} to {end}"
 
 
-def sequence(explanation: Explanation, ids: Sequence[int], *, color: bool = False) -> str:
-    """Formats a sequence of symbols, truncated."""
-    drawing = explanation.shown(ids[: limits.MAX_SYMBOLS_SHOWN])
+def sequence(ids: Sequence[int], describe: Describe, *, color: bool = False) -> str:
+    """Formats a sequence of symbols, truncated; drawn together, so that a character split between two is named."""
+    drawing = draw((id, describe(id)) for id in ids[: limits.MAX_SYMBOLS_SHOWN])
     more = f" … {len(ids) - len(drawing)} more" if len(ids) > len(drawing) else ""
     if color:
         return to_terminal(drawing, color=True, break_lines=False) + more

@@ -70,10 +70,8 @@ def count_task(
 
 def save_counts(folder: ShardFolder, name: str, counts: Counts) -> dict[str, Any]:
     """Writes a file of counts; returns its name -> size and hash."""
-    from ..training.counts_file import write
-
     with folder.outputs() as files:
-        write(counts, files.open(name))
+        counts._write(files.open(name))
     return files.facts
 
 

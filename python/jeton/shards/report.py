@@ -170,7 +170,7 @@ class Report:
         """
         from .report_plot import plot_report
 
-        plot_report(self, path)
+        plot_report(self.to_json(), path)
 
     def complaints(self) -> list[str]:
         """Warnings: replacements, skipped records, special tokens that documents spell."""

@@ -1,16 +1,12 @@
-"""Plot of a `Report`: bytes per token and tokens by source, the largest documents, skipped records."""
+"""Plot of the JSON of a `Report`: bytes per token and tokens by source, the largest documents, skipped records."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from ..analysis.figures import drawable, figure_suffix, make_figure, save_figure
-
-if TYPE_CHECKING:
-    from .report import Report
-    from .sources import SourceTotals
 
 __all__ = ["plot_report"]
 
@@ -19,7 +15,7 @@ MAX_NAME = 48  # characters of a name: its end, which differs
 BLUE, ORANGE, RED = "#1f5fa8", "#b3541e", "#a8326a"
 
 
-def plot_report(report: Report, path: str | os.PathLike[str]) -> None:
+def plot_report(report: Mapping[str, Any], path: str | os.PathLike[str]) -> None:
     """Draws a panel of bars for each table that the report has."""
     suffix = figure_suffix(path)
     panels = list(_panels(report))
@@ -28,25 +24,21 @@ def plot_report(report: Report, path: str | os.PathLike[str]) -> None:
         axes = figure.subplots(len(panels), 1, squeeze=False, height_ratios=heights)[:, 0]
         for each, (label, rows, color, digits) in zip(axes, panels, strict=True):
             _bars(each, label, rows, color, digits)
-        ids = "tokens" if report.tokenizer else "pretokens"
-        figure.suptitle(f"{report.documents:,} documents, {report.tokens:,} {ids}", x=0.01, ha="left", fontsize=9)
+        ids = "tokens" if report["tokenizer"] else "pretokens"
+        figure.suptitle(f"{report['documents']:,} documents, {report['tokens']:,} {ids}", x=0.01, ha="left", fontsize=9)
         save_figure(figure, path, suffix)
 
 
-def _panels(report: Report) -> Any:
+def _panels(report: Mapping[str, Any]) -> Any:
     """Yields label, rows, color and digits after the point of each panel."""
-    sources: dict[str, SourceTotals | None] = dict(report.sources) or {"all": None}
-    ratios = [
-        (name, (report.bytes_per_token if totals is None else totals.bytes_per_token) or 0.0)
-        for name, totals in sources.items()
-    ]
-    ids = "token" if report.tokenizer else "pretoken"
-    yield f"bytes per {ids}", ratios, BLUE, 3
-    yield f"{ids}s", [(name, totals.tokens if totals else report.tokens) for name, totals in sources.items()], BLUE, 0
-    if report.largest:
-        yield "tokens of the largest documents", [(place, tokens) for tokens, place in report.largest], ORANGE, 0
-    if report.skipped:
-        yield "skipped records", [(kind, count) for kind, (count, _) in report.skipped.items()], RED, 0
+    sources = report["sources"] or {"all": report}
+    ids = "token" if report["tokenizer"] else "pretoken"
+    yield f"bytes per {ids}", [(name, each["bytes_per_token"] or 0.0) for name, each in sources.items()], BLUE, 3
+    yield f"{ids}s", [(name, each["tokens"]) for name, each in sources.items()], BLUE, 0
+    if report["largest"]:
+        yield "tokens of the largest documents", [(place, tokens) for tokens, place in report["largest"]], ORANGE, 0
+    if report["skipped"]:
+        yield "skipped records", [(kind, count) for kind, (count, _) in report["skipped"].items()], RED, 0
 
 
 def _bars(axes: Any, label: str, rows: Sequence[tuple[str, float]], color: str, digits: int) -> None:

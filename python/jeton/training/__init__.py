@@ -2,7 +2,7 @@
 
 ```text
 count          corpus → counts: stages prepares documents, limits and spill bound the memory
-counts         `Counts`, the distinct pretokens; counts_file saves, counts_report describes them
+counts         `Counts`, the distinct pretokens; counts_file, counts_report, dropped: their parts
 train          corpus → counts → tokenizer, by the recipe that a preset makes of a request
 request        the arguments of `train`, checked; rules: its constraints on merges, required: its required tokens
 presets/       Jeton's own rules and those of peer libraries: counts → vocabulary
@@ -15,8 +15,9 @@ from __future__ import annotations
 
 from ..definition import TrainingFacts
 from .count import count_pretokens
-from .counts import Counts, DroppedPretokens
+from .counts import Counts
 from .counts_report import CountsReport
+from .dropped import DroppedPretokens
 from .facts import TrainingLog
 from .limits import Limits
 from .presets import PRESETS

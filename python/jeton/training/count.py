@@ -8,26 +8,32 @@ memory-mapped, too (`Limits.memory`).
 from __future__ import annotations
 
 import logging
+import os
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from functools import reduce
 from itertools import groupby
+from operator import add
 
 from .. import _core
-from ..corpus import Batch, Corpus, CorpusLike, Document, DocumentReader, open_corpus
+from ..corpus import Batch, Corpus, CorpusLike, Document, DocumentReader, Source, open_corpus
 from ..definition import Component
 from ..errors import ConfigError, InvalidTextError
 from ..tokens.special import spell
 from ..util.arguments import integer, strings
 from ..util.progress import Progress, ProgressEvent, Reporter, make_reporter
-from .counts import MAX_COUNT, Counts, DroppedPretokens
+from .counts import MAX_COUNT, Counts
+from .dropped import DroppedPretokens
 from .limits import Limits, parse_bytes
 from .runs import Position, RunFolder, log_kept_counts
 from .stages import Stages
 
-__all__ = ["count", "count_batches", "count_pretokens", "without_rare"]
+__all__ = ["count", "count_batches", "count_pretokens", "counts_of", "without_rare"]
 
 _log = logging.getLogger("jeton")
+
+SUFFIX = ".jtc"  # of a file of counts
 
 # Seconds that a batch may take to finish after Ctrl-C, so that its counts are kept.
 PATIENCE = 0.6
@@ -38,6 +44,40 @@ CHECKPOINT_EVERY = 30.0
 # Share of the memory limit that hash tables may fill before they are spilled: a growing table holds its old and new
 # slots at once, and texts need memory, too.
 TABLES_SHARE = 0.3
+
+
+def counts_of(corpus: object) -> Counts | None:
+    """Loads counts if the corpus is a file of counts, or a list of them, which are weighted and added; else None.
+
+    The suffix decides, never the content.
+
+    Raises:
+        ConfigError: a mixture of files of counts and other files.
+
+    Examples:
+        >>> import pathlib, tempfile
+        >>> path = pathlib.Path(tempfile.mkdtemp(), "words.jtc")
+        >>> Counts.from_mapping({"low": 5}).save(path)
+        >>> counts_of([path, path]).items(), counts_of("words.txt")
+        ([(b'low', 10)], None)
+    """
+    if isinstance(corpus, Corpus):
+        corpus = corpus.sources
+    if isinstance(corpus, str | os.PathLike | Source):
+        corpus = [corpus]
+    elif not isinstance(corpus, list | tuple) or not all(isinstance(place, os.PathLike | Source) for place in corpus):
+        return None
+    sources = [place if isinstance(place, Source) else Source(place) for place in corpus]
+    names = [os.fsdecode(s.place) if isinstance(s.place, str | os.PathLike) else "" for s in sources]
+    files = [name for name in names if name.lower().endswith(SUFFIX)]
+    if not files:
+        return None
+    if len(files) < len(names):
+        other = next(name for name in names if name not in files)
+        raise ConfigError(f"{files[0]} is a file of counts and {other} is not: count that one first", option="corpus")
+    return reduce(
+        add, (Counts.load(name).scaled(source.exact_weight) for name, source in zip(names, sources, strict=True))
+    )
 
 
 def count_pretokens(

@@ -8,48 +8,24 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from io import RawIOBase
+from typing import Any, BinaryIO
 
 from .. import _core
 from ..definition import Pattern
 from ..errors import ConfigError, InvalidTextError
 from ..util.arguments import file_path, instance, integer
+from ..util.atomic import write_atomically
+from . import counts_file
+from .counts_report import CountsReport, counts_report
+from .dropped import DroppedPretokens
 from .limits import MemoryOptions, make_memory
 from .stages import Stages
 
-if TYPE_CHECKING:
-    from .counts_report import CountsReport
-
-__all__ = ["MAX_COUNT", "Counts", "DroppedPretokens"]
+__all__ = ["MAX_COUNT", "Counts"]
 
 MAX_COUNT = (1 << 64) - 1
-
-
-@dataclass(frozen=True, slots=True)
-class DroppedPretokens:
-    """Rare pretokens that were dropped from counts.
-
-    Error bound: the count of a pair of symbols is too low by at most `occurrences` times its occurrences in one dropped
-    pretoken. A dropped pretoken has a count of at most `min_count` - 1.
-
-    Attributes:
-        min_count: pretokens with a lower count were dropped.
-        distinct: number of dropped pretokens.
-        occurrences: sum of their counts.
-        bytes: total bytes of these occurrences.
-
-    Examples:
-        >>> import jeton
-        >>> jeton.count_pretokens(["to be or not to be"], pattern="gpt2", min_count=2, progress=False).dropped
-        DroppedPretokens(min_count=2, distinct=4, occurrences=4, bytes=12)
-    """
-
-    min_count: int
-    distinct: int
-    occurrences: int
-    bytes: int
 
 
 class Counts:
@@ -168,12 +144,7 @@ class Counts:
         self._check_kin(other, "added")
         dropped = self.dropped or other.dropped
         if self.dropped and other.dropped:
-            dropped = DroppedPretokens(
-                max(self.dropped.min_count, other.dropped.min_count),
-                self.dropped.distinct + other.dropped.distinct,
-                self.dropped.occurrences + other.dropped.occurrences,
-                self.dropped.bytes + other.dropped.bytes,
-            )
+            dropped = self.dropped + other.dropped
         return self._with(
             self._core.merged(other._core, make_memory(*self._memory_options)),
             documents=self.documents + other.documents,
@@ -250,8 +221,7 @@ class Counts:
         integer(min_count, "min_count", 0, MAX_COUNT)
         core, dropped = self._core.without_rare(min_count, make_memory(*self._memory_options))
         before = self.dropped or DroppedPretokens(0, 0, 0, 0)
-        sums = (before.distinct + dropped[0], before.occurrences + dropped[1], before.bytes + dropped[2])
-        return self._with(core, dropped=DroppedPretokens(max(min_count, before.min_count), *sums))
+        return self._with(core, dropped=before + DroppedPretokens(min_count, *dropped))
 
     def report(self, top: int = 20) -> CountsReport:
         """Report on the pretokens: totals, most frequent ones, scripts, and growth of the vocabulary (Heaps' law).
@@ -265,10 +235,11 @@ class Counts:
             >>> report.distinct, report.total, report.top[0]
             (5, 6, (b' be', 2))
         """
-        from .counts_report import report
-
-        integer(top, "top", 0)
-        return report(self, top)
+        top_counts = self.most_common(integer(top, "top", 0))
+        made_from_text = self.stages is not None
+        return counts_report(
+            self._core, self.documents, self.corpus_bytes, self.dropped, top_counts, made_from_text=made_from_text
+        )
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the counts to a file, atomically; ``.jtc`` is the usual suffix.
@@ -283,9 +254,8 @@ class Counts:
             >>> Counts.load(path).items()
             [(b'low', 5), (b'lower', 2)]
         """
-        from .counts_file import save
-
-        save(self, file_path(path, "path"))
+        with write_atomically(file_path(path, "path"), streams=True) as file:
+            self._write(file)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Counts:
@@ -301,9 +271,8 @@ class Counts:
             >>> Counts.load(path).total
             5
         """
-        from .counts_file import load
-
-        return load(file_path(path, "path"))
+        core, facts = counts_file.read(file_path(path, "path"))
+        return cls(core, **facts)
 
     def __eq__(self, other: object) -> bool:
         """True for equal pretokens, counts, order and facts."""
@@ -313,6 +282,10 @@ class Counts:
         return mine == others
 
     __hash__ = None  # type: ignore[assignment]
+
+    def _write(self, file: BinaryIO | RawIOBase) -> None:
+        """Writes the counts into a file that is open."""
+        counts_file.write(self._core, self._facts(), make_memory(*self._memory_options), file)
 
     def _with(self, core: _core.Counts, **facts: Any) -> Counts:
         """A copy with other counts and facts."""

@@ -16,85 +16,40 @@ import json
 import os
 import struct
 import zlib
+from collections.abc import Mapping
 from dataclasses import asdict
-from functools import reduce
 from io import RawIOBase
-from operator import add
 from typing import Any, BinaryIO, cast
 
 from .. import _core
-from ..corpus import Corpus, Source
-from ..errors import ConfigError, FormatError
-from ..util.atomic import write_atomically
-from .counts import Counts, DroppedPretokens
+from ..errors import FormatError
+from .dropped import DroppedPretokens
 from .limits import make_memory
 from .stages import Stages
 
-__all__ = ["SUFFIX", "counts_of", "load", "save", "write"]
+__all__ = ["read", "write"]
 
-SUFFIX = ".jtc"
 MAGIC = b"JTCOUNT1"
 MOST_FACTS = 1 << 26  # bytes; a normalizer's rules and some thousand special tokens take about one MB
 
 
-def counts_of(corpus: object) -> Counts | None:
-    """Loads counts if the corpus is a file of counts, or a list of them, which are weighted and added; else None.
-
-    The suffix decides, never the content.
-
-    Raises:
-        ConfigError: a mixture of files of counts and other files.
-
-    Examples:
-        >>> import pathlib, tempfile
-        >>> path = pathlib.Path(tempfile.mkdtemp(), "words.jtc")
-        >>> Counts.from_mapping({"low": 5}).save(path)
-        >>> counts_of([path, path]).items(), counts_of("words.txt")
-        ([(b'low', 10)], None)
-    """
-    if isinstance(corpus, Corpus):
-        corpus = corpus.sources
-    if isinstance(corpus, str | os.PathLike | Source):
-        corpus = [corpus]
-    elif not isinstance(corpus, list | tuple) or not all(isinstance(place, os.PathLike | Source) for place in corpus):
-        return None
-    sources = [place if isinstance(place, Source) else Source(place) for place in corpus]
-    names = [os.fsdecode(s.place) if isinstance(s.place, str | os.PathLike) else "" for s in sources]
-    files = [name for name in names if name.lower().endswith(SUFFIX)]
-    if not files:
-        return None
-    if len(files) < len(names):
-        other = next(name for name in names if name not in files)
-        raise ConfigError(f"{files[0]} is a file of counts and {other} is not: count that one first", option="corpus")
-    return reduce(add, (load(name).scaled(source.exact_weight) for name, source in zip(names, sources, strict=True)))
-
-
-def save(counts: Counts, path: str | os.PathLike[str]) -> None:
-    """Implements `Counts.save`."""
-    with write_atomically(path, streams=True) as file:
-        write(counts, file)
-
-
-def write(counts: Counts, file: BinaryIO | RawIOBase) -> None:
-    """Writes counts into a file that is open."""
-    facts = {
+def write(core: _core.Counts, facts: Mapping[str, Any], memory: _core.Memory, file: BinaryIO | RawIOBase) -> None:
+    """Writes counts into a file that is open; `facts`: the other arguments of `Counts`."""
+    stages, dropped = facts["stages"], facts["dropped"]
+    stored = {
+        **facts,
         "version": 1,
-        "stages": counts.stages.to_json() if counts.stages is not None else None,
-        "special_tokens": list(counts.special_tokens),
-        "special_tokens_found": counts.special_tokens_found,
-        "documents": counts.documents,
-        "corpus_bytes": counts.corpus_bytes,
-        "end": counts._core.end,
-        "skipped": counts.skipped,
-        "dropped": asdict(counts.dropped) if counts.dropped is not None else None,
+        "stages": stages.to_json() if stages is not None else None,
+        "end": core.end,
+        "dropped": asdict(dropped) if dropped is not None else None,
     }
-    spelled = json.dumps(facts, sort_keys=True, separators=(",", ":")).encode()
+    spelled = json.dumps(stored, sort_keys=True, separators=(",", ":")).encode()
     file.write(MAGIC + struct.pack("<I", len(spelled)) + spelled + struct.pack("<I", zlib.crc32(spelled)))
-    counts._core.write_run(cast(BinaryIO, file), make_memory(*counts._memory_options))
+    core.write_run(cast(BinaryIO, file), memory)
 
 
-def load(path: str | os.PathLike[str]) -> Counts:
-    """Implements `Counts.load`."""
+def read(path: str | os.PathLike[str]) -> tuple[_core.Counts, dict[str, Any]]:
+    """Reads counts, and the other arguments of `Counts`; see `Counts.load`."""
     name = os.fspath(path)
     with open(path, "rb") as file:
         head = file.read(len(MAGIC) + 4)
@@ -118,7 +73,7 @@ def _is_count(number: object) -> bool:
     return type(number) is int and 0 <= number < 1 << 128  # bytes times counts: more than 64 bits
 
 
-def _read(facts: dict[str, Any], name: str, at: int) -> Counts:
+def _read(facts: dict[str, Any], name: str, at: int) -> tuple[_core.Counts, dict[str, Any]]:
     """Counts of a file whose entries begin at byte `at`."""
     if facts["version"] != 1:
         version = facts["version"]
@@ -137,11 +92,10 @@ def _read(facts: dict[str, Any], name: str, at: int) -> Counts:
     if not isinstance(skipped, dict) or not all(map(_is_count, skipped.values())):
         raise ValueError("skipped is not an object of integers")
     core = _core.Counts.from_run(name, at, numbers.pop("end"), make_memory())
-    return Counts(
-        core,
-        stages=None if facts["stages"] is None else Stages.from_json(facts["stages"]),
-        special_tokens=tokens,
-        dropped=None if dropped is None else DroppedPretokens(**dropped),
-        skipped=skipped,
+    return core, {
+        "stages": None if facts["stages"] is None else Stages.from_json(facts["stages"]),
+        "special_tokens": tokens,
+        "dropped": None if dropped is None else DroppedPretokens(**dropped),
+        "skipped": skipped,
         **numbers,
-    )
+    }

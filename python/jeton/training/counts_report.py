@@ -12,12 +12,13 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from .. import _core
 from ..drawing import quoted
 from ..errors import MissingDependencyError
 from ..util.atomic import write_atomically
-from .counts import Counts, DroppedPretokens
+from .dropped import DroppedPretokens
 
-__all__ = ["CountsReport", "ScriptShare", "report"]
+__all__ = ["CountsReport", "ScriptShare", "counts_report"]
 
 POINTS = 32  # of the curve
 
@@ -80,7 +81,8 @@ class CountsReport:
         """The report as JSON; invalid UTF-8 in pretokens becomes U+FFFD.
 
         Examples:
-            >>> Counts.from_mapping({"low": 5}).report().to_json()["top"]
+            >>> import jeton
+            >>> jeton.training.Counts.from_mapping({"low": 5}).report().to_json()["top"]
             [['low', 5]]
         """
         facts = asdict(self)
@@ -140,31 +142,36 @@ class CountsReport:
             figure.savefig(file, format=suffix[1:].lower() or "png")
 
 
-def report(counts: Counts, top: int = 20) -> CountsReport:
+def counts_report(
+    core: _core.Counts,
+    documents: int,
+    corpus_bytes: int,
+    dropped: DroppedPretokens | None,
+    top: list[tuple[bytes, int]],
+    *,
+    made_from_text: bool,
+) -> CountsReport:
     """Implements `Counts.report`."""
-    core, growth = counts._core, _growth(counts)
+    growth = _growth(core, corpus_bytes) if made_from_text and corpus_bytes else []
     return CountsReport(
-        documents=counts.documents,
-        corpus_bytes=counts.corpus_bytes,
-        distinct=len(counts),
-        total=counts.total,
+        documents=documents,
+        corpus_bytes=corpus_bytes,
+        distinct=len(core),
+        total=core.total,
         once=core.num_with(1),
-        top=counts.most_common(top),
+        top=top,
         scripts=[ScriptShare(*share) for share in core.scripts()],
         growth=growth,
         heaps=_heaps(growth),
-        dropped=counts.dropped,
+        dropped=dropped,
     )
 
 
-def _growth(counts: Counts) -> list[tuple[int, int]]:
+def _growth(core: _core.Counts, total: int) -> list[tuple[int, int]]:
     """Distinct pretokens at logarithmically spaced positions of the corpus."""
-    total, end = counts.corpus_bytes, counts._core.end
-    if counts.stages is None or not total:
-        return []
     steps = {round(total ** (step / POINTS)) for step in range(POINTS // 4, POINTS)} | {total}
     at = sorted(step for step in steps if 0 < step <= total)
-    return list(zip(at, counts._core.distinct_before([step * end // total for step in at]), strict=True))
+    return list(zip(at, core.distinct_before([step * core.end // total for step in at]), strict=True))
 
 
 def _heaps(growth: list[tuple[int, int]]) -> tuple[float, float] | None:

@@ -70,6 +70,11 @@ class TrainingRequest:
                 spell(getattr(self, option), option)
         object.__setattr__(self, "vocab_size", integer(self.vocab_size, "vocab_size", 1, MAX_ID + 1))
 
+    @property
+    def by_character(self) -> bool:
+        """True at character level."""
+        return self.level == "char"
+
     def to_json(self) -> dict[str, Any]:
         """The arguments that determine the merges, as saved with a checkpoint: all but the vocabulary size."""
         given = {each.name: getattr(self, each.name) for each in fields(self) if each.name != "vocab_size"}

@@ -20,9 +20,8 @@ from ..errors import ConfigError, TrainingError
 from ..tokenizer import Tokenizer
 from ..util.arguments import file_path, integer, wrong
 from ..util.progress import Progress, ProgressEvent, Reporter, make_reporter
-from .count import count, without_rare
+from .count import count, counts_of, without_rare
 from .counts import MAX_COUNT, Counts
-from .counts_file import counts_of
 from .facts import TrainingLog, trace_training, why_stopped, with_facts, write_log
 from .limits import Limits
 from .presets import LearningContext, Recipe, TrainingPreset, resolve

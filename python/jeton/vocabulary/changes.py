@@ -12,7 +12,7 @@ from ..corpus import Corpus, CorpusLike, Source, check_corpus, open_corpus
 from ..errors import ConfigError
 from ..tokenizer import Tokenizer
 from ..training import Counts
-from ..training.counts_file import counts_of
+from ..training.count import counts_of
 from ..training.stages import Stages
 from ..util.threads import num_threads
 

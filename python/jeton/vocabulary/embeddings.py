@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,10 +14,8 @@ from numpy.typing import NDArray
 from ..errors import ConfigError, FormatError
 from ..util.arguments import file_path, strings
 from ..util.atomic import copy_atomically, write_atomically
+from .plan_rows import PlanRows
 from .safetensors_file import BLOCK, ITEM_BYTES, SafetensorsFile, Tensor, from_float, to_float, write_file
-
-if TYPE_CHECKING:
-    from .plan import Plan
 
 __all__ = ["apply_plan", "read_embeddings"]
 
@@ -114,7 +112,7 @@ def _spelled(tensor: Tensor) -> str:
 
 
 def apply_plan(
-    plan: Plan,
+    plan: PlanRows,
     source: str | os.PathLike[str],
     target: str | os.PathLike[str],
     names: Sequence[str] | None,
@@ -187,7 +185,7 @@ def _files(place: Path) -> tuple[list[Path], dict[str, Any] | None]:
     return [place.parent / name for name in names], index
 
 
-def _changed(file: Path, plan: Plan, wanted: set[str] | None) -> set[str]:
+def _changed(file: Path, plan: PlanRows, wanted: set[str] | None) -> set[str]:
     """Names of the tensors of a file that have a row for each id.
 
     Raises:
@@ -205,7 +203,7 @@ def _changed(file: Path, plan: Plan, wanted: set[str] | None) -> set[str]:
 
 
 def _new_rows(
-    plan: Plan,
+    plan: PlanRows,
     opened: SafetensorsFile,
     tensor: Tensor,
     num_rows: int,
@@ -241,7 +239,7 @@ def _new_rows(
 class _Noise:
     """Rows that are normally distributed around the mean of the old rows, with their variance in each dimension."""
 
-    def __init__(self, plan: Plan, opened: SafetensorsFile, tensor: Tensor, number: int, step: int) -> None:
+    def __init__(self, plan: PlanRows, opened: SafetensorsFile, tensor: Tensor, number: int, step: int) -> None:
         self._plan, self._opened, self._tensor, self._step = plan, opened, tensor, step
         self._moments: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
         self._random = np.random.default_rng([plan.seed, number])

@@ -14,8 +14,7 @@ from ..tokenizer import Tokenizer
 from ..tokens.kinds import MAX_ID
 from ..training import Counts, Limits, Rules
 from ..training.checkpoint import checkpointed_run
-from ..training.count import count
-from ..training.counts_file import counts_of
+from ..training.count import count, counts_of
 from ..training.facts import why_stopped
 from ..training.request import TIE_BREAKS
 from ..training.stages import Stages

@@ -1,14 +1,15 @@
 """`Plan`: source of the embedding row of each new id, as columns.
 
 A row is a copy of an old row, a weighted mean of old rows, a row of a donor model, or noise. The plan is made with the
-tokenizer and holds no matrix; `transplant` makes weights from a donor's matrix; `embeddings` applies a plan to files.
+tokenizer and holds no matrix; `plan_rows` has its columns, `transplant` makes weights from a donor's matrix, and
+`embeddings` applies the rows to files.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -17,7 +18,9 @@ from numpy.typing import NDArray
 from ..errors import ConfigError
 from ..tokenizer import Tokenizer
 from ..util.arguments import choice, integer, wrong
-from ..util.lazy import cached_property
+from .embeddings import apply_plan
+from .plan_rows import PlanRows
+from .transplant import donor_rows, mixed_rows
 
 __all__ = ["Plan"]
 
@@ -25,7 +28,7 @@ METHODS = ("mean", "noise", "donor", "focus", "omp")
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
+class Plan(PlanRows):
     """Source of the embedding row of each new id. `Surgery.plan` is one; `by` returns others.
 
     Attributes:
@@ -46,16 +49,6 @@ class Plan:
         (('copy', 256), ('mean', {115: 0.5, 257: 0.5}))
     """
 
-    tokenizer_before: Tokenizer = field(repr=False)
-    tokenizer: Tokenizer = field(repr=False)
-    copied: NDArray[np.int64]
-    mixed: NDArray[np.int64]
-    mixed_from: NDArray[np.int64]
-    weights: NDArray[np.float64]
-    donors: NDArray[np.int64]
-    method: str = "mean"
-    seed: int = 0
-
     @classmethod
     def make(
         cls,
@@ -74,33 +67,6 @@ class Plan:
         empty = np.empty(0, np.int64)
         new, old = (empty, empty) if pieces is None else pieces
         return cls(before, after, copied, *_means(new, old), np.full(copied.size, -1, np.int64))
-
-    @property
-    def num_old(self) -> int:
-        """Rows of the old matrix, without padding."""
-        return self.tokenizer_before.vocab_size
-
-    @property
-    def num_new(self) -> int:
-        """Rows of the new matrix, without padding."""
-        return self.copied.size
-
-    @cached_property
-    def id_map(self) -> NDArray[np.int64]:
-        """int64 by old id: its new id, -1 for ids that were dropped."""
-        ids = np.full(self.num_old, -1, np.int64)
-        kept = np.flatnonzero(self.copied >= 0)
-        ids[self.copied[kept]] = kept
-        return ids
-
-    @cached_property
-    def noise(self) -> NDArray[np.int64]:
-        """New ids whose rows are noise: entries that are neither copied, mixed nor a donor's."""
-        other = np.zeros(self.num_new, bool)
-        other[self.tokenizer._core.ids()] = True
-        other &= (self.copied < 0) & (self.donors < 0)
-        other[self.mixed] = False
-        return np.flatnonzero(other)
 
     def of(self, id: int) -> tuple[str, Any]:
         """The source of one row: ``("copy", old id)``, ``("mean", {old id: weight})``, ``("donor", id)``, ``("noise",
@@ -236,8 +202,6 @@ class Plan:
             return replace(bare, method="mean", mixed=self.mixed, mixed_from=self.mixed_from, weights=self.weights)
         if not isinstance(donor, Tokenizer):
             raise wrong("donor", donor, f"a Tokenizer, which method={method!r} needs")
-        from .transplant import donor_rows, mixed_rows
-
         if method == "donor":
             donors = bare.donors.copy()
             donors[new] = donor_rows(self.tokenizer, donor)[new]
@@ -290,8 +254,6 @@ class Plan:
             ConfigError: no tensor, or one with fewer rows than the old tokenizer has ids; a type that is not supported.
             FormatError: a corrupt file.
         """
-        from .embeddings import apply_plan
-
         self.verify()
         return apply_plan(self, source, target, names, integer(multiple_of, "multiple_of", 1), donor)
 

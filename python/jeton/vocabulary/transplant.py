@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,9 +10,7 @@ from numpy.typing import NDArray
 from ..errors import ConfigError
 from ..tokenizer import Tokenizer
 from .align import vocabulary_map
-
-if TYPE_CHECKING:
-    from .plan import Plan
+from .plan_rows import PlanRows
 
 __all__ = ["donor_rows", "mixed_rows"]
 
@@ -27,7 +25,7 @@ def donor_rows(tok: Tokenizer, donor: Tokenizer) -> NDArray[np.int64]:
 
 
 def mixed_rows(
-    method: str, plan: Plan, new: NDArray[np.int64], donor: Tokenizer, embeddings: NDArray[Any], k: int
+    method: str, plan: PlanRows, new: NDArray[np.int64], donor: Tokenizer, embeddings: NDArray[Any], k: int
 ) -> Terms:
     """Weights of old tokens for each new entry that the donor has. The others keep their means of pieces.
 

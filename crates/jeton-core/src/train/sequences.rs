@@ -11,15 +11,6 @@ use super::count::Counts;
 use crate::error::Result;
 use crate::vocab::alphabet::{for_each_symbol, Alphabet, EndOfWord, Level, Symbol};
 
-/// Assignment of ids to the initial symbols.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Order {
-    /// Bytes by value; at character level by descending count, ties by first appearance.
-    Natural,
-    /// By the code point of the symbol's spelling, for bytes in GPT-2's byte alphabet. HF's order.
-    CodePoint,
-}
-
 /// The initial symbols of a corpus, in order of their ids.
 #[derive(Debug, Clone)]
 pub struct Symbols {
@@ -31,11 +22,12 @@ pub struct Symbols {
     pub drops_others: bool,
 }
 
-/// Returns the alphabet of a corpus.
+/// Returns the alphabet of a corpus, with ids from 0: bytes by value; at character level by descending count, ties by
+/// first appearance.
 ///
 /// # Errors
 /// A pretoken that is not UTF-8 at character level.
-pub fn symbols(counts: &Counts, level: Level, end: EndOfWord, order: Order, first_id: u32) -> Result<Symbols> {
+pub fn symbols(counts: &Counts, level: Level, end: EndOfWord) -> Result<Symbols> {
     let mut seen: Vec<(Symbol, u64)> = Vec::new(); // in order of first appearance
     let mut index: HashMap<Symbol, usize> = HashMap::new();
     if level == Level::Byte {
@@ -62,14 +54,7 @@ pub fn symbols(counts: &Counts, level: Level, end: EndOfWord, order: Order, firs
         }
         seen.sort_by_key(|&(_, count)| std::cmp::Reverse(count)); // stable: ties stay in order of appearance
     }
-    if order == Order::CodePoint {
-        let unit = |symbol: &Symbol| match (level, symbol.unit) {
-            (Level::Byte, Some(unit)) => u32::from(crate::vocab::byte_alphabet::stand_in(unit as u8)),
-            (_, unit) => unit.unwrap_or(u32::MAX),
-        };
-        seen.sort_by_key(|(symbol, _)| (symbol.ends_word, unit(symbol)));
-    }
-    Ok(Symbols { symbols: seen.into_iter().map(|(symbol, _)| symbol).collect(), first_id, drops_others: false })
+    Ok(Symbols { symbols: seen.into_iter().map(|(symbol, _)| symbol).collect(), first_id: 0, drops_others: false })
 }
 
 impl Symbols {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .audit import audit
-from .finding import Audit, Example, Finding
+from .finding import Example, Finding
+from .report import Audit
 
 __all__ = ["Audit", "Example", "Finding", "audit"]

@@ -15,8 +15,9 @@ from ...util.threads import num_threads
 from ...vocabulary.embeddings import read_embeddings
 from . import entries, policies, templates
 from .entries import FATES, REACHED, Entries
-from .finding import SEVERITIES, Audit, Finding
+from .finding import SEVERITIES, Finding
 from .glitches import glitches
+from .report import Audit
 
 __all__ = ["audit"]
 

@@ -1,13 +1,16 @@
-"""Reports of an audit: text, and a page in HTML without other files or scripts."""
+"""`Audit`: the findings with their report in text, and a page in HTML without other files or scripts."""
 
 from __future__ import annotations
 
 import html
 import textwrap
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
 
-from .finding import Audit, Finding
+from .finding import SEVERITIES, Finding
 
-__all__ = ["to_fragment", "to_html", "to_text"]
+__all__ = ["Audit"]
 
 WIDTH = 100
 
@@ -30,8 +33,62 @@ _CSS = """
 """
 
 
-def to_text(audit: Audit) -> str:
-    """The report as text."""
+@dataclass(frozen=True, slots=True, repr=False)
+class Audit:
+    """Findings of an audit, the most severe first. Its string is a report in text.
+
+    Attributes:
+        findings: one for each rule that found something.
+        passed: names of the rules that found nothing.
+        skipped: rule → reason why it was not checked.
+        facts: number of entries, type of the model, and number of ids by their fate.
+
+    Examples:
+        >>> import jeton
+        >>> found = jeton.audit(jeton.default(), progress=False)
+        >>> found.facts["fates"]["undecided"], "holes" in found.passed
+        (0, True)
+    """
+
+    findings: tuple[Finding, ...]
+    passed: tuple[str, ...]
+    skipped: Mapping[str, str]
+    facts: Mapping[str, Any]
+
+    def __getitem__(self, rule: str) -> Finding:
+        for each in self.findings:
+            if each.rule == rule:
+                return each
+        raise KeyError(rule)
+
+    def __contains__(self, rule: object) -> bool:
+        return any(each.rule == rule for each in self.findings)
+
+    def to_json(self) -> dict[str, Any]:
+        """The audit as JSON."""
+        return {
+            "facts": dict(self.facts),
+            "findings": [each.to_json() for each in self.findings],
+            "passed": list(self.passed),
+            "skipped": dict(self.skipped),
+        }
+
+    def to_html(self) -> str:
+        """A page in HTML that needs no other files, for light and dark screens."""
+        return _html(self)
+
+    def _repr_html_(self) -> str:
+        return _fragment(self)
+
+    def __str__(self) -> str:
+        return _text(self)
+
+    def __repr__(self) -> str:
+        counts = ", ".join(f"{sum(each.severity == name for each in self.findings)} {name}s" for name in SEVERITIES)
+        return f"Audit({counts}; {len(self.passed)} rules found nothing)"
+
+
+def _text(audit: Audit) -> str:
     lines = [_heading(audit)]
     for each in audit.findings:
         lines += ["", f"{each.severity}  {each.rule}", *_wrapped(each.summary)]
@@ -47,17 +104,15 @@ def to_text(audit: Audit) -> str:
     return "\n".join(lines)
 
 
-def to_html(audit: Audit) -> str:
-    """The report as a page."""
+def _html(audit: Audit) -> str:
     head = (
         '<meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Audit of a tokenizer</title>'
     )
     style = "<style>:root{color-scheme:light dark}body{margin:1.5rem;background:light-dark(#fff,#181818)}</style>"
-    return f'<!doctype html>\n<html lang="en"><head>{head}{style}</head><body>{to_fragment(audit)}</body></html>\n'
+    return f'<!doctype html>\n<html lang="en"><head>{head}{style}</head><body>{_fragment(audit)}</body></html>\n'
 
 
-def to_fragment(audit: Audit) -> str:
-    """The report as a part of a page."""
+def _fragment(audit: Audit) -> str:
     parts = [f"<h1>Audit</h1><p class=soft>{html.escape(_heading(audit))}</p>"]
     parts += map(_section, audit.findings)
     if audit.passed:

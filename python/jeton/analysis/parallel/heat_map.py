@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import math
 import os
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from ..figures import figure_suffix, literal, make_figure, save_figure
-
-if TYPE_CHECKING:
-    from .table import LanguageTable
+from .texts import Language
 
 __all__ = ["plot_languages"]
 
@@ -29,16 +28,29 @@ TICKS = (0.5, 1, 2, 4, 8, 12)
 _Row = tuple[str, tuple[float, ...] | None]  # a name and its numbers; a heading has none
 
 
-def plot_languages(table: LanguageTable, path: str | os.PathLike[str]) -> None:
-    """Draws the map; groups of languages by script, those with the most tokens first."""
+def plot_languages(
+    scripts: Mapping[str, Sequence[Language]],
+    relative: Mapping[Language, tuple[float, ...]],
+    baseline: str,
+    tokenizers: Sequence[str],
+    path: str | os.PathLike[str],
+) -> None:
+    """Draws the map.
+
+    Args:
+        scripts: script -> its languages, in the order of the map.
+        relative: language -> relative number of tokens by tokenizer.
+        baseline: name of the language that they are relative to.
+        tokenizers: names.
+        path: of the file.
+    """
     suffix = figure_suffix(path)
-    rows = _rows(table)
-    names = [literal(name) for name in table.tokenizers]
+    rows = _rows(scripts, relative)
+    names = [literal(name) for name in tokenizers]
     panel = NAME + COLUMN * len(names)
     num_panels = _num_panels(len(rows), panel)
     num_rows = math.ceil(len(rows) / num_panels)
     width, height = _inches(len(rows), panel, num_panels)
-    baseline = next(language.name for language in table.languages if language.key == table.baseline)
     with make_figure((width, height)) as figure:
         figure.set_layout_engine("none")  # all sizes are known, and measuring thousands of texts takes seconds
         colors, norm = _colors()
@@ -66,18 +78,16 @@ def _num_panels(num_rows: int, panel: float) -> int:
     return min(range(1, MAX_PANELS + 1), key=misfit)
 
 
-def _rows(table: LanguageTable) -> list[_Row]:
+def _rows(scripts: Mapping[str, Sequence[Language]], relative: Mapping[Language, tuple[float, ...]]) -> list[_Row]:
     """Lines of the map: scripts of one language, then the languages of each script."""
-    relative = dict(zip((language.key for language in table.languages), table.relative_rows(), strict=True))
-    groups = table.groups("script")
-    single = [group.languages[0] for group in groups if len(group.languages) == 1]
+    single = [languages[0] for languages in scripts.values() if len(languages) == 1]
     rows: list[_Row] = [("Scripts of one language", None)] if single else []
-    rows += [(language.name, relative[language.key]) for language in single]
-    for group in groups:
-        if len(group.languages) > 1:
-            rows.append((f"{group.name.replace('_', ' ')} script", None))
-            ordered = sorted(group.languages, key=lambda language: (-relative[language.key][0], language.name))
-            rows += [(language.name, relative[language.key]) for language in ordered]
+    rows += [(language.name, relative[language]) for language in single]
+    for script, languages in scripts.items():
+        if len(languages) > 1:
+            rows.append((f"{script.replace('_', ' ')} script", None))
+            ordered = sorted(languages, key=lambda language: (-relative[language][0], language.name))
+            rows += [(language.name, relative[language]) for language in ordered]
     return rows
 
 

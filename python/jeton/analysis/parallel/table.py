@@ -14,7 +14,7 @@ from ..measure_table import Measure
 from ..measure_views import table_csv
 from .heat_map import plot_languages
 from .texts import Language
-from .views import languages_html, languages_text
+from .views import Row, languages_html, languages_text
 
 __all__ = ["FIGURES", "GROUPINGS", "LanguageGroup", "LanguageTable"]
 
@@ -164,7 +164,11 @@ class LanguageTable:
         """
         choice(by, "by", ("language", *GROUPINGS))
         choice(figure, "figure", FIGURES)
-        return languages_text(self, by, figure)
+        if by == "language":
+            rows = self._rows()
+        else:
+            rows = [Row((each.name, f"{len(each.languages)}"), *each[2:]) for each in self.groups(by)]
+        return languages_text(by, figure, self._baseline_name, self.tokenizers, rows, self.left_out)
 
     def plot(self, path: str | os.PathLike[str]) -> None:
         """Plots a heat map of the relative numbers of tokens into a file, ``.png``, ``.svg`` or ``.pdf``. Needs the
@@ -174,7 +178,9 @@ class LanguageTable:
             ConfigError: another suffix.
             MissingDependencyError: matplotlib is not installed.
         """
-        plot_languages(self, path)
+        relative = dict(zip(self.languages, self.relative_rows(), strict=True))
+        scripts = {group.name: group.languages for group in self.groups("script")}
+        plot_languages(scripts, relative, self._baseline_name, self.tokenizers, path)
 
     def __str__(self) -> str:
         return self.to_terminal()
@@ -183,7 +189,16 @@ class LanguageTable:
         return f"LanguageTable({len(self.languages)} languages × {', '.join(self.tokenizers)})"
 
     def _repr_html_(self) -> str:
-        return languages_html(self)
+        return languages_html(self._baseline_name, self.tokenizers, self._rows())
+
+    @property
+    def _baseline_name(self) -> str:
+        return self.languages[self._row(self.baseline)].name
+
+    def _rows(self) -> list[Row]:
+        """Lines of the views, one for each language."""
+        columns = zip(self.languages, self.relative_rows(), self.cells, strict=True)
+        return [Row(language[1:], relative, cells) for language, relative, cells in columns]
 
     def _row(self, key: str) -> int:
         for index, language in enumerate(self.languages):

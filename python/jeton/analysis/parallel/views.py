@@ -1,22 +1,20 @@
-"""Text and HTML of a `LanguageTable`."""
+"""Text and HTML of the rows of a `LanguageTable`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from html import escape
-from typing import TYPE_CHECKING, Literal
+from typing import NamedTuple
 
 from ...drawing.display_width import display_width, elided
+from ..measure_table import Measure
 
-if TYPE_CHECKING:
-    from ..measure_table import Measure
-    from .table import LanguageTable
-
-__all__ = ["languages_html", "languages_text"]
+__all__ = ["Row", "languages_html", "languages_text"]
 
 NONE = "–"
 GAP = "  "
 MAX_HEADING = 20  # columns of a tokenizer's name
+HEADINGS = {"language": ("language", "script", "family")}
 TITLES = {
     "relative": "tokens relative to {}",
     "bytes_per_token": "bytes per token",
@@ -27,12 +25,24 @@ TITLES = {
 RED, GREEN, BLUE = 31, 95, 168
 
 
-def languages_text(table: LanguageTable, by: Literal["language", "script", "family"], figure: str) -> str:
+class Row(NamedTuple):
+    """A line of the table: names, and for each tokenizer the relative number of tokens and the measures."""
+
+    names: Sequence[str]
+    relative: Sequence[float]
+    cells: Sequence[Measure]
+
+
+def languages_text(
+    by: str, figure: str, baseline: str, tokenizers: Sequence[str], rows: Sequence[Row], left_out: Sequence[str]
+) -> str:
     """The table as lines of text; see `LanguageTable.to_terminal`."""
-    headings, lines = _cells(table, by, figure)
+    headings = list(HEADINGS.get(by, (by, "languages")))
+    num_names = len(headings)
+    headings += [elided(name, MAX_HEADING) for name in tokenizers]
+    lines = [[*row.names, *_figures(figure, row)] for row in rows]
     sizes = [max(map(display_width, column)) for column in zip(headings, *lines, strict=True)]
-    num_names = len(headings) - len(table.tokenizers)
-    drawn = [_title(table, by, figure)]
+    drawn = [_title(baseline, by, figure)]
     for line in [headings, *lines]:
         names = (text + " " * (size - display_width(text)) for text, size in zip(line, sizes[:num_names], strict=False))
         figures = (
@@ -40,21 +50,20 @@ def languages_text(table: LanguageTable, by: Literal["language", "script", "fami
             for text, size in zip(line[num_names:], sizes[num_names:], strict=True)
         )
         drawn.append(GAP.join([*names, *figures]).rstrip())
-    if table.left_out:
-        drawn.append(f"left out, not complete: {', '.join(table.left_out)}")
+    if left_out:
+        drawn.append(f"left out, not complete: {', '.join(left_out)}")
     return "\n".join(drawn)
 
 
-def languages_html(table: LanguageTable) -> str:
+def languages_html(baseline: str, tokenizers: Sequence[str], rows: Sequence[Row]) -> str:
     """The relative numbers of tokens as an HTML table with shaded cells."""
-    headings = ["language", "script", "family", *table.tokenizers]
-    head = "".join(f"<th>{escape(heading)}</th>" for heading in headings)
-    rows = []
-    for language, values in zip(table.languages, table.relative_rows(), strict=True):
-        names = "".join(f"<td style='text-align:left'>{escape(text)}</td>" for text in language[1:])
-        rows.append(f"<tr>{names}{''.join(map(_html_cell, values))}</tr>")
-    caption = f"<caption>{escape(_title(table, 'language', 'relative'))}</caption>"
-    return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+    head = "".join(f"<th>{escape(heading)}</th>" for heading in (*HEADINGS["language"], *tokenizers))
+    body = []
+    for row in rows:
+        names = "".join(f"<td style='text-align:left'>{escape(text)}</td>" for text in row.names)
+        body.append(f"<tr>{names}{''.join(map(_html_cell, row.relative))}</tr>")
+    caption = f"<caption>{escape(_title(baseline, 'language', 'relative'))}</caption>"
+    return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table>"
 
 
 def _html_cell(value: float) -> str:
@@ -63,30 +72,15 @@ def _html_cell(value: float) -> str:
     return f"<td style='background:rgba({RED},{GREEN},{BLUE},{alpha:.2f});color:{color}'>{value:.2f}</td>"
 
 
-def _title(table: LanguageTable, by: str, figure: str) -> str:
-    name = next(language.name for language in table.languages if language.key == table.baseline)
-    title = TITLES[figure].format(name)
+def _title(baseline: str, by: str, figure: str) -> str:
+    title = TITLES[figure].format(baseline)
     return title + ("" if by == "language" else ", median of the languages" if figure == "relative" else ", all texts")
 
 
-def _cells(
-    table: LanguageTable, by: Literal["language", "script", "family"], figure: str
-) -> tuple[list[str], list[list[str]]]:
-    """Headings, and formatted lines."""
-    tokenizers = [elided(name, MAX_HEADING) for name in table.tokenizers]
-    if by == "language":
-        rows = zip(table.languages, table.relative_rows(), table.cells, strict=True)
-        lines = [[*language[1:], *_figures(figure, relative, cells)] for language, relative, cells in rows]
-        return ["language", "script", "family", *tokenizers], lines
-    groups = table.groups(by)
-    lines = [[each.name, str(len(each.languages)), *_figures(figure, each.relative, each.cells)] for each in groups]
-    return [by, "languages", *tokenizers], lines
-
-
-def _figures(figure: str, relative: tuple[float, ...], cells: tuple[Measure, ...]) -> Iterator[str]:
+def _figures(figure: str, row: Row) -> Iterator[str]:
     if figure == "relative":
-        return (f"{value:.2f}" for value in relative)
-    return map(_FORMS[figure], cells)
+        return (f"{value:.2f}" for value in row.relative)
+    return map(_FORMS[figure], row.cells)
 
 
 def _fertility(cell: Measure) -> str:

@@ -95,13 +95,11 @@ class SubwordNmt(TrainingPreset):
             max_entries = self._size(request.vocab_size - len(special), symbols)
             vocabulary, num_symbols, *columns = context.counts._core.learn(
                 level="char",
-                end_of_word_style="suffix",
                 end_of_word=_END,
+                end_of_word_style="suffix",
                 tie_break="highest_pair",
-                vocab_size=max_entries,
-                first_id=0,
-                by_code_point=False,
                 min_frequency=max(min_frequency, 1),
+                vocab_size=max_entries,
                 run=context.run(),
             )
             for token in special:

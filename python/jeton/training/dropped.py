@@ -1,0 +1,40 @@
+"""`DroppedPretokens`: rare pretokens that counts lack."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["DroppedPretokens"]
+
+
+@dataclass(frozen=True, slots=True)
+class DroppedPretokens:
+    """Rare pretokens that were dropped from counts.
+
+    Error bound: the count of a pair of symbols is too low by at most `occurrences` times its occurrences in one dropped
+    pretoken. A dropped pretoken has a count of at most `min_count` - 1.
+
+    Attributes:
+        min_count: pretokens with a lower count were dropped.
+        distinct: number of dropped pretokens.
+        occurrences: sum of their counts.
+        bytes: total bytes of these occurrences.
+
+    Examples:
+        >>> import jeton
+        >>> jeton.count_pretokens(["to be or not to be"], pattern="gpt2", min_count=2, progress=False).dropped
+        DroppedPretokens(min_count=2, distinct=4, occurrences=4, bytes=12)
+    """
+
+    min_count: int
+    distinct: int
+    occurrences: int
+    bytes: int
+
+    def __add__(self, other: DroppedPretokens) -> DroppedPretokens:
+        return DroppedPretokens(
+            max(self.min_count, other.min_count),
+            self.distinct + other.distinct,
+            self.occurrences + other.occurrences,
+            self.bytes + other.bytes,
+        )
