@@ -72,9 +72,10 @@ def test_cycles_and_levels(tool: ModuleType) -> None:
 
 
 def test_the_project_has_no_cycle(tool: ModuleType) -> None:
-    for make in (tool.rust_graph, tool.python_graph):
+    assert set(tool.GRAPHS) == {"core", "binding", "python"}
+    for make, _ in tool.GRAPHS.values():
         graph = make()
-        assert len(graph) > 100
+        assert len(graph) > 40
         assert tool.cycles(graph) == []
 
 

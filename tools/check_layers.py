@@ -3,7 +3,7 @@
     python tools/check_layers.py
 
 Each package of `jeton-core` may import only the packages listed here, and there are no import cycles, neither in the
-core nor in the Python package (`tools/import_graph.py`). Only the binding may use Python.
+core, in the binding, nor in the Python package (`tools/import_graph.py`). Only the binding may use Python.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 import sys
 
-from import_graph import CORE, ROOT, cycles, python_graph, rust_graph
+from import_graph import CORE, GRAPHS, ROOT, cycles, rust_graph
 
 # Package, or module of `util` and `vocab` → packages or modules that it may import.
 UTIL = {
@@ -120,8 +120,8 @@ def problems() -> list[str]:
         for used in sorted({package(other) for other in imports} - {user}):
             if module != "crate" and used not in MAY_USE[user]:
                 found.append(f"{module}: {user} may not use {used}")
-    for graph in (core, python_graph()):
-        found += [f"import cycle: {', '.join(cycle)}" for cycle in cycles(graph)]
+    for name, (graph, _) in GRAPHS.items():
+        found += [f"import cycle ({name}): {', '.join(cycle)}" for cycle in cycles(graph())]
     if "pyo3" in (CORE.parent / "Cargo.toml").read_text(encoding="utf-8"):
         found.append("crates/jeton-core/Cargo.toml: the core does not know pyo3")
     return found

@@ -1,6 +1,6 @@
-"""Draws the import graphs of the Rust core and the Python package, and finds import cycles.
+"""Draws the import graphs of the Rust core, the binding and the Python package, and finds import cycles.
 
-    python tools/import_graph.py                     levels of both, and their cycles; 1 if there is a cycle
+    python tools/import_graph.py                     levels of each, and their cycles; 1 if there is a cycle
     python tools/import_graph.py --mermaid core      a Mermaid diagram of the core's packages
     python tools/import_graph.py --dot python        the same for Graphviz: … | dot -Tsvg
 
@@ -17,10 +17,12 @@ import ast
 import re
 import sys
 from collections.abc import Callable, Collection, Iterator
+from functools import partial
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 CORE = ROOT / "crates" / "jeton-core" / "src"
+BINDING = ROOT / "crates" / "jeton-python" / "src"
 PACKAGE = ROOT / "python" / "jeton"
 
 Graph = dict[str, set[str]]  # module → the modules that it imports
@@ -224,7 +226,11 @@ def python_package(module: str) -> str:
     return ".".join(module.split(".")[:2])
 
 
-GRAPHS = {"core": (rust_graph, rust_package), "python": (python_graph, python_package)}
+GRAPHS: dict[str, tuple[Callable[[], Graph], Callable[[str], str]]] = {
+    "core": (rust_graph, rust_package),
+    "binding": (partial(rust_graph, BINDING), rust_package),
+    "python": (python_graph, python_package),
+}
 
 
 def main() -> int:

@@ -15,7 +15,7 @@ use jeton_core::vocab::alphabet::{byte_entries, NO_ID};
 use jeton_core::vocab::{Kind, Vocab};
 use pyo3::prelude::*;
 
-use crate::counts::{read_tie_break, Counts};
+use crate::counts::{read_rules, read_tie_break, Counts};
 use crate::error;
 use crate::run::Run;
 use crate::signals::run_with_signals;
@@ -91,11 +91,6 @@ impl KnownTokens for TokenizerTokens<'_> {
             bpe.encode(self.vocab(), pretoken, &|| true, scratch, &mut Out::ids(ids))
         })
     }
-}
-
-/// Reads rules from JSON; `None` for none.
-pub fn read_rules(py: Python<'_>, json: Option<&str>) -> PyResult<Option<NamedRule>> {
-    json.map(NamedRule::from_json).transpose().map_err(|failed| error::plain(py, failed))
 }
 
 /// Returns for each spelling whether rules permit it.

@@ -9,13 +9,14 @@ use std::time::Duration;
 use jeton_core::added_tokens::{Added, AddedTokenMatcher};
 use jeton_core::error::Result;
 use jeton_core::train::count::{self, Dropped, RunReader, RunWriter, Source, Totals};
+use jeton_core::util::cancel::KeepGoing;
 use pyo3::prelude::*;
 
 use crate::corpus::{texts_of, TextColumn};
 use crate::counts::Counts;
 use crate::error;
 use crate::mmap::{self, Limit};
-use crate::signals::{self, SignalCheck};
+use crate::signals::{run_with_signals, SignalCheck};
 
 /// Buffer size for reading each run, and for writing.
 const BUFFER: usize = 1 << 17;
@@ -70,19 +71,11 @@ pub fn merge_runs(
     min_count: u64,
     durable: bool,
 ) -> PyResult<DroppedColumns> {
-    let done = run_with_signals(py, |keep_going| {
+    let merge = |keep_going: KeepGoing<'_>| {
         let mut sources = read_runs(&runs)?;
         write_run(&path, durable, |writer| count::merge(&mut sources, min_count, keep_going, writer))
-    })?;
-    Ok(columns(done))
-}
-
-/// Runs `work` without the GIL, with cancellation checks.
-pub fn run_with_signals<R: Send>(
-    py: Python<'_>,
-    work: impl FnOnce(&dyn Fn() -> bool) -> Result<R> + Send,
-) -> PyResult<R> {
-    signals::run_with_signals(py, work, |failed| error::plain(py, failed))
+    };
+    Ok(columns(run_with_signals(py, merge, |failed| error::plain(py, failed))?))
 }
 
 impl Counter {
@@ -169,7 +162,8 @@ impl Counter {
     #[pyo3(signature = (path, durable = true))]
     fn spill(&self, py: Python<'_>, path: PathBuf, durable: bool) -> PyResult<()> {
         let mut counter = self.take()?;
-        run_with_signals(py, |keep_going| write_run(&path, durable, |writer| counter.spill(keep_going, writer)))?;
+        let spill = |keep_going: KeepGoing<'_>| write_run(&path, durable, |writer| counter.spill(keep_going, writer));
+        run_with_signals(py, spill, |failed| error::plain(py, failed))?;
         mmap::trim();
         self.put_back(counter);
         Ok(())
@@ -186,10 +180,11 @@ impl Counter {
         memory: Option<&Limit>,
     ) -> PyResult<(Counts, DroppedColumns)> {
         let (counter, memory) = (self.take()?, mmap::memory(memory));
-        let (counts, _, dropped) = run_with_signals(py, |keep_going| {
+        let finish = |keep_going: KeepGoing<'_>| {
             let runs = read_runs(&runs)?;
             memory.enforce_during(|| counter.finish(runs, min_count, &memory, keep_going))
-        })?;
+        };
+        let (counts, _, dropped) = run_with_signals(py, finish, |failed| error::plain(py, failed))?;
         Ok((Counts(counts), columns(dropped)))
     }
 }

@@ -9,7 +9,7 @@ use jeton_core::error::Error;
 use jeton_core::tokenizer::Extras;
 use jeton_core::train::merge::OnMerge;
 use jeton_core::train::options::{LearnOptions, TieBreak};
-use jeton_core::train::rules::Rule;
+use jeton_core::train::rules::{named::NamedRule, Rule};
 use jeton_core::train::{assemble, count, learn, sequences};
 use jeton_core::util::cancel::KeepGoing;
 use jeton_core::vocab::alphabet::{EndOfWord, Level};
@@ -17,12 +17,11 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::callback;
-use crate::continue_training::read_rules;
-use crate::counter::run_with_signals;
 use crate::error;
 use crate::mmap::Limit;
 use crate::once::interned;
 use crate::run::Run;
+use crate::signals::run_with_signals;
 use crate::vocabulary::Vocabulary;
 
 /// A Python file object.
@@ -143,10 +142,11 @@ impl Counts {
     /// Writes all entries to a file object, as a run.
     fn write_run(&self, py: Python<'_>, file: Py<PyAny>, memory: &Limit) -> PyResult<()> {
         let failed = Mutex::new(None);
-        let written = run_with_signals(py, |keep_going| {
+        let write = |keep_going: KeepGoing<'_>| {
             let out = BufWriter::with_capacity(1 << 20, Object { file: &file, failed: &failed });
             memory.0.enforce_during(|| self.0.write(out, &memory.0, keep_going))
-        });
+        };
+        let written = run_with_signals(py, write, |failed| error::plain(py, failed));
         match failed.into_inner().ok().flatten() {
             Some(error) => Err(error),
             None => written,
@@ -156,14 +156,14 @@ impl Counts {
     /// Reads a run from an offset of a file to its end.
     #[staticmethod]
     fn from_run(py: Python<'_>, path: PathBuf, at: u64, end: u64, memory: &Limit) -> PyResult<Self> {
-        run_with_signals(py, |keep_going| {
+        let read = |keep_going: KeepGoing<'_>| {
             let mut file = File::open(&path)?;
             let len = file.metadata()?.len().saturating_sub(at);
             file.seek(SeekFrom::Start(at))?;
             let input = BufReader::with_capacity(1 << 17, file);
             memory.0.enforce_during(|| count::Counts::read(input, len, end, &memory.0, keep_going))
-        })
-        .map(Self)
+        };
+        run_with_signals(py, read, |failed| error::plain(py, failed)).map(Self)
     }
 
     /// Learns merges. Returns the vocabulary, the size of the alphabet, and the columns of the training log.
@@ -231,13 +231,14 @@ impl Counts {
         memory: &Limit,
         change: impl FnOnce(&mut count::Counts, KeepGoing<'_>) -> Result<R, Error> + Send,
     ) -> PyResult<(Self, R)> {
-        run_with_signals(py, |keep_going| {
+        let copy_and_change = |keep_going: KeepGoing<'_>| {
             memory.0.enforce_during(|| {
                 let mut copy = self.0.copy(&memory.0, keep_going)?;
                 let returned = change(&mut copy, keep_going)?;
                 Ok((Self(copy), returned))
             })
-        })
+        };
+        run_with_signals(py, copy_and_change, |failed| error::plain(py, failed))
     }
 }
 
@@ -254,6 +255,11 @@ pub fn read_tie_break(name: &str) -> PyResult<TieBreak> {
         "shortest" => Ok(TieBreak::Shortest),
         other => Err(error::ConfigError::new_err(format!("there is no tie rule named {other:?}"))),
     }
+}
+
+/// Reads rules from JSON; `None` for none.
+pub fn read_rules(py: Python<'_>, json: Option<&str>) -> PyResult<Option<NamedRule>> {
+    json.map(NamedRule::from_json).transpose().map_err(|failed| error::plain(py, failed))
 }
 
 /// Converts `"byte"` or `"char"`.

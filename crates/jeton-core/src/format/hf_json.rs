@@ -14,6 +14,7 @@ use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
+use super::json_object::{self, Object, ObjectSeed};
 use super::numbers;
 use crate::error::{Error, Result};
 use crate::util::hash::Hash;
@@ -167,17 +168,15 @@ impl Spelling<'_> {
 /// [`Error::format`] with line and column, or with a JSON path.
 pub fn read(json: &[u8]) -> Result<TokenizerFile> {
     let mut raw = TokenizerRaw::default();
-    let mut parser = serde_json::Deserializer::from_slice(json);
-    let parsed = parser.deserialize_map(TokenizerSeed(&mut raw)).and_then(|()| parser.end());
-    parsed.map_err(|error| unreadable("tokenizer.json", &error))?;
-    raw.vocab.index()?;
-    let prefix = raw.model.as_ref().and_then(|model| model.get("continuing_subword_prefix")).and_then(Value::as_str);
-    let merges = resolve(&raw.vocab, &raw.merges, prefix.unwrap_or_default())?;
-    if let Some(model) = raw.model {
-        raw.rest.insert("model".into(), Value::Object(model));
+    json_object::parse(json, "tokenizer.json", ObjectSeed(&mut raw))?;
+    let TokenizerRaw { rest: mut all, model: ModelRaw { rest: model, mut vocab, merges, has_merges }, has_model } = raw;
+    vocab.index()?;
+    let prefix = model.get("continuing_subword_prefix").and_then(Value::as_str);
+    let merges = resolve(&vocab, &merges, prefix.unwrap_or_default())?;
+    if has_model {
+        all.insert("model".into(), Value::Object(model));
     }
-    let rest = serde_json::to_string(&raw.rest).map_err(|error| Error::format(error.to_string(), "$"))?;
-    Ok(TokenizerFile { rest, vocab: raw.vocab, merges, has_merges: raw.has_merges })
+    Ok(TokenizerFile { rest: json_object::text(&all)?, vocab, merges, has_merges })
 }
 
 /// Reads a bare vocabulary, `{"token": id}`.
@@ -186,18 +185,9 @@ pub fn read(json: &[u8]) -> Result<TokenizerFile> {
 /// As [`read`].
 pub fn read_vocab(json: &[u8]) -> Result<VocabColumns> {
     let mut vocab = VocabColumns::default();
-    let mut parser = serde_json::Deserializer::from_slice(json);
-    let parsed = parser.deserialize_map(VocabSeed(&mut vocab)).and_then(|()| parser.end());
-    parsed.map_err(|error| unreadable("vocabulary", &error))?;
+    json_object::parse(json, "vocabulary", VocabSeed(&mut vocab))?;
     vocab.index()?;
     Ok(vocab)
-}
-
-pub(super) fn unreadable(what: &str, error: &serde_json::Error) -> Error {
-    let place = format!("line {}, column {}", error.line(), error.column());
-    let text = error.to_string();
-    let message = text.rsplit_once(" at line ").map_or(text.as_str(), |(message, _)| message);
-    Error::format(format!("not a readable {what}: {message}"), place)
 }
 
 impl VocabColumns {
@@ -246,79 +236,69 @@ fn resolve(vocab: &VocabColumns, merges: &Strings, prefix: &str) -> Result<Vec<(
 #[derive(Default)]
 struct TokenizerRaw {
     rest: Map<String, Value>,
-    model: Option<Map<String, Value>>,
+    model: ModelRaw,
+    has_model: bool,
+}
+
+#[derive(Default)]
+struct ModelRaw {
+    rest: Map<String, Value>,
     vocab: VocabColumns,
     merges: Strings, // left and right in turns
     has_merges: bool,
 }
 
-struct TokenizerSeed<'a>(&'a mut TokenizerRaw);
-struct ModelSeed<'a>(&'a mut TokenizerRaw);
 struct VocabSeed<'a>(&'a mut VocabColumns);
 struct ScoredSeed<'a>(&'a mut VocabColumns);
 struct MergesSeed<'a>(&'a mut Strings);
 struct MergeSeed<'a>(&'a mut Strings);
 
-impl<'de> Visitor<'de> for TokenizerSeed<'_> {
-    type Value = ();
+impl<'de> Object<'de> for TokenizerRaw {
+    const EXPECTED: &'static str = "an object";
+    const PATH: &'static str = "";
 
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object")
+    fn parse_large<A: MapAccess<'de>>(
+        &mut self,
+        key: &str,
+        map: &mut A,
+    ) -> std::result::Result<Option<bool>, A::Error> {
+        if key != "model" {
+            return Ok(None);
+        }
+        map.next_value_seed(ObjectSeed(&mut self.model))?;
+        Ok(Some(std::mem::replace(&mut self.has_model, true)))
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> std::result::Result<(), A::Error> {
-        while let Some(key) = map.next_key::<String>()? {
-            let twice = if key == "model" {
-                let twice = self.0.model.is_some();
-                map.next_value_seed(ModelSeed(self.0))?;
-                twice
-            } else {
-                self.0.rest.insert(key.clone(), map.next_value()?).is_some()
-            };
-            if twice {
-                return Err(A::Error::custom(format!("the key {key:?} is given twice")));
-            }
-        }
-        Ok(())
+    fn rest(&mut self) -> &mut Map<String, Value> {
+        &mut self.rest
     }
 }
 
-impl<'de> DeserializeSeed<'de> for ModelSeed<'_> {
-    type Value = ();
+impl<'de> Object<'de> for ModelRaw {
+    const EXPECTED: &'static str = "the model as an object";
+    const PATH: &'static str = "model.";
 
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> std::result::Result<(), D::Error> {
-        deserializer.deserialize_map(self)
-    }
-}
-
-impl<'de> Visitor<'de> for ModelSeed<'_> {
-    type Value = ();
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the model as an object")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> std::result::Result<(), A::Error> {
-        let mut rest = Map::new();
-        while let Some(key) = map.next_key::<String>()? {
-            let twice = match key.as_str() {
-                "vocab" => {
-                    let twice = !self.0.vocab.tokens.is_empty();
-                    map.next_value_seed(VocabSeed(&mut self.0.vocab))?;
-                    twice
-                }
-                "merges" => {
-                    map.next_value_seed(MergesSeed(&mut self.0.merges))?;
-                    std::mem::replace(&mut self.0.has_merges, true)
-                }
-                _ => rest.insert(key.clone(), map.next_value()?).is_some(),
-            };
-            if twice {
-                return Err(A::Error::custom(format!("the key \"model.{key}\" is given twice")));
+    fn parse_large<A: MapAccess<'de>>(
+        &mut self,
+        key: &str,
+        map: &mut A,
+    ) -> std::result::Result<Option<bool>, A::Error> {
+        Ok(match key {
+            "vocab" => {
+                let twice = !self.vocab.tokens.is_empty();
+                map.next_value_seed(VocabSeed(&mut self.vocab))?;
+                Some(twice)
             }
-        }
-        self.0.model = Some(rest);
-        Ok(())
+            "merges" => {
+                map.next_value_seed(MergesSeed(&mut self.merges))?;
+                Some(std::mem::replace(&mut self.has_merges, true))
+            }
+            _ => None,
+        })
+    }
+
+    fn rest(&mut self) -> &mut Map<String, Value> {
+        &mut self.rest
     }
 }
 

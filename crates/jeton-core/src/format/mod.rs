@@ -4,6 +4,7 @@
 
 pub mod converted;
 pub mod hf_json;
+mod json_object;
 pub mod layout;
 pub mod merges_txt;
 mod numbers;

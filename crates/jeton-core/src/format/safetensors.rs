@@ -12,7 +12,7 @@ use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 
-use super::hf_json::unreadable;
+use super::json_object::unreadable;
 use crate::error::{Error, Result};
 
 /// Maximum length of a header in bytes.

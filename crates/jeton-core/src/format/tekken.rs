@@ -15,6 +15,7 @@ use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::json_object::{self, Object, ObjectSeed};
 use crate::error::{Error, Result};
 use crate::vocab::{Kind, Vocab, MAX_ID};
 
@@ -50,42 +51,36 @@ struct TekkenRaw {
 /// [`Error::format`] with the JSON path, or line and column of invalid JSON.
 pub fn read(json: &[u8]) -> Result<TekkenFile> {
     let mut raw = TekkenRaw::default();
-    let mut parser = serde_json::Deserializer::from_slice(json);
-    if let Err(error) = parser.deserialize_map(TekkenSeed(&mut raw)).and_then(|()| parser.end()) {
-        return Err(raw.failed.unwrap_or_else(|| super::hf_json::unreadable("tekken.json", &error)));
-    }
+    json_object::parse(json, "tekken.json", ObjectSeed(&mut raw))
+        .map_err(|error| raw.failed.take().unwrap_or(error))?;
     let tokens = raw.tokens.ok_or_else(|| Error::format("tekken.json without a list of tokens", "$.vocab"))?;
     if tokens.len() < 256 {
         return Err(Error::format(format!("{} tokens cannot hold the 256 bytes", tokens.len()), "$.vocab"));
     }
-    let rest = serde_json::to_string(&raw.rest).map_err(|error| Error::format(error.to_string(), "$"))?;
-    Ok(TekkenFile { rest, tokens })
+    Ok(TekkenFile { rest: json_object::text(&raw.rest)?, tokens })
 }
 
-struct TekkenSeed<'a>(&'a mut TekkenRaw);
 struct TokensSeed<'a>(&'a mut TekkenRaw);
 
-impl<'de> Visitor<'de> for TekkenSeed<'_> {
-    type Value = ();
+impl<'de> Object<'de> for TekkenRaw {
+    const EXPECTED: &'static str = "an object";
+    const PATH: &'static str = "";
 
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object")
+    fn parse_large<A: MapAccess<'de>>(
+        &mut self,
+        key: &str,
+        map: &mut A,
+    ) -> std::result::Result<Option<bool>, A::Error> {
+        if key != "vocab" {
+            return Ok(None);
+        }
+        let twice = self.tokens.is_some();
+        map.next_value_seed(TokensSeed(self))?;
+        Ok(Some(twice))
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> std::result::Result<(), A::Error> {
-        while let Some(key) = map.next_key::<String>()? {
-            let twice = if key == "vocab" {
-                let twice = self.0.tokens.is_some();
-                map.next_value_seed(TokensSeed(self.0))?;
-                twice
-            } else {
-                self.0.rest.insert(key.clone(), map.next_value()?).is_some()
-            };
-            if twice {
-                return Err(A::Error::custom(format!("the key {key:?} is given twice")));
-            }
-        }
-        Ok(())
+    fn rest(&mut self) -> &mut Map<String, Value> {
+        &mut self.rest
     }
 }
 

@@ -2,7 +2,8 @@
 
 use std::ffi::c_int;
 
-use pyo3::exceptions::{PyRuntimeError, PyTypeError};
+use jeton_core::error::{Error, ErrorKind};
+use pyo3::exceptions::{PyKeyboardInterrupt, PyMemoryError, PyRuntimeError, PyTypeError};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyFloat, PyInt, PyList, PyString, PyTuple};
@@ -187,4 +188,32 @@ fn array_ids(array: &Bound<'_, PyAny>) -> PyResult<Vec<i32>> {
         Err(_) => Ok(i32::MAX),
     };
     list.cast::<PyList>()?.iter().map(clamped).collect()
+}
+
+/// Converts a core error to SentencePiece's exception.
+pub fn raised(error: Error) -> PyErr {
+    match error.kind() {
+        ErrorKind::Interrupted => PyKeyboardInterrupt::new_err(()),
+        ErrorKind::Memory { .. } => PyMemoryError::new_err(error.to_string()),
+        _ => PyRuntimeError::new_err(error.to_string()),
+    }
+}
+
+/// Returns the index of the character of each byte, and the number of characters. A character has the length that its first
+/// byte announces, also in invalid UTF-8.
+pub fn char_indices(text: &[u8]) -> Vec<u32> {
+    let mut indices = Vec::with_capacity(text.len() + 1);
+    let mut count = 0;
+    while indices.len() < text.len() {
+        let len = match text[indices.len()] {
+            0..0xC0 => 1,
+            0xC0..0xE0 => 2,
+            0xE0..0xF0 => 3,
+            0xF0.. => 4,
+        };
+        indices.resize((indices.len() + len).min(text.len()), count);
+        count += 1;
+    }
+    indices.push(count);
+    indices
 }

@@ -7,9 +7,9 @@ use pyo3::exceptions::{PyIndexError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString};
 
-use super::convert::{self, Output};
+use super::convert::{self, raised, Output};
 use super::encode::offsets;
-use super::{raised, PieceModel};
+use super::PieceModel;
 use crate::arguments::Text;
 use crate::signals::SignalCheck;
 use crate::tokenizer::SHORT;

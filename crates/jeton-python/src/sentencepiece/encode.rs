@@ -12,8 +12,8 @@ use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString};
 
-use super::convert::{self, Output, VectorBuffer};
-use super::{raised, random, PieceModel};
+use super::convert::{self, char_indices, raised, Output, VectorBuffer};
+use super::{random, PieceModel};
 use crate::arguments::{Text, Wide};
 use crate::signals::{run_with_signals, SignalCheck};
 use crate::tokenizer::SHORT;
@@ -391,23 +391,4 @@ pub fn offsets(text: &[u8], ranges: impl Iterator<Item = (usize, usize)>, as_byt
     let indices = char_indices(text);
     let at = |byte: usize| indices.get(byte).map_or(0, |&index| index as usize);
     ranges.map(|(start, end)| (at(start), at(end))).collect()
-}
-
-/// Returns the index of the character of each byte, and the number of characters. A character has the length that its first
-/// byte announces, also in invalid UTF-8.
-pub fn char_indices(text: &[u8]) -> Vec<u32> {
-    let mut indices = Vec::with_capacity(text.len() + 1);
-    let mut count = 0;
-    while indices.len() < text.len() {
-        let len = match text[indices.len()] {
-            0..0xC0 => 1,
-            0xC0..0xE0 => 2,
-            0xE0..0xF0 => 3,
-            0xF0.. => 4,
-        };
-        indices.resize((indices.len() + len).min(text.len()), count);
-        count += 1;
-    }
-    indices.push(count);
-    indices
 }

@@ -12,14 +12,14 @@ mod random;
 
 use std::sync::OnceLock;
 
-use jeton_core::error::{Error, ErrorKind};
 use jeton_core::sentencepiece::{load, PieceTable};
 use jeton_core::tokenizer::Tokenizer;
 use jeton_core::util::atomic_cell::made_once;
-use pyo3::exceptions::{PyKeyboardInterrupt, PyMemoryError, PyRuntimeError};
+use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 
+use convert::raised;
 pub use convert::VectorBuffer;
 pub use normalizer::PieceNormalizer;
 pub use random::{set_nbest_timeout, set_random_seed};
@@ -195,14 +195,5 @@ impl PieceModel {
             Some(string) => made_once(string, make).bind(py).clone(),
             None => make().into_bound(py),
         }
-    }
-}
-
-/// Converts a core error to SentencePiece's exception.
-fn raised(error: Error) -> PyErr {
-    match error.kind() {
-        ErrorKind::Interrupted => PyKeyboardInterrupt::new_err(()),
-        ErrorKind::Memory { .. } => PyMemoryError::new_err(error.to_string()),
-        _ => PyRuntimeError::new_err(error.to_string()),
     }
 }

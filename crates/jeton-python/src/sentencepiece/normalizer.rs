@@ -5,9 +5,7 @@ use jeton_core::util::cancel::KeepGoing;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyString};
 
-use super::convert;
-use super::encode::char_indices;
-use super::raised;
+use super::convert::{self, char_indices, raised};
 use crate::arguments::Text;
 use crate::error;
 use crate::signals::run_with_signals;

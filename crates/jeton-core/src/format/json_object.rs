@@ -1,0 +1,82 @@
+//! JSON objects of files: members with many entries are parsed into columns, the others are kept as a tree.
+
+use std::fmt;
+
+use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, Visitor};
+use serde_json::{Map, Value};
+
+use crate::error::{Error, Result};
+
+/// An object while it is parsed.
+pub(super) trait Object<'de> {
+    /// What the file should have here, for errors.
+    const EXPECTED: &'static str;
+    /// Path of the object, with a dot after it; empty for the whole file.
+    const PATH: &'static str;
+
+    /// Parses the value of a member with many entries; None for another member. Returns true if it was parsed before.
+    fn parse_large<A: MapAccess<'de>>(&mut self, key: &str, map: &mut A)
+        -> std::result::Result<Option<bool>, A::Error>;
+
+    /// Returns the other members.
+    fn rest(&mut self) -> &mut Map<String, Value>;
+}
+
+/// Parses an [`Object`].
+pub(super) struct ObjectSeed<'a, O>(pub(super) &'a mut O);
+
+impl<'de, O: Object<'de>> DeserializeSeed<'de> for ObjectSeed<'_, O> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> std::result::Result<(), D::Error> {
+        deserializer.deserialize_map(self)
+    }
+}
+
+impl<'de, O: Object<'de>> Visitor<'de> for ObjectSeed<'_, O> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(O::EXPECTED)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> std::result::Result<(), A::Error> {
+        while let Some(key) = map.next_key::<String>()? {
+            let twice = match self.0.parse_large(&key, &mut map)? {
+                Some(twice) => twice,
+                None => self.0.rest().insert(key.clone(), map.next_value()?).is_some(),
+            };
+            if twice {
+                let path = O::PATH.to_owned() + &key;
+                return Err(A::Error::custom(format!("the key {path:?} is given twice")));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Parses a whole file: an object.
+///
+/// # Errors
+/// [`Error::format`] with line and column.
+pub(super) fn parse<'de>(json: &'de [u8], what: &str, visitor: impl Visitor<'de, Value = ()>) -> Result<()> {
+    let mut parser = serde_json::Deserializer::from_slice(json);
+    let parsed = parser.deserialize_map(visitor).and_then(|()| parser.end());
+    parsed.map_err(|error| unreadable(what, &error))
+}
+
+/// Converts an error of the parser.
+pub(super) fn unreadable(what: &str, error: &serde_json::Error) -> Error {
+    let place = format!("line {}, column {}", error.line(), error.column());
+    let text = error.to_string();
+    let message = text.rsplit_once(" at line ").map_or(text.as_str(), |(message, _)| message);
+    Error::format(format!("not a readable {what}: {message}"), place)
+}
+
+/// Writes the members that were kept as a tree.
+///
+/// # Errors
+/// [`Error::format`] if that fails.
+pub(super) fn text(rest: &Map<String, Value>) -> Result<String> {
+    serde_json::to_string(rest).map_err(|error| Error::format(error.to_string(), "$"))
+}
