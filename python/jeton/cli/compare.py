@@ -8,24 +8,22 @@ import click
 
 import jeton
 
-from .options import Command, CommonOptions, TextOptions, common_options, text_options
+from .options import Command, CommonOptions, TextOptions, common_options, text_options, tokenizers_option
 from .streams import input_texts, named, repaired, terminal_look, write
 
 
 @click.command(cls=Command, short_help="Compare tokenizers on one text: counts, and boundaries that differ.")
 @click.argument("texts", nargs=-1, metavar="[TEXT]...")
-@click.option(
-    "-t",
-    "--tokenizer",
-    "names",
-    required=True,
-    multiple=True,
-    metavar="PATH|NAME",
-    help="A tokenizer: a file or folder in any known format, or a name (repeatable).",
-)
+@tokenizers_option(required=True)
 @text_options
 @common_options
-def compare(common: CommonOptions, names: tuple[str, ...], options: TextOptions, texts: tuple[str, ...]) -> None:
+def compare(
+    common: CommonOptions,
+    names: tuple[str, ...],
+    pattern: str | None,
+    options: TextOptions,
+    texts: tuple[str, ...],
+) -> None:
     """Compares tokenizers on each TEXT, on each text of the files with --files, or on standard input: number of
     tokens, token boundaries that differ, and the tokens of each. The own tokens of a tokenizer are those that no other
     has at the same position.
@@ -37,7 +35,7 @@ def compare(common: CommonOptions, names: tuple[str, ...], options: TextOptions,
     """
     if options.add_special_tokens:
         raise click.UsageError("compare does not support --add-special-tokens: it compares the text's own tokens")
-    toks = {name: jeton.load(name) for name in names}
+    toks = {name: jeton.load(name, pattern=pattern) for name in names}
     color, width = terminal_look()
     for number, text in enumerate(input_texts(common, texts, options)):
         with named(text):

@@ -9,22 +9,13 @@ import click
 
 import jeton
 
-from .options import Command, CommonOptions, Count, common_options, corpus_options
+from .options import Command, CommonOptions, Count, common_options, corpus_options, tokenizers_option
 from .outputs import check_plot
 from .streams import input_corpus, terminal_look, write
 
 
 @click.command(cls=Command, short_help="Compare tokenizers on a corpus: agreement, vocabularies, differences.")
-@click.option(
-    "-t",
-    "--tokenizer",
-    "names",
-    required=True,
-    multiple=True,
-    metavar="PATH|NAME",
-    help="A tokenizer: a file or folder of any supported format, or a name (repeatable).",
-)
-@click.option("--pattern", metavar="NAME|REGEX", help="Pattern, for formats without one (rank files).")
+@tokenizers_option(required=True)
 @click.option(
     "--top",
     type=Count(0),

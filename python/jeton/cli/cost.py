@@ -9,22 +9,12 @@ import click
 
 import jeton
 
-from ..formats.builtin import NAME as DEFAULT
-from .options import DEFAULT_USED, Command, CommonOptions, Count, common_options, corpus_options
+from .options import Command, CommonOptions, Count, common_options, corpus_options, tokenizers_option
 from .streams import input_corpus, write
 
 
 @click.command(cls=Command, short_help="Compute the price of texts, and find documents over a context window.")
-@click.option(
-    "-t",
-    "--tokenizer",
-    "names",
-    multiple=True,
-    metavar="PATH|NAME",
-    help="A tokenizer: a file or folder of any supported format, or a name (repeatable). Default: the one that ships "
-    "with Jeton.",
-)
-@click.option("--pattern", metavar="NAME|REGEX", help="Pattern, for formats without one (rank files).")
+@tokenizers_option()
 @click.option(
     "--price",
     "prices",
@@ -61,9 +51,6 @@ def cost(
       jeton cost -t o200k --price 2.50 -t cl100k --price 10 --window 128k tickets.jsonl
       jeton cost -t my.json --window 8192 docs/ --json | jq '.[0].over_window'
     """
-    if not names:
-        common.say(DEFAULT_USED)
-        names = (DEFAULT,)
     table = jeton.cost(
         {name: jeton.load(name, pattern=pattern) for name in names},
         jeton.Corpus(input_corpus(common, corpus), **reading),

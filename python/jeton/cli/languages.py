@@ -9,24 +9,14 @@ import click
 import jeton
 
 from ..analysis.parallel.table import FIGURES, GROUPINGS
-from ..formats.builtin import NAME as DEFAULT
-from .options import DEFAULT_USED, Command, CommonOptions, common_options
+from .options import Command, CommonOptions, common_options, tokenizers_option
 from .outputs import check_plot
 from .streams import write
 
 
 @click.command(cls=Command, short_help="Compare languages: tokens of parallel text, relative to English.")
 @click.argument("folder", required=False, type=click.Path(file_okay=False))
-@click.option(
-    "-t",
-    "--tokenizer",
-    "names",
-    multiple=True,
-    metavar="PATH|NAME",
-    help="A tokenizer: a file or folder of any supported format, or a name (repeatable). Default: the one that ships "
-    "with Jeton.",
-)
-@click.option("--pattern", metavar="NAME|REGEX", help="Pattern, for formats without one (rank files).")
+@tokenizers_option()
 @click.option("--by", type=click.Choice(["language", *GROUPINGS]), default="language", help="Lines of the table.")
 @click.option(
     "--figure",
@@ -76,9 +66,6 @@ def languages(
     check_plot(plot)
     if as_csv and common.as_json:
         raise click.UsageError("--csv and --json exclude each other")
-    if not names:
-        common.say(DEFAULT_USED)
-        names = (DEFAULT,)
     toks = {name: jeton.load(name, pattern=pattern) for name in names}
     table = jeton.languages(toks, folder, relative_to=relative_to, threads=common.threads, progress=common.progress)
     if sort is not None:

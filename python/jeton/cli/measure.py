@@ -10,23 +10,13 @@ import click
 import jeton
 
 from ..analysis.measure_table import FIGURES
-from ..formats.builtin import NAME as DEFAULT
-from .options import DEFAULT_USED, ByteSize, Command, CommonOptions, Count, common_options, corpus_options
+from .options import ByteSize, Command, CommonOptions, Count, common_options, corpus_options, tokenizers_option
 from .outputs import check_plot
 from .streams import input_corpus, terminal_look, write
 
 
 @click.command(cls=Command, short_help="Measure how well tokenizers compress texts: a table.")
-@click.option(
-    "-t",
-    "--tokenizer",
-    "names",
-    multiple=True,
-    metavar="PATH|NAME",
-    help="A tokenizer: a file or folder of any supported format, or a name (repeatable). Default: the one that ships "
-    "with Jeton.",
-)
-@click.option("--pattern", metavar="NAME|REGEX", help="Pattern, for formats without one (rank files).")
+@tokenizers_option()
 @click.option("--by-file", is_flag=True, help="Output a row for each file, instead of for each CORPUS.")
 @click.option("--baseline", metavar="NAME", help="The tokenizer to compare with, as in -t. Default: the first.")
 @click.option(
@@ -85,9 +75,6 @@ def measure(
     check_plot(plot)
     if as_csv and common.as_json:
         raise click.UsageError("--csv and --json exclude each other")
-    if not names:
-        common.say(DEFAULT_USED)
-        names = (DEFAULT,)
     if baseline is not None and baseline not in names:
         raise click.UsageError(f"--baseline {baseline} is none of the tokenizers given with -t: {', '.join(names)}")
     table = jeton.measure(

@@ -16,6 +16,7 @@ import jeton
 
 from ..corpus import MAX_EXPANSION
 from ..errors import ConfigError, JetonError
+from ..formats.builtin import NAME as DEFAULT
 from ..util.progress import Progress, json_lines
 from .option_names import in_options
 
@@ -34,6 +35,7 @@ __all__ = [
     "special_option",
     "text_options",
     "tokenizer_option",
+    "tokenizers_option",
 ]
 
 Function: TypeAlias = Callable[..., None]
@@ -164,6 +166,33 @@ def tokenizer_option(command: Function) -> Function:
         command(*args, tok=tok, quiet=quiet, **rest)
 
     return wrapped
+
+
+def tokenizers_option(*, required: bool = False) -> Callable[[Function], Function]:
+    """Adds a repeatable -t, and --pattern, passed as `names` and `pattern`; without -t it is the default tokenizer."""
+
+    def decorate(command: Function) -> Function:
+        default = "" if required else " Default: the one that ships with Jeton."
+
+        @click.option(
+            "-t",
+            "--tokenizer",
+            "names",
+            required=required,
+            multiple=True,
+            metavar="PATH|NAME",
+            help=f"A tokenizer: a file or folder of any supported format, or a name (repeatable).{default}",
+        )
+        @click.option("--pattern", metavar="NAME|REGEX", help="Pattern, for formats without one (rank files).")
+        @functools.wraps(command)
+        def wrapped(*args: Any, names: tuple[str, ...], quiet: bool, **rest: Any) -> None:
+            if not names and not quiet:
+                click.echo(DEFAULT_USED, err=True)
+            command(*args, names=names or (DEFAULT,), quiet=quiet, **rest)
+
+        return wrapped
+
+    return decorate
 
 
 def special_option(command: Function) -> Function:
