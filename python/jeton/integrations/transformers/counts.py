@@ -91,13 +91,3 @@ def fell_back(counts: Counts, method: str, shape: str, reason: str) -> None:
     if (method, reason) not in _LOGGED:
         _LOGGED.add((method, reason))
         logger.info("a call of %s (%s) ran on the original tokenizer: %s", method, shape or "one text", reason)
-
-
-def joined(*names: str) -> str:
-    """Joins the names of a call shape.
-
-    Examples:
-        >>> joined("batch", "", "padded, truncated")
-        'batch, padded, truncated'
-    """
-    return ", ".join(filter(None, names))

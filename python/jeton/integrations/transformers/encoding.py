@@ -9,9 +9,9 @@ Source: huggingface/transformers, tokenization_utils_tokenizers.py and tokenizat
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from operator import index
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from transformers import PreTrainedTokenizerFast
 from transformers.tokenization_utils_base import BatchEncoding, PaddingStrategy, TensorType, TruncationStrategy
@@ -20,6 +20,9 @@ from ...compat.hf_backend import Rows, Unproven
 from .encodings import EncodeArguments, LazyEncodings, character_indexes, wants_characters
 from .inputs import Inputs
 from .state import BackendState, SharedEngine, Use
+
+if TYPE_CHECKING:
+    from typing import Self
 
 __all__ = ["Call", "state_of", "tokens_of", "with_masks"]
 
@@ -39,38 +42,46 @@ def state_of(tok: Any) -> BackendState:
 
 @dataclass(slots=True)
 class Call:
-    """Arguments of an encode call."""
+    """Options of an encode call: those of transformers' `_encode_plus`, with its order and defaults."""
 
-    add_special_tokens: bool
-    padding_strategy: Any
-    truncation_strategy: Any
-    max_length: int | None
-    stride: int
-    is_split_into_words: bool
-    pad_to_multiple_of: int | None
-    padding_side: str | None
-    return_tensors: Any
-    return_token_type_ids: bool | None
-    return_attention_mask: bool | None
-    return_overflowing_tokens: bool
-    return_special_tokens_mask: bool
-    return_offsets_mapping: bool
-    return_length: bool
-    verbose: bool
-    split_special_tokens: bool
+    add_special_tokens: bool = True
+    padding_strategy: Any = PaddingStrategy.DO_NOT_PAD
+    truncation_strategy: Any = PLAIN
+    max_length: int | None = None
+    stride: int = 0
+    is_split_into_words: bool = False
+    pad_to_multiple_of: int | None = None
+    padding_side: str | None = None
+    return_tensors: Any = None
+    return_token_type_ids: bool | None = None
+    return_attention_mask: bool | None = None
+    return_overflowing_tokens: bool = False
+    return_special_tokens_mask: bool = False
+    return_offsets_mapping: bool = False
+    return_length: bool = False
+    verbose: bool = True
+    split_special_tokens: bool | None = None
 
-    def shape(self) -> str:
-        """Name of the options that determine how the call runs."""
-        names = [
-            name
-            for name, is_used in (
-                ("padded", self.padding_strategy != "do_not_pad"),
-                ("truncated", self.truncation_strategy != "do_not_truncate"),
-                ("overflow", self.return_overflowing_tokens),
-                ("offsets", self.return_offsets_mapping),
-            )
-            if is_used
-        ]
+    @classmethod
+    def of(cls, args: tuple[Any, ...], options: dict[str, Any]) -> tuple[Self, dict[str, Any]]:
+        """The options of a call, and the unknown ones, which are removed from `options`."""
+        try:
+            return cls(*args, **options), {}
+        except TypeError:
+            unknown = {name: options.pop(name) for name in options.keys() - NAMES}
+            return cls(*args, **options), unknown
+
+    def shape(self, form: str) -> str:
+        """Name of the form of the inputs, and of the options that determine how the call runs."""
+        names = [form] if form else []
+        if self.padding_strategy != PaddingStrategy.DO_NOT_PAD:
+            names.append("padded")
+        if self.truncation_strategy != PLAIN:
+            names.append("truncated")
+        if self.return_overflowing_tokens:
+            names.append("overflow")
+        if self.return_offsets_mapping:
+            names.append("offsets")
         return ", ".join(names)
 
     def run(self, tok: Any, inputs: Inputs, *, is_batched: bool) -> BatchEncoding:
@@ -102,23 +113,20 @@ class Call:
         use = Use() if has_index else state.next_use()
         if use is None:
             raise Unproven("encodings of nearly every result are read")
-        truncation, padding = self._settings(tok, backend)
+        settings = self._settings(tok, backend)
         if backend.encode_special_tokens != self.split_special_tokens:
             backend.encode_special_tokens = self.split_special_tokens
+        settings["add_special_tokens"] = self.add_special_tokens
+        settings["splits_special"] = self.split_special_tokens
         arguments = EncodeArguments(
-            inputs.original,
-            self.add_special_tokens,
-            self.is_split_into_words,
-            truncation,
-            padding,
-            self.split_special_tokens,
-            bool(self.return_overflowing_tokens),
+            inputs.original, settings, self.is_split_into_words, bool(self.return_overflowing_tokens)
         )
         names = self._names(tok)
         rows = None
         data = None if is_batched or has_index else self._short(engine, inputs, arguments, names)
         if data is None:
-            rows = self._rows(engine, inputs, arguments, has_index)
+            offsets = bool(self.return_offsets_mapping) or has_index
+            rows = arguments.rows(engine, inputs.texts, inputs.pairs, offsets=offsets)
             data = self._long(tok, rows, arguments, names, is_batched)
         elif self.max_length is None and self.verbose and len(data["input_ids"]) > tok.model_max_length:
             tok._eventual_warn_about_too_long_sequence(data["input_ids"], self.max_length, self.verbose)
@@ -126,8 +134,8 @@ class Call:
         num_texts = 1 if inputs.pairs is None else 2
         return BatchEncoding(data, lazy, tensor_type=self.return_tensors, n_sequences=num_texts)
 
-    def _settings(self, tok: Any, backend: Any) -> tuple[dict[str, Any] | None, dict[str, Any] | None]:
-        """Sets truncation and padding of the `tokenizers.Tokenizer`, and returns those of this call.
+    def _settings(self, tok: Any, backend: Any) -> dict[str, Any]:
+        """Sets ``truncation`` and ``padding`` of the `tokenizers.Tokenizer`, and returns those of this call.
 
         Another thread may have set its own in between, so they are not just read again. The methods of the original
         check and convert the values.
@@ -141,7 +149,7 @@ class Call:
             padding_side=self.padding_side,
         )
         if type(tok).set_truncation_and_padding is not SET_OPTIONS:  # the tokenizer's own class may set others
-            return backend.truncation, backend.padding
+            return {"truncation": backend.truncation, "padding": backend.padding}
         truncation = padding = None
         if self.truncation_strategy != PLAIN:
             truncation = {
@@ -164,7 +172,7 @@ class Call:
                     "pad_token": tok.pad_token,
                     "pad_type_id": tok.pad_token_type_id,
                 }
-        return truncation, padding
+        return {"truncation": truncation, "padding": padding}
 
     def _names(self, tok: Any) -> list[str]:
         """Names of the result's values, in order."""
@@ -198,23 +206,7 @@ class Call:
             inputs.texts[0],
             None if inputs.pairs is None else inputs.pairs[0],
             names,
-            add_special_tokens=arguments.add_special_tokens,
-            splits_special=arguments.splits_special,
-            truncation=arguments.truncation,
-            padding=arguments.padding,
-        )
-
-    def _rows(self, engine: SharedEngine, inputs: Inputs, arguments: EncodeArguments, has_index: bool) -> Rows:
-        return engine.encode(
-            inputs.texts,
-            inputs.pairs,
-            is_pretokenized=arguments.is_pretokenized,
-            add_special_tokens=arguments.add_special_tokens,
-            splits_special=arguments.splits_special,
-            truncation=arguments.truncation,
-            padding=arguments.padding,
-            overflow=arguments.overflow,
-            offsets=bool(self.return_offsets_mapping) or has_index,
+            **arguments.settings,
         )
 
     def _long(
@@ -240,6 +232,9 @@ class Call:
             longer = (rows.lengths.clip(min=rows.width) > limit).nonzero()[0]
             ids = range(max(rows.width, int(rows.lengths[longer[0]])))  # only their number is used
             tok._eventual_warn_about_too_long_sequence(ids, self.max_length, self.verbose)
+
+
+NAMES = frozenset(each.name for each in fields(Call))
 
 
 def with_masks(apply: Any, options: Any) -> Any:

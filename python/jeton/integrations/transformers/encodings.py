@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -30,26 +30,30 @@ class EncodeArguments(NamedTuple):
     """Arguments of `tokenizers.Tokenizer.encode_batch`, and the state of the tokenizer that they do not include."""
 
     inputs: list[Any]
-    add_special_tokens: bool
+    settings: dict[str, Any]  # add_special_tokens, splits_special, truncation, padding: as of `Engine.row`
     is_pretokenized: bool
-    truncation: dict[str, Any] | None
-    padding: dict[str, Any] | None
-    splits_special: bool
     overflow: bool
+
+    def rows(self, engine: SharedEngine, texts: Sequence[Any], pairs: Sequence[Any] | None, **columns: Any) -> Rows:
+        """Encodes the inputs on Jeton; `columns`: as of `Engine.encode`."""
+        return engine.encode(
+            texts, pairs, is_pretokenized=self.is_pretokenized, overflow=self.overflow, **self.settings, **columns
+        )
 
     def encodings(self, backend: Any) -> list[Any]:
         """Encodes with a tokenizer that no other code uses."""
-        if self.truncation is None:
+        settings = self.settings
+        if settings["truncation"] is None:
             backend.no_truncation()
         else:
-            backend.enable_truncation(**self.truncation)
-        if self.padding is None:
+            backend.enable_truncation(**settings["truncation"])
+        if settings["padding"] is None:
             backend.no_padding()
         else:
-            backend.enable_padding(**self.padding)
-        backend.encode_special_tokens = self.splits_special
+            backend.enable_padding(**settings["padding"])
+        backend.encode_special_tokens = settings["splits_special"]
         found = backend.encode_batch(
-            self.inputs, add_special_tokens=self.add_special_tokens, is_pretokenized=self.is_pretokenized
+            self.inputs, add_special_tokens=settings["add_special_tokens"], is_pretokenized=self.is_pretokenized
         )
         return [each for one in found for each in (one, *one.overflowing)] if self.overflow else found
 
@@ -60,17 +64,7 @@ class EncodeArguments(NamedTuple):
             return None
         first, second = zip(*inputs, strict=True) if type(inputs[0]) is tuple else (inputs, None)
         try:
-            return engine.encode(
-                first,
-                second,
-                is_pretokenized=self.is_pretokenized,
-                add_special_tokens=self.add_special_tokens,
-                splits_special=self.splits_special,
-                truncation=self.truncation,
-                padding=self.padding,
-                overflow=self.overflow,
-                words=True,
-            )
+            return self.rows(engine, first, second, words=True)
         except Unproven:
             return None
 

@@ -9,16 +9,12 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from transformers.tokenization_utils_base import (
-    BatchEncoding,
-    PaddingStrategy,
-    TruncationStrategy,
-)
+from transformers.tokenization_utils_base import BatchEncoding
 from transformers.tokenization_utils_tokenizers import TokenizersBackend
 from transformers.utils import to_py_obj
 
 from ...compat.hf_backend import Unproven
-from .counts import fell_back, joined, ran
+from .counts import fell_back, ran
 from .decoding import decode_one, decode_rows
 from .encoding import Call, state_of, tokens_of, with_masks
 from .inputs import Inputs, batch_inputs, one_input
@@ -32,83 +28,24 @@ INTEGERS = {int}
 class JetonBackend(TokenizersBackend):
     """Runs the calls of `TokenizersBackend` on Jeton where the result is known to be equal."""
 
-    def _encode_plus(
-        self,
-        text: Any,
-        text_pair: Any = None,
-        add_special_tokens: bool = True,
-        padding_strategy: Any = PaddingStrategy.DO_NOT_PAD,
-        truncation_strategy: Any = TruncationStrategy.DO_NOT_TRUNCATE,
-        max_length: int | None = None,
-        stride: int = 0,
-        is_split_into_words: bool = False,
-        pad_to_multiple_of: int | None = None,
-        padding_side: str | None = None,
-        return_tensors: Any = None,
-        return_token_type_ids: bool | None = None,
-        return_attention_mask: bool | None = None,
-        return_overflowing_tokens: bool = False,
-        return_special_tokens_mask: bool = False,
-        return_offsets_mapping: bool = False,
-        return_length: bool = False,
-        verbose: bool = True,
-        split_special_tokens: bool | None = None,
-        **kwargs: Any,
-    ) -> BatchEncoding:
-        call = Call(
-            add_special_tokens,
-            padding_strategy,
-            truncation_strategy,
-            max_length,
-            stride,
-            is_split_into_words,
-            pad_to_multiple_of,
-            padding_side,
-            return_tensors,
-            return_token_type_ids,
-            return_attention_mask,
-            return_overflowing_tokens,
-            return_special_tokens_mask,
-            return_offsets_mapping,
-            return_length,
-            verbose,
-            self.split_special_tokens if split_special_tokens is None else split_special_tokens,
-        )
+    def _encode_plus(self, text: Any, text_pair: Any = None, *args: Any, **options: Any) -> BatchEncoding:
+        call, unknown = Call.of(args, options)
+        if call.split_special_tokens is None:
+            call.split_special_tokens = self.split_special_tokens
         state = state_of(self)
-        shape = ""
+        form = ""
         try:
-            if kwargs and any(kwargs.values()):
-                raise Unproven(f"options {', '.join(name for name, value in kwargs.items() if value)}")
-            inputs, is_batched = _inputs(text, text_pair, is_split_into_words)
-            shape = inputs.shape
+            if any(unknown.values()):
+                raise Unproven(f"options {', '.join(name for name, value in unknown.items() if value)}")
+            inputs, is_batched = _inputs(text, text_pair, call.is_split_into_words)
+            form = inputs.shape
             result = call.run(self, inputs, is_batched=is_batched)
         except Unproven as reason:
-            fell_back(state.counts, "encode", joined(shape, call.shape()), str(reason))
+            fell_back(state.counts, "encode", call.shape(form), str(reason))
         else:
-            ran(state.counts, "encode", joined(shape, call.shape()))
+            ran(state.counts, "encode", call.shape(form))
             return result
-        return super()._encode_plus(
-            text,
-            text_pair,
-            add_special_tokens=add_special_tokens,
-            padding_strategy=padding_strategy,
-            truncation_strategy=truncation_strategy,
-            max_length=max_length,
-            stride=stride,
-            is_split_into_words=is_split_into_words,
-            pad_to_multiple_of=pad_to_multiple_of,
-            padding_side=padding_side,
-            return_tensors=return_tensors,
-            return_token_type_ids=return_token_type_ids,
-            return_attention_mask=return_attention_mask,
-            return_overflowing_tokens=return_overflowing_tokens,
-            return_special_tokens_mask=return_special_tokens_mask,
-            return_offsets_mapping=return_offsets_mapping,
-            return_length=return_length,
-            verbose=verbose,
-            split_special_tokens=split_special_tokens,
-            **kwargs,
-        )
+        return super()._encode_plus(text, text_pair, *args, **options, **unknown)
 
     def apply_chat_template(self, *args: Any, **kwargs: Any) -> Any:
         """Applies a chat template; assistant masks need no encodings."""
