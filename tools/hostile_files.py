@@ -27,6 +27,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from jeton._core import write_message as message
+
 KINDS = ("model", "safetensors")
 GROWTH = 4  # of the size
 FLOOR_S = 0.4  # CPU time under which nothing is said about growth
@@ -91,23 +93,9 @@ TEXTS: tuple[Callable[[int, random.Random], list[str]], ...] = (
 # ── .model ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def varint(number: int) -> bytes:
-    """A protobuf varint."""
-    out = bytearray()
-    while number > 127:
-        out.append(number & 127 | 128)
-        number >>= 7
-    return bytes([*out, number])
-
-
-def field(number: int, content: bytes) -> bytes:
-    """A protobuf field of bytes."""
-    return varint(number << 3 | 2) + varint(len(content)) + content
-
-
 def piece(text: str, score: float, kind: int) -> bytes:
     """A piece of a model."""
-    return field(1, field(1, text.encode()) + b"\x15" + struct.pack("<f", score) + b"\x18" + varint(kind))
+    return message([(1, message([(1, text.encode()), (2, float(score)), (3, kind)]))])
 
 
 def make_model(size: int, rng: random.Random) -> bytes:
@@ -121,7 +109,7 @@ def make_model(size: int, rng: random.Random) -> bytes:
         rng.random() < 0.5,
         rng.random() < 0.8,
     )
-    options = bytes([0x18, rng.randint(0, 1), 0x20, rng.randint(0, 1), 0x28, rng.randint(0, 1)])
+    options = [(number, rng.randint(0, 1)) for number in (3, 4, 5)]
     byte_fallback = rng.random() < 0.2
     texts = list(dict.fromkeys(make(size, rng)))  # the choices before do not depend on the size
     if is_twice:
@@ -145,8 +133,8 @@ def make_model(size: int, rng: random.Random) -> bytes:
         piece(text, values[scores](at), rng.choice(kinds))
         for at, text in enumerate(text for text in texts if text not in known)
     ]
-    trainer = b"\x18" + varint(model_type) + (b"\x98\x02\x01" if byte_fallback else b"")
-    return b"".join([*first, *others, field(2, trainer), field(3, field(1, b"identity") + options)])
+    trainer = message([(3, model_type), *([(35, 1)] if byte_fallback else [])])
+    return b"".join([*first, *others, message([(2, trainer), (3, message([(1, b"identity"), *options]))])])
 
 
 def use_model(path: Path) -> Iterator[tuple[str, Callable[[], Any]]]:

@@ -79,6 +79,7 @@ __all__ = [
     "rank_file_differs",
     "read_bytes",
     "read_json",
+    "read_message",
     "read_pair",
     "read_safetensors_header",
     "read_sentencepiece",
@@ -107,6 +108,7 @@ __all__ = [
     "with_sentencepiece_specs",
     "without_rare",
     "write_json",
+    "write_message",
     "write_sentencepiece",
 ]
 
@@ -256,9 +258,9 @@ def sentencepiece_specs(data: bytes) -> list[tuple[int, bytes]]: ...
 def set_nbest_timeout(milliseconds: int) -> None: ...
 def set_random_seed(seed: int) -> None: ...
 def shared_entries(a: Tokenizer, b: Tokenizer) -> tuple[int, int, int]: ...
-def with_sentencepiece_specs(
-    data: bytes, trainer: bytes, normalizer: bytes, denormalizer: bytes | None = None
-) -> bytes: ...
+def with_sentencepiece_specs(data: bytes, trainer: bytes, normalizer: bytes) -> bytes: ...
+def read_message(data: bytes) -> list[tuple[int, int | float | bytes]]: ...
+def write_message(fields: Sequence[tuple[int, int | float | bytes]]) -> bytes: ...
 def learn_unigram(
     counts: Counts,
     options_json: str,

@@ -6,9 +6,9 @@ pieces of characters that are no pieces.
 
 from __future__ import annotations
 
+import itertools
 import json
 import random
-import struct
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -18,8 +18,9 @@ import pytest
 import sentencepiece
 from tokenizers import models
 
-from jeton._core import BareModel, Vocabulary
+from jeton._core import BareModel, Vocabulary, read_message
 from jeton.errors import ConfigError, InvalidTextError
+from tests import hostile
 from tests.selection import amount
 
 TOKEN, ENDS_WORD, ADDED, SPECIAL, UNUSED, BYTE = 1, 2, 3, 4, 5, 6
@@ -181,60 +182,15 @@ KIND = {NORMAL: TOKEN, UNKNOWN: SPECIAL, CONTROL: SPECIAL, USER_DEFINED: ADDED, 
 Piece = tuple[str, float, int]
 
 
-def varint(number: int) -> bytes:
-    out = bytearray()
-    while number > 127:
-        out.append(number & 127 | 128)
-        number >>= 7
-    return bytes([*out, number])
-
-
-def message(number: int, payload: bytes) -> bytes:
-    return varint(number << 3 | 2) + varint(len(payload)) + payload
-
-
 def model_proto(pieces: Sequence[Piece], model_type: int, byte_fallback: bool) -> bytes:
     """A ModelProto that leaves text as it is."""
-    out = b""
-    for piece, score, kind in pieces:
-        out += message(1, message(1, piece.encode()) + b"\x15" + struct.pack("<f", score) + b"\x18" + varint(kind))
-    trainer = b"\x18" + varint(model_type) + varint(35 << 3) + varint(byte_fallback)
-    normalizer = message(1, b"identity") + b"\x18\x00\x20\x00\x28\x00"  # no prefix, nothing removed, nothing escaped
-    return out + message(2, trainer) + message(3, normalizer)
+    return b"".join(itertools.starmap(hostile.piece, pieces)) + hostile.specs(model_type, byte_fallback=byte_fallback)
 
 
 def read_pieces(data: bytes) -> list[Piece]:
     """The pieces of a ModelProto."""
-
-    def fields(data: bytes) -> Iterator[tuple[int, Any]]:
-        at = 0
-
-        def number() -> int:
-            nonlocal at
-            shift = value = 0
-            while True:
-                byte = data[at]
-                at += 1
-                value |= (byte & 127) << shift
-                shift += 7
-                if byte < 128:
-                    return value
-
-        while at < len(data):
-            tag = number()
-            if tag & 7 == 0:
-                yield tag >> 3, number()
-                continue
-            size = number() if tag & 7 == 2 else {5: 4, 1: 8}[tag & 7]
-            yield tag >> 3, data[at : at + size]
-            at += size
-
-    pieces = []
-    for number, payload in fields(data):
-        if number == 1:
-            row = dict(fields(payload))
-            pieces.append((row[1].decode(), struct.unpack("<f", row.get(2, b"\0\0\0\0"))[0], row.get(3, NORMAL)))
-    return pieces
+    rows: list[dict[int, Any]] = [dict(read_message(payload)) for number, payload in read_message(data) if number == 1]  # type: ignore[arg-type]
+    return [(row[1].decode(), row.get(2, 0.0), row.get(3, NORMAL)) for row in rows]
 
 
 def ours_of(pieces: Sequence[Piece], name: str, byte_fallback: bool) -> BareModel:

@@ -20,6 +20,7 @@ import sentencepiece as spm
 from tokenizers import Regex, Tokenizer, models, pre_tokenizers
 
 from jeton import ConfigError, FormatError, _core
+from jeton._core import read_message
 from tests.selection import amount
 
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
@@ -181,25 +182,11 @@ def charsmap(model: bytes) -> JSON:
     }
 
 
-def fields(message: bytes) -> dict[int, list[Any]]:
+def fields(message: Any) -> dict[int, list[Any]]:
     """A protobuf message: number -> its values."""
-
-    def varint() -> int:
-        value = shift = 0
-        while True:
-            byte = stream.read(1)[0]
-            value |= (byte & 0x7F) << shift
-            shift += 7
-            if byte < 0x80:
-                return value
-
-    stream, found = io.BytesIO(message), dict[int, list[Any]]()
-    while stream.tell() < len(message):
-        key = varint()
-        value = {0: varint, 1: lambda: stream.read(8), 2: lambda: stream.read(varint()), 5: lambda: stream.read(4)}[
-            key & 7
-        ]()
-        found.setdefault(key >> 3, []).append(value)
+    found: dict[int, list[Any]] = {}
+    for number, value in read_message(message):
+        found.setdefault(number, []).append(value)
     return found
 
 

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use jeton_core::format::layout::{self, Layout};
 use jeton_core::format::sentencepiece::{self, Facts, ModelProto};
+use jeton_core::format::wire::{self, Value};
 use jeton_core::format::{hf_json, merges_txt as merges_lines, ranks, safetensors, tekken, vocab_txt as vocab_lines};
 use jeton_core::model::bpe::Bpe;
 use jeton_core::tokenizer::Extras;
@@ -69,17 +70,50 @@ pub fn sentencepiece_specs<'py>(py: Python<'py>, data: &[u8]) -> PyResult<Vec<(u
 
 /// Replaces the fields of a `.model` that follow its pieces.
 #[pyfunction]
-#[pyo3(signature = (data, trainer, normalizer, denormalizer=None))]
 pub fn with_sentencepiece_specs<'py>(
     py: Python<'py>,
     data: &[u8],
     trainer: &[u8],
     normalizer: &[u8],
-    denormalizer: Option<&[u8]>,
 ) -> PyResult<Bound<'py, PyBytes>> {
-    let work = || sentencepiece::with_specs(data, trainer, normalizer, denormalizer);
+    let work = || sentencepiece::with_specs(data, trainer, normalizer);
     let file = py.detach(work).map_err(|failed| error::plain(py, failed))?;
     Ok(PyBytes::new(py, &file))
+}
+
+/// Value of a field of a protobuf message: int, float or bytes.
+#[derive(FromPyObject, IntoPyObject)]
+pub enum FieldValue<'py> {
+    Number(u64),
+    Float(f32),
+    Bytes(Bound<'py, PyBytes>),
+}
+
+/// Returns the fields of a protobuf message as (number, value).
+#[pyfunction]
+pub fn read_message<'py>(py: Python<'py>, data: &[u8]) -> PyResult<Vec<(u32, FieldValue<'py>)>> {
+    let found = wire::read_message(data).map_err(|failed| error::plain(py, failed))?;
+    let converted = found.into_iter().map(|(number, value)| match value {
+        Value::Number(value) => (number, FieldValue::Number(value)),
+        Value::Float(value) => (number, FieldValue::Float(value)),
+        Value::Bytes(value) => (number, FieldValue::Bytes(PyBytes::new(py, value))),
+    });
+    Ok(converted.collect())
+}
+
+/// Writes a protobuf message of fields as (number, value).
+#[pyfunction]
+pub fn write_message<'py>(py: Python<'py>, fields: Vec<(u32, FieldValue<'py>)>) -> Bound<'py, PyBytes> {
+    let mut out = Vec::new();
+    for (number, value) in &fields {
+        let value = match value {
+            FieldValue::Number(value) => Value::Number(*value),
+            FieldValue::Float(value) => Value::Float(*value),
+            FieldValue::Bytes(value) => Value::Bytes(value.as_bytes()),
+        };
+        wire::put(*number, value, &mut out);
+    }
+    PyBytes::new(py, &out)
 }
 
 /// A `tekken.json`.

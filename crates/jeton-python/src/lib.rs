@@ -86,9 +86,9 @@ mod _core {
     use crate::files::{oniguruma_pattern, pattern_names, read_bytes, read_tokenizer_json, spell_bytes, split_text};
     #[pymodule_export]
     use crate::formats::{
-        merges_txt, pattern_text, rank_file_differs, read_pair, read_safetensors_header, read_sentencepiece,
-        read_tekken, read_vocab_txt, sentencepiece_specs, tekken_vocab, vocab_txt, with_sentencepiece_specs,
-        write_sentencepiece, TekkenFile,
+        merges_txt, pattern_text, rank_file_differs, read_message, read_pair, read_safetensors_header,
+        read_sentencepiece, read_tekken, read_vocab_txt, sentencepiece_specs, tekken_vocab, vocab_txt,
+        with_sentencepiece_specs, write_message, write_sentencepiece, TekkenFile,
     };
     #[pymodule_export]
     use crate::growing::{growing_text, GrowingText};

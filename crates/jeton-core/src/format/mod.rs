@@ -13,3 +13,4 @@ pub mod safetensors;
 pub mod sentencepiece;
 pub mod tekken;
 pub mod vocab_txt;
+pub mod wire;

@@ -15,12 +15,11 @@ use std::borrow::Cow;
 
 use base64::prelude::{Engine, BASE64_STANDARD};
 use hashbrown::HashSet;
-use prost::encoding::{
-    decode_key, decode_varint, encode_key, encode_varint, encoded_len_varint, skip_field, DecodeContext, WireType,
-};
+use prost::encoding::{decode_key, decode_varint, encoded_len_varint, skip_field, DecodeContext, WireType};
 use prost::Message;
 use serde::{Deserialize, Serialize};
 
+use super::wire::{self, read_message, Value};
 use crate::error::{Error, Result};
 use crate::vocab::{Kind, MAX_ID};
 
@@ -381,47 +380,33 @@ fn facts(
 /// # Errors
 /// [`Error::format`] with the byte.
 pub fn specs(file: &[u8]) -> Result<Vec<(u32, &[u8])>> {
-    let mut found = Vec::new();
-    let mut rest = file;
-    while !rest.is_empty() {
-        let at = file.len() - rest.len();
-        let wrong = |error: &dyn std::fmt::Display| {
-            Error::format(format!("not a readable SentencePiece model: {error}"), format!("byte {at}"))
-        };
-        let (tag, wire) = decode_key(&mut rest).map_err(|error| wrong(&error))?;
-        if wire != WireType::LengthDelimited {
-            skip_field(wire, tag, &mut rest, DecodeContext::default()).map_err(|error| wrong(&error))?;
-            continue;
-        }
-        let length = decode_varint(&mut rest).map_err(|error| wrong(&error))?;
-        let split = usize::try_from(length).ok().and_then(|length| rest.split_at_checked(length));
-        let (inside, after) = split.ok_or_else(|| wrong(&"a field is cut off"))?;
-        rest = after;
-        match tag {
-            1 => drop(RawPiece::decode(inside).map_err(|error| wrong(&error))?),
-            _ => found.push((tag, inside)),
+    let (mut found, mut num_pieces) = (Vec::new(), 0);
+    for (number, value) in read_message(file)? {
+        match value {
+            Value::Bytes(piece) if number == 1 => {
+                let wrong = |error| Error::format(format!("not a piece: {error}"), format!("piece {num_pieces}"));
+                RawPiece::decode(piece).map_err(wrong)?;
+                num_pieces += 1;
+            }
+            Value::Bytes(content) => found.push((number, content)),
+            Value::Number(_) | Value::Float(_) => {}
         }
     }
     Ok(found)
 }
 
-/// Replaces the fields of a file that follow its pieces: trainer, normalizer and denormalizer.
+/// Replaces the fields of a file that follow its pieces: trainer and normalizer.
 ///
 /// # Errors
 /// As [`specs`].
-pub fn with_specs(file: &[u8], trainer: &[u8], normalizer: &[u8], denormalizer: Option<&[u8]>) -> Result<Vec<u8>> {
+pub fn with_specs(file: &[u8], trainer: &[u8], normalizer: &[u8]) -> Result<Vec<u8>> {
     let first = specs(file)?.first().map_or(file.len(), |(_, content)| {
         let start = content.as_ptr() as usize - file.as_ptr() as usize;
         start - 1 - encoded_len_varint(content.len() as u64)
     });
     let mut out = file[..first].to_vec();
-    for (tag, content) in [(2, Some(trainer)), (3, Some(normalizer)), (5, denormalizer)] {
-        if let Some(content) = content {
-            encode_key(tag, WireType::LengthDelimited, &mut out);
-            encode_varint(content.len() as u64, &mut out);
-            out.extend_from_slice(content);
-        }
-    }
+    wire::put(2, Value::Bytes(trainer), &mut out);
+    wire::put(3, Value::Bytes(normalizer), &mut out);
     Ok(out)
 }
 
@@ -505,9 +490,7 @@ pub fn write(model: &ModelProto<'_>) -> Result<Vec<u8>> {
 }
 
 fn put(tag: u32, message: &impl Message, file: &mut Vec<u8>) {
-    encode_key(tag, WireType::LengthDelimited, file);
-    encode_varint(message.encoded_len() as u64, file);
-    file.extend_from_slice(&message.encode_to_vec());
+    wire::put(tag, Value::Bytes(&message.encode_to_vec()), file);
 }
 
 #[cfg(test)]

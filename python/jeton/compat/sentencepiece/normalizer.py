@@ -219,7 +219,7 @@ class SentencePieceNormalizer:
 
     def serialized_model_proto(self) -> bytes:
         """A model with this normalizer, without pieces."""
-        return specs.nested(3, self.serialized_normalizer_spec())
+        return _core.write_message([(3, self.serialized_normalizer_spec())])
 
     def serialized_normalizer_spec(self) -> bytes:
         """The ``NormalizerSpec``."""

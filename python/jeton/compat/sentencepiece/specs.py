@@ -1,15 +1,16 @@
-"""Fields of `TrainerSpec` and `NormalizerSpec`, and their encoding. Needs no protobuf.
+"""Fields of `TrainerSpec` and `NormalizerSpec`, and their encoding, by the core's codec.
 
 Source: google/sentencepiece src/sentencepiece_model.proto (names, numbers, defaults).
 """
 
 from __future__ import annotations
 
-import struct
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-__all__ = ["NORMALIZER", "TRAINER", "Field", "nested", "parse", "serialize"]
+from ... import _core
+
+__all__ = ["NORMALIZER", "TRAINER", "Field", "parse", "serialize"]
 
 
 class Field(NamedTuple):
@@ -90,27 +91,6 @@ NORMALIZER = (
     Field("normalization_rule_tsv", 6, "string"),
 )
 
-_VARINT, _BYTES, _FLOAT = 0, 2, 5  # wire types
-
-
-def _varint(number: int) -> bytes:
-    number &= (1 << 64) - 1
-    out = bytearray()
-    while number > 0x7F:
-        out.append(number & 0x7F | 0x80)
-        number >>= 7
-    out.append(number)
-    return bytes(out)
-
-
-def _one(field: Field, value: Any) -> bytes:
-    if field.kind in ("string", "bytes"):
-        data = value.encode() if isinstance(value, str) else bytes(value)
-        return _varint(field.number << 3 | _BYTES) + _varint(len(data)) + data
-    if field.kind == "float":
-        return _varint(field.number << 3 | _FLOAT) + struct.pack("<f", value)
-    return _varint(field.number << 3 | _VARINT) + _varint(int(value))
-
 
 def serialize(fields: Sequence[Field], values: Mapping[str, Any]) -> bytes:
     """The message with these values, by ascending number. Other fields are left out.
@@ -119,12 +99,18 @@ def serialize(fields: Sequence[Field], values: Mapping[str, Any]) -> bytes:
         >>> serialize(NORMALIZER, {"add_dummy_prefix": False, "name": "nfkc"})
         b'\\n\\x04nfkc\\x18\\x00'
     """
-    out = b""
+    found: list[tuple[int, int | float | bytes]] = []
     for field in sorted(fields, key=lambda field: field.number):
         if field.name in values:
             value = values[field.name]
-            out += b"".join(_one(field, item) for item in (value if field.repeated else (value,)))
-    return out
+            found += ((field.number, _wire(field.kind, item)) for item in (value if field.repeated else (value,)))
+    return _core.write_message(found)
+
+
+def _wire(kind: str, value: Any) -> int | float | bytes:
+    if kind in ("string", "bytes"):
+        return value.encode() if isinstance(value, str) else bytes(value)
+    return float(value) if kind == "float" else int(value) & (1 << 64) - 1
 
 
 def parse(fields: Sequence[Field], data: bytes) -> dict[str, Any]:
@@ -139,56 +125,13 @@ def parse(fields: Sequence[Field], data: bytes) -> dict[str, Any]:
     """
     by_number = {field.number: field for field in fields}
     found: dict[str, Any] = {}
-    for number, value in _records(data):
+    for number, value in _core.read_message(data):
         field = by_number.get(number)
         if field is None:
             continue
         if isinstance(value, bytes) != (field.kind in ("string", "bytes")):
             raise ValueError(f"{field.name} has another type")
-        if field.kind == "string":
-            value = value.decode("utf-8", "replace")
-        elif field.kind == "bool":
-            value = bool(value)
-        found[field.name] = [*found.get(field.name, []), value] if field.repeated else value
+        converted = value.decode("utf-8", "replace") if isinstance(value, bytes) and field.kind == "string" else value
+        converted = bool(value) if field.kind == "bool" else converted
+        found[field.name] = [*found.get(field.name, []), converted] if field.repeated else converted
     return found
-
-
-def _records(data: bytes) -> Iterator[tuple[int, Any]]:
-    at = 0
-
-    def varint() -> int:
-        nonlocal at
-        number = shift = 0
-        while True:
-            if at >= len(data) or shift > 63:
-                raise ValueError("not a message: it ends in a number")
-            byte = data[at]
-            at += 1
-            number |= (byte & 0x7F) << shift
-            shift += 7
-            if byte < 0x80:
-                return number
-
-    while at < len(data):
-        key = varint()
-        number, wire = key >> 3, key & 7
-        if not number:
-            raise ValueError("not a message: a field has the number 0")
-        if wire == _VARINT:
-            yield number, varint()
-            continue
-        size = varint() if wire == _BYTES else {1: 8, _FLOAT: 4}.get(wire)
-        if size is None or at + size > len(data):
-            raise ValueError("not a message: a field is cut off")
-        value, at = data[at : at + size], at + size
-        yield number, struct.unpack("<f", value)[0] if wire == _FLOAT else value
-
-
-def nested(number: int, message: bytes) -> bytes:
-    """A message as a field of another.
-
-    Examples:
-        >>> nested(3, b"ab")
-        b'\\x1a\\x02ab'
-    """
-    return _varint(number << 3 | _BYTES) + _varint(len(message)) + message
