@@ -27,7 +27,7 @@ import tempfile
 import time
 import traceback
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -209,35 +209,64 @@ def flip(data: bytes, rng: random.Random) -> bytes:
     return bytes(changed)
 
 
-def flips(number: int, seed: int, top: Path, tok: jeton.Tokenizer, memory: int, only: str | None) -> bool:
-    """Flips bytes of files of each layout; True if all are found."""
+def damage(
+    number: int,
+    seed: int,
+    top: Path,
+    tok: jeton.Tokenizer,
+    memory: int,
+    names: Sequence[str],
+    files_of: Callable[[Path], list[list[Path]]],
+    trial: Callable[[Path, Path, random.Random, bool], int],
+) -> bool:
+    """Damages a file of a copy of each layout, every second time with new hashes; True if all damage is found.
+
+    Args:
+        number, seed, top, tok, memory: as of each mode.
+        names: layouts.
+        files_of: folder of shards -> files that are damaged, in groups of equal probability.
+        trial: damages one file (copied folder, path in it, random numbers, whether with new hashes).
+    """
     failed = False
-    for name in [only] if only else LAYOUTS:
+    for name in names:
         made, trials, forged = make(top, name, tok), Trials(), Trials()
         rng = random.Random(f"{seed} {name}")  # noqa: S311
-        files = sorted(path.relative_to(made) for path in made.rglob("*") if path.is_file() and path.stat().st_size)
+        groups = [paths for paths in files_of(made) if paths]
         for index in range(number):
-            own, path = random.Random(rng.random()), rng.choice(files)  # noqa: S311
-            is_forged = index % 2 == 1
+            path = rng.choice(rng.choice(groups)).relative_to(made)
+            own, is_forged = random.Random(rng.random()), index % 2 == 1  # noqa: S311
 
-            def trial(
-                made: Path = made, own: random.Random = own, path: Path = path, is_forged: bool = is_forged
+            def in_copy(
+                made: Path = made, path: Path = path, own: random.Random = own, is_forged: bool = is_forged
             ) -> int:
                 logging.disable()
                 with tempfile.TemporaryDirectory(dir=top) as place:
-                    folder = Path(place, "out")
-                    shutil.copytree(made, folder)
-                    (folder / path).write_bytes(flip((folder / path).read_bytes(), own))
-                    if is_forged and not reseal(folder, folder / path):
-                        return SKIPPED
-                    found = is_found(folder)
-                    use(folder)
-                    return FOUND if found or is_forged else MISSED
+                    shutil.copytree(made, folder := Path(place, "out"))
+                    return trial(folder, path, own, is_forged)
 
-            (forged if is_forged else trials).run(f"{name}: {path}, trial {index}", trial, memory)
+            (forged if is_forged else trials).run(f"{name}: {path}, trial {index}", in_copy, memory)
         print(f"{name}: {trials}; with new hashes: {forged}", flush=True)
         failed |= trials.has_failed or forged.has_failed
     return not failed
+
+
+def flips(number: int, seed: int, top: Path, tok: jeton.Tokenizer, memory: int, only: str | None) -> bool:
+    """Flips bytes of files of each layout; True if all are found."""
+
+    def files_of(made: Path) -> list[list[Path]]:
+        return [sorted(path for path in made.rglob("*") if path.is_file() and path.stat().st_size)]
+
+    return damage(number, seed, top, tok, memory, [only] if only else LAYOUTS, files_of, flip_file)
+
+
+def flip_file(folder: Path, path: Path, rng: random.Random, is_forged: bool) -> int:
+    """Flips a byte of a file."""
+    (folder / path).write_bytes(flip((folder / path).read_bytes(), rng))
+    if is_forged and not reseal(folder, folder / path):
+        return SKIPPED
+    found = is_found(folder)
+    use(folder)
+    return FOUND if found or is_forged else MISSED
 
 
 def paths_of(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
@@ -277,38 +306,27 @@ def mutate(facts: Any, rng: random.Random) -> Any:
 
 def mutations(number: int, seed: int, top: Path, tok: jeton.Tokenizer, memory: int, only: str | None) -> bool:
     """Changes values of files of JSON; True if only Jeton's errors are raised."""
-    failed = False
-    for name in [only] if only else ("megatron", "bin", "bin-packed", "parquet-packed", "datatrove-chat", "counts"):
-        made, trials, forged = make(top, name, tok), Trials(), Trials()
-        rng = random.Random(f"{seed} {name}")  # noqa: S311
-        kinds = [sorted(made.glob(glob)) for glob in ("plan.json", "manifest.json", "report.json", "done/*", "spool/*")]
-        for index in range(number):
-            path = rng.choice(rng.choice([paths for paths in kinds if paths])).relative_to(made)
-            own, is_forged = random.Random(rng.random()), index % 2 == 1  # noqa: S311
+    names = [only] if only else ("megatron", "bin", "bin-packed", "parquet-packed", "datatrove-chat", "counts")
 
-            def trial(
-                made: Path = made, own: random.Random = own, path: Path = path, is_forged: bool = is_forged
-            ) -> int:
-                logging.disable()
-                with tempfile.TemporaryDirectory(dir=top) as place:
-                    folder = Path(place, "out")
-                    shutil.copytree(made, folder)
-                    before = unsealed_json((folder / path).read_bytes())
-                    facts = mutate(json.loads(json.dumps(before)), own)
-                    text = json.dumps(facts)
-                    is_object = isinstance(facts, dict) and len(facts) > 0
-                    sealed = is_forged and is_object
-                    (folder / path).write_bytes(sealed_json(text) if sealed else text.encode())
-                    found = is_found(folder)
-                    use(folder)
-                    use(folder)  # also after what these calls wrote
-                    may_be_valid = json.dumps(before) == text or (sealed and path.name != "manifest.json")
-                    return FOUND if found or may_be_valid else MISSED
+    def files_of(made: Path) -> list[list[Path]]:
+        return [sorted(made.glob(glob)) for glob in ("plan.json", "manifest.json", "report.json", "done/*", "spool/*")]
 
-            (forged if is_forged else trials).run(f"{name}: {path}, trial {index}", trial, memory)
-        print(f"{name}: {trials}; with new digests: {forged}", flush=True)
-        failed |= trials.has_failed or forged.has_failed
-    return not failed
+    return damage(number, seed, top, tok, memory, names, files_of, mutate_file)
+
+
+def mutate_file(folder: Path, path: Path, rng: random.Random, is_forged: bool) -> int:
+    """Changes values of a file of JSON."""
+    before = unsealed_json((folder / path).read_bytes())
+    facts = mutate(json.loads(json.dumps(before)), rng)
+    text = json.dumps(facts)
+    is_object = isinstance(facts, dict) and len(facts) > 0
+    sealed = is_forged and is_object
+    (folder / path).write_bytes(sealed_json(text) if sealed else text.encode())
+    found = is_found(folder)
+    use(folder)
+    use(folder)  # also after what these calls wrote
+    may_be_valid = json.dumps(before) == text or (sealed and path.name != "manifest.json")
+    return FOUND if found or may_be_valid else MISSED
 
 
 def arrow(number: int, seed: int, top: Path, tok: jeton.Tokenizer, memory: int, only: str | None) -> bool:

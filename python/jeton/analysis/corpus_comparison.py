@@ -8,7 +8,6 @@ Memory: some batches, a count for each id, and a table of at most 65,536 passage
 
 from __future__ import annotations
 
-import logging
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -32,8 +31,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = ["CorpusComparison", "Difference", "compare_corpus"]
-
-_log = logging.getLogger("jeton")
 
 BATCH_BYTES = 4 << 20
 RENYI_ORDER = 2.5
@@ -250,8 +247,7 @@ def compare_corpus(
         for batch in reader.batches(BATCH_BYTES):
             run.add(batch.texts)
             report(ProgressEvent("encode", batch.bytes_read, reader.total_bytes, "B"))
-    for complaint in reader.complaints():
-        _log.warning(complaint, extra={"skipped": reader.num_skipped})
+    reader.log_complaints()
     return run.result(max_differences)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -18,8 +17,6 @@ from ..util.progress import Progress, ProgressEvent, make_reporter
 from .named import named_tokenizers
 
 __all__ = ["Cost", "CostTable", "cost"]
-
-_log = logging.getLogger("jeton")
 
 NUM_LARGEST = 5
 NONE = "–"
@@ -149,8 +146,7 @@ def cost(
             for counter in counters:
                 counter.add(batch, threads)
             report(ProgressEvent("encode", batch.bytes_read, reader.total_bytes, "B"))
-    for complaint in reader.complaints():
-        _log.warning(complaint, extra={"skipped": reader.num_skipped})
+    reader.log_complaints()
     return CostTable(tuple(counter.cost() for counter in counters))
 
 

@@ -9,7 +9,6 @@ Memory: some batches; a whole file if a text file is one document.
 
 from __future__ import annotations
 
-import logging
 import time
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
@@ -27,8 +26,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = ["MeasureRun", "only_splits"]
-
-_log = logging.getLogger("jeton")
 
 # Documents are encoded in batches of this size. The arrays of a batch take about ten times its bytes.
 BATCH_BYTES = 4 << 20
@@ -84,9 +81,7 @@ class MeasureRun:
                     done = read + (bytes_read - read) * (index + 1) // len(row)
                     report(ProgressEvent("encode", before + min(done, size or done), total, "B"))
                 read = bytes_read
-            for complaint in reader.complaints():
-                prefix = f"{name}: " if len(sources) > 1 else ""
-                _log.warning(prefix + complaint, extra={"skipped": reader.num_skipped})
+            reader.log_complaints(f"{name}: " if len(sources) > 1 else "")
             before += size or read
             yield row
 

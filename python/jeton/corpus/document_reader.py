@@ -7,6 +7,7 @@ thread.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any, TypeAlias
@@ -19,6 +20,8 @@ from .source import CorpusLike, sources_of
 from .source_reader import GROUP_BYTES, ReadStats, ResolvedSource, SourceReader
 
 __all__ = ["DocumentReader", "open_corpus"]
+
+_log = logging.getLogger("jeton")
 
 # Default size of a batch: see `DocumentReader.batches`.
 BATCH_BYTES = 16 << 20
@@ -139,6 +142,11 @@ class DocumentReader:
     def complaints(self) -> list[str]:
         """Report lines about replacements and skipped records."""
         return self._handler.complaints()
+
+    def log_complaints(self, prefix: str = "") -> None:
+        """Logs warnings about replacements and skipped records."""
+        for complaint in self.complaints():
+            _log.warning(prefix + complaint, extra={"skipped": self.num_skipped})
 
     def split(self, share: float, seed: int = 0) -> tuple[DocumentReader, DocumentReader]:
         """Splits into a corpus to learn from and a held-out corpus with about `share` of the bytes.

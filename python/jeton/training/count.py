@@ -160,8 +160,7 @@ def count(
     elif not alone and min_count > 1:
         counts = counts.without_rare(min_count)
     counts.skipped = {kind: skipped.count for kind, skipped in corpus.skipped.items()}
-    for complaint in corpus.complaints():
-        _log.warning(complaint, extra={"skipped": corpus.num_skipped})
+    corpus.log_complaints()
     _log_dropped(counts)
     return counts
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 
 import numpy as np
@@ -20,8 +19,6 @@ from .glitches import glitches
 from .report import Audit
 
 __all__ = ["audit"]
-
-_log = logging.getLogger("jeton")
 
 BATCH_BYTES = 4 << 20
 
@@ -111,8 +108,7 @@ def _unused(found: Entries, corpus: Corpus, most: int, threads: int, report: Rep
         counts += np.bincount(used, minlength=counts.size)
         num_bytes += sum(map(len, batch.texts))
         report(ProgressEvent("encode", batch.bytes_read, reader.total_bytes, "B"))
-    for complaint in reader.complaints():
-        _log.warning(complaint, extra={"skipped": reader.num_skipped})
+    reader.log_complaints()
     reached = found.fates == REACHED
     ids = np.flatnonzero(reached & (counts == 0))
     if not ids.size:
