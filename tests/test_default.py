@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import importlib.util
 import os
 import re
 import subprocess
@@ -12,9 +11,9 @@ import tomllib
 import zlib
 from fractions import Fraction
 from pathlib import Path
-from types import ModuleType
 
 import pytest
+from tools import train_default as recipe
 
 import jeton
 from jeton.chat import PRESETS
@@ -28,16 +27,6 @@ TOOLS = ROOT / "tools"
 # A change of either makes other ids, and is a new major version.
 FINGERPRINT = "j1:c43f59e9486e9caf4776a65040959b772d62b8646675a893ae8b231a2f719094"
 RANKS_SHA256 = "81f5e156baea368b9b15caefc8bb4dbae10318509accff3d1d650780a9e198dd"
-
-
-@pytest.fixture(scope="module")
-def recipe() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("train_default", TOOLS / "train_default.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def test_its_ids_are_frozen() -> None:
@@ -137,7 +126,7 @@ def test_each_source_is_pinned_and_named() -> None:
     assert sum(Fraction(str(share)) for share in table["shares"].values()) < 100
 
 
-def test_catalogs_are_read_without_sources_and_fuzzy_entries(recipe: ModuleType) -> None:
+def test_catalogs_are_read_without_sources_and_fuzzy_entries() -> None:
     catalog = r"""
 msgid ""
 msgstr "Language: de\n"
@@ -163,7 +152,7 @@ msgstr[1] ""
     assert recipe.read_catalog({}, catalog.encode()) == ["eins", '%d Datei\n%d Dateien "hier"']
 
 
-def test_texts_are_grouped_and_occur_once(recipe: ModuleType) -> None:
+def test_texts_are_grouped_and_occur_once() -> None:
     import io
     import zipfile
 
@@ -181,7 +170,7 @@ def test_texts_are_grouped_and_occur_once(recipe: ModuleType) -> None:
     assert groups == {"code/python": ["print()"], "de": ["eins"], "en": ["one", "two"]}
 
 
-def test_weights_give_each_group_its_share(recipe: ModuleType) -> None:
+def test_weights_give_each_group_its_share() -> None:
     sizes = {"en": 4_000_000, "de": 1_000_000, "yo": 10_000, "ab": 100}
     weights = recipe.weigh(sizes, {"en": 50})
     assert min(weights.values()) == 1

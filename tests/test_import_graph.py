@@ -2,23 +2,9 @@
 
 from __future__ import annotations
 
-import importlib.util
 from pathlib import Path
-from types import ModuleType
 
-import pytest
-
-TOOL = Path(__file__).resolve().parent.parent / "tools" / "import_graph.py"
-
-
-@pytest.fixture(scope="module")
-def tool() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("import_graph", TOOL)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+from tools import import_graph as tool
 
 
 def write(folder: Path, files: dict[str, str]) -> Path:
@@ -29,7 +15,7 @@ def write(folder: Path, files: dict[str, str]) -> Path:
     return folder
 
 
-def test_rust_imports_in_every_form(tool: ModuleType, tmp_path: Path) -> None:
+def test_rust_imports_in_every_form(tmp_path: Path) -> None:
     files = {
         "lib.rs": "mod a;\nmod b;\nmod c;\nmod d;",
         "a/mod.rs": "mod x;\npub use x::X; // crate::d::D",
@@ -50,7 +36,7 @@ def test_rust_imports_in_every_form(tool: ModuleType, tmp_path: Path) -> None:
     }
 
 
-def test_python_imports_in_every_form(tool: ModuleType, tmp_path: Path) -> None:
+def test_python_imports_in_every_form(tmp_path: Path) -> None:
     files = {
         "p/__init__.py": "",
         "p/a.py": "from . import b, _core\nfrom typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from .c import C",
@@ -62,7 +48,7 @@ def test_python_imports_in_every_form(tool: ModuleType, tmp_path: Path) -> None:
     assert graph == {"p": set(), "p.a": {"p.b", "p.c"}, "p.b": {"p.d"}, "p.c": {"p.a", "p.b"}, "p.d": {"p"}}
 
 
-def test_cycles_and_levels(tool: ModuleType) -> None:
+def test_cycles_and_levels() -> None:
     graph = {"a": {"b"}, "b": {"c"}, "c": {"a", "d"}, "d": set(), "e": {"a"}}
     assert tool.cycles(graph) == [["a", "b", "c"]]
     whole = {"a": {"b", "c"}, "b": {"c"}, "c": set()}
@@ -71,7 +57,7 @@ def test_cycles_and_levels(tool: ModuleType) -> None:
     assert tool.reduced(whole) == {"a": {"b"}, "b": {"c"}, "c": set()}
 
 
-def test_the_project_has_no_cycle(tool: ModuleType) -> None:
+def test_the_project_has_no_cycle() -> None:
     assert set(tool.GRAPHS) == {"core", "binding", "python"}
     for make, _ in tool.GRAPHS.values():
         graph = make()
@@ -79,7 +65,7 @@ def test_the_project_has_no_cycle(tool: ModuleType) -> None:
         assert tool.cycles(graph) == []
 
 
-def test_every_exception_is_needed(tool: ModuleType) -> None:
+def test_every_exception_is_needed() -> None:
     exceptions, tool.EXCEPTIONS = tool.EXCEPTIONS, {}
     graph = tool.python_graph()
     tool.EXCEPTIONS = exceptions

@@ -3,32 +3,18 @@
 from __future__ import annotations
 
 import cmath
-import importlib.util
 import json
 import math
-import sys
 from pathlib import Path
-from types import ModuleType
 
 import numpy as np
 import pytest
+from tools import llama_numpy as tool
 
 import jeton
 
-TOOL = Path(__file__).parents[1] / "tools" / "llama_numpy.py"
 WIDTH, INNER, HEADS, KV_HEADS, LAYERS, IDS = 24, 40, 6, 2, 2, 11
 EPSILON, THETA = 1e-5, 100.0
-
-
-@pytest.fixture(scope="module")
-def tool() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("llama_numpy", TOOL)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # dataclasses look it up
-    spec.loader.exec_module(module)
-    return module
 
 
 def model_weights() -> dict[str, np.ndarray]:
@@ -92,7 +78,7 @@ def _names() -> list[str]:
     return ["attn_q", "attn_k", "attn_v", "attn_output", "ffn_gate", "ffn_up", "ffn_down"]
 
 
-def test_the_forward_pass_equals_a_loop(tool: ModuleType) -> None:
+def test_the_forward_pass_equals_a_loop() -> None:
     weights = model_weights()
     model = tool.Llama(weights, LAYERS, HEADS, KV_HEADS, EPSILON, THETA)
     ids = [3, 1, 4, 1, 5, 9, 2, 6, 5]
@@ -123,7 +109,7 @@ def facts(tmp_path: Path) -> dict[str, object]:
     }
 
 
-def test_a_tokenizer_of_gguf(tool: ModuleType, facts: dict[str, object], tmp_path: Path) -> None:
+def test_a_tokenizer_of_gguf(facts: dict[str, object], tmp_path: Path) -> None:
     path = tmp_path / "tokenizer.json"
     path.write_text(tool.tokenizer_json(facts), "utf-8")
     tok = jeton.load(path)
@@ -131,6 +117,6 @@ def test_a_tokenizer_of_gguf(tool: ModuleType, facts: dict[str, object], tmp_pat
     assert tok.tokenize(" low 2026").tokens == [b" low", b" ", b"2", b"0", b"2", b"6"]
 
 
-def test_another_tokenizer_of_gguf_is_refused(tool: ModuleType, facts: dict[str, object]) -> None:
+def test_another_tokenizer_of_gguf_is_refused(facts: dict[str, object]) -> None:
     with pytest.raises(ValueError, match="gpt2/llama-bpe"):
         tool.tokenizer_json({**facts, "tokenizer.ggml.pre": "llama-bpe"})

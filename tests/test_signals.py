@@ -6,14 +6,12 @@ calls of all objects, and handlers that call all methods.
 
 from __future__ import annotations
 
-import importlib.util
 import signal
 import subprocess
 import sys
-from pathlib import Path
-from typing import Any
 
 import pytest
+from tools import signal_handlers
 
 from .selection import rest_is_slow
 
@@ -143,14 +141,8 @@ CASES = ("growing", "stream_slices", "counts", "encode_batch", "count_pretokens"
 @pytest.mark.parametrize("case", rest_is_slow(CASES, lambda case: False, "handlers of growing texts and streams"))
 @pytest.mark.timeout(300)
 def test_handlers_that_use_everything(case: str) -> None:
-    path = Path(__file__).parent.parent / "tools" / "signal_handlers.py"
-    spec = importlib.util.spec_from_file_location("signal_handlers", path)
-    assert spec
-    assert spec.loader
-    tool: Any = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(tool)
     if case == "transformers":
         pytest.importorskip("transformers")
-    report = tool.check(case)
+    report = signal_handlers.check(case)
     assert report is not None, "a handler waits for a lock that the call holds"
     assert report.startswith("returned"), report

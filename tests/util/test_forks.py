@@ -6,14 +6,13 @@ defect. `tools/fork_first_calls.py` forks hundreds of times for every function.
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
+from tools import fork_first_calls
 
 from ..selection import rest_is_slow
 
@@ -39,15 +38,6 @@ def run(code: str, before: str = "") -> str:
     done = subprocess.run([sys.executable, "-c", before + BEGIN + code], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     return done.stdout
-
-
-def tool(name: str) -> Any:
-    spec = importlib.util.spec_from_file_location(name, ROOT / "tools" / f"{name}.py")
-    assert spec
-    assert spec.loader
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 FIRST_CALLS = {
@@ -79,7 +69,7 @@ print(set(statuses))
 @pytest.mark.timeout(900)
 def test_children_forked_at_random_moments_return() -> None:
     calls = ["encode_batch_pairs", "tokenize", "chat", "stream", "train", "to_bytes", "compat_tiktoken"]
-    for call, ended in tool("fork_first_calls").check(calls, 12).items():
+    for call, ended in fork_first_calls.check(calls, 12).items():
         assert set(ended) == {"returned"}, (call, ended)
 
 
