@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tools.compat_calls_transformers import VOCABULARIES as PADDED
 
 import jeton
 from tests.material import CORPUS, TRICKY, tokenizer
@@ -47,17 +48,8 @@ POST_PROCESSORS: dict[str, dict[str, Any] | None] = {
     },
 }
 
-# file -> padding token
-VOCABULARIES = {
-    "bert-uncased.vocab.txt": "[PAD]",
-    "falcon.tokenizer.json": "<|endoftext|>",
-    "gpt-neox-20b.tokenizer.json": "<|padding|>",
-    "mbart-en-fairseq.tokenizer.json": "<pad>",
-    "phi-3-mini.tokenizer.json": "<|endoftext|>",
-    "roberta-base.tokenizer.json": "<pad>",
-    "t5-small.tokenizer.json": "<pad>",
-    "whisper-tiny.tokenizer.json": "<|endoftext|>",
-}
+# file -> padding token; GPT-2's is a pair of files
+VOCABULARIES = {name: token for name, token in PADDED.items() if name != "gpt2.encoder.json"}
 
 COLUMNS = ("input_ids", "attention_mask", "token_type_ids", "special_tokens_mask")
 

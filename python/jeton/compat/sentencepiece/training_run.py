@@ -8,6 +8,7 @@ Source: google/sentencepiece 0.2.3, src/sentencepiece_trainer.cc, src/trainer_in
 from __future__ import annotations
 
 import json
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -27,13 +28,6 @@ from .trainer_presets import BOUNDARY, Adapted, WordModel
 __all__ = ["run"]
 
 _DEFAULTS = {field.name: field.default for field in specs.TRAINER}
-_SHARED = (
-    "character_coverage", "required_chars", "max_sentence_length", "max_sentencepiece_length",
-    "split_by_unicode_script", "split_by_number", "split_by_whitespace", "split_digits",
-    "treat_whitespace_as_suffix", "allow_whitespace_only_pieces", "byte_fallback", "hard_vocab_limit",
-    "unk_id", "bos_id", "eos_id", "pad_id", "unk_piece", "bos_piece", "eos_piece", "pad_piece", "unk_surface",
-)  # fmt: skip
-_UNIGRAM = ("seed_sentencepiece_size", "shrinking_factor", "num_sub_iterations")
 _NAMES = {number: name.lower() for name, number in MODEL_TYPES.items()}
 _NORMALIZER_KEYS = (
     "normalization_rule_name", "normalization_rule_tsv", "add_dummy_prefix", "escape_whitespaces",
@@ -139,24 +133,20 @@ class _Run:
         return (delimiter,) if delimiter else ()
 
     def _preset(self) -> SentencePiece:
-        values: dict[str, Any] = {name: self._all[name] for name in _SHARED}
-        values["required_chars"] = values["required_chars"] or ""
+        kinds: dict[str, type[SentencePiece]] = {"bpe": SentencePiece, "unigram": SentencePieceUnigram}
+        kind = kinds.get(self._type, WordModel)
+        values = {each.name: self._all[each.name] for each in fields(kind) if each.name in self._all}
         values |= {name: self._normalizer.get(name, True) for name in ("add_dummy_prefix", "remove_extra_whitespaces")}
-        values["normalization_rule_name"] = "identity"
-        symbols: dict[str, Any] = {
-            name: tuple(self._all[name] or ()) for name in ("control_symbols", "user_defined_symbols")
-        }
-        match self._type:
-            case "bpe":
-                return SentencePiece(**values, **symbols)
-            case "unigram":
-                return SentencePieceUnigram(**values, **symbols, **{name: self._all[name] for name in _UNIGRAM})
+        values |= {name: tuple(values[name] or ()) for name in ("control_symbols", "user_defined_symbols")}
+        values |= {"required_chars": values["required_chars"] or "", "normalization_rule_name": "identity"}
+        if kind is WordModel:
+            values["model_type"] = self._type
         if self._type == "word":  # words begin with white space
             marked = (
-                (symbol, f"▁{symbol}") if symbol[:1] != "▁" else (symbol,) for symbol in symbols["user_defined_symbols"]
+                (symbol, f"▁{symbol}") if symbol[:1] != "▁" else (symbol,) for symbol in values["user_defined_symbols"]
             )
-            symbols["user_defined_symbols"] = tuple(symbol for pair in marked for symbol in pair)
-        return WordModel(**values, **symbols, model_type=self._type, use_all_vocab=self._all["use_all_vocab"])
+            values["user_defined_symbols"] = tuple(symbol for pair in marked for symbol in pair)
+        return kind(**values)
 
     def _sentences(self, preset: SentencePiece) -> Any:
         count = self._all["input_sentence_size"]
