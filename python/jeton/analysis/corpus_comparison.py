@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from .. import _core
 from ..corpus import Corpus, CorpusLike, open_corpus
 from ..drawing import draw, to_terminal
-from ..drawing.display_width import display_width
+from ..drawing.display_width import display_width, padded
 from ..errors import ConfigError, JetonError
 from ..tokenizer import Tokenizer
 from ..util.arguments import MAX_INT64, integer
@@ -326,10 +326,11 @@ def _figures(found: CorpusComparison) -> list[str]:
     width = max(map(display_width, ["tokenizer", *found.names]))
     lines = [f"{'tokenizer':<{width}}  {'tokens':>12}  bytes/tok  entries used  Rényi efficiency"]
     for name, tokens in zip(found.names, found.tokens.tolist(), strict=True):
-        padded = name + " " * (width - display_width(name))
         size = found.bytes / tokens if tokens else 0.0
         used = found.used_entries(name) / max(found.toks[found.names.index(name)].num_tokens, 1)
-        lines.append(f"{padded}  {tokens:>12,}  {size:>9.3f}  {used:>12.1%}  {found.renyi_efficiency(name):>16.3f}")
+        lines.append(
+            f"{padded(name, width)}  {tokens:>12,}  {size:>9.3f}  {used:>12.1%}  {found.renyi_efficiency(name):>16.3f}"
+        )
     return lines
 
 
@@ -342,7 +343,7 @@ def _matrix(found: CorpusComparison) -> list[str]:
             pair = f"{a} – {b}"
             shares = found.agreement(a, b), found.token_agreement(a, b), found.vocab_overlap(a, b)
             figures = "  ".join(f"{share:>6.1%}" for share in shares)
-            lines.append(f"{pair}{' ' * (width - display_width(pair))}  {figures}")
+            lines.append(f"{padded(pair, width)}  {figures}")
     return lines
 
 
@@ -355,5 +356,5 @@ def _passages(found: CorpusComparison, color: bool, most: int) -> list[str]:
         lines.append(f"{each.occurrences:,} ×")
         for name, pieces in zip(found.names, each.pieces, strict=True):
             drawn = to_terminal(draw(enumerate(pieces)), color=color, width=None)
-            lines.append(f"  {name}{' ' * (width - display_width(name))}  {drawn}")
+            lines.append(f"  {padded(name, width)}  {drawn}")
     return lines

@@ -9,7 +9,7 @@ from numbers import Real
 from typing import Any
 
 from ..corpus import Corpus, CorpusLike, open_corpus
-from ..drawing.display_width import display_width
+from ..drawing.display_width import aligned
 from ..errors import ConfigError
 from ..tokenizer import Tokenizer
 from ..util.arguments import MAX_INT64, integer, is_finite, wrong
@@ -214,12 +214,7 @@ def _text(costs: Sequence[Cost]) -> str:
     if any(each.window is not None for each in costs):
         columns["over window"] = [NONE if each.window is None else f"{each.over_window:,}" for each in costs]
         columns["windows"] = [NONE if each.window is None else f"{each.windows:,}" for each in costs]
-    sizes = [max(map(display_width, [heading, *cells])) for heading, cells in columns.items()]
-    lines = []
-    for line in zip(*([heading, *cells] for heading, cells in columns.items()), strict=True):
-        name = line[0] + " " * (sizes[0] - display_width(line[0]))
-        figures = (f"{cell:>{size}}" for cell, size in zip(line[1:], sizes[1:], strict=True))
-        lines.append("  ".join([name, *figures]))
+    lines = aligned(list(zip(*([heading, *cells] for heading, cells in columns.items()), strict=True)), num_names=1)
     lines += _footer(costs)
     return "\n".join(lines)
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from html import escape
 from typing import Any
 
-from ..drawing.display_width import display_width, elided
+from ..drawing.display_width import aligned, display_width, elided
 
 __all__ = ["table_csv", "table_html", "table_text"]
 
@@ -63,11 +63,8 @@ def table_text(records: Records, baseline: str, width: int | None) -> str:
         sizes[:num_names] = _shrunk(sizes[:num_names], room)
         if sum(sizes[:num_names]) <= room:
             break
-    drawn = []
-    for line in [headings, *lines]:
-        names = [_fit(name, size) for name, size in zip(line, sizes[:num_names], strict=False)]
-        figures_of_line = [f"{text:>{size}}" for text, size in zip(line[num_names:], sizes[num_names:], strict=True)]
-        drawn.append(GAP.join([*names, *figures_of_line]).rstrip())
+    elided_names = [[*map(elided, line[:num_names], sizes), *line[num_names:]] for line in [headings, *lines]]
+    drawn = aligned(elided_names, num_names, sizes)
     if "tok/char" in headings and (width is None or display_width(LEGEND) <= width):
         drawn.append(LEGEND)
     return "\n".join(drawn)
@@ -126,9 +123,3 @@ def _shrunk(sizes: Sequence[int], room: int) -> list[int]:
     while sum(found) > room and max(found) > MIN_NAME:
         found[found.index(max(found))] -= 1
     return found
-
-
-def _fit(name: str, size: int) -> str:
-    """A name in exactly `size` columns."""
-    short = elided(name, size)
-    return short + " " * (size - display_width(short))

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from ..drawing import display_width, visible
+from ..drawing import visible
+from ..drawing.display_width import padded
 from .options import Command, CommonOptions, common_options, tokenizer_option
 from .streams import write
 
@@ -86,9 +87,5 @@ def _line(tok: jeton.Tokenizer, entry: Entry) -> str:
         origin = f"({left}, {right}) {pair}  rank {rank}"
     else:
         origin = "special" if entry.special else ""
-    columns = f"{entry.id:>7}  {_padded(token, TOKEN_CELLS)}  {_padded(entry.data.hex(' '), BYTES_CELLS)}  {origin}"
+    columns = f"{entry.id:>7}  {padded(token, TOKEN_CELLS)}  {padded(entry.data.hex(' '), BYTES_CELLS)}  {origin}"
     return columns.rstrip()
-
-
-def _padded(text: str, width: int) -> str:
-    return text + " " * (width - display_width(text))

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Sequence
 from functools import cache
 
-__all__ = ["display_width", "elided"]
+__all__ = ["aligned", "display_width", "elided", "padded"]
 
 
 def display_width(text: str) -> int:
@@ -33,6 +34,29 @@ def elided(name: str, size: int) -> str:
     while name and display_width(name) > size - 1:
         name = name[1:]
     return "…" + name
+
+
+def padded(text: str, size: int) -> str:
+    """A text with spaces up to `size` columns; before it if `size` is negative."""
+    spaces = " " * (abs(size) - display_width(text))
+    return text + spaces if size >= 0 else spaces + text
+
+
+def aligned(lines: Sequence[Sequence[str]], num_names: int, sizes: Sequence[int] | None = None) -> list[str]:
+    """Lines of a table: the first `num_names` columns to the left, the others, figures, to the right.
+
+    Args:
+        lines: the cells.
+        num_names: number of columns of names.
+        sizes: widths of the columns; None: of the widest cells.
+
+    Examples:
+        >>> aligned([["name", "tokens"], ["天", "5"]], 1)
+        ['name  tokens', '天         5']
+    """
+    sizes = sizes or [max(map(display_width, column)) for column in zip(*lines, strict=True)]
+    signed = [size if index < num_names else -size for index, size in enumerate(sizes)]
+    return ["  ".join(map(padded, line, signed)).rstrip() for line in lines]
 
 
 @cache

@@ -6,13 +6,12 @@ from collections.abc import Callable, Iterator, Sequence
 from html import escape
 from typing import NamedTuple
 
-from ...drawing.display_width import display_width, elided
+from ...drawing.display_width import aligned, elided
 from ..measure_table import Measure
 
 __all__ = ["Row", "languages_html", "languages_text"]
 
 NONE = "–"
-GAP = "  "
 MAX_HEADING = 20  # columns of a tokenizer's name
 HEADINGS = {"language": ("language", "script", "family")}
 TITLES = {
@@ -41,15 +40,7 @@ def languages_text(
     num_names = len(headings)
     headings += [elided(name, MAX_HEADING) for name in tokenizers]
     lines = [[*row.names, *_figures(figure, row)] for row in rows]
-    sizes = [max(map(display_width, column)) for column in zip(headings, *lines, strict=True)]
-    drawn = [_title(baseline, by, figure)]
-    for line in [headings, *lines]:
-        names = (text + " " * (size - display_width(text)) for text, size in zip(line, sizes[:num_names], strict=False))
-        figures = (
-            " " * (size - display_width(text)) + text
-            for text, size in zip(line[num_names:], sizes[num_names:], strict=True)
-        )
-        drawn.append(GAP.join([*names, *figures]).rstrip())
+    drawn = [_title(baseline, by, figure), *aligned([headings, *lines], num_names)]
     if left_out:
         drawn.append(f"left out, not complete: {', '.join(left_out)}")
     return "\n".join(drawn)
