@@ -44,17 +44,18 @@ def test_a_message_is_enough_and_is_printed_as_it_is(error: type[errors.JetonErr
     """The binding makes an error from its message and sets attributes afterwards; KeyError would print quotes."""
     made = error('the id 7 isn\'t "there"')
     assert str(made) == 'the id 7 isn\'t "there"'
+    assert vars(made).pop("marked") == str(made)
     assert not [name for name, value in vars(made).items() if value is not None]
 
 
 @pytest.mark.parametrize("error", BUILTINS)
 def test_facts_survive_pickling(error: type[errors.JetonError]) -> None:
-    facts = list(vars(error("message")))
+    facts = [name for name in vars(error("message")) if name != "marked"]
     made = error("message", **{name: name.upper() for name in facts})
     again = pickle.loads(pickle.dumps(made))
     assert type(again) is error
     assert str(again) == "message"
-    assert vars(again) == vars(made) == {name: name.upper() for name in facts}
+    assert vars(again) == vars(made) == {name: name.upper() for name in facts} | {"marked": "message"}
 
 
 def test_attributes_set_afterwards_survive_too() -> None:
@@ -62,6 +63,30 @@ def test_attributes_set_afterwards_survive_too() -> None:
     made.id, made.position = 7, 2
     again = pickle.loads(pickle.dumps(made))
     assert (again.id, again.position) == (7, 2)
+
+
+def test_options_are_marked_in_a_message_and_plain_in_its_text() -> None:
+    message = (
+        f"{errors.keyword('sizes[1]', 'x')} is no size; {errors.named('end_of_word')}, {errors.keyword('pattern')}"
+    )
+    made = errors.ConfigError(message)
+    made.prefix("text 1: ")
+    again = pickle.loads(pickle.dumps(made))
+    assert str(again) == again.args[0] == "text 1: sizes[1]='x' is no size; end_of_word, pattern="
+    assert again.marked.split(errors.MARK)[1::2] == ["sizes[1]='x'", "end_of_word", "pattern="]
+    assert again.option == "sizes"
+    assert errors.ConfigError(message, option="other").option == "other"
+    assert errors.ConfigError(f"pass {errors.keyword('pattern')}").option is None
+
+
+def test_long_values_and_those_without_a_text_are_short_in_a_message() -> None:
+    class Broken:
+        def __repr__(self) -> str:
+            raise RuntimeError
+
+    assert errors.keyword("x", Broken()).strip(errors.MARK) == "x=<Broken>"
+    assert errors.keyword("x", "y" * 100).strip(errors.MARK) == f"x='{'y' * 79}… (str)"
+    assert len(errors.keyword("x", "y" * 100, most=400)) == 106
 
 
 def test_the_warning_is_a_warning() -> None:

@@ -20,7 +20,7 @@ from .calls.short_calls import (
     short_encode_array,
 )
 from .definition import Definition, Pattern
-from .errors import ConfigError, UnknownTokenError
+from .errors import ConfigError, UnknownTokenError, keyword, shown
 from .tokens.special import permission
 from .util.arguments import (
     KEEP,
@@ -28,7 +28,6 @@ from .util.arguments import (
     flag,
     instance,
     integer,
-    shown,
     string,
     strings,
 )
@@ -808,7 +807,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
             if type(ids) is list or self._definition.decoder is not None:
                 return self._checked(self._core.decode_text, ids, skip_special=skip_special_tokens)
         elif errors not in ("strict", "ignore"):
-            raise ConfigError(f'errors={errors!r} is none of "replace", "strict", "ignore"', option="errors")
+            raise ConfigError(f'{keyword("errors", errors)} is none of "replace", "strict", "ignore"')
         data = self.decode_bytes(ids, skip_special_tokens=skip_special_tokens)
         try:
             return data.decode("utf-8", errors)
@@ -891,7 +890,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
             ('hi EN', 'END')
         """
         if errors not in ("replace", "strict", "ignore"):
-            raise ConfigError(f'errors={errors!r} is none of "replace", "strict", "ignore"', option="errors")
+            raise ConfigError(f'{keyword("errors", errors)} is none of "replace", "strict", "ignore"')
         stops = [
             string(item, f"stop[{at}]")
             for at, item in enumerate([stop] if isinstance(stop, str) else strings(stop, "stop"))
@@ -994,7 +993,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
             openai/tiktoken, core.py (`decode_with_offsets`).
         """
         if errors not in ("replace", "strict", "ignore"):
-            raise ConfigError(f'errors={errors!r} is none of "replace", "strict", "ignore"', option="errors")
+            raise ConfigError(f'{keyword("errors", errors)} is none of "replace", "strict", "ignore"')
         if type(ids) is list:  # without `_checked`, as in `decode_bytes`
             try:
                 return _core.decode_with_starts(self._core, ids, errors, skip_special_tokens)

@@ -18,7 +18,7 @@ from .. import _core
 from ..corpus import Corpus, CorpusLike, open_corpus
 from ..drawing import draw, to_terminal
 from ..drawing.display_width import display_width
-from ..errors import ConfigError, JetonError
+from ..errors import ConfigError, JetonError, keyword
 from ..tokenizer import Tokenizer
 from ..util.arguments import MAX_INT64, integer
 from ..util.progress import Progress, ProgressEvent, make_reporter
@@ -125,7 +125,7 @@ class CorpusComparison:
         import numpy as np
 
         if isinstance(order, bool) or not isinstance(order, int | float) or not order > 0:
-            raise ConfigError(f"order={order!r} is not a positive number", option="order")
+            raise ConfigError(f"{keyword('order', order)} is not a positive number")
         index = self._index(name)
         counts = self.frequencies[index]
         size = self.toks[index].num_tokens
@@ -274,7 +274,7 @@ class _Run:
             try:
                 batch = tok.encode_batch(texts, threads=self._threads)
             except JetonError as error:
-                error.args = (f"tokenizer {name}: {error}", *error.args[1:])
+                error.prefix(f"tokenizer {name}: ")
                 raise
             columns.append((batch.ids.view("u1"), batch.offsets[1:].tolist()))
         failed = self._agreement.add(texts, columns, self._threads)

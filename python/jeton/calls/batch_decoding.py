@@ -46,7 +46,7 @@ class BatchDecoder:
                 found.append(data.decode("utf-8", errors))
             except UnicodeDecodeError as error:
                 failed = not_utf8(error)
-                failed.args = (f"text {at} of the batch: {failed}",)
+                failed.prefix(f"text {at} of the batch: ")
                 failed.index = at
                 raise failed from None
         return found

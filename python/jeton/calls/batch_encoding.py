@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from .._core import Tokenizer as Core
 from .._core import encode_batch_with_offsets, encode_batch_with_words, join_ids, join_integers
 from ..definition import sets_overflow_types
-from ..errors import ConfigError, JetonError
+from ..errors import ConfigError, JetonError, keyword
 from .batch import RowSegments, TokenBatch
 from .truncation import Truncation, combine, split
 
@@ -98,7 +98,7 @@ class BatchEncoder:
         try:
             second = self._encoded(pairs, truncates=room is not None)
         except JetonError as error:  # the message names the index of a text
-            error.args = (f"pairs: {error}",)
+            error.prefix("pairs: ")
             raise
         return self._rows(items, (first, second), truncation, room)
 
@@ -177,9 +177,8 @@ class BatchEncoder:
         num_ids = sum(int(column.sum()) for column in sizes)
         if truncation.overflow and num_ids > MAX_IDS:
             raise ConfigError(
-                f"overflow=True: the rows have {num_ids:,} ids, and the limit is {MAX_IDS:,}; pass fewer texts or a "
-                "smaller stride",
-                option="overflow",
+                f"{keyword('overflow', True)}: the rows have {num_ids:,} ids, and the limit is {MAX_IDS:,}; pass "
+                "fewer texts or a smaller stride",
             )
         source = np.concatenate([template_ids, *(text.ids for text in texts)])
         num_rows = len(row_text)

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from .. import _core
 from ..encoding import Encoding
-from ..errors import ChatTemplateError, SpecialTokenError
+from ..errors import ChatTemplateError, SpecialTokenError, keyword
 from ..tokens.adding import HasAddedTokens
 from ..tokens.matcher import AddedTokenMatch
 from ..tokens.special import Special, permission
@@ -159,7 +159,7 @@ def _refuse(
             raise ChatTemplateError(
                 f"the special token {token!r} at character {match.start} of the chat is in text that mixes the "
                 f"template's with a message's, so its origin is unknown; to permit it in messages, pass "
-                f"special={{{token!r}}}"
+                f"{keyword('special', {token})}"
             )
 
 

@@ -26,7 +26,7 @@ from typing import Any, Literal
 
 from .. import _core
 from ..definition import Bpe, Component, Definition, Unigram
-from ..errors import FormatError, UnsupportedFeatureError
+from ..errors import FormatError, UnsupportedFeatureError, keyword
 from ..tokenizer import Tokenizer
 from ..tokens.added import AddedToken, token_of_json, with_added_tokens
 from . import layout as layouts
@@ -164,7 +164,7 @@ def _roles(config: Mapping[str, Any], name: str, version: Version) -> dict[str, 
     known = {f"{role}_token" for role in (*_ROLES, *_INFILLING)} | {"add_bos_token", "add_eos_token"}
     for key, value in config.items():
         if key.endswith("_token") and key not in known and value is not None:
-            raise _unsupported(f"the token {key} is not supported with transformers={version}", key)
+            raise _unsupported(f"the token {key} is not supported with {keyword('transformers', version)}", key)
     return roles
 
 
@@ -284,7 +284,7 @@ def _extra(config: Mapping[str, Any], name: str, version: Version, own: list[Add
     """Returns the special tokens without a role: those of the configuration and of the class."""
     for key in ("extra_special_tokens", "model_specific_special_tokens"):
         if config.get(key):
-            raise _unsupported(f"{key} is not supported with transformers={version}", key)
+            raise _unsupported(f"{key} is not supported with {keyword('transformers', version)}", key)
     listed = config.get("additional_special_tokens")
     if not isinstance(listed, list | None):
         place = "tokenizer_config.json: additional_special_tokens"

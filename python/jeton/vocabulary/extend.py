@@ -9,7 +9,7 @@ import numpy as np
 from .. import _core
 from ..corpus import Corpus, CorpusLike, open_corpus
 from ..definition import Bpe, TieBreak
-from ..errors import ConfigError, TrainingError
+from ..errors import ConfigError, TrainingError, keyword
 from ..tokenizer import Tokenizer
 from ..tokens.kinds import MAX_ID
 from ..training import Counts, Limits, Rules
@@ -157,7 +157,7 @@ def _protected(tok: Tokenizer, corpus: Any, report: Reporter, limits: Limits) ->
     if isinstance(corpus, Counts) or not counts.special_tokens_found or counts_of(corpus) is not None:
         return counts._core
     if not open_corpus(corpus).is_readable_again():
-        raise ConfigError("protect= holds special tokens and is read twice: pass paths or a list", option="protect")
+        raise ConfigError(f"{keyword('protect')} holds special tokens and is read twice: pass paths or a list")
     plain = _counts(tok, corpus, report, limits.of_part("protect-plain"), special=False)
     return counts._core.merged(plain._core, limits.memory())
 

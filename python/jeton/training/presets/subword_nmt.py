@@ -17,7 +17,7 @@ from typing import ClassVar
 
 from ... import _core
 from ...definition import Bpe, Definition
-from ...errors import ConfigError
+from ...errors import ConfigError, keyword
 from ...tokens.added import AddedToken, with_added_tokens
 from ..request import TrainingRequest
 from ..stages import Stages
@@ -65,7 +65,9 @@ class SubwordNmt(TrainingPreset):
     def __post_init__(self) -> None:
         checked(self)
         if self.total_symbols and self.symbols is None:
-            raise ConfigError("total_symbols subtracts from symbols; pass symbols=, too", option="total_symbols")
+            raise ConfigError(
+                f"total_symbols subtracts from symbols; pass {keyword('symbols')}, too", option="total_symbols"
+            )
 
     def recipe(self, request: TrainingRequest) -> Recipe:
         """Implements `TrainingPreset.recipe`."""
@@ -82,8 +84,8 @@ class SubwordNmt(TrainingPreset):
         )
         if self.symbols is not None and request.vocab_size != DEFAULT_VOCAB_SIZE:
             raise ConfigError(
-                f"vocab_size={request.vocab_size} and symbols={self.symbols} both limit the vocabulary; pass one",
-                option="vocab_size",
+                f"{keyword('vocab_size', request.vocab_size)} and {keyword('symbols', self.symbols)} both limit the "
+                "vocabulary; pass one",
             )
         min_frequency = given_or_own(request.min_frequency, self.min_frequency, "min_frequency", default=2)
         special = () if request.unk_token is None else (request.unk_token,)
