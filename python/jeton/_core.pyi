@@ -26,49 +26,20 @@ __all__ = [
     "VectorBuffer",
     "Vocabulary",
     "Words",
-    "alphabet_size",
-    "append_entries",
-    "append_vocabulary",
     "apply_template",
     "best_fit",
     "character_map",
     "character_rules",
-    "chat_spans",
     "constant_lists",
-    "count_batch",
-    "count_ids",
     "count_line_ends",
-    "count_up_to",
     "covering_rows",
-    "decode_lists",
-    "decode_parts",
-    "decode_rows",
-    "decode_tokens",
-    "decode_with_starts",
-    "duplicate_entries",
-    "encode_batch_with_offsets",
-    "encode_batch_with_words",
-    "encode_chat",
-    "encode_columns",
-    "entry_shapes",
     "find_added",
     "find_invalid_utf8",
     "gather",
-    "growing_text",
     "id_lists",
     "join_ids",
     "join_integers",
-    "known_spans",
-    "known_spans_array",
-    "learn_hf",
-    "learn_more",
-    "learn_sentencepiece",
-    "learn_sentencepiece_words",
-    "learn_unigram",
     "main_script",
-    "merge_runs",
-    "merge_trees",
-    "merges_txt",
     "normalize_text",
     "normalize_texts",
     "oniguruma_pattern",
@@ -76,38 +47,23 @@ __all__ = [
     "pattern_names",
     "pattern_text",
     "pretokenize_text",
-    "rank_file_differs",
     "read_bytes",
     "read_json",
-    "read_pair",
     "read_safetensors_header",
-    "read_sentencepiece",
-    "read_tekken",
-    "read_tokenizer_json",
-    "read_vocab_txt",
     "row_lists",
     "row_pair_lists",
     "rules_hold",
     "sentencepiece_specs",
     "set_nbest_timeout",
     "set_random_seed",
-    "shared_entries",
     "sorted_bytes",
     "spell_bytes",
-    "split",
     "split_text",
-    "tekken_vocab",
-    "text_stream",
     "trim_offsets",
-    "truncate",
     "unit_boundaries",
     "use_numpy",
-    "vocab_txt",
-    "vocabulary_map",
     "with_sentencepiece_specs",
-    "without_rare",
     "write_json",
-    "write_sentencepiece",
 ]
 
 _Permission = Literal["all", "raise"] | list[int] | None
@@ -125,21 +81,6 @@ def apply_template(
 def best_fit(lengths: NDArray[np.uint8], capacity: int) -> memoryview: ...
 def count_line_ends(block: bytes) -> int: ...
 def gather(values: memoryview, starts: memoryview, lengths: memoryview, size: int) -> memoryview: ...
-def decode_parts(
-    vocabulary: Vocabulary, parts_json: str, byte_level: bool, ids: Sequence[int], skip_special: bool
-) -> tuple[bytes, str]: ...
-def decode_lists(
-    tok: Tokenizer, rows: Sequence[list[int]], threads: int, *, as_text: bool, skip_special: bool
-) -> list[Any]: ...
-def decode_rows(
-    tok: Tokenizer,
-    ids: NDArray[np.uint8],
-    offsets: Sequence[int],
-    threads: int,
-    *,
-    as_text: bool,
-    skip_special: bool,
-) -> list[Any]: ...
 def use_numpy(api: object) -> None: ...
 def id_lists(ids: NDArray[np.uint8], offsets: NDArray[np.uint8]) -> list[list[int]]: ...
 def row_lists(
@@ -166,24 +107,6 @@ def covering_rows(
     more: Sequence[int] | None,
     translate: Callable[[list[int]], list[int]] | None,
 ) -> list[list[int]]: ...
-def decode_tokens(tok: Tokenizer, ids: list[int]) -> list[bytes]: ...
-def decode_with_starts(tok: Tokenizer, ids: list[int], errors: str, skip_special: bool) -> tuple[str, list[int]]: ...
-def encode_batch_with_offsets(
-    tok: Tokenizer,
-    texts: Sequence[str | bytes],
-    special: _Permission,
-    threads: int,
-    *,
-    template: bool = False,
-    truncates: bool = False,
-) -> tuple[memoryview, memoryview, memoryview, memoryview | None]: ...
-def encode_batch_with_words(
-    tok: Tokenizer, texts: Sequence[str | bytes], special: _Permission, threads: int
-) -> tuple[memoryview, memoryview, memoryview]: ...
-def known_spans(tok: Tokenizer, text: str | bytes, ids: memoryview, special: _Permission, kind: int) -> memoryview: ...
-def known_spans_array(
-    tok: Tokenizer, text: str | bytes, ids: memoryview, special: _Permission, kind: int
-) -> NDArray[Any] | memoryview: ...
 def find_added(
     tokens: Sequence[tuple[str, int, bool, bool, bool, bool]],  # content, id, single_word, lstrip, rstrip, passed_over
     text: str | bytes,
@@ -201,70 +124,23 @@ def read_bytes(spelling: str) -> bytes | None: ...
 def read_json(text: str) -> Any: ...
 def write_json(value: Any) -> str: ...
 def sorted_bytes(tokens: list[bytes]) -> list[bytes]: ...
-def read_tokenizer_json(data: bytes) -> tuple[str, SpelledVocabulary]: ...
 
 _Merge = tuple[int, int, int]  # left, right, result
 _Columns = tuple[list[int], list[int], list[int]]  # pair counts, corpus tokens, tokens in use
 _Learned = tuple[Vocabulary, int, list[_Merge], _Columns]
 
-def alphabet_size(counts: Counts, level: str, end_of_word_style: str | None) -> int: ...
 def character_map(name: str | None, rules: Sequence[tuple[str, str]]) -> bytes: ...
 def character_rules(map: bytes) -> list[tuple[str, str]]: ...
-def learn_hf(counts: Counts, options_json: str, keeps_merges: bool, run: Run) -> _Learned: ...
-def learn_more(
-    counts: Counts,
-    tokenizer: Tokenizer,
-    vocabulary: Vocabulary,
-    *,
-    tie_break: str,
-    num_merges: int,
-    min_frequency: int,
-    by_character: bool,
-    rules_json: str | None,
-    run: Run,
-    extends: bool = False,
-    protect: Counts | None = None,
-) -> tuple[Vocabulary, list[int], list[int], list[int]]: ...
 
 _Extended = tuple[Vocabulary, memoryview, memoryview, int]  # ids, fates, number of new merges
 
-def duplicate_entries(tok: Tokenizer) -> list[tuple[list[int], bool]]: ...
-def entry_shapes(tok: Tokenizer) -> tuple[memoryview, memoryview, memoryview]: ...  # kinds, shapes, characters
-def merge_trees(tok: Tokenizer) -> tuple[memoryview, memoryview, memoryview, memoryview]: ...
-def without_rare(
-    tok: Tokenizer,
-    counts: NDArray[np.uint8],
-    remains: NDArray[np.uint8],
-    removable: NDArray[np.uint8],
-    num_removed: int,
-) -> memoryview: ...
-def count_ids(tok: Tokenizer, counts: Counts) -> memoryview: ...
-def append_entries(tok: Tokenizer, contents: Sequence[bytes], *, next_id: int, bridges: bool) -> _Extended: ...
-def append_vocabulary(tok: Tokenizer, other: Tokenizer, ids: NDArray[np.uint8], *, next_id: int) -> _Extended: ...
-def vocabulary_map(tok: Tokenizer, other: Tokenizer) -> memoryview: ...
 def rules_hold(rules_json: str, spellings: Sequence[bytes]) -> list[bool]: ...
-def learn_sentencepiece(
-    counts: Counts,
-    options_json: str,
-    reserved: Sequence[tuple[int, int, str]],
-    run: Run,
-) -> _Learned: ...
-def learn_sentencepiece_words(
-    counts: Counts, options_json: str, reserved: Sequence[tuple[int, int, str]]
-) -> Vocabulary: ...
 def sentencepiece_specs(data: bytes) -> list[tuple[int, bytes]]: ...
 def set_nbest_timeout(milliseconds: int) -> None: ...
 def set_random_seed(seed: int) -> None: ...
-def shared_entries(a: Tokenizer, b: Tokenizer) -> tuple[int, int, int]: ...
 def with_sentencepiece_specs(
     data: bytes, trainer: bytes, normalizer: bytes, denormalizer: bytes | None = None
 ) -> bytes: ...
-def learn_unigram(
-    counts: Counts,
-    options_json: str,
-    reserved: Sequence[tuple[int, int, str]],
-    run: Run,
-) -> tuple[Vocabulary, int]: ...
 def spell_bytes(data: bytes) -> str: ...
 def split_text(text: str | bytes, pattern: str, *, is_regex: bool) -> list[_Span]: ...
 def trim_offsets(content: bytes, is_bytes: bool, add_prefix_space: bool, index: int, span: _Span) -> _Span: ...
@@ -328,13 +204,13 @@ class BareModel:
     ) -> list[list[int]]: ...
     def nbest(self, pretoken: bytes, n: int) -> list[tuple[list[int], float]]: ...
 
-def merge_runs(runs: Sequence[str], path: str, min_count: int, durable: bool = True) -> tuple[int, int, int]: ...
-
 @final
 class Counter:
     def __new__(
         cls, stages_json: str, *, special_tokens: Sequence[str], totals: tuple[int, int, int] | None = None
     ) -> Counter: ...
+    @staticmethod
+    def merge_runs(runs: Sequence[str], path: str, min_count: int, durable: bool = True) -> tuple[int, int, int]: ...
     def add(self, columns: Sequence[TextColumn], *, threads: int, skip: int = 0, patience: float = 0.0) -> None: ...
     def totals(self) -> tuple[int, int, int]: ...
     def memory(self) -> tuple[int, int]: ...
@@ -377,6 +253,35 @@ class Counts:
         run: Run,
         rules: str | None = None,
     ) -> tuple[Vocabulary, int, list[int], list[int], list[int]]: ...
+    def alphabet_size(self, level: str, end_of_word_style: str | None) -> int: ...
+    def learn_more(
+        self,
+        tokenizer: Tokenizer,
+        vocabulary: Vocabulary,
+        *,
+        tie_break: str,
+        num_merges: int,
+        min_frequency: int,
+        by_character: bool,
+        rules_json: str | None,
+        run: Run,
+        extends: bool = False,
+        protect: Counts | None = None,
+    ) -> tuple[Vocabulary, list[int], list[int], list[int]]: ...
+    def learn_hf(self, options_json: str, keeps_merges: bool, run: Run) -> _Learned: ...
+    def learn_sentencepiece(
+        self,
+        options_json: str,
+        reserved: Sequence[tuple[int, int, str]],
+        run: Run,
+    ) -> _Learned: ...
+    def learn_sentencepiece_words(self, options_json: str, reserved: Sequence[tuple[int, int, str]]) -> Vocabulary: ...
+    def learn_unigram(
+        self,
+        options_json: str,
+        reserved: Sequence[tuple[int, int, str]],
+        run: Run,
+    ) -> tuple[Vocabulary, int]: ...
 
 @final
 class Memory:
@@ -402,6 +307,10 @@ class Run:
 
 @final
 class SpelledVocabulary:
+    @staticmethod
+    def from_tokenizer_json(data: bytes) -> tuple[str, SpelledVocabulary]: ...
+    @staticmethod
+    def from_pair(vocab: bytes, merges: bytes) -> SpelledVocabulary: ...
     @property
     def has_merges(self) -> bool: ...
     @property
@@ -423,6 +332,10 @@ class Vocabulary:
         merges: Sequence[tuple[int, int, int]],
         scores: Sequence[float] | None = None,
     ) -> Vocabulary: ...
+    @staticmethod
+    def from_vocab_txt(data: bytes) -> tuple[Vocabulary, bool]: ...
+    @staticmethod
+    def from_sentencepiece(data: bytes, layout: str | None = None) -> tuple[str, Vocabulary]: ...
     @staticmethod
     def from_ranks(data: bytes) -> Vocabulary: ...
     def with_added(
@@ -447,6 +360,9 @@ class Vocabulary:
     def first_of(self, ids: set[int]) -> int | None: ...
     def find(self, content: bytes) -> int | None: ...
     def __len__(self) -> int: ...
+    def decode_parts(
+        self, parts_json: str, byte_level: bool, ids: Sequence[int], skip_special: bool
+    ) -> tuple[bytes, str]: ...
 
 @final
 class Tokenizer:
@@ -556,6 +472,97 @@ class Tokenizer:
     ) -> tuple[bytes, list[int], list[int]]: ...
     def merges_json(self, *, byte_alphabet: bool, end_of_word: str) -> bytes: ...
     def rank_file(self) -> str: ...
+    def count_batch(
+        self,
+        texts: Sequence[str | bytes],
+        special: _Permission,
+        threads: int,
+    ) -> memoryview: ...
+    def count_up_to(self, text: str, limit: int, special: _Permission) -> int | None: ...
+    def encode_batch_with_offsets(
+        self,
+        texts: Sequence[str | bytes],
+        special: _Permission,
+        threads: int,
+        *,
+        template: bool = False,
+        truncates: bool = False,
+    ) -> tuple[memoryview, memoryview, memoryview, memoryview | None]: ...
+    def encode_batch_with_words(
+        self, texts: Sequence[str | bytes], special: _Permission, threads: int
+    ) -> tuple[memoryview, memoryview, memoryview]: ...
+    def encode_columns(
+        self,
+        columns: Sequence[TextColumn],
+        dtype: str,
+        threads: int,
+        *,
+        before: Sequence[int],
+        after: Sequence[int],
+        drops_empty: bool,
+    ) -> tuple[memoryview, memoryview, list[int], int | None]: ...
+    def encode_chat(self, text: str, runs: list[Any], unk: int | None) -> list[int] | None: ...
+    def chat_spans(self, text: str, ids: list[int]) -> memoryview: ...  # int64[n, 2]
+    def known_spans(self, text: str | bytes, ids: memoryview, special: _Permission, kind: int) -> memoryview: ...
+    def known_spans_array(
+        self, text: str | bytes, ids: memoryview, special: _Permission, kind: int
+    ) -> NDArray[Any] | memoryview: ...
+    def decode_lists(
+        self, rows: Sequence[list[int]], threads: int, *, as_text: bool, skip_special: bool
+    ) -> list[Any]: ...
+    def decode_rows(
+        self,
+        ids: NDArray[np.uint8],
+        offsets: Sequence[int],
+        threads: int,
+        *,
+        as_text: bool,
+        skip_special: bool,
+    ) -> list[Any]: ...
+    def decode_tokens(self, ids: list[int]) -> list[bytes]: ...
+    def decode_with_starts(self, ids: list[int], errors: str, skip_special: bool) -> tuple[str, list[int]]: ...
+    def truncate(
+        self,
+        text: str,
+        limit: int,
+        side: str,
+        marker: str,
+        at: str,
+        special: _Permission,
+    ) -> tuple[int, int]: ...
+    def split(
+        self,
+        text: str,
+        limit: int,
+        overlap: int,
+        at: str,
+        special: _Permission,
+        cls: type[_Part],
+    ) -> list[_Part]: ...
+    def growing_text(self, special: _Permission) -> GrowingText: ...
+    def text_stream(
+        self, prompt_ids: list[int], stop: Sequence[str], *, errors: str, skip_special: bool
+    ) -> TextStream: ...
+    def entry_shapes(self) -> tuple[memoryview, memoryview, memoryview]: ...  # kinds, shapes, characters
+    def duplicate_entries(self) -> list[tuple[list[int], bool]]: ...
+    def shared_entries(self, other: Tokenizer) -> tuple[int, int, int]: ...
+    def merge_trees(self) -> tuple[memoryview, memoryview, memoryview, memoryview]: ...
+    def without_rare(
+        self,
+        counts: NDArray[np.uint8],
+        remains: NDArray[np.uint8],
+        removable: NDArray[np.uint8],
+        num_removed: int,
+    ) -> memoryview: ...
+    def count_ids(self, counts: Counts) -> memoryview: ...
+    def append_entries(self, contents: Sequence[bytes], *, next_id: int, bridges: bool) -> _Extended: ...
+    def append_vocabulary(self, other: Tokenizer, ids: NDArray[np.uint8], *, next_id: int) -> _Extended: ...
+    def vocabulary_map(self, other: Tokenizer) -> memoryview: ...
+    def sentencepiece_file(self, facts: str, layout: str | None = None, end: int | None = None) -> bytes: ...
+    def tekken_vocab(self, first: int) -> str: ...
+    def vocab_txt(self) -> str: ...
+    def merges_txt(self, *, byte_alphabet: bool, end_of_word: str) -> str: ...
+    def rank_file_differs(self) -> str | None: ...
 
 @final
 class GrowingText:  # public, as `jeton.GrowingText`
@@ -583,52 +590,13 @@ class TextStream:  # public, as `jeton.TextStream`
 
 @final
 class TekkenFile:
+    def __new__(cls, data: bytes) -> TekkenFile: ...
     @property
     def rest(self) -> str: ...
     def vocabulary(self, special: Sequence[str], num_ranked: int) -> Vocabulary: ...
     def __len__(self) -> int: ...
 
-def read_sentencepiece(data: bytes, layout: str | None = None) -> tuple[str, Vocabulary]: ...
-def write_sentencepiece(tok: Tokenizer, facts: str, layout: str | None = None, end: int | None = None) -> bytes: ...
-def read_tekken(data: bytes) -> TekkenFile: ...
-def chat_spans(tok: Tokenizer, text: str, ids: list[int]) -> memoryview: ...  # int64[n, 2]
-def encode_chat(tok: Tokenizer, text: str, runs: list[Any], unk: int | None) -> list[int] | None: ...
-def growing_text(tok: Tokenizer, special: _Permission) -> GrowingText: ...
-def count_batch(
-    tok: Tokenizer,
-    texts: Sequence[str | bytes],
-    special: _Permission,
-    threads: int,
-) -> memoryview: ...
-def count_up_to(tok: Tokenizer, text: str, limit: int, special: _Permission) -> int | None: ...
-def truncate(
-    tok: Tokenizer,
-    text: str,
-    limit: int,
-    side: str,
-    marker: str,
-    at: str,
-    special: _Permission,
-) -> tuple[int, int]: ...
-def split(
-    tok: Tokenizer,
-    text: str,
-    limit: int,
-    overlap: int,
-    at: str,
-    special: _Permission,
-    cls: type[_Part],
-) -> list[_Part]: ...
 def unit_boundaries(text: str, at: str) -> list[int]: ...
-def text_stream(
-    tok: Tokenizer, prompt_ids: list[int], stop: Sequence[str], *, errors: str, skip_special: bool
-) -> TextStream: ...
-def tekken_vocab(tok: Tokenizer, first: int) -> str: ...
-def read_vocab_txt(data: bytes) -> tuple[Vocabulary, bool]: ...
-def vocab_txt(tok: Tokenizer) -> str: ...
-def read_pair(vocab: bytes, merges: bytes) -> SpelledVocabulary: ...
-def merges_txt(tok: Tokenizer, *, byte_alphabet: bool, end_of_word: str) -> str: ...
-def rank_file_differs(tok: Tokenizer) -> str | None: ...
 def read_safetensors_header(
     header: bytes, size: int
 ) -> tuple[dict[str, str] | None, list[tuple[str, str, tuple[int, ...], int, int]]]: ...
@@ -652,17 +620,6 @@ class TextColumn:
     def to_list(self) -> list[bytes]: ...
     def take(self, indices: Sequence[int]) -> TextColumn: ...
     def replaced(self, indices: Sequence[int], texts: Sequence[bytes | None]) -> TextColumn: ...
-
-def encode_columns(
-    tok: Tokenizer,
-    columns: Sequence[TextColumn],
-    dtype: str,
-    threads: int,
-    *,
-    before: Sequence[int],
-    after: Sequence[int],
-    drops_empty: bool,
-) -> tuple[memoryview, memoryview, list[int], int | None]: ...
 
 @final
 class SpellingCounter:

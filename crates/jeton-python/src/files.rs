@@ -10,11 +10,14 @@ use crate::arguments::{self, Text};
 use crate::error;
 use crate::vocabulary::SpelledVocabulary;
 
-/// `tokenizer.json` → (all small members as JSON text, vocabulary and merges).
-#[pyfunction]
-pub fn read_tokenizer_json(py: Python<'_>, data: &[u8]) -> PyResult<(String, SpelledVocabulary)> {
-    let mut file = py.detach(|| hf_json::read(data)).map_err(|failed| error::plain(py, failed))?;
-    Ok((std::mem::take(&mut file.rest), SpelledVocabulary { file }))
+#[pymethods]
+impl SpelledVocabulary {
+    /// `tokenizer.json` → (all small members as JSON text, vocabulary and merges).
+    #[staticmethod]
+    fn from_tokenizer_json(py: Python<'_>, data: &[u8]) -> PyResult<(String, SpelledVocabulary)> {
+        let mut file = py.detach(|| hf_json::read(data)).map_err(|failed| error::plain(py, failed))?;
+        Ok((std::mem::take(&mut file.rest), SpelledVocabulary { file }))
+    }
 }
 
 /// Spells bytes in GPT-2's byte alphabet.

@@ -19,45 +19,81 @@ use crate::vocabulary::{SpelledVocabulary, Vocabulary};
 
 const LSTRIP: u8 = 1;
 
-/// A `.model` → (its options as JSON, its pieces at their ids). `layout`: a `Layout` as JSON.
-#[pyfunction]
-#[pyo3(signature = (data, layout=None))]
-pub fn read_sentencepiece(py: Python<'_>, data: &[u8], layout: Option<&str>) -> PyResult<(String, Vocabulary)> {
-    let read = || {
-        let layout = layout.map(Layout::from_json).transpose()?;
-        let model = sentencepiece::read(data)?;
-        let facts = model.facts.to_json()?;
-        let layout::Arranged { entries, scores, mask } = layout::arrange(model, layout.as_ref())?;
-        let flags = mask.map(|id| (id, LSTRIP)).into_iter().collect(); // HF's mask tokens include white space before them
-        Ok((facts, Vocabulary { entries, extras: Extras { scores, flags, ..Extras::default() } }))
-    };
-    py.detach(read).map_err(|failed| error::plain(py, failed))
+#[pymethods]
+impl Vocabulary {
+    /// A `.model` → (its options as JSON, its pieces at their ids). `layout`: a `Layout` as JSON.
+    #[staticmethod]
+    #[pyo3(signature = (data, layout=None))]
+    fn from_sentencepiece(py: Python<'_>, data: &[u8], layout: Option<&str>) -> PyResult<(String, Vocabulary)> {
+        let read = || {
+            let layout = layout.map(Layout::from_json).transpose()?;
+            let model = sentencepiece::read(data)?;
+            let facts = model.facts.to_json()?;
+            let layout::Arranged { entries, scores, mask } = layout::arrange(model, layout.as_ref())?;
+            let flags = mask.map(|id| (id, LSTRIP)).into_iter().collect(); // HF's mask tokens include white space before them
+            Ok((facts, Vocabulary { entries, extras: Extras { scores, flags, ..Extras::default() } }))
+        };
+        py.detach(read).map_err(|failed| error::plain(py, failed))
+    }
+
+    /// BERT's vocab.txt → (entries, true if one outside `[…]` has an upper-case letter).
+    #[staticmethod]
+    fn from_vocab_txt(py: Python<'_>, data: &[u8]) -> PyResult<(Vocabulary, bool)> {
+        let file = py.detach(|| vocab_lines::read(data)).map_err(|failed| error::plain(py, failed))?;
+        Ok((Vocabulary { entries: file.entries, extras: Extras::default() }, file.has_upper_case))
+    }
 }
 
-/// Writes a `.model` of a tokenizer's entries and scores, with options as returned by `read_sentencepiece`.
-///
-/// `layout`: the layout that numbered the pieces, which is undone; `end`: the id after the last piece, else all entries
-/// are pieces.
-#[pyfunction]
-#[pyo3(signature = (tok, facts, layout=None, end=None))]
-pub fn write_sentencepiece<'py>(
-    py: Python<'py>,
-    tok: &Tokenizer,
-    facts: &str,
-    layout: Option<&str>,
-    end: Option<u32>,
-) -> PyResult<Bound<'py, PyBytes>> {
-    let write = || {
-        let (vocab, facts) = (tok.0.vocab(), Facts::from_json(facts)?);
-        let layout = layout.map(Layout::from_json).transpose()?.unwrap_or_default();
-        let control = [Some(&facts.unk), facts.bos.as_ref(), facts.eos.as_ref(), facts.pad.as_ref()];
-        let control: Vec<String> = control.into_iter().flatten().cloned().collect();
-        let end = end.unwrap_or(vocab.len() as u32);
-        let pieces = layout::pieces(vocab, tok.0.scores(), &layout, end, &control)?;
-        sentencepiece::write(&ModelProto { facts, pieces })
-    };
-    let file = py.detach(write).map_err(|failed| error::plain(py, failed))?;
-    Ok(PyBytes::new(py, &file))
+#[pymethods]
+impl Tokenizer {
+    /// Writes a `.model` of a tokenizer's entries and scores, with options as returned by `read_sentencepiece`.
+    ///
+    /// `layout`: the layout that numbered the pieces, which is undone; `end`: the id after the last piece, else all entries
+    /// are pieces.
+    #[pyo3(signature = (facts, layout=None, end=None))]
+    fn sentencepiece_file<'py>(
+        &self,
+        py: Python<'py>,
+        facts: &str,
+        layout: Option<&str>,
+        end: Option<u32>,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        let write = || {
+            let (vocab, facts) = (self.0.vocab(), Facts::from_json(facts)?);
+            let layout = layout.map(Layout::from_json).transpose()?.unwrap_or_default();
+            let control = [Some(&facts.unk), facts.bos.as_ref(), facts.eos.as_ref(), facts.pad.as_ref()];
+            let control: Vec<String> = control.into_iter().flatten().cloned().collect();
+            let end = end.unwrap_or(vocab.len() as u32);
+            let pieces = layout::pieces(vocab, self.0.scores(), &layout, end, &control)?;
+            sentencepiece::write(&ModelProto { facts, pieces })
+        };
+        let file = py.detach(write).map_err(|failed| error::plain(py, failed))?;
+        Ok(PyBytes::new(py, &file))
+    }
+
+    /// Writes the list of ranked tokens, whose ids begin with `first`.
+    fn tekken_vocab(&self, py: Python<'_>, first: u32) -> PyResult<String> {
+        py.detach(|| tekken::write(self.0.vocab(), first)).map_err(|failed| error::plain(py, failed))
+    }
+
+    fn vocab_txt(&self, py: Python<'_>) -> PyResult<String> {
+        py.detach(|| vocab_lines::write(self.0.vocab())).map_err(|failed| error::plain(py, failed))
+    }
+
+    /// Writes the lines of vocab.bpe.
+    #[pyo3(signature = (*, byte_alphabet, end_of_word))]
+    fn merges_txt(&self, py: Python<'_>, byte_alphabet: bool, end_of_word: &str) -> PyResult<String> {
+        let spelling = hf_json::Spelling { byte_alphabet, end_of_word };
+        let (vocab, bpe) = (self.0.vocab(), bpe(self)?);
+        let write = |keep_going: KeepGoing<'_>| merges_lines::write(vocab, &bpe.merges(vocab, keep_going)?, &spelling);
+        run_with_signals(py, write, |failed| error::plain(py, failed))
+    }
+
+    /// Returns the reason why merges of a byte-level tokenizer are not equivalent to ranks; None if they are.
+    fn rank_file_differs(&self, py: Python<'_>) -> PyResult<Option<String>> {
+        let (vocab, bpe) = (self.0.vocab(), bpe(self)?);
+        run_with_signals(py, |keep_going| ranks::differs(vocab, bpe, keep_going), |failed| error::plain(py, failed))
+    }
 }
 
 /// Returns the fields of a `.model` that are no pieces, as (number, content).
@@ -88,6 +124,11 @@ pub struct TekkenFile(tekken::TekkenFile);
 
 #[pymethods]
 impl TekkenFile {
+    #[new]
+    fn new(py: Python<'_>, data: &[u8]) -> PyResult<Self> {
+        py.detach(|| tekken::read(data)).map(Self).map_err(|failed| error::plain(py, failed))
+    }
+
     /// All members except the ranked tokens, as JSON text.
     #[getter]
     fn rest(&self) -> &str {
@@ -109,55 +150,18 @@ impl TekkenFile {
     }
 }
 
-#[pyfunction]
-pub fn read_tekken(py: Python<'_>, data: &[u8]) -> PyResult<TekkenFile> {
-    py.detach(|| tekken::read(data)).map(TekkenFile).map_err(|failed| error::plain(py, failed))
-}
-
-/// Writes the list of ranked tokens, whose ids begin with `first`.
-#[pyfunction]
-pub fn tekken_vocab(py: Python<'_>, tok: &Tokenizer, first: u32) -> PyResult<String> {
-    py.detach(|| tekken::write(tok.0.vocab(), first)).map_err(|failed| error::plain(py, failed))
-}
-
-/// BERT's vocab.txt → (entries, true if one outside `[…]` has an upper-case letter).
-#[pyfunction]
-pub fn read_vocab_txt(py: Python<'_>, data: &[u8]) -> PyResult<(Vocabulary, bool)> {
-    let file = py.detach(|| vocab_lines::read(data)).map_err(|failed| error::plain(py, failed))?;
-    Ok((Vocabulary { entries: file.entries, extras: Extras::default() }, file.has_upper_case))
-}
-
-#[pyfunction]
-pub fn vocab_txt(py: Python<'_>, tok: &Tokenizer) -> PyResult<String> {
-    py.detach(|| vocab_lines::write(tok.0.vocab())).map_err(|failed| error::plain(py, failed))
-}
-
-/// Reads encoder.json and vocab.bpe, with spellings unchanged.
-#[pyfunction]
-pub fn read_pair(py: Python<'_>, vocab: &[u8], merges: &[u8]) -> PyResult<SpelledVocabulary> {
-    let file = py.detach(|| merges_lines::read(vocab, merges)).map_err(|failed| error::plain(py, failed))?;
-    Ok(SpelledVocabulary { file })
+#[pymethods]
+impl SpelledVocabulary {
+    /// Reads encoder.json and vocab.bpe, with spellings unchanged.
+    #[staticmethod]
+    fn from_pair(py: Python<'_>, vocab: &[u8], merges: &[u8]) -> PyResult<SpelledVocabulary> {
+        let file = py.detach(|| merges_lines::read(vocab, merges)).map_err(|failed| error::plain(py, failed))?;
+        Ok(SpelledVocabulary { file })
+    }
 }
 
 fn bpe(tok: &Tokenizer) -> PyResult<&Bpe> {
     tok.0.model().as_bpe().ok_or_else(|| error::ConfigError::new_err("the model has no merges"))
-}
-
-/// Writes the lines of vocab.bpe.
-#[pyfunction]
-#[pyo3(signature = (tok, *, byte_alphabet, end_of_word))]
-pub fn merges_txt(py: Python<'_>, tok: &Tokenizer, byte_alphabet: bool, end_of_word: &str) -> PyResult<String> {
-    let spelling = hf_json::Spelling { byte_alphabet, end_of_word };
-    let (vocab, bpe) = (tok.0.vocab(), bpe(tok)?);
-    let write = |keep_going: KeepGoing<'_>| merges_lines::write(vocab, &bpe.merges(vocab, keep_going)?, &spelling);
-    run_with_signals(py, write, |failed| error::plain(py, failed))
-}
-
-/// Returns the reason why merges of a byte-level tokenizer are not equivalent to ranks; None if they are.
-#[pyfunction]
-pub fn rank_file_differs(py: Python<'_>, tok: &Tokenizer) -> PyResult<Option<String>> {
-    let (vocab, bpe) = (tok.0.vocab(), bpe(tok)?);
-    run_with_signals(py, |keep_going| ranks::differs(vocab, bpe, keep_going), |failed| error::plain(py, failed))
 }
 
 /// Returns the metadata of a safetensors header and its tensors: (name, type, shape, start, end), in the order of their bytes.

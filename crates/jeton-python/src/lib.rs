@@ -56,42 +56,33 @@ mod _core {
     use pyo3::prelude::*;
 
     #[pymodule_export]
-    use crate::agreement::{shared_entries, Agreement};
+    use crate::agreement::Agreement;
     #[pymodule_export]
     use crate::arguments::find_invalid_utf8;
     #[pymodule_export]
-    use crate::audit::{duplicate_entries, entry_shapes, Reachability};
-    #[pymodule_export]
-    use crate::batches::{
-        decode_lists, decode_rows, decode_tokens, decode_with_starts, encode_batch_with_offsets,
-        encode_batch_with_words, known_spans, known_spans_array,
-    };
-    #[pymodule_export]
-    use crate::chat::{chat_spans, encode_chat};
+    use crate::audit::Reachability;
     #[pymodule_export]
     use crate::completions::covering_rows;
     #[pymodule_export]
-    use crate::continue_training::{learn_more, rules_hold};
+    use crate::continue_training::rules_hold;
     #[pymodule_export]
-    use crate::corpus::{count_line_ends, encode_columns, SpellingCounter, TextColumn};
+    use crate::corpus::{count_line_ends, SpellingCounter, TextColumn};
     #[pymodule_export]
-    use crate::counter::{merge_runs, Counter};
+    use crate::counter::Counter;
     #[pymodule_export]
     use crate::counts::Counts;
     #[pymodule_export]
-    use crate::cuts::{count_batch, count_up_to, split, truncate, unit_boundaries};
+    use crate::cuts::unit_boundaries;
     #[pymodule_export]
-    use crate::decoders::{apply_template, decode_parts, trim_offsets};
+    use crate::decoders::{apply_template, trim_offsets};
     #[pymodule_export]
-    use crate::files::{oniguruma_pattern, pattern_names, read_bytes, read_tokenizer_json, spell_bytes, split_text};
+    use crate::files::{oniguruma_pattern, pattern_names, read_bytes, spell_bytes, split_text};
     #[pymodule_export]
     use crate::formats::{
-        merges_txt, pattern_text, rank_file_differs, read_pair, read_safetensors_header, read_sentencepiece,
-        read_tekken, read_vocab_txt, sentencepiece_specs, tekken_vocab, vocab_txt, with_sentencepiece_specs,
-        write_sentencepiece, TekkenFile,
+        pattern_text, read_safetensors_header, sentencepiece_specs, with_sentencepiece_specs, TekkenFile,
     };
     #[pymodule_export]
-    use crate::growing::{growing_text, GrowingText};
+    use crate::growing::GrowingText;
     #[pymodule_export]
     use crate::joined_rows::{join_ids, join_integers};
     #[pymodule_export]
@@ -107,9 +98,7 @@ mod _core {
     #[pymodule_export]
     use crate::parts::{find_added, normalize_text, normalize_texts, pretokenize_text};
     #[pymodule_export]
-    use crate::presets::{
-        alphabet_size, character_map, character_rules, learn_hf, learn_sentencepiece, learn_sentencepiece_words,
-    };
+    use crate::presets::{character_map, character_rules};
     #[pymodule_export]
     use crate::rows::{constant_lists, id_lists, optional_list, row_lists, row_pair_lists};
     #[pymodule_export]
@@ -117,13 +106,9 @@ mod _core {
     #[pymodule_export]
     use crate::sentencepiece::{set_nbest_timeout, set_random_seed, PieceModel, PieceNormalizer, VectorBuffer};
     #[pymodule_export]
-    use crate::stream::{text_stream, TextStream};
-    #[pymodule_export]
-    use crate::surgery::{append_entries, append_vocabulary, count_ids, merge_trees, vocabulary_map, without_rare};
+    use crate::stream::TextStream;
     #[pymodule_export]
     use crate::tokenizer::Tokenizer;
-    #[pymodule_export]
-    use crate::unigram::learn_unigram;
     #[pymodule_export]
     use crate::vocabulary::{sorted_bytes, SpelledVocabulary, Vocabulary};
     #[pymodule_export]

@@ -298,7 +298,7 @@ class _Run:
         overlap = np.zeros((size, size), np.int64)
         for row in range(size):
             for column in range(row, size):
-                shared, mine, its = _core.shared_entries(toks[row]._core, toks[column]._core)
+                shared, mine, its = toks[row]._core.shared_entries(toks[column]._core)
                 overlap[row, column] = overlap[column, row] = shared
                 overlap[row, row], overlap[column, column] = mine, its
         passages, passage_bytes = self._agreement.passages()

@@ -53,7 +53,7 @@ def count_up_to(core: _core.Tokenizer, text: str, limit: int, special: Permitted
     integer(limit, "limit", 0, MOST_TOKENS)
     if limit < num_added:
         return None
-    count = _core.count_up_to(core, text, limit - num_added, special)
+    count = core.count_up_to(text, limit - num_added, special)
     return None if count is None else count + num_added
 
 
@@ -78,7 +78,7 @@ def truncate(
             f"{keyword('marker', marker)} takes {of_marker} tokens, and {keyword('max_tokens', max_tokens)} leaves "
             f"{limit}"
         )
-    head, tail = _core.truncate(core, text, limit, side, marker, at, special)
+    head, tail = core.truncate(text, limit, side, marker, at, special)
     if side == "middle" and head < tail:
         return text[:head] + marker + text[tail:]
     return text[tail:] if side == "left" else text[:head]
@@ -96,7 +96,7 @@ def split(
         raise ConfigError(f"{keyword('max_tokens', max_tokens)} leaves no token for the text")
     if overlap >= limit:
         raise ConfigError(f"{keyword('overlap', overlap)} is not less than the {limit} tokens of a chunk")
-    return _core.split(core, text, limit, overlap, at, special, Chunk)
+    return core.split(text, limit, overlap, at, special, Chunk)
 
 
 def count_batch(
@@ -105,7 +105,7 @@ def count_batch(
     """int64[texts]: numbers of tokens; see `Tokenizer.count_batch`."""
     import numpy as np
 
-    counts = np.frombuffer(_core.count_batch(core, texts, special, threads), "<i8")
+    counts = np.frombuffer(core.count_batch(texts, special, threads), "<i8")
     return counts + num_added if num_added else counts
 
 

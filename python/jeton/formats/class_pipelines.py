@@ -97,14 +97,14 @@ def read(data: bytes, config: Mapping[str, Any], *, source: str, version: Versio
         raise _unsupported(message, "tokenizer_class")
     roles = _roles(config, name, version)
     with error_context(source, "sentencepiece"):
-        text, pieces = _core.read_sentencepiece(data)
+        text, pieces = _core.Vocabulary.from_sentencepiece(data)
         facts = _core.read_json(text)
         turns = _TURNS if (name, version) == ("GemmaTokenizer", 4) else ()
         own = [AddedToken(token, special or token in turns) for _, token, special in pieces.added()]
         own = [token for token in own if token.content != facts["unk"]]
         if layout is not None:
             numbering = {"languages": (), "mask": None} if name == "NllbTokenizer" else {}
-            pieces = _core.read_sentencepiece(data, layouts.to_core({**layout, **numbering}))[1]
+            pieces = _core.Vocabulary.from_sentencepiece(data, layouts.to_core({**layout, **numbering}))[1]
         pieces = _renamed(pieces, config, name, version, roles, facts["unk"])
         model, vocabulary = _model(pieces, facts, name, version, roles)
         definition = Definition(model, **_stages(config, facts, name, version))

@@ -106,7 +106,7 @@ def write(tok: Tokenizer, path: str | os.PathLike[str], accept_loss: Collection[
     model, pattern = tok.definition.model, tok.definition.pattern
     if not isinstance(model, Bpe) or not tok.definition.is_byte_level or model.end_of_word is not None:
         raise _other("model", "a model that is not byte-level BPE, or that marks the ends of words")
-    if model.ranks != "tokens" and (why := _core.rank_file_differs(tok._core)) is not None:
+    if model.ranks != "tokens" and (why := tok._core.rank_file_differs()) is not None:
         raise _other("merges", f"merges that are not the ranks of what they make: {why}")
     losses = {"pattern": f"the pattern {pattern.text!r}" if pattern else "how text is split"}
     if added := [token.content for token in tok.added_tokens.values()]:

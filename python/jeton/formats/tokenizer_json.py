@@ -291,7 +291,7 @@ def read(data: bytes, *, source: str) -> Tokenizer:
 def read_with_facts(data: bytes, *, source: str) -> tuple[Tokenizer, JSON, int]:
     """As `read`, and returns the stages as the file spells them, and the number of entries of its model."""
     try:
-        rest, spelled = _core.read_tokenizer_json(data)
+        rest, spelled = _core.SpelledVocabulary.from_tokenizer_json(data)
         top = _core.read_json(rest)
         stages = {name: top.get(name) for name in STAGES} if isinstance(top, dict) else {}
         return _read(top, spelled), stages, len(spelled)

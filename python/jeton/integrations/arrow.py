@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._core import encode_columns
 from ..corpus.rows import checked_texts, column_of, has_short_offsets, is_text_type
 from ..errors import ConfigError, FormatError, InvalidTextError, MissingDependencyError, keyword
 from ..shards.planning import added_id
@@ -207,8 +206,7 @@ class ArrowEncoder:
         if found is None:
             raise self._invalid(texts, first)
         try:
-            ids, lengths, _, _ = encode_columns(
-                self._tok._core,
+            ids, lengths, _, _ = self._tok._core.encode_columns(
                 [found],
                 "int32",
                 self._threads,

@@ -129,7 +129,7 @@ class RunFolder:
         """Paths of the runs, after merging some if there are more than MOST_RUNS."""
         while len(self._runs) > MOST_RUNS:
             merged = [self._path(run) for run in self._runs[:MOST_RUNS]]
-            self._write(partial(_core.merge_runs, merged, min_count=0, durable=self.is_checkpoint))
+            self._write(partial(_core.Counter.merge_runs, merged, min_count=0, durable=self.is_checkpoint))
             self._runs = [self._runs[-1], *self._runs[MOST_RUNS:-1]]
             self._save_state()
             for run in merged:

@@ -106,8 +106,7 @@ def extend(
             "protect": None if protected is None else protected.checksum(),
         }
         run = checkpointed_run(counts, options, limits, lambda done: report(ProgressEvent("merge", done, n, "merges")))
-        vocabulary, pair_counts, *_ = _core.learn_more(
-            counts._core,
+        vocabulary, pair_counts, *_ = counts._core.learn_more(
             tok._core,
             tok._core.vocabulary(),
             tie_break=tie_break,
@@ -166,7 +165,7 @@ def _compression(before: Tokenizer, after: Tokenizer, counts: Counts) -> dict[st
     """Bytes per token of the counted pretokens. The bytes are those of the corpus, before normalization."""
     figures = {}
     for name, tok in (("before", before), ("after", after)):
-        tokens = int(np.frombuffer(_core.count_ids(tok._core, counts._core), "<i8").sum())
+        tokens = int(np.frombuffer(tok._core.count_ids(counts._core), "<i8").sum())
         if tokens < 0:
             raise ConfigError("the counts are too large to add up", option="corpus")
         figures[f"bytes_per_token_{name}"] = counts.corpus_bytes / tokens if tokens else 0.0

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import _core
 from ..corpus import Corpus, CorpusLike
 from ..definition import Bpe, Pieces, Unigram, WordPiece
 from ..errors import ConfigError, UnknownTokenError, UnsupportedFeatureError, keyword
@@ -213,8 +212,7 @@ def _most_used(
     def as_bytes(column: NDArray[Any], dtype: str) -> NDArray[np.uint8]:
         return column.astype(dtype).view(np.uint8)
 
-    remains = _core.without_rare(
-        tok._core,
+    remains = tok._core.without_rare(
         as_bytes(uses, "<i8"),
         as_bytes(entries, "<u4"),
         as_bytes(entries & ~required, "<u4"),

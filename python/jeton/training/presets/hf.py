@@ -227,8 +227,8 @@ class Bert(TrainingPreset):
 
 def _recipe(options: dict[str, Any], special: tuple[str, ...], definition: Definition) -> Recipe:
     def learn(context: LearningContext) -> Learned:
-        vocabulary, num_symbols, merges, columns = _core.learn_hf(
-            context.counts._core, json.dumps(options), isinstance(definition.model, Bpe), context.run()
+        vocabulary, num_symbols, merges, columns = context.counts._core.learn_hf(
+            json.dumps(options), isinstance(definition.model, Bpe), context.run()
         )
         vocabulary = with_added_tokens(vocabulary, [(id, AddedToken(token)) for id, token in enumerate(special)])
         return Learned(vocabulary, options["vocab_size"] - num_symbols, columns, merges)

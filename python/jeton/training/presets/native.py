@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar
 
-from ..._core import learn_more
 from ...definition import Bpe, Definition, Pattern, SymbolLevel, TieBreak
 from ...errors import ConfigError, keyword, named
 from ...tokenizer import Tokenizer
@@ -127,8 +126,7 @@ def _across(request: TrainingRequest, learned: Learned, context: LearningContext
     max_words = request.superwords.max_words if request.superwords else None
     rules = replace(request.rules, max_words=max_words).core_json(by_character=request.by_character)
     options: dict[str, Any] = {"tie_break": request.tie_break, "min_frequency": request.min_frequency}
-    vocabulary, *second = learn_more(
-        context.counts._core,
+    vocabulary, *second = context.counts._core.learn_more(
         known._core,
         learned.vocabulary,
         **options,

@@ -161,8 +161,8 @@ class SentencePiece(TrainingPreset):
         )
 
         def learn(context: LearningContext) -> Learned:
-            vocabulary, num_symbols, merges, columns = _core.learn_sentencepiece(
-                context.counts._core, self._options(max_entries), reserved, context.run()
+            vocabulary, num_symbols, merges, columns = context.counts._core.learn_sentencepiece(
+                self._options(max_entries), reserved, context.run()
             )
             self._check_size(vocabulary.next_id(), request.vocab_size)
             return Learned(vocabulary, max_entries - num_symbols, columns, merges)

@@ -15,7 +15,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ... import _core
 from ...definition import Bpe, Definition
 from ...errors import ConfigError, keyword
 from ...tokens.added import AddedToken, with_added_tokens
@@ -93,7 +92,7 @@ class SubwordNmt(TrainingPreset):
         definition = Definition(model, pretokenizer=(_SPACES,))
 
         def learn(context: LearningContext) -> Learned:
-            symbols = _core.alphabet_size(context.counts._core, "char", "suffix")
+            symbols = context.counts._core.alphabet_size("char", "suffix")
             max_entries = self._size(request.vocab_size - len(special), symbols)
             vocabulary, num_symbols, *columns = context.counts._core.learn(
                 level="char",

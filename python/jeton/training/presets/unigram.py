@@ -20,7 +20,6 @@ import json
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from ... import _core
 from ...definition import Unigram
 from ...errors import ConfigError, keyword
 from ..request import TrainingRequest
@@ -120,8 +119,7 @@ class SentencePieceUnigram(SentencePiece):
             above = most - vocab_size
             context.progress(vocab_size * (most - left) // above if above > 0 else 0)
 
-        vocabulary, _ = _core.learn_unigram(
-            context.counts._core,
+        vocabulary, _ = context.counts._core.learn_unigram(
             self._unigram_options(vocab_size, len(reserved), context.counts.stages),
             reserved,
             context.piece_run(vocab_size, progress),
