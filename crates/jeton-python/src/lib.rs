@@ -2,6 +2,11 @@
 //!
 //! Each function converts arguments, releases the GIL, calls the core, and converts the result. Python decides about options and
 //! their combinations; the core has all loops over text.
+//!
+//! What works on a tokenizer, counts or a vocabulary is a method of its class, and what makes one of data is a static method
+//! or the constructor; the functions that are left belong to no object. A file has a class or a topic: `batches`, `cuts`,
+//! `surgery` and others add methods to `Tokenizer`, `presets` and `continue_training` to `Counts`, `formats` to all
+//! vocabularies, by PyO3's feature `multiple-pymethods`.
 
 // pyo3's macros expand to code that Clippy's `expect_used` and the like would report.
 #![allow(missing_docs)]
@@ -25,7 +30,6 @@ mod decoders;
 mod error;
 mod exclusive;
 mod explained;
-mod files;
 mod formats;
 mod growing;
 mod id_list;
@@ -37,6 +41,7 @@ mod numpy_array;
 mod once;
 mod packing;
 mod parts;
+mod patterns;
 mod presets;
 mod reading;
 mod rows;
@@ -46,7 +51,6 @@ mod signals;
 mod stream;
 mod surgery;
 mod tokenizer;
-mod unigram;
 mod vocabulary;
 mod words;
 
@@ -76,11 +80,7 @@ mod _core {
     #[pymodule_export]
     use crate::decoders::{apply_template, trim_offsets};
     #[pymodule_export]
-    use crate::files::{oniguruma_pattern, pattern_names, read_bytes, spell_bytes, split_text};
-    #[pymodule_export]
-    use crate::formats::{
-        pattern_text, read_safetensors_header, sentencepiece_specs, with_sentencepiece_specs, TekkenFile,
-    };
+    use crate::formats::{read_safetensors_header, sentencepiece_specs, with_sentencepiece_specs, TekkenFile};
     #[pymodule_export]
     use crate::growing::GrowingText;
     #[pymodule_export]
@@ -96,7 +96,9 @@ mod _core {
     #[pymodule_export]
     use crate::packing::{best_fit, gather};
     #[pymodule_export]
-    use crate::parts::{find_added, normalize_text, normalize_texts, pretokenize_text};
+    use crate::parts::{find_added, normalize_texts, pretokenize_text};
+    #[pymodule_export]
+    use crate::patterns::{oniguruma_pattern, pattern_names, pattern_text, read_bytes, spell_bytes, split_text};
     #[pymodule_export]
     use crate::presets::{character_map, character_rules};
     #[pymodule_export]

@@ -3,6 +3,7 @@
 use jeton_core::error::Error;
 use jeton_core::normalize::{compile, nfkc_rules};
 use jeton_core::train::merge::LearnedMerge;
+use jeton_core::train::unigram::UnigramOptions;
 use jeton_core::train::{assemble, hf, sentencepiece, sentencepiece_words, sequences};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -105,6 +106,22 @@ impl Counts {
             Ok(Vocabulary::from_pieces(assemble::number(reserved_entries(reserved), pieces)))
         };
         py.detach(learn).map_err(|failed| error::plain(py, failed))
+    }
+
+    /// Learns pieces from normalized words. `reserved`: entries that are not learned, as (id, kind, content); pieces get the
+    /// ids that these leave free, by descending score. Returns the vocabulary, and the number of characters. The progress of
+    /// `run` is called with the number of remaining pieces.
+    fn learn_unigram(
+        &self,
+        py: Python<'_>,
+        options_json: &str,
+        reserved: Vec<ReservedEntry>,
+        run: &Run,
+    ) -> PyResult<(Vocabulary, usize)> {
+        let options = UnigramOptions::from_json(options_json).map_err(|failed| error::plain(py, failed))?;
+        let model = run.learn_pieces(py, &self.0, &options)?;
+        let numbered = py.detach(|| assemble::number(reserved_entries(reserved), model.pieces));
+        Ok((Vocabulary::from_pieces(numbered), model.num_characters))
     }
 
     /// Returns the number of initial symbols of the counts.

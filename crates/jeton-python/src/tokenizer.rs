@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 
 use jeton_core::error::{Error, ErrorKind};
-use jeton_core::format::{hf_json, ranks};
 use jeton_core::model::bpe::RankOrder;
 use jeton_core::model::{Model, Sampler};
 use jeton_core::tokenizer as core;
@@ -359,18 +358,6 @@ impl Tokenizer {
         self.0.scores().to_vec()
     }
 
-    /// Returns `model.merges` of a model of pieces with scores, as JSON text: the last merge of each piece, by descending
-    /// score; and two pieces with equal scores, if any, for which such a list is not equivalent.
-    fn piece_merges_json(&self, py: Python<'_>) -> PyResult<(String, Option<(u32, u32)>)> {
-        let spelling = hf_json::Spelling { byte_alphabet: false, end_of_word: "" };
-        let write = |keep_going: KeepGoing<'_>| {
-            let merges = self.0.model().piece_merges(self.0.vocab(), keep_going)?;
-            let tied = hf_json::tied_pieces(self.0.vocab(), self.0.scores());
-            Ok((hf_json::merges_json(self.0.vocab(), &merges, &spelling)?, tied))
-        };
-        run_with_signals(py, write, |failed| error::plain(py, failed))
-    }
-
     /// Returns all ids, ascending.
     fn ids(&self) -> Vec<u32> {
         self.0.vocab().iter().map(|(id, _, _)| id).collect()
@@ -420,79 +407,16 @@ impl Tokenizer {
         }
         Ok(PyBytes::new(py, &bytes))
     }
-
-    /// Returns `model.vocab` of a Unigram model as JSON text, and whether HF's parser reads its scores exactly; None if ids
-    /// have gaps.
-    #[pyo3(signature = (unk=None))]
-    fn pieces_json(&self, py: Python<'_>, unk: Option<u32>) -> PyResult<Option<(String, bool)>> {
-        let write = || hf_json::pieces_json(self.0.vocab(), self.0.scores(), unk);
-        py.detach(write).map_err(|failed| error::plain(py, failed))
-    }
-
-    /// Returns `model.vocab` as JSON in UTF-8, the added tokens that conflict with it, and those in it that are not entries of
-    /// the model. `unk`: id of the unknown token, which the model needs. `num_listed`: special tokens from this id on are
-    /// omitted if HF assigns their ids anyway. `whole`: no added token is omitted.
-    #[pyo3(signature = (*, byte_alphabet, end_of_word, unk=None, num_listed=u32::MAX, whole=false))]
-    fn vocab_json<'py>(
-        &self,
-        py: Python<'py>,
-        byte_alphabet: bool,
-        end_of_word: &str,
-        unk: Option<u32>,
-        num_listed: u32,
-        whole: bool,
-    ) -> PyResult<(Bound<'py, PyBytes>, Vec<u32>, Vec<u32>)> {
-        let spelling = hf_json::Spelling { byte_alphabet, end_of_word };
-        let write = |keep_going: KeepGoing<'_>| {
-            let merged = if whole || !self.has_merges() { Vec::new() } else { self.merged_added_tokens(keep_going)? };
-            let is_model = |id| {
-                whole || Some(id) == unk || self.0.flags(id) & core::ENTRY != 0 || merged.binary_search(&id).is_ok()
-            };
-            hf_json::vocab_json(self.0.vocab(), &spelling, num_listed, is_model)
-        };
-        let written = run_with_signals(py, write, |failed| error::plain(py, failed))?;
-        Ok((PyBytes::new(py, written.json.as_bytes()), written.clashes, written.exposed))
-    }
-
-    /// Returns `model.merges` as JSON in UTF-8.
-    #[pyo3(signature = (*, byte_alphabet, end_of_word))]
-    fn merges_json<'py>(
-        &self,
-        py: Python<'py>,
-        byte_alphabet: bool,
-        end_of_word: &str,
-    ) -> PyResult<Bound<'py, PyBytes>> {
-        let spelling = hf_json::Spelling { byte_alphabet, end_of_word };
-        let vocab = self.0.vocab();
-        let write = |keep_going: KeepGoing<'_>| hf_json::merges_json(vocab, &self.merge_list(keep_going)?, &spelling);
-        let json = run_with_signals(py, write, |failed| error::plain(py, failed))?;
-        Ok(PyBytes::new(py, json.as_bytes()))
-    }
-
-    /// Returns the ordinary entries as a rank file of tiktoken.
-    fn rank_file(&self) -> String {
-        ranks::write(self.0.vocab())
-    }
 }
 
 impl Tokenizer {
     /// Returns the merges in order of rank; none for a model without merges.
-    fn merge_list(&self, keep_going: KeepGoing<'_>) -> Result<Vec<(u32, u32, u32)>, Error> {
+    pub(crate) fn merge_list(&self, keep_going: KeepGoing<'_>) -> Result<Vec<(u32, u32, u32)>, Error> {
         self.0.model().as_bpe().map_or(Ok(Vec::new()), |bpe| bpe.merges(self.0.vocab(), keep_going))
     }
 
-    /// Returns the ids of added tokens that merges read or make, in order: entries that became special.
-    fn merged_added_tokens(&self, keep_going: KeepGoing<'_>) -> Result<Vec<u32>, Error> {
-        let is_added = |&id: &u32| matches!(self.0.vocab().kind(id), Kind::Added | Kind::Special);
-        let ids = self.merge_list(keep_going)?.into_iter().flat_map(|(left, right, made)| [left, right, made]);
-        let mut added: Vec<u32> = ids.filter(is_added).collect();
-        added.sort_unstable();
-        added.dedup();
-        Ok(added)
-    }
-
     /// Returns true if the model was built from a merge list.
-    fn has_merges(&self) -> bool {
+    pub(crate) fn has_merges(&self) -> bool {
         self.0.model().as_bpe().is_some_and(|bpe| bpe.ranks == RankOrder::Merges)
     }
 
