@@ -2,21 +2,20 @@
 
 use std::collections::HashMap;
 
-use jeton_core::error::Error;
 use jeton_core::tokenizer as core;
 use jeton_core::util::buffer_pool;
-use jeton_core::util::cancel::KeepGoing;
+use jeton_core::util::cancel::{KeepGoing, KeepGoingMut};
 use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyMemoryView, PyString};
 
-use crate::arguments::{self, Text, Wide};
+use crate::arguments::{self, Wide};
 use crate::column;
 use crate::error;
 use crate::id_list;
 use crate::numpy_array;
-use crate::signals::{run_with_signals, SignalCheck};
+use crate::signals::{run_on_threads, run_with_signals};
 use crate::stream::invalid_utf8;
 use crate::tokenizer::{Tokenizer, SHORT};
 
@@ -37,16 +36,11 @@ impl Tokenizer {
         template: bool,
         truncates: bool,
     ) -> PyResult<(View<'py>, View<'py>, View<'py>, Option<View<'py>>)> {
-        let permit = self.permit(py, special)?;
-        let wide = Wide::of(py, &texts, threads)?;
-        let borrowed = wide.texts(&texts)?;
-        let inputs: Vec<core::Input<'_>> = borrowed.iter().map(Text::input).collect();
-        let mut watch = SignalCheck::new(None);
-        let done = py.detach(|| {
-            self.0.encode_batch_with_offsets(&inputs, &permit, threads, truncates, &mut || watch.keep_going(0))
-        });
-        let in_batch = |(index, failed): (usize, Error)| error::in_batch(py, borrowed[index].error(py, failed), index);
-        let core::BatchOffsets { mut ids, mut ends, mut offsets, first } = watch.finish(done, in_batch)?;
+        let encode = |texts: &[core::Input<'_>], permit: &core::Permit<'_>, watch: KeepGoingMut<'_>| {
+            self.0.encode_batch_with_offsets(texts, permit, threads, truncates, watch)
+        };
+        let core::BatchOffsets { mut ids, mut ends, mut offsets, first } =
+            self.batch(py, &texts, special, threads, encode)?;
         if template {
             offsets = py.detach(|| self.0.framed_offsets(&offsets, &ends));
             (ids, ends) = py.detach(|| self.0.framed(&ids, &ends));
@@ -64,14 +58,10 @@ impl Tokenizer {
         special: Option<&Bound<'py, PyAny>>,
         threads: usize,
     ) -> PyResult<(View<'py>, View<'py>, View<'py>)> {
-        let permit = self.permit(py, special)?;
-        let wide = Wide::of(py, &texts, threads)?;
-        let borrowed = wide.texts(&texts)?;
-        let inputs: Vec<core::Input<'_>> = borrowed.iter().map(Text::input).collect();
-        let mut watch = SignalCheck::new(None);
-        let done = py.detach(|| self.0.encode_batch_with_words(&inputs, &permit, threads, &mut || watch.keep_going(0)));
-        let in_batch = |(index, failed): (usize, Error)| error::in_batch(py, borrowed[index].error(py, failed), index);
-        let core::BatchWords { ids, ends, words } = watch.finish(done, in_batch)?;
+        let encode = |texts: &[core::Input<'_>], permit: &core::Permit<'_>, watch: KeepGoingMut<'_>| {
+            self.0.encode_batch_with_words(texts, permit, threads, watch)
+        };
+        let core::BatchWords { ids, ends, words } = self.batch(py, &texts, special, threads, encode)?;
         Ok((column::view(py, ids)?, column::view(py, ends)?, column::view(py, words)?))
     }
 
@@ -221,9 +211,8 @@ fn decoded<'py>(
     let row = |range: &[usize]| ids.get(range[0]..range[1]);
     let rows: Option<Vec<&[u32]>> = offsets.windows(2).map(row).collect();
     let rows = rows.ok_or_else(|| PyValueError::new_err("the offsets of a batch ascend, up to its number of ids"))?;
-    let mut watch = SignalCheck::new(None);
-    let done = py.detach(|| tok.0.decode_batch(&rows, skip_special, as_text, threads, &mut || watch.keep_going(0)));
-    let groups = watch.finish(done, |(index, failed)| error::in_batch(py, error::plain(py, failed), index))?;
+    let decode = |watch: KeepGoingMut<'_>| tok.0.decode_batch(&rows, skip_special, as_text, threads, watch);
+    let groups = run_on_threads(py, decode, |(index, failed)| error::in_batch(py, error::plain(py, failed), index))?;
     let list = PyList::empty(py);
     for bytes in groups.iter().flat_map(core::DecodedRows::iter) {
         match as_text {

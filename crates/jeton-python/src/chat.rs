@@ -6,7 +6,7 @@
 use std::ops::Range;
 
 use jeton_core::tokenizer::{Permission, SpanKind};
-use jeton_core::util::cancel::KeepGoing;
+use jeton_core::util::cancel::{KeepGoing, KeepGoingMut};
 use jeton_core::vocab::Kind;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -14,7 +14,7 @@ use pyo3::types::{PyList, PyMemoryView, PyString, PyTuple};
 
 use crate::arguments::{self, Wide};
 use crate::column;
-use crate::signals::{run_with_signals, SignalCheck};
+use crate::signals::{run_on_threads, run_with_signals};
 use crate::tokenizer::{Tokenizer, SHORT};
 
 /// Origin of the template's own text; that of all other text is another word.
@@ -56,9 +56,8 @@ impl Tokenizer {
         let ids = if text.bytes().len() < SHORT {
             tok.encode_long(text.input(), &permit, 1, &mut || true).map_err(|failed| text.error(py, failed))?
         } else {
-            let mut watch = SignalCheck::new(None);
-            let done = py.detach(|| tok.encode_long(text.input(), &permit, 1, &mut || watch.keep_going(0)));
-            watch.finish(done, |failed| text.error(py, failed))?
+            let work = |watch: KeepGoingMut<'_>| tok.encode_long(text.input(), &permit, 1, watch);
+            run_on_threads(py, work, |failed| text.error(py, failed))?
         };
         let is_special = |&&id: &&u32| tok.vocab().kind(id) == Kind::Special && Some(id) != unk;
         Ok((ids.iter().filter(is_special).count() == num_matches).then_some(ids))

@@ -5,8 +5,8 @@ use std::str;
 
 use jeton_core::added_tokens::{Added, AddedTokenMatcher};
 use jeton_core::documents::{json_rows, lines, Span};
-use jeton_core::error::Error;
 use jeton_core::tokenizer::{FileIds, IdType, Input, RowForm};
+use jeton_core::util::cancel::KeepGoingMut;
 use jeton_core::util::utf8;
 use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::{PyIndexError, PyValueError};
@@ -17,7 +17,7 @@ use pyo3::types::{PyBytes, PyList, PyMemoryView};
 use crate::column;
 use crate::error;
 use crate::reading;
-use crate::signals::SignalCheck;
+use crate::signals::run_on_threads;
 use crate::tokenizer::Tokenizer;
 
 /// Documents, each valid UTF-8, in as few buffers as they were read in.
@@ -254,12 +254,10 @@ impl Tokenizer {
         let tok = &self.0;
         let texts = texts_of(&columns);
         let inputs: Vec<Input<'_>> = texts.iter().map(|&text| text.into()).collect();
-        let mut watch = SignalCheck::new(None);
         let permit = tok.permit_none();
         let form = RowForm { id_type, before: &before, after: &after, drops_empty };
-        let done = py.detach(|| tok.encode_rows(&inputs, &permit, &form, threads, &mut || watch.keep_going(0)));
-        let in_batch = |(index, failed): (usize, Error)| error::in_batch(py, error::plain(py, failed), index);
-        let rows = watch.finish(done, in_batch)?;
+        let encode = |watch: KeepGoingMut<'_>| tok.encode_rows(&inputs, &permit, &form, threads, watch);
+        let rows = run_on_threads(py, encode, |(index, failed)| error::in_batch(py, error::plain(py, failed), index))?;
         let ids = match rows.ids {
             FileIds::Short(ids) => column::view(py, ids)?,
             FileIds::Wide(ids) => column::view(py, ids)?,

@@ -1,8 +1,8 @@
 //! Parts of a text within a number of tokens, numbers of tokens up to a limit, and of many texts.
 
 use jeton_core::error::Error;
-use jeton_core::tokenizer::{Chunk, Cut, TextCutter};
-use jeton_core::util::cancel::KeepGoing;
+use jeton_core::tokenizer::{Chunk, Cut, Input, Permit, TextCutter};
+use jeton_core::util::cancel::{KeepGoing, KeepGoingMut};
 use jeton_core::util::text_unit::TextUnit;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::ffi;
@@ -11,8 +11,7 @@ use pyo3::types::{PyMemoryView, PyString, PyTuple, PyType};
 
 use crate::arguments::{Text, Wide};
 use crate::column;
-use crate::error;
-use crate::signals::{run_with_signals, SignalCheck};
+use crate::signals::run_with_signals;
 use crate::tokenizer::Tokenizer;
 
 fn unit(name: &str) -> PyResult<TextUnit> {
@@ -127,14 +126,10 @@ impl Tokenizer {
         special: Option<&Bound<'py, PyAny>>,
         threads: usize,
     ) -> PyResult<Bound<'py, PyMemoryView>> {
-        let permit = self.permit(py, special)?;
-        let wide = Wide::of(py, &texts, threads)?;
-        let borrowed = wide.texts(&texts)?;
-        let inputs: Vec<jeton_core::tokenizer::Input<'_>> = borrowed.iter().map(Text::input).collect();
-        let mut watch = SignalCheck::new(None);
-        let done = py.detach(|| self.0.count_batch(&inputs, &permit, threads, &mut || watch.keep_going(0)));
-        let in_batch = |(index, failed): (usize, Error)| error::in_batch(py, borrowed[index].error(py, failed), index);
-        column::view(py, watch.finish(done, in_batch)?)
+        let count = |texts: &[Input<'_>], permit: &Permit<'_>, watch: KeepGoingMut<'_>| {
+            self.0.count_batch(texts, permit, threads, watch)
+        };
+        column::view(py, self.batch(py, &texts, special, threads, count)?)
     }
 }
 

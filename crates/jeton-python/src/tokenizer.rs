@@ -6,7 +6,7 @@ use jeton_core::error::{Error, ErrorKind};
 use jeton_core::model::bpe::RankOrder;
 use jeton_core::model::{Model, Sampler};
 use jeton_core::tokenizer as core;
-use jeton_core::util::cancel::KeepGoing;
+use jeton_core::util::cancel::{KeepGoing, KeepGoingMut};
 use jeton_core::vocab::{Kind, Vocab};
 use pyo3::buffer::PyBuffer;
 use pyo3::prelude::*;
@@ -19,7 +19,7 @@ use crate::error;
 use crate::explained::{merges, told, Merges, Told};
 use crate::id_list;
 use crate::numpy_array;
-use crate::signals::{run_with_signals, SignalCheck};
+use crate::signals::{run_on_threads, run_with_signals};
 use crate::vocabulary::Vocabulary;
 
 #[pyclass(frozen, module = "jeton._core")]
@@ -41,16 +41,12 @@ impl Tokenizer {
         let build =
             || core::Tokenizer::from_json(options, Vocab::new(vocabulary.entries.iter())?, vocabulary.extras.clone());
         let tok = py.detach(build).map_err(|failed| error::plain(py, failed))?;
-        let mut watch = SignalCheck::new(None);
-        let done = py.detach(|| tok.prepare_model(&mut || watch.keep_going(0)));
-        watch.finish(done, |failed| error::plain(py, failed)).map(|()| Self(tok))
+        run_on_threads(py, |watch| tok.prepare_model(watch), |failed| error::plain(py, failed)).map(|()| Self(tok))
     }
 
     /// Builds the tables of the fast path at once.
     fn make_tables(&self, py: Python<'_>) -> PyResult<()> {
-        let mut watch = SignalCheck::new(None);
-        let done = py.detach(|| self.0.prepare(usize::MAX, &mut || watch.keep_going(0)));
-        watch.finish(done, |failed| error::plain(py, failed))
+        run_on_threads(py, |watch| self.0.prepare(usize::MAX, watch), |failed| error::plain(py, failed))
     }
 
     /// Encodes a text or a pair. `sampler`: (dropout, alpha, nbest, seed) of a random encoding.
@@ -117,14 +113,10 @@ impl Tokenizer {
         threads: usize,
         template: bool,
     ) -> PyResult<(Bound<'py, PyMemoryView>, Bound<'py, PyMemoryView>)> {
-        let permit = self.permit(py, special)?;
-        let wide = Wide::of(py, &texts, threads)?;
-        let borrowed = wide.texts(&texts)?;
-        let inputs: Vec<core::Input<'_>> = borrowed.iter().map(Text::input).collect();
-        let mut watch = SignalCheck::new(None);
-        let done = py.detach(|| self.0.encode_batch(&inputs, &permit, threads, &mut || watch.keep_going(0)));
-        let in_batch = |(index, failed): (usize, Error)| error::in_batch(py, borrowed[index].error(py, failed), index);
-        let (mut ids, mut offsets) = watch.finish(done, in_batch)?;
+        let encode = |texts: &[core::Input<'_>], permit: &core::Permit<'_>, watch: KeepGoingMut<'_>| {
+            self.0.encode_batch(texts, permit, threads, watch)
+        };
+        let (mut ids, mut offsets) = self.batch(py, &texts, special, threads, encode)?;
         if template {
             (ids, offsets) = py.detach(|| self.0.framed(&ids, &offsets));
         }
@@ -144,9 +136,8 @@ impl Tokenizer {
         if text.bytes().len() < SHORT {
             return self.0.count(text.input(), &permit, 1, &mut || true).map_err(|failed| text.error(py, failed));
         }
-        let mut watch = SignalCheck::new(None);
-        let done = py.detach(|| self.0.count(text.input(), &permit, threads, &mut || watch.keep_going(0)));
-        watch.finish(done, |failed| text.error(py, failed))
+        let work = |watch: KeepGoingMut<'_>| self.0.count(text.input(), &permit, threads, watch);
+        run_on_threads(py, work, |failed| text.error(py, failed))
     }
 
     /// Returns the number of ids that the template adds to one text.
@@ -431,6 +422,23 @@ impl Tokenizer {
         ids.iter().map(&mut one).collect()
     }
 
+    /// Runs `work` on the texts of a batch; an error names the text.
+    pub(crate) fn batch<R: Send>(
+        &self,
+        py: Python<'_>,
+        texts: &[Bound<'_, PyAny>],
+        special: Option<&Bound<'_, PyAny>>,
+        threads: usize,
+        work: impl FnOnce(&[core::Input<'_>], &core::Permit<'_>, KeepGoingMut<'_>) -> Result<R, (usize, Error)> + Send,
+    ) -> PyResult<R> {
+        let permit = self.permit(py, special)?;
+        let wide = Wide::of(py, texts, threads)?;
+        let borrowed = wide.texts(texts)?;
+        let inputs: Vec<core::Input<'_>> = borrowed.iter().map(Text::input).collect();
+        let in_batch = |(index, failed): (usize, Error)| error::in_batch(py, borrowed[index].error(py, failed), index);
+        run_on_threads(py, |watch| work(&inputs, &permit, watch), in_batch)
+    }
+
     fn encode_long(
         &self,
         py: Python<'_>,
@@ -444,9 +452,8 @@ impl Tokenizer {
             let done = self.0.encode_long(text.input(), &permit, 1, &mut || true);
             return done.map_err(|failed| text.error(py, failed));
         }
-        let mut watch = SignalCheck::new(None);
-        let done = py.detach(|| self.0.encode_long(text.input(), &permit, threads, &mut || watch.keep_going(0)));
-        watch.finish(done, |failed| text.error(py, failed))
+        let work = |watch: KeepGoingMut<'_>| self.0.encode_long(text.input(), &permit, threads, watch);
+        run_on_threads(py, work, |failed| text.error(py, failed))
     }
 
     fn sample(
