@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import pickle
+import re
 import warnings
+from pathlib import Path
 
 import pytest
 
+import jeton
 from jeton import errors
 
 BUILTINS = {
@@ -77,6 +81,30 @@ def test_options_are_marked_in_a_message_and_plain_in_its_text() -> None:
     assert again.option == "sizes"
     assert errors.ConfigError(message, option="other").option == "other"
     assert errors.ConfigError(f"pass {errors.keyword('pattern')}").option is None
+
+
+# Keyword arguments of other functions, and members of files.
+UNMARKED = (
+    "max_length=",
+    "pass encode(dropout=…)",
+    "dropout=",
+    "do_basic_tokenize=",
+    "jeton.prune(tok, size=)",
+    "truncation=",
+)
+
+
+def test_messages_mark_the_options_that_they_name() -> None:
+    """A keyword argument that is spelled in a message would be one on the command line, too."""
+    classes = {error.__name__ for error in BUILTINS}
+    spelled = re.compile(r"(?<![\w.\-\[?&/<(])[a-z][a-z_]*=(?!=)")
+    found = []
+    for path in Path(jeton.__file__).parent.rglob("*.py"):
+        for call in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id in classes:
+                texts = [part.value for arg in call.args for part in ast.walk(arg) if isinstance(part, ast.Constant)]
+                found += [(path.name, text) for text in texts if isinstance(text, str) and spelled.search(text)]
+    assert [(name, text) for name, text in found if not any(known in text for known in UNMARKED)] == []
 
 
 def test_long_values_and_those_without_a_text_are_short_in_a_message() -> None:
