@@ -50,7 +50,7 @@ def plainly(normalizer: list[dict], pretokenizer: list[dict], texts: list[str]) 
     """Stage by stage, text by text, in a dict."""
     counts: Counter[bytes] = Counter()
     for text in texts:
-        normalized, _ = _core.normalize_text(json.dumps(normalizer), text, [])
+        [(normalized, _)] = _core.normalize_texts(json.dumps(normalizer), [text], [])
         counts.update(piece.encode() for piece, _ in _core.pretokenize_text(json.dumps(pretokenizer), normalized))
     return list(counts.items())
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import pickle
+import re
 import warnings
+from pathlib import Path
 
 import pytest
 
+import jeton
 from jeton import errors
 
 BUILTINS = {
@@ -44,17 +48,18 @@ def test_a_message_is_enough_and_is_printed_as_it_is(error: type[errors.JetonErr
     """The binding makes an error from its message and sets attributes afterwards; KeyError would print quotes."""
     made = error('the id 7 isn\'t "there"')
     assert str(made) == 'the id 7 isn\'t "there"'
+    assert vars(made).pop("marked") == str(made)
     assert not [name for name, value in vars(made).items() if value is not None]
 
 
 @pytest.mark.parametrize("error", BUILTINS)
 def test_facts_survive_pickling(error: type[errors.JetonError]) -> None:
-    facts = list(vars(error("message")))
+    facts = [name for name in vars(error("message")) if name != "marked"]
     made = error("message", **{name: name.upper() for name in facts})
     again = pickle.loads(pickle.dumps(made))
     assert type(again) is error
     assert str(again) == "message"
-    assert vars(again) == vars(made) == {name: name.upper() for name in facts}
+    assert vars(again) == vars(made) == {name: name.upper() for name in facts} | {"marked": "message"}
 
 
 def test_attributes_set_afterwards_survive_too() -> None:
@@ -62,6 +67,54 @@ def test_attributes_set_afterwards_survive_too() -> None:
     made.id, made.position = 7, 2
     again = pickle.loads(pickle.dumps(made))
     assert (again.id, again.position) == (7, 2)
+
+
+def test_options_are_marked_in_a_message_and_plain_in_its_text() -> None:
+    message = (
+        f"{errors.keyword('sizes[1]', 'x')} is no size; {errors.named('end_of_word')}, {errors.keyword('pattern')}"
+    )
+    made = errors.ConfigError(message)
+    made.prefix("text 1: ")
+    again = pickle.loads(pickle.dumps(made))
+    assert str(again) == again.args[0] == "text 1: sizes[1]='x' is no size; end_of_word, pattern="
+    assert again.marked.split(errors.MARK)[1::2] == ["sizes[1]='x'", "end_of_word", "pattern="]
+    assert again.option == "sizes"
+    assert errors.ConfigError(message, option="other").option == "other"
+    assert errors.ConfigError(f"pass {errors.keyword('pattern')}").option is None
+
+
+# Keyword arguments of other functions, and members of files.
+UNMARKED = (
+    "max_length=",
+    "pass encode(dropout=…)",
+    "dropout=",
+    "do_basic_tokenize=",
+    "jeton.prune(tok, size=)",
+    "truncation=",
+)
+
+
+def test_messages_mark_the_options_that_they_name() -> None:
+    """A keyword argument that is spelled in a message would be one on the command line, too."""
+    classes = {error.__name__ for error in BUILTINS}
+    spelled = re.compile(r"(?<![\w.\-\[?&/<(])[a-z][a-z_]*=(?!=)")
+    found = []
+    for path in Path(jeton.__file__).parent.rglob("*.py"):
+        for call in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id in classes:
+                texts = [part.value for arg in call.args for part in ast.walk(arg) if isinstance(part, ast.Constant)]
+                found += [(path.name, text) for text in texts if isinstance(text, str) and spelled.search(text)]
+    assert [(name, text) for name, text in found if not any(known in text for known in UNMARKED)] == []
+
+
+def test_long_values_and_those_without_a_text_are_short_in_a_message() -> None:
+    class Broken:
+        def __repr__(self) -> str:
+            raise RuntimeError
+
+    assert errors.keyword("x", Broken()).strip(errors.MARK) == "x=<Broken>"
+    assert errors.keyword("x", "y" * 100).strip(errors.MARK) == f"x='{'y' * 79}… (str)"
+    assert len(errors.keyword("x", "y" * 100, most=400)) == 106
 
 
 def test_the_warning_is_a_warning() -> None:

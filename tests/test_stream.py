@@ -21,7 +21,6 @@ import numpy as np
 import pytest
 
 import jeton
-from jeton import _core
 from tests.material import CORPUS, KINDS, TRICKY, byte_tokenizer, tokenizer
 from tests.selection import amount
 
@@ -353,7 +352,7 @@ def test_a_replacement_is_limited_id_by_id_too() -> None:
     tok = tokenizer("byte none")
     core = dataclasses.replace(tok.definition, decoder=decoder).build(tok._core.vocabulary())
     for ids in ([97], [97, 97]):
-        stream = _core.text_stream(core, [], [], errors="replace", skip_special=False)
+        stream = core.text_stream([], [], errors="replace", skip_special=False)
         with pytest.raises(jeton.ConfigError, match="the decoder makes more than"):
             stream.push(ids[0] if len(ids) == 1 else ids)
         with pytest.raises(jeton.ConfigError, match="failed"):

@@ -4,6 +4,9 @@ Each class also derives from a matching builtin, so generic code such as ``excep
 the given value, the expected value and the remedy; the details are attributes, too. All attributes are keyword-only
 and optional: the Rust binding and pickling construct an error from its message alone and set attributes afterwards.
 
+A message names options by `keyword`, which marks them: ``str(error)`` has keyword arguments, and the command line
+writes its own options in their place.
+
 Left out: missing or unreadable files raise plain `OSError`. This module imports no other module of Jeton.
 """
 
@@ -26,28 +29,90 @@ __all__ = [
     "UnsupportedFeatureError",
 ]
 
+MAX_SHOWN = 80  # characters of a value in a message
+MARK = "\x1f"  # the unit separator, which `repr` never writes
+
+
+def keyword(name: str, *value: object, most: int = MAX_SHOWN) -> str:
+    """A keyword argument in a message, with its value or without.
+
+    Args:
+        name: its name, or an item of it: ``"sizes[1]"``.
+        value: its value, at most one.
+        most: longer values are cut off after this many characters.
+
+    Examples:
+        >>> print(ConfigError(f"{keyword('vocab_size', 7)} is too small; pass {keyword('pattern')}"))
+        vocab_size=7 is too small; pass pattern=
+    """
+    return named(f"{name}={''.join(shown(each, most) for each in value)}")
+
+
+def named(option: str) -> str:
+    """An option in a message as it is written: its bare name, or ``name=value``.
+
+    Examples:
+        >>> print(ConfigError(f"{named('end_of_word')} marks words"))
+        end_of_word marks words
+    """
+    return f"{MARK}{option}{MARK}"
+
+
+def shown(value: object, most: int = MAX_SHOWN) -> str:
+    """The `repr` of a value for a message, or its type if it has none: Python writes no integer of 4,300 digits.
+
+    Examples:
+        >>> shown("a"), shown(10**5000)
+        ("'a'", '<int>')
+    """
+    try:
+        text = repr(value)
+    except Exception:
+        return f"<{type(value).__name__}>"
+    return text if len(text) <= most else f"{text[:most]}… ({type(value).__name__})"
+
 
 class JetonError(Exception):
     """Base class: ``except jeton.JetonError`` catches every error that Jeton raises deliberately.
+
+    Attributes:
+        marked: the message, with the options that it names between `MARK`s.
 
     Examples:
         >>> issubclass(ConfigError, JetonError) and issubclass(ConfigError, ValueError)
         True
     """
 
+    def __init__(self, message: str = "") -> None:
+        super().__init__(message.replace(MARK, ""))
+        self.marked = message
+
+    def prefix(self, where: str) -> None:
+        """Adds the place of the error to the start of its message.
+
+        Examples:
+            >>> error = JetonError("no such field")
+            >>> error.prefix("rows.jsonl: ")
+            >>> str(error)
+            'rows.jsonl: no such field'
+        """
+        self.marked = where + self.marked
+        self.args = (self.marked.replace(MARK, ""),)
+
 
 class ConfigError(JetonError, ValueError):
     """Invalid option or combination of options.
 
     Attributes:
-        option: name of the option (``"vocab_size"``), if a single one is invalid.
+        option: name of the option (``"vocab_size"``), if a single one is invalid; by default the one that the message
+            begins with.
         stage: stage of a pipeline that has the option: ``"normalizer"``, ``"pretokenizer"``, ``"model"``,
             ``"template"`` or ``"decoder"``.
         feature: name of the feature, if other libraries have it and Jeton does not.
         position: character offset in the text, if a character of it does not fit the option.
 
     Examples:
-        >>> ConfigError("vocab_size=100 is below the 256 bytes of the alphabet", option="vocab_size").option
+        >>> ConfigError(f"{keyword('vocab_size', 100)} is below the 256 bytes of the alphabet").option
         'vocab_size'
     """
 
@@ -61,6 +126,8 @@ class ConfigError(JetonError, ValueError):
         position: int | None = None,
     ) -> None:
         super().__init__(message)
+        if option is None and message.startswith(MARK):
+            option = message.split(MARK)[1].partition("=")[0].partition("[")[0]
         self.option = option
         self.stage = stage
         self.feature = feature

@@ -20,7 +20,7 @@ from .calls.short_calls import (
     short_encode_array,
 )
 from .definition import Definition, Pattern
-from .errors import ConfigError, UnknownTokenError
+from .errors import ConfigError, UnknownTokenError, keyword, shown
 from .tokens.special import permission
 from .util.arguments import (
     KEEP,
@@ -28,7 +28,6 @@ from .util.arguments import (
     flag,
     instance,
     integer,
-    shown,
     string,
     strings,
 )
@@ -655,7 +654,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
             >>> growing.append("a"), growing.append("b"), growing.num_tokens
             ((0, [97]), (0, [256]), 1)
         """
-        return _core.growing_text(self._core, self._permission(special))
+        return self._core.growing_text(self._permission(special))
 
     def explain(self, text: str | bytes, *, special: Special | None = None) -> Explanation:
         """Explanation of an encoding, step by step. Print it, or take `to_json()` or `.html`.
@@ -808,7 +807,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
             if type(ids) is list or self._definition.decoder is not None:
                 return self._checked(self._core.decode_text, ids, skip_special=skip_special_tokens)
         elif errors not in ("strict", "ignore"):
-            raise ConfigError(f'errors={errors!r} is none of "replace", "strict", "ignore"', option="errors")
+            raise ConfigError(f'{keyword("errors", errors)} is none of "replace", "strict", "ignore"')
         data = self.decode_bytes(ids, skip_special_tokens=skip_special_tokens)
         try:
             return data.decode("utf-8", errors)
@@ -891,14 +890,14 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
             ('hi EN', 'END')
         """
         if errors not in ("replace", "strict", "ignore"):
-            raise ConfigError(f'errors={errors!r} is none of "replace", "strict", "ignore"', option="errors")
+            raise ConfigError(f'{keyword("errors", errors)} is none of "replace", "strict", "ignore"')
         stops = [
             string(item, f"stop[{at}]")
             for at, item in enumerate([stop] if isinstance(stop, str) else strings(stop, "stop"))
         ]
 
         def start(ids: list[int]) -> TextStream:
-            return _core.text_stream(self._core, ids, stops, errors=errors, skip_special=skip_special_tokens)
+            return self._core.text_stream(ids, stops, errors=errors, skip_special=skip_special_tokens)
 
         return self._checked(start, prompt_ids)
 
@@ -960,9 +959,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
             >>> tok.decode_tokens_bytes([195, 169, 33])
             [b'\\xc3', b'\\xa9', b'!']
         """
-        from functools import partial
-
-        return self._checked(partial(_core.decode_tokens, self._core), ids)
+        return self._checked(self._core.decode_tokens, ids)
 
     def decode_with_offsets(
         self,
@@ -994,15 +991,15 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
             openai/tiktoken, core.py (`decode_with_offsets`).
         """
         if errors not in ("replace", "strict", "ignore"):
-            raise ConfigError(f'errors={errors!r} is none of "replace", "strict", "ignore"', option="errors")
+            raise ConfigError(f'{keyword("errors", errors)} is none of "replace", "strict", "ignore"')
         if type(ids) is list:  # without `_checked`, as in `decode_bytes`
             try:
-                return _core.decode_with_starts(self._core, ids, errors, skip_special_tokens)
+                return self._core.decode_with_starts(ids, errors, skip_special_tokens)
             except OverflowError:
                 pass
         from functools import partial
 
-        decode = partial(_core.decode_with_starts, self._core, errors=errors, skip_special=skip_special_tokens)
+        decode = partial(self._core.decode_with_starts, errors=errors, skip_special=skip_special_tokens)
         return self._checked(decode, ids)
 
     # ── properties ────────────────────────────────────────────────────────────────────────────────────────────────

@@ -16,9 +16,9 @@ import pytest
 
 import jeton
 from jeton.cli import COMMANDS, main
-from jeton.cli.option_names import in_options
+from jeton.cli.options import in_options
 from jeton.cli.shards import shards
-from jeton.errors import ConfigError
+from jeton.errors import ConfigError, keyword, named
 
 from .conftest import Run
 
@@ -165,22 +165,33 @@ def test_an_option_of_one_value_given_twice_is_refused(run: Run, path: Path, com
 @pytest.mark.parametrize(
     ("message", "said"),
     [
-        ("vocab_size=100 has no room; ask for more", "--vocab-size 100 has no room; ask for more"),
-        ("it lacks a pattern; pass pattern=", "it lacks a pattern"),
-        ("pass accept_loss=['roles', \"pattern\"]", "pass --accept-loss roles --accept-loss pattern"),
-        ("pass vocab_size={'a'} to it", "pass --vocab-size a to it"),
-        ("superwords=True does not go with it", "--superwords does not go with it"),
-        ("from_size=7 is too small", "--superwords-from 7 is too small"),
-        ("a == b; https://x.org/?vocab_size=3", "a == b; https://x.org/?vocab_size=3"),
+        (f"{keyword('vocab_size', 100)} has no room; ask for more", "--vocab-size 100 has no room; ask for more"),
+        (f"it lacks a pattern; pass {keyword('pattern')}", "it lacks a pattern"),
+        (f"it lacks a pattern: pass {keyword('pattern')}", "it lacks a pattern: pass pattern="),
+        (f"pass {keyword('accept_loss', ['roles', 'its'])}", "pass --accept-loss roles --accept-loss its"),
+        (f"pass {keyword('accept_loss', 'x' * 100)}", f"pass --accept-loss '{'x' * 79}… (str)"),
+        (f"pass {keyword('vocab_size', {'a'})} to it", "pass --vocab-size a to it"),
+        (f"{keyword('superwords', True)} does not go with it", "--superwords does not go with it"),
+        (f"{keyword('from_size', 7)} is too small", "--superwords-from 7 is too small"),
+        (f"{named('vocab_size')} counts; {named('end_of_word')} marks", "--vocab-size counts; end_of_word marks"),
+        ("vocab_size=3 in a file; pattern= too", "vocab_size=3 in a file; pattern= too"),
     ],
 )
 def test_messages_name_options_and_no_keywords(message: str, said: str) -> None:
-    options = ("--vocab-size", "--accept-loss", "--superwords-from")
-    params = [*(click.Option([name]) for name in options), click.Option(["--superwords"], is_flag=True)]
-    assert in_options(message, params) == said
+    options = [("--vocab-size",), ("--accept-loss",), ("--superwords-from", "from_size")]
+    params = [*map(click.Option, options), click.Option(["--superwords"], is_flag=True)]
+    assert in_options(ConfigError(message), params) == said
 
 
-def test_names_without_a_value_are_options_in_errors_about_options() -> None:
-    params = [click.Option(["--end-of-word"])]
-    assert in_options("end_of_word marks words", params, bare=True) == "--end-of-word marks words"
-    assert in_options("end_of_word marks words", params) == "end_of_word marks words"
+def test_options_of_a_preset_are_settings() -> None:
+    params = [click.Option(["--set", "settings"]), click.Option(["--vocab-size"])]
+    message = f"{keyword('vocab_size', 5)} is too small; pass {keyword('hard_vocab_limit', False)}"
+    assert in_options(ConfigError(message), params) == "--vocab-size 5 is too small; pass --set hard_vocab_limit=False"
+
+
+def test_an_error_of_the_core_names_options(run: Run, path: Path, char_path: Path) -> None:
+    special = run("encode", "-t", path, "--special", "raise", "<|end|>")
+    assert "pass --special all (or --special <|end|>)" in special.err
+    assert "--special none to encode its spelling" in special.err
+    invalid = run("decode", "-t", path, "--errors", "strict", 72, 0xE5, 0xB0)
+    assert "--errors replace shows them as U+FFFD" in invalid.err

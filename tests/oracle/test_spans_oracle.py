@@ -16,7 +16,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import jeton
-from jeton import _core
 from jeton.training.character_maps import character_map
 
 from ..material import TRICKY
@@ -148,7 +147,7 @@ def check(tok: jeton.Tokenizer, text: str | bytes, special: Any = "none") -> Non
     batch = tok.encode_batch([text, text], offsets=True, special=special)
     assert batch.hf_offsets is not None
     assert batch.hf_offsets.tolist() == 2 * list(map(list, columns[4])), text
-    found = _core.encode_batch_with_words(tok._core, [text, text], tok._permission(special), 1)[2]
+    found = tok._core.encode_batch_with_words([text, text], tok._permission(special), 1)[2]
     assert found.cast("q").tolist() == 2 * words, text
 
 

@@ -214,7 +214,7 @@ def by_engine(
     options = json.loads(preset._unigram_options(vocab_size, 1, stages)) | {"single_precision": False}
     counts = _core.Counts.from_items([(word.encode(), count) for word, count in words.items()])
     reserved = [(0, 4, "<unk>")]
-    vocabulary, _ = _core.learn_unigram(counts, json.dumps(options), reserved, _core.Run(threads=threads))
+    vocabulary, _ = counts.learn_unigram(json.dumps(options), reserved, _core.Run(threads=threads))
     tok = jeton.Tokenizer(Definition(Unigram("<unk>")), vocabulary)
     scores = tok._core.scores()
     return [(tok.id_to_token(id), scores[id]) for id in range(1, tok.vocab_size)]

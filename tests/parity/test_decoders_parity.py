@@ -121,7 +121,7 @@ def decode(parts: list[JSON], tokens: list[str], byte_level: bool = False) -> tu
     distinct = sorted(set(tokens))
     contents = [token.encode() for token in distinct]
     vocabulary = _core.Vocabulary(list(range(len(contents))), [TOKEN] * len(contents), contents, [])
-    return _core.decode_parts(vocabulary, json.dumps(parts), byte_level, [distinct.index(t) for t in tokens], False)
+    return vocabulary.decode_parts(json.dumps(parts), byte_level, [distinct.index(t) for t in tokens], False)
 
 
 @pytest.mark.parametrize("name", CHAINS)
@@ -164,7 +164,7 @@ def test_contents_that_are_bytes(name: str, data: st.DataObject) -> None:
         list(content), [kind for kind, _ in content.values()], [data for _, data in content.values()], []
     )
     spelled = [(_core.spell_bytes(data) if kind == TOKEN else data.decode()) for kind, data in map(content.get, ids)]
-    _, text = _core.decode_parts(vocabulary, json.dumps(state(CHAINS[name])), True, ids, False)
+    _, text = vocabulary.decode_parts(json.dumps(state(CHAINS[name])), True, ids, False)
     assert text == CHAINS[name].decode(spelled)
 
 
@@ -202,7 +202,7 @@ def test_real_files(name: str, data: Path) -> None:
             rng.choice(rng.choice((ids, ids, bytes_first, sorted(added) or ids))) for _ in range(rng.randrange(400))
         ]
         for skip in (False, True):
-            _, text = _core.decode_parts(vocabulary, json.dumps(parts), byte_level, some, skip)
+            _, text = vocabulary.decode_parts(json.dumps(parts), byte_level, some, skip)
             assert text == hf.decode(some, skip_special_tokens=skip), i
 
 
@@ -229,11 +229,9 @@ def test_added_tokens_of_normalized_text(name: str, normalizer: normalizers.Norm
     rng = random.Random(4)
     for _ in range(100):
         some = [rng.choice(ids) for _ in range(rng.randrange(8))]
-        assert _core.decode_parts(vocabulary, parts, False, some, False)[1] == hf.decode(
-            some, skip_special_tokens=False
-        )
+        assert vocabulary.decode_parts(parts, False, some, False)[1] == hf.decode(some, skip_special_tokens=False)
         if not changed.intersection(some):
-            assert _core.decode_parts(vocabulary, parts, False, some, True)[1] == hf.decode(some)
+            assert vocabulary.decode_parts(parts, False, some, True)[1] == hf.decode(some)
 
 
 # SentencePiece
@@ -263,7 +261,7 @@ def check_sentencepiece(sp: sentencepiece.SentencePieceProcessor, part: JSON, se
     rng = random.Random(seed)
     for _ in range(rounds):
         some = [rng.choice(rng.choice(groups)) for _ in range(rng.randrange(12))]
-        _, text = _core.decode_parts(vocabulary, parts, False, some, False)
+        _, text = vocabulary.decode_parts(parts, False, some, False)
         assert text == sp.decode(some), [pieces[id] for id in some]
 
 

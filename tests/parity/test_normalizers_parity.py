@@ -111,7 +111,7 @@ def in_hf(parts: list[JSON]) -> Tokenizer:
 
 
 def ours(parts: list[JSON], text: str, user_defined: list[bytes] | None = None) -> str:
-    return _core.normalize_text(json.dumps(parts), text, user_defined or [])[0]
+    return _core.normalize_texts(json.dumps(parts), [text], user_defined or [])[0][0]
 
 
 def spans(text: str, normalized: str, origins: list[tuple[int, int]]) -> list[tuple[int, int]]:

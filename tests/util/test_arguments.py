@@ -19,8 +19,8 @@ import pytest
 
 import jeton
 from jeton.definition import Pattern
+from jeton.errors import MAX_SHOWN
 from jeton.training import presets
-from jeton.util.arguments import MAX_SHOWN
 from jeton.util.threads import MAX_THREADS, num_threads
 
 CORPUS = ["low lower lowest"] * 9

@@ -14,6 +14,8 @@ pub enum ErrorKind {
     Config {
         /// The value given, the value expected and what to do.
         message: String,
+        /// The option with its value, at the start of the message, if one option is invalid: `vocab_size=100`.
+        option: Option<String>,
         /// Pipeline stage of the option: "normalizer", "pretokenizer", "model", "template", "decoder".
         stage: Option<&'static str>,
         /// Unsupported feature, if that is the reason.
@@ -132,20 +134,28 @@ impl Error {
 
     /// Creates an error for an invalid option.
     pub fn config(message: impl Into<String>) -> Self {
-        ErrorKind::Config { message: clipped(message.into()), stage: None, feature: None }.into()
+        ErrorKind::Config { message: clipped(message.into()), option: None, stage: None, feature: None }.into()
+    }
+
+    /// Creates an error for the value of an option; `message` follows the two: "has no room for 300 characters".
+    pub fn option(name: &str, value: impl std::fmt::Display, message: &str) -> Self {
+        let option = format!("{name}={value}");
+        let message = clipped(format!("{option} {message}"));
+        ErrorKind::Config { message, option: Some(option), stage: None, feature: None }.into()
     }
 
     /// Creates an error for an unsupported feature.
     pub fn unsupported(feature: impl Into<String>, message: impl Into<String>) -> Self {
         let (message, feature) = (clipped(message.into()), Some(clipped(feature.into())));
-        ErrorKind::Config { message, stage: None, feature }.into()
+        ErrorKind::Config { message, option: None, stage: None, feature }.into()
     }
 
     /// Adds the stage to the error of an option, also at the start of its message.
     pub fn in_stage(self, stage: &'static str) -> Self {
         match self.into_kind() {
             ErrorKind::Config { message, feature, .. } => {
-                ErrorKind::Config { message: format!("{stage}: {message}"), stage: Some(stage), feature }.into()
+                let message = format!("{stage}: {message}");
+                ErrorKind::Config { message, option: None, stage: Some(stage), feature }.into()
             }
             kind => kind.into(),
         }

@@ -93,8 +93,10 @@ impl Agreement {
     }
 }
 
-/// Number of distinct byte strings that entries of both vocabularies decode to, and of those of each.
-#[pyfunction]
-pub fn shared_entries(py: Python<'_>, a: &Tokenizer, b: &Tokenizer) -> (usize, usize, usize) {
-    py.detach(|| a.0.shared_entries(&b.0))
+#[pymethods]
+impl Tokenizer {
+    /// Number of distinct byte strings that entries of both vocabularies decode to, and of those of each.
+    fn shared_entries(&self, py: Python<'_>, other: &Self) -> (usize, usize, usize) {
+        py.detach(|| self.0.shared_entries(&other.0))
+    }
 }

@@ -49,18 +49,19 @@ impl Reachability {
     }
 }
 
-/// Returns the kinds of all entries, their shapes (`audit::Shape`) and their numbers of characters, u32 by id.
-#[pyfunction]
-pub fn entry_shapes<'py>(py: Python<'py>, tok: &Tokenizer) -> PyResult<(View<'py>, View<'py>, View<'py>)> {
-    let work = |keep_going: KeepGoing<'_>| audit::shapes(&tok.0, keep_going);
-    let (shapes, lengths) = run_with_signals(py, work, |failed| error::plain(py, failed))?;
-    let kinds: Vec<u32> = (0..shapes.len() as u32).map(|id| tok.0.vocab().kind(id) as u32).collect();
-    let shapes: Vec<u32> = shapes.into_iter().map(|shape| shape.0).collect();
-    Ok((column::view(py, kinds)?, column::view(py, shapes)?, column::view(py, lengths)?))
-}
+#[pymethods]
+impl Tokenizer {
+    /// Returns the kinds of all entries, their shapes (`audit::Shape`) and their numbers of characters, u32 by id.
+    fn entry_shapes<'py>(&self, py: Python<'py>) -> PyResult<(View<'py>, View<'py>, View<'py>)> {
+        let work = |keep_going: KeepGoing<'_>| audit::shapes(&self.0, keep_going);
+        let (shapes, lengths) = run_with_signals(py, work, |failed| error::plain(py, failed))?;
+        let kinds: Vec<u32> = (0..shapes.len() as u32).map(|id| self.0.vocab().kind(id) as u32).collect();
+        let shapes: Vec<u32> = shapes.into_iter().map(|shape| shape.0).collect();
+        Ok((column::view(py, kinds)?, column::view(py, shapes)?, column::view(py, lengths)?))
+    }
 
-/// Returns the ids of entries with equal text, by groups, each with true if their decoded bytes are equal, too.
-#[pyfunction]
-pub fn duplicate_entries(py: Python<'_>, tok: &Tokenizer) -> PyResult<Vec<(Vec<u32>, bool)>> {
-    run_with_signals(py, |keep_going| audit::duplicates(&tok.0, keep_going), |failed| error::plain(py, failed))
+    /// Returns the ids of entries with equal text, by groups, each with true if their decoded bytes are equal, too.
+    fn duplicate_entries(&self, py: Python<'_>) -> PyResult<Vec<(Vec<u32>, bool)>> {
+        run_with_signals(py, |keep_going| audit::duplicates(&self.0, keep_going), |failed| error::plain(py, failed))
+    }
 }

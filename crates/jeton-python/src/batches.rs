@@ -2,110 +2,167 @@
 
 use std::collections::HashMap;
 
-use jeton_core::error::Error;
 use jeton_core::tokenizer as core;
 use jeton_core::util::buffer_pool;
-use jeton_core::util::cancel::KeepGoing;
+use jeton_core::util::cancel::{KeepGoing, KeepGoingMut};
 use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyMemoryView, PyString};
 
-use crate::arguments::{self, Text, Wide};
+use crate::arguments::{self, Wide};
 use crate::column;
 use crate::error;
 use crate::id_list;
 use crate::numpy_array;
-use crate::signals::{run_with_signals, SignalCheck};
+use crate::signals::{run_on_threads, run_with_signals};
 use crate::stream::invalid_utf8;
 use crate::tokenizer::{Tokenizer, SHORT};
 
 type View<'py> = Bound<'py, PyMemoryView>;
 
-/// Encodes many texts: (ids, offsets of the texts, HF's offsets, the same of each id as the first of a truncated text),
-/// little-endian; ids are u32, the others i64. The last is None if it would be equal, or without `truncates`.
-#[pyfunction]
-#[pyo3(signature = (tok, texts, special, threads, *, template=false, truncates=false))]
-#[allow(clippy::type_complexity)]
-pub fn encode_batch_with_offsets<'py>(
-    py: Python<'py>,
-    tok: &Bound<'py, Tokenizer>,
-    texts: Vec<Bound<'py, PyAny>>,
-    special: Option<&Bound<'py, PyAny>>,
-    threads: usize,
-    template: bool,
-    truncates: bool,
-) -> PyResult<(View<'py>, View<'py>, View<'py>, Option<View<'py>>)> {
-    let tok = tok.get();
-    let permit = tok.permit(py, special)?;
-    let wide = Wide::of(py, &texts, threads)?;
-    let borrowed = wide.texts(&texts)?;
-    let inputs: Vec<core::Input<'_>> = borrowed.iter().map(Text::input).collect();
-    let mut watch = SignalCheck::new(None);
-    let done = py
-        .detach(|| tok.0.encode_batch_with_offsets(&inputs, &permit, threads, truncates, &mut || watch.keep_going(0)));
-    let in_batch = |(index, failed): (usize, Error)| error::in_batch(py, borrowed[index].error(py, failed), index);
-    let core::BatchOffsets { mut ids, mut ends, mut offsets, first } = watch.finish(done, in_batch)?;
-    if template {
-        offsets = py.detach(|| tok.0.framed_offsets(&offsets, &ends));
-        (ids, ends) = py.detach(|| tok.0.framed(&ids, &ends));
+#[pymethods]
+impl Tokenizer {
+    /// Encodes many texts: (ids, offsets of the texts, HF's offsets, the same of each id as the first of a truncated text),
+    /// little-endian; ids are u32, the others i64. The last is None if it would be equal, or without `truncates`.
+    #[pyo3(signature = (texts, special, threads, *, template=false, truncates=false))]
+    #[allow(clippy::type_complexity)]
+    fn encode_batch_with_offsets<'py>(
+        &self,
+        py: Python<'py>,
+        texts: Vec<Bound<'py, PyAny>>,
+        special: Option<&Bound<'py, PyAny>>,
+        threads: usize,
+        template: bool,
+        truncates: bool,
+    ) -> PyResult<(View<'py>, View<'py>, View<'py>, Option<View<'py>>)> {
+        let encode = |texts: &[core::Input<'_>], permit: &core::Permit<'_>, watch: KeepGoingMut<'_>| {
+            self.0.encode_batch_with_offsets(texts, permit, threads, truncates, watch)
+        };
+        let core::BatchOffsets { mut ids, mut ends, mut offsets, first } =
+            self.batch(py, &texts, special, threads, encode)?;
+        if template {
+            offsets = py.detach(|| self.0.framed_offsets(&offsets, &ends));
+            (ids, ends) = py.detach(|| self.0.framed(&ids, &ends));
+        }
+        let first = if first.is_empty() { None } else { Some(column::view(py, first)?) };
+        Ok((column::view(py, ids)?, column::view(py, ends)?, column::view(py, offsets)?, first))
     }
-    let first = if first.is_empty() { None } else { Some(column::view(py, first)?) };
-    Ok((column::view(py, ids)?, column::view(py, ends)?, column::view(py, offsets)?, first))
-}
 
-/// Encodes many texts: (ids, offsets of the texts, index of the pretoken of each id in its text), little-endian; ids are
-/// u32, the others i64.
-#[pyfunction]
-pub fn encode_batch_with_words<'py>(
-    py: Python<'py>,
-    tok: &Bound<'py, Tokenizer>,
-    texts: Vec<Bound<'py, PyAny>>,
-    special: Option<&Bound<'py, PyAny>>,
-    threads: usize,
-) -> PyResult<(View<'py>, View<'py>, View<'py>)> {
-    let tok = tok.get();
-    let permit = tok.permit(py, special)?;
-    let wide = Wide::of(py, &texts, threads)?;
-    let borrowed = wide.texts(&texts)?;
-    let inputs: Vec<core::Input<'_>> = borrowed.iter().map(Text::input).collect();
-    let mut watch = SignalCheck::new(None);
-    let done = py.detach(|| tok.0.encode_batch_with_words(&inputs, &permit, threads, &mut || watch.keep_going(0)));
-    let in_batch = |(index, failed): (usize, Error)| error::in_batch(py, borrowed[index].error(py, failed), index);
-    let core::BatchWords { ids, ends, words } = watch.finish(done, in_batch)?;
-    Ok((column::view(py, ids)?, column::view(py, ends)?, column::view(py, words)?))
-}
+    /// Encodes many texts: (ids, offsets of the texts, index of the pretoken of each id in its text), little-endian; ids are
+    /// u32, the others i64.
+    fn encode_batch_with_words<'py>(
+        &self,
+        py: Python<'py>,
+        texts: Vec<Bound<'py, PyAny>>,
+        special: Option<&Bound<'py, PyAny>>,
+        threads: usize,
+    ) -> PyResult<(View<'py>, View<'py>, View<'py>)> {
+        let encode = |texts: &[core::Input<'_>], permit: &core::Permit<'_>, watch: KeepGoingMut<'_>| {
+            self.0.encode_batch_with_words(texts, permit, threads, watch)
+        };
+        let core::BatchWords { ids, ends, words } = self.batch(py, &texts, special, threads, encode)?;
+        Ok((column::view(py, ids)?, column::view(py, ends)?, column::view(py, words)?))
+    }
 
-/// Returns spans of the ids of a text, little-endian u32: two little-endian i64 for each. `kind`: 0 byte spans, 1 character
-/// spans, 2 HF's offsets; 3 the indices of pretokens, one i64 for each.
-#[pyfunction]
-#[pyo3(signature = (tok, text, ids, special, kind))]
-pub fn known_spans<'py>(
-    py: Python<'py>,
-    tok: &Bound<'py, Tokenizer>,
-    text: &Bound<'py, PyAny>,
-    ids: PyBuffer<u8>,
-    special: Option<&Bound<'py, PyAny>>,
-    kind: u8,
-) -> PyResult<View<'py>> {
-    column::view(py, values(py, tok, text, &ids, special, kind)?)
-}
+    /// Returns spans of the ids of a text, little-endian u32: two little-endian i64 for each. `kind`: 0 byte spans, 1 character
+    /// spans, 2 HF's offsets; 3 the indices of pretokens, one i64 for each.
+    #[pyo3(signature = (text, ids, special, kind))]
+    fn known_spans<'py>(
+        &self,
+        py: Python<'py>,
+        text: &Bound<'py, PyAny>,
+        ids: PyBuffer<u8>,
+        special: Option<&Bound<'py, PyAny>>,
+        kind: u8,
+    ) -> PyResult<View<'py>> {
+        column::view(py, values(py, self, text, &ids, special, kind)?)
+    }
 
-/// Likewise, as an array for few ids, after `use_numpy`: int64[n, 2], or int64[n] of pretokens.
-#[pyfunction]
-#[pyo3(signature = (tok, text, ids, special, kind))]
-pub fn known_spans_array<'py>(
-    py: Python<'py>,
-    tok: &Bound<'py, Tokenizer>,
-    text: &Bound<'py, PyAny>,
-    ids: PyBuffer<u8>,
-    special: Option<&Bound<'py, PyAny>>,
-    kind: u8,
-) -> PyResult<Bound<'py, PyAny>> {
-    let values = values(py, tok, text, &ids, special, kind)?;
-    match numpy_array::short_wide(py, &values, kind < WORDS)? {
-        Some(array) => Ok(array),
-        None => Ok(column::view(py, values)?.into_any()),
+    /// Likewise, as an array for few ids, after `use_numpy`: int64[n, 2], or int64[n] of pretokens.
+    #[pyo3(signature = (text, ids, special, kind))]
+    fn known_spans_array<'py>(
+        &self,
+        py: Python<'py>,
+        text: &Bound<'py, PyAny>,
+        ids: PyBuffer<u8>,
+        special: Option<&Bound<'py, PyAny>>,
+        kind: u8,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let values = values(py, self, text, &ids, special, kind)?;
+        match numpy_array::short_wide(py, &values, kind < WORDS)? {
+            Some(array) => Ok(array),
+            None => Ok(column::view(py, values)?.into_any()),
+        }
+    }
+
+    /// Decodes lists of ids: a list of `str` with U+FFFD for invalid UTF-8, or without `as_text` of `bytes`.
+    #[pyo3(signature = (rows, threads, *, as_text, skip_special))]
+    fn decode_lists<'py>(
+        &self,
+        py: Python<'py>,
+        rows: Vec<Bound<'py, PyList>>,
+        threads: usize,
+        as_text: bool,
+        skip_special: bool,
+    ) -> PyResult<Bound<'py, PyList>> {
+        let mut ids = Vec::new();
+        let mut ends = vec![0];
+        for (index, row) in rows.iter().enumerate() {
+            let wide = |(position, id): arguments::WideId<'_>| error::unknown_id(&self.0, &id, position);
+            let own = arguments::ids_or_wide(row).and_then(|own| own.map_err(wide));
+            ids.extend_from_slice(&own.map_err(|failed| error::in_batch(py, failed, index))?);
+            ends.push(ids.len());
+        }
+        decoded(py, self, &ids, &ends, threads, as_text, skip_special)
+    }
+
+    /// Likewise, of little-endian u32: row i has the ids `offsets[i]..offsets[i + 1]`.
+    #[pyo3(signature = (ids, offsets, threads, *, as_text, skip_special))]
+    fn decode_rows<'py>(
+        &self,
+        py: Python<'py>,
+        ids: PyBuffer<u8>,
+        offsets: Vec<usize>,
+        threads: usize,
+        as_text: bool,
+        skip_special: bool,
+    ) -> PyResult<Bound<'py, PyList>> {
+        let ids = column::ids(py, &ids)?;
+        decoded(py, self, &ids, &offsets, threads, as_text, skip_special)
+    }
+
+    /// Returns the bytes of each id in the middle of decoded text.
+    fn decode_tokens<'py>(&self, py: Python<'py>, ids: &Bound<'py, PyList>) -> PyResult<Bound<'py, PyList>> {
+        let ids = arguments::ids(ids)?;
+        self.0.check_ids(&ids).map_err(|failed| error::plain(py, failed))?;
+        let mut known: HashMap<u32, Bound<'py, PyBytes>> = HashMap::new();
+        let mut bytes = Vec::new();
+        let list = PyList::empty(py);
+        for id in ids {
+            let token = known.entry(id).or_insert_with(|| {
+                bytes.clear();
+                self.0.decode_one(id, &mut bytes);
+                PyBytes::new(py, &bytes)
+            });
+            list.append(&*token)?;
+        }
+        Ok(list)
+    }
+
+    /// Decodes ids to text, with the number of characters before each.
+    fn decode_with_starts<'py>(
+        &self,
+        py: Python<'py>,
+        ids: &Bound<'py, PyList>,
+        errors: &str,
+        skip_special: bool,
+    ) -> PyResult<(String, Bound<'py, PyList>)> {
+        let (tok, ids, invalid) = (&self.0, arguments::ids(ids)?, invalid_utf8(errors)?);
+        let decode = || tok.decoder().decode_with_starts(tok.vocab(), &ids, skip_special, invalid);
+        let done = if ids.len() < SHORT { decode() } else { py.detach(decode) };
+        let (text, starts) = done.map_err(|failed| error::plain(py, failed))?;
+        Ok((text, id_list::list_of(py, starts.into_iter().map(|start| start as i64))?))
     }
 }
 
@@ -114,7 +171,7 @@ const WORDS: u8 = 3;
 
 fn values(
     py: Python<'_>,
-    tok: &Bound<'_, Tokenizer>,
+    tok: &Tokenizer,
     text: &Bound<'_, PyAny>,
     ids: &PyBuffer<u8>,
     special: Option<&Bound<'_, PyAny>>,
@@ -127,7 +184,6 @@ fn values(
         WORDS => None,
         _ => return Err(PyValueError::new_err("the kind of spans is 0, 1, 2 or 3")),
     };
-    let tok = tok.get();
     let mut wide = Wide::default();
     let (permit, ids, text) = (tok.permit(py, special)?, column::ids(py, ids)?, wide.one(text, 1)?);
     let work = |keep_going: KeepGoing<'_>| match kind {
@@ -143,44 +199,6 @@ fn values(
     values
 }
 
-/// Decodes lists of ids: a list of `str` with U+FFFD for invalid UTF-8, or without `as_text` of `bytes`.
-#[pyfunction]
-#[pyo3(signature = (tok, rows, threads, *, as_text, skip_special))]
-pub fn decode_lists<'py>(
-    py: Python<'py>,
-    tok: &Bound<'py, Tokenizer>,
-    rows: Vec<Bound<'py, PyList>>,
-    threads: usize,
-    as_text: bool,
-    skip_special: bool,
-) -> PyResult<Bound<'py, PyList>> {
-    let mut ids = Vec::new();
-    let mut ends = vec![0];
-    for (index, row) in rows.iter().enumerate() {
-        let wide = |(position, id): arguments::WideId<'_>| error::unknown_id(&tok.get().0, &id, position);
-        let own = arguments::ids_or_wide(row).and_then(|own| own.map_err(wide));
-        ids.extend_from_slice(&own.map_err(|failed| error::in_batch(py, failed, index))?);
-        ends.push(ids.len());
-    }
-    decoded(py, tok.get(), &ids, &ends, threads, as_text, skip_special)
-}
-
-/// Likewise, of little-endian u32: row i has the ids `offsets[i]..offsets[i + 1]`.
-#[pyfunction]
-#[pyo3(signature = (tok, ids, offsets, threads, *, as_text, skip_special))]
-pub fn decode_rows<'py>(
-    py: Python<'py>,
-    tok: &Bound<'py, Tokenizer>,
-    ids: PyBuffer<u8>,
-    offsets: Vec<usize>,
-    threads: usize,
-    as_text: bool,
-    skip_special: bool,
-) -> PyResult<Bound<'py, PyList>> {
-    let ids = column::ids(py, &ids)?;
-    decoded(py, tok.get(), &ids, &offsets, threads, as_text, skip_special)
-}
-
 fn decoded<'py>(
     py: Python<'py>,
     tok: &Tokenizer,
@@ -193,9 +211,8 @@ fn decoded<'py>(
     let row = |range: &[usize]| ids.get(range[0]..range[1]);
     let rows: Option<Vec<&[u32]>> = offsets.windows(2).map(row).collect();
     let rows = rows.ok_or_else(|| PyValueError::new_err("the offsets of a batch ascend, up to its number of ids"))?;
-    let mut watch = SignalCheck::new(None);
-    let done = py.detach(|| tok.0.decode_batch(&rows, skip_special, as_text, threads, &mut || watch.keep_going(0)));
-    let groups = watch.finish(done, |(index, failed)| error::in_batch(py, error::plain(py, failed), index))?;
+    let decode = |watch: KeepGoingMut<'_>| tok.0.decode_batch(&rows, skip_special, as_text, threads, watch);
+    let groups = run_on_threads(py, decode, |(index, failed)| error::in_batch(py, error::plain(py, failed), index))?;
     let list = PyList::empty(py);
     for bytes in groups.iter().flat_map(core::DecodedRows::iter) {
         match as_text {
@@ -204,44 +221,4 @@ fn decoded<'py>(
         }
     }
     Ok(list)
-}
-
-/// Returns the bytes of each id in the middle of decoded text.
-#[pyfunction]
-pub fn decode_tokens<'py>(
-    py: Python<'py>,
-    tok: &Bound<'py, Tokenizer>,
-    ids: &Bound<'py, PyList>,
-) -> PyResult<Bound<'py, PyList>> {
-    let tok = tok.get();
-    let ids = arguments::ids(ids)?;
-    tok.0.check_ids(&ids).map_err(|failed| error::plain(py, failed))?;
-    let mut known: HashMap<u32, Bound<'py, PyBytes>> = HashMap::new();
-    let mut bytes = Vec::new();
-    let list = PyList::empty(py);
-    for id in ids {
-        let token = known.entry(id).or_insert_with(|| {
-            bytes.clear();
-            tok.0.decode_one(id, &mut bytes);
-            PyBytes::new(py, &bytes)
-        });
-        list.append(&*token)?;
-    }
-    Ok(list)
-}
-
-/// Decodes ids to text, with the number of characters before each.
-#[pyfunction]
-pub fn decode_with_starts<'py>(
-    py: Python<'py>,
-    tok: &Bound<'py, Tokenizer>,
-    ids: &Bound<'py, PyList>,
-    errors: &str,
-    skip_special: bool,
-) -> PyResult<(String, Bound<'py, PyList>)> {
-    let (tok, ids, invalid) = (&tok.get().0, arguments::ids(ids)?, invalid_utf8(errors)?);
-    let decode = || tok.decoder().decode_with_starts(tok.vocab(), &ids, skip_special, invalid);
-    let done = if ids.len() < SHORT { decode() } else { py.detach(decode) };
-    let (text, starts) = done.map_err(|failed| error::plain(py, failed))?;
-    Ok((text, id_list::list_of(py, starts.into_iter().map(|start| start as i64))?))
 }

@@ -6,7 +6,7 @@
 use std::ops::Range;
 
 use jeton_core::tokenizer::{Permission, SpanKind};
-use jeton_core::util::cancel::KeepGoing;
+use jeton_core::util::cancel::{KeepGoing, KeepGoingMut};
 use jeton_core::vocab::Kind;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -14,70 +14,71 @@ use pyo3::types::{PyList, PyMemoryView, PyString, PyTuple};
 
 use crate::arguments::{self, Wide};
 use crate::column;
-use crate::signals::{run_with_signals, SignalCheck};
+use crate::signals::{run_on_threads, run_with_signals};
 use crate::tokenizer::{Tokenizer, SHORT};
 
 /// Origin of the template's own text; that of all other text is another word.
 const TEMPLATE: &str = "template";
 
-/// Encodes a rendered chat with all special tokens permitted. Returns `None` if a special token overlaps text that is not
-/// the template's, or is not a match in the text (the unknown token `unk` does not count), or if that cannot be told here.
-///
-/// `runs`: tuples that begin with a number of characters and the origin of the text, itself a tuple that begins with a
-/// word. They tile the text.
-#[pyfunction]
-pub fn encode_chat(
-    py: Python<'_>,
-    tok: &Bound<'_, Tokenizer>,
-    text: &Bound<'_, PyAny>,
-    runs: &Bound<'_, PyList>,
-    unk: Option<u32>,
-) -> PyResult<Option<Vec<u32>>> {
-    let tok = &tok.get().0;
-    let mut wide = Wide::default();
-    let text = wide.one(text, 1)?;
-    let foreign = foreign_runs(runs)?;
-    let Some(matches) = tok.special_matches(text.bytes()) else { return Ok(None) };
-    let (mut num_matches, mut rest) = (0, &foreign[..]);
-    let mut at = Position::default();
-    for found in matches {
-        let start = at.advance(text.bytes(), found.start);
-        let end = at.advance(text.bytes(), found.end);
-        while rest.first().is_some_and(|run| run.end <= start) {
-            rest = &rest[1..];
+#[pymethods]
+impl Tokenizer {
+    /// Encodes a rendered chat with all special tokens permitted. Returns `None` if a special token overlaps text that is not
+    /// the template's, or is not a match in the text (the unknown token `unk` does not count), or if that cannot be told here.
+    ///
+    /// `runs`: tuples that begin with a number of characters and the origin of the text, itself a tuple that begins with a
+    /// word. They tile the text.
+    fn encode_chat(
+        &self,
+        py: Python<'_>,
+        text: &Bound<'_, PyAny>,
+        runs: &Bound<'_, PyList>,
+        unk: Option<u32>,
+    ) -> PyResult<Option<Vec<u32>>> {
+        let tok = &self.0;
+        let mut wide = Wide::default();
+        let text = wide.one(text, 1)?;
+        let foreign = foreign_runs(runs)?;
+        let Some(matches) = tok.special_matches(text.bytes()) else { return Ok(None) };
+        let (mut num_matches, mut rest) = (0, &foreign[..]);
+        let mut at = Position::default();
+        for found in matches {
+            let start = at.advance(text.bytes(), found.start);
+            let end = at.advance(text.bytes(), found.end);
+            while rest.first().is_some_and(|run| run.end <= start) {
+                rest = &rest[1..];
+            }
+            if rest.first().is_some_and(|run| run.start < end) {
+                return Ok(None);
+            }
+            num_matches += usize::from(Some(found.id) != unk);
         }
-        if rest.first().is_some_and(|run| run.start < end) {
-            return Ok(None);
-        }
-        num_matches += usize::from(Some(found.id) != unk);
+        let permit = tok.permit(&Permission::All).map_err(|failed| text.error(py, failed))?;
+        let ids = if text.bytes().len() < SHORT {
+            tok.encode_long(text.input(), &permit, 1, &mut || true).map_err(|failed| text.error(py, failed))?
+        } else {
+            let work = |watch: KeepGoingMut<'_>| tok.encode_long(text.input(), &permit, 1, watch);
+            run_on_threads(py, work, |failed| text.error(py, failed))?
+        };
+        let is_special = |&&id: &&u32| tok.vocab().kind(id) == Kind::Special && Some(id) != unk;
+        Ok((ids.iter().filter(is_special).count() == num_matches).then_some(ids))
     }
-    let permit = tok.permit(&Permission::All).map_err(|failed| text.error(py, failed))?;
-    let ids = if text.bytes().len() < SHORT {
-        tok.encode_long(text.input(), &permit, 1, &mut || true).map_err(|failed| text.error(py, failed))?
-    } else {
-        let mut watch = SignalCheck::new(None);
-        let done = py.detach(|| tok.encode_long(text.input(), &permit, 1, &mut || watch.keep_going(0)));
-        watch.finish(done, |failed| text.error(py, failed))?
-    };
-    let is_special = |&&id: &&u32| tok.vocab().kind(id) == Kind::Special && Some(id) != unk;
-    Ok((ids.iter().filter(is_special).count() == num_matches).then_some(ids))
-}
 
-/// Returns the range of characters of each id of a rendered chat in which all special tokens are matched: two
-/// little-endian i64 for each.
-#[pyfunction]
-pub fn chat_spans<'py>(
-    py: Python<'py>,
-    tok: &Bound<'py, Tokenizer>,
-    text: &Bound<'py, PyAny>,
-    ids: &Bound<'py, PyList>,
-) -> PyResult<Bound<'py, PyMemoryView>> {
-    let tok = &tok.get().0;
-    let mut wide = Wide::default();
-    let (text, ids) = (wide.one(text, 1)?, arguments::ids(ids)?);
-    let permit = tok.permit(&Permission::All).map_err(|failed| text.error(py, failed))?;
-    let work = |keep_going: KeepGoing<'_>| tok.known_spans(text.input(), &ids, &permit, SpanKind::Chars, keep_going);
-    column::view(py, run_with_signals(py, work, |failed| text.error(py, failed))?)
+    /// Returns the range of characters of each id of a rendered chat in which all special tokens are matched: two
+    /// little-endian i64 for each.
+    fn chat_spans<'py>(
+        &self,
+        py: Python<'py>,
+        text: &Bound<'py, PyAny>,
+        ids: &Bound<'py, PyList>,
+    ) -> PyResult<Bound<'py, PyMemoryView>> {
+        let tok = &self.0;
+        let mut wide = Wide::default();
+        let (text, ids) = (wide.one(text, 1)?, arguments::ids(ids)?);
+        let permit = tok.permit(&Permission::All).map_err(|failed| text.error(py, failed))?;
+        let work =
+            |keep_going: KeepGoing<'_>| tok.known_spans(text.input(), &ids, &permit, SpanKind::Chars, keep_going);
+        column::view(py, run_with_signals(py, work, |failed| text.error(py, failed))?)
+    }
 }
 
 /// Returns the ranges of characters that are not the template's own.

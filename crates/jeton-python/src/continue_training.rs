@@ -103,54 +103,56 @@ pub fn rules_hold(py: Python<'_>, rules_json: &str, spellings: Vec<Vec<u8>>) -> 
 /// The vocabulary with the new entries, and the columns of the training log: pair counts, corpus tokens, tokens in use.
 type LearnedMore = (Vocabulary, Vec<u64>, Vec<u64>, Vec<u32>);
 
-/// Learns more merges, starting from the tokens of a tokenizer for the counted pretokens.
-///
-/// `protect`: counted pretokens whose encoding may not change. `extends`: the vocabulary is finished, and a result may not be
-/// spelled like one of its entries; a vocabulary that ranks tokens gets no merge list.
-#[pyfunction]
-#[pyo3(signature = (counts, tokenizer, vocabulary, *, tie_break, num_merges, min_frequency, by_character, rules_json, run, extends = false, protect = None))]
-#[allow(clippy::too_many_arguments)]
-pub fn learn_more(
-    py: Python<'_>,
-    counts: &Counts,
-    tokenizer: &Tokenizer,
-    vocabulary: &Vocabulary,
-    tie_break: &str,
-    num_merges: usize,
-    min_frequency: u64,
-    by_character: bool,
-    rules_json: Option<&str>,
-    run: &Run,
-    extends: bool,
-    protect: Option<&Counts>,
-) -> PyResult<LearnedMore> {
-    let rules = read_rules(py, rules_json)?;
-    let next_id = vocabulary.entries.next_id();
-    let known = TokenizerTokens { tokenizer: &tokenizer.0, by_character, next_id };
-    let named = rules.as_ref().map(|rules| rules as &dyn Rule);
-    let extension = match extends {
-        true => {
-            let rule = |keep_going: KeepGoing<'_>| known.extension(named, protect, keep_going);
-            Some(run_with_signals(py, rule, |failed| error::plain(py, failed))?)
+#[pymethods]
+impl Counts {
+    /// Learns more merges, starting from the tokens of a tokenizer for the counted pretokens.
+    ///
+    /// `protect`: counted pretokens whose encoding may not change. `extends`: the vocabulary is finished, and a result may not be
+    /// spelled like one of its entries; a vocabulary that ranks tokens gets no merge list.
+    #[pyo3(signature = (tokenizer, vocabulary, *, tie_break, num_merges, min_frequency, by_character, rules_json, run, extends = false, protect = None))]
+    #[allow(clippy::too_many_arguments)]
+    fn learn_more(
+        &self,
+        py: Python<'_>,
+        tokenizer: &Tokenizer,
+        vocabulary: &Vocabulary,
+        tie_break: &str,
+        num_merges: usize,
+        min_frequency: u64,
+        by_character: bool,
+        rules_json: Option<&str>,
+        run: &Run,
+        extends: bool,
+        protect: Option<&Counts>,
+    ) -> PyResult<LearnedMore> {
+        let rules = read_rules(py, rules_json)?;
+        let next_id = vocabulary.entries.next_id();
+        let known = TokenizerTokens { tokenizer: &tokenizer.0, by_character, next_id };
+        let named = rules.as_ref().map(|rules| rules as &dyn Rule);
+        let extension = match extends {
+            true => {
+                let rule = |keep_going: KeepGoing<'_>| known.extension(named, protect, keep_going);
+                Some(run_with_signals(py, rule, |failed| error::plain(py, failed))?)
+            }
+            false => None,
+        };
+        let options = LearnOptions {
+            tie_break: read_tie_break(tie_break)?,
+            num_merges,
+            min_frequency,
+            rule: extension.as_ref().map(|rule| rule as &dyn Rule).or(named),
+            ..run.options()
+        };
+        let merges = run.learn(py, |watch| learn::learn_more(&self.0, &known, &options, watch))?;
+        let entries = py.detach(|| assemble::with_merges(vocabulary.entries.clone(), &merges));
+        let mut extras = vocabulary.extras.clone();
+        if !known.ranks_tokens() {
+            extras.merges.extend(assemble::triples(&merges));
         }
-        false => None,
-    };
-    let options = LearnOptions {
-        tie_break: read_tie_break(tie_break)?,
-        num_merges,
-        min_frequency,
-        rule: extension.as_ref().map(|rule| rule as &dyn Rule).or(named),
-        ..run.options()
-    };
-    let merges = run.learn(py, |watch| learn::learn_more(&counts.0, &known, &options, watch))?;
-    let entries = py.detach(|| assemble::with_merges(vocabulary.entries.clone(), &merges));
-    let mut extras = vocabulary.extras.clone();
-    if !known.ranks_tokens() {
-        extras.merges.extend(assemble::triples(&merges));
+        let vocabulary = Vocabulary { entries: entries.map_err(|failed| error::plain(py, failed))?, extras };
+        let pair_counts = merges.iter().map(|merge| merge.count).collect();
+        let corpus_tokens = merges.iter().map(|merge| merge.corpus_tokens).collect();
+        let tokens_in_use = merges.iter().map(|merge| merge.tokens_in_use).collect();
+        Ok((vocabulary, pair_counts, corpus_tokens, tokens_in_use))
     }
-    let vocabulary = Vocabulary { entries: entries.map_err(|failed| error::plain(py, failed))?, extras };
-    let pair_counts = merges.iter().map(|merge| merge.count).collect();
-    let corpus_tokens = merges.iter().map(|merge| merge.corpus_tokens).collect();
-    let tokens_in_use = merges.iter().map(|merge| merge.tokens_in_use).collect();
-    Ok((vocabulary, pair_counts, corpus_tokens, tokens_in_use))
 }

@@ -5,8 +5,8 @@ use std::str;
 
 use jeton_core::added_tokens::{Added, AddedTokenMatcher};
 use jeton_core::documents::{json_rows, lines, Span};
-use jeton_core::error::Error;
 use jeton_core::tokenizer::{FileIds, IdType, Input, RowForm};
+use jeton_core::util::cancel::KeepGoingMut;
 use jeton_core::util::utf8;
 use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::{PyIndexError, PyValueError};
@@ -17,7 +17,7 @@ use pyo3::types::{PyBytes, PyList, PyMemoryView};
 use crate::column;
 use crate::error;
 use crate::reading;
-use crate::signals::SignalCheck;
+use crate::signals::run_on_threads;
 use crate::tokenizer::Tokenizer;
 
 /// Documents, each valid UTF-8, in as few buffers as they were read in.
@@ -228,42 +228,42 @@ pub fn count_line_ends(block: &[u8]) -> usize {
 /// (ids, lengths, dropped, highest)
 type RowColumns<'py> = (Bound<'py, PyMemoryView>, Bound<'py, PyMemoryView>, Vec<usize>, Option<u32>);
 
-/// Encodes the documents of columns, with the ids `before` and `after` each: ids in a type of integers, "uint16", "int32"
-/// or "uint32", and the number of ids of each row, i64, both little-endian; the indices of documents without ids of their
-/// own, if `drops_empty` leaves them out; the highest id. Special tokens are not matched.
-#[pyfunction]
-#[pyo3(signature = (tok, columns, dtype, threads, *, before, after, drops_empty))]
-#[allow(clippy::too_many_arguments)]
-pub fn encode_columns<'py>(
-    py: Python<'py>,
-    tok: &Bound<'py, Tokenizer>,
-    columns: Vec<Bound<'py, TextColumn>>,
-    dtype: &str,
-    threads: usize,
-    before: Vec<u32>,
-    after: Vec<u32>,
-    drops_empty: bool,
-) -> PyResult<RowColumns<'py>> {
-    let id_type = match dtype {
-        "uint16" => IdType::Uint16,
-        "int32" => IdType::Int32,
-        "uint32" => IdType::Uint32,
-        _ => return Err(PyValueError::new_err(format!("dtype is uint16, int32 or uint32, not {dtype:?}"))),
-    };
-    let tok = &tok.get().0;
-    let texts = texts_of(&columns);
-    let inputs: Vec<Input<'_>> = texts.iter().map(|&text| text.into()).collect();
-    let mut watch = SignalCheck::new(None);
-    let permit = tok.permit_none();
-    let form = RowForm { id_type, before: &before, after: &after, drops_empty };
-    let done = py.detach(|| tok.encode_rows(&inputs, &permit, &form, threads, &mut || watch.keep_going(0)));
-    let in_batch = |(index, failed): (usize, Error)| error::in_batch(py, error::plain(py, failed), index);
-    let rows = watch.finish(done, in_batch)?;
-    let ids = match rows.ids {
-        FileIds::Short(ids) => column::view(py, ids)?,
-        FileIds::Wide(ids) => column::view(py, ids)?,
-    };
-    Ok((ids, column::view(py, rows.lengths)?, rows.dropped, rows.highest))
+#[pymethods]
+impl Tokenizer {
+    /// Encodes the documents of columns, with the ids `before` and `after` each: ids in a type of integers, "uint16", "int32"
+    /// or "uint32", and the number of ids of each row, i64, both little-endian; the indices of documents without ids of their
+    /// own, if `drops_empty` leaves them out; the highest id. Special tokens are not matched.
+    #[pyo3(signature = (columns, dtype, threads, *, before, after, drops_empty))]
+    #[allow(clippy::too_many_arguments)]
+    fn encode_columns<'py>(
+        &self,
+        py: Python<'py>,
+        columns: Vec<Bound<'py, TextColumn>>,
+        dtype: &str,
+        threads: usize,
+        before: Vec<u32>,
+        after: Vec<u32>,
+        drops_empty: bool,
+    ) -> PyResult<RowColumns<'py>> {
+        let id_type = match dtype {
+            "uint16" => IdType::Uint16,
+            "int32" => IdType::Int32,
+            "uint32" => IdType::Uint32,
+            _ => return Err(PyValueError::new_err(format!("dtype is uint16, int32 or uint32, not {dtype:?}"))),
+        };
+        let tok = &self.0;
+        let texts = texts_of(&columns);
+        let inputs: Vec<Input<'_>> = texts.iter().map(|&text| text.into()).collect();
+        let permit = tok.permit_none();
+        let form = RowForm { id_type, before: &before, after: &after, drops_empty };
+        let encode = |watch: KeepGoingMut<'_>| tok.encode_rows(&inputs, &permit, &form, threads, watch);
+        let rows = run_on_threads(py, encode, |(index, failed)| error::in_batch(py, error::plain(py, failed), index))?;
+        let ids = match rows.ids {
+            FileIds::Short(ids) => column::view(py, ids)?,
+            FileIds::Wide(ids) => column::view(py, ids)?,
+        };
+        Ok((ids, column::view(py, rows.lengths)?, rows.dropped, rows.highest))
+    }
 }
 
 /// Counts spellings in documents. Of two that overlap the earlier counts, then the longer.

@@ -61,21 +61,24 @@ fn read_runs(paths: &[PathBuf]) -> Result<Vec<Box<dyn Source + Send>>> {
     paths.iter().map(read).collect()
 }
 
-/// Merges runs on disk; drops pretokens with a count below `min_count`.
-#[pyfunction]
-#[pyo3(signature = (runs, path, min_count, durable = true))]
-pub fn merge_runs(
-    py: Python<'_>,
-    runs: Vec<PathBuf>,
-    path: PathBuf,
-    min_count: u64,
-    durable: bool,
-) -> PyResult<DroppedColumns> {
-    let merge = |keep_going: KeepGoing<'_>| {
-        let mut sources = read_runs(&runs)?;
-        write_run(&path, durable, |writer| count::merge(&mut sources, min_count, keep_going, writer))
-    };
-    Ok(columns(run_with_signals(py, merge, |failed| error::plain(py, failed))?))
+#[pymethods]
+impl Counter {
+    /// Merges runs on disk; drops pretokens with a count below `min_count`.
+    #[staticmethod]
+    #[pyo3(signature = (runs, path, min_count, durable = true))]
+    fn merge_runs(
+        py: Python<'_>,
+        runs: Vec<PathBuf>,
+        path: PathBuf,
+        min_count: u64,
+        durable: bool,
+    ) -> PyResult<DroppedColumns> {
+        let merge = |keep_going: KeepGoing<'_>| {
+            let mut sources = read_runs(&runs)?;
+            write_run(&path, durable, |writer| count::merge(&mut sources, min_count, keep_going, writer))
+        };
+        Ok(columns(run_with_signals(py, merge, |failed| error::plain(py, failed))?))
+    }
 }
 
 impl Counter {

@@ -1,8 +1,8 @@
 //! Parts of a text within a number of tokens, numbers of tokens up to a limit, and of many texts.
 
 use jeton_core::error::Error;
-use jeton_core::tokenizer::{Chunk, Cut, TextCutter};
-use jeton_core::util::cancel::KeepGoing;
+use jeton_core::tokenizer::{Chunk, Cut, Input, Permit, TextCutter};
+use jeton_core::util::cancel::{KeepGoing, KeepGoingMut};
 use jeton_core::util::text_unit::TextUnit;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::ffi;
@@ -11,8 +11,7 @@ use pyo3::types::{PyMemoryView, PyString, PyTuple, PyType};
 
 use crate::arguments::{Text, Wide};
 use crate::column;
-use crate::error;
-use crate::signals::{run_with_signals, SignalCheck};
+use crate::signals::run_with_signals;
 use crate::tokenizer::Tokenizer;
 
 fn unit(name: &str) -> PyResult<TextUnit> {
@@ -22,18 +21,17 @@ fn unit(name: &str) -> PyResult<TextUnit> {
 
 /// Runs `work` on the cutter of a text without the GIL, and `finish` on its result and the text.
 fn cut<R: Send, T>(
-    tok: &Bound<'_, Tokenizer>,
+    tok: &Tokenizer,
     text: &Bound<'_, PyAny>,
     at: &str,
     special: Option<&Bound<'_, PyAny>>,
     work: impl FnOnce(&mut TextCutter<'_>, &str) -> Result<R, Error> + Send,
     finish: impl FnOnce(R, &str) -> PyResult<T>,
 ) -> PyResult<T> {
-    let (py, unit) = (tok.py(), unit(at)?);
+    let (py, unit) = (text.py(), unit(at)?);
     if !text.is_instance_of::<PyString>() {
         return Err(PyTypeError::new_err(format!("a text to cut is str, not {}", text.get_type().name()?)));
     }
-    let tok = tok.get();
     let mut wide = Wide::default();
     let (text, permit) = (wide.one(text, 1)?, tok.permit(py, special)?);
     let Text::Str(inner) = text else { return Err(PyTypeError::new_err("a text to cut is str")) };
@@ -45,80 +43,94 @@ fn num_chars(text: &str) -> usize {
     text.chars().count()
 }
 
-/// Returns the number of tokens of a text if it is at most `limit`.
-#[pyfunction]
-pub fn count_up_to(
-    tok: &Bound<'_, Tokenizer>,
-    text: &Bound<'_, PyAny>,
-    limit: usize,
-    special: Option<&Bound<'_, PyAny>>,
-) -> PyResult<Option<usize>> {
-    cut(tok, text, "character", special, |cutter, _| cutter.count_up_to(limit), |count, _| Ok(count))
-}
-
-/// Returns the characters that are kept: those before the first number, and those from the second one on. `side`: the end
-/// that is removed.
-#[pyfunction]
-#[allow(clippy::too_many_arguments)]
-pub fn truncate(
-    tok: &Bound<'_, Tokenizer>,
-    text: &Bound<'_, PyAny>,
-    limit: usize,
-    side: &str,
-    marker: &str,
-    at: &str,
-    special: Option<&Bound<'_, PyAny>>,
-) -> PyResult<(usize, usize)> {
-    let work = |cutter: &mut TextCutter<'_>, text: &str| {
-        let Cut { head, tail } = match side {
-            "right" => Cut { head: cutter.prefix(limit)?.end, tail: text.len() },
-            "left" => Cut { head: 0, tail: cutter.suffix(limit)?.start },
-            _ => cutter.without_middle(limit, marker)?,
-        };
-        let head_chars = num_chars(&text[..head]);
-        Ok((head_chars, head_chars + num_chars(&text[head..tail])))
-    };
-    cut(tok, text, at, special, work, |kept, _| Ok(kept))
-}
-
-/// Returns the parts of a text as objects of `cls`, a subclass of `tuple` without other fields: the text, the range of
-/// characters, that of bytes, and the number of tokens.
-#[pyfunction]
-#[allow(clippy::too_many_arguments)]
-pub fn split<'py>(
-    tok: &Bound<'py, Tokenizer>,
-    text: &Bound<'py, PyAny>,
-    limit: usize,
-    overlap: usize,
-    at: &str,
-    special: Option<&Bound<'py, PyAny>>,
-    cls: &Bound<'py, PyType>,
-) -> PyResult<Vec<Bound<'py, PyAny>>> {
-    let py = tok.py();
-    if !cls.is_subclass_of::<PyTuple>()? {
-        return Err(PyTypeError::new_err("the class of parts is a subclass of tuple"));
+#[pymethods]
+impl Tokenizer {
+    /// Returns the number of tokens of a text if it is at most `limit`.
+    fn count_up_to(
+        &self,
+        text: &Bound<'_, PyAny>,
+        limit: usize,
+        special: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Option<usize>> {
+        cut(self, text, "character", special, |cutter, _| cutter.count_up_to(limit), |count, _| Ok(count))
     }
-    let finish = |parts: Vec<Chunk>, inner: &str| {
-        let number = |number: usize| number.into_pyobject(py).map(Bound::into_any);
-        let (mut chars, mut bytes) = (0, 0); // up to the end of the part before
-        let mut ends = [number(0)?, number(0)?]; // the same, as objects
-        let part = |Chunk { start, end, count }| {
-            let (mut first, mut starts) = (chars, ends.clone());
-            if start < bytes {
-                first -= num_chars(&inner[start..bytes]);
-                starts = [number(first)?, number(start)?];
-            }
-            (chars, bytes) = (chars + num_chars(&inner[bytes..end]), end);
-            ends = [number(chars)?, number(end)?];
-            let [char_start, byte_start] = starts;
-            let [char_end, byte_end] = ends.clone();
-            let char_span = untracked((char_start, char_end).into_pyobject(py)?).into_any();
-            let byte_span = untracked((byte_start, byte_end).into_pyobject(py)?).into_any();
-            tuple_of(cls, [substring(text, first, chars)?, char_span, byte_span, number(count)?])
+
+    /// Returns the characters that are kept: those before the first number, and those from the second one on. `side`: the end
+    /// that is removed.
+    #[allow(clippy::too_many_arguments)]
+    fn truncate(
+        &self,
+        text: &Bound<'_, PyAny>,
+        limit: usize,
+        side: &str,
+        marker: &str,
+        at: &str,
+        special: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<(usize, usize)> {
+        let work = |cutter: &mut TextCutter<'_>, text: &str| {
+            let Cut { head, tail } = match side {
+                "right" => Cut { head: cutter.prefix(limit)?.end, tail: text.len() },
+                "left" => Cut { head: 0, tail: cutter.suffix(limit)?.start },
+                _ => cutter.without_middle(limit, marker)?,
+            };
+            let head_chars = num_chars(&text[..head]);
+            Ok((head_chars, head_chars + num_chars(&text[head..tail])))
         };
-        parts.into_iter().map(part).collect()
-    };
-    cut(tok, text, at, special, |cutter, _| cutter.parts(limit, overlap), finish)
+        cut(self, text, at, special, work, |kept, _| Ok(kept))
+    }
+
+    /// Returns the parts of a text as objects of `cls`, a subclass of `tuple` without other fields: the text, the range of
+    /// characters, that of bytes, and the number of tokens.
+    #[allow(clippy::too_many_arguments)]
+    fn split<'py>(
+        &self,
+        text: &Bound<'py, PyAny>,
+        limit: usize,
+        overlap: usize,
+        at: &str,
+        special: Option<&Bound<'py, PyAny>>,
+        cls: &Bound<'py, PyType>,
+    ) -> PyResult<Vec<Bound<'py, PyAny>>> {
+        let py = text.py();
+        if !cls.is_subclass_of::<PyTuple>()? {
+            return Err(PyTypeError::new_err("the class of parts is a subclass of tuple"));
+        }
+        let finish = |parts: Vec<Chunk>, inner: &str| {
+            let number = |number: usize| number.into_pyobject(py).map(Bound::into_any);
+            let (mut chars, mut bytes) = (0, 0); // up to the end of the part before
+            let mut ends = [number(0)?, number(0)?]; // the same, as objects
+            let part = |Chunk { start, end, count }| {
+                let (mut first, mut starts) = (chars, ends.clone());
+                if start < bytes {
+                    first -= num_chars(&inner[start..bytes]);
+                    starts = [number(first)?, number(start)?];
+                }
+                (chars, bytes) = (chars + num_chars(&inner[bytes..end]), end);
+                ends = [number(chars)?, number(end)?];
+                let [char_start, byte_start] = starts;
+                let [char_end, byte_end] = ends.clone();
+                let char_span = untracked((char_start, char_end).into_pyobject(py)?).into_any();
+                let byte_span = untracked((byte_start, byte_end).into_pyobject(py)?).into_any();
+                tuple_of(cls, [substring(text, first, chars)?, char_span, byte_span, number(count)?])
+            };
+            parts.into_iter().map(part).collect()
+        };
+        cut(self, text, at, special, |cutter, _| cutter.parts(limit, overlap), finish)
+    }
+
+    /// Counts the tokens of many texts, as little-endian i64.
+    fn count_batch<'py>(
+        &self,
+        py: Python<'py>,
+        texts: Vec<Bound<'py, PyAny>>,
+        special: Option<&Bound<'py, PyAny>>,
+        threads: usize,
+    ) -> PyResult<Bound<'py, PyMemoryView>> {
+        let count = |texts: &[Input<'_>], permit: &Permit<'_>, watch: KeepGoingMut<'_>| {
+            self.0.count_batch(texts, permit, threads, watch)
+        };
+        column::view(py, self.batch(py, &texts, special, threads, count)?)
+    }
 }
 
 /// Returns `text[start..end]` of a str, in characters.
@@ -153,26 +165,6 @@ fn untracked(tuple: Bound<'_, PyTuple>) -> Bound<'_, PyTuple> {
     // SAFETY: a tuple is an object of the garbage collector.
     unsafe { ffi::PyObject_GC_UnTrack(tuple.as_ptr().cast()) };
     tuple
-}
-
-/// Counts the tokens of many texts, as little-endian i64.
-#[pyfunction]
-pub fn count_batch<'py>(
-    py: Python<'py>,
-    tok: &Bound<'py, Tokenizer>,
-    texts: Vec<Bound<'py, PyAny>>,
-    special: Option<&Bound<'py, PyAny>>,
-    threads: usize,
-) -> PyResult<Bound<'py, PyMemoryView>> {
-    let tok = tok.get();
-    let permit = tok.permit(py, special)?;
-    let wide = Wide::of(py, &texts, threads)?;
-    let borrowed = wide.texts(&texts)?;
-    let inputs: Vec<jeton_core::tokenizer::Input<'_>> = borrowed.iter().map(Text::input).collect();
-    let mut watch = SignalCheck::new(None);
-    let done = py.detach(|| tok.0.count_batch(&inputs, &permit, threads, &mut || watch.keep_going(0)));
-    let in_batch = |(index, failed): (usize, Error)| error::in_batch(py, borrowed[index].error(py, failed), index);
-    column::view(py, watch.finish(done, in_batch)?)
 }
 
 /// Returns the ends of the units of a text, in characters: for tests.

@@ -12,24 +12,26 @@ use crate::vocabulary::Vocabulary;
 /// (ids, type ids, mask of the tokens of the template, origin of each other token: text 0 or 1 and index).
 type AssembledTuple = (Vec<u32>, Vec<u32>, Vec<bool>, Vec<Option<(u8, usize)>>);
 
-/// Decodes ids with decoder components, to bytes and to text.
-#[pyfunction]
-pub fn decode_parts<'py>(
-    py: Python<'py>,
-    vocabulary: &Vocabulary,
-    parts_json: &str,
-    byte_level: bool,
-    ids: Vec<u32>,
-    skip_special: bool,
-) -> PyResult<(Bound<'py, PyBytes>, String)> {
-    let decode = || {
-        let vocab = Vocab::new(vocabulary.entries.iter())?;
-        let decoder = Decoder::from_json(parts_json, &vocab, byte_level, None)?;
-        let bytes = decoder.decode(&vocab, &ids, skip_special)?.into_vec();
-        Ok((bytes, decoder.decode_text(&vocab, &ids, skip_special)?))
-    };
-    let (bytes, text) = py.detach(decode).map_err(|failed| error::plain(py, failed))?;
-    Ok((PyBytes::new(py, &bytes), text))
+#[pymethods]
+impl Vocabulary {
+    /// Decodes ids with decoder components, to bytes and to text.
+    fn decode_parts<'py>(
+        &self,
+        py: Python<'py>,
+        parts_json: &str,
+        byte_level: bool,
+        ids: Vec<u32>,
+        skip_special: bool,
+    ) -> PyResult<(Bound<'py, PyBytes>, String)> {
+        let decode = || {
+            let vocab = Vocab::new(self.entries.iter())?;
+            let decoder = Decoder::from_json(parts_json, &vocab, byte_level, None)?;
+            let bytes = decoder.decode(&vocab, &ids, skip_special)?.into_vec();
+            Ok((bytes, decoder.decode_text(&vocab, &ids, skip_special)?))
+        };
+        let (bytes, text) = py.detach(decode).map_err(|failed| error::plain(py, failed))?;
+        Ok((PyBytes::new(py, &bytes), text))
+    }
 }
 
 /// Applies a template to the ids of a text or a pair.

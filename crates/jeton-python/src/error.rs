@@ -12,6 +12,7 @@ pyo3::import_exception!(jeton.errors, ConfigError);
 pyo3::import_exception!(jeton.errors, DecodeError);
 pyo3::import_exception!(jeton.errors, FormatError);
 pyo3::import_exception!(jeton.errors, InvalidTextError);
+pyo3::import_exception!(jeton.errors, JetonError);
 pyo3::import_exception!(jeton.errors, SpecialTokenError);
 pyo3::import_exception!(jeton.errors, TrainingError);
 pyo3::import_exception!(jeton.errors, UnknownTokenError);
@@ -22,6 +23,7 @@ pub fn find_classes(py: Python<'_>) {
     DecodeError::type_object(py);
     FormatError::type_object(py);
     InvalidTextError::type_object(py);
+    JetonError::type_object(py);
     SpecialTokenError::type_object(py);
     TrainingError::type_object(py);
     UnknownTokenError::type_object(py);
@@ -42,6 +44,11 @@ pub fn make<E: PyTypeInfo>(py: Python<'_>, message: String, facts: &[(&str, Fact
     made().unwrap_or_else(|failed| failed)
 }
 
+/// Marks an option in a message, as `jeton.errors.keyword` does: `name=`, or `name=value`.
+fn keyword(option: &str) -> String {
+    format!("\u{1f}{option}\u{1f}")
+}
+
 /// Value of an attribute of an exception.
 pub enum Fact {
     Number(Option<usize>),
@@ -54,7 +61,11 @@ pub fn to_python(py: Python<'_>, error: Error, place: impl Fn(usize) -> usize) -
     let message = error.to_string();
     let number = |number| Fact::Number(Some(number));
     match error.into_kind() {
-        ErrorKind::Config { stage, feature, .. } => {
+        ErrorKind::Config { option, stage, feature, .. } => {
+            let message = match option.as_deref().and_then(|option| Some((option, message.strip_prefix(option)?))) {
+                Some((option, rest)) => format!("{}{rest}", keyword(option)),
+                None => message,
+            };
             let facts = [("stage", stage.map(str::to_owned)), ("feature", feature)];
             let facts: Vec<_> = facts.into_iter().filter_map(|(name, fact)| Some((name, Fact::Text(fact?)))).collect();
             make::<ConfigError>(py, message, &facts)
@@ -69,14 +80,16 @@ pub fn to_python(py: Python<'_>, error: Error, place: impl Fn(usize) -> usize) -
             make::<UnknownTokenError>(py, message, &facts)
         }
         ErrorKind::NotUtf8 { at, .. } => {
-            let message = format!("{message}; errors=\"replace\" shows them as U+FFFD");
+            let message = format!("{message}; {} shows them as U+FFFD", keyword("errors=\"replace\""));
             make::<DecodeError>(py, message, &[("position", number(at))])
         }
         ErrorKind::Special { token, at } => {
             let at = place(at);
+            let (all, named) = (keyword("special=\"all\""), keyword(&format!("special={{{token:?}}}")));
             let message = format!(
-                "the text holds the special token {token:?} at position {at}; pass special=\"all\" (or special={{{token:?}}}) to \
-                 encode it as a special token, special=\"none\" to encode its spelling as plain text"
+                "the text holds the special token {token:?} at position {at}; pass {all} (or {named}) to encode it as a special \
+                 token, {} to encode its spelling as plain text",
+                keyword("special=\"none\"")
             );
             make::<SpecialTokenError>(py, message, &[("position", number(at)), ("token", Fact::Text(token))])
         }
@@ -115,8 +128,11 @@ pub fn unknown_id(tok: &Tokenizer, id: &Bound<'_, PyAny>, position: usize) -> Py
 pub fn in_batch(py: Python<'_>, error: PyErr, index: usize) -> PyErr {
     let value = error.value(py);
     let named = || -> PyResult<()> {
-        let message = format!("text {index} of the batch: {}", value.str()?);
-        value.setattr("args", (message,))?;
+        let place = format!("text {index} of the batch: ");
+        match error.is_instance_of::<JetonError>(py) {
+            true => drop(callback::call(&value.getattr("prefix")?, &(place,).into_pyobject(py)?)?),
+            false => value.setattr("args", (format!("{place}{}", value.str()?),))?,
+        }
         value.setattr("index", index)
     };
     match named() {

@@ -1,13 +1,14 @@
-//! Formats other than `tokenizer.json` and rank files: bytes ↔ vocabularies.
+//! Formats of files: bytes ↔ vocabularies.
 
 use std::collections::BTreeMap;
 
+use jeton_core::error::Result;
 use jeton_core::format::layout::{self, Layout};
 use jeton_core::format::sentencepiece::{self, Facts, ModelProto};
 use jeton_core::format::wire::{self, Value};
 use jeton_core::format::{hf_json, merges_txt as merges_lines, ranks, safetensors, tekken, vocab_txt as vocab_lines};
 use jeton_core::model::bpe::Bpe;
-use jeton_core::tokenizer::Extras;
+use jeton_core::tokenizer::{Extras, ENTRY};
 use jeton_core::util::cancel::KeepGoing;
 use jeton_core::vocab::{Kind, List};
 use pyo3::prelude::*;
@@ -20,45 +21,155 @@ use crate::vocabulary::{SpelledVocabulary, Vocabulary};
 
 const LSTRIP: u8 = 1;
 
-/// A `.model` → (its options as JSON, its pieces at their ids). `layout`: a `Layout` as JSON.
-#[pyfunction]
-#[pyo3(signature = (data, layout=None))]
-pub fn read_sentencepiece(py: Python<'_>, data: &[u8], layout: Option<&str>) -> PyResult<(String, Vocabulary)> {
-    let read = || {
-        let layout = layout.map(Layout::from_json).transpose()?;
-        let model = sentencepiece::read(data)?;
-        let facts = model.facts.to_json()?;
-        let layout::Arranged { entries, scores, mask } = layout::arrange(model, layout.as_ref())?;
-        let flags = mask.map(|id| (id, LSTRIP)).into_iter().collect(); // HF's mask tokens include white space before them
-        Ok((facts, Vocabulary { entries, extras: Extras { scores, flags, ..Extras::default() } }))
-    };
-    py.detach(read).map_err(|failed| error::plain(py, failed))
+#[pymethods]
+impl Vocabulary {
+    /// A `.model` → (its options as JSON, its pieces at their ids). `layout`: a `Layout` as JSON.
+    #[staticmethod]
+    #[pyo3(signature = (data, layout=None))]
+    fn from_sentencepiece(py: Python<'_>, data: &[u8], layout: Option<&str>) -> PyResult<(String, Vocabulary)> {
+        let read = || {
+            let layout = layout.map(Layout::from_json).transpose()?;
+            let model = sentencepiece::read(data)?;
+            let facts = model.facts.to_json()?;
+            let layout::Arranged { entries, scores, mask } = layout::arrange(model, layout.as_ref())?;
+            let flags = mask.map(|id| (id, LSTRIP)).into_iter().collect(); // HF's mask tokens include white space before them
+            Ok((facts, Vocabulary { entries, extras: Extras { scores, flags, ..Extras::default() } }))
+        };
+        py.detach(read).map_err(|failed| error::plain(py, failed))
+    }
+
+    /// BERT's vocab.txt → (entries, true if one outside `[…]` has an upper-case letter).
+    #[staticmethod]
+    fn from_vocab_txt(py: Python<'_>, data: &[u8]) -> PyResult<(Vocabulary, bool)> {
+        let file = py.detach(|| vocab_lines::read(data)).map_err(|failed| error::plain(py, failed))?;
+        Ok((Vocabulary { entries: file.entries, extras: Extras::default() }, file.has_upper_case))
+    }
 }
 
-/// Writes a `.model` of a tokenizer's entries and scores, with options as returned by `read_sentencepiece`.
-///
-/// `layout`: the layout that numbered the pieces, which is undone; `end`: the id after the last piece, else all entries
-/// are pieces.
-#[pyfunction]
-#[pyo3(signature = (tok, facts, layout=None, end=None))]
-pub fn write_sentencepiece<'py>(
-    py: Python<'py>,
-    tok: &Tokenizer,
-    facts: &str,
-    layout: Option<&str>,
-    end: Option<u32>,
-) -> PyResult<Bound<'py, PyBytes>> {
-    let write = || {
-        let (vocab, facts) = (tok.0.vocab(), Facts::from_json(facts)?);
-        let layout = layout.map(Layout::from_json).transpose()?.unwrap_or_default();
-        let control = [Some(&facts.unk), facts.bos.as_ref(), facts.eos.as_ref(), facts.pad.as_ref()];
-        let control: Vec<String> = control.into_iter().flatten().cloned().collect();
-        let end = end.unwrap_or(vocab.len() as u32);
-        let pieces = layout::pieces(vocab, tok.0.scores(), &layout, end, &control)?;
-        sentencepiece::write(&ModelProto { facts, pieces })
-    };
-    let file = py.detach(write).map_err(|failed| error::plain(py, failed))?;
-    Ok(PyBytes::new(py, &file))
+/// Returns the ids of added tokens that merges read or make, in order: entries that became special.
+fn merged_added_tokens(tok: &Tokenizer, keep_going: KeepGoing<'_>) -> Result<Vec<u32>> {
+    let is_added = |&id: &u32| matches!(tok.0.vocab().kind(id), Kind::Added | Kind::Special);
+    let ids = tok.merge_list(keep_going)?.into_iter().flat_map(|(left, right, made)| [left, right, made]);
+    let mut added: Vec<u32> = ids.filter(is_added).collect();
+    added.sort_unstable();
+    added.dedup();
+    Ok(added)
+}
+
+#[pymethods]
+impl Tokenizer {
+    /// Returns `model.vocab` as JSON in UTF-8, the added tokens that conflict with it, and those in it that are not entries of
+    /// the model. `unk`: id of the unknown token, which the model needs. `num_listed`: special tokens from this id on are
+    /// omitted if HF assigns their ids anyway. `whole`: no added token is omitted.
+    #[pyo3(signature = (*, byte_alphabet, end_of_word, unk=None, num_listed=u32::MAX, whole=false))]
+    fn vocab_json<'py>(
+        &self,
+        py: Python<'py>,
+        byte_alphabet: bool,
+        end_of_word: &str,
+        unk: Option<u32>,
+        num_listed: u32,
+        whole: bool,
+    ) -> PyResult<(Bound<'py, PyBytes>, Vec<u32>, Vec<u32>)> {
+        let spelling = hf_json::Spelling { byte_alphabet, end_of_word };
+        let write = |keep_going: KeepGoing<'_>| {
+            let merged = if whole || !self.has_merges() { Vec::new() } else { merged_added_tokens(self, keep_going)? };
+            let is_model =
+                |id| whole || Some(id) == unk || self.0.flags(id) & ENTRY != 0 || merged.binary_search(&id).is_ok();
+            hf_json::vocab_json(self.0.vocab(), &spelling, num_listed, is_model)
+        };
+        let written = run_with_signals(py, write, |failed| error::plain(py, failed))?;
+        Ok((PyBytes::new(py, written.json.as_bytes()), written.clashes, written.exposed))
+    }
+
+    /// Returns `model.merges` as JSON in UTF-8.
+    #[pyo3(signature = (*, byte_alphabet, end_of_word))]
+    fn merges_json<'py>(
+        &self,
+        py: Python<'py>,
+        byte_alphabet: bool,
+        end_of_word: &str,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        let spelling = hf_json::Spelling { byte_alphabet, end_of_word };
+        let vocab = self.0.vocab();
+        let write = |keep_going: KeepGoing<'_>| hf_json::merges_json(vocab, &self.merge_list(keep_going)?, &spelling);
+        let json = run_with_signals(py, write, |failed| error::plain(py, failed))?;
+        Ok(PyBytes::new(py, json.as_bytes()))
+    }
+
+    /// Returns `model.vocab` of a Unigram model as JSON text, and whether HF's parser reads its scores exactly; None if ids
+    /// have gaps.
+    #[pyo3(signature = (unk=None))]
+    fn pieces_json(&self, py: Python<'_>, unk: Option<u32>) -> PyResult<Option<(String, bool)>> {
+        let write = || hf_json::pieces_json(self.0.vocab(), self.0.scores(), unk);
+        py.detach(write).map_err(|failed| error::plain(py, failed))
+    }
+
+    /// Returns `model.merges` of a model of pieces with scores, as JSON text: the last merge of each piece, by descending
+    /// score; and two pieces with equal scores, if any, for which such a list is not equivalent.
+    fn piece_merges_json(&self, py: Python<'_>) -> PyResult<(String, Option<(u32, u32)>)> {
+        let spelling = hf_json::Spelling { byte_alphabet: false, end_of_word: "" };
+        let write = |keep_going: KeepGoing<'_>| {
+            let merges = self.0.model().piece_merges(self.0.vocab(), keep_going)?;
+            let tied = hf_json::tied_pieces(self.0.vocab(), self.0.scores());
+            Ok((hf_json::merges_json(self.0.vocab(), &merges, &spelling)?, tied))
+        };
+        run_with_signals(py, write, |failed| error::plain(py, failed))
+    }
+
+    /// Returns the ordinary entries as a rank file of tiktoken.
+    fn rank_file(&self) -> String {
+        ranks::write(self.0.vocab())
+    }
+
+    /// Writes a `.model` of a tokenizer's entries and scores, with options as returned by `read_sentencepiece`.
+    ///
+    /// `layout`: the layout that numbered the pieces, which is undone; `end`: the id after the last piece, else all entries
+    /// are pieces.
+    #[pyo3(signature = (facts, layout=None, end=None))]
+    fn sentencepiece_file<'py>(
+        &self,
+        py: Python<'py>,
+        facts: &str,
+        layout: Option<&str>,
+        end: Option<u32>,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        let write = || {
+            let (vocab, facts) = (self.0.vocab(), Facts::from_json(facts)?);
+            let layout = layout.map(Layout::from_json).transpose()?.unwrap_or_default();
+            let control = [Some(&facts.unk), facts.bos.as_ref(), facts.eos.as_ref(), facts.pad.as_ref()];
+            let control: Vec<String> = control.into_iter().flatten().cloned().collect();
+            let end = end.unwrap_or(vocab.len() as u32);
+            let pieces = layout::pieces(vocab, self.0.scores(), &layout, end, &control)?;
+            sentencepiece::write(&ModelProto { facts, pieces })
+        };
+        let file = py.detach(write).map_err(|failed| error::plain(py, failed))?;
+        Ok(PyBytes::new(py, &file))
+    }
+
+    /// Writes the list of ranked tokens, whose ids begin with `first`.
+    fn tekken_vocab(&self, py: Python<'_>, first: u32) -> PyResult<String> {
+        py.detach(|| tekken::write(self.0.vocab(), first)).map_err(|failed| error::plain(py, failed))
+    }
+
+    fn vocab_txt(&self, py: Python<'_>) -> PyResult<String> {
+        py.detach(|| vocab_lines::write(self.0.vocab())).map_err(|failed| error::plain(py, failed))
+    }
+
+    /// Writes the lines of vocab.bpe.
+    #[pyo3(signature = (*, byte_alphabet, end_of_word))]
+    fn merges_txt(&self, py: Python<'_>, byte_alphabet: bool, end_of_word: &str) -> PyResult<String> {
+        let spelling = hf_json::Spelling { byte_alphabet, end_of_word };
+        let (vocab, bpe) = (self.0.vocab(), bpe(self)?);
+        let write = |keep_going: KeepGoing<'_>| merges_lines::write(vocab, &bpe.merges(vocab, keep_going)?, &spelling);
+        run_with_signals(py, write, |failed| error::plain(py, failed))
+    }
+
+    /// Returns the reason why merges of a byte-level tokenizer are not equivalent to ranks; None if they are.
+    fn rank_file_differs(&self, py: Python<'_>) -> PyResult<Option<String>> {
+        let (vocab, bpe) = (self.0.vocab(), bpe(self)?);
+        run_with_signals(py, |keep_going| ranks::differs(vocab, bpe, keep_going), |failed| error::plain(py, failed))
+    }
 }
 
 /// Returns the fields of a `.model` that are no pieces, as (number, content).
@@ -122,6 +233,11 @@ pub struct TekkenFile(tekken::TekkenFile);
 
 #[pymethods]
 impl TekkenFile {
+    #[new]
+    fn new(py: Python<'_>, data: &[u8]) -> PyResult<Self> {
+        py.detach(|| tekken::read(data)).map(Self).map_err(|failed| error::plain(py, failed))
+    }
+
     /// All members except the ranked tokens, as JSON text.
     #[getter]
     fn rest(&self) -> &str {
@@ -143,55 +259,25 @@ impl TekkenFile {
     }
 }
 
-#[pyfunction]
-pub fn read_tekken(py: Python<'_>, data: &[u8]) -> PyResult<TekkenFile> {
-    py.detach(|| tekken::read(data)).map(TekkenFile).map_err(|failed| error::plain(py, failed))
-}
+#[pymethods]
+impl SpelledVocabulary {
+    /// `tokenizer.json` → (all small members as JSON text, vocabulary and merges).
+    #[staticmethod]
+    fn from_tokenizer_json(py: Python<'_>, data: &[u8]) -> PyResult<(String, Self)> {
+        let mut file = py.detach(|| hf_json::read(data)).map_err(|failed| error::plain(py, failed))?;
+        Ok((std::mem::take(&mut file.rest), Self { file }))
+    }
 
-/// Writes the list of ranked tokens, whose ids begin with `first`.
-#[pyfunction]
-pub fn tekken_vocab(py: Python<'_>, tok: &Tokenizer, first: u32) -> PyResult<String> {
-    py.detach(|| tekken::write(tok.0.vocab(), first)).map_err(|failed| error::plain(py, failed))
-}
-
-/// BERT's vocab.txt → (entries, true if one outside `[…]` has an upper-case letter).
-#[pyfunction]
-pub fn read_vocab_txt(py: Python<'_>, data: &[u8]) -> PyResult<(Vocabulary, bool)> {
-    let file = py.detach(|| vocab_lines::read(data)).map_err(|failed| error::plain(py, failed))?;
-    Ok((Vocabulary { entries: file.entries, extras: Extras::default() }, file.has_upper_case))
-}
-
-#[pyfunction]
-pub fn vocab_txt(py: Python<'_>, tok: &Tokenizer) -> PyResult<String> {
-    py.detach(|| vocab_lines::write(tok.0.vocab())).map_err(|failed| error::plain(py, failed))
-}
-
-/// Reads encoder.json and vocab.bpe, with spellings unchanged.
-#[pyfunction]
-pub fn read_pair(py: Python<'_>, vocab: &[u8], merges: &[u8]) -> PyResult<SpelledVocabulary> {
-    let file = py.detach(|| merges_lines::read(vocab, merges)).map_err(|failed| error::plain(py, failed))?;
-    Ok(SpelledVocabulary { file })
+    /// Reads encoder.json and vocab.bpe, with spellings unchanged.
+    #[staticmethod]
+    fn from_pair(py: Python<'_>, vocab: &[u8], merges: &[u8]) -> PyResult<Self> {
+        let file = py.detach(|| merges_lines::read(vocab, merges)).map_err(|failed| error::plain(py, failed))?;
+        Ok(Self { file })
+    }
 }
 
 fn bpe(tok: &Tokenizer) -> PyResult<&Bpe> {
     tok.0.model().as_bpe().ok_or_else(|| error::ConfigError::new_err("the model has no merges"))
-}
-
-/// Writes the lines of vocab.bpe.
-#[pyfunction]
-#[pyo3(signature = (tok, *, byte_alphabet, end_of_word))]
-pub fn merges_txt(py: Python<'_>, tok: &Tokenizer, byte_alphabet: bool, end_of_word: &str) -> PyResult<String> {
-    let spelling = hf_json::Spelling { byte_alphabet, end_of_word };
-    let (vocab, bpe) = (tok.0.vocab(), bpe(tok)?);
-    let write = |keep_going: KeepGoing<'_>| merges_lines::write(vocab, &bpe.merges(vocab, keep_going)?, &spelling);
-    run_with_signals(py, write, |failed| error::plain(py, failed))
-}
-
-/// Returns the reason why merges of a byte-level tokenizer are not equivalent to ranks; None if they are.
-#[pyfunction]
-pub fn rank_file_differs(py: Python<'_>, tok: &Tokenizer) -> PyResult<Option<String>> {
-    let (vocab, bpe) = (tok.0.vocab(), bpe(tok)?);
-    run_with_signals(py, |keep_going| ranks::differs(vocab, bpe, keep_going), |failed| error::plain(py, failed))
 }
 
 /// Returns the metadata of a safetensors header and its tensors: (name, type, shape, start, end), in the order of their bytes.
@@ -214,9 +300,3 @@ pub fn read_safetensors_header(
 
 type Metadata = BTreeMap<String, String>;
 type TensorRow = (String, String, Py<PyTuple>, u64, u64);
-
-/// Returns the published regex of a named pattern, in tiktoken's dialect; None for a name without a regex.
-#[pyfunction]
-pub fn pattern_text(name: &str) -> Option<&'static str> {
-    jeton_core::pretokenize::published(name)
-}

@@ -45,11 +45,13 @@ pub struct GrowingText {
     growing: Exclusive<Growing>,
 }
 
-/// Starts an empty text.
-#[pyfunction]
-pub fn growing_text(tok: Py<Tokenizer>, special: Option<&Bound<'_, PyAny>>) -> PyResult<GrowingText> {
-    let permission = special.map_or(Ok(Permission::None), arguments::permission)?;
-    Ok(GrowingText { tok, permission, growing: Exclusive::new(Growing::default()) })
+#[pymethods]
+impl Tokenizer {
+    /// Starts an empty text.
+    fn growing_text(slf: Py<Self>, special: Option<&Bound<'_, PyAny>>) -> PyResult<GrowingText> {
+        let permission = special.map_or(Ok(Permission::None), arguments::permission)?;
+        Ok(GrowingText { tok: slf, permission, growing: Exclusive::new(Growing::default()) })
+    }
 }
 
 #[pymethods]

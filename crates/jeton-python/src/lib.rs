@@ -2,6 +2,11 @@
 //!
 //! Each function converts arguments, releases the GIL, calls the core, and converts the result. Python decides about options and
 //! their combinations; the core has all loops over text.
+//!
+//! What works on a tokenizer, counts or a vocabulary is a method of its class, and what makes one of data is a static method
+//! or the constructor; the functions that are left belong to no object. A file has a class or a topic: `batches`, `cuts`,
+//! `surgery` and others add methods to `Tokenizer`, `presets` and `continue_training` to `Counts`, `formats` to all
+//! vocabularies, by PyO3's feature `multiple-pymethods`.
 
 // pyo3's macros expand to code that Clippy's `expect_used` and the like would report.
 #![allow(missing_docs)]
@@ -25,7 +30,6 @@ mod decoders;
 mod error;
 mod exclusive;
 mod explained;
-mod files;
 mod formats;
 mod growing;
 mod id_list;
@@ -37,6 +41,7 @@ mod numpy_array;
 mod once;
 mod packing;
 mod parts;
+mod patterns;
 mod presets;
 mod reading;
 mod rows;
@@ -46,7 +51,6 @@ mod signals;
 mod stream;
 mod surgery;
 mod tokenizer;
-mod unigram;
 mod vocabulary;
 mod words;
 
@@ -56,42 +60,31 @@ mod _core {
     use pyo3::prelude::*;
 
     #[pymodule_export]
-    use crate::agreement::{shared_entries, Agreement};
+    use crate::agreement::Agreement;
     #[pymodule_export]
     use crate::arguments::find_invalid_utf8;
     #[pymodule_export]
-    use crate::audit::{duplicate_entries, entry_shapes, Reachability};
-    #[pymodule_export]
-    use crate::batches::{
-        decode_lists, decode_rows, decode_tokens, decode_with_starts, encode_batch_with_offsets,
-        encode_batch_with_words, known_spans, known_spans_array,
-    };
-    #[pymodule_export]
-    use crate::chat::{chat_spans, encode_chat};
+    use crate::audit::Reachability;
     #[pymodule_export]
     use crate::completions::covering_rows;
     #[pymodule_export]
-    use crate::continue_training::{learn_more, rules_hold};
+    use crate::continue_training::rules_hold;
     #[pymodule_export]
-    use crate::corpus::{count_line_ends, encode_columns, SpellingCounter, TextColumn};
+    use crate::corpus::{count_line_ends, SpellingCounter, TextColumn};
     #[pymodule_export]
-    use crate::counter::{merge_runs, Counter};
+    use crate::counter::Counter;
     #[pymodule_export]
     use crate::counts::Counts;
     #[pymodule_export]
-    use crate::cuts::{count_batch, count_up_to, split, truncate, unit_boundaries};
+    use crate::cuts::unit_boundaries;
     #[pymodule_export]
-    use crate::decoders::{apply_template, decode_parts, trim_offsets};
-    #[pymodule_export]
-    use crate::files::{oniguruma_pattern, pattern_names, read_bytes, read_tokenizer_json, spell_bytes, split_text};
+    use crate::decoders::{apply_template, trim_offsets};
     #[pymodule_export]
     use crate::formats::{
-        merges_txt, pattern_text, rank_file_differs, read_message, read_pair, read_safetensors_header,
-        read_sentencepiece, read_tekken, read_vocab_txt, sentencepiece_specs, tekken_vocab, vocab_txt,
-        with_sentencepiece_specs, write_message, write_sentencepiece, TekkenFile,
+        read_message, read_safetensors_header, sentencepiece_specs, with_sentencepiece_specs, write_message, TekkenFile,
     };
     #[pymodule_export]
-    use crate::growing::{growing_text, GrowingText};
+    use crate::growing::GrowingText;
     #[pymodule_export]
     use crate::joined_rows::{join_ids, join_integers};
     #[pymodule_export]
@@ -105,11 +98,11 @@ mod _core {
     #[pymodule_export]
     use crate::packing::{best_fit, gather};
     #[pymodule_export]
-    use crate::parts::{find_added, normalize_text, normalize_texts, pretokenize_text};
+    use crate::parts::{find_added, normalize_texts, pretokenize_text};
     #[pymodule_export]
-    use crate::presets::{
-        alphabet_size, character_map, character_rules, learn_hf, learn_sentencepiece, learn_sentencepiece_words,
-    };
+    use crate::patterns::{oniguruma_pattern, pattern_names, pattern_text, read_bytes, spell_bytes, split_text};
+    #[pymodule_export]
+    use crate::presets::{character_map, character_rules};
     #[pymodule_export]
     use crate::rows::{constant_lists, id_lists, optional_list, row_lists, row_pair_lists};
     #[pymodule_export]
@@ -117,13 +110,9 @@ mod _core {
     #[pymodule_export]
     use crate::sentencepiece::{set_nbest_timeout, set_random_seed, PieceModel, PieceNormalizer, VectorBuffer};
     #[pymodule_export]
-    use crate::stream::{text_stream, TextStream};
-    #[pymodule_export]
-    use crate::surgery::{append_entries, append_vocabulary, count_ids, merge_trees, vocabulary_map, without_rare};
+    use crate::stream::TextStream;
     #[pymodule_export]
     use crate::tokenizer::Tokenizer;
-    #[pymodule_export]
-    use crate::unigram::learn_unigram;
     #[pymodule_export]
     use crate::vocabulary::{sorted_bytes, SpelledVocabulary, Vocabulary};
     #[pymodule_export]

@@ -13,13 +13,7 @@ use crate::error;
 /// A text, and the input byte range of each of its bytes.
 type Traced = (String, Vec<(u32, u32)>);
 
-/// Normalizes a text with a JSON list of components.
-#[pyfunction]
-pub fn normalize_text(py: Python<'_>, parts_json: &str, text: &str, user_defined: Vec<Vec<u8>>) -> PyResult<Traced> {
-    Ok(normalize_texts(py, parts_json, vec![text.to_owned()], user_defined)?.swap_remove(0))
-}
-
-/// Runs components on many texts, reading them once.
+/// Normalizes texts with a JSON list of components, which is read once.
 #[pyfunction]
 pub fn normalize_texts(
     py: Python<'_>,

@@ -3,6 +3,7 @@
 use jeton_core::error::Error;
 use jeton_core::normalize::{compile, nfkc_rules};
 use jeton_core::train::merge::LearnedMerge;
+use jeton_core::train::unigram::UnigramOptions;
 use jeton_core::train::{assemble, hf, sentencepiece, sentencepiece_words, sequences};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -54,70 +55,79 @@ fn learned(vocabulary: Vocabulary, num_symbols: usize, merges: &[LearnedMerge]) 
     (vocabulary, num_symbols, assemble::triples(merges), columns)
 }
 
-/// Learns like Hugging Face's trainers. `keeps_merges`: whether the vocabulary has merges (BPE) or entries only
-/// (WordPiece).
-#[pyfunction]
-pub fn learn_hf(
-    py: Python<'_>,
-    counts: &Counts,
-    options_json: &str,
-    keeps_merges: bool,
-    run: &Run,
-) -> PyResult<LearnedPreset> {
-    let asked = hf::HfOptions::from_json(options_json).map_err(|failed| error::plain(py, failed))?;
-    let found = run.learn(py, |watch| hf::learn(&counts.0, &asked, &run.options(), watch))?;
-    let hf::HfResult { entries, num_symbols, merges } = found;
-    let mut vocabulary = Vocabulary { entries: entries.into_iter().collect(), ..Vocabulary::default() };
-    if keeps_merges {
-        vocabulary.extras.merges = assemble::triples(&merges);
-    }
-    Ok(learned(vocabulary, num_symbols, &merges))
-}
-
-/// Learns like SentencePiece's BPE trainer. Pieces get the ids that `reserved` leaves free, by descending score.
-#[pyfunction]
-pub fn learn_sentencepiece(
-    py: Python<'_>,
-    counts: &Counts,
-    options_json: &str,
-    reserved: Vec<ReservedEntry>,
-    run: &Run,
-) -> PyResult<LearnedPreset> {
-    let asked =
-        sentencepiece::SentencePieceOptions::from_json(options_json).map_err(|failed| error::plain(py, failed))?;
-    let found = run.learn(py, |watch| sentencepiece::learn(&counts.0, &asked, &run.options(), watch))?;
-    py.detach(|| {
-        let ranked = found.pieces.into_iter().enumerate().map(|(rank, piece)| (piece, -(rank as f64)));
-        let numbered = assemble::number(reserved_entries(reserved), ranked);
-        let mut merges = found.merges;
-        for merge in &mut merges {
-            let id = |place: u32| numbered.ids[place as usize];
-            (merge.left, merge.right, merge.result) = (id(merge.left), id(merge.right), id(merge.result));
+#[pymethods]
+impl Counts {
+    /// Learns like Hugging Face's trainers. `keeps_merges`: whether the vocabulary has merges (BPE) or entries only
+    /// (WordPiece).
+    fn learn_hf(&self, py: Python<'_>, options_json: &str, keeps_merges: bool, run: &Run) -> PyResult<LearnedPreset> {
+        let asked = hf::HfOptions::from_json(options_json).map_err(|failed| error::plain(py, failed))?;
+        let found = run.learn(py, |watch| hf::learn(&self.0, &asked, &run.options(), watch))?;
+        let hf::HfResult { entries, num_symbols, merges } = found;
+        let mut vocabulary = Vocabulary { entries: entries.into_iter().collect(), ..Vocabulary::default() };
+        if keeps_merges {
+            vocabulary.extras.merges = assemble::triples(&merges);
         }
-        Ok(learned(Vocabulary::from_pieces(numbered), found.num_chars, &merges))
-    })
-}
+        Ok(learned(vocabulary, num_symbols, &merges))
+    }
 
-/// Learns the pieces of a word or character model.
-#[pyfunction]
-pub fn learn_sentencepiece_words(
-    py: Python<'_>,
-    counts: &Counts,
-    options_json: &str,
-    reserved: Vec<ReservedEntry>,
-) -> PyResult<Vocabulary> {
-    let learn = || {
-        let options = sentencepiece_words::WordOptions::from_json(options_json)?;
-        let pieces = sentencepiece_words::learn(&counts.0, &options)?;
-        Ok(Vocabulary::from_pieces(assemble::number(reserved_entries(reserved), pieces)))
-    };
-    py.detach(learn).map_err(|failed| error::plain(py, failed))
-}
+    /// Learns like SentencePiece's BPE trainer. Pieces get the ids that `reserved` leaves free, by descending score.
+    fn learn_sentencepiece(
+        &self,
+        py: Python<'_>,
+        options_json: &str,
+        reserved: Vec<ReservedEntry>,
+        run: &Run,
+    ) -> PyResult<LearnedPreset> {
+        let asked =
+            sentencepiece::SentencePieceOptions::from_json(options_json).map_err(|failed| error::plain(py, failed))?;
+        let found = run.learn(py, |watch| sentencepiece::learn(&self.0, &asked, &run.options(), watch))?;
+        py.detach(|| {
+            let ranked = found.pieces.into_iter().enumerate().map(|(rank, piece)| (piece, -(rank as f64)));
+            let numbered = assemble::number(reserved_entries(reserved), ranked);
+            let mut merges = found.merges;
+            for merge in &mut merges {
+                let id = |place: u32| numbered.ids[place as usize];
+                (merge.left, merge.right, merge.result) = (id(merge.left), id(merge.right), id(merge.result));
+            }
+            Ok(learned(Vocabulary::from_pieces(numbered), found.num_chars, &merges))
+        })
+    }
 
-/// Returns the number of initial symbols of the counts.
-#[pyfunction]
-pub fn alphabet_size(py: Python<'_>, counts: &Counts, level: &str, end_of_word_style: Option<&str>) -> PyResult<usize> {
-    let (level, end) = (read_level(level)?, read_end(end_of_word_style)?);
-    let symbols = py.detach(|| sequences::symbols(&counts.0, level, end));
-    Ok(symbols.map_err(|failed| error::plain(py, failed))?.symbols.len())
+    /// Learns the pieces of a word or character model.
+    fn learn_sentencepiece_words(
+        &self,
+        py: Python<'_>,
+        options_json: &str,
+        reserved: Vec<ReservedEntry>,
+    ) -> PyResult<Vocabulary> {
+        let learn = || {
+            let options = sentencepiece_words::WordOptions::from_json(options_json)?;
+            let pieces = sentencepiece_words::learn(&self.0, &options)?;
+            Ok(Vocabulary::from_pieces(assemble::number(reserved_entries(reserved), pieces)))
+        };
+        py.detach(learn).map_err(|failed| error::plain(py, failed))
+    }
+
+    /// Learns pieces from normalized words. `reserved`: entries that are not learned, as (id, kind, content); pieces get the
+    /// ids that these leave free, by descending score. Returns the vocabulary, and the number of characters. The progress of
+    /// `run` is called with the number of remaining pieces.
+    fn learn_unigram(
+        &self,
+        py: Python<'_>,
+        options_json: &str,
+        reserved: Vec<ReservedEntry>,
+        run: &Run,
+    ) -> PyResult<(Vocabulary, usize)> {
+        let options = UnigramOptions::from_json(options_json).map_err(|failed| error::plain(py, failed))?;
+        let model = run.learn_pieces(py, &self.0, &options)?;
+        let numbered = py.detach(|| assemble::number(reserved_entries(reserved), model.pieces));
+        Ok((Vocabulary::from_pieces(numbered), model.num_characters))
+    }
+
+    /// Returns the number of initial symbols of the counts.
+    fn alphabet_size(&self, py: Python<'_>, level: &str, end_of_word_style: Option<&str>) -> PyResult<usize> {
+        let (level, end) = (read_level(level)?, read_end(end_of_word_style)?);
+        let symbols = py.detach(|| sequences::symbols(&self.0, level, end));
+        Ok(symbols.map_err(|failed| error::plain(py, failed))?.symbols.len())
+    }
 }

@@ -4,7 +4,7 @@ use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use jeton_core::error::Error;
-use jeton_core::util::cancel::KeepGoing;
+use jeton_core::util::cancel::{KeepGoing, KeepGoingMut};
 use pyo3::prelude::*;
 
 use crate::callback;
@@ -76,4 +76,15 @@ pub fn run_with_signals<R: Send>(
         Ok(watch) => watch.finish(done, convert),
         Err(_) => done.map_err(convert),
     }
+}
+
+/// Runs work on several threads without the GIL, of which the calling one handles signals at intervals.
+pub fn run_on_threads<R: Send, E: Send>(
+    py: Python<'_>,
+    work: impl FnOnce(KeepGoingMut<'_>) -> Result<R, E> + Send,
+    convert: impl FnOnce(E) -> PyErr,
+) -> PyResult<R> {
+    let mut watch = SignalCheck::new(None);
+    let done = py.detach(|| work(&mut || watch.keep_going(0)));
+    watch.finish(done, convert)
 }

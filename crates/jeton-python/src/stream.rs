@@ -67,27 +67,29 @@ pub fn invalid_utf8(errors: &str) -> PyResult<InvalidUtf8> {
     }
 }
 
-/// Starts a stream. `errors`: "replace", "ignore" or "strict". Stop strings end the text after the prompt.
-#[pyfunction]
-#[pyo3(signature = (tok, prompt_ids, stop, *, errors, skip_special))]
-pub fn text_stream(
-    py: Python<'_>,
-    tok: Py<Tokenizer>,
-    prompt_ids: &Bound<'_, PyList>,
-    stop: Vec<String>,
-    errors: &str,
-    skip_special: bool,
-) -> PyResult<TextStream> {
-    let invalid = invalid_utf8(errors)?;
-    let mut stream = tok.get().0.decoder().stream(skip_special, invalid);
-    let ids = arguments::ids(prompt_ids)?;
-    let start = || {
-        let decoder = tok.get().0.decoder();
-        decoder.push(tok.get().0.vocab(), &mut stream, &ids)?;
-        decoder.begin_text(&mut stream, stop)
-    };
-    py.detach(start).map_err(|failed| error::plain(py, failed))?;
-    Ok(TextStream { tok, stream: Exclusive::new(Some(stream)) })
+#[pymethods]
+impl Tokenizer {
+    /// Starts a stream. `errors`: "replace", "ignore" or "strict". Stop strings end the text after the prompt.
+    #[pyo3(signature = (prompt_ids, stop, *, errors, skip_special))]
+    fn text_stream(
+        slf: Py<Self>,
+        py: Python<'_>,
+        prompt_ids: &Bound<'_, PyList>,
+        stop: Vec<String>,
+        errors: &str,
+        skip_special: bool,
+    ) -> PyResult<TextStream> {
+        let invalid = invalid_utf8(errors)?;
+        let mut stream = slf.get().0.decoder().stream(skip_special, invalid);
+        let ids = arguments::ids(prompt_ids)?;
+        let start = || {
+            let decoder = slf.get().0.decoder();
+            decoder.push(slf.get().0.vocab(), &mut stream, &ids)?;
+            decoder.begin_text(&mut stream, stop)
+        };
+        py.detach(start).map_err(|failed| error::plain(py, failed))?;
+        Ok(TextStream { tok: slf, stream: Exclusive::new(Some(stream)) })
+    }
 }
 
 #[pymethods]

@@ -24,102 +24,135 @@ const NONE: u32 = u32::MAX;
 
 type View<'py> = Bound<'py, PyMemoryView>;
 
-/// Returns by id: the kind, the left and the right part of the last merge (2³² - 1 for none), and 1 for an initial symbol.
-#[pyfunction]
-pub fn merge_trees<'py>(py: Python<'py>, tok: &Tokenizer) -> PyResult<(View<'py>, View<'py>, View<'py>, View<'py>)> {
-    let vocab = tok.0.vocab();
-    let make = |keep_going: KeepGoing<'_>| tok.0.model().merge_trees(vocab, keep_going);
-    let trees = run_with_signals(py, make, |failed| error::plain(py, failed))?;
-    let kinds: Vec<u32> = (0..vocab.len() as u32).map(|id| vocab.kind(id) as u32).collect();
-    let units: Vec<u32> = trees.is_unit.iter().map(|&is_unit| u32::from(is_unit)).collect();
-    Ok((
-        column::view(py, kinds)?,
-        column::view(py, trees.left)?,
-        column::view(py, trees.right)?,
-        column::view(py, units)?,
-    ))
-}
-
-/// Returns 1 for each id that remains when `num_removed` removable entries, of which no other is merged, are removed, the least
-/// frequent first. `counts`: i64 by id; `remains` and `removable`: u32 by id.
-#[pyfunction]
-pub fn without_rare<'py>(
-    py: Python<'py>,
-    tok: &Tokenizer,
-    counts: PyBuffer<u8>,
-    remains: PyBuffer<u8>,
-    removable: PyBuffer<u8>,
-    num_removed: usize,
-) -> PyResult<View<'py>> {
-    let counts: Vec<u64> = column::wide(py, &counts)?.into_iter().map(|count| count.max(0) as u64).collect();
-    let flags = |bytes| Ok::<_, PyErr>(column::ids(py, bytes)?.into_iter().map(|flag| flag != 0).collect::<Vec<_>>());
-    let (remains, removable) = (flags(&remains)?, flags(&removable)?);
-    let len = tok.0.vocab().len();
-    if [counts.len(), remains.len(), removable.len()] != [len; 3] {
-        return Err(error::ConfigError::new_err("one number for each id is needed"));
+#[pymethods]
+impl Tokenizer {
+    /// Returns by id: the kind, the left and the right part of the last merge (2³² - 1 for none), and 1 for an initial symbol.
+    fn merge_trees<'py>(&self, py: Python<'py>) -> PyResult<(View<'py>, View<'py>, View<'py>, View<'py>)> {
+        let vocab = self.0.vocab();
+        let make = |keep_going: KeepGoing<'_>| self.0.model().merge_trees(vocab, keep_going);
+        let trees = run_with_signals(py, make, |failed| error::plain(py, failed))?;
+        let kinds: Vec<u32> = (0..vocab.len() as u32).map(|id| vocab.kind(id) as u32).collect();
+        let units: Vec<u32> = trees.is_unit.iter().map(|&is_unit| u32::from(is_unit)).collect();
+        Ok((
+            column::view(py, kinds)?,
+            column::view(py, trees.left)?,
+            column::view(py, trees.right)?,
+            column::view(py, units)?,
+        ))
     }
-    let make = |keep_going: KeepGoing<'_>| {
-        let trees = tok.0.model().merge_trees(tok.0.vocab(), keep_going)?;
-        Ok(trees.without_rare(&counts, remains, &removable, num_removed))
-    };
-    let remains = run_with_signals(py, make, |failed| error::plain(py, failed))?;
-    column::view(py, remains.into_iter().map(u32::from).collect::<Vec<u32>>())
-}
 
-/// Returns the count of each id in counted pretokens, as i64 by id.
-#[pyfunction]
-pub fn count_ids<'py>(py: Python<'py>, tok: &Tokenizer, counts: &Counts) -> PyResult<View<'py>> {
-    let vocab = tok.0.vocab();
-    let make = |keep_going: KeepGoing<'_>| {
-        let (mut scratch, mut ids, mut uses) = (Scratch::default(), Vec::new(), vec![0i64; vocab.len()]);
-        let mut cancel = CancelCheck::new(keep_going);
-        for (pretoken, count) in counts.0.iter() {
-            cancel.check()?;
-            ids.clear();
-            tok.0.model().encode(vocab, pretoken, keep_going, &mut scratch, &mut Out::ids(&mut ids))?;
-            for &id in &ids {
-                let uses = &mut uses[id as usize];
-                *uses = uses.saturating_add(i64::try_from(count).unwrap_or(i64::MAX));
-            }
+    /// Returns 1 for each id that remains when `num_removed` removable entries, of which no other is merged, are removed, the least
+    /// frequent first. `counts`: i64 by id; `remains` and `removable`: u32 by id.
+    fn without_rare<'py>(
+        &self,
+        py: Python<'py>,
+        counts: PyBuffer<u8>,
+        remains: PyBuffer<u8>,
+        removable: PyBuffer<u8>,
+        num_removed: usize,
+    ) -> PyResult<View<'py>> {
+        let counts: Vec<u64> = column::wide(py, &counts)?.into_iter().map(|count| count.max(0) as u64).collect();
+        let flags =
+            |bytes| Ok::<_, PyErr>(column::ids(py, bytes)?.into_iter().map(|flag| flag != 0).collect::<Vec<_>>());
+        let (remains, removable) = (flags(&remains)?, flags(&removable)?);
+        let len = self.0.vocab().len();
+        if [counts.len(), remains.len(), removable.len()] != [len; 3] {
+            return Err(error::ConfigError::new_err("one number for each id is needed"));
         }
-        Ok(uses)
-    };
-    column::view(py, run_with_signals(py, make, |failed| error::plain(py, failed))?)
+        let make = |keep_going: KeepGoing<'_>| {
+            let trees = self.0.model().merge_trees(self.0.vocab(), keep_going)?;
+            Ok(trees.without_rare(&counts, remains, &removable, num_removed))
+        };
+        let remains = run_with_signals(py, make, |failed| error::plain(py, failed))?;
+        column::view(py, remains.into_iter().map(u32::from).collect::<Vec<u32>>())
+    }
+
+    /// Returns the count of each id in counted pretokens, as i64 by id.
+    fn count_ids<'py>(&self, py: Python<'py>, counts: &Counts) -> PyResult<View<'py>> {
+        let vocab = self.0.vocab();
+        let make = |keep_going: KeepGoing<'_>| {
+            let (mut scratch, mut ids, mut uses) = (Scratch::default(), Vec::new(), vec![0i64; vocab.len()]);
+            let mut cancel = CancelCheck::new(keep_going);
+            for (pretoken, count) in counts.0.iter() {
+                cancel.check()?;
+                ids.clear();
+                self.0.model().encode(vocab, pretoken, keep_going, &mut scratch, &mut Out::ids(&mut ids))?;
+                for &id in &ids {
+                    let uses = &mut uses[id as usize];
+                    *uses = uses.saturating_add(i64::try_from(count).unwrap_or(i64::MAX));
+                }
+            }
+            Ok(uses)
+        };
+        column::view(py, run_with_signals(py, make, |failed| error::plain(py, failed))?)
+    }
+
+    /// Appends entries with these contents, and merges that reach them.
+    #[pyo3(signature = (contents, *, next_id, bridges))]
+    fn append_entries<'py>(
+        &self,
+        py: Python<'py>,
+        contents: Vec<Vec<u8>>,
+        next_id: u32,
+        bridges: bool,
+    ) -> PyResult<Extended<'py>> {
+        let contents: Vec<&[u8]> = contents.iter().map(Vec::as_slice).collect();
+        append(py, self, &contents, AppendOptions { next_id, bridges, extends_alphabet: false, keeps_crossed: false })
+    }
+
+    /// Appends entries of another vocabulary in the order of `ids` (u32), and merges that reach them.
+    #[pyo3(signature = (other, ids, *, next_id))]
+    fn append_vocabulary<'py>(
+        &self,
+        py: Python<'py>,
+        other: &Tokenizer,
+        ids: PyBuffer<u8>,
+        next_id: u32,
+    ) -> PyResult<Extended<'py>> {
+        let ids = column::ids(py, &ids)?;
+        let contents: Vec<&[u8]> = ids.iter().map(|&id| other.0.vocab().content(id)).collect();
+        let keeps_crossed = self.0.model().as_bpe().is_some_and(|bpe| bpe.whole_first());
+        append(py, self, &contents, AppendOptions { next_id, bridges: false, extends_alphabet: true, keeps_crossed })
+    }
+
+    /// Returns for each id of `tok` the id of `other` with the same bytes in decoded text, 2³² - 1 for none. Special tokens are equal to
+    /// special tokens only.
+    fn vocabulary_map<'py>(&self, py: Python<'py>, other: &Tokenizer) -> PyResult<View<'py>> {
+        let make = || {
+            let mut ids: HashMap<(bool, Vec<u8>), u32> = HashMap::with_capacity(other.0.vocab().num_tokens());
+            let key = |tok: &core::Tokenizer, id: u32, kind: Kind| {
+                let mut bytes = Vec::new();
+                tok.decode_one(id, &mut bytes);
+                (kind == Kind::Special, bytes)
+            };
+            let mut rare = Vec::new(); // byte tokens and the like yield to ordinary entries
+            for (id, kind, _) in other.0.vocab().iter() {
+                match kind {
+                    Kind::Token | Kind::EndsWord | Kind::Special => {
+                        ids.entry(key(&other.0, id, kind)).or_insert(id);
+                    }
+                    _ => rare.push((id, kind)),
+                }
+            }
+            for (id, kind) in rare {
+                ids.entry(key(&other.0, id, kind)).or_insert(id);
+            }
+            let mut map = vec![NONE; self.0.vocab().len()];
+            for (id, kind, _) in self.0.vocab().iter() {
+                let key = key(&self.0, id, kind);
+                if !key.1.is_empty() {
+                    map[id as usize] = ids.get(&key).copied().unwrap_or(NONE);
+                }
+            }
+            map
+        };
+        column::view(py, py.detach(make))
+    }
 }
 
 /// A vocabulary with appended entries; for each requested entry its id (2³² - 1 for none) and its fate (`append::Fate`); and the
 /// number of new merges.
 type Extended<'py> = (Vocabulary, View<'py>, View<'py>, usize);
-
-/// Appends entries with these contents, and merges that reach them.
-#[pyfunction]
-#[pyo3(signature = (tok, contents, *, next_id, bridges))]
-pub fn append_entries<'py>(
-    py: Python<'py>,
-    tok: &Tokenizer,
-    contents: Vec<Vec<u8>>,
-    next_id: u32,
-    bridges: bool,
-) -> PyResult<Extended<'py>> {
-    let contents: Vec<&[u8]> = contents.iter().map(Vec::as_slice).collect();
-    append(py, tok, &contents, AppendOptions { next_id, bridges, extends_alphabet: false, keeps_crossed: false })
-}
-
-/// Appends entries of another vocabulary in the order of `ids` (u32), and merges that reach them.
-#[pyfunction]
-#[pyo3(signature = (tok, other, ids, *, next_id))]
-pub fn append_vocabulary<'py>(
-    py: Python<'py>,
-    tok: &Tokenizer,
-    other: &Tokenizer,
-    ids: PyBuffer<u8>,
-    next_id: u32,
-) -> PyResult<Extended<'py>> {
-    let ids = column::ids(py, &ids)?;
-    let contents: Vec<&[u8]> = ids.iter().map(|&id| other.0.vocab().content(id)).collect();
-    let keeps_crossed = tok.0.model().as_bpe().is_some_and(|bpe| bpe.whole_first());
-    append(py, tok, &contents, AppendOptions { next_id, bridges: false, extends_alphabet: true, keeps_crossed })
-}
 
 fn append<'py>(
     py: Python<'py>,
@@ -161,39 +194,4 @@ fn extended(tok: &core::Tokenizer, made: &Appended, keep_going: KeepGoing<'_>) -
         }
     }
     Ok(Vocabulary { entries, extras: core::Extras { merges, scores, flags: tok.all_flags().to_vec() } })
-}
-
-/// Returns for each id of `tok` the id of `other` with the same bytes in decoded text, 2³² - 1 for none. Special tokens are equal to
-/// special tokens only.
-#[pyfunction]
-pub fn vocabulary_map<'py>(py: Python<'py>, tok: &Tokenizer, other: &Tokenizer) -> PyResult<View<'py>> {
-    let make = || {
-        let mut ids: HashMap<(bool, Vec<u8>), u32> = HashMap::with_capacity(other.0.vocab().num_tokens());
-        let key = |tok: &core::Tokenizer, id: u32, kind: Kind| {
-            let mut bytes = Vec::new();
-            tok.decode_one(id, &mut bytes);
-            (kind == Kind::Special, bytes)
-        };
-        let mut rare = Vec::new(); // byte tokens and the like yield to ordinary entries
-        for (id, kind, _) in other.0.vocab().iter() {
-            match kind {
-                Kind::Token | Kind::EndsWord | Kind::Special => {
-                    ids.entry(key(&other.0, id, kind)).or_insert(id);
-                }
-                _ => rare.push((id, kind)),
-            }
-        }
-        for (id, kind) in rare {
-            ids.entry(key(&other.0, id, kind)).or_insert(id);
-        }
-        let mut map = vec![NONE; tok.0.vocab().len()];
-        for (id, kind, _) in tok.0.vocab().iter() {
-            let key = key(&tok.0, id, kind);
-            if !key.1.is_empty() {
-                map[id as usize] = ids.get(&key).copied().unwrap_or(NONE);
-            }
-        }
-        map
-    };
-    column::view(py, py.detach(make))
 }

@@ -3,11 +3,10 @@
 use std::collections::BTreeSet;
 
 use jeton_core::error::{Error, ErrorKind};
-use jeton_core::format::{hf_json, ranks};
 use jeton_core::model::bpe::RankOrder;
 use jeton_core::model::{Model, Sampler};
 use jeton_core::tokenizer as core;
-use jeton_core::util::cancel::KeepGoing;
+use jeton_core::util::cancel::{KeepGoing, KeepGoingMut};
 use jeton_core::vocab::{Kind, Vocab};
 use pyo3::buffer::PyBuffer;
 use pyo3::prelude::*;
@@ -20,7 +19,7 @@ use crate::error;
 use crate::explained::{merges, told, Merges, Told};
 use crate::id_list;
 use crate::numpy_array;
-use crate::signals::{run_with_signals, SignalCheck};
+use crate::signals::{run_on_threads, run_with_signals};
 use crate::vocabulary::Vocabulary;
 
 #[pyclass(frozen, module = "jeton._core")]
@@ -42,16 +41,12 @@ impl Tokenizer {
         let build =
             || core::Tokenizer::from_json(options, Vocab::new(vocabulary.entries.iter())?, vocabulary.extras.clone());
         let tok = py.detach(build).map_err(|failed| error::plain(py, failed))?;
-        let mut watch = SignalCheck::new(None);
-        let done = py.detach(|| tok.prepare_model(&mut || watch.keep_going(0)));
-        watch.finish(done, |failed| error::plain(py, failed)).map(|()| Self(tok))
+        run_on_threads(py, |watch| tok.prepare_model(watch), |failed| error::plain(py, failed)).map(|()| Self(tok))
     }
 
     /// Builds the tables of the fast path at once.
     fn make_tables(&self, py: Python<'_>) -> PyResult<()> {
-        let mut watch = SignalCheck::new(None);
-        let done = py.detach(|| self.0.prepare(usize::MAX, &mut || watch.keep_going(0)));
-        watch.finish(done, |failed| error::plain(py, failed))
+        run_on_threads(py, |watch| self.0.prepare(usize::MAX, watch), |failed| error::plain(py, failed))
     }
 
     /// Encodes a text or a pair. `sampler`: (dropout, alpha, nbest, seed) of a random encoding.
@@ -118,14 +113,10 @@ impl Tokenizer {
         threads: usize,
         template: bool,
     ) -> PyResult<(Bound<'py, PyMemoryView>, Bound<'py, PyMemoryView>)> {
-        let permit = self.permit(py, special)?;
-        let wide = Wide::of(py, &texts, threads)?;
-        let borrowed = wide.texts(&texts)?;
-        let inputs: Vec<core::Input<'_>> = borrowed.iter().map(Text::input).collect();
-        let mut watch = SignalCheck::new(None);
-        let done = py.detach(|| self.0.encode_batch(&inputs, &permit, threads, &mut || watch.keep_going(0)));
-        let in_batch = |(index, failed): (usize, Error)| error::in_batch(py, borrowed[index].error(py, failed), index);
-        let (mut ids, mut offsets) = watch.finish(done, in_batch)?;
+        let encode = |texts: &[core::Input<'_>], permit: &core::Permit<'_>, watch: KeepGoingMut<'_>| {
+            self.0.encode_batch(texts, permit, threads, watch)
+        };
+        let (mut ids, mut offsets) = self.batch(py, &texts, special, threads, encode)?;
         if template {
             (ids, offsets) = py.detach(|| self.0.framed(&ids, &offsets));
         }
@@ -145,9 +136,8 @@ impl Tokenizer {
         if text.bytes().len() < SHORT {
             return self.0.count(text.input(), &permit, 1, &mut || true).map_err(|failed| text.error(py, failed));
         }
-        let mut watch = SignalCheck::new(None);
-        let done = py.detach(|| self.0.count(text.input(), &permit, threads, &mut || watch.keep_going(0)));
-        watch.finish(done, |failed| text.error(py, failed))
+        let work = |watch: KeepGoingMut<'_>| self.0.count(text.input(), &permit, threads, watch);
+        run_on_threads(py, work, |failed| text.error(py, failed))
     }
 
     /// Returns the number of ids that the template adds to one text.
@@ -359,18 +349,6 @@ impl Tokenizer {
         self.0.scores().to_vec()
     }
 
-    /// Returns `model.merges` of a model of pieces with scores, as JSON text: the last merge of each piece, by descending
-    /// score; and two pieces with equal scores, if any, for which such a list is not equivalent.
-    fn piece_merges_json(&self, py: Python<'_>) -> PyResult<(String, Option<(u32, u32)>)> {
-        let spelling = hf_json::Spelling { byte_alphabet: false, end_of_word: "" };
-        let write = |keep_going: KeepGoing<'_>| {
-            let merges = self.0.model().piece_merges(self.0.vocab(), keep_going)?;
-            let tied = hf_json::tied_pieces(self.0.vocab(), self.0.scores());
-            Ok((hf_json::merges_json(self.0.vocab(), &merges, &spelling)?, tied))
-        };
-        run_with_signals(py, write, |failed| error::plain(py, failed))
-    }
-
     /// Returns all ids, ascending.
     fn ids(&self) -> Vec<u32> {
         self.0.vocab().iter().map(|(id, _, _)| id).collect()
@@ -420,79 +398,16 @@ impl Tokenizer {
         }
         Ok(PyBytes::new(py, &bytes))
     }
-
-    /// Returns `model.vocab` of a Unigram model as JSON text, and whether HF's parser reads its scores exactly; None if ids
-    /// have gaps.
-    #[pyo3(signature = (unk=None))]
-    fn pieces_json(&self, py: Python<'_>, unk: Option<u32>) -> PyResult<Option<(String, bool)>> {
-        let write = || hf_json::pieces_json(self.0.vocab(), self.0.scores(), unk);
-        py.detach(write).map_err(|failed| error::plain(py, failed))
-    }
-
-    /// Returns `model.vocab` as JSON in UTF-8, the added tokens that conflict with it, and those in it that are not entries of
-    /// the model. `unk`: id of the unknown token, which the model needs. `num_listed`: special tokens from this id on are
-    /// omitted if HF assigns their ids anyway. `whole`: no added token is omitted.
-    #[pyo3(signature = (*, byte_alphabet, end_of_word, unk=None, num_listed=u32::MAX, whole=false))]
-    fn vocab_json<'py>(
-        &self,
-        py: Python<'py>,
-        byte_alphabet: bool,
-        end_of_word: &str,
-        unk: Option<u32>,
-        num_listed: u32,
-        whole: bool,
-    ) -> PyResult<(Bound<'py, PyBytes>, Vec<u32>, Vec<u32>)> {
-        let spelling = hf_json::Spelling { byte_alphabet, end_of_word };
-        let write = |keep_going: KeepGoing<'_>| {
-            let merged = if whole || !self.has_merges() { Vec::new() } else { self.merged_added_tokens(keep_going)? };
-            let is_model = |id| {
-                whole || Some(id) == unk || self.0.flags(id) & core::ENTRY != 0 || merged.binary_search(&id).is_ok()
-            };
-            hf_json::vocab_json(self.0.vocab(), &spelling, num_listed, is_model)
-        };
-        let written = run_with_signals(py, write, |failed| error::plain(py, failed))?;
-        Ok((PyBytes::new(py, written.json.as_bytes()), written.clashes, written.exposed))
-    }
-
-    /// Returns `model.merges` as JSON in UTF-8.
-    #[pyo3(signature = (*, byte_alphabet, end_of_word))]
-    fn merges_json<'py>(
-        &self,
-        py: Python<'py>,
-        byte_alphabet: bool,
-        end_of_word: &str,
-    ) -> PyResult<Bound<'py, PyBytes>> {
-        let spelling = hf_json::Spelling { byte_alphabet, end_of_word };
-        let vocab = self.0.vocab();
-        let write = |keep_going: KeepGoing<'_>| hf_json::merges_json(vocab, &self.merge_list(keep_going)?, &spelling);
-        let json = run_with_signals(py, write, |failed| error::plain(py, failed))?;
-        Ok(PyBytes::new(py, json.as_bytes()))
-    }
-
-    /// Returns the ordinary entries as a rank file of tiktoken.
-    fn rank_file(&self) -> String {
-        ranks::write(self.0.vocab())
-    }
 }
 
 impl Tokenizer {
     /// Returns the merges in order of rank; none for a model without merges.
-    fn merge_list(&self, keep_going: KeepGoing<'_>) -> Result<Vec<(u32, u32, u32)>, Error> {
+    pub(crate) fn merge_list(&self, keep_going: KeepGoing<'_>) -> Result<Vec<(u32, u32, u32)>, Error> {
         self.0.model().as_bpe().map_or(Ok(Vec::new()), |bpe| bpe.merges(self.0.vocab(), keep_going))
     }
 
-    /// Returns the ids of added tokens that merges read or make, in order: entries that became special.
-    fn merged_added_tokens(&self, keep_going: KeepGoing<'_>) -> Result<Vec<u32>, Error> {
-        let is_added = |&id: &u32| matches!(self.0.vocab().kind(id), Kind::Added | Kind::Special);
-        let ids = self.merge_list(keep_going)?.into_iter().flat_map(|(left, right, made)| [left, right, made]);
-        let mut added: Vec<u32> = ids.filter(is_added).collect();
-        added.sort_unstable();
-        added.dedup();
-        Ok(added)
-    }
-
     /// Returns true if the model was built from a merge list.
-    fn has_merges(&self) -> bool {
+    pub(crate) fn has_merges(&self) -> bool {
         self.0.model().as_bpe().is_some_and(|bpe| bpe.ranks == RankOrder::Merges)
     }
 
@@ -505,6 +420,23 @@ impl Tokenizer {
             PyBytes::new(py, &adds)
         };
         ids.iter().map(&mut one).collect()
+    }
+
+    /// Runs `work` on the texts of a batch; an error names the text.
+    pub(crate) fn batch<R: Send>(
+        &self,
+        py: Python<'_>,
+        texts: &[Bound<'_, PyAny>],
+        special: Option<&Bound<'_, PyAny>>,
+        threads: usize,
+        work: impl FnOnce(&[core::Input<'_>], &core::Permit<'_>, KeepGoingMut<'_>) -> Result<R, (usize, Error)> + Send,
+    ) -> PyResult<R> {
+        let permit = self.permit(py, special)?;
+        let wide = Wide::of(py, texts, threads)?;
+        let borrowed = wide.texts(texts)?;
+        let inputs: Vec<core::Input<'_>> = borrowed.iter().map(Text::input).collect();
+        let in_batch = |(index, failed): (usize, Error)| error::in_batch(py, borrowed[index].error(py, failed), index);
+        run_on_threads(py, |watch| work(&inputs, &permit, watch), in_batch)
     }
 
     fn encode_long(
@@ -520,9 +452,8 @@ impl Tokenizer {
             let done = self.0.encode_long(text.input(), &permit, 1, &mut || true);
             return done.map_err(|failed| text.error(py, failed));
         }
-        let mut watch = SignalCheck::new(None);
-        let done = py.detach(|| self.0.encode_long(text.input(), &permit, threads, &mut || watch.keep_going(0)));
-        watch.finish(done, |failed| text.error(py, failed))
+        let work = |watch: KeepGoingMut<'_>| self.0.encode_long(text.input(), &permit, threads, watch);
+        run_on_threads(py, work, |failed| text.error(py, failed))
     }
 
     fn sample(

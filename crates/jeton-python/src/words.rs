@@ -3,7 +3,7 @@
 use std::str::Utf8Error;
 
 use jeton_core::tokenizer::TokensInWords;
-use jeton_core::util::cancel::KeepGoing;
+use jeton_core::util::cancel::{KeepGoing, KeepGoingMut};
 use jeton_core::util::{scripts, words};
 use pyo3::buffer::PyBuffer;
 use pyo3::prelude::*;
@@ -11,7 +11,7 @@ use pyo3::prelude::*;
 use crate::arguments::Text;
 use crate::column;
 use crate::error::{self, Fact, InvalidTextError};
-use crate::signals::{run_with_signals, SignalCheck};
+use crate::signals::{run_on_threads, run_with_signals};
 use crate::tokenizer::Tokenizer;
 
 /// Words and runs of several texts.
@@ -87,10 +87,8 @@ impl Words {
         let texts = texts.iter().map(Text::of).collect::<PyResult<Vec<_>>>()?;
         let bytes: Vec<&[u8]> = texts.iter().map(Text::bytes).collect();
         let permit = tok.permit(py, special)?;
-        let mut watch = SignalCheck::new(None);
-        let done =
-            py.detach(|| tok.0.count_in_words(&bytes, &self.words, &permit, threads, &mut || watch.keep_going(0)));
-        watch.finish(done, |failed| error::plain(py, failed)).map(counts)
+        let count = |watch: KeepGoingMut<'_>| tok.0.count_in_words(&bytes, &self.words, &permit, threads, watch);
+        run_on_threads(py, count, |failed| error::plain(py, failed)).map(counts)
     }
 
     /// Counts the tokens in words and runs, from the ids of all texts and the number of ids up to the end of each text;

@@ -17,7 +17,7 @@ from .. import _core
 from ..corpus import Corpus, CorpusLike, open_corpus
 from ..drawing import draw, to_terminal
 from ..drawing.display_width import display_width, padded
-from ..errors import ConfigError, JetonError
+from ..errors import ConfigError, JetonError, keyword
 from ..tokenizer import Tokenizer
 from ..util.arguments import MAX_INT64, integer
 from ..util.progress import Progress, ProgressEvent, make_reporter
@@ -122,7 +122,7 @@ class CorpusComparison:
         import numpy as np
 
         if isinstance(order, bool) or not isinstance(order, int | float) or not order > 0:
-            raise ConfigError(f"order={order!r} is not a positive number", option="order")
+            raise ConfigError(f"{keyword('order', order)} is not a positive number")
         index = self._index(name)
         counts = self.frequencies[index]
         size = self.toks[index].num_tokens
@@ -270,7 +270,7 @@ class _Run:
             try:
                 batch = tok.encode_batch(texts, threads=self._threads)
             except JetonError as error:
-                error.args = (f"tokenizer {name}: {error}", *error.args[1:])
+                error.prefix(f"tokenizer {name}: ")
                 raise
             columns.append((batch.ids.view("u1"), batch.offsets[1:].tolist()))
         failed = self._agreement.add(texts, columns, self._threads)
@@ -294,7 +294,7 @@ class _Run:
         overlap = np.zeros((size, size), np.int64)
         for row in range(size):
             for column in range(row, size):
-                shared, mine, its = _core.shared_entries(toks[row]._core, toks[column]._core)
+                shared, mine, its = toks[row]._core.shared_entries(toks[column]._core)
                 overlap[row, column] = overlap[column, row] = shared
                 overlap[row, row], overlap[column, column] = mine, its
         passages, passage_bytes = self._agreement.passages()

@@ -10,7 +10,7 @@ from typing import Any
 
 from ..corpus import Corpus, CorpusLike, open_corpus
 from ..drawing.display_width import aligned
-from ..errors import ConfigError
+from ..errors import ConfigError, keyword
 from ..tokenizer import Tokenizer
 from ..util.arguments import MAX_INT64, integer, is_finite, wrong
 from ..util.progress import Progress, ProgressEvent, make_reporter
@@ -92,7 +92,7 @@ class CostTable:
             if each.tokenizer == tokenizer:
                 return each
         names = ", ".join(each.tokenizer for each in self.costs)
-        raise ConfigError(f"tokenizer={tokenizer!r} is not in the table; it has: {names}", option="tokenizer")
+        raise ConfigError(f"{keyword('tokenizer', tokenizer)} is not in the table; it has: {names}")
 
     def to_json(self) -> list[dict[str, Any]]:
         """The table as JSON, a row for each tokenizer."""
@@ -156,8 +156,8 @@ def _by_name(value: Any, named: Mapping[str, Tokenizer], option: str) -> dict[st
         return dict.fromkeys(named, value)
     for name in value:
         if name not in named:
-            message = f"{option}= has {name!r}, which is no tokenizer; there are: {', '.join(named)}"
-            raise ConfigError(message, option=option)
+            message = f"{keyword(option)} has {name!r}, which is no tokenizer; there are: {', '.join(named)}"
+            raise ConfigError(message)
     return {name: value.get(name) for name in named}
 
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from ..corpus import Corpus, CorpusLike, Source, files_of, open_corpus
-from ..errors import ConfigError
+from ..errors import ConfigError, keyword
 from ..tokenizer import Tokenizer
 from ..training import Limits
 from ..util.arguments import flag, instance, integer
@@ -109,7 +109,7 @@ def measure(
     if is_table:
         sources = _sources(corpus, by_file)
     elif by_file:
-        raise ConfigError("by_file=True makes rows of a table: pass a list of tokenizers", option="by_file")
+        raise ConfigError(f"{keyword('by_file', True)} makes rows of a table: pass a list of tokenizers")
     else:
         sources = [("corpus", Corpus.of(corpus))]
     run = MeasureRun(toks, limits, words, repeat, max_bytes)

@@ -76,7 +76,7 @@ class MeasureRun:
                         row[index] += common + encoder.measure(texts, words)
                     except JetonError as error:
                         if len(self._encoders) > 1 or len(sources) > 1:
-                            error.args = (f"{name}, tokenizer {tok_name}: {error}", *error.args[1:])
+                            error.prefix(f"{name}, tokenizer {tok_name}: ")
                         raise
                     done = read + (bytes_read - read) * (index + 1) // len(row)
                     report(ProgressEvent("encode", before + min(done, size or done), total, "B"))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
-from ..errors import ConfigError
+from ..errors import ConfigError, keyword
 from .measure_plot import plot_table
 from .measure_views import table_csv, table_html, table_text
 
@@ -200,7 +200,7 @@ class MeasureTable:
             values = [getattr(row[column], figure) for row in self.cells]
             order = sorted(range(len(values)), key=lambda index: (values[index] is None, -(values[index] or 0)))
         else:
-            raise ConfigError(f"sort={figure!r}: expected name, {', '.join(FIGURES)}", option="sort")
+            raise ConfigError(f"{keyword('sort', figure)}: expected name, {', '.join(FIGURES)}")
         sources, cells = [self.sources[index] for index in order], [self.cells[index] for index in order]
         return replace(self, sources=tuple(sources), cells=tuple(cells))
 
@@ -259,5 +259,5 @@ def _share(part: int | None, whole: int | None) -> float | None:
 
 def _index(names: tuple[str, ...], name: str, what: str) -> int:
     if name not in names:
-        raise ConfigError(f"{what}={name!r} is not in the table; it has: {', '.join(names)}", option=what)
+        raise ConfigError(f"{keyword(what, name)} is not in the table; it has: {', '.join(names)}")
     return names.index(name)

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 from ..corpus import Corpus, CorpusLike, DocumentReader, Source, check_corpus, open_corpus
-from ..errors import ConfigError, TrainingError
+from ..errors import ConfigError, TrainingError, keyword
 from ..tokenizer import Tokenizer
 from ..training import Limits, train
 from ..training.presets import resolve
@@ -76,8 +76,8 @@ def sizes(
         check_corpus(test, "test")
     limits = Limits.of(limits, threads)
     if (preset := resolve(options.get("preset"))).algorithm == "unigram":
-        message = f"preset={preset.name!r}: sizes are prefixes of a list of merges, and Unigram learns none"
-        raise ConfigError(message, option="preset")
+        message = f"{keyword('preset', preset.name)}: sizes are prefixes of a list of merges, and Unigram learns none"
+        raise ConfigError(message)
     corpus = Corpus.of(corpus)
     opened = open_corpus(corpus)
     if test is None:
@@ -89,7 +89,10 @@ def sizes(
         first_merges(tok, min(asked[0], tok.vocab_size))  # raises if `tok` cannot be pruned, or a size is too small
         uses, num_bytes = _uses(tok, measured_on, limits, report)
     if not num_bytes or not any(uses):
-        raise TrainingError("there is no text to measure on: pass test=, a larger held_out=, or a larger corpus")
+        raise TrainingError(
+            f"there is no text to measure on: pass {keyword('test')}, a larger {keyword('held_out')}, or a "
+            "larger corpus"
+        )
     reached = [size for size in asked if size < tok.vocab_size] + [tok.vocab_size]
     return Sizes(tok, _tokens_by_merges(tok.merges, uses), num_bytes, reached, hidden, tied)
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, overload
 
-from ..errors import ConfigError
+from ..errors import ConfigError, keyword
 from ..tokenizer import Tokenizer
 from ..util.arguments import integer
 from ..vocabulary.first_merges import first_merges
@@ -87,7 +87,9 @@ class Sizes(Sequence[VocabSize]):
         num_merges = len(self._by_merges) - 1 - (self.tok.vocab_size - vocab_size)
         if not 0 <= num_merges < len(self._by_merges):
             least = self.tok.vocab_size - len(self._by_merges) + 1
-            message = f"vocab_size={vocab_size} is not between {least} (the alphabet) and {self.tok.vocab_size}"
+            message = (
+                f"{keyword('vocab_size', vocab_size)} is not between {least} (the alphabet) and {self.tok.vocab_size}"
+            )
             raise ConfigError(message, option="sizes")
         tokens = self._by_merges[num_merges]
         parameters = None if self.hidden is None else vocab_size * self.hidden * (1 if self.tied else 2)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._core import id_lists
-from ..errors import ConfigError
+from ..errors import ConfigError, keyword
 from ..util.arguments import integer, wrong
 from ..util.lazy import cached_property
 
@@ -166,7 +166,7 @@ class TokenBatch(Sequence[NDArray[np.uint32]]):
             pad_id = self.pad_id
         if pad_id is None:
             raise ConfigError(
-                "the tokenizer has no padding token: pass pad_id=, the id that fills rows, such as "
+                f"the tokenizer has no padding token: pass {keyword('pad_id')}, the id that fills rows, such as "
                 'tok.special_tokens["<pad>"]',
                 option="pad_id",
             )
@@ -179,8 +179,8 @@ class TokenBatch(Sequence[NDArray[np.uint32]]):
         if longest > width:
             row = int(lengths.argmax())
             raise ConfigError(
-                f"length={length}: row {row} has {longest} ids; encode_batch(…, max_length={length}) truncates",
-                option="length",
+                f"{keyword('length', length)}: row {row} has {longest} ids; encode_batch(…, "
+                f"max_length={length}) truncates",
             )
         columns = np.arange(width)
         filled = columns < lengths[:, None] if side == "right" else columns >= width - lengths[:, None]

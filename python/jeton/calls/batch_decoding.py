@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from .._core import Tokenizer as Core
-from .._core import decode_lists, decode_rows
 from ..util.arguments import wrong
 from .batch import TokenBatch
 from .text_errors import DecodeErrors, not_utf8
@@ -46,7 +45,7 @@ class BatchDecoder:
                 found.append(data.decode("utf-8", errors))
             except UnicodeDecodeError as error:
                 failed = not_utf8(error)
-                failed.args = (f"text {at} of the batch: {failed}",)
+                failed.prefix(f"text {at} of the batch: ")
                 failed.index = at
                 raise failed from None
         return found
@@ -59,9 +58,9 @@ class BatchDecoder:
         if isinstance(batch, TokenBatch) and batch.ids.dtype == np.uint32:
             data = np.ascontiguousarray(batch.ids, "<u4").view(np.uint8)
             offsets = batch.offsets.tolist()
-            return decode_rows(self.core, data, offsets, self.threads, as_text=as_text, skip_special=self.skip_special)
+            return self.core.decode_rows(data, offsets, self.threads, as_text=as_text, skip_special=self.skip_special)
         rows = [_list_of_ids(row, at) for at, row in enumerate(_rows(batch))]
-        return decode_lists(self.core, rows, self.threads, as_text=as_text, skip_special=self.skip_special)
+        return self.core.decode_lists(rows, self.threads, as_text=as_text, skip_special=self.skip_special)
 
 
 def _rows(batch: Iterable[Any]) -> Iterable[Any]:

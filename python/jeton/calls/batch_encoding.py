@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._core import Tokenizer as Core
-from .._core import encode_batch_with_offsets, encode_batch_with_words, join_ids, join_integers
+from .._core import join_ids, join_integers
 from ..definition import sets_overflow_types
-from ..errors import ConfigError, JetonError
+from ..errors import ConfigError, JetonError, keyword
 from .batch import RowSegments, TokenBatch
 from .truncation import Truncation, combine, split
 
@@ -98,7 +98,7 @@ class BatchEncoder:
         try:
             second = self._encoded(pairs, truncates=room is not None)
         except JetonError as error:  # the message names the index of a text
-            error.args = (f"pairs: {error}",)
+            error.prefix("pairs: ")
             raise
         return self._rows(items, (first, second), truncation, room)
 
@@ -177,9 +177,8 @@ class BatchEncoder:
         num_ids = sum(int(column.sum()) for column in sizes)
         if truncation.overflow and num_ids > MAX_IDS:
             raise ConfigError(
-                f"overflow=True: the rows have {num_ids:,} ids, and the limit is {MAX_IDS:,}; pass fewer texts or a "
-                "smaller stride",
-                option="overflow",
+                f"{keyword('overflow', True)}: the rows have {num_ids:,} ids, and the limit is {MAX_IDS:,}; pass "
+                "fewer texts or a smaller stride",
             )
         source = np.concatenate([template_ids, *(text.ids for text in texts)])
         num_rows = len(row_text)
@@ -249,14 +248,14 @@ class BatchEncoder:
     def _encoded(self, texts: list[str | bytes], *, template: bool = False, truncates: bool = False) -> Encoded:
         """Encodes texts. `truncates`: they are truncated afterwards."""
         if self.with_words:
-            ids, offsets, words = encode_batch_with_words(self.core, texts, self.special, self.threads)
+            ids, offsets, words = self.core.encode_batch_with_words(texts, self.special, self.threads)
             own = np.frombuffer(words, "<i8")
             return Encoded(np.frombuffer(ids, "<u4"), np.frombuffer(offsets, "<i8"), words=own)
         if not self.with_offsets:
             ids, offsets = self.core.encode_batch(texts, self.special, self.threads, template)
             return Encoded(np.frombuffer(ids, "<u4"), np.frombuffer(offsets, "<i8"))
-        ids, offsets, *columns = encode_batch_with_offsets(
-            self.core, texts, self.special, self.threads, template=template, truncates=truncates
+        ids, offsets, *columns = self.core.encode_batch_with_offsets(
+            texts, self.special, self.threads, template=template, truncates=truncates
         )
         spans = [None if column is None else np.frombuffer(column, "<i8").reshape(-1, 2) for column in columns]
         return Encoded(np.frombuffer(ids, "<u4"), np.frombuffer(offsets, "<i8"), *spans)

@@ -75,7 +75,7 @@ class TokenColumns:
         """Implements `Encoding.array`."""
         items = self.items
         if len(items) == 1 and column in KINDS and items[0].get("sequence") == "A":
-            part = _core.known_spans_array(self.core, self.texts[0], self.ids[0], self.special, KINDS[column])
+            part = self.core.known_spans_array(self.texts[0], self.ids[0], self.special, KINDS[column])
             if type(part) is not memoryview:
                 return part
         else:
@@ -114,14 +114,14 @@ class TokenColumns:
         if column == "ids":
             return ids
         if column in KINDS:
-            return _core.known_spans(self.core, self.texts[of], ids, self.special, KINDS[column])
+            return self.core.known_spans(self.texts[of], ids, self.special, KINDS[column])
         value = {"special_tokens_mask": 0, "sequence_ids": of, "type_ids": item["type_id"]}[column]
         return value, ids.nbytes // 4
 
     def attribute(self, name: str) -> Any:
         """The attribute of an `Encoding`."""
         if name == "tokens":
-            return _core.decode_tokens(self.core, self._list("ids"))
+            return self.core.decode_tokens(self._list("ids"))
         if name in SPANS:
             flat = self._list(cast("Column", name))
             return list(zip(flat[::2], flat[1::2], strict=True))

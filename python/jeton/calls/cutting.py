@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from .. import _core
-from ..errors import ConfigError
+from ..errors import ConfigError, keyword
 from ..util.arguments import choice, instance, integer, string
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def count_up_to(core: _core.Tokenizer, text: str, limit: int, special: Permitted
     integer(limit, "limit", 0, MOST_TOKENS)
     if limit < num_added:
         return None
-    count = _core.count_up_to(core, text, limit - num_added, special)
+    count = core.count_up_to(text, limit - num_added, special)
     return None if count is None else count + num_added
 
 
@@ -75,9 +75,10 @@ def truncate(
     string(marker, "marker")
     if side == "middle" and (of_marker := core.count(marker, special, 1)) > limit:
         raise ConfigError(
-            f"marker={marker!r} takes {of_marker} tokens, and max_tokens={max_tokens} leaves {limit}", option="marker"
+            f"{keyword('marker', marker)} takes {of_marker} tokens, and {keyword('max_tokens', max_tokens)} leaves "
+            f"{limit}"
         )
-    head, tail = _core.truncate(core, text, limit, side, marker, at, special)
+    head, tail = core.truncate(text, limit, side, marker, at, special)
     if side == "middle" and head < tail:
         return text[:head] + marker + text[tail:]
     return text[tail:] if side == "left" else text[:head]
@@ -92,10 +93,10 @@ def split(
     choice(at, "at", UNITS)
     integer(overlap, "overlap", 0)
     if limit == 0:
-        raise ConfigError(f"max_tokens={max_tokens} leaves no token for the text", option="max_tokens")
+        raise ConfigError(f"{keyword('max_tokens', max_tokens)} leaves no token for the text")
     if overlap >= limit:
-        raise ConfigError(f"overlap={overlap} is not less than the {limit} tokens of a chunk", option="overlap")
-    return _core.split(core, text, limit, overlap, at, special, Chunk)
+        raise ConfigError(f"{keyword('overlap', overlap)} is not less than the {limit} tokens of a chunk")
+    return core.split(text, limit, overlap, at, special, Chunk)
 
 
 def count_batch(
@@ -104,7 +105,7 @@ def count_batch(
     """int64[texts]: numbers of tokens; see `Tokenizer.count_batch`."""
     import numpy as np
 
-    counts = np.frombuffer(_core.count_batch(core, texts, special, threads), "<i8")
+    counts = np.frombuffer(core.count_batch(texts, special, threads), "<i8")
     return counts + num_added if num_added else counts
 
 
@@ -112,6 +113,6 @@ def _without_template(max_tokens: int, num_added: int) -> int:
     limit = integer(max_tokens, "max_tokens", 0, MOST_TOKENS) - num_added
     if limit < 0:
         raise ConfigError(
-            f"max_tokens={max_tokens} is less than the {num_added} tokens that the template adds", option="max_tokens"
+            f"{keyword('max_tokens', max_tokens)} is less than the {num_added} tokens that the template adds"
         )
     return limit

@@ -8,8 +8,8 @@ from __future__ import annotations
 import os
 from numbers import Integral, Real
 
-from ..errors import ConfigError
-from ..util.arguments import MAX_INT64, is_finite, shown
+from ..errors import ConfigError, keyword
+from ..util.arguments import MAX_INT64, is_finite
 
 __all__ = ["sampling_options"]
 
@@ -37,18 +37,18 @@ def sampling_options(
         (0.1, 0.0, None, 7)
     """
     if alpha is not None and kind != "Unigram":
-        raise ConfigError(f"alpha= samples segmentations of a Unigram model, and this is {kind}", option="alpha")
+        raise ConfigError(f"{keyword('alpha')} samples segmentations of a Unigram model, and this is {kind}")
     if dropout and kind not in ("BPE", "Pieces"):
-        raise ConfigError(f"dropout= skips merges, and a {kind} model has none", option="dropout")
+        raise ConfigError(f"{keyword('dropout')} skips merges, and a {kind} model has none")
     if not dropout and alpha is None:
-        raise ConfigError("seed= and nbest= need dropout= or alpha=", option="seed")
+        raise ConfigError(f"{keyword('seed')} and {keyword('nbest')} need {keyword('dropout')} or {keyword('alpha')}")
     if not isinstance(dropout, Real) or not 0 <= dropout <= 1:
-        raise ConfigError(f"dropout={shown(dropout)} is not a probability from 0 to 1", option="dropout")
+        raise ConfigError(f"{keyword('dropout', dropout)} is not a probability from 0 to 1")
     if alpha is not None and not (isinstance(alpha, Real) and alpha >= 0 and is_finite(alpha)):
-        raise ConfigError(f"alpha={shown(alpha)} is not a finite number from 0 up", option="alpha")
+        raise ConfigError(f"{keyword('alpha', alpha)} is not a finite number from 0 up")
     if nbest is not None and (alpha is None or not isinstance(nbest, Integral) or not 1 <= nbest <= MAX_INT64):
-        raise ConfigError(f"nbest={shown(nbest)} is not an integer from 1 up together with alpha=", option="nbest")
+        raise ConfigError(f"{keyword('nbest', nbest)} is not an integer from 1 up together with {keyword('alpha')}")
     seed = int.from_bytes(os.urandom(8)) if seed is None else seed
     if not isinstance(seed, Integral) or not 0 <= seed < 1 << 64:
-        raise ConfigError(f"seed={shown(seed)} is not an integer from 0 to 2^64 - 1", option="seed")
+        raise ConfigError(f"{keyword('seed', seed)} is not an integer from 0 to 2^64 - 1")
     return dropout, alpha or 0.0, nbest, seed

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Literal, TypeAlias, TypeVar
 
-from ..errors import DecodeError, InvalidTextError
+from ..errors import DecodeError, InvalidTextError, named
 from ..util.arguments import wrong
 
 __all__ = ["DecodeErrors", "SurrogateErrors", "encode_replaced", "not_utf8", "replace_surrogates"]
@@ -70,8 +70,9 @@ def _replaced(text: Any) -> Any:
 
 def not_utf8(error: UnicodeDecodeError) -> DecodeError:
     """Builds the error for decoded bytes that are not UTF-8."""
+    replace = named('errors="replace"')
     return DecodeError(
         f"the bytes of these ids are not UTF-8 at byte {error.start} ({error.reason}); "
-        'errors="replace" shows them as U+FFFD, decode_bytes returns them',
+        f"{replace} shows them as U+FFFD, decode_bytes returns them",
         position=error.start,
     )

@@ -19,7 +19,7 @@ from typing import Literal, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import ConfigError
+from ..errors import ConfigError, keyword
 from ..util.arguments import flag, integer, wrong
 
 __all__ = ["Strategy", "TextPieces", "Truncation", "combine", "split"]
@@ -67,8 +67,8 @@ class Truncation:
             return None
         if self.max_length < num_added:
             raise ConfigError(
-                f"max_length={self.max_length} is below the {num_added} ids that the template adds to each row",
-                option="max_length",
+                f"{keyword('max_length', self.max_length)} is below the {num_added} ids that the template adds to "
+                "each row",
             )
         return self.max_length - num_added
 
@@ -83,9 +83,8 @@ class Truncation:
         """
         if self.max_length is not None and self.stride > self.max_length - num_added:
             raise ConfigError(
-                f"stride={self.stride} is more than the {self.max_length - num_added} ids of a text in a row: "
-                f"max_length={self.max_length} without the {num_added} that the template adds",
-                option="stride",
+                f"{keyword('stride', self.stride)} is more than the {self.max_length - num_added} ids of a text in "
+                f"a row: {keyword('max_length', self.max_length)} without the {num_added} that the template adds",
             )
 
     def kept(self, first: Int64, second: Int64 | None, room: int | None) -> tuple[Int64, Int64 | None]:
@@ -134,7 +133,7 @@ class Truncation:
         if is_wrong.any():
             at = int(is_wrong.argmax())
             raise ConfigError(
-                f'truncation="{self.strategy}" with max_length={self.max_length}: text {at} of the batch '
+                f'truncation="{self.strategy}" with {keyword("max_length", self.max_length)}: text {at} of the batch '
                 f'{why.format(ids=ids[at])}; "longest_first" shortens any text',
                 option="truncation",
             )
@@ -183,9 +182,8 @@ def split(lengths: Int64, kept: Int64, options: Truncation) -> TextPieces:
     if is_wrong.any():
         at = int(is_wrong.argmax())
         raise ConfigError(
-            f"stride={options.stride} is not below {kept[at]}, the ids that text {at} of the batch keeps of its "
-            f"{lengths[at]}",
-            option="stride",
+            f"{keyword('stride', options.stride)} is not below {kept[at]}, the ids that text {at} of the batch "
+            f"keeps of its {lengths[at]}",
         )
     step = np.where(is_cut, kept - options.stride, 1)
     counts = np.ones_like(lengths)
@@ -229,9 +227,9 @@ def combine(num_texts: int, counts: Sequence[Int64]) -> tuple[Int64, list[Int64]
         num_rows *= count
     if num_rows.sum() > MAX_ROWS + num_texts:  # any number of texts may have one row
         raise ConfigError(
-            f"overflow=True: {num_rows.sum():.3g} rows, of which text {int(num_rows.argmax())} of the batch alone has "
-            f"{num_rows.max():.3g}; the limit is {MAX_ROWS:,}. Pass a larger max_length or a smaller stride",
-            option="overflow",
+            f"{keyword('overflow', True)}: {num_rows.sum():.3g} rows, of which text {int(num_rows.argmax())} of the "
+            f"batch alone has {num_rows.max():.3g}; the limit is {MAX_ROWS:,}. "
+            "Pass a larger max_length or a smaller stride",
         )
     texts = np.arange(num_texts)
     # Combinations so far, other than that of kept pieces. Each is extended by every piece of the next segment, and

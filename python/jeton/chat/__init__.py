@@ -211,7 +211,7 @@ def _each(conversations: Sequence[Any], one: Callable[[Any], Chat | str]) -> lis
                 raise ConfigError("not a list of at least one message", option="messages")
             made.append(one(messages))
         except JetonError as error:
-            error.args = (f"conversation {index}: {error}", *error.args[1:])
+            error.prefix(f"conversation {index}: ")
             raise
     return made
 

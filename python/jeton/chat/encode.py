@@ -18,9 +18,8 @@ from itertools import accumulate
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from .. import _core
 from ..encoding import Encoding
-from ..errors import ChatTemplateError, SpecialTokenError
+from ..errors import ChatTemplateError, SpecialTokenError, keyword
 from ..tokens.adding import HasAddedTokens
 from ..tokens.matcher import AddedTokenMatch
 from ..tokens.special import Special, permission
@@ -88,7 +87,7 @@ def encode(
     if permitted == "all":
         return tok.encode(text, special="all", add_special_tokens=False), None
     unk = tok.special_tokens.get(tok.roles.get("unk", ""))  # it does not count, as anywhere
-    fast = _core.encode_chat(tok._core, text, pieces, unk)
+    fast = tok._core.encode_chat(text, pieces, unk)
     if fast is not None:
         return fast, None
     matcher = tok._special_matcher
@@ -131,7 +130,7 @@ def char_spans(tok: ChatTokenizer, text: str, ids: list[int], segments: MaskedCh
     import numpy as np
 
     if segments is None:
-        return np.frombuffer(_core.chat_spans(tok._core, text, ids), "<i8").reshape(-1, 2)
+        return np.frombuffer(tok._core.chat_spans(text, ids), "<i8").reshape(-1, 2)
     return np.array(tokenize(tok, text, segments).char_spans, np.int64).reshape(-1, 2)
 
 
@@ -159,7 +158,7 @@ def _refuse(
             raise ChatTemplateError(
                 f"the special token {token!r} at character {match.start} of the chat is in text that mixes the "
                 f"template's with a message's, so its origin is unknown; to permit it in messages, pass "
-                f"special={{{token!r}}}"
+                f"{keyword('special', {token})}"
             )
 
 

@@ -11,7 +11,7 @@ from functools import lru_cache
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..errors import ChatTemplateError, ConfigError, JetonError, MissingDependencyError
+from ..errors import ChatTemplateError, ConfigError, JetonError, MissingDependencyError, keyword
 from .limits import MAX_DEPTH, MAX_SOURCE, VALUE, GivenDict, GivenList, RenderBudget, running
 from .presets import PRESETS
 from .provenance import CALLER, Origin, TracedStr, runs_of
@@ -66,9 +66,12 @@ def choose(own: Any, template: str | None, *, tools: bool) -> str:
         if wanted in named:
             return named[wanted]
         if named:
-            raise ChatTemplateError(f"the tokenizer has several chat templates; pass template= one of {_list(named)}")
+            raise ChatTemplateError(
+                f"the tokenizer has several chat templates; pass {keyword('template')} one of {_list(named)}"
+            )
         raise ChatTemplateError(
-            f"the tokenizer has no chat template; pass template= a Jinja template, or one of {_list(PRESETS)}"
+            f"the tokenizer has no chat template; pass {keyword('template')} a Jinja template, or one of "
+            f"{_list(PRESETS)}"
         )
     if not isinstance(template, str):
         raise ConfigError(f"template is a name or a Jinja template, not {template!r:.60}", option="template")

@@ -68,7 +68,7 @@ def _count_rows(common: CommonOptions, tok: jeton.Tokenizer, options: TextOption
         try:
             tokens += len(tok.encode_batch(batch.texts, threads=common.threads, **options.keywords).ids)
         except JetonError as error:
-            error.args = (f"{file}: {error}", *error.args[1:])
+            error.prefix(f"{file}: ")
             raise
     for complaint in rows.complaints():
         common.warn(complaint)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import functools
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal, TypeAlias
@@ -15,10 +16,9 @@ import click
 import jeton
 
 from ..corpus import MAX_EXPANSION
-from ..errors import ConfigError, JetonError
+from ..errors import MARK, JetonError
 from ..formats.builtin import NAME as DEFAULT
 from ..util.progress import Progress, json_lines
-from .option_names import in_options
 
 __all__ = [
     "DEFAULT_USED",
@@ -61,13 +61,59 @@ class Command(click.Command):
         return super().parse_args(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Runs the command; keyword arguments in the library's error messages become option names."""
+        """Runs the command; an error names the command's options instead of keyword arguments."""
         try:
             return super().invoke(ctx)
         except JetonError as error:
-            bare = isinstance(error, ConfigError)
-            error.args = (in_options(str(error), self.params, bare=bare), *error.args[1:])
+            error.args = (in_options(error, self.params),)
             raise
+
+
+def in_options(error: JetonError, params: Sequence[click.Parameter]) -> str:
+    """The message of an error with the options of a command, whose parameters are named as the keyword arguments.
+
+    A hint (text after a semicolon) is left out if it names a keyword argument for which the command has no option.
+
+    Examples:
+        >>> from jeton.errors import keyword
+        >>> params = click.Option(["--vocab-size", "-s"]), click.Option(["--accept-loss"], multiple=True)
+        >>> message = f"{keyword('vocab_size', 100)} is below the 256 bytes; pass {keyword('pattern')}"
+        >>> in_options(JetonError(message), params)
+        '--vocab-size 100 is below the 256 bytes'
+        >>> in_options(JetonError(f"pass {keyword('accept_loss', ['pattern', 'roles'])}"), params)
+        'pass --accept-loss pattern --accept-loss roles'
+    """
+    options = {param.name: param for param in params if isinstance(param, click.Option)}
+    clauses, known = [""], [True]
+    for index, part in enumerate(error.marked.split(MARK)):
+        if index % 2 == 0:
+            first, *rest = part.split("; ")
+            clauses[-1] += first
+            clauses += rest
+            known += [True] * len(rest)
+            continue
+        name, equals, value = part.partition("=")
+        if param := options.get(name):
+            clauses[-1] += _with_value(param, value)
+        elif equals and value and "settings" in options:  # of a preset
+            clauses[-1] += f"--set {part}"
+        else:
+            clauses[-1] += part
+            known[-1] &= not equals
+    return "; ".join(clause for index, clause in enumerate(clauses) if known[index] or index == 0)
+
+
+def _with_value(param: click.Option, value: str) -> str:
+    """An option with the value of a keyword argument, which is Python source; or with each of its values."""
+    name = max(param.opts, key=len)
+    if param.is_flag or not value:
+        return name
+    try:
+        literal = ast.literal_eval(value)
+    except (ValueError, SyntaxError):  # cut off, or of another class
+        literal = value
+    values = literal if isinstance(literal, list | tuple | set) else [literal]
+    return " ".join(f"{name} {each}" for each in values) or name
 
 
 @dataclass(frozen=True)

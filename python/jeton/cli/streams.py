@@ -147,7 +147,7 @@ def named(text: InputText) -> Iterator[None]:
         yield
     except JetonError as error:
         if text.name:
-            error.args = (f"{text.name}: {error}", *error.args[1:])
+            error.prefix(f"{text.name}: ")
         raise
 
 

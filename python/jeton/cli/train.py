@@ -84,7 +84,11 @@ SMALL_SIZE = 400
 @click.option("--require", "required", multiple=True, metavar="TEXT", help="Text that becomes a token (repeatable).")
 @click.option("--superwords", is_flag=True, help="Let the last fifth of the merges cross word boundaries (SuperBPE).")
 @click.option(
-    "--superwords-from", type=Count(), metavar="N", help="Let merges cross word boundaries from N entries on."
+    "--superwords-from",
+    "from_size",
+    type=Count(),
+    metavar="N",
+    help="Let merges cross word boundaries from N entries on.",
 )
 @click.option("--accept-loss", multiple=True, metavar="NAME", help="Feature that OUT's format may lose (repeatable).")
 @role_options
@@ -110,7 +114,7 @@ def train(
     blocked: tuple[str, ...],
     required: tuple[str, ...],
     superwords: bool,
-    superwords_from: int | None,
+    from_size: int | None,
     roles: RoleOptions,
     **options: Any,
 ) -> None:
@@ -144,7 +148,7 @@ def train(
         rules=jeton.Rules(
             max_token_length=max_token_length, blocked=blocked, required=required, **dict.fromkeys(rules, True)
         ),
-        superwords=superwords if superwords_from is None else jeton.Superwords(from_size=superwords_from),
+        superwords=superwords if from_size is None else jeton.Superwords(from_size=from_size),
         log=log,
         trace=write if trace else False,
         threads=common.threads,

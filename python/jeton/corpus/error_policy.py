@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from .._core import find_invalid_utf8
-from ..errors import ConfigError, InvalidTextError, JetonError
+from ..errors import ConfigError, InvalidTextError, JetonError, keyword, named
 
 __all__ = ["ErrorHandler", "ErrorPolicy", "Skipped", "check_policy", "complaint_lines"]
 
@@ -36,7 +36,8 @@ LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 REPLACEMENT = "\ufffd".encode()
 MAX_SOURCES = 3
 # Appended to messages: the other policies
-HINT = 'or pass errors="replace" to put U+FFFD there, errors="skip" to leave it out'
+_REPLACE, _SKIP = named('errors="replace"'), named('errors="skip"')
+HINT = f"or pass {_REPLACE} to put U+FFFD there, {_SKIP} to leave it out"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +64,7 @@ def check_policy(errors: object) -> None:
         ConfigError: no policy has this name.
     """
     if errors not in ("strict", "replace", "skip"):
-        raise ConfigError(f'errors={errors!r}: expected "strict", "replace" or "skip"', option="errors")
+        raise ConfigError(f'{keyword("errors", errors)}: expected "strict", "replace" or "skip"')
 
 
 class ErrorHandler:

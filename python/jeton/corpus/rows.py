@@ -15,7 +15,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from .._core import TextColumn
-from ..errors import FormatError, JetonError, MissingDependencyError, UnsupportedFeatureError
+from ..errors import FormatError, JetonError, MissingDependencyError, UnsupportedFeatureError, keyword
 from .error_policy import ErrorHandler
 from .streams import LineBlock, LinePlace
 
@@ -140,7 +140,7 @@ def _without(row: Mapping[str, object], field: str, expected: str) -> _BadRowErr
         words = f"the field {field!r} is a {_json_type(row[field])}, expected a {expected}"
         return _BadRowError(f"without a {expected} in {field!r}", words)
     fields = ", ".join(map(repr, list(row)[:8])) or "none"
-    words = f"the row has no field {field!r} (it has: {fields}); name the right one with field="
+    words = f"the row has no field {field!r} (it has: {fields}); name the right one with {keyword('field')}"
     return _BadRowError(f"without the field {field!r}", words)
 
 
@@ -257,7 +257,7 @@ def _rows_at_a_time(metadata: Any, groups: Sequence[int]) -> int:
 def _check_column(pa: Any, schema: pa.Schema, field: str, name: str, expected: str) -> None:
     if schema.names.count(field) != 1:
         found = ", ".join(map(repr, schema.names[:8])) or "none"
-        message = f"{name}: no column {field!r} (there are: {found}); name the right one with field="
+        message = f"{name}: no column {field!r} (there are: {found}); name the right one with {keyword('field')}"
         raise FormatError(message, format="parquet", place="schema")
     kind = schema.field(field).type
     is_list = pa.types.is_list(kind) or pa.types.is_large_list(kind)

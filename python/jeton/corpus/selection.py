@@ -22,7 +22,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from .._core import TextColumn
-from ..errors import ConfigError
+from ..errors import ConfigError, keyword
 from ..util.arguments import integer
 from .batches import DocumentChunk
 
@@ -152,7 +152,7 @@ class HeldOutSplit:
 
     def __init__(self, share: float, seed: int) -> None:
         if isinstance(share, bool) or not isinstance(share, int | float) or not 0 < share < 1:
-            raise ConfigError(f"held_out={share!r} is not a share between 0 and 1", option="held_out")
+            raise ConfigError(f"{keyword('held_out', share)} is not a share between 0 and 1")
         self._end = max(1, round(share * (1 << BIN_BITS)))
         self._start = splitmix64(seed ^ SALT)
 

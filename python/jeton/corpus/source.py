@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, BinaryIO, Literal, TypeAlias
 
-from ..errors import ConfigError
-from ..util.arguments import is_finite, shown, string
+from ..errors import ConfigError, keyword
+from ..util.arguments import is_finite, string
 from .streams import check_encoding
 
 __all__ = ["CorpusLike", "Source", "StrPath", "check_corpus", "check_documents", "sources_of"]
@@ -55,7 +55,7 @@ class Source:
         check_corpus(self.place, "place")
         number = not isinstance(self.weight, bool) and isinstance(self.weight, int | float | Fraction)
         if not number or not is_finite(self.weight) or self.weight <= 0:
-            raise ConfigError(f"weight={shown(self.weight)} is not a positive number", option="weight")
+            raise ConfigError(f"{keyword('weight', self.weight)} is not a positive number")
         if self.field is not None:
             string(self.field, "field")
         if self.encoding is not None:
@@ -81,7 +81,7 @@ def check_documents(documents: object) -> None:
         ConfigError: neither ``"file"`` nor ``"line"``.
     """
     if documents not in ("file", "line"):
-        raise ConfigError(f'documents={documents!r}: expected "file" or "line"', option="documents")
+        raise ConfigError(f'{keyword("documents", documents)}: expected "file" or "line"')
 
 
 def check_corpus(value: object, option: str) -> None:

@@ -18,7 +18,7 @@ from os.path import isfile
 from typing import Any, BinaryIO, cast
 
 from .._core import TextColumn
-from ..errors import ConfigError, FormatError
+from ..errors import ConfigError, FormatError, keyword
 from ..util.compression import MAX_EXPANSION, decompressed, position, split_suffix
 from ..util.lazy import cached_property
 from ..util.threads import num_threads
@@ -358,7 +358,10 @@ class SourceReader:
         names = getattr(dataset, "column_names", None)
         if names is not None and resolved.field not in names:
             found = ", ".join(map(repr, names[:8]))
-            message = f"the dataset has no column {resolved.field!r} (it has: {found}); name the right one with field="
+            message = (
+                f"the dataset has no column {resolved.field!r} (it has: {found}); name the right one with "
+                f"{keyword('field')}"
+            )
             raise ConfigError(message, option="field")
         chosen = dataset if names is None else dataset.select_columns([resolved.field])
         # A `Dataset` without a format is Arrow data in files, which is checked before it is read.

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple, cast
 
 from .._core import TextColumn, count_line_ends
-from ..errors import ConfigError, FormatError, InvalidTextError
+from ..errors import ConfigError, FormatError, InvalidTextError, keyword, named
 from ..util.machine import available
 from .error_policy import HINT, ErrorHandler
 
@@ -86,7 +86,8 @@ def check_size(num_bytes: int, name: str, most: int) -> None:
     """
     if num_bytes > most:
         limits = f"a file may have half of the memory of this machine, a line {LONGEST_LINE:,} bytes: "
-        advice = f'{limits if most != LONGEST_LINE else ""}pass documents="line", or split the document'
+        line = named('documents="line"')
+        advice = f"{limits if most != LONGEST_LINE else ''}pass {line}, or split the document"
         message = f"{name}: one document has more than {most:,} bytes; {advice}"
         raise FormatError(message, format="text", place=f"byte {most}")
 
@@ -186,8 +187,11 @@ def check_encoding(encoding: str) -> str:
         "".encode(encoding)  # codecs.lookup also accepts codecs that are not text encodings, such as "zlib"
         return codecs.lookup(encoding).name
     except (LookupError, TypeError, ValueError):  # UnicodeError is a ValueError
-        message = f'encoding={encoding!r} is not a text encoding of Python, such as "utf-8", "gb18030" or "shift_jis"'
-        raise ConfigError(message, option="encoding") from None
+        message = (
+            f'{keyword("encoding", encoding)} is not a text encoding of Python, such as "utf-8", "gb18030" or '
+            '"shift_jis"'
+        )
+        raise ConfigError(message) from None
 
 
 def transcoded(stream: BinaryIO, encoding: str, name: str, handler: ErrorHandler) -> BinaryIO:
@@ -246,7 +250,9 @@ def decoded(data: bytes, encoding: str, name: str, handler: ErrorHandler) -> byt
 def invalid(encoding: str, name: str, place: int, error: UnicodeDecodeError) -> InvalidTextError:
     """The error for bytes that are invalid in an encoding."""
     byte = error.object[error.start]
-    message = f"{name}: byte {place} (0x{byte:02x}) is not valid {encoding}; pass the right encoding=, {HINT}"
+    message = (
+        f"{name}: byte {place} (0x{byte:02x}) is not valid {encoding}; pass the right {keyword('encoding')}, {HINT}"
+    )
     return InvalidTextError(message, position=place, source=name)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from stat import S_ISFIFO
 
-from ..errors import ConfigError, FormatError
+from ..errors import ConfigError, FormatError, keyword
 from ..tokenizer import Tokenizer
 from ..util.arguments import file_path
 from ..util.lazy import attribute_getter
@@ -109,7 +109,7 @@ def load(
         "pattern": pattern, "special_tokens": special_tokens, "layout": layout, "transformers": transformers
     }  # fmt: skip
     if transformers not in (None, 4, 5) or isinstance(transformers, bool | float):
-        message = f"transformers={transformers!r:.60} is none of the major versions 4 and 5"
+        message = f"{keyword('transformers', transformers)} is none of the major versions 4 and 5"
         raise ConfigError(message, option="transformers")
     if not isinstance(path_or_name, str | os.PathLike):
         from . import objects
@@ -166,8 +166,11 @@ def _load(
     if not is_json and detection.is_sentencepiece(data):
         version = given["transformers"]
         if version is not None and (not config or given["layout"] is not None):
-            message = "transformers= applies to a folder with a .model and a tokenizer_config.json, without layout="
-            raise ConfigError(message, option="transformers")
+            message = (
+                f"{keyword('transformers')} applies to a folder with a .model and a tokenizer_config.json, without "
+                f"{keyword('layout')}"
+            )
+            raise ConfigError(message)
         _only(given, "layout", "transformers")
         if config or given["layout"] is not None:
             from . import model_folder
@@ -217,7 +220,7 @@ def _only(given: Mapping[str, Any], *names: str) -> None:
     """Rejects arguments that do not apply to the format."""
     for name, value in given.items():
         if value is not None and name not in names:
-            raise ConfigError(f"{name}= does not apply to this format, whose files contain it", option=name)
+            raise ConfigError(f"{keyword(name)} does not apply to this format, whose files contain it")
 
 
 def _fetched(name: str | os.PathLike[str]) -> tuple[str, str | None]:

@@ -82,7 +82,7 @@ def read(vocab: bytes, merges: bytes, *, source: str, config: Mapping[str, Any] 
     """
     config = config or {}
     with error_context(source, FORMAT):
-        spelled = _core.read_pair(vocab, merges)
+        spelled = _core.SpelledVocabulary.from_pair(vocab, merges)
         kind = str(config.get("tokenizer_class") or "GPT2Tokenizer").removesuffix("Fast")
         if kind not in _CLASSES:
             raise UnsupportedFeatureError(
@@ -196,7 +196,7 @@ def render(tok: Tokenizer, accept_loss: Collection[str]) -> dict[str, bytes]:
         raise _other("special_tokens", f"the token {odd[0]!r:.60}: read as an entry, it would spell no bytes")
     try:
         vocab, clashes, _ = tok._core.vocab_json(byte_alphabet=True, end_of_word="", whole=True)
-        merges = _core.merges_txt(tok._core, byte_alphabet=True, end_of_word="")
+        merges = tok._core.merges_txt(byte_alphabet=True, end_of_word="")
     except ConfigError as error:
         raise _other("vocabulary", f"this vocabulary: {error}") from None
     if clashes:

@@ -26,7 +26,7 @@ from typing import Any, Literal
 
 from .. import _core
 from ..definition import Bpe, Component, Definition, Unigram
-from ..errors import FormatError, UnsupportedFeatureError
+from ..errors import FormatError, UnsupportedFeatureError, keyword
 from ..tokenizer import Tokenizer
 from ..tokens.added import AddedToken, token_of_json, with_added_tokens
 from . import layout as layouts
@@ -97,14 +97,14 @@ def read(data: bytes, config: Mapping[str, Any], *, source: str, version: Versio
         raise _unsupported(message, "tokenizer_class")
     roles = _roles(config, name, version)
     with error_context(source, "sentencepiece"):
-        text, pieces = _core.read_sentencepiece(data)
+        text, pieces = _core.Vocabulary.from_sentencepiece(data)
         facts = _core.read_json(text)
         turns = _TURNS if (name, version) == ("GemmaTokenizer", 4) else ()
         own = [AddedToken(token, special or token in turns) for _, token, special in pieces.added()]
         own = [token for token in own if token.content != facts["unk"]]
         if layout is not None:
             numbering = {"languages": (), "mask": None} if name == "NllbTokenizer" else {}
-            pieces = _core.read_sentencepiece(data, layouts.to_core({**layout, **numbering}))[1]
+            pieces = _core.Vocabulary.from_sentencepiece(data, layouts.to_core({**layout, **numbering}))[1]
         pieces = _renamed(pieces, config, name, version, roles, facts["unk"])
         model, vocabulary = _model(pieces, facts, name, version, roles)
         definition = Definition(model, **_stages(config, facts, name, version))
@@ -164,7 +164,7 @@ def _roles(config: Mapping[str, Any], name: str, version: Version) -> dict[str, 
     known = {f"{role}_token" for role in (*_ROLES, *_INFILLING)} | {"add_bos_token", "add_eos_token"}
     for key, value in config.items():
         if key.endswith("_token") and key not in known and value is not None:
-            raise _unsupported(f"the token {key} is not supported with transformers={version}", key)
+            raise _unsupported(f"the token {key} is not supported with {keyword('transformers', version)}", key)
     return roles
 
 
@@ -284,7 +284,7 @@ def _extra(config: Mapping[str, Any], name: str, version: Version, own: list[Add
     """Returns the special tokens without a role: those of the configuration and of the class."""
     for key in ("extra_special_tokens", "model_specific_special_tokens"):
         if config.get(key):
-            raise _unsupported(f"{key} is not supported with transformers={version}", key)
+            raise _unsupported(f"{key} is not supported with {keyword('transformers', version)}", key)
     listed = config.get("additional_special_tokens")
     if not isinstance(listed, list | None):
         place = "tokenizer_config.json: additional_special_tokens"

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from ..errors import ConfigError, FormatError, JetonError, UnsupportedFeatureError
+from ..errors import ConfigError, FormatError, JetonError, UnsupportedFeatureError, keyword
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection
 
 __all__ = ["LOSSES", "error_context", "refuse_losses"]
 
@@ -12,6 +16,7 @@ LOSSES = (
     "precompiled_charsmap", "pretokenizer", "roles", "scores", "single_precision", "special_tokens", "template",
     "treat_whitespace_as_suffix", "unk_token", "unused", "user_defined", "whole_first",
 )  # fmt: skip
+MAX_LOSSES = 400  # characters of all names
 
 
 class error_context:  # noqa: N801  (used as a function, like those of `contextlib`)
@@ -30,7 +35,9 @@ class error_context:  # noqa: N801  (used as a function, like those of `contextl
         pass
 
     def __exit__(self, kind: type | None, error: BaseException | None, trace: object) -> None:
-        message = f"{self._source}: {error}"
+        if not isinstance(error, JetonError):
+            return
+        message = f"{self._source}: {error.marked}"
         if isinstance(error, UnsupportedFeatureError):
             raise UnsupportedFeatureError(
                 message, format=self._format, place=error.place, feature=error.feature
@@ -39,20 +46,22 @@ class error_context:  # noqa: N801  (used as a function, like those of `contextl
             raise FormatError(message, format=self._format, place=error.place) from None
         if isinstance(error, ConfigError) and error.option is not None:
             return
-        if isinstance(error, JetonError):
-            raise FormatError(message, format=self._format, place="its entries") from None
+        raise FormatError(message, format=self._format, place="its entries") from None
 
 
-def refuse_losses(losses: dict[str, str], accept_loss: object, format: str) -> None:
+def refuse_losses(
+    losses: dict[str, str], accept_loss: Collection[str], format: str, *, file: str | None = None
+) -> None:
     """Rejects losses that the caller has not accepted by name.
 
     Raises:
         UnsupportedFeatureError: a loss that was not accepted.
     """
     for name, what in losses.items():
-        if not isinstance(accept_loss, (list, tuple, set, frozenset, dict)) or name not in accept_loss:
+        if name not in accept_loss:
             raise UnsupportedFeatureError(
-                f"{format} does not support {what}; to write the file without it, pass accept_loss={list(losses)}",
+                f"{file or format} does not support {what}; to write the file without it, pass "
+                f"{keyword('accept_loss', list(losses), most=MAX_LOSSES)}",
                 format=format,
                 feature=name,
             )

@@ -102,7 +102,9 @@ def _files(tok: Tokenizer, accept_loss: Collection[str]) -> dict[str, bytes]:
         try:
             return model_folder.render(tok)
         except UnsupportedFeatureError as other:
-            raise UnsupportedFeatureError(f"{error}; and {other}", format=error.format, feature=error.feature) from None
+            raise UnsupportedFeatureError(
+                f"{error.marked}; and {other.marked}", format=error.format, feature=error.feature
+            ) from None
 
 
 def _check_precedence(folder: Path, name: str) -> None:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Collection
 from pathlib import Path
 
-from ..errors import ConfigError, UnsupportedFeatureError
+from ..errors import ConfigError, UnsupportedFeatureError, keyword, named
 from ..tokenizer import Tokenizer
 from . import bpe_pair, folder, sentencepiece, tekken, tiktoken, tokenizer_json, vocab_txt
 from .error_context import LOSSES
@@ -57,7 +57,8 @@ def format_of(path: str | os.PathLike[str]) -> str:
         known = ", ".join(suffix for suffix in _SUFFIXES if suffix)
         names = " and ".join(_NAMES)
         raise ConfigError(
-            f"no format has the suffix {suffix!r}; suffixes: {known}, none for a folder; or {names}; or pass format="
+            f"no format has the suffix {suffix!r}; suffixes: {known}, none for a folder; or {names}; or pass "
+            f"{keyword('format')}"
         )
     return format
 
@@ -65,7 +66,7 @@ def format_of(path: str | os.PathLike[str]) -> str:
 def save(tok: Tokenizer, path: str | os.PathLike[str], format: str | None, accept_loss: Collection[str]) -> None:
     """Implements `Tokenizer.save`."""
     if isinstance(accept_loss, str):
-        raise ConfigError(f"accept_loss takes a collection of names; pass [{accept_loss!r}]", option="accept_loss")
+        raise ConfigError(f"{named('accept_loss')} takes a collection of names; pass [{accept_loss!r}]")
     if unknown := [name for name in accept_loss if name not in LOSSES]:
         raise ConfigError(f"no loss is named {unknown[0]!r:.60}; names: {', '.join(LOSSES)}", option="accept_loss")
     if not os.fspath(path):

@@ -74,9 +74,9 @@ def read(
 
 def _read(data: bytes, asked: Mapping[str, Any] | None) -> tuple[str, _core.Vocabulary]:
     if asked is None:
-        return _core.read_sentencepiece(data)
+        return _core.Vocabulary.from_sentencepiece(data)
     try:
-        return _core.read_sentencepiece(data, _layouts().to_core(asked))
+        return _core.Vocabulary.from_sentencepiece(data, _layouts().to_core(asked))
     except ConfigError as error:
         raise ConfigError(str(error), option="layout") from None
 
@@ -169,7 +169,7 @@ def render_pieces(tok: Tokenizer, layout: Mapping[str, Any] | None, end: int) ->
 
 def _write(tok: Tokenizer, facts: Mapping[str, Any], layout: str | None = None, end: int | None = None) -> bytes:
     try:
-        return _core.write_sentencepiece(tok._core, _core.write_json(facts), layout, end)
+        return tok._core.sentencepiece_file(_core.write_json(facts), layout, end)
     except ConfigError as error:
         raise UnsupportedFeatureError(
             f"a SentencePiece model cannot hold this vocabulary: {error}", format=FORMAT, feature="vocabulary"

@@ -43,7 +43,7 @@ def read(data: bytes, *, source: str) -> Tokenizer:
         FormatError: not JSON, or contradictory; the error has the place.
     """
     with error_context(source, FORMAT):
-        file = _core.read_tekken(data)
+        file = _core.TekkenFile(data)
         facts = _core.read_json(file.rest)
         config = facts.get("config")
         if not isinstance(config, dict):
@@ -133,7 +133,7 @@ def render(tok: Tokenizer, accept_loss: Collection[str]) -> bytes:
         raise _other("model", "a model that is not byte-level BPE")
     if definition.normalizer:
         raise _other("normalizer", "a normalizer")
-    if definition.model.ranks != "tokens" and (why := _core.rank_file_differs(tok._core)) is not None:
+    if definition.model.ranks != "tokens" and (why := tok._core.rank_file_differs()) is not None:
         raise _other("merges", f"merges that are no ranks: {why}")
     text = None if pattern is None else pattern.text if pattern.is_regex else _core.pattern_text(pattern.text)
     if text is None:
@@ -155,7 +155,7 @@ def render(tok: Tokenizer, accept_loss: Collection[str]) -> bytes:
         losses["chat_template"] = "a chat template"
     refuse_losses(losses, accept_loss, FORMAT)
     try:
-        vocab = _core.tekken_vocab(tok._core, len(special))
+        vocab = tok._core.tekken_vocab(len(special))
     except ConfigError as error:
         raise _other("vocabulary", f"this vocabulary: {error}") from None
     config = {

@@ -14,9 +14,10 @@ from __future__ import annotations
 
 from .. import _core
 from ..definition import Bpe, Definition, Pattern
-from ..errors import ConfigError, FormatError, UnsupportedFeatureError
+from ..errors import ConfigError, FormatError, UnsupportedFeatureError, keyword
 from ..tokenizer import Tokenizer
 from ..tokens.added import special_pairs, with_added_tokens
+from .error_context import refuse_losses
 from .registry import REGISTRY, by_content
 
 TYPE_CHECKING = False
@@ -63,7 +64,7 @@ def read(
             names = ", ".join(Pattern.names())
             raise ConfigError(
                 f"{source} is a rank file, which has no pattern, and its content is not in the registry: "
-                f"pass pattern= with a name ({names}) or a regex",
+                f"pass {keyword('pattern')} with a name ({names}) or a regex",
                 option="pattern",
             )
         pattern, normalizer = known.pattern, known.normalizer
@@ -105,7 +106,7 @@ def write(tok: Tokenizer, path: str | os.PathLike[str], accept_loss: Collection[
     model, pattern = tok.definition.model, tok.definition.pattern
     if not isinstance(model, Bpe) or not tok.definition.is_byte_level or model.end_of_word is not None:
         raise _other("model", "a model that is not byte-level BPE, or that marks the ends of words")
-    if model.ranks != "tokens" and (why := _core.rank_file_differs(tok._core)) is not None:
+    if model.ranks != "tokens" and (why := tok._core.rank_file_differs()) is not None:
         raise _other("merges", f"merges that are not the ranks of what they make: {why}")
     losses = {"pattern": f"the pattern {pattern.text!r}" if pattern else "how text is split"}
     if added := [token.content for token in tok.added_tokens.values()]:
@@ -119,13 +120,7 @@ def write(tok: Tokenizer, path: str | os.PathLike[str], accept_loss: Collection[
         losses["decoder"] = "a decoder that does more than to join bytes"
     if tok.definition.chat_template is not None:
         losses["chat_template"] = "a chat template"
-    for name, what in losses.items():
-        if name not in accept_loss:
-            raise UnsupportedFeatureError(
-                f"a rank file does not support {what}; to write the file without it, pass accept_loss={list(losses)}",
-                format="tiktoken",
-                feature=name,
-            )
+    refuse_losses(losses, accept_loss, "tiktoken", file="a rank file")
     from ..util.atomic import write_atomically
 
     with write_atomically(path, streams=True) as file:

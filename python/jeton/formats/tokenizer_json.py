@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from .. import _core
 from ..definition import Bpe, Definition, Pieces, TrainingFacts, Unigram, WordLevel, WordPiece
-from ..errors import ConfigError, FormatError, JetonError, LossyConversionWarning, UnsupportedFeatureError
+from ..errors import ConfigError, FormatError, JetonError, LossyConversionWarning, UnsupportedFeatureError, keyword
 from ..tokenizer import Tokenizer
 from ..tokens.added import (
     FLAGS,
@@ -86,8 +86,8 @@ def render(tok: Tokenizer, accept_loss: Collection[str] | None, *, implied: bool
     for name, why in parts.losses.items():
         if accept_loss is not None and name not in accept_loss:
             raise UnsupportedFeatureError(
-                f"tokenizer.json does not support {why}; accept_loss=[{name!r}] writes a file that records the loss, "
-                "and that only Jeton reads exactly",
+                f"tokenizer.json does not support {why}; {keyword('accept_loss', [name])} writes a file that records "
+                "the loss, and that only Jeton reads exactly",
                 format=FORMAT,
                 feature=name,
             )
@@ -291,25 +291,25 @@ def read(data: bytes, *, source: str) -> Tokenizer:
 def read_with_facts(data: bytes, *, source: str) -> tuple[Tokenizer, JSON, int]:
     """As `read`, and returns the stages as the file spells them, and the number of entries of its model."""
     try:
-        rest, spelled = _core.read_tokenizer_json(data)
+        rest, spelled = _core.SpelledVocabulary.from_tokenizer_json(data)
         top = _core.read_json(rest)
         stages = {name: top.get(name) for name in STAGES} if isinstance(top, dict) else {}
         return _read(top, spelled), stages, len(spelled)
     except UnsupportedFeatureError as error:
         raise UnsupportedFeatureError(
-            f"{source}: {error}", format=FORMAT, place=error.place, feature=error.feature
+            f"{source}: {error.marked}", format=FORMAT, place=error.place, feature=error.feature
         ) from None
     except FormatError as error:
-        raise FormatError(f"{source}: {error}", format=FORMAT, place=error.place) from None
+        raise FormatError(f"{source}: {error.marked}", format=FORMAT, place=error.place) from None
     except ConfigError as error:  # contradictory or unsupported components or entries
         place = _PLACES.get(error.stage, "$.model")
         if error.feature is not None:
             raise UnsupportedFeatureError(
-                f"{source}: {error}", format=FORMAT, place=place, feature=error.feature
+                f"{source}: {error.marked}", format=FORMAT, place=place, feature=error.feature
             ) from None
-        raise FormatError(f"{source}: {error}", format=FORMAT, place=place) from None
+        raise FormatError(f"{source}: {error.marked}", format=FORMAT, place=place) from None
     except JetonError as error:
-        raise FormatError(f"{source}: {error}", format=FORMAT, place="$.model") from None
+        raise FormatError(f"{source}: {error.marked}", format=FORMAT, place="$.model") from None
 
 
 _PLACES = {  # stage → JSON path

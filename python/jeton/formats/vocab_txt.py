@@ -57,7 +57,7 @@ def read(data: bytes, *, source: str, config: Mapping[str, Any] | None = None, i
     lowercases = bool(config) or is_folder  # by default in transformers 4 and 5, whatever the entries are
     config = config or {}
     with error_context(source, FORMAT):
-        vocabulary, has_upper_case = _core.read_vocab_txt(data)
+        vocabulary, has_upper_case = _core.Vocabulary.from_vocab_txt(data)
         special = {role: _name(config, role, token) for role, token in _SPECIAL.items()}
         ids = {role: vocabulary.find(token.encode()) for role, token in special.items()}
         if ids["unk"] is None:
@@ -141,7 +141,7 @@ def render(tok: Tokenizer, accept_loss: Collection[str]) -> bytes:
             feature="model",
         )
     try:
-        data = _core.vocab_txt(tok._core).encode()
+        data = tok._core.vocab_txt().encode()
     except ConfigError as error:
         raise UnsupportedFeatureError(
             f"vocab.txt cannot hold this vocabulary: {error}", format=FORMAT, feature="vocabulary"

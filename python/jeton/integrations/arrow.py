@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._core import encode_columns
 from ..corpus.rows import checked_texts, column_of, has_short_offsets, is_text_type
-from ..errors import ConfigError, FormatError, InvalidTextError, MissingDependencyError
+from ..errors import ConfigError, FormatError, InvalidTextError, MissingDependencyError, keyword
 from ..shards.planning import added_id
 from ..tokenizer import Tokenizer
 from ..util.arguments import (
@@ -112,7 +111,7 @@ class ArrowEncoder:
         self._column, self._output = string(column, "column"), string(output, "output")
         self._keep = strings(keep, "keep")
         if self._output in self._keep or len(set(self._keep)) < len(self._keep):
-            raise ConfigError(f"keep={self._keep} names a column twice, or the output {output!r}", option="keep")
+            raise ConfigError(f"{keyword('keep', self._keep)} names a column twice, or the output {output!r}")
         ids = added_id(tok, "bos", prepend_bos, "prepend_bos"), added_id(tok, "eos", append_eos, "append_eos")
         self._before, self._after = ([] if id is None else [id] for id in ids)
         if tok.vocab_size > MAX_OFFSET:
@@ -128,7 +127,9 @@ class ArrowEncoder:
         self._check(batch)
         parts = self._encoded(batch.column(self._column), 0)
         if not self._is_large and sum(len(part.values) for part in parts) > MAX_OFFSET:
-            message = "a record batch has 2^31 ids or more; pass large_list=True, a table, or smaller batches"
+            message = (
+                f"a record batch has 2^31 ids or more; pass {keyword('large_list', True)}, a table, or smaller batches"
+            )
             raise FormatError(message, format="arrow")
         ids = parts[0] if len(parts) == 1 else self._pa.concat_arrays(parts)
         columns = [*(batch.column(name) for name in self._keep), ids]
@@ -163,7 +164,8 @@ class ArrowEncoder:
                 found = ", ".join(map(repr, schema.names[:8])) or "none"
                 option = "column" if name == self._column else "keep"
                 message = (
-                    f"the batch has no column {name!r}, or two (there are: {found}); name the right one with {option}="
+                    f"the batch has no column {name!r}, or two (there are: {found}); name the right one with "
+                    f"{keyword(option)}"
                 )
                 raise FormatError(message, format="arrow", place="schema")
         kind = schema.field(self._column).type
@@ -204,8 +206,7 @@ class ArrowEncoder:
         if found is None:
             raise self._invalid(texts, first)
         try:
-            ids, lengths, _, _ = encode_columns(
-                self._tok._core,
+            ids, lengths, _, _ = self._tok._core.encode_columns(
                 [found],
                 "int32",
                 self._threads,
@@ -222,7 +223,7 @@ class ArrowEncoder:
             values = values[~np.repeat(is_null, counts)]
             counts = np.where(is_null, 0, counts)
         if len(values) > MAX_OFFSET and not self._is_large:
-            raise FormatError("one text has 2^31 ids or more; pass large_list=True", format="arrow")
+            raise FormatError(f"one text has 2^31 ids or more; pass {keyword('large_list', True)}", format="arrow")
         offsets = np.zeros(len(counts) + 1, np.int64 if self._is_large else np.int32)
         np.cumsum(counts, out=offsets[1:])
         make = pa.LargeListArray if self._is_large else pa.ListArray

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from ..errors import ConfigError, MissingDependencyError
+from ..errors import ConfigError, MissingDependencyError, keyword
 from ..tokenizer import Tokenizer
 from ..util.arguments import integer, wrong
 from .arrow import ArrowEncoder, encode_arrow
@@ -101,11 +101,11 @@ def _features(datasets: Any, dataset: Any, options: dict[str, Any]) -> Any:
     if options["keep"]:
         known = dataset.features
         if known is None:
-            raise ConfigError("keep= needs a dataset with known features; call resolve_features()", option="keep")
+            raise ConfigError(f"{keyword('keep')} needs a dataset with known features; call resolve_features()")
         missing = next((name for name in options["keep"] if name not in known), None)
         if missing is not None:
             found = ", ".join(map(repr, list(known)[:8]))
-            raise ConfigError(f"keep={missing!r} is not a column of the dataset (it has: {found})", option="keep")
+            raise ConfigError(f"{keyword('keep', missing)} is not a column of the dataset (it has: {found})")
         kept = {name: known[name] for name in options["keep"]}
     make = datasets.LargeList if options["large_list"] else datasets.List
     return datasets.Features({**kept, options["output"]: make(datasets.Value("int32"))})

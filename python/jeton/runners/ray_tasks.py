@@ -27,7 +27,7 @@ from contextlib import contextmanager
 from itertools import islice
 from typing import Any, TypeVar
 
-from ..errors import ConfigError, JetonError, MissingDependencyError
+from ..errors import ConfigError, JetonError, MissingDependencyError, keyword
 from .threads import IDLE_S
 
 __all__ = ["run_ray"]
@@ -114,7 +114,7 @@ def _ray() -> Any:
         import ray
     except ImportError:
         raise MissingDependencyError(
-            "runner='ray' needs the package ray: pip install 'jeton[ray]'", extra="ray"
+            f"{keyword('runner', 'ray')} needs the package ray: pip install 'jeton[ray]'", extra="ray"
         ) from None
     return ray
 
@@ -131,8 +131,10 @@ def _cluster(ray: Any, address: str | None, workers: int | None) -> Iterator[Non
     if ray.is_initialized():
         known = ray.get_runtime_context().gcs_address
         if address not in (None, "auto", known):
-            message = f"ray_address={address!r}: this process is connected to {known}; call ray.shutdown() first"
-            raise ConfigError(message, option="ray_address")
+            message = (
+                f"{keyword('ray_address', address)}: this process is connected to {known}; call ray.shutdown() first"
+            )
+            raise ConfigError(message)
         yield
         return
     address = address or os.environ.get("RAY_ADDRESS")
@@ -143,7 +145,7 @@ def _cluster(ray: Any, address: str | None, workers: int | None) -> Iterator[Non
     try:
         ray.init(address or "local", log_to_driver=False, logging_level="ERROR", **options)
     except (ConnectionError, RuntimeError, ValueError) as error:
-        message = f"ray_address={address!r}: {error}" if address else f"Ray could not be started: {error}"
+        message = f"{keyword('ray_address', address)}: {error}" if address else f"Ray could not be started: {error}"
         raise ConfigError(message, option="ray_address") from None
     try:
         yield
@@ -197,7 +199,7 @@ def call_here(payload: bytes, item: Any, node: str, assigned: dict[str, float]) 
         try:
             prepare()
         except JetonError as error:
-            error.args = (f"node {node}: {error}", *error.args[1:])
+            error.prefix(f"node {node}: ")
             raise
         return True, work(item, lambda: None)
     except Exception as error:

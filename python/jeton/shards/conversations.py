@@ -16,7 +16,15 @@ from numpy.typing import NDArray
 
 from .._core import TextColumn
 from ..corpus import Batch, RangeReader
-from ..errors import ChatTemplateError, ConfigError, FormatError, InvalidTextError, JetonError, SpecialTokenError
+from ..errors import (
+    ChatTemplateError,
+    ConfigError,
+    FormatError,
+    InvalidTextError,
+    JetonError,
+    SpecialTokenError,
+    keyword,
+)
 from ..tokenizer import Tokenizer
 from .encoding import EncodedDocuments, Encoder, places_of
 from .plan import Plan
@@ -41,14 +49,18 @@ def chat_template(tok: Tokenizer) -> str:
     source = tok.definition.chat_template
     if not isinstance(source, str):
         many = "several" if source else "no"
-        message = f"chat=True needs a chat template, and the tokenizer has {many}; tok.with_chat_template(…) sets one"
-        raise ConfigError(message, option="chat")
+        message = (
+            f"{keyword('chat', True)} needs a chat template, and the tokenizer has {many}; "
+            "tok.with_chat_template(…) sets one"
+        )
+        raise ConfigError(message)
     if not has_generation(source):
         message = (
-            "chat=True needs a template that marks what the model generates by {% generation %} … {% endgeneration %}, "
-            "and that of the tokenizer does not; add the marks, and set it by tok.with_chat_template(…)"
+            f"{keyword('chat', True)} needs a template that marks what the model generates by {{% generation %}} … "
+            "{% endgeneration %}, and that of the tokenizer does not; add the marks, and set it by "
+            "tok.with_chat_template(…)"
         )
-        raise ConfigError(message, option="chat")
+        raise ConfigError(message)
     tok.with_chat_template(source)  # checks that it renders
     return source
 

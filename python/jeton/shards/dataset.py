@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..calls.batch import TokenBatch
-from ..errors import ConfigError, FormatError, ShardError, UnsupportedFeatureError
+from ..errors import ConfigError, FormatError, ShardError, UnsupportedFeatureError, keyword
 from ..util.arguments import integer, wrong
 from .collecting import gather
 from .folder import ShardFolder
@@ -299,7 +299,9 @@ class ShardDataset(Sequence[NDArray[Any]]):
         integer(size, "size", 1)
         length = self.row_length
         if length is None:
-            raise ConfigError(f"{self._folder} is not packed; pass pack= to jeton.shards.plan", option="pack")
+            raise ConfigError(
+                f"{self._folder} is not packed; pass {keyword('pack')} to jeton.shards.plan", option="pack"
+            )
         for number in range(self.num_shards):
             shard = self.shard(number)
             first = 0

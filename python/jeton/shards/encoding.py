@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .._core import SpellingCounter, TextColumn, encode_columns
+from .._core import SpellingCounter, TextColumn
 from ..corpus import Batch
 from ..errors import InvalidTextError
 from ..tokenizer import Tokenizer
@@ -72,8 +72,7 @@ class Encoder:
             InvalidTextError: a document that the tokenizer cannot encode.
         """
         try:
-            found = encode_columns(
-                self._tok._core,
+            found = self._tok._core.encode_columns(
                 batch.columns,
                 self._dtype.name,
                 threads=1,

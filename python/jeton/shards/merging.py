@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from ..errors import ConfigError, ShardError
+from ..errors import ConfigError, ShardError, keyword
 from ..util.arguments import flag
 from .counting import joined_counts, save_counts
 from .folder import MANIFEST, MANIFEST_VERSION, REPORT, TOKENIZER, ShardFolder
@@ -63,8 +63,8 @@ def merge(output: str | os.PathLike[str], *, join: bool = False) -> Report:
     folder = ShardFolder(output)
     plan = folder.load_plan()
     if flag(join, "join") and plan.format != COUNTS and not LAYOUTS[plan.format].can_join:
-        message = f"join= is not supported for format {plan.format!r}, whose readers take many files"
-        raise ConfigError(message, option="join")
+        message = f"{keyword('join')} is not supported for format {plan.format!r}, whose readers take many files"
+        raise ConfigError(message)
     for number, stage in enumerate(plan.stages):
         missing = missing_tasks(folder, plan, number)
         if missing:

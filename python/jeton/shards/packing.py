@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._core import best_fit
-from ..errors import ConfigError
+from ..errors import ConfigError, keyword
 from ..util.arguments import choice, integer
 from .layouts import Int64
 
@@ -68,15 +68,20 @@ def packing_of(
     if pack is None:
         for option, value, default in (("packing", method, METHODS[0]), ("rest", rest, RESTS[0]), ("pad", pad, None)):
             if value != default:
-                raise ConfigError(f"{option}={value!r} is for packing: pass pack=, the length of a row", option=option)
+                raise ConfigError(
+                    f"{keyword(option, value)} is for packing: pass {keyword('pack')}, the length of a row"
+                )
         return None
     integer(pack, "pack", 2, MAX_LENGTH)
     if rest == "drop":
         if method == "best_fit":
-            message = "rest='drop' is for packing='concatenate': rows of best_fit end with padding anywhere"
-            raise ConfigError(message, option="rest")
+            message = (
+                f"{keyword('rest', 'drop')} is for {keyword('packing', 'concatenate')}: rows of best_fit end with "
+                "padding anywhere"
+            )
+            raise ConfigError(message)
         if pad is not None:
-            raise ConfigError("pad= has no effect with rest='drop', which needs no padding", option="pad")
+            raise ConfigError(f"{keyword('pad')} has no effect with {keyword('rest', 'drop')}, which needs no padding")
         return {"length": pack, "method": method, "rest": rest, "pad": None}
     return {"length": pack, "method": method, "rest": rest, "pad": _pad_id(tok, pad, eos)}
 
@@ -101,13 +106,18 @@ def _pad_id(tok: Tokenizer, pad: str | None, eos: int | None) -> int:
     if pad is not None:
         if pad not in tok.special_tokens:
             some = ", ".join(map(repr, list(tok.special_tokens)[:8])) or "none"
-            raise ConfigError(f"pad={pad!r} is not a special token of the tokenizer (it has {some})", option="pad")
+            raise ConfigError(f"{keyword('pad', pad)} is not a special token of the tokenizer (it has {some})")
         return tok.special_tokens[pad]
     for id in (tok.pad_id, eos, tok.eos_id):
         if id is not None:
             return id
-    message = "rows are padded, and the tokenizer has neither the role pad nor eos: name a special token with pad="
-    raise ConfigError(f"{message}, or pass packing='concatenate' with rest='drop'", option="pad")
+    message = (
+        "rows are padded, and the tokenizer has neither the role pad nor eos: name a special token with "
+        f"{keyword('pad')}"
+    )
+    raise ConfigError(
+        f"{message}, or pass {keyword('packing', 'concatenate')} with {keyword('rest', 'drop')}", option="pad"
+    )
 
 
 def pack(lengths: Int64, options: Mapping[str, Any]) -> Packed:

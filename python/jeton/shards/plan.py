@@ -19,7 +19,7 @@ from typing import Any
 
 from ..corpus import Corpus, FileRange, RangeReader, Source
 from ..corpus.paths import absolute, identities_of, identity_of
-from ..errors import ConfigError, FormatError, ShardError
+from ..errors import ConfigError, FormatError, ShardError, keyword, named
 from ..util.arguments import integer, wrong
 from ..util.lazy import cached_property
 from .checks import Check, check_fields, either, is_count, is_count_or_none, is_text, is_text_or_none, list_of, record
@@ -141,8 +141,8 @@ class Plan:
             ConfigError: they are too many.
         """
         if number > MAX_TASKS:
-            message = f"task_bytes={self.task_bytes:,} makes more than {MAX_TASKS:,} tasks of these inputs"
-            raise ConfigError(f"{message}; pass larger task_bytes=", option="task_bytes")
+            message = f"{keyword('task_bytes', self.task_bytes)} makes more than {MAX_TASKS:,} tasks of these inputs"
+            raise ConfigError(f"{message}; pass larger {keyword('task_bytes')}")
 
     @cached_property
     def stages(self) -> tuple[Stage, ...]:
@@ -236,7 +236,7 @@ class Plan:
             else:
                 before, after = then[name], now[name]
             what = OPTIONS.get(name, name)
-            message = f"{folder} was planned with {what} {_shown(before)}, and this call has {_shown(after)}"
+            message = f"{folder} was planned with {named(what)} {_shown(before)}, and this call has {_shown(after)}"
             raise ConfigError(f"{message}; pass the same, or another folder", option=what)
         if self.inputs != stored.inputs:
             difference = _input_difference(stored.inputs, self.inputs)
@@ -302,8 +302,8 @@ def reading_of(corpus: Corpus) -> dict[str, Any]:
         ConfigError: a sample, which is not supported.
     """
     if corpus.sample_bytes is not None:
-        message = "sample_bytes= is not supported: shards have the whole corpus"
-        raise ConfigError(message, option="sample_bytes")
+        message = f"{keyword('sample_bytes')} is not supported: shards have the whole corpus"
+        raise ConfigError(message)
     return {name: getattr(corpus, name) for name in READING}
 
 
@@ -331,10 +331,10 @@ def _place(place: Any) -> str | PathLike[str]:
     if isinstance(place, Source):
         for option in ("field", "documents", "encoding"):
             if getattr(place, option) is not None:
-                message = f"{option}= of a Source is not supported for shards: all inputs have the same options"
-                raise ConfigError(message, option=option)
+                message = f"{keyword(option)} of a Source is not supported for shards: all inputs have the same options"
+                raise ConfigError(message)
         if place.exact_weight != 1:
-            raise ConfigError("weight= of a Source is not supported for shards", option="weight")
+            raise ConfigError(f"{keyword('weight')} of a Source is not supported for shards")
         place = place.place
     if not isinstance(place, str | PathLike):
         raise wrong("corpus", place, "a path, glob, folder or URL, or a list of them: tasks read files")

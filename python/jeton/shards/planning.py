@@ -11,7 +11,7 @@ from ..corpus import Corpus, CorpusLike
 from ..corpus.paths import file_name
 from ..corpus.rows import arrow_modules
 from ..corpus.source_reader import is_rows
-from ..errors import ConfigError
+from ..errors import ConfigError, keyword, named
 from ..formats import load
 from ..tokenizer import Tokenizer
 from ..util.arguments import choice, flag, instance, integer
@@ -108,11 +108,16 @@ def plan(
     data = None
     if format == COUNTS:
         if tok is not None or append_eos or prepend_bos or dtype != "auto":
-            message = "format='counts' counts pretokens: a tokenizer, dtype, append_eos and prepend_bos have no effect"
-            raise ConfigError(message, option="format")
+            message = (
+                f"{keyword('format', 'counts')} counts pretokens: a tokenizer, {named('dtype')}, {named('append_eos')} "
+                f"and {named('prepend_bos')} have no effect"
+            )
+            raise ConfigError(message)
         for option, value in (("shuffle", shuffle), ("pack", pack), ("pad", pad), ("chat", chat or None)):
             if value is not None:
-                raise ConfigError(f"{option}= is for formats of ids, and format='counts' has none", option=option)
+                raise ConfigError(
+                    f"{keyword(option)} is for formats of ids, and {keyword('format', 'counts')} has none"
+                )
         counting = counting_of(pattern, special_tokens)
         options |= {"dtype": None, "tokenizer": None, "vocab_size": 0, "counting": counting}
     else:
@@ -122,7 +127,9 @@ def plan(
             _check_chat(format, append_eos, prepend_bos)
             options["chat"] = chat_template(tok)
         if special_tokens or pattern != "o200k":
-            raise ConfigError("pattern= and special_tokens= are for format='counts'", option="pattern")
+            raise ConfigError(
+                f"{keyword('pattern')} and {keyword('special_tokens')} are for {keyword('format', 'counts')}"
+            )
         options |= {
             "dtype": LAYOUTS[format].dtype(dtype, tok.vocab_size),
             "tokenizer": tok.fingerprint,
@@ -156,11 +163,13 @@ def plan(
 def _check_chat(format: str, append_eos: bool | str, prepend_bos: bool | str) -> None:
     if not LAYOUTS[format].can_mask:
         masked = ", ".join(name for name, layout in LAYOUTS.items() if layout.can_mask)
-        message = f"chat=True is not supported for format {format!r}, which has no loss mask; {masked} have one"
-        raise ConfigError(message, option="chat")
+        message = (
+            f"{keyword('chat', True)} is not supported for format {format!r}, which has no loss mask; {masked} have one"
+        )
+        raise ConfigError(message)
     if append_eos or prepend_bos:
         option = "append_eos" if append_eos else "prepend_bos"
-        message = f"{option} is not supported with chat=True: the chat template writes bos and eos"
+        message = f"{named(option)} is not supported with {keyword('chat', True)}: the chat template writes bos and eos"
         raise ConfigError(message, option=option)
 
 
@@ -168,7 +177,9 @@ def _check_rows(plan: Plan) -> None:
     """Checks that all inputs have rows, as conversations need them."""
     for file in plan.inputs:
         if not (is_rows(file.path) or _is_table(file)):
-            message = f"chat=True reads conversations from .jsonl, .ndjson and .parquet, not from {file.path}"
+            message = (
+                f"{keyword('chat', True)} reads conversations from .jsonl, .ndjson and .parquet, not from {file.path}"
+            )
             raise ConfigError(message, option="corpus")
 
 
@@ -178,7 +189,7 @@ def _is_table(file: InputFile) -> bool:
 
 def _tokenizer(tok: Tokenizer | StrPath | None, format: str) -> Tokenizer:
     if tok is None:
-        raise ConfigError(f"format={format!r} needs a tokenizer: pass tok=", option="tok")
+        raise ConfigError(f"{keyword('format', format)} needs a tokenizer: pass {keyword('tok')}", option="tok")
     if isinstance(tok, str | os.PathLike):
         return load(tok)
     return instance(tok, "tok", Tokenizer, "a Tokenizer, a path or a name")
@@ -198,15 +209,13 @@ def added_id(tok: Tokenizer, role: str, asked: bool | str, option: str) -> int |
     if isinstance(asked, str):
         if asked not in tok.special_tokens:
             some = ", ".join(map(repr, list(tok.special_tokens)[:8])) or "none"
-            raise ConfigError(
-                f"{option}={asked!r} is not a special token of the tokenizer (it has {some})", option=option
-            )
+            raise ConfigError(f"{keyword(option, asked)} is not a special token of the tokenizer (it has {some})")
         return tok.special_tokens[asked]
     if not instance(asked, option, bool, "True, False or a special token"):
         return None
     id = tok.bos_id if role == "bos" else tok.eos_id
     if id is None:
-        message = f"the tokenizer has no role {role}: name the special token, as in {option}='<|endoftext|>'"
+        message = f"the tokenizer has no role {role}: name the special token, as in {keyword(option, '<|endoftext|>')}"
         raise ConfigError(message, option=option)
     return id
 

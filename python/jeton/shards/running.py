@@ -10,7 +10,7 @@ from functools import partial
 from threading import Lock
 from typing import Any, Literal
 
-from ..errors import ConfigError, ShardError
+from ..errors import ConfigError, ShardError, keyword
 from ..runners import RUNNERS, run_processes, run_ray, run_threads
 from ..util.arguments import choice, integer, wrong
 from ..util.progress import Progress, ProgressEvent, make_reporter
@@ -90,7 +90,7 @@ def run_plan(
     folder = ShardFolder(output)
     choice(runner, "runner", tuple(RUNNERS))
     if ray_address is not None and runner != "ray":
-        raise ConfigError("ray_address= is for runner='ray'", option="ray_address")
+        raise ConfigError(f"{keyword('ray_address')} is for {keyword('runner', 'ray')}")
     share = _share(job)
     num_workers = num_threads(workers)
     plan = folder.load_plan()

@@ -12,7 +12,7 @@ import os
 import shlex
 from typing import Any
 
-from ..errors import ConfigError
+from ..errors import ConfigError, keyword
 from ..util.arguments import choice, integer, string, wrong
 from .folder import ShardFolder
 from .storage import LocalStorage
@@ -139,7 +139,10 @@ def _folder(output: str | os.PathLike[str], jobs: int, stage: str | None) -> tup
         raise wrong("output", folder.storage.absolute(), "a name for a script: it has a line break or the like")
     stages = {known.name: known for known in folder.load_plan().stages}
     if stage is None and len(stages) > 1:
-        message = "a shuffle takes two arrays: pass stage='spool' for the first, stage='shuffle' for the second"
+        message = (
+            f"a shuffle takes two arrays: pass {keyword('stage', 'spool')} for the first, "
+            f"{keyword('stage', 'shuffle')} for the second"
+        )
         raise ConfigError(message, option="stage")
     if stage is not None:
         choice(stage, "stage", tuple(stages))

@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import ShardError, UnsupportedFeatureError
+from ..errors import ShardError, UnsupportedFeatureError, keyword
 from .collecting import Collected, HeldDocuments, Sources, blocks, gather, write
 from .folder import SPOOL, ShardFolder
 from .layouts import LAYOUTS, Int64, Places, ShardWriter
@@ -87,7 +87,7 @@ class SpoolWriter(ShardWriter):
         """See `ShardWriter`."""
         documents = self._held.collected(self._task.number, None, 0)
         if len(documents.lengths) > MAX_DOCUMENTS:
-            message = f"a task with {len(documents.lengths):,} documents; pass smaller task_bytes="
+            message = f"a task with {len(documents.lengths):,} documents; pass smaller {keyword('task_bytes')}"
             raise UnsupportedFeatureError(message, format=self._plan.format, feature="shuffle")
         keys = document_keys(self._plan.shuffle or 0, documents.tasks, documents.indices)
         buckets = buckets_of(keys, self._plan.num_shards)

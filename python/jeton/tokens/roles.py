@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Protocol
 
-from ..errors import ConfigError, SpecialTokenError, UnknownTokenError
+from ..errors import ConfigError, SpecialTokenError, UnknownTokenError, keyword
 from ..util.arguments import Keep, strings, wrong
 from .protocols import HasSpelling
 from .spelling import Spelling
@@ -44,7 +44,7 @@ def with_roles(
             _check_token(tok, role, token)
     own = definition.model.unk_token
     if own is not None and changes.get("unk", own) != own:
-        raise ConfigError(f"unk={changes['unk']!r}: the unknown token of the model is {own!r}", option="unk")
+        raise ConfigError(f"{keyword('unk', changes['unk'])}: the unknown token of the model is {own!r}")
     roles = {role: token for role, token in {**definition.roles, **changes}.items() if token is not None}
     config = dict(definition.config)
     for role in changes:
@@ -74,7 +74,7 @@ def _check_token(tok: _RoleTokenizer, role: str, token: object) -> None:
         state = "is an entry of the vocabulary, but not a special token"
     except UnknownTokenError:
         state = "is not in the vocabulary"
-    raise SpecialTokenError(f"{role}={token!r} {state}; add_tokens([{token!r}]) makes it one", token=token)
+    raise SpecialTokenError(f"{keyword(role, token)} {state}; add_tokens([{token!r}]) makes it one", token=token)
 
 
 def role_id(tok: _RoleTokenizer, role: str) -> int | None:

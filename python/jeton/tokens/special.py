@@ -6,7 +6,7 @@ policy; the core matches the tokens.
 
 from __future__ import annotations
 
-from ..errors import ConfigError, SpecialTokenError
+from ..errors import ConfigError, SpecialTokenError, keyword
 from ..util.arguments import wrong
 
 TYPE_CHECKING = False
@@ -47,8 +47,8 @@ def permission(special: Special, special_tokens: Mapping[str, int]) -> Literal["
 
     if isinstance(special, str) or not isinstance(special, Collection):
         raise ConfigError(
-            f'special={special!r} is none of "none", "all", "raise" or a set of special tokens such as {{"<|end|>"}}',
-            option="special",
+            f'{keyword("special", special)} is none of "none", "all", "raise" or a set of special tokens such as '
+            f'{{"<|end|>"}}',
         )
     for token in special:
         if token not in special_tokens:

@@ -14,7 +14,7 @@ from typing import Any, BinaryIO
 
 from .. import _core
 from ..definition import Pattern
-from ..errors import ConfigError, InvalidTextError
+from ..errors import ConfigError, InvalidTextError, keyword
 from ..util.arguments import file_path, instance, integer
 from ..util.atomic import write_atomically
 from . import counts_file
@@ -203,10 +203,10 @@ class Counts:
             exact = Fraction(-1)
         if exact < 0 or max(exact.numerator, exact.denominator) >= 1 << 64:
             message = (
-                f"weight={weight!r} is not a number from 0 on whose numerator and denominator fit into 64 bits; "
-                "pass a Fraction"
+                f"{keyword('weight', weight)} is not a number from 0 on whose numerator and denominator fit into 64 "
+                "bits; pass a Fraction"
             )
-            raise ConfigError(message, option="weight")
+            raise ConfigError(message)
         core = self._core.scaled(exact.numerator, exact.denominator, make_memory(*self._memory_options))
         return self._with(core, corpus_bytes=round(self.corpus_bytes * exact))
 

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import TypeAlias
 
 from .. import _core
-from ..errors import ConfigError
-from ..util.arguments import file_path, instance, shown
+from ..errors import ConfigError, keyword
+from ..util.arguments import file_path, instance
 from ..util.machine import available
 from ..util.threads import num_threads
 
@@ -89,7 +89,7 @@ class Limits:
         if threads is None:
             return limits
         if limits.threads is not None:
-            raise ConfigError("threads= is given twice: as an argument and in limits=", option="threads")
+            raise ConfigError(f"{keyword('threads')} is given twice: as an argument and in {keyword('limits')}")
         return replace(limits, threads=threads)
 
     @property
@@ -136,8 +136,8 @@ def parse_bytes(limit: int | str | None) -> int:
         value = limit if isinstance(limit, int) and not isinstance(limit, bool) else None
     if value is None or not MIN_BYTES <= value < 1 << 62:
         example = 'expected at least 1 MiB, such as 500_000_000, "500MB" or "2GiB"'
-        message = f"memory_limit={shown(limit)} is not a valid amount of memory: {example}"
-        raise ConfigError(message, option="memory_limit")
+        message = f"{keyword('memory_limit', limit)} is not a valid amount of memory: {example}"
+        raise ConfigError(message)
     return value
 
 

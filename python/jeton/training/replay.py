@@ -15,7 +15,7 @@ from itertools import pairwise
 from ..corpus import Corpus, CorpusLike, open_corpus
 from ..definition import Bpe
 from ..drawing import quoted
-from ..errors import ConfigError, TrainingError
+from ..errors import ConfigError, TrainingError, keyword
 from ..tokenizer import Tokenizer
 from ..tokens.spelling import Spelling
 from ..util.arguments import instance, integer
@@ -94,7 +94,7 @@ def replay_texts(
     if len(tok.merges) > MAX_MERGES:
         raise ConfigError(
             f"{len(tok.merges)} merges are over {MAX_MERGES}, the maximum for a replay; "
-            "jeton.prune(tok, size=) is a tokenizer with the first ones",
+            f"jeton.prune(tok, size=) is a tokenizer with the first ones",
             option="tok",
         )
     _check_size(sum(map(len, texts)))
@@ -115,7 +115,7 @@ def _check_size(num_bytes: int) -> None:
     if num_bytes > MAX_BYTES:
         raise ConfigError(
             f"a replay processes the whole text once per merge: {num_bytes} bytes are over the maximum of {MAX_BYTES}; "
-            "log= of jeton.train writes a line per merge for any corpus",
+            f"{keyword('log')} of jeton.train writes a line per merge for any corpus",
             option="corpus",
         )
 

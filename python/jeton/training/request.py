@@ -10,7 +10,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from ..definition import EndOfWordStyle, SymbolLevel, TieBreak
-from ..errors import ConfigError
+from ..errors import ConfigError, keyword
 from ..tokens.kinds import MAX_ID
 from ..tokens.special import spell
 from ..util.arguments import choice, integer, strings
@@ -94,7 +94,9 @@ class TrainingRequest:
         defaults = {each.name: each.default for each in fields(self)}
         for option, instead in decides.items():
             if getattr(self, option) != defaults[option]:
-                raise ConfigError(f"preset={preset!r} does not support {option}=; {instead}", option=option)
+                raise ConfigError(
+                    f"{keyword('preset', preset)} does not support {keyword(option)}; {instead}", option=option
+                )
 
 
 def with_unk(special_tokens: Sequence[str], unk_token: str | None) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from .._core import Vocabulary
 from ..definition import Pattern
-from ..errors import ConfigError
+from ..errors import ConfigError, named
 from .rules import Rules
 
 __all__ = ["add_required", "check_required"]
@@ -62,7 +62,7 @@ def add_required(
         if over <= 0:
             break
         if kept == 0:
-            raise ConfigError(f"vocab_size is too small for the {len(required)} required tokens", option="vocab_size")
+            raise ConfigError(f"{named('vocab_size')} is too small for the {len(required)} required tokens")
         kept = max(0, kept - over)
     all_merges = [*merges[:kept], *added]
     ids, kinds, contents = ids[: num_symbols + kept], kinds[: num_symbols + kept], contents[: num_symbols + kept]

@@ -19,7 +19,7 @@ from typing import Any
 
 from .._core import pattern_text, rules_hold
 from ..definition import Pattern
-from ..errors import ConfigError
+from ..errors import ConfigError, keyword
 from ..tokens.special import spell
 from ..util.arguments import flag, instance, items, strings
 
@@ -72,7 +72,7 @@ class Rules:
         for name in ("max_token_length", "max_words"):
             value = getattr(self, name)
             if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
-                raise ConfigError(f"{name}={value!r} is not a positive integer", option="rules")
+                raise ConfigError(f"{keyword(name, value)} is not a positive integer", option="rules")
         for name in NAMES:
             flag(getattr(self, name), name)
         for name in ("blocked", "required"):
@@ -186,10 +186,11 @@ class Superwords:
         """Checks types and ranges."""
         if isinstance(self.from_size, bool) or not isinstance(self.from_size, int | float) or not self.from_size >= 0:
             raise ConfigError(
-                f"from_size={self.from_size!r} is neither a number of entries nor a share", option="superwords"
+                f"{keyword('from_size', self.from_size)} is neither a number of entries nor a share",
+                option="superwords",
             )
         if isinstance(self.from_size, float) and self.from_size > 1:
-            raise ConfigError(f"from_size={self.from_size!r} is a share over 1", option="superwords")
+            raise ConfigError(f"{keyword('from_size', self.from_size)} is a share over 1", option="superwords")
         Pattern.of(self.pattern)
         Rules(max_words=self.max_words)
 

@@ -32,7 +32,7 @@ from typing import Any
 
 from .. import _core
 from ..corpus import Document
-from ..errors import ConfigError, FormatError
+from ..errors import ConfigError, FormatError, named
 from ..util.atomic import write_atomically
 
 __all__ = ["Position", "RunFolder", "defer_interrupt", "log_kept_counts"]
@@ -129,7 +129,7 @@ class RunFolder:
         """Paths of the runs, after merging some if there are more than MOST_RUNS."""
         while len(self._runs) > MOST_RUNS:
             merged = [self._path(run) for run in self._runs[:MOST_RUNS]]
-            self._write(partial(_core.merge_runs, merged, min_count=0, durable=self.is_checkpoint))
+            self._write(partial(_core.Counter.merge_runs, merged, min_count=0, durable=self.is_checkpoint))
             self._runs = [self._runs[-1], *self._runs[MOST_RUNS:-1]]
             self._save_state()
             for run in merged:
@@ -219,7 +219,7 @@ class RunFolder:
         for name, given in json.loads(json.dumps(self.options)).items():
             if options.get(name) != given:
                 made, now = (json.dumps(value, ensure_ascii=False)[:200] for value in (options.get(name), given))
-                message = f"the checkpoint {self.folder} was made with {name} {made}, and this call has {now}"
+                message = f"the checkpoint {self.folder} was made with {named(name)} {made}, and this call has {now}"
                 raise ConfigError(f"{message}; pass the same, or another folder", option="checkpoint")
         for run in runs:
             if not os.path.isfile(self._path(run)):

@@ -16,7 +16,7 @@ from functools import partial
 
 from ..corpus import Corpus, CorpusLike, DocumentReader, open_corpus
 from ..definition import Bpe, EndOfWordStyle, SymbolLevel, TieBreak
-from ..errors import ConfigError, TrainingError
+from ..errors import ConfigError, TrainingError, keyword
 from ..tokenizer import Tokenizer
 from ..util.arguments import file_path, integer, wrong
 from ..util.progress import Progress, ProgressEvent, Reporter, make_reporter
@@ -256,7 +256,7 @@ def _check_counts(counts: Counts, request: TrainingRequest, recipe: Recipe) -> N
         if token in recipe.special_tokens and token not in (*counts.special_tokens, request.unk_token):
             raise ConfigError(
                 f"the counts were not split at the special token {token!r}, so it could be learned; pass "
-                "special_tokens= to count_pretokens, or add it afterwards with add_tokens",
+                f"{keyword('special_tokens')} to count_pretokens, or add it afterwards with add_tokens",
                 option="special_tokens",
             )
 
@@ -269,8 +269,8 @@ def _check_readable_again(recipe: Recipe, is_readable_again: bool) -> None:
     """
     if recipe.second_stages is not None and not is_readable_again:
         raise ConfigError(
-            "superwords= reads the corpus twice: pass paths or a list, not an iterator, a stream, a pipe or counts",
-            option="superwords",
+            f"{keyword('superwords')} reads the corpus twice: pass paths or a list, not an iterator, a stream, a "
+            "pipe or counts",
         )
 
 
@@ -282,6 +282,8 @@ def _check_trace(recipe: Recipe, preset: TrainingPreset) -> None:
     """
     model = recipe.definition.model
     if not isinstance(model, Bpe) or model.continuing_subword_prefix:
-        raise ConfigError(f"trace= is not supported for preset={preset.name!r}; log= is", option="trace")
+        raise ConfigError(
+            f"{keyword('trace')} is not supported for {keyword('preset', preset.name)}; {keyword('log')} is"
+        )
     if recipe.second_stages is not None:
-        raise ConfigError("trace= does not show two stages; log= does", option="trace")
+        raise ConfigError(f"{keyword('trace')} does not show two stages; {keyword('log')} does")

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 
-from ..errors import ConfigError
+from ..errors import ConfigError, keyword
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,13 +31,11 @@ __all__ = [
     "integer",
     "is_finite",
     "items",
-    "shown",
     "string",
     "strings",
     "wrong",
 ]
 
-MAX_SHOWN = 80  # characters of a wrong value in a message
 MAX_INT64 = (1 << 63) - 1
 
 
@@ -49,20 +47,6 @@ class Keep:
 
 
 KEEP = Keep()
-
-
-def shown(value: object) -> str:
-    """The `repr` of a wrong value for a message, or its type if it has none: Python writes no integer of 4,300 digits.
-
-    Examples:
-        >>> shown("a"), shown(10**5000)
-        ("'a'", '<int>')
-    """
-    try:
-        text = repr(value)
-    except Exception:
-        return f"<{type(value).__name__}>"
-    return text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}… ({type(value).__name__})"
 
 
 def wrong(option: str, value: object, expected: str) -> ConfigError:
@@ -77,7 +61,7 @@ def wrong(option: str, value: object, expected: str) -> ConfigError:
         >>> wrong("top", "x", "an integer from 0 on")
         ConfigError("top='x' is not an integer from 0 on")
     """
-    return ConfigError(f"{option}={shown(value)} is not {expected}", option=option.partition("[")[0])
+    return ConfigError(f"{keyword(option, value)} is not {expected}")
 
 
 def integer(value: Any, option: str, low: int, high: int | None = None) -> int:
@@ -147,7 +131,7 @@ def flag(value: Any, option: str) -> bool:
         jeton.errors.ConfigError: tied='yes' is neither True nor False
     """
     if not isinstance(value, bool):
-        raise ConfigError(f"{option}={shown(value)} is neither True nor False", option=option)
+        raise ConfigError(f"{keyword(option, value)} is neither True nor False")
     return value
 
 

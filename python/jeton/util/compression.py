@@ -23,7 +23,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
-from ..errors import FormatError, MissingDependencyError
+from ..errors import FormatError, MissingDependencyError, keyword
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
@@ -143,8 +143,8 @@ class _Bounded(io.RawIOBase):
         if most is not None and self._num_bytes > max(HARMLESS, most * self._compressed.num_bytes):
             message = (
                 f"{self._name}: {self._compressed.num_bytes:,} bytes of {self._label} data expand to more than "
-                f"{self._num_bytes:,}, over {most} times as many; if that is expected, raise max_expansion= "
-                "(None for any size), or decompress the file first"
+                f"{self._num_bytes:,}, over {most} times as many; if that is expected, raise "
+                f"{keyword('max_expansion')} (None for any size), or decompress the file first"
             )
             raise FormatError(message, format=self._label, place=f"byte {self._compressed.num_bytes}")
         return num_bytes

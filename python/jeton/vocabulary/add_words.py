@@ -6,7 +6,6 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from .. import _core
 from ..corpus import Corpus, CorpusLike
 from ..errors import ConfigError
 from ..tokenizer import Tokenizer
@@ -52,7 +51,7 @@ def add_words(tok: Tokenizer, words: Iterable[str], *, corpus: CorpusLike | Corp
     checked_corpus(corpus, "corpus")
     check_merges(tok, "add_words", pieces=True)
     contents = [_content(tok, word) for word in wanted]
-    vocabulary, ids, fates, num_merges = _core.append_entries(tok._core, contents, next_id=tok.vocab_size, bridges=True)
+    vocabulary, ids, fates, num_merges = tok._core.append_entries(contents, next_id=tok.vocab_size, bridges=True)
     found, fate = column(ids), column(fates)
     _check(wanted, fate)
     made, plan, trees = grown(tok, vocabulary)

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import _core
 from ..tokenizer import Tokenizer
 from ..util.arguments import instance
 from ..util.threads import num_threads
@@ -20,7 +19,7 @@ NO_ID = (1 << 32) - 1
 
 def vocabulary_map(a: Tokenizer, b: Tokenizer) -> NDArray[np.int64]:
     """int64 by id of `a`: the id of `b` with the same bytes in decoded text, -1 for none."""
-    ids = np.frombuffer(_core.vocabulary_map(a._core, b._core), "<u4").astype(np.int64)
+    ids = np.frombuffer(a._core.vocabulary_map(b._core), "<u4").astype(np.int64)
     ids[ids == NO_ID] = -1
     return ids
 

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import _core
 from ..corpus import Corpus, CorpusLike, Source, check_corpus, open_corpus
 from ..errors import ConfigError
 from ..tokenizer import Tokenizer
@@ -43,7 +42,7 @@ def counts_of_ids(tok: Tokenizer, corpus: CorpusLike | Corpus | Counts) -> NDArr
     if isinstance(corpus, Counts):
         counts = corpus
         check_counts(tok, counts)
-        return np.frombuffer(_core.count_ids(tok._core, counts._core), "<i8").copy()
+        return np.frombuffer(tok._core.count_ids(counts._core), "<i8").copy()
     uses = np.zeros(tok.vocab_size, np.int64)
     for batch in open_corpus(corpus).batches(BATCH_BYTES):
         uses += np.bincount(_encoded(tok, batch.texts), minlength=tok.vocab_size)

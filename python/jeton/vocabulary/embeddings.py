@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import ConfigError, FormatError
+from ..errors import ConfigError, FormatError, keyword
 from ..util.arguments import file_path, strings
 from ..util.atomic import copy_atomically, write_atomically
 from .plan_rows import PlanRows
@@ -128,7 +128,7 @@ def apply_plan(
     if any(os.path.realpath(file) == os.path.realpath(out / file.name if is_folder else out) for file in files):
         raise ConfigError("target is the source; pass another file or folder", option="target")
     if (plan.donors >= 0).any() and donor is None:
-        raise ConfigError("the plan has rows of a donor: pass donor=, its file", option="donor")
+        raise ConfigError(f"the plan has rows of a donor: pass {keyword('donor')}, its file", option="donor")
     wanted = None if names is None else set(strings(names, "names"))
     num_rows = -(-plan.num_new // multiple_of) * multiple_of
     folder = Path(source) if Path(source).is_dir() else Path(source).parent
@@ -136,7 +136,7 @@ def apply_plan(
     shapes: dict[str, list[int]] = {}
     plans = [_changed(file, plan, wanted) for file in files]  # checked before anything is written
     if not any(plans):
-        raise ConfigError(f"no tensor of {os.fspath(source)} is an embedding; pass names=", option="names")
+        raise ConfigError(f"no tensor of {os.fspath(source)} is an embedding; pass {keyword('names')}", option="names")
     if wanted is not None and (missing := wanted - {name for found in plans for name in found}):
         raise ConfigError(f"there is no tensor {min(missing)!r}", option="names")
     for file, changed in zip(files, plans, strict=True):

@@ -9,7 +9,7 @@ import numpy as np
 from .. import _core
 from ..corpus import Corpus, CorpusLike, open_corpus
 from ..definition import Bpe, TieBreak
-from ..errors import ConfigError, TrainingError
+from ..errors import ConfigError, TrainingError, keyword
 from ..tokenizer import Tokenizer
 from ..tokens.kinds import MAX_ID
 from ..training import Counts, Limits, Rules
@@ -106,8 +106,7 @@ def extend(
             "protect": None if protected is None else protected.checksum(),
         }
         run = checkpointed_run(counts, options, limits, lambda done: report(ProgressEvent("merge", done, n, "merges")))
-        vocabulary, pair_counts, *_ = _core.learn_more(
-            counts._core,
+        vocabulary, pair_counts, *_ = counts._core.learn_more(
             tok._core,
             tok._core.vocabulary(),
             tie_break=tie_break,
@@ -157,7 +156,7 @@ def _protected(tok: Tokenizer, corpus: Any, report: Reporter, limits: Limits) ->
     if isinstance(corpus, Counts) or not counts.special_tokens_found or counts_of(corpus) is not None:
         return counts._core
     if not open_corpus(corpus).is_readable_again():
-        raise ConfigError("protect= holds special tokens and is read twice: pass paths or a list", option="protect")
+        raise ConfigError(f"{keyword('protect')} holds special tokens and is read twice: pass paths or a list")
     plain = _counts(tok, corpus, report, limits.of_part("protect-plain"), special=False)
     return counts._core.merged(plain._core, limits.memory())
 
@@ -166,7 +165,7 @@ def _compression(before: Tokenizer, after: Tokenizer, counts: Counts) -> dict[st
     """Bytes per token of the counted pretokens. The bytes are those of the corpus, before normalization."""
     figures = {}
     for name, tok in (("before", before), ("after", after)):
-        tokens = int(np.frombuffer(_core.count_ids(tok._core, counts._core), "<i8").sum())
+        tokens = int(np.frombuffer(tok._core.count_ids(counts._core), "<i8").sum())
         if tokens < 0:
             raise ConfigError("the counts are too large to add up", option="corpus")
         figures[f"bytes_per_token_{name}"] = counts.corpus_bytes / tokens if tokens else 0.0

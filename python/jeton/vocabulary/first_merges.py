@@ -12,7 +12,7 @@ from itertools import pairwise
 import numpy as np
 
 from ..definition import Bpe
-from ..errors import ConfigError
+from ..errors import ConfigError, keyword
 from ..tokenizer import Tokenizer
 from ..tokens.added import model_entries, with_added_tokens
 from .surgery import renumbered_definition
@@ -39,11 +39,13 @@ def first_merges(tok: Tokenizer, size: int) -> Tokenizer:
     model = tok.definition.model
     if not isinstance(model, Bpe):
         raise ConfigError(
-            f"a {model.type} model has no merges to take the first of; pass counts= or keep= to prune it", option="tok"
+            f"a {model.type} model has no merges to take the first of; pass {keyword('counts')} or "
+            f"{keyword('keep')} to prune it",
+            option="tok",
         )
     if isinstance(size, bool) or not isinstance(size, int) or size > tok.vocab_size:
         raise ConfigError(
-            f"size={size!r} is not an integer up to {tok.vocab_size}, the size of the tokenizer", option="size"
+            f"{keyword('size', size)} is not an integer up to {tok.vocab_size}, the size of the tokenizer"
         )
     limit = _limit(tok, size)
     merges = tok.merges
@@ -82,11 +84,13 @@ def _check(tok: Tokenizer, merges: tuple[tuple[int, int, int], ...], limit: int,
     first_out = next((rank for rank, new in enumerate(results) if new >= limit), len(results))
     if any(new < limit for new in results[first_out:]) or any(a >= b for a, b in pairwise(results)):
         raise ConfigError(
-            "the ids of this tokenizer are not in the order of its merges: prune it with counts= or keep=", option="tok"
+            f"the ids of this tokenizer are not in the order of its merges: prune it with {keyword('counts')} or "
+            f"{keyword('keep')}",
+            option="tok",
         )
     made, added = set(results), set(tok.added_tokens)
     alphabet = [id for id in tok._core.ids() if id not in made and id not in added]
     if alphabet and max(alphabet) >= limit:
         least = max(alphabet) + 1 + (size - limit)
-        message = f"size={size} is too small: the alphabet and the added tokens need {least}"
-        raise ConfigError(message, option="size")
+        message = f"{keyword('size', size)} is too small: the alphabet and the added tokens need {least}"
+        raise ConfigError(message)

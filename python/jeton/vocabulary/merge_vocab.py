@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import _core
 from ..corpus import Corpus, CorpusLike
 from ..definition import Bpe, Pieces
 from ..errors import UnsupportedFeatureError
@@ -73,8 +72,8 @@ def merge_vocab(
     checked_corpus(corpus_b, "corpus_b")
     _check_kinds(a, b)
     order = _order(b)
-    vocabulary, found, fates, num_merges = _core.append_vocabulary(
-        a._core, b._core, order.astype("<u4").view(np.uint8), next_id=a.vocab_size
+    vocabulary, found, fates, num_merges = a._core.append_vocabulary(
+        b._core, order.astype("<u4").view(np.uint8), next_id=a.vocab_size
     )
     ids, fate = column(found), column(fates)
     known = {token.content for token in a.added_tokens.values()}

@@ -15,7 +15,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import ConfigError
+from ..errors import ConfigError, keyword
 from ..tokenizer import Tokenizer
 from ..util.arguments import choice, integer, wrong
 from .embeddings import apply_plan
@@ -201,13 +201,15 @@ class Plan(PlanRows):
                 raise ConfigError(f"the pieces are gone from a plan by {self.method}; call by on Surgery.plan")
             return replace(bare, method="mean", mixed=self.mixed, mixed_from=self.mixed_from, weights=self.weights)
         if not isinstance(donor, Tokenizer):
-            raise wrong("donor", donor, f"a Tokenizer, which method={method!r} needs")
+            raise wrong("donor", donor, f"a Tokenizer, which {keyword('method', method)} needs")
         if method == "donor":
             donors = bare.donors.copy()
             donors[new] = donor_rows(self.tokenizer, donor)[new]
             return replace(bare, method="donor", donors=donors)
         if embeddings is None:
-            raise ConfigError(f"method={method!r} needs embeddings=, the donor's matrix", option="embeddings")
+            raise ConfigError(
+                f"{keyword('method', method)} needs {keyword('embeddings')}, the donor's matrix", option="embeddings"
+            )
         mixed = mixed_rows(method, self, new, donor, embeddings, integer(k, "k", 1))
         return replace(bare, method=method, mixed=mixed[0], mixed_from=mixed[1], weights=mixed[2])
 

@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import _core
 from ..corpus import Corpus, CorpusLike
 from ..definition import Bpe, Pieces, Unigram, WordPiece
-from ..errors import ConfigError, UnknownTokenError, UnsupportedFeatureError
+from ..errors import ConfigError, UnknownTokenError, UnsupportedFeatureError, keyword
 from ..tokenizer import Tokenizer
 from ..tokens.kinds import UNREACHABLE
 from ..training import Counts
@@ -71,7 +70,7 @@ def prune(
     instance(tok, "tok", Tokenizer, "a Tokenizer")
     flag(compact, "compact")
     if keep is None and counts is None and size is None:
-        raise ConfigError("pass keep=, counts= or size=", option="size")
+        raise ConfigError(f"pass {keyword('keep')}, {keyword('counts')} or {keyword('size')}", option="size")
     if keep is None and counts is None:
         made = first_merges(tok, size)  # type: ignore[arg-type]
         return Surgery(made, Plan.make(tok, made, _same_tokens(tok, made)), _report(tok, made))
@@ -93,7 +92,10 @@ def prune(
             chosen = _most_used(tok, trees, chosen, uses, integer(size, "size", 1))
             asked = chosen
     elif size is not None:
-        raise ConfigError("keep= and size= together need counts=, which tell what else stays", option="counts")
+        raise ConfigError(
+            f"{keyword('keep')} and {keyword('size')} together need {keyword('counts')}, which tell what else stays",
+            option="counts",
+        )
     new_ids = np.full(tok.vocab_size, -1, np.int64)
     ids = np.flatnonzero(chosen)
     new_ids[ids] = np.arange(ids.size) if compact else ids
@@ -203,15 +205,14 @@ def _most_used(
     entries = trees.kinds > 0
     least = int(required.sum())
     if size < least:
-        raise ConfigError(f"size={size} is too small: alphabet, added and kept tokens need {least}", option="size")
+        raise ConfigError(f"{keyword('size', size)} is too small: alphabet, added and kept tokens need {least}")
     if size > tok.num_tokens:
-        raise ConfigError(f"size={size} is above {tok.num_tokens}, the size of the tokenizer", option="size")
+        raise ConfigError(f"{keyword('size', size)} is above {tok.num_tokens}, the size of the tokenizer")
 
     def as_bytes(column: NDArray[Any], dtype: str) -> NDArray[np.uint8]:
         return column.astype(dtype).view(np.uint8)
 
-    remains = _core.without_rare(
-        tok._core,
+    remains = tok._core.without_rare(
         as_bytes(uses, "<i8"),
         as_bytes(entries, "<u4"),
         as_bytes(entries & ~required, "<u4"),

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import _core
 from ..tokenizer import Tokenizer
 from ..tokens.kinds import ENDS_WORD, TOKEN
 
@@ -50,7 +49,7 @@ class MergeTrees:
         Raises:
             UnsupportedFeatureError: SentencePiece's BPE with a piece of characters that are no pieces.
         """
-        kinds, left, right, is_unit = map(column, _core.merge_trees(tok._core))
+        kinds, left, right, is_unit = map(column, tok._core.merge_trees())
         left[left == NO_PART] = -1
         right[right == NO_PART] = -1
         return cls(kinds, left, right, is_unit != 0)

@@ -11,6 +11,9 @@ pub fn most_bytes(bytes: usize) -> usize {
 /// Callback that returns false to cancel the work. Cheap enough for every few thousand steps, too slow for every step.
 pub type KeepGoing<'a> = &'a dyn Fn() -> bool;
 
+/// Likewise, called by one of several threads.
+pub type KeepGoingMut<'a> = &'a mut dyn FnMut() -> bool;
+
 /// Steps of a loop between two calls of the callback: well under 10 ms of any loop here.
 const STEPS_BETWEEN_CHECKS: u32 = 4096;
 

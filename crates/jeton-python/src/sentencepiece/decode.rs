@@ -2,7 +2,7 @@
 
 use jeton_core::parallel;
 use jeton_core::sentencepiece::{decoded_message, DecodedText};
-use jeton_core::util::cancel::KeepGoing;
+use jeton_core::util::cancel::{KeepGoing, KeepGoingMut};
 use pyo3::exceptions::{PyIndexError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString};
@@ -11,7 +11,7 @@ use super::convert::{self, raised, Output};
 use super::encode::offsets;
 use super::PieceModel;
 use crate::arguments::Text;
-use crate::signals::SignalCheck;
+use crate::signals::run_on_threads;
 use crate::tokenizer::SHORT;
 
 impl PieceModel {
@@ -40,10 +40,8 @@ impl PieceModel {
         let list = PyList::empty(py);
         if matches!(output, Output::Pieces | Output::BytePieces) {
             let borrowed: Vec<&[u32]> = rows.iter().map(Vec::as_slice).collect();
-            let mut watch = SignalCheck::new(None);
-            let done =
-                py.detach(|| self.tok().decode_batch(&borrowed, false, true, threads, &mut || watch.keep_going(0)));
-            let groups = watch.finish(done, |(_, error)| raised(error))?;
+            let decode = |watch: KeepGoingMut<'_>| self.tok().decode_batch(&borrowed, false, true, threads, watch);
+            let groups = run_on_threads(py, decode, |(_, error)| raised(error))?;
             for text in groups.iter().flat_map(jeton_core::tokenizer::DecodedRows::iter) {
                 list.append(text_object(py, text, output == Output::BytePieces)?)?;
             }
@@ -83,10 +81,11 @@ impl PieceModel {
         let texts = texts.collect::<PyResult<Vec<_>>>()?;
         let is_bytes = matches!(texts.iter().flatten().next(), Some(Text::Bytes(_)));
         let pieces: Vec<Vec<&[u8]>> = texts.iter().map(|row| row.iter().map(Text::bytes).collect()).collect();
-        let mut watch = SignalCheck::new(None);
         let job = |index: usize, _: KeepGoing<'_>| Ok(self.pieces.decode_pieces(self.tok(), &pieces[index]));
-        let done = py.detach(|| parallel::jobs(pieces.len(), threads, &mut || watch.keep_going(0), job));
-        let decoded = watch.finish(done.into_iter().collect::<Result<Vec<_>, _>>(), raised)?;
+        let decode = |watch: KeepGoingMut<'_>| {
+            parallel::jobs(pieces.len(), threads, watch, job).into_iter().collect::<Result<Vec<_>, _>>()
+        };
+        let decoded = run_on_threads(py, decode, raised)?;
         let output = as_input(Output::of(output)?, is_bytes);
         let list = PyList::empty(py);
         for (done, pieces) in decoded.into_iter().zip(&pieces) {

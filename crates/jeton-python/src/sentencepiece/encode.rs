@@ -15,7 +15,7 @@ use pyo3::types::{PyBytes, PyDict, PyList, PyString};
 use super::convert::{self, char_indices, raised, Output, VectorBuffer};
 use super::{random, PieceModel};
 use crate::arguments::{Text, Wide};
-use crate::signals::{run_with_signals, SignalCheck};
+use crate::signals::{run_on_threads, run_with_signals};
 use crate::tokenizer::SHORT;
 
 /// SentencePiece's limit for the number of segmentations.
@@ -177,9 +177,7 @@ impl PieceModel {
         if !inputs.is_empty() {
             frame.check_draw()?;
         }
-        let mut watch = SignalCheck::new(None);
-        let done = py.detach(|| self.run_all(&inputs, frame, threads, &mut || watch.keep_going(0)));
-        let encoded = watch.finish(done, raised)?;
+        let encoded = run_on_threads(py, |watch| self.run_all(&inputs, frame, threads, watch), raised)?;
         if !encoded.is_empty() {
             self.check_roles(frame)?;
         }

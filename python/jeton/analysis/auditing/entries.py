@@ -88,7 +88,7 @@ class Entries:
         self.reach = _core.Reachability(tok._core, budget)
         self.fates = column(self.reach.fates())
         self.is_alone = column(self.reach.alone()) != 0
-        self.kinds, self.shapes, self.num_chars = map(column, _core.entry_shapes(tok._core))
+        self.kinds, self.shapes, self.num_chars = map(column, tok._core.entry_shapes())
 
     @property
     def is_unreached(self) -> NDArray[np.bool_]:
@@ -216,7 +216,7 @@ def _parts(found: Entries, most: int) -> Finding | None:
 
 
 def _duplicates(found: Entries, most: int) -> Finding | None:
-    groups = _core.duplicate_entries(found.tok._core)
+    groups = found.tok._core.duplicate_entries()
     if not groups:
         return None
     examples = []

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from statistics import median
 from typing import Any, Literal, NamedTuple
 
-from ...errors import ConfigError
+from ...errors import ConfigError, keyword
 from ...util.arguments import choice
 from ..measure_table import Measure
 from ..measure_views import table_csv
@@ -204,10 +204,10 @@ class LanguageTable:
         for index, language in enumerate(self.languages):
             if language.key == key:
                 return index
-        raise ConfigError(f"language={key!r} is not in the table", option="language")
+        raise ConfigError(f"{keyword('language', key)} is not in the table")
 
     def _column(self, name: str) -> int:
         if name not in self.tokenizers:
-            message = f"tokenizer={name!r} is not in the table; it has: {', '.join(self.tokenizers)}"
-            raise ConfigError(message, option="tokenizer")
+            message = f"{keyword('tokenizer', name)} is not in the table; it has: {', '.join(self.tokenizers)}"
+            raise ConfigError(message)
         return self.tokenizers.index(name)

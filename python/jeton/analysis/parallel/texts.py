@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..._core import main_script
-from ...errors import ConfigError, InvalidTextError
+from ...errors import ConfigError, InvalidTextError, keyword
 from .registry import known_language
 
 __all__ = ["PARAGRAPH", "Language", "parallel_texts"]
@@ -63,7 +63,7 @@ def parallel_texts(folder: str | os.PathLike[str], baseline: str) -> tuple[dict[
     if baseline not in files:
         some = ", ".join(list(files)[:8]) + (", …" if len(files) > 8 else "")
         message = f"{folder}: no text named {baseline} to compare with (it has: {some or 'no files'})"
-        raise ConfigError(f"{message}; name another with relative_to=", option="relative_to")
+        raise ConfigError(f"{message}; name another with {keyword('relative_to')}", option="relative_to")
     texts = {key: _read(path) for key, path in files.items()}
     least = MIN_SHARE * len(texts[baseline])
     found, left_out = {}, []

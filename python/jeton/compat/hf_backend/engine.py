@@ -14,7 +14,6 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ..._core import decode_lists
 from ...calls.batch import TokenBatch
 from ...calls.batch_encoding import BatchEncoder, Item
 from ...calls.truncation import Truncation
@@ -245,7 +244,7 @@ class Engine:
             Unproven: an id is unknown or no integer.
         """
         try:
-            return decode_lists(self._core, rows, threads(), as_text=True, skip_special=skip_special_tokens)
+            return self._core.decode_lists(rows, threads(), as_text=True, skip_special=skip_special_tokens)
         except (JetonError, TypeError, OverflowError) as error:
             raise Unproven(f"{type(error).__name__} of Jeton") from None
 

@@ -9,7 +9,7 @@ import csv
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from ...errors import ConfigError
+from ...errors import ConfigError, keyword
 from . import specs
 
 __all__ = ["MODEL_TYPES", "Options", "of_keywords", "of_line", "refuse_unsupported", "value_of"]
@@ -72,7 +72,7 @@ def of_keywords(given: Mapping[str, Any]) -> Options:
             if not _TRAINER[name].is_deprecated:
                 options.trainer[name] = value_of(_TRAINER[name], value)
         elif name == "precompiled_charsmap":
-            raise ConfigError("precompiled_charsmap is not supported; pass normalizer=", option=name)
+            raise ConfigError(f"precompiled_charsmap is not supported; pass {keyword('normalizer')}", option=name)
         elif name in _NORMALIZER:
             options.normalizer[name] = value_of(_NORMALIZER[name], value)
         else:
@@ -135,12 +135,10 @@ def refuse_unsupported(trainer: Mapping[str, Any]) -> None:
         if trainer.get(name):
             raise ConfigError(f"{name} is not supported: {reason}", option=name)
     if trainer.get("input_format") == "tsv":
-        raise ConfigError(
-            "input_format='tsv' is not supported: pass each line as often as it counts", option="input_format"
-        )
+        raise ConfigError(f"{keyword('input_format', 'tsv')} is not supported: pass each line as often as it counts")
     if trainer.get("input_sentence_size", 0) > 0 and trainer.get("shuffle_input_sentence", True):
         raise ConfigError(
             "input_sentence_size with shuffle_input_sentence draws lines with the random numbers of the C++ library, "
-            "which is not supported; pass shuffle_input_sentence=False for the first ones",
+            f"which is not supported; pass {keyword('shuffle_input_sentence', False)} for the first ones",
             option="input_sentence_size",
         )

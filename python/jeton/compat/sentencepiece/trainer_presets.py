@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from ... import _core
 from ...definition import Chars, Component, Words
 from ...training.presets import SentencePiece
 from ...training.presets.base import Learned, LearningContext, Recipe, TrainingPreset
@@ -105,7 +104,7 @@ class WordModel(SentencePiece):
         )
 
         def learn(context: LearningContext) -> Learned:
-            vocabulary = _core.learn_sentencepiece_words(context.counts._core, options, reserved)
+            vocabulary = context.counts._core.learn_sentencepiece_words(options, reserved)
             if is_word and not self.use_all_vocab:
                 self._check_size(vocabulary.next_id(), request.vocab_size)
             return Learned(vocabulary, 0, ([], [], []), [])

@@ -320,7 +320,7 @@ class CoreBPE:
         ids = list(tokens)
         if self._external is None:
             try:
-                return _core.decode_tokens(self.core, ids)
+                return self.core.decode_tokens(ids)
             except (JetonError, OverflowError, TypeError):
                 pass
         return list(map(self.decode_single_token_bytes, ids))  # raises the error of the first wrong id
@@ -335,7 +335,7 @@ class CoreBPE:
         ids = list(tokens)
         if self._external is None:
             try:
-                return _core.decode_with_starts(self.core, ids, "strict", False)
+                return self.core.decode_with_starts(ids, "strict", False)
             except (JetonError, OverflowError, TypeError):
                 pass
         found = self.decode_tokens_bytes(ids)
@@ -349,7 +349,7 @@ class CoreBPE:
         """The bytes or texts of many lists of ids; None if they are to be decoded one by one."""
         if self._external is None and set(map(type, rows)) <= {list}:
             try:
-                return _core.decode_lists(self.core, rows, threads, as_text=as_text, skip_special=False)
+                return self.core.decode_lists(rows, threads, as_text=as_text, skip_special=False)
             except (JetonError, OverflowError, TypeError):
                 pass
         return None

@@ -16,7 +16,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import ConfigError, ShardError
+from ...errors import ConfigError, ShardError, keyword
 from ...util.arguments import choice
 from ..outputs import OutputFiles
 
@@ -363,6 +363,9 @@ class Layout(ABC):
             choice(asked, f"dtype (of format {self.name})", ("auto", *self.dtypes))
         highest = int(np.iinfo(asked).max)
         if vocab_size - 1 > highest:
-            message = f"dtype={asked!r} holds ids up to {highest:,}, and the tokenizer has ids up to {vocab_size - 1:,}"
-            raise ConfigError(f"{message}; pass dtype='auto'", option="dtype")
+            message = (
+                f"{keyword('dtype', asked)} holds ids up to {highest:,}, and the tokenizer has ids up to "
+                f"{vocab_size - 1:,}"
+            )
+            raise ConfigError(f"{message}; pass {keyword('dtype', 'auto')}")
         return asked

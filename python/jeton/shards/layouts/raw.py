@@ -28,7 +28,7 @@ from typing import Any, BinaryIO, ClassVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import ShardError, UnsupportedFeatureError
+from ...errors import ShardError, UnsupportedFeatureError, keyword
 from ..outputs import OutputFile, OutputFiles
 from .base import BLOCK, Documents, Int64, Layout, Places, ShardFacts, ShardWriter, as_bytes, mapped
 
@@ -147,7 +147,9 @@ class _LlmCWriter(_Writer):
         """See `ShardWriter`."""
         if self.num_tokens > LlmC.MAX_TOKENS:
             message = f"{self.num_tokens:,} tokens, and a file of llm.c has at most {LlmC.MAX_TOKENS:,}"
-            raise UnsupportedFeatureError(f"{message}; pass smaller task_bytes=, or do not join", format="llmc")
+            raise UnsupportedFeatureError(
+                f"{message}; pass smaller {keyword('task_bytes')}, or do not join", format="llmc"
+            )
         head = np.zeros(256, "<i4")
         head[:3] = *LlmC.HEADS[self._dtype.name], self.num_tokens
         self._file.write(as_bytes(head))

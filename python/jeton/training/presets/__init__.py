@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
-from ...errors import ConfigError
+from ...errors import ConfigError, keyword, named
 from ..request import TrainingRequest
 from .base import Learned, LearningContext, Recipe, TrainingPreset
 from .hf import Bert, Hf
@@ -60,7 +60,7 @@ def resolve(preset: str | TrainingPreset | None) -> TrainingPreset:
     if isinstance(preset, str):
         return make(preset, {})
     if not isinstance(preset, TrainingPreset):
-        raise ConfigError(f"preset={preset!r} is neither a name nor a preset", option="preset")
+        raise ConfigError(f"{keyword('preset', preset)} is neither a name nor a preset")
     return preset
 
 
@@ -80,6 +80,6 @@ def make(name: str, options: Mapping[str, Any]) -> TrainingPreset:
     for option in options:
         if option not in known:
             raise ConfigError(
-                f"preset={name!r} has no option {option!r}; it has {', '.join(known) or 'none'}", option="preset"
+                f"{keyword('preset', name)} has no option {option!r}; it has {', '.join(map(named, known)) or 'none'}"
             )
     return PRESETS[name](**{**(_UNIGRAM if name == "unigram" else {}), **options})

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 from ... import _core
 from ...definition import Definition, TieBreak
-from ...errors import ConfigError
+from ...errors import ConfigError, keyword
 from ...util import arguments
 from ..checkpoint import checkpointed_piece_run, checkpointed_run
 from ..counts import Counts
@@ -224,5 +224,5 @@ def given_or_own(given: Any, own: Any, option: str, default: Any) -> Any:
         ConfigError: both were given, and differ.
     """
     if given is not None and own != default and given != own:
-        raise ConfigError(f"{option}={given!r} was given, and {own!r} to the preset; pass one of them", option=option)
+        raise ConfigError(f"{keyword(option, given)} was given, and {own!r} to the preset; pass one of them")
     return own if given is None else given

@@ -21,7 +21,7 @@ from typing import Any, ClassVar
 
 from ... import _core
 from ...definition import Bpe, Component, Definition, Pattern, SymbolLevel, WordPiece
-from ...errors import ConfigError
+from ...errors import ConfigError, keyword
 from ...tokens.added import AddedToken, with_added_tokens
 from ...tokens.special import spell
 from ..request import TrainingRequest, with_unk
@@ -84,13 +84,14 @@ class Hf(TrainingPreset):
         tie_break = request.tie_break or "lowest_ids"
         if tie_break in ("highest_pair", "shortest") and (suffix or self.continuing_subword_prefix):
             raise ConfigError(
-                f"tie_break={tie_break!r} compares strings; with a prefix or a suffix Hugging Face compares ids",
-                option="tie_break",
+                f"{keyword('tie_break', tie_break)} compares strings; with a prefix or a suffix Hugging Face "
+                "compares ids",
             )
         level, parts = self._split(request, suffix)
         if level == "byte" and self.continuing_subword_prefix:
             raise ConfigError(
-                "continuing_subword_prefix needs level='char': bytes have none", option="continuing_subword_prefix"
+                f"continuing_subword_prefix needs {keyword('level', 'char')}: bytes have none",
+                option="continuing_subword_prefix",
             )
         min_frequency = given_or_own(request.min_frequency, self.min_frequency, "min_frequency", default=0)
         special = with_unk(request.special_tokens, request.unk_token)
@@ -128,13 +129,15 @@ class Hf(TrainingPreset):
             part = Pattern.of(request.pattern or default).part()
             return level, (part,) if part else ()
         if request.pattern is not None:
-            raise ConfigError("pattern= and pre_tokenizer= both split the text; pass one of them", option="pattern")
+            raise ConfigError(
+                f"{keyword('pattern')} and {keyword('pre_tokenizer')} both split the text; pass one of them"
+            )
         parts = Stages.make(None, (), self.pre_tokenizer).pretokenizer
         level = "byte" if any(part.get("type") == "ByteLevel" for part in parts) else "char"
         if request.level not in (None, level):
             raise ConfigError(
-                f"level={request.level!r}: this pre_tokenizer outputs {level}s; a ByteLevel component outputs bytes",
-                option="level",
+                f"{keyword('level', request.level)}: this pre_tokenizer outputs {level}s; a ByteLevel component "
+                "outputs bytes",
             )
         return level, parts
 
@@ -184,7 +187,7 @@ class Bert(TrainingPreset):
                 "level": "symbols are characters",
                 "pattern": "BERT's pre-tokenizer splits",
                 "tie_break": "ties go to the lowest ids",
-                "end_of_word": "WordPiece marks entries inside a word: wordpieces_prefix=",
+                "end_of_word": f"WordPiece marks entries inside a word: {keyword('wordpieces_prefix')}",
             }
             | OWN_RULES,
         )
@@ -224,8 +227,8 @@ class Bert(TrainingPreset):
 
 def _recipe(options: dict[str, Any], special: tuple[str, ...], definition: Definition) -> Recipe:
     def learn(context: LearningContext) -> Learned:
-        vocabulary, num_symbols, merges, columns = _core.learn_hf(
-            context.counts._core, json.dumps(options), isinstance(definition.model, Bpe), context.run()
+        vocabulary, num_symbols, merges, columns = context.counts._core.learn_hf(
+            json.dumps(options), isinstance(definition.model, Bpe), context.run()
         )
         vocabulary = with_added_tokens(vocabulary, [(id, AddedToken(token)) for id, token in enumerate(special)])
         return Learned(vocabulary, options["vocab_size"] - num_symbols, columns, merges)
@@ -245,7 +248,8 @@ def _suffix(suffix: str | None, request: TrainingRequest) -> str | None:
         return suffix
     if request.end_of_word_style != "suffix":
         raise ConfigError(
-            "preset='hf' appends the end-of-word mark to the last symbol; pass end_of_word_style='suffix'",
+            f"{keyword('preset', 'hf')} appends the end-of-word mark to the last symbol; pass "
+            f"{keyword('end_of_word_style', 'suffix')}",
             option="end_of_word_style",
         )
     return str(given_or_own(request.end_of_word, suffix, "end_of_word", default=None))
@@ -254,9 +258,7 @@ def _suffix(suffix: str | None, request: TrainingRequest) -> str | None:
 def _num_learned_entries(vocab_size: int, special: Sequence[str]) -> int:
     max_entries = vocab_size - len(special)
     if max_entries < 1:
-        raise ConfigError(
-            f"vocab_size={vocab_size} is too small for {len(special)} special tokens", option="vocab_size"
-        )
+        raise ConfigError(f"{keyword('vocab_size', vocab_size)} is too small for {len(special)} special tokens")
     return max_entries
 
 
@@ -264,7 +266,7 @@ def _check_alphabet(alphabet: object) -> None:
     if alphabet is None:
         return
     if isinstance(alphabet, str) or not isinstance(alphabet, Sequence):
-        raise ConfigError(f"initial_alphabet={alphabet!r} is not a list of characters", option="initial_alphabet")
+        raise ConfigError(f"{keyword('initial_alphabet', alphabet)} is not a list of characters")
     for item in alphabet:
         if not isinstance(item, str) or len(item) != 1 or "\ud800" <= item <= "\udfff":
             raise ConfigError(f"initial_alphabet contains {item!r}, not a character", option="initial_alphabet")

@@ -10,9 +10,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar
 
-from ..._core import learn_more
 from ...definition import Bpe, Definition, Pattern, SymbolLevel, TieBreak
-from ...errors import ConfigError
+from ...errors import ConfigError, keyword, named
 from ...tokenizer import Tokenizer
 from ...tokens.added import AddedToken, with_added_tokens
 from ..request import NO_RULES, TrainingRequest, with_unk
@@ -71,12 +70,13 @@ class Native(TrainingPreset):
         if request.end_of_word:
             if pattern != "whitespace":
                 raise ConfigError(
-                    f"end_of_word marks words, which white space separates; pattern={pattern!r} splits differently",
+                    f"{named('end_of_word')} marks words, which white space separates; "
+                    f"{keyword('pattern', pattern)} splits differently",
                     option="pattern",
                 )
             for option, is_given in (("rules", request.rules != NO_RULES), ("superwords", request.superwords)):
                 if is_given:
-                    raise ConfigError(f"{option}= is not supported together with end_of_word", option=option)
+                    raise ConfigError(f"{keyword(option)} is not supported together with {named('end_of_word')}")
         return request.rules.pattern(Pattern.of(pattern))
 
     def facts(self) -> dict[str, Any]:
@@ -91,9 +91,7 @@ def _check_size(request: TrainingRequest) -> None:
     least = max(alphabet + num_special, 1)
     if request.vocab_size < least:
         what = f"{alphabet} symbols of the alphabet and {num_special} special tokens"
-        raise ConfigError(
-            f"vocab_size={request.vocab_size} is too small: {what} need at least {least}", option="vocab_size"
-        )
+        raise ConfigError(f"{keyword('vocab_size', request.vocab_size)} is too small: {what} need at least {least}")
 
 
 def _learn(request: TrainingRequest, context: LearningContext) -> Learned:
@@ -128,8 +126,7 @@ def _across(request: TrainingRequest, learned: Learned, context: LearningContext
     max_words = request.superwords.max_words if request.superwords else None
     rules = replace(request.rules, max_words=max_words).core_json(by_character=request.by_character)
     options: dict[str, Any] = {"tie_break": request.tie_break, "min_frequency": request.min_frequency}
-    vocabulary, *second = learn_more(
-        context.counts._core,
+    vocabulary, *second = context.counts._core.learn_more(
         known._core,
         learned.vocabulary,
         **options,

@@ -22,7 +22,7 @@ from typing import ClassVar
 
 from ... import _core
 from ...definition import Component, Definition, Pieces
-from ...errors import ConfigError, TrainingError
+from ...errors import ConfigError, TrainingError, keyword
 from ...tokens.special import spell
 from .. import character_maps
 from ..request import TrainingRequest
@@ -110,9 +110,7 @@ class SentencePiece(TrainingPreset):
             )
         coverage = self.character_coverage
         if isinstance(coverage, bool) or not isinstance(coverage, int | float) or not 0.98 <= coverage <= 1:
-            raise ConfigError(
-                f"character_coverage={coverage!r} is not a number from 0.98 to 1", option="character_coverage"
-            )
+            raise ConfigError(f"{keyword('character_coverage', coverage)} is not a number from 0.98 to 1")
         for option in ("unk_piece", "bos_piece", "eos_piece", "pad_piece"):
             spell(getattr(self, option), option)
         for symbol in (*self.control_symbols, *self.user_defined_symbols):
@@ -137,8 +135,7 @@ class SentencePiece(TrainingPreset):
         max_entries = request.vocab_size - len(reserved)
         if max_entries < 1:
             raise ConfigError(
-                f"vocab_size={request.vocab_size} is too small for {len(reserved)} reserved pieces",
-                option="vocab_size",
+                f"{keyword('vocab_size', request.vocab_size)} is too small for {len(reserved)} reserved pieces",
             )
         normalizer = self._normalizer()
         stages = Stages(
@@ -164,8 +161,8 @@ class SentencePiece(TrainingPreset):
         )
 
         def learn(context: LearningContext) -> Learned:
-            vocabulary, num_symbols, merges, columns = _core.learn_sentencepiece(
-                context.counts._core, self._options(max_entries), reserved, context.run()
+            vocabulary, num_symbols, merges, columns = context.counts._core.learn_sentencepiece(
+                self._options(max_entries), reserved, context.run()
             )
             self._check_size(vocabulary.next_id(), request.vocab_size)
             return Learned(vocabulary, max_entries - num_symbols, columns, merges)
@@ -189,7 +186,7 @@ class SentencePiece(TrainingPreset):
             if id >= vocab_size or (id >= 0 and (id in at or piece in {content for _, content in at.values()})):
                 raise ConfigError(
                     f"{role}_id={id} with {role}_piece={piece!r}: the id is taken or not below "
-                    f"vocab_size={vocab_size}, or the piece already has another role",
+                    f"{keyword('vocab_size', vocab_size)}, or the piece already has another role",
                     option=f"{role}_id",
                 )
             if id >= 0:
@@ -246,8 +243,8 @@ class SentencePiece(TrainingPreset):
     def _check_size(self, size: int, vocab_size: int) -> None:
         if self.hard_vocab_limit and size < vocab_size:
             raise TrainingError(
-                f"the corpus yields {size} pieces, fewer than vocab_size={vocab_size}; reduce it to {size}, or pass "
-                "hard_vocab_limit=False to the preset"
+                f"the corpus yields {size} pieces, fewer than {keyword('vocab_size', vocab_size)}; reduce it to "
+                f"{size}, or pass {keyword('hard_vocab_limit', False)} to the preset"
             )
 
 

@@ -15,9 +15,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ... import _core
 from ...definition import Bpe, Definition
-from ...errors import ConfigError
+from ...errors import ConfigError, keyword
 from ...tokens.added import AddedToken, with_added_tokens
 from ..request import TrainingRequest
 from ..stages import Stages
@@ -65,7 +64,9 @@ class SubwordNmt(TrainingPreset):
     def __post_init__(self) -> None:
         checked(self)
         if self.total_symbols and self.symbols is None:
-            raise ConfigError("total_symbols subtracts from symbols; pass symbols=, too", option="total_symbols")
+            raise ConfigError(
+                f"total_symbols subtracts from symbols; pass {keyword('symbols')}, too", option="total_symbols"
+            )
 
     def recipe(self, request: TrainingRequest) -> Recipe:
         """Implements `TrainingPreset.recipe`."""
@@ -82,8 +83,8 @@ class SubwordNmt(TrainingPreset):
         )
         if self.symbols is not None and request.vocab_size != DEFAULT_VOCAB_SIZE:
             raise ConfigError(
-                f"vocab_size={request.vocab_size} and symbols={self.symbols} both limit the vocabulary; pass one",
-                option="vocab_size",
+                f"{keyword('vocab_size', request.vocab_size)} and {keyword('symbols', self.symbols)} both limit the "
+                "vocabulary; pass one",
             )
         min_frequency = given_or_own(request.min_frequency, self.min_frequency, "min_frequency", default=2)
         special = () if request.unk_token is None else (request.unk_token,)
@@ -91,7 +92,7 @@ class SubwordNmt(TrainingPreset):
         definition = Definition(model, pretokenizer=(_SPACES,))
 
         def learn(context: LearningContext) -> Learned:
-            symbols = _core.alphabet_size(context.counts._core, "char", "suffix")
+            symbols = context.counts._core.alphabet_size("char", "suffix")
             max_entries = self._size(request.vocab_size - len(special), symbols)
             vocabulary, num_symbols, *columns = context.counts._core.learn(
                 level="char",

@@ -20,9 +20,8 @@ import json
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from ... import _core
 from ...definition import Unigram
-from ...errors import ConfigError
+from ...errors import ConfigError, keyword
 from ..request import TrainingRequest
 from ..stages import Stages
 from .base import Learned, LearningContext, Recipe, integer
@@ -69,9 +68,7 @@ class SentencePieceUnigram(SentencePiece):
         super().__post_init__()
         factor = self.shrinking_factor
         if isinstance(factor, bool) or not isinstance(factor, int | float) or not 0.5 <= factor <= 0.95:
-            raise ConfigError(
-                f"shrinking_factor={factor!r} is not a number from 0.5 to 0.95", option="shrinking_factor"
-            )
+            raise ConfigError(f"{keyword('shrinking_factor', factor)} is not a number from 0.5 to 0.95")
         for option, value in (
             ("split_by_whitespace", True),
             ("treat_whitespace_as_suffix", False),
@@ -79,14 +76,13 @@ class SentencePieceUnigram(SentencePiece):
         ):
             if getattr(self, option) is not value:
                 raise ConfigError(
-                    f"{option}={not value} is not supported for Unigram: pieces begin with white space or have none",
-                    option=option,
+                    f"{keyword(option, not value)} is not supported for Unigram: pieces begin with white space or "
+                    "have none",
                 )
         if self.max_sentencepiece_length > _LONGEST:
             raise ConfigError(
-                f"max_sentencepiece_length={self.max_sentencepiece_length} is over {_LONGEST}, the supported maximum "
-                "for Unigram",
-                option="max_sentencepiece_length",
+                f"{keyword('max_sentencepiece_length', self.max_sentencepiece_length)} is over {_LONGEST}, the "
+                "supported maximum for Unigram",
             )
 
     def recipe(self, request: TrainingRequest) -> Recipe:
@@ -123,8 +119,7 @@ class SentencePieceUnigram(SentencePiece):
             above = most - vocab_size
             context.progress(vocab_size * (most - left) // above if above > 0 else 0)
 
-        vocabulary, _ = _core.learn_unigram(
-            context.counts._core,
+        vocabulary, _ = context.counts._core.learn_unigram(
             self._unigram_options(vocab_size, len(reserved), context.counts.stages),
             reserved,
             context.piece_run(vocab_size, progress),

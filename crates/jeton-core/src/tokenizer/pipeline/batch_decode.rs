@@ -3,11 +3,10 @@
 //! Invariant: each row is that of [`Tokenizer::decode`] or [`Tokenizer::decode_text`], for any number of threads. Cost:
 //! linear; the rows of a thread share one buffer.
 
-use super::fast_path::KeepGoingMut;
 use super::Tokenizer;
 use crate::error::{Error, ErrorKind, Result};
 use crate::parallel;
-use crate::util::cancel::KeepGoing;
+use crate::util::cancel::{KeepGoing, KeepGoingMut};
 
 /// Ids of a unit of work for threads: some tens of microseconds.
 const PART: usize = 1 << 14;

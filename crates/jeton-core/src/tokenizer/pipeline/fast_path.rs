@@ -16,7 +16,7 @@ use crate::model::{Scratch, Specials};
 use crate::parallel::{self, BatchPart, Landing, BYTES_WORTH_A_THREAD};
 use crate::pretokenize::Span;
 use crate::util::buffer_pool;
-use crate::util::cancel::KeepGoing;
+use crate::util::cancel::{KeepGoing, KeepGoingMut};
 use crate::util::simd;
 
 /// Minimum size of texts that are split into parts, which several threads process and which are cancellable. Shorter texts
@@ -32,9 +32,6 @@ const VERY_LONG: usize = 1 << 28;
 
 /// Approximate bytes of a unit of work for threads: its ids are still in the CPU cache when results are joined.
 pub(in crate::tokenizer) const PART: usize = 1 << 18;
-
-/// Cancellation callback: returns whether to continue.
-pub(in crate::tokenizer) type KeepGoingMut<'a> = &'a mut dyn FnMut() -> bool;
 
 /// A text: valid UTF-8, or bytes of unknown validity.
 #[derive(Debug, Clone, Copy)]

@@ -2,12 +2,13 @@
 //!
 //! Texts without ids can be dropped. Cost: one more pass over the ids after encoding.
 
-use super::fast_path::{Input, KeepGoingMut};
+use super::fast_path::Input;
 use super::permit::Permit;
 use super::Tokenizer;
 use crate::error::{Error, ErrorKind, Result};
 use crate::util::alloc;
 use crate::util::buffer_pool;
+use crate::util::cancel::KeepGoingMut;
 
 /// Type of the ids of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -19,12 +19,12 @@ use crate::normalize::Normalizer;
 use crate::parallel;
 use crate::postprocess::WhiteEnds;
 use crate::tokenizer::pipeline::build::{LSTRIP, RSTRIP};
-use crate::tokenizer::pipeline::fast_path::{groups, Input, KeepGoingMut, PART};
+use crate::tokenizer::pipeline::fast_path::{groups, Input, PART};
 use crate::tokenizer::pipeline::permit::Permit;
 use crate::tokenizer::pipeline::Tokenizer;
 use crate::util::atomic_cell::made_once;
 use crate::util::buffer_pool;
-use crate::util::cancel::KeepGoing;
+use crate::util::cancel::{KeepGoing, KeepGoingMut};
 use crate::vocab::alphabet::{EndOfWord, Level};
 use crate::vocab::Kind;
 

@@ -16,12 +16,12 @@ use crate::error::{ErrorKind, Result};
 use crate::model::{Out, Scratch};
 use crate::parallel;
 use crate::pretokenize::Starts;
-use crate::tokenizer::pipeline::fast_path::{groups, Input, KeepGoingMut, PART};
+use crate::tokenizer::pipeline::fast_path::{groups, Input, PART};
 use crate::tokenizer::pipeline::permit::Permit;
 use crate::tokenizer::pipeline::Tokenizer;
 use crate::util::atomic_cell::made_once;
 use crate::util::buffer_pool;
-use crate::util::cancel::KeepGoing;
+use crate::util::cancel::{KeepGoing, KeepGoingMut};
 
 /// Ids of many texts, and the pretokens that they belong to.
 #[derive(Debug, Clone, Default)]

@@ -108,11 +108,12 @@ pub fn learn(
     }
     let least = num_characters + options.num_reserved;
     if least > options.vocab_size {
-        return Err(Error::config(format!(
-            "vocab_size={} has no room: {num_characters} characters and {} other entries take {least}; raise it, or lower \
+        let message = format!(
+            "has no room: {num_characters} characters and {} other entries take {least}; raise it, or lower \
              character_coverage",
-            options.vocab_size, options.num_reserved
-        )));
+            options.num_reserved
+        );
+        return Err(Error::option("vocab_size", options.vocab_size, &message));
     }
     let bytes = bytes(&words, options);
     memory.trim_for(bytes);

@@ -48,11 +48,8 @@ impl UnigramOptions {
         let options: Self =
             serde_json::from_str(options).map_err(|error| Error::config(format!("options of training: {error}")))?;
         if options.limits.max_sentencepiece_length > valid::MOST {
-            return Err(Error::config(format!(
-                "max_sentencepiece_length={} is over {}, the most that is supported",
-                options.limits.max_sentencepiece_length,
-                valid::MOST
-            )));
+            let message = format!("is over {}, the most that is supported", valid::MOST);
+            return Err(Error::option("max_sentencepiece_length", options.limits.max_sentencepiece_length, &message));
         }
         Ok(options)
     }

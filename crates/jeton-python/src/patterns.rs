@@ -1,21 +1,11 @@
-//! Reader of `tokenizer.json`, and the names of patterns in files.
+//! Named patterns and regexes, and GPT-2's byte alphabet.
 
-use jeton_core::format::hf_json;
 use jeton_core::pretokenize;
 use jeton_core::vocab::byte_alphabet;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::arguments::{self, Text};
-use crate::error;
-use crate::vocabulary::SpelledVocabulary;
-
-/// `tokenizer.json` → (all small members as JSON text, vocabulary and merges).
-#[pyfunction]
-pub fn read_tokenizer_json(py: Python<'_>, data: &[u8]) -> PyResult<(String, SpelledVocabulary)> {
-    let mut file = py.detach(|| hf_json::read(data)).map_err(|failed| error::plain(py, failed))?;
-    Ok((std::mem::take(&mut file.rest), SpelledVocabulary { file }))
-}
 
 /// Spells bytes in GPT-2's byte alphabet.
 #[pyfunction]
@@ -36,6 +26,12 @@ pub fn read_bytes<'py>(py: Python<'py>, spelling: &str) -> Option<Bound<'py, PyB
 #[pyfunction]
 pub fn pattern_names() -> Vec<&'static str> {
     pretokenize::names().to_vec()
+}
+
+/// Returns the published regex of a named pattern, in tiktoken's dialect; None for a name without a regex.
+#[pyfunction]
+pub fn pattern_text(name: &str) -> Option<&'static str> {
+    pretokenize::published(name)
 }
 
 /// Translates a pattern to Oniguruma: (regex, None) or (None, unsupported construct).
