@@ -34,6 +34,7 @@ FACTS = {
 }
 HOW = {
     "The encoder": "encoder.md",
+    "Spans and cuts": "strategies.md",
     "Memory and start": "memory_and_start.md",
     "Costs of the encoder": "encoder_costs.md",
     "The trainer": "trainer.md",

@@ -39,11 +39,6 @@ impl SplitterPairs {
         matches!(self.splitter.0, SplitterKind::ByteLevel { .. })
     }
 
-    /// Returns true if effects are looked up in a table.
-    pub fn is_table(&self) -> bool {
-        self.adjacency.is_some() || matches!(self.splitter.0, SplitterKind::ByteLevel { pattern: None, .. })
-    }
-
     /// Returns the effect on two adjacent characters of a chunk.
     #[inline]
     pub fn effect(&self, left: char, right: char) -> PairEffect {

@@ -3,9 +3,7 @@
 use super::joints::{AddedPairs, Joints};
 use super::token_reach::TokenReach;
 use crate::aligned_text::AlignedText;
-use crate::error::Result;
 use crate::model::pair_effect::ModelPairs;
-use crate::model::TokenParts;
 use crate::normalize::Normalizer;
 use crate::pretokenize::Pretokenizer;
 use crate::tokenizer::pipeline::Tokenizer;
@@ -47,18 +45,6 @@ impl Tokenizer {
         made_once(&self.reach, || TokenReach::new(&self.vocab))
     }
 
-    /// Returns the last merges of the tokens, if they are in order.
-    ///
-    /// # Errors
-    /// `Interrupted` while tables are built.
-    pub(in crate::tokenizer) fn token_parts(&self, keep_going: KeepGoing<'_>) -> Result<Option<&TokenParts>> {
-        if self.parts.get().is_none() {
-            let made = self.model.token_parts(&self.vocab, keep_going)?;
-            return Ok(made_once(&self.parts, || made).as_ref());
-        }
-        Ok(self.parts.get().and_then(Option::as_ref))
-    }
-
     /// Returns true if a position between two characters is a joint.
     #[inline]
     pub(in crate::tokenizer) fn is_joint(&self, left: char, right: char) -> bool {
@@ -81,12 +67,11 @@ impl Tokenizer {
                     user_defined.push(self.vocab.content(id));
                 }
             }
-            let are_forms = self.normalizers.iter().all(Normalizer::is_form);
             let normalizers = self.normalizers.iter().map(|normalizer| normalizer.pairs(&user_defined)).collect();
             let splitters = self.splitters.iter().map(|splitter| splitter.pairs()).collect();
             let spells_bytes = self.byte_alphabet; // pairs are of characters before that
             let model = if spells_bytes { ModelPairs::All } else { self.model.pairs_of_entries(&self.vocab) };
-            Joints::new(added, normalizers, are_forms, splitters, model)
+            Joints::new(added, normalizers, splitters, model)
         })
     }
 

@@ -11,22 +11,18 @@
 //! Left out: rounding. Unigram adds scores from the start of a pretoken, so nearly equal segmentations may be chosen
 //! differently in a longer text (`model/unigram`); callers check what they found by encoding it as a whole.
 //!
-//! Cost: made on first use, linear in the vocabulary; a lookup is one load for ASCII, else a few in tables, or one in a hash
-//! table if the stages have no tables.
+//! Cost: made on first use, linear in the vocabulary; a lookup is one load for ASCII, else a few in the tables of the
+//! stages.
 
 use std::sync::atomic::{AtomicU8, Ordering};
-use std::sync::RwLock;
 
-use hashbrown::{HashMap, HashSet};
+use hashbrown::HashSet;
 
 use crate::model::pair_effect::ModelPairs;
 use crate::normalize::pair_effect::NormalizerPairs;
 use crate::normalize::Normalizer;
 use crate::pretokenize::parts::pair_effect::SplitterPairs;
 use crate::util::pair_effect::PairEffect;
-
-/// Most pairs beyond ASCII that are cached.
-const MOST_CACHED: usize = 1 << 16;
 
 /// Test of pairs of characters for being joints.
 #[derive(Debug)]
@@ -35,9 +31,7 @@ pub(in crate::tokenizer) struct Joints {
     normalizers: Vec<NormalizerPairs>,
     splitters: Vec<SplitterPairs>,
     model: ModelPairs,
-    are_tables: bool,       // of all stages
     ascii: Box<[AtomicU8]>, // 0 unknown, 1 no joint, 2 joint
-    others: RwLock<HashMap<(char, char), bool>>,
 }
 
 /// Characters of added tokens.
@@ -74,26 +68,21 @@ impl AddedPairs {
 
 impl Joints {
     /// Collects what each stage looks up. The first of `added` are matched in raw text, the second in normalized text.
-    /// `are_forms`: all normalizers.
     pub(in crate::tokenizer) fn new(
         added: [AddedPairs; 2],
         normalizers: Vec<NormalizerPairs>,
-        are_forms: bool,
         splitters: Vec<SplitterPairs>,
         model: ModelPairs,
     ) -> Self {
         let ascii = (0..1 << 14).map(|_| AtomicU8::new(0)).collect();
-        let are_tables =
-            are_forms && splitters.iter().all(SplitterPairs::is_table) && !matches!(model, ModelPairs::Chars { .. });
-        Self { added, normalizers, splitters, model, are_tables, ascii, others: RwLock::default() }
+        Self { added, normalizers, splitters, model, ascii }
     }
 
     /// Returns true if a position between these characters is a joint. `normalizers`: those of the pairs.
     #[inline]
     pub(in crate::tokenizer) fn is_joint(&self, normalizers: &[Normalizer], left: char, right: char) -> bool {
         if !left.is_ascii() || !right.is_ascii() {
-            let is_table = self.are_tables;
-            return if is_table { self.find(normalizers, left, right) } else { self.cached(normalizers, left, right) };
+            return self.find(normalizers, left, right);
         }
         let cell = &self.ascii[(left as usize) << 7 | right as usize];
         match cell.load(Ordering::Relaxed) {
@@ -104,23 +93,6 @@ impl Joints {
             }
             known => known == 2,
         }
-    }
-
-    /// Never waits: a child process may have been forked while another thread held the lock.
-    fn cached(&self, normalizers: &[Normalizer], left: char, right: char) -> bool {
-        if let Ok(cached) = self.others.try_read() {
-            if let Some(&known) = cached.get(&(left, right)) {
-                return known;
-            }
-        }
-        let found = self.find(normalizers, left, right);
-        if let Ok(mut cached) = self.others.try_write() {
-            if cached.len() >= MOST_CACHED {
-                cached.clear();
-            }
-            cached.insert((left, right), found);
-        }
-        found
     }
 
     /// Returns true if all stages before the model keep two adjacent characters together, and process both sides

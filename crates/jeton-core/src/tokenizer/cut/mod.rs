@@ -72,13 +72,6 @@ struct Upper {
     exceeds: bool, // a joint, up to which there are more tokens
 }
 
-/// Ends of the tokens of a text from its start on, encoded as a whole, in blocks. Only where tokens are their bytes.
-#[derive(Debug, Default)]
-struct TokenEnds {
-    ends: Vec<usize>,
-    until: usize, // a joint, or the end of the text
-}
-
 /// Finds parts of one text.
 pub struct TextCutter<'t> {
     tok: &'t Tokenizer,
@@ -89,7 +82,6 @@ pub struct TextCutter<'t> {
     alone: HashMap<char, usize>, // tokens of a character before a joint
     bytes_per_token: f64,
     jointless: (usize, usize), // range without a joint inside
-    token_ends: Option<TokenEnds>,
     by_bytes: Option<ByteCutter<'t>>,
     kept: KeptPairs,
     rounds: bool, // joints hold up to rounding, so that results are checked
@@ -97,17 +89,14 @@ pub struct TextCutter<'t> {
 
 impl<'t> TextCutter<'t> {
     /// Creates a cutter at boundaries of `unit`.
-    ///
-    /// # Errors
-    /// `Interrupted` while tables of the tokenizer are built.
     pub fn new(
         tok: &'t Tokenizer,
         text: &'t str,
         unit: TextUnit,
         permit: &'t Permit<'t>,
         keep_going: KeepGoing<'t>,
-    ) -> Result<Self> {
-        Ok(Self {
+    ) -> Self {
+        Self {
             tok,
             permit,
             text,
@@ -116,11 +105,10 @@ impl<'t> TextCutter<'t> {
             alone: HashMap::new(),
             bytes_per_token: 4.0,
             jointless: (0, 0),
-            token_ends: tok.tokens_are_bytes().then(TokenEnds::default),
-            by_bytes: ByteCutter::new(tok, text, permit, keep_going)?,
+            by_bytes: ByteCutter::new(tok, text, permit, keep_going),
             kept: KeptPairs::default(),
             rounds: matches!(tok.model(), Model::Unigram(_)),
-        })
+        }
     }
 
     /// Returns the number of tokens of the text if it is at most `limit`, without encoding more of it than that takes.
@@ -441,11 +429,6 @@ impl<'t> TextCutter<'t> {
     /// Counts tokens up to joints of `text[start..end]`, until they exceed the limit or the text ends. Returns the
     /// positions, ascending, of which only the last may exceed it; and the end of the text that may be within the limit.
     fn bases(&mut self, start: usize, end: usize, limit: usize) -> Result<(Vec<Base>, Upper)> {
-        if end == self.text.len() {
-            if let Some(found) = self.bases_by_token_ends(start, limit)? {
-                return Ok(found);
-            }
-        }
         let mut bases = vec![Base { at: start, count: 0 }];
         let step = step(limit);
         while let Some(&last) = bases.last() {
@@ -511,76 +494,6 @@ impl<'t> TextCutter<'t> {
             }
         }
         Ok((bases, Upper { at: end, exceeds: false }))
-    }
-
-    /// As [`TextCutter::bases`] of the rest of the text, from the ends of its tokens: between joints they are those of any
-    /// part. None if they are not known.
-    fn bases_by_token_ends(&mut self, start: usize, limit: usize) -> Result<Option<(Vec<Base>, Upper)>> {
-        let end = self.text.len();
-        let first = Base { at: start, count: 0 };
-        if self.token_ends.is_none() || start == end {
-            return Ok(None);
-        }
-        let Some(joint) = self.joint_after(start, start + 1, end.min(start + LONG)) else { return Ok(None) };
-        let count = self.count(&self.text[start..joint])?;
-        if count > limit {
-            return Ok(Some((vec![first], Upper { at: joint, exceeds: true })));
-        }
-        let mut bases = vec![first, Base { at: joint, count }];
-        // Until one more token than fits is known.
-        let left = limit - count;
-        let before = loop {
-            let Some(known) = &self.token_ends else { return Ok(None) };
-            let before = known.ends.partition_point(|&end| end <= joint);
-            if known.until == end || known.until > joint && known.ends.len() - before > left {
-                break before;
-            }
-            let missing = (left + 1).saturating_sub(known.ends.len() - before);
-            let wanted = (missing as f64 * self.bytes_per_token * 1.125) as usize;
-            self.extend_token_ends(known.until.max(joint).saturating_add(wanted).min(end))?;
-        };
-        let Some(known) = &self.token_ends else { return Ok(None) };
-        let Some(&reached) = known.ends.get(before + left) else {
-            bases.push(Base { at: end, count: count + known.ends.len() - before });
-            return Ok(Some((bases, Upper { at: end, exceeds: false })));
-        };
-        // The tokens up to `last` fit, and with the next one, which ends at `reached`, they do not.
-        let last = if left == 0 { joint } else { known.ends[before + left - 1] };
-        let within = floor(self.text, last);
-        let found = self.tok.last_joint(self.text, joint, within).unwrap_or(joint);
-        let num_found = known.ends.partition_point(|&end| end <= found) - before;
-        if found > joint {
-            bases.push(Base { at: found, count: count + num_found });
-        }
-        let reached = ceil(self.text, reached);
-        match self.joint_after(start, reached, end.min(reached + LONG)) {
-            Some(upper) if upper - found <= LONG => Ok(Some((bases, Upper { at: upper, exceeds: true }))),
-            None if end - found <= LONG => Ok(Some((bases, Upper { at: end, exceeds: false }))),
-            _ => Ok(None),
-        }
-    }
-
-    /// Encodes more of the text, up to a joint at or after `until`. Gives up if the tokens are not the bytes of the text.
-    fn extend_token_ends(&mut self, until: usize) -> Result<()> {
-        let Some(mut known) = self.token_ends.take() else { return Ok(()) };
-        let until = ceil(self.text, until);
-        let until = self.joint_after(0, until, self.text.len()).unwrap_or(self.text.len());
-        let from = known.until;
-        let context = self.text[..from].chars().next_back();
-        let skipped = context.map_or(Ok(0), |before| self.of_char(before))?;
-        let part = with_context(self.text, 0, from, until);
-        let ids = self.tok.encode_long(part, self.permit, 1, &mut || (self.keep_going)());
-        let ids = ids.map_err(|error| error.shifted(self.offset_of(part)))?;
-        let mut at = from;
-        known.ends.extend(ids.iter().skip(skipped).map(|&id| {
-            at += self.tok.vocab().content_len(id);
-            at
-        }));
-        known.until = until;
-        if at == until {
-            self.token_ends = Some(known);
-        }
-        Ok(())
     }
 
     /// Returns the end of the longest prefix that ends between `base` and the next joint, if that is certain.

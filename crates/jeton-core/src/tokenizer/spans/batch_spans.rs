@@ -12,21 +12,14 @@
 use std::sync::{Mutex, PoisonError};
 
 use super::known_spans::SpanBuffers;
-use super::span_sink::SpanSink;
-use super::token_widths::{SpanKind, TokenWidths};
-use crate::error::{Error, ErrorKind, Result};
-use crate::normalize::Normalizer;
+use super::token_widths::SpanKind;
+use crate::error::{Error, ErrorKind};
 use crate::parallel;
-use crate::postprocess::WhiteEnds;
-use crate::tokenizer::pipeline::build::{LSTRIP, RSTRIP};
 use crate::tokenizer::pipeline::fast_path::{groups, Input, PART};
 use crate::tokenizer::pipeline::permit::Permit;
 use crate::tokenizer::pipeline::Tokenizer;
-use crate::util::atomic_cell::made_once;
 use crate::util::buffer_pool;
 use crate::util::cancel::{KeepGoing, KeepGoingMut};
-use crate::vocab::alphabet::{EndOfWord, Level};
-use crate::vocab::Kind;
 
 /// Ids of many texts, and HF's offsets.
 #[derive(Debug, Clone, Default)]
@@ -95,20 +88,6 @@ impl Tokenizer {
         Ok(BatchOffsets { ids, ends, offsets, first })
     }
 
-    /// Writes HF's offsets of `ids`, those of a text.
-    pub(in crate::tokenizer) fn write_offsets(
-        &self,
-        text: Input<'_>,
-        ids: &[u32],
-        permit: &Permit<'_>,
-        offsets: &mut [i64],
-        keep_going: KeepGoing<'_>,
-    ) -> Result<()> {
-        let ends = [0, ids.len() as i64];
-        let task = Task { texts: &[text], ends: &ends, offsets, first: &mut [] };
-        self.fill(task, ids, permit, keep_going).map_err(|(_, error)| error)
-    }
-
     /// Writes the offsets of some texts.
     fn fill(
         &self,
@@ -117,8 +96,6 @@ impl Tokenizer {
         permit: &Permit<'_>,
         keep_going: KeepGoing<'_>,
     ) -> std::result::Result<(), TextError> {
-        let widths = made_once(&self.widths, || self.token_widths()).as_ref();
-        let compares = self.plain.is_none();
         let Task { texts, ends, mut offsets, mut first } = task;
         let mut buffers = SpanBuffers::default();
         for (index, (text, range)) in texts.iter().zip(ends.windows(2)).enumerate() {
@@ -129,69 +106,9 @@ impl Tokenizer {
             if !keep_going() {
                 return Err((index, ErrorKind::Interrupted.into()));
             }
-            if let (Some(widths), Some(_)) = (widths, text.valid()) {
-                if widths.write(&self.vocab, ids, text.bytes, compares, own, own_first) {
-                    continue;
-                }
-            }
-            let mut sink = SpanSink::of_spans(SpanKind::Offsets, own);
-            sink.first = own_first.as_chunks_mut().0;
-            let is_done = self.write_known(*text, ids, permit, &mut buffers, &mut sink, keep_going);
-            if !is_done.map_err(|error| (index, error))? {
-                self.trace(text.bytes, ids, permit, (own, own_first), keep_going).map_err(|error| (index, error))?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Returns the widths of tokens; None if they are not the bytes of the text.
-    pub(in crate::tokenizer) fn token_widths(&self) -> Option<TokenWidths> {
-        let alphabet = &self.model.as_bpe()?.alphabet;
-        // A form may leave the text unchanged; the contents are compared with it.
-        let keeps_text = self.normalizers.iter().all(Normalizer::is_form);
-        if !keeps_text || alphabet.level != Level::Byte || alphabet.end != EndOfWord::None {
-            return None;
-        }
-        let is_known = |id| match self.vocab.kind(id) {
-            Kind::Token => Some(id) != alphabet.unk(),
-            Kind::Added | Kind::Special => Some(id) != alphabet.unk() && self.flags(id) & (LSTRIP | RSTRIP) == 0,
-            _ => false,
-        };
-        let white_ends = |id| {
-            let content = self.vocab.content(id);
-            self.white_ends(content, id, (0, content.len()))
-        };
-        let white_ends: Option<&dyn Fn(u32) -> WhiteEnds> =
-            if self.template.trim_offsets() { Some(&white_ends) } else { None };
-        Some(TokenWidths::new(&self.vocab, is_known, white_ends, self.template.add_prefix_space()))
-    }
-
-    /// Writes the offsets of a text that is encoded again.
-    fn trace(
-        &self,
-        text: &[u8],
-        ids: &[u32],
-        permit: &Permit<'_>,
-        (out, first): (&mut [i64], &mut [i64]),
-        keep_going: KeepGoing<'_>,
-    ) -> Result<()> {
-        let encoding = self.encode_with_spans(text, permit, keep_going)?;
-        if encoding.ids != ids {
-            return Err(ErrorKind::Internal("the ids of a text differ with and without spans".into()).into());
-        }
-        let spans = encoding.offsets.iter().zip(&encoding.byte_spans);
-        for (index, ((&id, (&offsets, &bytes)), out)) in ids.iter().zip(spans).zip(out.as_chunks_mut().0).enumerate() {
-            let mut own = offsets;
-            if self.template.trim_offsets() {
-                let ends = self.white_ends(text, id, bytes);
-                ends.trim(self.template.add_prefix_space(), index, &mut own);
-                if let Some(first) = first.as_chunks_mut().0.get_mut(index) {
-                    let mut own = offsets;
-                    ends.trim(self.template.add_prefix_space(), 0, &mut own);
-                    *first = [own.0 as i64, own.1 as i64];
-                }
-            }
-            *out = [own.0 as i64, own.1 as i64];
+            let columns = (own.as_chunks_mut().0, own_first.as_chunks_mut().0);
+            self.write_spans(*text, ids, permit, &mut buffers, SpanKind::Offsets, columns, keep_going)
+                .map_err(|error| (index, error))?;
         }
         Ok(())
     }

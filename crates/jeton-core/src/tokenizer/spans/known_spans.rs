@@ -12,15 +12,20 @@ use super::char_index::CharReader;
 use super::character_widths::{OneToOne, INSIDE};
 use super::known_ids::{KnownIds, TextPart};
 use super::span_sink::SpanSink;
-use super::token_widths::SpanKind;
+use super::token_widths::{SpanKind, TokenWidths, WidthChecks};
 use super::word_offsets::WordReader;
 use crate::error::{ErrorKind, Result};
+use crate::normalize::Normalizer;
+use crate::postprocess::WhiteEnds;
+use crate::tokenizer::pipeline::build::{LSTRIP, RSTRIP};
 use crate::tokenizer::pipeline::fast_path::Input;
 use crate::tokenizer::pipeline::permit::Permit;
 use crate::tokenizer::pipeline::Tokenizer;
 use crate::util::atomic_cell::made_once;
 use crate::util::buffer_pool;
 use crate::util::cancel::KeepGoing;
+use crate::vocab::alphabet::{EndOfWord, Level};
+use crate::vocab::Kind;
 
 impl Tokenizer {
     /// Returns a column of spans of `ids`, those of a text: two numbers for each.
@@ -36,32 +41,99 @@ impl Tokenizer {
         keep_going: KeepGoing<'_>,
     ) -> Result<Vec<i64>> {
         let mut spans = buffer_pool::OFFSETS.take_filled(2 * ids.len());
-        if kind == SpanKind::Offsets {
-            self.write_offsets(text, ids, permit, &mut spans, keep_going)?;
-            return Ok(spans);
-        }
+        let columns: (&mut [[i64; 2]], &mut [[i64; 2]]) = (spans.as_chunks_mut().0, &mut []);
+        self.write_spans(text, ids, permit, &mut SpanBuffers::default(), kind, columns, keep_going)?;
+        Ok(spans)
+    }
+
+    /// Writes a column of spans of `ids`, those of a text. `first`: likewise, of each token as the first of a truncated text,
+    /// if offsets differ there; may be empty.
+    ///
+    /// # Errors
+    /// As [`Tokenizer::encode`].
+    #[allow(clippy::too_many_arguments)]
+    pub(in crate::tokenizer) fn write_spans(
+        &self,
+        text: Input<'_>,
+        ids: &[u32],
+        permit: &Permit<'_>,
+        buffers: &mut SpanBuffers,
+        kind: SpanKind,
+        (out, first): (&mut [[i64; 2]], &mut [[i64; 2]]),
+        keep_going: KeepGoing<'_>,
+    ) -> Result<()> {
         let widths = made_once(&self.widths, || self.token_widths()).as_ref();
         if let (Some(valid), Some(widths)) = (text.valid(), widths) {
-            let compares = self.plain.is_none();
+            let contents = self.plain.is_none();
             // Splitters after the one that spells bytes may split between the bytes of a character.
-            let has_parts = !compares || self.splitters.len() <= 1;
-            if widths.write_spans(&self.vocab, ids, valid.as_bytes(), (compares, has_parts), kind, &mut spans) {
-                return Ok(spans);
+            let parts = contents && self.splitters.len() > 1 && kind != SpanKind::Offsets;
+            let checks = WidthChecks { contents, parts };
+            if widths.write(&self.vocab, (ids, valid.as_bytes()), checks, kind, out, first) {
+                return Ok(());
             }
         }
-        let mut sink = SpanSink::of_spans(kind, &mut spans);
-        if self.write_known(text, ids, permit, &mut SpanBuffers::default(), &mut sink, keep_going)? {
-            return Ok(spans);
+        let mut sink = SpanSink::of_spans(kind, out, first);
+        if self.write_known(text, ids, permit, buffers, &mut sink, keep_going)? {
+            return Ok(());
         }
-        let traced = self.encode_with_spans(text.bytes, permit, keep_going)?;
-        if traced.ids != ids {
+        self.trace(text.bytes, ids, permit, kind, (out, first), keep_going)
+    }
+
+    /// Returns the widths of tokens; None if they are not the bytes of the text.
+    pub(in crate::tokenizer) fn token_widths(&self) -> Option<TokenWidths> {
+        let alphabet = &self.model.as_bpe()?.alphabet;
+        // A form may leave the text unchanged; the contents are compared with it.
+        let keeps_text = self.normalizers.iter().all(Normalizer::is_form);
+        if !keeps_text || alphabet.level != Level::Byte || alphabet.end != EndOfWord::None {
+            return None;
+        }
+        let is_known = |id| match self.vocab.kind(id) {
+            Kind::Token => Some(id) != alphabet.unk(),
+            Kind::Added | Kind::Special => Some(id) != alphabet.unk() && self.flags(id) & (LSTRIP | RSTRIP) == 0,
+            _ => false,
+        };
+        let white_ends = |id| {
+            let content = self.vocab.content(id);
+            self.white_ends(content, id, (0, content.len()))
+        };
+        let white_ends: Option<&dyn Fn(u32) -> WhiteEnds> =
+            if self.template.trim_offsets() { Some(&white_ends) } else { None };
+        Some(TokenWidths::new(&self.vocab, is_known, white_ends, self.template.add_prefix_space()))
+    }
+
+    /// Writes a column of spans of a text that is encoded again.
+    fn trace(
+        &self,
+        text: &[u8],
+        ids: &[u32],
+        permit: &Permit<'_>,
+        kind: SpanKind,
+        (out, first): (&mut [[i64; 2]], &mut [[i64; 2]]),
+        keep_going: KeepGoing<'_>,
+    ) -> Result<()> {
+        let encoding = self.encode_with_spans(text, permit, keep_going)?;
+        if encoding.ids != ids {
             return Err(ErrorKind::Internal("the ids of a text differ with and without spans".into()).into());
         }
-        let column = if kind == SpanKind::Bytes { traced.byte_spans } else { traced.char_spans };
-        for (out, (start, end)) in spans.as_chunks_mut().0.iter_mut().zip(column) {
-            *out = [start as i64, end as i64];
+        let column = match kind {
+            SpanKind::Bytes => &encoding.byte_spans,
+            SpanKind::Chars => &encoding.char_spans,
+            SpanKind::Offsets => &encoding.offsets,
+        };
+        let trims = kind == SpanKind::Offsets && self.template.trim_offsets();
+        for (index, (&(mut own), out)) in column.iter().zip(out).enumerate() {
+            if trims {
+                let ends = self.white_ends(text, ids[index], encoding.byte_spans[index]);
+                if let Some(first) = first.get_mut(index) {
+                    let mut own = own;
+                    ends.trim(self.template.add_prefix_space(), 0, &mut own);
+                    *first = [own.0 as i64, own.1 as i64];
+                }
+                ends.trim(self.template.add_prefix_space(), index, &mut own);
+            }
+            *out = [own.0 as i64, own.1 as i64];
         }
-        Ok(spans)
+        Ok(())
     }
 
     /// Writes values of the ids of a text from the alignment of its characters, or else of all of it. Returns false if the

@@ -20,8 +20,8 @@ pub(in crate::tokenizer) enum Column<'o> {
 }
 
 impl<'o> SpanSink<'o> {
-    pub(in crate::tokenizer) fn of_spans(kind: SpanKind, out: &'o mut [i64]) -> Self {
-        Self { column: Column::Spans(kind, out.as_chunks_mut().0), first: &mut [], word: 0 }
+    pub(in crate::tokenizer) fn of_spans(kind: SpanKind, out: &'o mut [[i64; 2]], first: &'o mut [[i64; 2]]) -> Self {
+        Self { column: Column::Spans(kind, out), first, word: 0 }
     }
 
     pub(in crate::tokenizer) fn of_words(out: &'o mut [i64]) -> Self {

@@ -49,6 +49,15 @@ enum Table {
     Trimmed(Vec<Width>),
 }
 
+/// What widths alone do not tell.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::tokenizer) struct WidthChecks {
+    /// The contents of tokens may differ from the text.
+    pub(in crate::tokenizer) contents: bool,
+    /// The spans of parts of a character do not follow from widths.
+    pub(in crate::tokenizer) parts: bool,
+}
+
 /// A token in a text whose characters were counted so far.
 #[derive(Debug, Clone, Copy)]
 struct Unpacked {
@@ -110,102 +119,64 @@ impl TokenWidths {
         Self { table, add_prefix_space }
     }
 
-    /// Writes Hugging Face's offsets of the ids of a text, valid UTF-8: two numbers for each, in characters. `first`: likewise, of each token as the first of a truncated text; may be empty. Returns false if the
-    /// widths do not tell them. `compares`: whether the contents may differ from the text.
+    /// Writes a column of spans of the ids of a text, valid UTF-8. `first`: offsets of each token as the first of a truncated
+    /// text, if the template trims; may be empty. Returns false if the widths do not tell them.
     pub(in crate::tokenizer) fn write(
         &self,
         vocab: &Vocab,
-        ids: &[u32],
-        text: &[u8],
-        compares: bool,
-        out: &mut [i64],
-        first: &mut [i64],
+        (ids, text): (&[u32], &[u8]),
+        checks: WidthChecks,
+        kind: SpanKind,
+        out: &mut [[i64; 2]],
+        first: &mut [[i64; 2]],
     ) -> bool {
-        let (spans, firsts) = (out.as_chunks_mut::<2>().0, first.as_chunks_mut::<2>().0);
-        let (mut bytes, mut chars) = (0, 0);
-        let mut is_same = true;
-        let mut span = |id: u32, width: Width| {
+        match &self.table {
+            Table::Widths(widths) => {
+                let kind = if kind == SpanKind::Bytes { kind } else { SpanKind::Chars };
+                self.write_of(widths, vocab, (ids, text), checks, kind, out, first)
+            }
+            Table::Trimmed(widths) => self.write_of(widths, vocab, (ids, text), checks, kind, out, first),
+        }
+    }
+
+    #[inline(always)]
+    #[allow(clippy::too_many_arguments)]
+    fn write_of<W: Copy + Into<Width>>(
+        &self,
+        widths: &[W],
+        vocab: &Vocab,
+        (ids, text): (&[u32], &[u8]),
+        checks: WidthChecks,
+        kind: SpanKind,
+        out: &mut [[i64; 2]],
+        first: &mut [[i64; 2]],
+    ) -> bool {
+        let (mut bytes, mut chars) = (0, 0); // before the next token
+        for (index, (&id, out)) in ids.iter().zip(out).enumerate() {
+            let width = widths.get(id as usize).map_or(UNKNOWN, |&width| width.into());
             let token = match width & 0xFFFF {
+                UNKNOWN => return false,
                 WIDE => Unpacked::of(vocab.content(id)),
                 width => Unpacked::from(width),
             };
-            if compares {
-                is_same &= text.get(bytes..bytes + token.bytes) == Some(vocab.content(id));
-            }
-            let start = chars - i64::from(token.begins_inside);
-            chars += token.chars;
-            bytes += token.bytes;
-            [start, chars]
-        };
-        match &self.table {
-            Table::Widths(widths) if !compares => {
-                return write_narrow::<_, false>(vocab, widths, ids, text.len(), spans);
-            }
-            Table::Widths(widths) => {
-                for (&id, out) in ids.iter().zip(spans) {
-                    match widths.get(id as usize) {
-                        None | Some(0) => return false,
-                        Some(&width) => *out = span(id, width.into()),
-                    }
-                }
-            }
-            Table::Trimmed(widths) => {
-                for (index, (&id, out)) in ids.iter().zip(spans).enumerate() {
-                    let width = widths.get(id as usize).copied().unwrap_or_default();
-                    if width == UNKNOWN {
-                        return false;
-                    }
-                    let span = span(id, width);
-                    *out = self.trimmed(width, index, span);
-                    if let Some(first) = firsts.get_mut(index) {
-                        *first = self.trimmed(width, 0, span);
-                    }
-                }
-            }
-        }
-        is_same && bytes == text.len()
-    }
-
-    /// Writes spans in bytes or in characters, and else as [`TokenWidths::write`]. `has_parts`: false if the spans of parts of
-    /// a character do not follow from widths.
-    pub(in crate::tokenizer) fn write_spans(
-        &self,
-        vocab: &Vocab,
-        ids: &[u32],
-        text: &[u8],
-        (compares, has_parts): (bool, bool),
-        kind: SpanKind,
-        out: &mut [i64],
-    ) -> bool {
-        if !compares && has_parts {
-            let spans = out.as_chunks_mut::<2>().0;
-            return match (&self.table, kind == SpanKind::Bytes) {
-                (Table::Widths(widths), true) => write_narrow::<_, true>(vocab, widths, ids, text.len(), spans),
-                (Table::Widths(widths), false) => write_narrow::<_, false>(vocab, widths, ids, text.len(), spans),
-                (Table::Trimmed(widths), true) => write_narrow::<_, true>(vocab, widths, ids, text.len(), spans),
-                (Table::Trimmed(widths), false) => write_narrow::<_, false>(vocab, widths, ids, text.len(), spans),
-            };
-        }
-        let (mut bytes, mut chars) = (0, 0);
-        for (&id, out) in ids.iter().zip(out.as_chunks_mut::<2>().0) {
-            let width = match &self.table {
-                Table::Widths(widths) => widths.get(id as usize).map(|&width| width.into()),
-                Table::Trimmed(widths) => widths.get(id as usize).copied(),
-            };
-            let token = match width {
-                None | Some(UNKNOWN) => return false,
-                Some(width) if width & 0xFFFF == WIDE => Unpacked::of(vocab.content(id)),
-                Some(width) => Unpacked::from(width),
-            };
-            if compares && text.get(bytes..bytes + token.bytes) != Some(vocab.content(id))
-                || token.begins_inside && !has_parts
+            if checks.contents && text.get(bytes..bytes + token.bytes) != Some(vocab.content(id))
+                || checks.parts && token.begins_inside
             {
                 return false;
             }
-            let (start, first) = (bytes, chars - i64::from(token.begins_inside));
-            chars += token.chars;
+            let (start, before) = (bytes, chars - i64::from(token.begins_inside));
             bytes += token.bytes;
-            *out = if kind == SpanKind::Bytes { [start as i64, bytes as i64] } else { [first, chars] };
+            chars += token.chars;
+            *out = match kind {
+                SpanKind::Bytes => [start as i64, bytes as i64],
+                SpanKind::Chars => [before, chars],
+                SpanKind::Offsets => {
+                    if let Some(first) = first.get_mut(index) {
+                        *first = self.trimmed(width, 0, [before, chars]);
+                    }
+                    self.trimmed(width, index, [before, chars])
+                }
+            };
         }
         bytes == text.len()
     }
@@ -230,52 +201,6 @@ impl TokenWidths {
         ends.trim(self.add_prefix_space, index, &mut trimmed);
         [trimmed.0 as i64, trimmed.1 as i64]
     }
-}
-
-/// Ids in a chunk of [`write_narrow`]; few in tests.
-const CHUNK: usize = if cfg!(test) { 2 } else { 1 << 10 };
-
-/// Writes the byte spans (`IN_BYTES`) or the character spans of tokens without branches that depend on them, except in
-/// chunks with a token that is [`WIDE`]. Returns true if all have widths and cover a text of `len` bytes.
-fn write_narrow<W: Copy + Into<Width>, const IN_BYTES: bool>(
-    vocab: &Vocab,
-    widths: &[W],
-    ids: &[u32],
-    len: usize,
-    spans: &mut [[i64; 2]],
-) -> bool {
-    let width = |id: u32| widths.get(id as usize).map_or(UNKNOWN, |&width| width.into() & 0xFFFF);
-    let span = |at: &mut (usize, i64), token: Unpacked| {
-        let (bytes, chars) = (at.0, at.1 - i64::from(token.begins_inside));
-        *at = (at.0 + token.bytes, at.1 + token.chars);
-        match IN_BYTES {
-            true => [bytes as i64, at.0 as i64],
-            false => [chars, at.1],
-        }
-    };
-    let mut at = (0, 0); // bytes and characters before the next token
-    let mut is_unknown = false;
-    for (ids, spans) in ids.chunks(CHUNK).zip(spans.chunks_mut(CHUNK)) {
-        let before = at;
-        let mut is_wide = false;
-        for (&id, out) in ids.iter().zip(&mut *spans) {
-            let width = width(id);
-            is_wide |= width == WIDE;
-            is_unknown |= width == UNKNOWN;
-            *out = span(&mut at, Unpacked::from(width));
-        }
-        if is_wide {
-            at = before;
-            for (&id, out) in ids.iter().zip(spans) {
-                let token = match width(id) {
-                    WIDE => Unpacked::of(vocab.content(id)),
-                    width => Unpacked::from(width),
-                };
-                *out = span(&mut at, token);
-            }
-        }
-    }
-    !is_unknown && at.0 == len
 }
 
 #[cfg(test)]
