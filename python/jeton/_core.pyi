@@ -305,12 +305,13 @@ class Tokenizer:
         self,
         text: str | bytes,
         special: _Permission = None,
-        *,
-        pair: str | bytes | None = None,
+        threads: int = 1,
         template: bool = False,
+        pair: str | bytes | None = None,
         sampler: tuple[float, float, int | None, int] | None = None,
     ) -> list[int]: ...
     def encode_text(self, text: str | bytes) -> list[int]: ...
+    def encode_short(self, text: str | bytes) -> list[int] | None: ...
     def encode_array(
         self, text: str | bytes, special: _Permission = None, threads: int = 1, template: bool = False
     ) -> memoryview | NDArray[np.uint32]: ...
