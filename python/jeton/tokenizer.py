@@ -208,14 +208,11 @@ class Tokenizer:
             from .calls.sampling import sampling_options
 
             drawn = sampling_options(self._definition.model.type, dropout, alpha, nbest, seed)
-        return self._core.encode(
-            text,
-            self._permission(special),
-            max(_threads(text, threads), 1 if pair is None else _threads(pair, threads)),
-            self._uses_template(add_special_tokens),
-            pair,
-            drawn,
-        )
+        num_threads = _threads(text, threads)
+        if pair is not None:
+            num_threads = max(num_threads, _threads(pair, threads))
+        adds = self._uses_template(add_special_tokens)
+        return self._core.encode(text, self._permission(special), num_threads, adds, pair, drawn)
 
     def nbest(self, text: str | bytes, n: int, *, special: Special | None = None) -> list[tuple[list[int], float]]:
         """The n best segmentations of a text with their scores, best first (Unigram).
