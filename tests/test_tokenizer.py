@@ -176,22 +176,31 @@ def test_a_long_text_is_cut_for_threads_without_a_trace(kind: str, name: str) ->
         text = text[:200_000] + " " + text[200_000:]
     for special in ("none", "all"):
         alone = tok.encode_array(text, threads=1, special=special)
-        assert alone.tolist() == tok.encode(text, special=special)
+        assert alone.tolist() == tok.encode(text, special=special, threads=1)
         for threads in (2, 5):
             assert np.array_equal(tok.encode_array(text, threads=threads, special=special), alone)
+            assert tok.encode(text, threads=threads, special=special) == alone.tolist()
+            assert tok.count(text, threads=threads, special=special) == len(alone)
 
 
 def test_long_bytes_that_are_no_text(tok: jeton.Tokenizer) -> None:
     data = (CORPUS.encode() + b"\xff\xfe\xe4\xbb") * 1_500
     assert len(data) > 1 << 20
-    assert tok.encode_array(data, threads=3).tolist() == tok.encode(data)
+    ids = tok.encode(data, threads=1)
+    assert tok.encode_array(data, threads=3).tolist() == tok.encode(data, threads=3) == tok.encode(data) == ids
+    assert tok.encode("the old", data, threads=3) == tok.encode("the old") + ids
     assert tok.decode_bytes(tok.encode(data)) == data
 
 
 def test_rayons_variable_and_threads_below_one(tok: jeton.Tokenizer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RAYON_NUM_THREADS", "1")
     assert tok.encode_array(LONG["english"]).tolist() == tok.encode(LONG["english"])
-    for call in (lambda: tok.encode_array("x", threads=0), lambda: tok.encode_batch(["x"], threads=-1)):
+    for call in (
+        lambda: tok.encode("x", threads=0),
+        lambda: tok.encode_array("x", threads=0),
+        lambda: tok.count("x", threads=0),
+        lambda: tok.encode_batch(["x"], threads=-1),
+    ):
         with pytest.raises(jeton.ConfigError, match="threads") as caught:
             call()
         assert caught.value.option == "threads"
@@ -404,6 +413,7 @@ def test_wrong_types_are_named() -> None:
         (lambda: any_tok.encode(5), TypeError, "a text is str or bytes, not int"),
         (lambda: any_tok.encode("h", 5), TypeError, "a text is str or bytes, not int"),
         (lambda: any_tok.encode("h", special=5), jeton.ConfigError, "special=5"),
+        (lambda: any_tok.encode("h", threads="2"), jeton.ConfigError, "threads='2' is not a positive integer"),
         (lambda: any_tok.encode("h", dropout="2"), jeton.ConfigError, "dropout='2'"),
         (lambda: any_tok.encode("h", dropout=0.1, seed="2"), jeton.ConfigError, "seed='2'"),
         (lambda: any_tok.encode("h", dropout=0.1, nbest="2"), jeton.ConfigError, "nbest='2'"),

@@ -47,7 +47,6 @@ __all__ = [
     "pattern_text",
     "pretokenize_text",
     "read_bytes",
-    "read_json",
     "read_message",
     "read_safetensors_header",
     "row_lists",
@@ -63,7 +62,6 @@ __all__ = [
     "unit_boundaries",
     "use_numpy",
     "with_sentencepiece_specs",
-    "write_json",
     "write_message",
 ]
 
@@ -307,12 +305,13 @@ class Tokenizer:
         self,
         text: str | bytes,
         special: _Permission = None,
-        *,
-        pair: str | bytes | None = None,
+        threads: int = 1,
         template: bool = False,
+        pair: str | bytes | None = None,
         sampler: tuple[float, float, int | None, int] | None = None,
     ) -> list[int]: ...
     def encode_text(self, text: str | bytes) -> list[int]: ...
+    def encode_short(self, text: str | bytes) -> list[int] | None: ...
     def encode_array(
         self, text: str | bytes, special: _Permission = None, threads: int = 1, template: bool = False
     ) -> memoryview | NDArray[np.uint32]: ...
@@ -599,8 +598,6 @@ def unit_boundaries(text: str, at: str) -> list[int]: ...
 def spell_bytes(data: bytes) -> str: ...
 def read_bytes(spelling: str) -> bytes | None: ...
 def sorted_bytes(tokens: list[bytes]) -> list[bytes]: ...
-def read_json(text: str) -> Any: ...
-def write_json(value: Any) -> str: ...
 def read_safetensors_header(
     header: bytes, size: int
 ) -> tuple[dict[str, str] | None, list[tuple[str, str, tuple[int, ...], int, int]]]: ...

@@ -10,6 +10,8 @@ Hugging Face's `tokenizer.json`. Jeton adds ``Pattern`` (a split in tiktoken's d
 
 from __future__ import annotations
 
+import json
+
 from . import _core
 from .errors import ConfigError
 from .util.arguments import instance
@@ -450,8 +452,6 @@ class Definition:
             facts["model"] |= {"end_of_word": None, "end_of_word_style": self.model.end_of_word_style if end else None}
             if self._suffix and self.decoder is not None:  # the decoder reads the mark
                 facts["model"]["end_of_word"] = self._suffix
-        import json
-
         return json.dumps(facts, sort_keys=True, ensure_ascii=True).encode()
 
     def build(self, vocabulary: _core.Vocabulary) -> _core.Tokenizer:
@@ -480,7 +480,7 @@ class Definition:
                 {**part, **unk} if part["type"] == "SentencePiece" else part for part in facts["decoder"]
             ]
         facts["suffix"] = self._suffix
-        core = _core.Tokenizer(vocabulary, _core.write_json(facts))
+        core = _core.Tokenizer(vocabulary, json.dumps(facts))
         template = self.template or {}
         for item in (*template.get("single", ()), *(template.get("pair") or ())):
             for id in item.get("ids", ()):

@@ -12,13 +12,6 @@ Left out: spellings of tokens (`spelling`), validation of sampling options (`sam
 from __future__ import annotations
 
 from . import _core
-from .calls.short_calls import (
-    LONG_TEXT,
-    short_count,
-    short_decode,
-    short_encode,
-    short_encode_array,
-)
 from .definition import Definition, Pattern
 from .errors import ConfigError, UnknownTokenError, keyword, shown
 from .tokens.special import permission
@@ -73,6 +66,8 @@ class _Defaults:
 
 
 _NO_OPTIONS = _Defaults()
+# Characters under which a text is encoded on one thread; above it the core decides.
+_LONG_TEXT = 1 << 18
 
 
 class Tokenizer:
@@ -135,7 +130,6 @@ class Tokenizer:
 
     # ── text → ids ───────────────────────────────────────────────────────────────────────────────────────────────────
 
-    @short_encode
     def encode(
         self,
         text: str | bytes,
@@ -147,6 +141,7 @@ class Tokenizer:
         alpha: float | None = None,
         nbest: int | None = None,
         seed: int | None = None,
+        threads: int | None = None,
         errors: SurrogateErrors = "strict",
     ) -> list[int]:
         """The ids of a text.
@@ -163,6 +158,8 @@ class Tokenizer:
                 0 samples uniformly; large values approach the best segmentation.
             nbest: samples among the n best segmentations only; None: among all.
             seed: makes sampling reproducible on any machine; None: a new seed for each call.
+            threads: maximum number of threads for a long text; None: RAYON_NUM_THREADS, or all cores. Sampling uses
+                one.
             errors: ``"replace"``: a lone surrogate in a `str` becomes U+FFFD, and a surrogate pair its character.
 
         Returns:
@@ -184,20 +181,38 @@ class Tokenizer:
         Source:
             Sennrich et al. 2016, arXiv 1508.07909, section 3.2. Plain version: reference/step05_encode.py.
         """
+        # A short text without options, in a loop: calling the helpers below takes half as long as encoding it.
+        if (
+            special is None
+            and add_special_tokens is None
+            and pair is None
+            and threads is None
+            and dropout == 0.0
+            and alpha is None
+            and nbest is None
+            and seed is None
+            and errors == "strict"
+            and self._defaults is _NO_OPTIONS
+        ):
+            ids = self._core.encode_short(text)
+            if ids is not None:
+                return ids
         if errors != "strict":
             from .calls.text_errors import encode_replaced
 
             sampling = {"dropout": dropout, "alpha": alpha, "nbest": nbest, "seed": seed}
-            options = {"special": special, "add_special_tokens": add_special_tokens, **sampling}
+            options = {"special": special, "add_special_tokens": add_special_tokens, "threads": threads, **sampling}
             return encode_replaced(errors, self.encode, text, pair, **options)
         drawn = None
-        if (dropout, alpha, nbest, seed) != (0, None, None, None):
+        if dropout != 0.0 or alpha is not None or nbest is not None or seed is not None:
             from .calls.sampling import sampling_options
 
             drawn = sampling_options(self._definition.model.type, dropout, alpha, nbest, seed)
-        return self._core.encode(
-            text, self._permission(special), pair=pair, template=self._uses_template(add_special_tokens), sampler=drawn
-        )
+        num_threads = _threads(text, threads)
+        if pair is not None:
+            num_threads = max(num_threads, _threads(pair, threads))
+        adds = self._uses_template(add_special_tokens)
+        return self._core.encode(text, self._permission(special), num_threads, adds, pair, drawn)
 
     def nbest(self, text: str | bytes, n: int, *, special: Special | None = None) -> list[tuple[list[int], float]]:
         """The n best segmentations of a text with their scores, best first (Unigram).
@@ -225,7 +240,6 @@ class Tokenizer:
         """
         return self._core.nbest(text, integer(n, "n", 1, MAX_INT64), self._permission(special))
 
-    @short_encode_array
     def encode_array(
         self,
         text: str | bytes,
@@ -239,7 +253,7 @@ class Tokenizer:
 
         Args:
             text: as `encode`.
-            threads: maximum number of threads for a long text; None: RAYON_NUM_THREADS, or all cores.
+            threads: as `encode`.
             special: as `encode`.
             add_special_tokens: as `encode`.
             errors: as `encode`.
@@ -251,6 +265,17 @@ class Tokenizer:
             >>> Tokenizer.from_merges({104: b"h", 105: b"i"}, []).encode_array("hi").tolist()
             [104, 105]
         """
+        if (  # as in `encode`
+            special is None
+            and add_special_tokens is None
+            and threads is None
+            and errors == "strict"
+            and self._defaults is _NO_OPTIONS
+            and type(text) is str
+            and len(text) < _LONG_TEXT
+        ):
+            ids = self._core.encode_array(text)
+            return self._array(ids) if type(ids) is memoryview else ids
         if errors != "strict":
             from .calls.text_errors import encode_replaced
 
@@ -473,11 +498,11 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         """int64[tokens, 2], little-endian: the `byte_spans` of `tokenize`; empty for a template's tokens."""
         return self._core.byte_spans(text, self._permission(special), template=self._uses_template(None))
 
-    @short_count
     def count(
         self,
         text: str | bytes,
         *,
+        threads: int | None = None,
         special: Special | None = None,
         add_special_tokens: bool | None = None,
         errors: SurrogateErrors = "strict",
@@ -488,11 +513,22 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
             >>> Tokenizer.from_merges({104: b"h", 105: b"i"}, []).count("hi")
             2
         """
+        if (  # as in `encode`
+            special is None
+            and add_special_tokens is None
+            and threads is None
+            and errors == "strict"
+            and self._defaults is _NO_OPTIONS
+            and type(text) is str
+            and len(text) < _LONG_TEXT
+        ):
+            return self._core.count(text)
         if errors != "strict":
             from .calls.text_errors import encode_replaced
 
-            return encode_replaced(errors, self.count, text, special=special, add_special_tokens=add_special_tokens)
-        threads = _threads(text)
+            options = {"threads": threads, "special": special, "add_special_tokens": add_special_tokens}
+            return encode_replaced(errors, self.count, text, **options)
+        threads = _threads(text, threads)
         return self._core.count(text, self._permission(special), threads) + self._num_added(add_special_tokens)
 
     def count_batch(
@@ -779,7 +815,6 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
 
     # ── ids → text ───────────────────────────────────────────────────────────────────────────────────────────────────
 
-    @short_decode
     def decode(
         self,
         ids: Iterable[int] | NDArray[Any],
@@ -804,6 +839,11 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
             ('小', '\ufffd')
         """
         if errors == "replace":
+            if type(ids) is list:  # without the frame of `_checked`, which takes as long as decoding a few ids
+                try:
+                    return self._core.decode_text(ids, skip_special_tokens)
+                except OverflowError:
+                    pass
             if type(ids) is list or self._definition.decoder is not None:
                 return self._checked(self._core.decode_text, ids, skip_special=skip_special_tokens)
         elif errors not in ("strict", "ignore"):
@@ -823,7 +863,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
             >>> Tokenizer.from_merges({255: b"\\xff"}, []).decode_bytes([255])
             b'\\xff'
         """
-        if type(ids) is list:  # without the frame of `_checked`, which takes as long as decoding a few ids
+        if type(ids) is list:  # as in `decode`
             try:
                 return self._core.decode(ids, skip_special_tokens)
             except OverflowError:
@@ -992,7 +1032,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         """
         if errors not in ("replace", "strict", "ignore"):
             raise ConfigError(f'{keyword("errors", errors)} is none of "replace", "strict", "ignore"')
-        if type(ids) is list:  # without `_checked`, as in `decode_bytes`
+        if type(ids) is list:  # as in `decode`
             try:
                 return self._core.decode_with_starts(ids, errors, skip_special_tokens)
             except OverflowError:
@@ -1304,11 +1344,13 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         """
         made = object.__new__(type(self))
         defaults = self._defaults if defaults is None else defaults
+        if defaults == _NO_OPTIONS:
+            defaults = _NO_OPTIONS  # one object, which `encode` and others compare by identity
         definition = self._definition if definition is None else definition
         if vocabulary is None:
             made.__dict__.update(self.__dict__)
             made._definition = definition
-            made._set_defaults(defaults)
+            made._defaults = defaults
         else:
             made._build(definition, vocabulary, defaults)
         return made
@@ -1317,11 +1359,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         self._definition = definition
         self._core = definition.build(vocabulary)
         self._special_tokens = {content: id for id, content, special, _ in self._core.added_tokens() if special}
-        self._set_defaults(defaults)
-
-    def _set_defaults(self, defaults: _Defaults) -> None:
         self._defaults = defaults
-        self._short = self._core if defaults == _NO_OPTIONS else None  # for `short_calls`
 
     # ── files ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -1469,7 +1507,9 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         return {id: content.encode() for content, id in self._special_tokens.items()}
 
     def _permission(self, special: Special | None) -> Literal["all", "raise"] | list[int] | None:
-        return permission(self._defaults.special if special is None else special, self._special_tokens)
+        if special is None:
+            special = self._defaults.special
+        return None if special == "none" else permission(special, self._special_tokens)
 
     def _uses_template(self, add_special_tokens: bool | None) -> bool:
         return self._defaults.add_special_tokens if add_special_tokens is None else add_special_tokens
@@ -1518,10 +1558,10 @@ def _list(items: Iterable[_T], name: str, of: str) -> list[_T]:
         raise TypeError(f"{name} must be a sequence of {of}, not {type(items).__name__}") from None
 
 
-def _threads(text: str | bytes, threads: int | None = None) -> int:
+def _threads(text: str | bytes, threads: int | None) -> int:
     """Number of threads for one text."""
     # `num_threads` costs more than encoding a short text. Exact types only: a subclass may override `len`.
-    if threads is None and (type(text) is str or type(text) is bytes) and len(text) < LONG_TEXT:
+    if threads is None and (type(text) is str or type(text) is bytes) and len(text) < _LONG_TEXT:
         return 1
     from .util.threads import num_threads
 

@@ -166,6 +166,17 @@ impl Wide {
     }
 }
 
+/// Minimum characters or bytes of a text that several threads may encode, as `_LONG_TEXT` of `jeton.tokenizer`.
+const WORTH_THREADS: usize = 1 << 18;
+
+/// Returns true for a text that several threads may encode.
+pub fn is_long(text: &Bound<'_, PyAny>) -> PyResult<bool> {
+    Ok(match text.cast::<PyString>() {
+        Ok(text) => num_code_points(text)? >= WORTH_THREADS,
+        Err(_) => text.cast::<PyBytes>().is_ok_and(|bytes| bytes.as_bytes().len() >= WORTH_THREADS),
+    })
+}
+
 /// Returns the number of code points of a string. `len()` would call the `__len__` of a subclass.
 fn num_code_points(text: &Bound<'_, PyString>) -> PyResult<usize> {
     // SAFETY: the object is a string, by its type; the reference keeps it alive.

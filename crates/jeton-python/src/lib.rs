@@ -34,7 +34,6 @@ mod formats;
 mod growing;
 mod id_list;
 mod joined_rows;
-mod json;
 mod mmap;
 mod models;
 mod numpy_array;
@@ -88,7 +87,6 @@ mod _core {
     #[pymodule_export]
     use crate::joined_rows::{join_ids, join_integers};
     #[pymodule_export]
-    use crate::json::{read_json, write_json};
     #[pymodule_export]
     use crate::mmap::Limit;
     #[pymodule_export]

@@ -50,14 +50,16 @@ impl Tokenizer {
     }
 
     /// Encodes a text or a pair. `sampler`: (dropout, alpha, nbest, seed) of a random encoding.
-    #[pyo3(signature = (text, special=None, *, pair=None, template=false, sampler=None))]
+    #[pyo3(signature = (text, special=None, threads=1, template=false, pair=None, sampler=None))]
+    #[allow(clippy::too_many_arguments)]
     fn encode<'py>(
         &self,
         py: Python<'py>,
         text: &Bound<'py, PyAny>,
         special: Option<&Bound<'py, PyAny>>,
-        pair: Option<&Bound<'py, PyAny>>,
+        threads: usize,
         template: bool,
+        pair: Option<&Bound<'py, PyAny>>,
         sampler: Option<(f64, f64, Option<usize>, u64)>,
     ) -> PyResult<Bound<'py, PyList>> {
         let mut chance = sampler.map(|(dropout, alpha, nbest, seed)| {
@@ -67,7 +69,7 @@ impl Tokenizer {
         });
         let mut one = |text| match &mut chance {
             Some(sampler) => self.sample(py, text, special, sampler),
-            None => self.encode_long(py, text, special, 1),
+            None => self.encode_long(py, text, special, threads),
         };
         let first = one(text)?;
         let second = pair.map(one).transpose()?;
@@ -80,6 +82,14 @@ impl Tokenizer {
     /// Encodes a text without special tokens, template or sampling.
     fn encode_text<'py>(&self, py: Python<'py>, text: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyList>> {
         id_list::list(py, &self.encode_long(py, text, None, 1)?)
+    }
+
+    /// Likewise; None for a text that several threads may encode.
+    fn encode_short<'py>(&self, py: Python<'py>, text: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyList>>> {
+        match arguments::is_long(text)? {
+            true => Ok(None),
+            false => self.encode_text(py, text).map(Some),
+        }
     }
 
     /// Encodes a text: an array for few ids, after `use_numpy`; else a view of little-endian u32.

@@ -5,6 +5,5 @@ sampling         options of one call, for the core; text_errors: policies of err
 batch_encoding   texts and pairs → rows of ids, cut by truncation; batch: the result, and padding; batch_decoding
 columns          tokens of a text as columns, computed on access, for `jeton.encoding`
 cutting          parts of a text within a number of tokens
-short_calls      calls with a text alone
 ```
 """

@@ -20,6 +20,7 @@ and adds no languages; models of words or characters, which neither version conv
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any, Literal
@@ -98,7 +99,7 @@ def read(data: bytes, config: Mapping[str, Any], *, source: str, version: Versio
     roles = _roles(config, name, version)
     with error_context(source, "sentencepiece"):
         text, pieces = _core.Vocabulary.from_sentencepiece(data)
-        facts = _core.read_json(text)
+        facts = json.loads(text)
         turns = _TURNS if (name, version) == ("GemmaTokenizer", 4) else ()
         own = [AddedToken(token, special or token in turns) for _, token, special in pieces.added()]
         own = [token for token in own if token.content != facts["unk"]]

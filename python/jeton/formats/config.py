@@ -7,6 +7,7 @@ and in `vocab_txt` and `bpe_pair` for their files.
 
 from __future__ import annotations
 
+import json
 import os
 
 from ..errors import ConfigError, FormatError, UnsupportedFeatureError
@@ -139,8 +140,6 @@ def read_object(path: str) -> dict[str, Any]:
     Raises:
         FormatError: not a JSON object, or a string has a lone surrogate.
     """
-    import json
-
     name = os.path.basename(path)
     try:
         config = json.loads(_text(path))
@@ -365,8 +364,6 @@ def render_config(definition: Definition) -> bytes:
     own models. Segment ids must be requested by the file or the class. The chat template is listed only if
     `template_files` does not write it.
     """
-    import json
-
     config = dict(definition.config)
     if "tokenizer_class" not in config:
         config = {"tokenizer_class": "PreTrainedTokenizerFast", "clean_up_tokenization_spaces": False, **config}

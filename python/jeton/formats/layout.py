@@ -19,6 +19,7 @@ slow class splits a piece such as ``▁9,`` after the model has made it, and kee
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -228,7 +229,7 @@ def to_core(layout: Layout) -> str:
     """
     core = {"specials", "shift", "languages", "mask"}
     try:
-        return _core.write_json({name: value for name, value in layout.items() if name in core})
+        return json.dumps({name: value for name, value in layout.items() if name in core})
     except (TypeError, ValueError) as error:
         raise ConfigError(f"a layout is plain data: {error}", option="layout") from None
 

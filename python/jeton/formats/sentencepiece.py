@@ -11,6 +11,8 @@ Source: google/sentencepiece src/sentencepiece_model.proto, src/sentencepiece_pr
 
 from __future__ import annotations
 
+import json
+
 from .. import _core
 from ..definition import Chars, Definition, Model, Pieces, Unigram, Words
 from ..errors import ConfigError, UnsupportedFeatureError
@@ -57,7 +59,7 @@ def read(
     asked = None if layout is None else _layouts().resolve(layout)
     with error_context(source, FORMAT):
         text, vocabulary = _read(data, asked)
-        facts = _core.read_json(text)
+        facts = json.loads(text)
         if facts["denormalizes"]:
             raise UnsupportedFeatureError(
                 "a denormalizer (denormalizer_spec) is not supported",
@@ -169,7 +171,7 @@ def render_pieces(tok: Tokenizer, layout: Mapping[str, Any] | None, end: int) ->
 
 def _write(tok: Tokenizer, facts: Mapping[str, Any], layout: str | None = None, end: int | None = None) -> bytes:
     try:
-        return tok._core.sentencepiece_file(_core.write_json(facts), layout, end)
+        return tok._core.sentencepiece_file(json.dumps(facts), layout, end)
     except ConfigError as error:
         raise UnsupportedFeatureError(
             f"a SentencePiece model cannot hold this vocabulary: {error}", format=FORMAT, feature="vocabulary"

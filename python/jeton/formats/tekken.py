@@ -44,7 +44,7 @@ def read(data: bytes, *, source: str) -> Tokenizer:
     """
     with error_context(source, FORMAT):
         file = _core.TekkenFile(data)
-        facts = _core.read_json(file.rest)
+        facts = json.loads(file.rest)
         config = facts.get("config")
         if not isinstance(config, dict):
             raise FormatError("there is no config, so this is no tekken.json", place="$.config")

@@ -12,6 +12,8 @@ The core reads and writes the two large members, ``model.vocab`` and ``model.mer
 
 from __future__ import annotations
 
+import json
+
 from .. import _core
 from ..definition import Bpe, Definition, Pieces, TrainingFacts, Unigram, WordLevel, WordPiece
 from ..errors import ConfigError, FormatError, JetonError, LossyConversionWarning, UnsupportedFeatureError, keyword
@@ -204,8 +206,6 @@ def _sentencepiece_losses(tok: Tokenizer) -> dict[str, str]:
 
 
 def _dumps(value: object) -> str:
-    import json
-
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
@@ -237,7 +237,6 @@ def _free_mark(tok: Tokenizer) -> str:
 
 
 def _own_facts(definition: Definition, parts: PipelineJson) -> JSON:
-    import json
     from dataclasses import fields
 
     facts: JSON = {"definition": definition.to_json()}
@@ -292,7 +291,7 @@ def read_with_facts(data: bytes, *, source: str) -> tuple[Tokenizer, JSON, int]:
     """As `read`, and returns the stages as the file spells them, and the number of entries of its model."""
     try:
         rest, spelled = _core.SpelledVocabulary.from_tokenizer_json(data)
-        top = _core.read_json(rest)
+        top = json.loads(rest)
         stages = {name: top.get(name) for name in STAGES} if isinstance(top, dict) else {}
         return _read(top, spelled), stages, len(spelled)
     except UnsupportedFeatureError as error:
@@ -575,8 +574,6 @@ def _own_definition(own: JSON) -> tuple[Definition, str]:
 def _own_config(own: JSON) -> JSON:
     if "config" not in own:
         return {}
-    import json
-
     try:
         config = json.loads(own["config"])
     except RecursionError:

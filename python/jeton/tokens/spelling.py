@@ -8,7 +8,9 @@ Left out: decoded bytes of an id (`Tokenizer.id_to_bytes`), and the spelling rul
 
 from __future__ import annotations
 
-from .._core import read_bytes, read_json, spell_bytes
+import json
+
+from .._core import read_bytes, spell_bytes
 from ..definition import Bpe
 from ..errors import UnknownTokenError
 from .kinds import ENDS_WORD, TOKEN, UNREACHABLE
@@ -101,7 +103,7 @@ class Spelling:
         spelled, clashes, _ = self._tok._core.vocab_json(
             byte_alphabet=self._tok.definition.is_byte_level, end_of_word=self._end_of_word or "", whole=True
         )
-        vocab: dict[str, int] = read_json(spelled.decode())
+        vocab: dict[str, int] = json.loads(spelled)
         if clashes:  # added tokens that are spelled like entries: the added token is matched first
             vocab.update((self.token(id), id) for id in clashes)
             vocab = dict(sorted(vocab.items(), key=lambda item: item[1]))
