@@ -38,7 +38,7 @@ def test_its_ids_are_frozen() -> None:
 
 def test_size_special_tokens_and_roles() -> None:
     tok = jeton.default()
-    assert tok.vocab_size == tok.num_tokens == 65_536
+    assert tok.vocab_size == len(tok) == 65_536
     assert sorted(tok.special_tokens.values()) == [*range(65_536 - 64, 65_536)]
     assert tok.roles == {"bos": "<|endoftext|>", "eos": "<|endoftext|>", "pad": "<|pad|>"}
     assert tok.encode("<|endoftext|>", special="all") == [65_472]

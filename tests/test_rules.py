@@ -97,7 +97,7 @@ def test_required_tokens_exist_and_are_found() -> None:
     required = ["zebra", " quokka", "\u6771\u4eac", "</think>"]
     plain = train([CORPUS], 540, pattern="none")
     tok = train([CORPUS], 540, pattern="none", rules=jeton.Rules(required=required))
-    assert tok.num_tokens == plain.num_tokens
+    assert len(tok) == len(plain)
     for text in required:
         assert tok.tokenize(text).tokens == [text.encode()]
     kept = len(set(tokens(tok)) & set(tokens(plain)))

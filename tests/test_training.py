@@ -313,7 +313,7 @@ def test_a_vocabulary_smaller_than_the_characters() -> None:
     assert train(["今天天气好，今天天晴"], 6, level="char").merges == ()
     with pytest.raises(jeton.ConfigError):
         train(["ab"], 2, end_of_word="</w>")
-    assert train(["ab"], 3, end_of_word="</w>").num_tokens == 3
+    assert len(train(["ab"], 3, end_of_word="</w>")) == 3
 
 
 def test_characters_are_numbered_by_count_then_first_appearance() -> None:
@@ -324,7 +324,7 @@ def test_characters_are_numbered_by_count_then_first_appearance() -> None:
 def test_stopping_early_is_said(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING, "jeton"):
         tok = train(["abab"], 300, pattern="none", special_tokens=["<a>"])
-    assert tok.num_tokens == 256 + 2 + 1
+    assert len(tok) == 256 + 2 + 1
     assert tok.special_tokens == {"<a>": 258}
     facts = tok.training
     assert facts is not None
@@ -358,7 +358,7 @@ def test_special_tokens_take_the_last_ids_in_the_order_given() -> None:
     tok = train([CORPUS], 305, special_tokens=["<z>", "<a>", "<z>", "<m>"], unk_token="<unk>")
     assert tok.special_tokens == {"<unk>": 301, "<z>": 302, "<a>": 303, "<m>": 304}
     assert [tok.vocab[byte] for byte in range(256)] == [bytes([byte]) for byte in range(256)]
-    assert tok.vocab_size == tok.num_tokens == 305
+    assert tok.vocab_size == len(tok) == 305
     listed = train([CORPUS], 305, special_tokens=["<z>", "<unk>"], unk_token="<unk>")
     assert listed.special_tokens == {"<z>": 303, "<unk>": 304}
 

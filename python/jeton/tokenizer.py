@@ -1055,11 +1055,6 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         return self._core.vocab_size
 
     @property
-    def num_tokens(self) -> int:
-        """Number of entries; below `vocab_size` if the ids have gaps."""
-        return self._core.num_tokens
-
-    @property
     def vocab(self) -> Mapping[int, bytes]:
         """Id -> decoded bytes, including special tokens, in order of id."""
         from .tokens.vocab_view import VocabView
@@ -1114,16 +1109,6 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         return self._role_id("pad")
 
     @property
-    def unk_id(self) -> int | None:
-        """Id of the role `unk`, the unknown token."""
-        return self._role_id("unk")
-
-    @property
-    def mask_id(self) -> int | None:
-        """Id of the role `mask`, which hides a token."""
-        return self._role_id("mask")
-
-    @property
     def definition(self) -> Definition:
         """All options other than the vocabulary."""
         return self._definition
@@ -1171,20 +1156,6 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         """
         self.id_to_bytes(id)
         return self._spelling.token(id)
-
-    def is_special(self, id: int) -> bool:
-        """True for the id of a special token, which text yields by permission only.
-
-        Raises:
-            UnknownTokenError: it is not in the vocabulary.
-
-        Examples:
-            >>> tok = Tokenizer.from_merges({104: b"h"}, [], special_tokens={"<|end|>": 300})
-            >>> tok.is_special(300), tok.is_special(104)
-            (True, False)
-        """
-        self.id_to_bytes(id)
-        return id in self._special_spelling
 
     def get_vocab(self) -> dict[str, int]:
         """Spelling -> id of all tokens, including added ones, in order of id. A new dict for each call.
@@ -1422,8 +1393,8 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         return _restore, (to_pickle(self), self._defaults)
 
     def __len__(self) -> int:
-        """Number of entries, `num_tokens`."""
-        return self.num_tokens
+        """Number of entries; below `vocab_size` if the ids have gaps."""
+        return self._core.num_tokens
 
     def __bool__(self) -> bool:
         return True  # whatever its length
@@ -1477,7 +1448,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         pattern = self._definition.pattern
         split = f", pattern {pattern.text[:40]!r}" if pattern else ""
         kind = self._definition.model.type
-        return f"Tokenizer({level}{kind}, {self.num_tokens} tokens{split}, {self.fingerprint[:15]}…)"
+        return f"Tokenizer({level}{kind}, {len(self)} tokens{split}, {self.fingerprint[:15]}…)"
 
     def _repr_html_(self) -> str:
         from .explanation import tokenizer_card
@@ -1521,7 +1492,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         place = "" if position is None else f" at position {position}"
         highest = self.vocab_size - 1
         return UnknownTokenError(
-            f"id {shown(id)}{place} is not in the vocabulary ({self.num_tokens} tokens, highest id {highest})",
+            f"id {shown(id)}{place} is not in the vocabulary ({len(self)} tokens, highest id {highest})",
             id=id,
             position=position,
         )

@@ -34,6 +34,9 @@ LINE_ENDS, MARKS = {"CR", "LF", "Newline"}, {"Extend", "Format", "ZWJ"}
 LETTERS, QUOTES = {"ALetter", "Hebrew_Letter"}, {"MidNumLet", "Single_Quote"}
 # every class of the rules, marks, joiners, and characters of four lengths in UTF-8
 SPACED = "aé한ד'\"’.,:;_·1٣½\u0301\u00ad\u200d\u200b \n-ªऩ्ि😉👩𐐀\ufeff\U0001f1e6"
+# A joiner keeps an emoji behind it (WB3c). unicode-segmentation 1.13 does otherwise after ideographs and after the
+# punctuation of WB6; sequences of emoji are in TRICKY.
+JOINED = regex.compile(r"\u200d\p{Extended_Pictographic}")
 LONE_UNSPACED = "今天のสวัสดีโລກ"  # of which the default rules make a segment each
 
 
@@ -111,12 +114,12 @@ def test_tricky_texts(text: str) -> None:
     assert ours(text) == expected(text)
 
 
-@given(st.text(SPACED, max_size=30))
+@given(st.text(SPACED, max_size=30).filter(lambda text: not JOINED.search(text)))
 def test_the_default_rules(text: str) -> None:
     assert ours(text) == expected(text)
 
 
-@given(st.text(SPACED + LONE_UNSPACED, max_size=30))
+@given(st.text(SPACED + LONE_UNSPACED, max_size=30).filter(lambda text: not JOINED.search(text)))
 def test_among_scripts_without_spaces(text: str) -> None:
     assert ours(text) == expected(text)
 

@@ -279,4 +279,4 @@ def test_work_is_kept_where_saving_fails(
     assert result.code == 1
     rescued = tmp_path / "x.model.tokenizer.json"
     assert f"{out} could not be saved; the tokenizer is in {rescued}" in result.err
-    assert jeton.load(rescued).num_tokens == 40
+    assert len(jeton.load(rescued)) == 40

@@ -56,7 +56,7 @@ def test_entries_are_the_pieces(name: str) -> None:
     data = model(name)
     assert detection.is_sentencepiece(data)
     tok, sp = sentencepiece.read(data, source=name), processor(data)
-    assert tok.vocab_size == tok.num_tokens == sp.get_piece_size()
+    assert tok.vocab_size == len(tok) == sp.get_piece_size()
     assert [tok.id_to_token(id) for id in range(tok.vocab_size)] == [sp.id_to_piece(id) for id in range(tok.vocab_size)]
     assert tok.special_tokens == {
         sp.id_to_piece(id): id for id in range(tok.vocab_size) if sp.is_control(id) or sp.is_unknown(id)

@@ -51,7 +51,7 @@ def test_hf_gives_equal_ids_and_text(kind: str) -> None:
     assert {
         token: id for token, id in hf.get_vocab(with_added_tokens=True).items() if id in tok.special_tokens.values()
     } == tok.special_tokens
-    assert hf.get_vocab_size(with_added_tokens=True) == tok.num_tokens
+    assert hf.get_vocab_size(with_added_tokens=True) == len(tok)
 
 
 @pytest.mark.parametrize("kind", [kind for kind in CARRIED if kind != "words symbol"])  # its file has another mark
@@ -141,7 +141,7 @@ def test_transformers_loads_the_folder(kind: str, tmp_path: Path) -> None:
         ids = tok.encode(text, special="all")
         assert loaded(text, add_special_tokens=False)["input_ids"] == ids
         assert loaded.decode(ids, clean_up_tokenization_spaces=False) == tok.decode(ids)
-    assert len(loaded) == tok.num_tokens
+    assert len(loaded) == len(tok)
     assert loaded.unk_token == tok.roles.get("unk")
 
 

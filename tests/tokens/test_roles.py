@@ -9,6 +9,7 @@ import pytest
 
 import jeton
 from jeton.chat import PRESETS
+from jeton.tokens.roles import role_id
 
 from ..material import byte_tokenizer, tokenizer
 
@@ -18,8 +19,9 @@ TOK = byte_tokenizer((97, 98, 256), special_tokens={"<s>": 300, "</s>": 301, "<p
 def test_roles_and_their_ids() -> None:
     tok = TOK.with_roles(bos="<s>", eos="</s>", pad="<pad>", mask="<pad>", unk="</s>")
     assert tok.roles == {"bos": "<s>", "eos": "</s>", "unk": "</s>", "pad": "<pad>", "mask": "<pad>"}
-    assert (tok.bos_id, tok.eos_id, tok.pad_id, tok.mask_id, tok.unk_id) == (300, 301, 302, 302, 301)
-    assert (TOK.bos_id, TOK.eos_id, TOK.pad_id, TOK.mask_id, TOK.unk_id) == (None,) * 5
+    assert (tok.bos_id, tok.eos_id, tok.pad_id) == (300, 301, 302)
+    assert (role_id(tok, "mask"), role_id(tok, "unk")) == (302, 301)
+    assert (TOK.bos_id, TOK.eos_id, TOK.pad_id, role_id(TOK, "mask")) == (None,) * 4
     assert TOK.roles == {}
 
 
@@ -80,7 +82,7 @@ def test_a_wrong_role(wrong: Any) -> None:
 
 def test_the_models_unknown_token_stays() -> None:
     tok = tokenizer("char gpt2")
-    assert tok.unk_id == tok.token_to_id("<unk>")
+    assert role_id(tok, "unk") == tok.token_to_id("<unk>")
     for other in ("<a>", None):
         with pytest.raises(jeton.ConfigError, match="unknown token of the model is '<unk>'"):
             tok.with_roles(unk=other)

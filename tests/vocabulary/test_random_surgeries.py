@@ -83,10 +83,10 @@ def prune(random: Random, tok: Tokenizer, alphabet: str, texts: list[str]) -> To
     if random.random() < 0.5:
         done = jeton.prune(tok, keep=random.sample(ids, random.randint(0, len(ids))), compact=random.random() < 0.7)
     else:
-        least = jeton.prune(tok, keep=[]).tokenizer.num_tokens
-        size = random.randint(least, tok.num_tokens)
+        least = len(jeton.prune(tok, keep=[]).tokenizer)
+        size = random.randint(least, len(tok))
         done = jeton.prune(tok, counts=[text for text in texts if text], size=size)
-        assert done.tokenizer.num_tokens == size
+        assert len(done.tokenizer) == size
     new_ids, made = done.plan.id_map, done.tokenizer
     for id in ids:  # an entry is what it was, and what merges to it is there
         if new_ids[id] >= 0:
@@ -96,7 +96,7 @@ def prune(random: Random, tok: Tokenizer, alphabet: str, texts: list[str]) -> To
         kept = np.flatnonzero(new_ids >= 0)
         assert (before.closed(new_ids >= 0) == (new_ids >= 0)).all()
         assert (after.is_reached[new_ids[kept]] | ~before.is_reached[kept]).all()
-    unk = None if tok.unk_id is None else tok.unk_id
+    unk = tok.token_to_id(tok.roles["unk"]) if "unk" in tok.roles else None
     for text in texts:
         old = np.array(tok.encode(text), np.int64)
         is_exact = tok.definition.model.type != "WordPiece" or unk not in old

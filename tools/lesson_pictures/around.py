@@ -132,7 +132,7 @@ def characters(say: Say) -> Canvas:
         (say("characters", "字符"), by_character, by_character.tokenize(text)),
         (say("bytes", "字节"), by_byte, by_byte.tokenize(text)),
     ]
-    unknown = sum(token.id == by_character.unk_id for token in rows[0][2])
+    unknown = sum(token.id == by_character.token_to_id(UNKNOWN) for token in rows[0][2])
     canvas = Canvas(
         say(
             f"{text} under two tokenizers trained on {corpus}. At the level of characters {unknown} characters become "
@@ -147,7 +147,7 @@ def characters(say: Say) -> Canvas:
         y = heading(canvas, y, say(f"{name}: {len(encoding)} tokens", f"从{name}起步：{len(encoding)} 个词元"))
         for token in encoding:
             x, width = MARGIN + token.byte_span[0] * unit, (token.byte_span[1] - token.byte_span[0]) * unit
-            style = "unknown" if token.id == tok.unk_id else ""
+            style = "unknown" if token.id == tok.special_tokens.get(UNKNOWN) else ""
             canvas.token(x, y, width, label_of(tok, token.id), id=token.id, style=style, size=13)
         y = heading(canvas, y + 32, say(f"decoded: {back}", f"解码：{back}")) + 8
     return canvas

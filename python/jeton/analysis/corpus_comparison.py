@@ -125,7 +125,7 @@ class CorpusComparison:
             raise ConfigError(f"{keyword('order', order)} is not a positive number")
         index = self._index(name)
         counts = self.frequencies[index]
-        size = self.toks[index].num_tokens
+        size = len(self.toks[index])
         if size < 2 or not self.tokens[index]:
             return 0.0
         shares = counts[counts > 0] / counts.sum()
@@ -152,7 +152,7 @@ class CorpusComparison:
                     "name": name,
                     "tokens": int(tokens),
                     "bytes_per_token": self.bytes / int(tokens) if tokens else 0.0,
-                    "entries": tok.num_tokens,
+                    "entries": len(tok),
                     "used_entries": self.used_entries(name),
                     "renyi_efficiency": self.renyi_efficiency(name),
                 }
@@ -327,7 +327,7 @@ def _figures(found: CorpusComparison) -> list[str]:
     lines = [f"{'tokenizer':<{width}}  {'tokens':>12}  bytes/tok  entries used  Rényi efficiency"]
     for name, tokens in zip(found.names, found.tokens.tolist(), strict=True):
         size = found.bytes / tokens if tokens else 0.0
-        used = found.used_entries(name) / max(found.toks[found.names.index(name)].num_tokens, 1)
+        used = found.used_entries(name) / max(len(found.toks[found.names.index(name)]), 1)
         lines.append(
             f"{padded(name, width)}  {tokens:>12,}  {size:>9.3f}  {used:>12.1%}  {found.renyi_efficiency(name):>16.3f}"
         )

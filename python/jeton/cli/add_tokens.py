@@ -70,4 +70,4 @@ def add_tokens(
         common.say(f"added    {id}  {token}")
     if made.roles:
         common.say("roles    " + ", ".join(f"{role} {token}" for role, token in made.roles.items()))
-    common.say(f"saved    {output}: {counted(made.num_tokens, 'token')}")
+    common.say(f"saved    {output}: {counted(len(made), 'token')}")

@@ -102,7 +102,7 @@ def convert(
     files = [file for place in texts for file in files_of(place)]  # first, so that a wrong path fails early
     if format == "folder":
         check_templates(tok, Path(output))
-    common.say(f"read     {source}: {counted(tok.num_tokens, 'token')}")
+    common.say(f"read     {source}: {counted(len(tok), 'token')}")
     with _new_beside(output, is_folder=format == "folder") as new:
         lost = _save(common, tok, new, format, accept_loss)
         again = _loaded(new, tok)

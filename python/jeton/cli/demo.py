@@ -121,7 +121,7 @@ def _write_training(tok: jeton.Tokenizer, training: jeton.training.TrainingFacts
     speed = f" ({size(int(training.corpus_bytes / took))} a second)" if took else ""
     learned = f"{counted(training.num_merges, 'merge')} learned from {size(training.corpus_bytes)}"
     write(f"  {learned} in {seconds(took)}{speed}")
-    write(f"  {counted(tok.num_tokens, 'token')} saved in {output}")
+    write(f"  {counted(len(tok), 'token')} saved in {output}")
 
 
 def _write_measures(measures: dict[str, Any]) -> None:
@@ -174,7 +174,7 @@ def _facts(
 ) -> dict[str, Any]:
     return {
         "path": output,
-        "num_tokens": tok.num_tokens,
+        "num_tokens": len(tok),
         "corpus_bytes": training.corpus_bytes,
         "seconds": training.seconds,
         "bytes_per_token": {name: measure.bytes_per_token for name, measure in measures.items()},

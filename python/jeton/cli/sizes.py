@@ -89,4 +89,4 @@ def sizes(
         common.say(f"plotted {plot}")
     if output is not None:
         save_tokenizer(common, found.tok, output)
-        common.say(f"saved   {output}: {counted(found.tok.num_tokens, 'token')}")
+        common.say(f"saved   {output}: {counted(len(found.tok), 'token')}")

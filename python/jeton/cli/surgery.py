@@ -68,7 +68,7 @@ class SurgeryOutput:
             write(json.dumps(facts if shapes is None else {**facts, "tensors": shapes}, ensure_ascii=False))
             return
         write(repr(done))
-        common.say(f"saved   {self.path}: {counted(done.tokenizer.num_tokens, 'token')}")
+        common.say(f"saved   {self.path}: {counted(len(done.tokenizer), 'token')}")
         if self.plan is not None:
             common.say(f"saved   {self.plan}: the plan of {counted(done.plan.num_new, 'row')}")
         for name, shape in (shapes or {}).items():

@@ -207,7 +207,7 @@ def _facts(tok: jeton.Tokenizer, output: str) -> dict[str, Any]:
     if training is None:
         raise RuntimeError("a tokenizer fresh from training knows nothing of it")
     names = ("algorithm", "num_merges", "stopped", "documents", "corpus_bytes", "pretokens", "distinct_pretokens")
-    facts: dict[str, Any] = {"path": output, "vocab_size": tok.vocab_size, "num_tokens": tok.num_tokens}
+    facts: dict[str, Any] = {"path": output, "vocab_size": tok.vocab_size, "num_tokens": len(tok)}
     facts |= {name: getattr(training, name) for name in (*names, "special_tokens_found", "records_skipped", "seconds")}
     facts["bytes_per_token"] = training.log[-1].bytes_per_token if training.log else None
     facts["fingerprint"] = tok.fingerprint

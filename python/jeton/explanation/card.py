@@ -20,8 +20,7 @@ class DescribedTokenizer(Protocol):
     def definition(self) -> Definition: ...
     @property
     def vocab_size(self) -> int: ...
-    @property
-    def num_tokens(self) -> int: ...
+    def __len__(self) -> int: ...
     @property
     def special_tokens(self) -> Mapping[str, int]: ...
     @property
@@ -31,12 +30,12 @@ class DescribedTokenizer(Protocol):
 def tokenizer_card(tok: DescribedTokenizer) -> str:
     """The card as a self-contained HTML fragment without scripts."""
     pattern, special = tok.definition.pattern, list(tok.special_tokens)
-    holes = f" up to id {tok.vocab_size - 1:,}" if tok.num_tokens != tok.vocab_size else ""
+    holes = f" up to id {tok.vocab_size - 1:,}" if len(tok) != tok.vocab_size else ""
     num_more = len(special) - MAX_SPECIAL_TOKENS
     more = f" … {num_more:,} more" if num_more > 0 else ""
     rows = [
         ("model", f"{'byte-level ' if tok.definition.is_byte_level else ''}{tok.definition.model.type}"),
-        ("entries", f"{tok.num_tokens:,}{holes}"),
+        ("entries", f"{len(tok):,}{holes}"),
         ("special tokens", " ".join(special[:MAX_SPECIAL_TOKENS]) + more),
     ]
     rows += [("pattern", pattern.text)] if pattern else []

@@ -19,8 +19,7 @@ class HasVocabulary(Protocol):
 
     _core: Core
 
-    @property
-    def num_tokens(self) -> int: ...
+    def __len__(self) -> int: ...
     def id_to_bytes(self, id: int) -> bytes: ...
 
 
@@ -39,7 +38,7 @@ class VocabView(Mapping[int, bytes]):
         return iter(self._tok._core.ids())
 
     def __len__(self) -> int:
-        return self._tok.num_tokens
+        return len(self._tok)
 
     def __repr__(self) -> str:
         return f"<vocabulary of {len(self)} tokens>"

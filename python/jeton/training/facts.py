@@ -51,7 +51,7 @@ def with_facts(tok: Tokenizer, counts: Counts, *, began: float, stopped: str | N
         facts: the other fields of `TrainingFacts`.
     """
     if stopped:
-        _log.warning("training stopped early: %s; the vocabulary has %d entries", stopped, tok.num_tokens)
+        _log.warning("training stopped early: %s; the vocabulary has %d entries", stopped, len(tok))
     counted = TrainingFacts(
         stopped=stopped,
         documents=counts.documents,

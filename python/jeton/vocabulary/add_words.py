@@ -64,8 +64,8 @@ def add_words(tok: Tokenizer, words: Iterable[str], *, corpus: CorpusLike | Corp
     new = np.arange(tok.vocab_size, made.vocab_size)
     report = {
         "verb": "add_words",
-        "before": tok.num_tokens,
-        "after": made.num_tokens,
+        "before": len(tok),
+        "after": len(made),
         "words": len(wanted),
         "new_entries": int(new.size),
         "new_merges": num_merges,

@@ -103,7 +103,7 @@ class Alignment:
 
     def __repr__(self) -> str:
         one, other = int((self.to_b >= 0).sum()), int((self.to_a >= 0).sum())
-        return f"<{one} of {self.a.num_tokens} and {other} of {self.b.num_tokens} tokens have the same bytes>"
+        return f"<{one} of {len(self.a)} and {other} of {len(self.b)} tokens have the same bytes>"
 
 
 def align(a: Tokenizer, b: Tokenizer) -> Alignment:

@@ -122,8 +122,8 @@ def extend(
     new = np.arange(tok.vocab_size, made.vocab_size)
     facts_of_run: dict[str, Any] = {
         "verb": "extend",
-        "before": tok.num_tokens,
-        "after": made.num_tokens,
+        "before": len(tok),
+        "after": len(made),
         "new_entries": len(pair_counts),
         "stopped": why_stopped(len(pair_counts), n, min_frequency),
         "unreachable": new[~trees.is_reached[new]].tolist(),

@@ -11,6 +11,7 @@ from .._core import Vocabulary
 from ..definition import Bpe, Pieces
 from ..errors import UnsupportedFeatureError
 from ..tokenizer import Tokenizer
+from ..tokens.roles import role_id
 from .plan import Plan
 from .surgery import built
 from .trees import MergeTrees
@@ -67,6 +68,6 @@ def _encoded(tok: Tokenizer, made: Tokenizer, ids: NDArray[np.int64]) -> tuple[N
     batch = tok.encode_batch(texts, add_special_tokens=False)
     lengths = np.diff(batch.offsets).astype(np.int64)
     rows, pieces = np.repeat(ids, lengths), batch.ids.astype(np.int64)
-    unk = tok.unk_id
+    unk = role_id(tok, "unk")
     known = pieces != (-1 if unk is None else unk)
     return rows[known], pieces[known]

@@ -88,8 +88,8 @@ def merge_vocab(
     ours = np.unique(ids[np.isin(fate, [APPENDED, EXISTING])])
     report: dict[str, Any] = {
         "verb": "merge_vocab",
-        "before": a.num_tokens,
-        "after": made.num_tokens,
+        "before": len(a),
+        "after": len(made),
         "shared": int((fate == EXISTING).sum()),
         "appended": int(np.isin(fate, [APPENDED, WHOLE]).sum()),
         "new_merges": num_merges,

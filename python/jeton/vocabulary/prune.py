@@ -115,9 +115,9 @@ def prune(
 def _report(tok: Tokenizer, made: Tokenizer) -> dict[str, Any]:
     return {
         "verb": "prune",
-        "before": tok.num_tokens,
-        "after": made.num_tokens,
-        "removed": tok.num_tokens - made.num_tokens,
+        "before": len(tok),
+        "after": len(made),
+        "removed": len(tok) - len(made),
         "merges": len(made.merges),
     }
 
@@ -206,8 +206,8 @@ def _most_used(
     least = int(required.sum())
     if size < least:
         raise ConfigError(f"{keyword('size', size)} is too small: alphabet, added and kept tokens need {least}")
-    if size > tok.num_tokens:
-        raise ConfigError(f"{keyword('size', size)} is above {tok.num_tokens}, the size of the tokenizer")
+    if size > len(tok):
+        raise ConfigError(f"{keyword('size', size)} is above {len(tok)}, the size of the tokenizer")
 
     def as_bytes(column: NDArray[Any], dtype: str) -> NDArray[np.uint8]:
         return column.astype(dtype).view(np.uint8)
@@ -216,7 +216,7 @@ def _most_used(
         as_bytes(uses, "<i8"),
         as_bytes(entries, "<u4"),
         as_bytes(entries & ~required, "<u4"),
-        tok.num_tokens - size,
+        len(tok) - size,
     )
     chosen: NDArray[np.bool_] = np.frombuffer(remains, "<u4") != 0
     return chosen

@@ -48,8 +48,8 @@ def renumber(tok: Tokenizer, map: Mapping[int, int] | Sequence[int] | NDArray[An
     copied[ids[entries]] = entries
     report = {
         "verb": "renumber",
-        "before": tok.num_tokens,
-        "after": made.num_tokens,
+        "before": len(tok),
+        "after": len(made),
         "moved": int((ids[entries] != entries).sum()),
         "ranks": "as before" if by_rank else "a list of merges instead of ranks by id",
     }

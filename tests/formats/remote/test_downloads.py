@@ -63,7 +63,7 @@ def test_what_the_caller_gives_wins(server: Server) -> None:
 def test_a_path_comes_before_a_name(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     jeton.train(["low lower"], 258, progress=False).save("tiny_base", format="tokenizer.json")
-    assert jeton.load("tiny_base").num_tokens == 258
+    assert len(jeton.load("tiny_base")) == 258
     assert server.requests == []
 
 
@@ -101,7 +101,7 @@ def test_two_files_of_one_name(server: Server, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setitem(REGISTRY, "other", other)
     server.answers[f"/tiny_base-{other.sha256[:8]}.tiktoken"] = others
     for _ in range(2):
-        assert (jeton.load("tiny_base").num_tokens, jeton.load("other").num_tokens) == (259, 260)
+        assert (len(jeton.load("tiny_base")), len(jeton.load("other"))) == (259, 260)
     assert len(server.requests) == 2
 
 

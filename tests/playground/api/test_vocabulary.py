@@ -56,7 +56,7 @@ def test_kinds() -> None:
         with pytest.raises(UnicodeDecodeError):
             tok.vocab[id].decode()
     counts = answer(SHELF, {"tokenizer": "lessons"})["by_kind"]
-    assert sum(counts.values()) == tok.num_tokens
+    assert sum(counts.values()) == len(tok)
     assert counts["ordinary"] == len(found(SHELF, "lessons", kind="ordinary"))
 
 

@@ -91,7 +91,7 @@ def audit(
         skipped,
         {
             "model": type(tok.definition.model).__name__,
-            "entries": tok.num_tokens,
+            "entries": len(tok),
             "ids": tok.vocab_size,
             "fates": dict(zip(FATES, fates, strict=True)),
         },
