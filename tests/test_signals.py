@@ -110,7 +110,7 @@ def test_a_finalizer_that_uses_the_stream_whose_call_fails() -> None:
     """The exception is a new object, for which the garbage collector may run."""
     code = """
 import gc
-stream = jeton.Tokenizer.from_merges({0x61: b"a", 0xFF: b"\\xff"}, []).stream(errors="strict")
+stream = jeton.Tokenizer.from_merges({0x61: b"a", 0xFF: b"\\xff"}, []).stream(invalid_utf8="strict")
 used = []
 
 class Garbage:

@@ -237,7 +237,7 @@ def test_a_prompt_may_end_anywhere_in_a_text(data: Path) -> None:
         ids = tok.encode(text)
         whole = tok.decode(ids)
         for cut in range(len(ids) + 1):
-            before = tok.decode(ids[:cut], errors="replace").rstrip("\ufffd")
+            before = tok.decode(ids[:cut], invalid_utf8="replace").rstrip("\ufffd")
             if whole.startswith(before):
                 stream = tok.stream(ids[:cut], stop="never")
                 assert stream.push(ids[cut:]) + stream.finish() == whole[len(before) :], (name, cut)
@@ -260,7 +260,7 @@ def test_wrong_ids_leave_the_stream_as_it_was(tok: jeton.Tokenizer) -> None:
     with pytest.raises(jeton.UnknownTokenError):
         tok.stream([1, 10**6])
     with pytest.raises(jeton.ConfigError, match="errors"):
-        tok.stream(errors="backslashreplace")  # type: ignore[arg-type]
+        tok.stream(invalid_utf8="backslashreplace")  # type: ignore[arg-type]
 
 
 def test_ids_of_every_type() -> None:
@@ -287,14 +287,14 @@ def test_a_finished_or_failed_stream_takes_no_ids(tok: jeton.Tokenizer) -> None:
     with pytest.raises(jeton.ConfigError, match="finished"):
         stream.push(104)
     assert branch.push([0xB0, 0x8F]) == "小"
-    strict = tok.stream(errors="strict")
+    strict = tok.stream(invalid_utf8="strict")
     with pytest.raises(jeton.errors.DecodeError, match=r"at byte 1 \(invalid start byte\)") as caught:
         strict.push([104, 0xFF])
     assert (caught.value.position, strict.text) == (1, "h")
     for call in (lambda: strict.push(104), strict.finish):
         with pytest.raises(jeton.ConfigError, match="failed"):
             call()
-    strict = tok.stream(errors="strict")
+    strict = tok.stream(invalid_utf8="strict")
     assert strict.push([104, 0xE5]) == "h"
     with pytest.raises(jeton.errors.DecodeError, match="unexpected end of data"):
         strict.finish()

@@ -117,10 +117,10 @@ def test_worked_examples_of_decoding(case: dict[str, Any]) -> None:
     assert tok.decode_bytes(case["ids"]).hex() == case["bytes"]
     assert tok.decode(case["ids"]) == case["replace"]
     if case["strict"]:
-        assert tok.decode(case["ids"], errors="strict") == case["replace"]
+        assert tok.decode(case["ids"], invalid_utf8="strict") == case["replace"]
     else:
         with pytest.raises(jeton.errors.DecodeError) as caught:
-            tok.decode(case["ids"], errors="strict")
+            tok.decode(case["ids"], invalid_utf8="strict")
         assert caught.value.position == 0
 
 
@@ -215,7 +215,7 @@ def test_bytes_survive(kind: str, data: st.DataObject) -> None:
     assert tok.decode_bytes(ids) == given_bytes
     assert tok.count(given_bytes) == len(ids) == len(tok.tokenize(given_bytes))
     text = data.draw(texts(kind))
-    assert tok.decode(tok.encode(text, special="all"), errors="strict") == text
+    assert tok.decode(tok.encode(text, special="all"), invalid_utf8="strict") == text
 
 
 def test_words_come_back_with_one_space(kind: str) -> None:
@@ -405,7 +405,7 @@ def test_wrong_types_are_named() -> None:
         (lambda: any_tok.decode_bytes([1 << 31]), jeton.UnknownTokenError, f"id {1 << 31} at position 0 is not in"),
         (lambda: any_tok.decode_batch(5), TypeError, "a batch must be a sequence of sequences of ids, not int"),
         (lambda: any_tok.decode_batch([5]), TypeError, r"batch\[0\] must be a sequence of integers, not int"),
-        (lambda: any_tok.decode([104], errors=5), jeton.ConfigError, "errors=5"),
+        (lambda: any_tok.decode([104], invalid_utf8=5), jeton.ConfigError, "invalid_utf8=5"),
         (lambda: any_tok.id_to_bytes("a"), TypeError, "an id is an integer, not str"),
         (lambda: any_tok.id_to_token(None), TypeError, "an id is an integer, not NoneType"),
         (lambda: any_tok.tree("a"), TypeError, "an id is an integer, not str"),
@@ -605,14 +605,14 @@ def test_what_is_no_sequence_of_ids_is_a_type_error(wrong: Any) -> None:
 def test_bytes_that_are_no_text_when_decoded() -> None:
     ids = [97, 0xE5, 0xB0]
     assert HOLES.decode(ids) == "a\ufffd"
-    assert HOLES.decode(ids, errors="ignore") == "a"
+    assert HOLES.decode(ids, invalid_utf8="ignore") == "a"
     assert HOLES.decode_bytes(ids) == b"a\xe5\xb0"
     with pytest.raises(jeton.errors.DecodeError, match="byte 1") as caught:
-        HOLES.decode(ids, errors="strict")
+        HOLES.decode(ids, invalid_utf8="strict")
     assert caught.value.position == 1
     with pytest.raises(jeton.ConfigError) as wrong:
-        HOLES.decode(ids, errors="surrogateescape")  # type: ignore[arg-type]
-    assert wrong.value.option == "errors"
+        HOLES.decode(ids, invalid_utf8="surrogateescape")  # type: ignore[arg-type]
+    assert wrong.value.option == "invalid_utf8"
 
 
 def test_special_tokens_are_skipped_when_asked() -> None:

@@ -57,7 +57,7 @@ CALLS = {
     "card": "tok._repr_html_()",
     "chat": "tok.chat([{'role': 'user', 'content': 'hi'}]).ids",
     "decode": "tok.decode([97, 98])",
-    "decode_errors": "tok.decode([97, 98], errors='ignore')",
+    "decode_errors": "tok.decode([97, 98], invalid_utf8='ignore')",
     "decode_batch": "tok.decode_batch([[97], [98]])",
     "decode_bytes_batch": "tok.decode_bytes_batch([[97], [98]])",
     "decode_with_offsets": "tok.decode_with_offsets([97, 98])",

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from .calls.batch import TokenBatch
     from .calls.columns import TokenColumns
     from .calls.cutting import Chunk, Side, TextUnit
-    from .calls.text_errors import DecodeErrors, SurrogateErrors
+    from .calls.text_errors import InvalidUtf8, SurrogateErrors
     from .calls.truncation import Strategy
     from .chat import Chat, ChatOptions, Conversation
     from .definition import TrainingFacts
@@ -819,26 +819,27 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         self,
         ids: Iterable[int] | NDArray[Any],
         *,
-        errors: DecodeErrors = "replace",
+        invalid_utf8: InvalidUtf8 = "replace",
         skip_special_tokens: bool = False,
     ) -> str:
         """The text of ids.
 
         Args:
             ids: any sequence or array of ids.
-            errors: policy for bytes that are not UTF-8, such as half a character: replace by U+FFFD, raise, or drop.
+            invalid_utf8: policy for bytes that are not UTF-8, such as half a character: replace by U+FFFD, raise, or
+                drop.
             skip_special_tokens: omit special tokens.
 
         Raises:
             UnknownTokenError: an id outside the vocabulary or in a gap; with its position.
-            DecodeError: ``errors="strict"`` and the bytes are not UTF-8; with the byte's position.
+            DecodeError: ``invalid_utf8="strict"`` and the bytes are not UTF-8; with the byte's position.
 
         Examples:
             >>> tok = Tokenizer.from_merges({i: bytes([i]) for i in range(256)}, [])
             >>> tok.decode([0xE5, 0xB0, 0x8F]), tok.decode([0xE5, 0xB0])
             ('小', '\ufffd')
         """
-        if errors == "replace":
+        if invalid_utf8 == "replace":
             if type(ids) is list:  # without the frame of `_checked`, which takes as long as decoding a few ids
                 try:
                     return self._core.decode_text(ids, skip_special_tokens)
@@ -846,11 +847,11 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
                     pass
             if type(ids) is list or self._definition.decoder is not None:
                 return self._checked(self._core.decode_text, ids, skip_special=skip_special_tokens)
-        elif errors not in ("strict", "ignore"):
-            raise ConfigError(f'{keyword("errors", errors)} is none of "replace", "strict", "ignore"')
+        elif invalid_utf8 not in ("strict", "ignore"):
+            raise ConfigError(f'{keyword("invalid_utf8", invalid_utf8)} is none of "replace", "strict", "ignore"')
         data = self.decode_bytes(ids, skip_special_tokens=skip_special_tokens)
         try:
-            return data.decode("utf-8", errors)
+            return data.decode("utf-8", invalid_utf8)
         except UnicodeDecodeError as error:
             from .calls.text_errors import not_utf8
 
@@ -898,7 +899,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         self,
         prompt_ids: Iterable[int] | NDArray[Any] = (),
         *,
-        errors: DecodeErrors = "replace",
+        invalid_utf8: InvalidUtf8 = "replace",
         skip_special_tokens: bool = False,
         stop: str | Iterable[str] = (),
     ) -> TextStream:
@@ -909,7 +910,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
                 ids without the beginning that `decode` of the prompt has, too. A text may begin differently in the
                 middle: without a prompt, many decoders remove a space at the start. A character that the prompt begins
                 is returned when the first ids complete it.
-            errors: as `decode`.
+            invalid_utf8: as `decode`.
             skip_special_tokens: omit special tokens.
             stop: strings that end the text, which may span tokens. The text ends before the match that starts first;
                 if several start there, at the shortest. Only text after the prompt is searched.
@@ -929,15 +930,15 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
             >>> stream.text, stream.stopped
             ('hi EN', 'END')
         """
-        if errors not in ("replace", "strict", "ignore"):
-            raise ConfigError(f'{keyword("errors", errors)} is none of "replace", "strict", "ignore"')
+        if invalid_utf8 not in ("replace", "strict", "ignore"):
+            raise ConfigError(f'{keyword("invalid_utf8", invalid_utf8)} is none of "replace", "strict", "ignore"')
         stops = [
             string(item, f"stop[{at}]")
             for at, item in enumerate([stop] if isinstance(stop, str) else strings(stop, "stop"))
         ]
 
         def start(ids: list[int]) -> TextStream:
-            return self._core.text_stream(ids, stops, errors=errors, skip_special=skip_special_tokens)
+            return self._core.text_stream(ids, stops, errors=invalid_utf8, skip_special=skip_special_tokens)
 
         return self._checked(start, prompt_ids)
 
@@ -945,7 +946,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         self,
         batch: TokenBatch | Iterable[Iterable[int]],
         *,
-        errors: DecodeErrors = "replace",
+        invalid_utf8: InvalidUtf8 = "replace",
         skip_special_tokens: bool = False,
         threads: int | None = None,
     ) -> list[str]:
@@ -953,7 +954,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
 
         Args:
             batch: a `TokenBatch`, or sequences or arrays of ids.
-            errors: as `decode`.
+            invalid_utf8: as `decode`.
             skip_special_tokens: as `decode`.
             threads: as `encode_array`.
 
@@ -968,7 +969,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         from .calls.batch_decoding import BatchDecoder
         from .util.threads import num_threads
 
-        return BatchDecoder(self._core, num_threads(threads), skip_special_tokens).texts(batch, errors)
+        return BatchDecoder(self._core, num_threads(threads), skip_special_tokens).texts(batch, invalid_utf8)
 
     def decode_bytes_batch(
         self,
@@ -1005,7 +1006,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         self,
         ids: Iterable[int] | NDArray[Any],
         *,
-        errors: DecodeErrors = "replace",
+        invalid_utf8: InvalidUtf8 = "replace",
         skip_special_tokens: bool = False,
     ) -> tuple[str, list[int]]:
         """The text of ids, and the character at which each id begins.
@@ -1016,7 +1017,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
 
         Args:
             ids: as `decode`.
-            errors: as `decode`.
+            invalid_utf8: as `decode`.
             skip_special_tokens: as `decode`. The ids omitted have an offset, too.
 
         Raises:
@@ -1030,16 +1031,16 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         Source:
             openai/tiktoken, core.py (`decode_with_offsets`).
         """
-        if errors not in ("replace", "strict", "ignore"):
-            raise ConfigError(f'{keyword("errors", errors)} is none of "replace", "strict", "ignore"')
+        if invalid_utf8 not in ("replace", "strict", "ignore"):
+            raise ConfigError(f'{keyword("invalid_utf8", invalid_utf8)} is none of "replace", "strict", "ignore"')
         if type(ids) is list:  # as in `decode`
             try:
-                return self._core.decode_with_starts(ids, errors, skip_special_tokens)
+                return self._core.decode_with_starts(ids, invalid_utf8, skip_special_tokens)
             except OverflowError:
                 pass
         from functools import partial
 
-        decode = partial(self._core.decode_with_starts, errors=errors, skip_special=skip_special_tokens)
+        decode = partial(self._core.decode_with_starts, errors=invalid_utf8, skip_special=skip_special_tokens)
         return self._checked(decode, ids)
 
     # ── properties ────────────────────────────────────────────────────────────────────────────────────────────────

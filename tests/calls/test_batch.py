@@ -341,15 +341,15 @@ def test_batches_are_decoded_from_any_rows() -> None:
 def test_rows_that_are_not_utf8() -> None:
     rows = [[104], [0xE5, 0xB0], [0x8F]]
     assert BYTES.decode_batch(rows) == ["h", "\ufffd", "\ufffd"]
-    assert BYTES.decode_batch(rows, errors="ignore") == ["h", "", ""]
+    assert BYTES.decode_batch(rows, invalid_utf8="ignore") == ["h", "", ""]
     assert BYTES.decode_bytes_batch(rows) == [b"h", b"\xe5\xb0", b"\x8f"]
     with pytest.raises(
         jeton.errors.DecodeError, match=r"^text 1 of the batch: the bytes of these ids are not UTF-8 at byte 0"
     ) as caught:
-        BYTES.decode_batch(rows, errors="strict")
+        BYTES.decode_batch(rows, invalid_utf8="strict")
     assert (caught.value.index, caught.value.position) == (1, 0)
-    with pytest.raises(jeton.ConfigError, match="errors='surrogateescape' is not"):
-        BYTES.decode_batch(rows, errors="surrogateescape")  # type: ignore[arg-type]
+    with pytest.raises(jeton.ConfigError, match="invalid_utf8='surrogateescape' is not"):
+        BYTES.decode_batch(rows, invalid_utf8="surrogateescape")  # type: ignore[arg-type]
 
 
 def test_rows_with_unknown_ids() -> None:
@@ -391,11 +391,11 @@ def test_offsets_of_a_sequence() -> None:
     assert (text, starts) == ("aé中!", [0, 1, 1, 2, 2, 2, 3])
     assert BYTES.decode_with_offsets([]) == ("", [])
     assert BYTES.decode_with_offsets([97, 0xE5, 98]) == ("a\ufffdb", [0, 1, 2])
-    assert BYTES.decode_with_offsets([0xE5, 98], errors="ignore") == ("b", [0, 0])
+    assert BYTES.decode_with_offsets([0xE5, 98], invalid_utf8="ignore") == ("b", [0, 0])
     with pytest.raises(jeton.errors.DecodeError):
-        BYTES.decode_with_offsets([0xE5, 98], errors="strict")
-    with pytest.raises(jeton.ConfigError, match="errors="):
-        BYTES.decode_with_offsets([97], errors="x")  # type: ignore[arg-type]
+        BYTES.decode_with_offsets([0xE5, 98], invalid_utf8="strict")
+    with pytest.raises(jeton.ConfigError, match="invalid_utf8="):
+        BYTES.decode_with_offsets([97], invalid_utf8="x")  # type: ignore[arg-type]
     with pytest.raises(jeton.UnknownTokenError, match="id 256 at position 1"):
         BYTES.decode_with_offsets([97, 256])
     tok = BYTES.add_tokens(["<|end|>"])

@@ -24,9 +24,9 @@ def test_bytes_that_are_no_text_come_out_as_they_are(run: Run, path: Path) -> No
     assert run("decode", "-t", path, 0xE5, 0xB0).out == b"\xe5\xb0"
 
 
-def test_errors_makes_text(run: Run, path: Path) -> None:
-    assert run("decode", "-t", path, "--errors", "replace", 72, 0xE5, 0xB0).text == "H\ufffd"
-    strict = run("decode", "-t", path, "--errors", "strict", 72, 0xE5, 0xB0)
+def test_invalid_utf8_makes_text(run: Run, path: Path) -> None:
+    assert run("decode", "-t", path, "--invalid-utf8", "replace", 72, 0xE5, 0xB0).text == "H\ufffd"
+    strict = run("decode", "-t", path, "--invalid-utf8", "strict", 72, 0xE5, 0xB0)
     assert (strict.code, strict.out) == (1, b"")
     assert "byte 1" in strict.err
 
@@ -35,7 +35,7 @@ def test_special_tokens_may_be_left_out(run: Run, tok: jeton.Tokenizer, path: Pa
     end = tok.special_tokens["<|end|>"]
     assert run("decode", "-t", path, 72, end).out == b"H<|end|>"
     assert run("decode", "-t", path, "--skip-special-tokens", 72, end).out == b"H"
-    assert run("decode", "-t", path, "--skip-special-tokens", "--errors", "strict", 72, end).out == b"H"
+    assert run("decode", "-t", path, "--skip-special-tokens", "--invalid-utf8", "strict", 72, end).out == b"H"
 
 
 def test_json(run: Run, path: Path) -> None:
@@ -46,7 +46,7 @@ def test_json(run: Run, path: Path) -> None:
 def test_many_ids_take_the_array_s_way_and_give_the_same(run: Run, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("jeton.cli.decode.LARGE", 0)
     assert run("decode", "-t", path, input=b"72 105") == (0, b"Hi", "")
-    assert run("decode", "-t", path, "--errors", "replace", 72, 0xE5, 0xB0).text == "H\ufffd"
+    assert run("decode", "-t", path, "--invalid-utf8", "replace", 72, 0xE5, 0xB0).text == "H\ufffd"
     assert run("decode", "-t", path, input=b"72 9999").code == 1
     assert run("decode", "-t", path, input=b"") == (0, b"", "")
 
@@ -110,7 +110,7 @@ def test_a_stream_writes_the_text_of_decode(run: Run, path: Path, monkeypatch: p
         monkeypatch.setattr("jeton.cli.decode.CHUNK", size)
         assert run("decode", "-t", path, "--stream", input=ids).text == text
     assert run("decode", "-t", path, "--stream", 72, 0xE5, 0xB0).text == "H\ufffd"
-    assert run("decode", "-t", path, "--stream", "--errors", "strict", 72, 0xE5, 0xB0).code == 1
+    assert run("decode", "-t", path, "--stream", "--invalid-utf8", "strict", 72, 0xE5, 0xB0).code == 1
     assert run("decode", "-t", path, "--stream", input=b"") == (0, b"", "")
 
 

@@ -193,5 +193,5 @@ def test_an_error_of_the_core_names_options(run: Run, path: Path, char_path: Pat
     special = run("encode", "-t", path, "--special", "raise", "<|end|>")
     assert "pass --special all (or --special <|end|>)" in special.err
     assert "--special none to encode its spelling" in special.err
-    invalid = run("decode", "-t", path, "--errors", "strict", 72, 0xE5, 0xB0)
+    invalid = run("decode", "-t", path, "--invalid-utf8", "strict", 72, 0xE5, 0xB0)
     assert "--errors replace shows them as U+FFFD" in invalid.err

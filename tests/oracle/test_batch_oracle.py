@@ -110,7 +110,7 @@ def check(tok: jeton.Tokenizer, some: list[Any], **options: Any) -> None:
         assert list(map(tuple, found.tolist())) == encoding.hf_offsets, text
     rows = [encoding.ids for _, encoding in known]
     for errors in ("replace", "ignore"):
-        assert tok.decode_batch(batch, errors=errors) == [tok.decode(ids, errors=errors) for ids in rows]  # type: ignore[arg-type]
+        assert tok.decode_batch(batch, invalid_utf8=errors) == [tok.decode(ids, invalid_utf8=errors) for ids in rows]  # type: ignore[arg-type]
     assert tok.decode_bytes_batch(batch, threads=1) == [tok.decode_bytes(ids) for ids in rows]
     assert tok.decode_batch(rows, skip_special_tokens=True) == [
         tok.decode(ids, skip_special_tokens=True) for ids in rows

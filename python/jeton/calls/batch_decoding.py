@@ -14,7 +14,7 @@ import numpy as np
 from .._core import Tokenizer as Core
 from ..util.arguments import wrong
 from .batch import TokenBatch
-from .text_errors import DecodeErrors, not_utf8
+from .text_errors import InvalidUtf8, not_utf8
 
 __all__ = ["BatchDecoder"]
 
@@ -33,16 +33,16 @@ class BatchDecoder:
     threads: int
     skip_special: bool
 
-    def texts(self, batch: TokenBatch | Iterable[Any], errors: DecodeErrors) -> list[str]:
+    def texts(self, batch: TokenBatch | Iterable[Any], invalid_utf8: InvalidUtf8) -> list[str]:
         """Implements `Tokenizer.decode_batch`."""
-        if errors not in ("replace", "strict", "ignore"):
-            raise wrong("errors", errors, '"replace", "strict" or "ignore"')
-        if errors == "replace":
+        if invalid_utf8 not in ("replace", "strict", "ignore"):
+            raise wrong("invalid_utf8", invalid_utf8, '"replace", "strict" or "ignore"')
+        if invalid_utf8 == "replace":
             return self._decoded(batch, as_text=True)
         found = []
         for at, data in enumerate(self.bytes(batch)):
             try:
-                found.append(data.decode("utf-8", errors))
+                found.append(data.decode("utf-8", invalid_utf8))
             except UnicodeDecodeError as error:
                 failed = not_utf8(error)
                 failed.prefix(f"text {at} of the batch: ")

@@ -1,4 +1,4 @@
-"""Policies of ``errors=``: lone surrogates in texts to encode, and decoded bytes that are not UTF-8.
+"""Policies for what is no text: lone surrogates in texts to encode, and decoded bytes that are not UTF-8.
 
 A `str` may hold surrogates, which are no characters: from JSON with half of an escaped pair, or from a file name. The
 core refuses them. Only then are the texts examined, so valid text costs nothing.
@@ -14,10 +14,10 @@ from typing import Any, Literal, TypeAlias, TypeVar
 from ..errors import DecodeError, InvalidTextError, named
 from ..util.arguments import wrong
 
-__all__ = ["DecodeErrors", "SurrogateErrors", "encode_replaced", "not_utf8", "replace_surrogates"]
+__all__ = ["InvalidUtf8", "SurrogateErrors", "encode_replaced", "not_utf8", "replace_surrogates"]
 
 SurrogateErrors: TypeAlias = Literal["strict", "replace"]
-DecodeErrors: TypeAlias = Literal["replace", "strict", "ignore"]
+InvalidUtf8: TypeAlias = Literal["replace", "strict", "ignore"]
 
 T = TypeVar("T")
 
@@ -70,7 +70,7 @@ def _replaced(text: Any) -> Any:
 
 def not_utf8(error: UnicodeDecodeError) -> DecodeError:
     """Builds the error for decoded bytes that are not UTF-8."""
-    replace = named('errors="replace"')
+    replace = named('invalid_utf8="replace"')
     return DecodeError(
         f"the bytes of these ids are not UTF-8 at byte {error.start} ({error.reason}); "
         f"{replace} shows them as U+FFFD, decode_bytes returns them",

@@ -31,7 +31,9 @@ LARGE = 1 << 16
 @click.command(cls=Command, short_help="Ids to text.")
 @click.argument("ids", nargs=-1, metavar="[ID]...")
 @click.option(
-    "--errors", type=click.Choice(["strict", "replace"]), help="Output UTF-8 text; policy for bytes that are not UTF-8."
+    "--invalid-utf8",
+    type=click.Choice(["strict", "replace"]),
+    help="Output UTF-8 text; policy for bytes that are not UTF-8.",
 )
 @click.option("--skip-special-tokens", is_flag=True, help="Omit special tokens.")
 @click.option(
@@ -49,7 +51,7 @@ def decode(
     common: CommonOptions,
     tok: jeton.Tokenizer,
     ids: tuple[str, ...],
-    errors: Literal["strict", "replace"] | None,
+    invalid_utf8: Literal["strict", "replace"] | None,
     skip_special_tokens: bool,
     is_stream: bool,
     stop: tuple[str, ...],
@@ -57,21 +59,22 @@ def decode(
     """Decodes ids to bytes, and adds nothing, not even a line end. Without ID, ids are read from standard input,
     separated by white space. JSON is accepted, too: a list, or the output of encode --json.
 
-    --stream needs ids separated by white space. It writes text, with U+FFFD for invalid UTF-8 unless --errors says
-    otherwise, and never half a character. After a --stop text it exits without reading the other ids.
+    --stream needs ids separated by white space. It writes text, with U+FFFD for invalid UTF-8 unless
+    --invalid-utf8 says otherwise, and never half a character. After a --stop text it exits without reading the other
+    ids.
 
     \b
     Examples:
       jeton decode -t my.json 72 101 108 108 111
       jeton decode -t my.json "[72, 101, 108, 108, 111]"
       jeton encode -t my.json < book.txt | jeton decode -t my.json | cmp - book.txt
-      jeton decode -t my.json --errors replace < some.ids
+      jeton decode -t my.json --invalid-utf8 replace < some.ids
       my-model | jeton decode -t my.json --stream --stop "User:"
     """
     if is_stream:
         if common.as_json:
             raise click.UsageError("--stream writes text, not JSON; omit --json")
-        stream = tok.stream(errors=errors or "replace", skip_special_tokens=skip_special_tokens, stop=stop)
+        stream = tok.stream(invalid_utf8=invalid_utf8 or "replace", skip_special_tokens=skip_special_tokens, stop=stop)
         return _stream(
             stream, [_from_arguments(ids)] if ids else _arriving_ids(cast(BufferedIOBase, standard_input(common)))
         )
@@ -79,10 +82,10 @@ def decode(
         raise click.UsageError("--stop needs --stream")
     numbers = _from_arguments(ids) if ids else _read_ids(standard_input(common))
     sequence = numbers if len(numbers) < LARGE else _as_array(numbers)
-    if errors is None:
+    if invalid_utf8 is None:
         data = tok.decode_bytes(sequence, skip_special_tokens=skip_special_tokens)
     else:
-        data = tok.decode(sequence, errors=errors, skip_special_tokens=skip_special_tokens).encode()
+        data = tok.decode(sequence, invalid_utf8=invalid_utf8, skip_special_tokens=skip_special_tokens).encode()
     if common.as_json:
         write(json.dumps({"text": data.decode("utf-8", "replace"), "bytes_hex": data.hex()}, ensure_ascii=False))
     else:
