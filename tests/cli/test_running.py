@@ -194,4 +194,4 @@ def test_an_error_of_the_core_names_options(run: Run, path: Path, char_path: Pat
     assert "pass --special all (or --special <|end|>)" in special.err
     assert "--special none to encode its spelling" in special.err
     invalid = run("decode", "-t", path, "--invalid-utf8", "strict", 72, 0xE5, 0xB0)
-    assert "--errors replace shows them as U+FFFD" in invalid.err
+    assert "--invalid-utf8 replace shows them as U+FFFD" in invalid.err
