@@ -79,7 +79,7 @@ CALLS = {
     "extend": "jeton.extend(tok, TEXTS, 1, progress=False)",
     "add_words": "jeton.add_words(tok, [' slower'])",
     "merge_vocab": "jeton.merge_vocab(tok, tok)",
-    "prune": "jeton.prune(tok, size=270)",
+    "prune": "jeton.prune(tok, vocab_size=270)",
     "renumber": "jeton.renumber(tok, {5: 1000})",
     "align": "jeton.align(tok, tok).spans(TEXTS[0])",
     "compare": "str(jeton.compare({'a': tok, 'b': tok}, TEXTS[0]))",

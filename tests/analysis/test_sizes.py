@@ -81,7 +81,7 @@ def test_a_pruned_tokenizer_is_what_training_with_its_size_gives(kind: str) -> N
     for fewer in (0, 1, num_merges // 3, num_merges - 1, num_merges):
         vocab_size = tok.vocab_size - fewer
         expected = jeton.train(CORPUS, vocab_size, progress=False, **options)
-        done = jeton.prune(tok, size=vocab_size)
+        done = jeton.prune(tok, vocab_size=vocab_size)
         done.plan.verify()
         small = done.tokenizer
         assert small == expected
@@ -105,7 +105,7 @@ def test_all_sizes_of_any_text(corpus: list[str], test: list[str], pattern: str)
 def test_a_pruned_rank_file(data: Path) -> None:
     """The special tokens of cl100k follow a gap in the ids; pruning moves them."""
     tok = jeton.load(data / "vocabs" / "cl100k_base.tiktoken")
-    small = jeton.prune(tok, size=5000).tokenizer
+    small = jeton.prune(tok, vocab_size=5000).tokenizer
     assert small.vocab_size == 5000
     assert sorted(small.special_tokens.values()) == list(range(5000 - len(tok.special_tokens), 5000))
     limit = 5000 - len(tok.special_tokens)
@@ -129,13 +129,13 @@ class TestPruneRefuses:
     def test_sizes_that_cannot_be(self, vocab_size: Any, message: str) -> None:
         tok = jeton.train(CORPUS, 300, special_tokens=["<a>", "<b>"], progress=False)
         with pytest.raises(ConfigError, match=message):
-            jeton.prune(tok, size=vocab_size)
+            jeton.prune(tok, vocab_size=vocab_size)
 
     def test_merges_that_do_not_make_ids_in_order(self) -> None:
         vocab = {97: b"a", 98: b"b", 256: b"abb", 257: b"ab"}
         tok = jeton.Tokenizer.from_merges(vocab, [(97, 98, 257), (257, 98, 256)])
         with pytest.raises(ConfigError, match="not in the order of its merges"):
-            jeton.prune(tok, size=257)
+            jeton.prune(tok, vocab_size=257)
 
 
 class TestHeldOut:

@@ -29,10 +29,8 @@ def test_prune(run: Run, tok: jeton.Tokenizer, tmp_path: Path) -> None:
     done = jeton.prune(tok, keep=["low", " wide"])
     assert (result.code, result.text) == (0, f"{done!r}\n")
     assert jeton.load(out) == done.tokenizer
-    result = run(
-        "prune", "-t", tmp_path / "tok.json", "--counts", tmp_path / "text.txt", "-s", 270, "-o", out, "--json"
-    )
-    done = jeton.prune(tok, counts=str(tmp_path / "text.txt"), size=270)
+    result = run("prune", "-t", tmp_path / "tok.json", tmp_path / "text.txt", "-s", 270, "-o", out, "--json")
+    done = jeton.prune(tok, corpus=str(tmp_path / "text.txt"), vocab_size=270)
     assert json.loads(result.out)["after"] == 270
     assert jeton.load(out) == done.tokenizer
     assert run("prune", "-t", tmp_path / "tok.json", "-o", out).code != 0

@@ -210,7 +210,7 @@ TAKES: dict[str, dict[str, str]] = {
         "seed": "int",
     },
     "Limits": {"memory_limit": "memory?", "spill_folder": "path?", "checkpoint": "path?", "threads": "int?"},
-    "prune": {"tok": "nothing", "keep": "keep?", "counts": "corpus?", "size": "int?", "compact": "bool"},
+    "prune": {"tok": "nothing", "corpus": "corpus?", "vocab_size": "int?", "keep": "keep?", "compact": "bool"},
     "renumber": {"tok": "nothing", "map": "map"},
     "add_words": {"tok": "nothing", "words": "strings", "corpus": "corpus?"},
     "extend": {
@@ -314,7 +314,7 @@ def right_calls(tok: jeton.Tokenizer) -> dict[str, tuple[Callable[..., Any], dic
         "encode_arrow": {"batch": pyarrow.table({"text": CORPUS}), "tok": tok},
         "map_dataset": {"dataset": datasets.Dataset.from_dict({"text": CORPUS}), "tok": tok},
         "measure": {**quiet, "tok": tok},
-        "prune": {"tok": tok, "counts": CORPUS, "size": 260},
+        "prune": {"tok": tok, "corpus": CORPUS, "vocab_size": 260},
         "renumber": {"tok": tok, "map": {}},
         "add_words": {"tok": tok, "words": ["low"]},
         "extend": {**quiet, "tok": tok, "n": 1},
@@ -462,7 +462,7 @@ def test_what_is_wrong_inside_is_named() -> None:
 
 def test_a_long_value_is_cut_in_the_message() -> None:
     with pytest.raises(jeton.ConfigError) as caught:
-        jeton.prune("x" * 100_000, size=300)  # type: ignore[arg-type]
+        jeton.prune("x" * 100_000, vocab_size=300)  # type: ignore[arg-type]
     assert len(str(caught.value)) < MAX_SHOWN + 60
     assert "… (str)" in str(caught.value)
 

@@ -91,7 +91,7 @@ def test_pruned_and_renumbered_rows(tok: jeton.Tokenizer, tmp_path: Path) -> Non
         jeton.prune(tok, keep=[tok.merges[-2][2]]),
         jeton.renumber(tok, {0: 265, 265: 0}),
         jeton.prune(tok, keep=[tok.merges[-2][2]], compact=False),
-        jeton.prune(tok, size=260),
+        jeton.prune(tok, vocab_size=260),
     ):
         made.plan.verify()
         made.plan.apply(tmp_path / "in.safetensors", tmp_path / "out.safetensors")

@@ -43,10 +43,10 @@ def test_counts_of_every_kind(tok: Tokenizer) -> None:
     uses = np.bincount(tok.encode(text), minlength=tok.vocab_size)
     counts = jeton.count_pretokens([text], pattern="gpt2", progress=False)
     kinds: list[Any] = [[text], counts, uses, {id: int(count) for id, count in enumerate(uses) if count}]
-    found = [jeton.prune(tok, counts=each, size=270) for each in kinds]
+    found = [jeton.prune(tok, corpus=each, vocab_size=270) for each in kinds]
     assert all(each.tokenizer == found[0].tokenizer for each in found)
     assert len(found[0].tokenizer) == 270
-    used = jeton.prune(tok, counts=[text])
+    used = jeton.prune(tok, corpus=[text])
     assert used.tokenizer.tokenize(text).tokens == tok.tokenize(text).tokens
     assert used.report["for_merges"] > 0
 
@@ -54,19 +54,19 @@ def test_counts_of_every_kind(tok: Tokenizer) -> None:
 def test_the_least_used_leaf_is_removed_first() -> None:
     vocab = {0: b"a", 1: b"b", 2: b"ab", 3: b"aba", 4: b"abb"}
     tok = Tokenizer.from_merges(vocab, [(0, 1, 2), (2, 0, 3), (2, 1, 4)])
-    assert [*jeton.prune(tok, counts={2: 0, 3: 2, 4: 1}, size=4).tokenizer.vocab.values()] == [
+    assert [*jeton.prune(tok, corpus={2: 0, 3: 2, 4: 1}, vocab_size=4).tokenizer.vocab.values()] == [
         b"a",
         b"b",
         b"ab",
         b"aba",
     ]
     # The uses of `aba` become those of `ab`, which stays, although no text has used it.
-    assert [*jeton.prune(tok, counts={2: 0, 3: 2, 4: 1}, size=3).tokenizer.vocab.values()] == [b"a", b"b", b"ab"]
+    assert [*jeton.prune(tok, corpus={2: 0, 3: 2, 4: 1}, vocab_size=3).tokenizer.vocab.values()] == [b"a", b"b", b"ab"]
 
 
 def test_a_template_and_padding_are_renumbered(data: Path) -> None:
     tok = jeton.load(data / "vocabs" / "roberta-base.tokenizer.json")
-    done = jeton.prune(tok, counts=CORPUS, size=3000)
+    done = jeton.prune(tok, corpus=CORPUS, vocab_size=3000)
     made = done.tokenizer
     assert len(made) == 3000
     ids = made.encode("low", add_special_tokens=True)
@@ -80,7 +80,7 @@ def test_a_template_and_padding_are_renumbered(data: Path) -> None:
 def test_real_vocabularies(data: Path, name: str) -> None:
     tok = jeton.load(data / "vocabs" / name)
     text = (data / "udhr" / "eng.txt").read_text()
-    done = jeton.prune(tok, counts=[text], size=len(tok) // 3)
+    done = jeton.prune(tok, corpus=[text], vocab_size=len(tok) // 3)
     done.plan.verify()
     made = done.tokenizer
     assert len(made) == len(tok) // 3
@@ -91,19 +91,19 @@ class TestRefused:
     @pytest.mark.parametrize(
         ("options", "message"),
         [
-            ({}, "pass keep=, counts= or size="),
+            ({}, "pass a corpus, vocab_size= or keep="),
             ({"keep": [0, "nothing like it"]}, "nothing like it"),
             ({"keep": [300]}, "keep=300"),
             ({"keep": [-1]}, "keep=-1"),
             ({"keep": np.array([300])}, "keep: 300"),
             ({"keep": "low"}, "keep='low' is not a list"),
-            ({"keep": [], "size": 260}, "need counts="),
-            ({"counts": [CORPUS[0]], "size": 257}, "size=257 is too small: alphabet, added and kept tokens need 258"),
-            ({"counts": [CORPUS[0]], "size": 301}, "size=301 is above"),
-            ({"counts": {300: 1}}, "counts=300"),
-            ({"counts": {1: -1}}, "counts=-1"),
-            ({"counts": np.zeros(301, int)}, "up to 300 counts"),
-            ({"counts": np.zeros(3)}, "up to 300 counts"),
+            ({"keep": [], "vocab_size": 260}, "need a corpus"),
+            ({"corpus": [CORPUS[0]], "vocab_size": 257}, "vocab_size=257 is too small: .* kept tokens need 258"),
+            ({"corpus": [CORPUS[0]], "vocab_size": 301}, "vocab_size=301 is above"),
+            ({"corpus": {300: 1}}, "corpus=300"),
+            ({"corpus": {1: -1}}, "corpus=-1"),
+            ({"corpus": np.zeros(301, int)}, "up to 300 counts"),
+            ({"corpus": np.zeros(3)}, "up to 300 counts"),
         ],
     )
     def test_options(self, tok: Tokenizer, options: dict[str, Any], message: str) -> None:
@@ -112,7 +112,7 @@ class TestRefused:
 
     def test_counts_of_another_pattern(self, tok: Tokenizer) -> None:
         with pytest.raises(ConfigError, match="pattern 'o200k', and the tokenizer has pattern 'gpt2'"):
-            jeton.prune(tok, counts=jeton.count_pretokens(CORPUS, progress=False))
+            jeton.prune(tok, corpus=jeton.count_pretokens(CORPUS, progress=False))
 
     def test_models(self) -> None:
         words = Tokenizer.from_bytes(
@@ -122,8 +122,8 @@ class TestRefused:
             jeton.prune(words, keep=["a"])
         assert jeton.renumber(words, {0: 1, 1: 0}).tokenizer.encode("a") == [1]
         unigram = jeton.train(CORPUS, 40, preset="unigram", progress=False)
-        with pytest.raises(ConfigError, match="pass counts= or keep="):
-            jeton.prune(unigram, size=30)
+        with pytest.raises(ConfigError, match="a corpus or keep="):
+            jeton.prune(unigram, vocab_size=30)
 
     @pytest.mark.parametrize(
         ("map", "message"),

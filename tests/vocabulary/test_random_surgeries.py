@@ -85,7 +85,7 @@ def prune(random: Random, tok: Tokenizer, alphabet: str, texts: list[str]) -> To
     else:
         least = len(jeton.prune(tok, keep=[]).tokenizer)
         size = random.randint(least, len(tok))
-        done = jeton.prune(tok, counts=[text for text in texts if text], size=size)
+        done = jeton.prune(tok, corpus=[text for text in texts if text], vocab_size=size)
         assert len(done.tokenizer) == size
     new_ids, made = done.plan.id_map, done.tokenizer
     for id in ids:  # an entry is what it was, and what merges to it is there

@@ -15,13 +15,8 @@ __all__ = ["prune"]
 
 
 @click.command(cls=Command, short_help="Remove tokens from a vocabulary.")
-@click.option("-s", "--size", type=Count(1), metavar="N", help="Number of entries that stay: 64000, 64k.")
-@click.option(
-    "--counts",
-    multiple=True,
-    metavar="PLACE",
-    help="Text whose tokens stay, the most used first: files, globs, folders, or counts (.jtc) (repeatable).",
-)
+@click.argument("corpus", nargs=-1, metavar="[CORPUS]...")
+@click.option("-s", "--vocab-size", type=Count(1), metavar="N", help="Number of entries that stay: 64000, 64k.")
 @click.option(
     "--keep",
     "lists",
@@ -37,24 +32,24 @@ def prune(
     common: CommonOptions,
     tok: jeton.Tokenizer,
     output: SurgeryOutput,
-    size: int | None,
-    counts: tuple[str, ...],
+    corpus: tuple[str, ...],
+    vocab_size: int | None,
     lists: tuple[Any, ...],
 ) -> None:
     """Removes tokens, and writes the smaller tokenizer to OUT. Tokens that stay keep the merges through which text
-    reaches them; alphabet and added tokens stay. Text of remaining tokens is encoded as before. -s alone keeps the
-    first merges, as training with this size learns them.
+    reaches them; alphabet and added tokens stay. Text of remaining tokens is encoded as before. Of the tokens of
+    CORPUS, files, globs, folders or counts (.jtc), the most used stay. -s alone keeps the first merges, as training
+    with this size learns them.
 
     \b
     Examples:
-      jeton prune -t o200k_base -s 64k --counts texts/ -o small.json
+      jeton prune -t o200k_base -s 64k texts/ -o small.json
       jeton prune -t my.json --keep tokens.txt -o small.json --model model.safetensors small.safetensors
       jeton prune -t my.json -s 8000 -o small.json
     """
     output.check()
     lines = [line.rstrip("\r\n") for file in lists for line in file]
-    places: Any = counts[0] if len(counts) == 1 else [jeton.Source(place) for place in counts]
-    done = jeton.prune(
-        tok, keep=[line for line in lines if line] if lists else None, counts=places if counts else None, size=size
-    )
+    places: Any = corpus[0] if len(corpus) == 1 else [jeton.Source(place) for place in corpus]
+    kept = [line for line in lines if line] if lists else None
+    done = jeton.prune(tok, places if corpus else None, vocab_size=vocab_size, keep=kept)
     output.save(common, done)

@@ -35,6 +35,8 @@ __all__ = [
     "jsonl_texts",
 ]
 
+_RIGHT_ONE = f"name the right one with {keyword('field')} of the corpus"
+
 
 class _BadRowError(Exception):
     """A row without a text, with the kind of the error."""
@@ -140,7 +142,9 @@ def _without(row: Mapping[str, object], field: str, expected: str) -> _BadRowErr
         words = f"the field {field!r} is a {_json_type(row[field])}, expected a {expected}"
         return _BadRowError(f"without a {expected} in {field!r}", words)
     fields = ", ".join(map(repr, list(row)[:8])) or "none"
-    words = f"the row has no field {field!r} (it has: {fields}); name the right one with {keyword('field')}"
+    words = (
+        f"the row has no field {field!r} (it has: {fields}); name the right one with {keyword('field')} of the corpus"
+    )
     return _BadRowError(f"without the field {field!r}", words)
 
 
@@ -257,7 +261,7 @@ def _rows_at_a_time(metadata: Any, groups: Sequence[int]) -> int:
 def _check_column(pa: Any, schema: pa.Schema, field: str, name: str, expected: str) -> None:
     if schema.names.count(field) != 1:
         found = ", ".join(map(repr, schema.names[:8])) or "none"
-        message = f"{name}: no column {field!r} (there are: {found}); name the right one with {keyword('field')}"
+        message = f"{name}: no column {field!r} (there are: {found}); {_RIGHT_ONE}"
         raise FormatError(message, format="parquet", place="schema")
     kind = schema.field(field).type
     is_list = pa.types.is_list(kind) or pa.types.is_large_list(kind)

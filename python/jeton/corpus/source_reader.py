@@ -360,7 +360,7 @@ class SourceReader:
             found = ", ".join(map(repr, names[:8]))
             message = (
                 f"the dataset has no column {resolved.field!r} (it has: {found}); name the right one with "
-                f"{keyword('field')}"
+                f"{keyword('field')} of the corpus"
             )
             raise ConfigError(message, option="field")
         chosen = dataset if names is None else dataset.select_columns([resolved.field])

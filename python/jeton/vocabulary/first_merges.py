@@ -39,13 +39,12 @@ def first_merges(tok: Tokenizer, size: int) -> Tokenizer:
     model = tok.definition.model
     if not isinstance(model, Bpe):
         raise ConfigError(
-            f"a {model.type} model has no merges to take the first of; pass {keyword('counts')} or "
-            f"{keyword('keep')} to prune it",
+            f"a {model.type} model has no merges to take the first of; pass a corpus or {keyword('keep')} to prune it",
             option="tok",
         )
     if isinstance(size, bool) or not isinstance(size, int) or size > tok.vocab_size:
         raise ConfigError(
-            f"{keyword('size', size)} is not an integer up to {tok.vocab_size}, the size of the tokenizer"
+            f"{keyword('vocab_size', size)} is not an integer up to {tok.vocab_size}, the size of the tokenizer"
         )
     limit = _limit(tok, size)
     merges = tok.merges
@@ -84,7 +83,7 @@ def _check(tok: Tokenizer, merges: tuple[tuple[int, int, int], ...], limit: int,
     first_out = next((rank for rank, new in enumerate(results) if new >= limit), len(results))
     if any(new < limit for new in results[first_out:]) or any(a >= b for a, b in pairwise(results)):
         raise ConfigError(
-            f"the ids of this tokenizer are not in the order of its merges: prune it with {keyword('counts')} or "
+            f"the ids of this tokenizer are not in the order of its merges: prune it with a corpus or "
             f"{keyword('keep')}",
             option="tok",
         )
@@ -92,5 +91,5 @@ def _check(tok: Tokenizer, merges: tuple[tuple[int, int, int], ...], limit: int,
     alphabet = [id for id in tok._core.ids() if id not in made and id not in added]
     if alphabet and max(alphabet) >= limit:
         least = max(alphabet) + 1 + (size - limit)
-        message = f"{keyword('size', size)} is too small: the alphabet and the added tokens need {least}"
+        message = f"{keyword('vocab_size', size)} is too small: the alphabet and the added tokens need {least}"
         raise ConfigError(message)

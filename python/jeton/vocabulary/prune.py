@@ -27,10 +27,10 @@ __all__ = ["prune"]
 
 def prune(
     tok: Tokenizer,
+    corpus: CorpusLike | Corpus | Counts | Mapping[int, int] | NDArray[Any] | None = None,
     *,
+    vocab_size: int | None = None,
     keep: Iterable[int | str | bytes] | None = None,
-    counts: CorpusLike | Corpus | Counts | Mapping[int, int] | NDArray[Any] | None = None,
-    size: int | None = None,
     compact: bool = True,
 ) -> Surgery:
     """Removes entries from the vocabulary.
@@ -41,11 +41,11 @@ def prune(
 
     Args:
         tok: a tokenizer with a BPE model, of merges, ranks or SentencePiece's pieces, a Unigram or a WordPiece model.
+        corpus: uses of each token: a corpus, which is encoded; counts of this tokenizer's pretokens; or counts by id.
+            Without `vocab_size`, all tokens with uses stay. With it, the least used leaf of the merge trees is removed
+            until the vocab_size is reached; its uses are then those of its two parts.
+        vocab_size: total number of entries. Alone, for BPE: the first merges, as training with this size learns them.
         keep: tokens that stay: ids, spellings or bytes.
-        counts: uses of each token: a corpus, which is encoded; counts of this tokenizer's pretokens; or counts by id.
-            Without `size`, all tokens with uses stay. With `size`, the least used leaf of the merge trees is removed
-            until `size` is reached; its uses are then those of its two parts.
-        size: total number of entries. Alone, for BPE: the first merges, as training with this size learns them.
         compact: True: ids without gaps, in the order of the old ids. False: tokens keep their ids.
 
     Returns:
@@ -69,10 +69,10 @@ def prune(
     """
     instance(tok, "tok", Tokenizer, "a Tokenizer")
     flag(compact, "compact")
-    if keep is None and counts is None and size is None:
-        raise ConfigError(f"pass {keyword('keep')}, {keyword('counts')} or {keyword('size')}", option="size")
-    if keep is None and counts is None:
-        made = first_merges(tok, size)  # type: ignore[arg-type]
+    if keep is None and corpus is None and vocab_size is None:
+        raise ConfigError(f"pass a corpus, {keyword('vocab_size')} or {keyword('keep')}", option="vocab_size")
+    if keep is None and corpus is None:
+        made = first_merges(tok, vocab_size)  # type: ignore[arg-type]
         return Surgery(made, Plan.make(tok, made, _same_tokens(tok, made)), _report(tok, made))
     model = tok.definition.model
     if not isinstance(model, Bpe | Pieces | Unigram | WordPiece):
@@ -83,18 +83,18 @@ def prune(
         chosen |= _kept(tok, keep)
     asked = chosen.copy()
     chosen = trees.closed(chosen)
-    if counts is not None:
-        uses = _uses(tok, counts)
-        if size is None:
+    if corpus is not None:
+        uses = _uses(tok, corpus)
+        if vocab_size is None:
             asked |= (uses > 0) & (trees.kinds > 0)
             chosen = trees.closed(asked)
         else:
-            chosen = _most_used(tok, trees, chosen, uses, integer(size, "size", 1))
+            chosen = _most_used(tok, trees, chosen, uses, integer(vocab_size, "vocab_size", 1))
             asked = chosen
-    elif size is not None:
+    elif vocab_size is not None:
         raise ConfigError(
-            f"{keyword('keep')} and {keyword('size')} together need {keyword('counts')}, which tell what else stays",
-            option="counts",
+            f"{keyword('keep')} and {keyword('vocab_size')} together need a corpus, which tells what else stays",
+            option="corpus",
         )
     new_ids = np.full(tok.vocab_size, -1, np.int64)
     ids = np.flatnonzero(chosen)
@@ -188,14 +188,14 @@ def _uses(tok: Tokenizer, counts: Any) -> NDArray[np.int64]:
     """Uses of each id."""
     if isinstance(counts, Mapping):
         uses = np.zeros(tok.vocab_size, np.int64)
-        ids = [integer(id, "counts", 0, tok.vocab_size - 1) for id in counts]
-        uses[ids] = [integer(count, "counts", 0, (1 << 63) - 1) for count in counts.values()]
+        ids = [integer(id, "corpus", 0, tok.vocab_size - 1) for id in counts]
+        uses[ids] = [integer(count, "corpus", 0, (1 << 63) - 1) for count in counts.values()]
         return uses
     if isinstance(counts, np.ndarray):
         if counts.ndim != 1 or counts.dtype.kind not in "iu" or counts.size > tok.vocab_size:
-            raise wrong("counts", counts, f"an array of up to {tok.vocab_size} counts, by id")
+            raise wrong("corpus", counts, f"an array of up to {tok.vocab_size} counts, by id")
         return np.concatenate([counts.astype(np.int64), np.zeros(tok.vocab_size - counts.size, np.int64)])
-    return counts_of_ids(tok, checked_corpus(counts, "counts"))
+    return counts_of_ids(tok, checked_corpus(counts, "corpus"))
 
 
 def _most_used(
@@ -205,9 +205,9 @@ def _most_used(
     entries = trees.kinds > 0
     least = int(required.sum())
     if size < least:
-        raise ConfigError(f"{keyword('size', size)} is too small: alphabet, added and kept tokens need {least}")
+        raise ConfigError(f"{keyword('vocab_size', size)} is too small: alphabet, added and kept tokens need {least}")
     if size > len(tok):
-        raise ConfigError(f"{keyword('size', size)} is above {len(tok)}, the size of the tokenizer")
+        raise ConfigError(f"{keyword('vocab_size', size)} is above {len(tok)}, the size of the tokenizer")
 
     def as_bytes(column: NDArray[Any], dtype: str) -> NDArray[np.uint8]:
         return column.astype(dtype).view(np.uint8)
