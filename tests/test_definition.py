@@ -20,6 +20,7 @@ from jeton.definition import (
     WordLevel,
     WordPiece,
     Words,
+    core_json,
 )
 
 from .material import KINDS, tokenizer
@@ -121,6 +122,14 @@ def test_it_comes_back_from_json(model: Model) -> None:
 def test_damaged_json_is_an_error(change: dict[str, object]) -> None:
     with pytest.raises((KeyError, TypeError, ValueError)):
         Definition.from_json({**Definition().to_json(), "model": change})
+
+
+@pytest.mark.parametrize("text", ["\ud83d\ude00", "a\ud800"])
+def test_surrogates_are_refused_as_pairs_too(text: str) -> None:
+    with pytest.raises(jeton.ConfigError, match=r"the surrogate '\\ud8"):
+        core_json({"type": "Prepend", "prepend": text})
+    with pytest.raises(jeton.ConfigError, match="surrogate"):
+        jeton.count_pretokens(["low"], normalizer=[{"type": "Prepend", "prepend": text}], progress=False)
 
 
 def test_it_is_frozen() -> None:

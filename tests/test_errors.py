@@ -69,6 +69,13 @@ def test_attributes_set_afterwards_survive_too() -> None:
     assert (again.id, again.position) == (7, 2)
 
 
+@pytest.mark.parametrize("error", BUILTINS)
+def test_a_prefix_is_part_of_the_text(error: type[errors.JetonError]) -> None:
+    made = error(f"{errors.keyword('a', 1)} is wrong")
+    made.prefix("rows.jsonl: ")
+    assert str(made) == "rows.jsonl: a=1 is wrong"
+
+
 def test_options_are_marked_in_a_message_and_plain_in_its_text() -> None:
     message = (
         f"{errors.keyword('sizes[1]', 'x')} is no size; {errors.named('end_of_word')}, {errors.keyword('pattern')}"
@@ -114,7 +121,7 @@ def test_long_values_and_those_without_a_text_are_short_in_a_message() -> None:
 
     assert errors.keyword("x", Broken()).strip(errors.MARK) == "x=<Broken>"
     assert errors.keyword("x", "y" * 100).strip(errors.MARK) == f"x='{'y' * 79}… (str)"
-    assert len(errors.keyword("x", "y" * 100, most=400)) == 106
+    assert len(errors.keyword("x", "y" * 100, most=400).strip(errors.MARK)) == 104
 
 
 def test_the_warning_is_a_warning() -> None:

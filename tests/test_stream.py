@@ -109,7 +109,7 @@ def check(tok: jeton.Tokenizer, seed: int, rounds: int) -> None:
     alphabet = alphabet_of(rng, tok)
     for _ in range(rounds):
         ids = random_ids(rng, tok, alphabet)
-        options: dict[str, Any] = {"skip_special_tokens": rng.random() < 0.5, "errors": rng.choice(ERRORS)}
+        options: dict[str, Any] = {"skip_special_tokens": rng.random() < 0.5, "invalid_utf8": rng.choice(ERRORS)}
         wanted = decoded(tok, ids, **options)
         assert streamed(rng, tok, ids, **options) == wanted, ids
         if not isinstance(wanted, str):
@@ -132,9 +132,9 @@ def check_after_prompt(
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
     decoder.decode(tok.decode_bytes(prompt, skip_special_tokens=options["skip_special_tokens"]))
     ends_incomplete = decoder.getstate()[0] != b""
-    if options["errors"] == "strict":
-        options = options | {"errors": "ignore"}
-    if ends_incomplete and options["errors"] == "replace":
+    if options["invalid_utf8"] == "strict":
+        options = options | {"invalid_utf8": "ignore"}
+    if ends_incomplete and options["invalid_utf8"] == "replace":
         return  # what the ids make of the incomplete character is their text
     alone = tok.decode(prompt, **options)
     same = sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], zip(alone, wanted, strict=False)))
@@ -259,7 +259,7 @@ def test_wrong_ids_leave_the_stream_as_it_was(tok: jeton.Tokenizer) -> None:
     assert stream.push(0x8A) == "今"
     with pytest.raises(jeton.UnknownTokenError):
         tok.stream([1, 10**6])
-    with pytest.raises(jeton.ConfigError, match="errors"):
+    with pytest.raises(jeton.ConfigError, match="invalid_utf8"):
         tok.stream(invalid_utf8="backslashreplace")  # type: ignore[arg-type]
 
 
@@ -288,7 +288,7 @@ def test_a_finished_or_failed_stream_takes_no_ids(tok: jeton.Tokenizer) -> None:
         stream.push(104)
     assert branch.push([0xB0, 0x8F]) == "小"
     strict = tok.stream(invalid_utf8="strict")
-    with pytest.raises(jeton.errors.DecodeError, match=r"at byte 1 \(invalid start byte\)") as caught:
+    with pytest.raises(jeton.errors.DecodeError, match=r"at byte 1 \(invalid start byte\); invalid_utf8=") as caught:
         strict.push([104, 0xFF])
     assert (caught.value.position, strict.text) == (1, "h")
     for call in (lambda: strict.push(104), strict.finish):

@@ -17,7 +17,8 @@ from pathlib import Path
 from playwright.sync_api import Browser, sync_playwright
 
 import jeton
-from jeton.drawing import cells, to_svg, to_terminal, tree_to_html, tree_to_svg, tree_to_terminal
+from jeton.drawing import to_svg, to_terminal, tree_to_html, tree_to_svg, tree_to_terminal
+from jeton.drawing.display_width import display_width
 
 PICTURES = Path(__file__).parents[1] / "docs" / "pictures"
 VOCABULARIES = {"GPT-2": "r50k_base.tiktoken", "o200k": "o200k_base.tiktoken"}
@@ -53,7 +54,7 @@ def screen(ansi: str) -> str:
         style = ""
         for escape, run in re.findall("(?:\x1b\\[([0-9;]*)m)|([^\x1b]+)", line):
             if run:
-                sizes = ((each, min(cells(each), 2) * CELL) for each in characters(run))
+                sizes = ((each, min(display_width(each), 2) * CELL) for each in characters(run))
                 boxes += [f'<b style="width:{size}px;{style}">{html.escape(each)}</b>' for each, size in sizes]
             else:
                 style = look([int(code or 0) for code in escape.split(";")])
@@ -65,7 +66,7 @@ def characters(run: str) -> Iterator[str]:
     """Splits into letters with their combining marks."""
     held = ""
     for character in run:
-        if held and cells(character) and character != "\ufe0f":
+        if held and display_width(character) and character != "\ufe0f":
             yield held
             held = ""
         held += character

@@ -284,6 +284,24 @@ def ordered(part: Any) -> Any:
     return [ordered(item) for item in part] if isinstance(part, list | tuple) else part
 
 
+def core_json(facts: Mapping[str, Any]) -> str:
+    """Facts as JSON for the core.
+
+    Raises:
+        ConfigError: a string has a surrogate, which is no character.
+
+    Examples:
+        >>> core_json({"type": "Prepend", "prepend": "▁"})
+        '{"type": "Prepend", "prepend": "▁"}'
+    """
+    text = json.dumps(facts, ensure_ascii=False)
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise ConfigError(f"a string has the surrogate {text[error.start]!a}, which is no character") from None
+    return text
+
+
 def is_roberta(template: Mapping[str, Any] | None) -> bool:
     """True for the items of Hugging Face's RobertaProcessing, which a TemplateProcessing may have, too."""
     if not template or len(template["single"]) != 3:
@@ -480,7 +498,7 @@ class Definition:
                 {**part, **unk} if part["type"] == "SentencePiece" else part for part in facts["decoder"]
             ]
         facts["suffix"] = self._suffix
-        core = _core.Tokenizer(vocabulary, json.dumps(facts))
+        core = _core.Tokenizer(vocabulary, core_json(facts))
         template = self.template or {}
         for item in (*template.get("single", ()), *(template.get("pair") or ())):
             for id in item.get("ids", ()):

@@ -30,7 +30,7 @@ __all__ = [
 ]
 
 MAX_SHOWN = 80  # characters of a value in a message
-MARK = "\x1f"  # the unit separator, which `repr` never writes
+MARK = "\x1f\x1e"  # which `repr` never writes, and no name of a file has
 
 
 def keyword(name: str, *value: object, most: int = MAX_SHOWN) -> str:
@@ -272,7 +272,7 @@ class ChatTemplateError(JetonError, ValueError):
 
 
 class DecodeError(JetonError, ValueError):
-    """Ids whose bytes are not UTF-8, decoded with ``errors="strict"``.
+    """Ids whose bytes are not UTF-8, decoded with ``invalid_utf8="strict"``.
 
     Attributes:
         position: index of the first decoded byte that is not UTF-8.
@@ -330,6 +330,8 @@ class MissingDependencyError(JetonError, ImportError):
     def __init__(self, message: str = "", *, extra: str | None = None) -> None:
         super().__init__(message)
         self.extra = extra
+
+    __str__ = Exception.__str__  # that of ImportError has the first message also after `prefix`
 
 
 class LossyConversionWarning(UserWarning):

@@ -16,8 +16,9 @@ import numpy as np
 import pytest
 
 import jeton.compat.sentencepiece as sentencepiece
+from jeton import _core
 from jeton.compat.sentencepiece import SentencePieceNormalizer, SentencePieceProcessor, SentencePieceTrainer
-from jeton.errors import ConfigError, UnsupportedFeatureError
+from jeton.errors import ConfigError, FormatError, UnsupportedFeatureError
 from tests.core_only import run_core_only
 
 TEXTS = ["low lower lowest", "slow slower slowest", "the new newer newest, the 12 345", "吾輩は猫である"]
@@ -257,3 +258,23 @@ import jeton.compat.sentencepiece.sentencepiece_model_pb2
 assert not [name for name in sys.modules if name.split(".")[0] == "sentencepiece"]
 """
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+def test_specs_of_odd_files_are_found_and_replaced() -> None:
+    piece = b"\x0a\x07\x0a\x05<unk>"
+    number, wide = b"\x11" + b"x" * 8, b"\x9a\x00\x81\x00z"  # 64 bits; keys and lengths in more bytes than they need
+    assert _core.sentencepiece_specs(piece + number + wide) == [(3, b"z")]
+    for file, kept in ((piece + number, piece + number), (piece + wide, piece), (number, number)):
+        assert _core.with_sentencepiece_specs(file, b"t", b"n") == kept + b"\x12\x01t\x1a\x01n"
+    with pytest.raises(FormatError, match="not a message: a group"):
+        _core.sentencepiece_specs(b"\x0b")
+
+
+def test_fields_of_messages_are_checked() -> None:
+    assert _core.read_message(_core.write_message([(1, 5), (2, 0.5), (3, b"x")])) == [(1, 5), (2, 0.5), (3, b"x")]
+    for number in (0, 1 << 29):
+        with pytest.raises(ValueError, match="is not the number of a field"):
+            _core.write_message([(number, 1)])
+    for value in (-1, 1 << 64, "x"):
+        with pytest.raises(TypeError):
+            _core.write_message([(1, value)])  # type: ignore[list-item]

@@ -35,7 +35,7 @@ fn cut<R: Send, T>(
     let mut wide = Wide::default();
     let (text, permit) = (wide.one(text, 1)?, tok.permit(py, special)?);
     let Text::Str(inner) = text else { return Err(PyTypeError::new_err("a text to cut is str")) };
-    let work = |keep_going: KeepGoing<'_>| work(&mut TextCutter::new(&tok.0, inner, unit, &permit, keep_going), inner);
+    let work = |keep_going: KeepGoing<'_>| work(&mut TextCutter::new(&tok.0, inner, unit, &permit, keep_going)?, inner);
     finish(run_with_signals(py, work, |failed| text.error(py, failed))?, inner)
 }
 

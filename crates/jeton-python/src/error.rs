@@ -46,7 +46,7 @@ pub fn make<E: PyTypeInfo>(py: Python<'_>, message: String, facts: &[(&str, Fact
 
 /// Marks an option in a message, as `jeton.errors.keyword` does: `name=`, or `name=value`.
 fn keyword(option: &str) -> String {
-    format!("\u{1f}{option}\u{1f}")
+    format!("\u{1f}\u{1e}{option}\u{1f}\u{1e}")
 }
 
 /// Value of an attribute of an exception.
@@ -80,7 +80,7 @@ pub fn to_python(py: Python<'_>, error: Error, place: impl Fn(usize) -> usize) -
             make::<UnknownTokenError>(py, message, &facts)
         }
         ErrorKind::NotUtf8 { at, .. } => {
-            let message = format!("{message}; {} shows them as U+FFFD", keyword("errors=\"replace\""));
+            let message = format!("{message}; {} shows them as U+FFFD", keyword("invalid_utf8=\"replace\""));
             make::<DecodeError>(py, message, &[("position", number(at))])
         }
         ErrorKind::Special { token, at } => {

@@ -5,14 +5,15 @@ use std::collections::BTreeMap;
 use jeton_core::error::Result;
 use jeton_core::format::layout::{self, Layout};
 use jeton_core::format::sentencepiece::{self, Facts, ModelProto};
-use jeton_core::format::wire::{self, Value};
+use jeton_core::format::wire::{self, Field, Value};
 use jeton_core::format::{hf_json, merges_txt as merges_lines, ranks, safetensors, tekken, vocab_txt as vocab_lines};
 use jeton_core::model::bpe::Bpe;
 use jeton_core::tokenizer::{Extras, ENTRY};
 use jeton_core::util::cancel::KeepGoing;
 use jeton_core::vocab::{Kind, List};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyTuple};
+use pyo3::types::{PyBytes, PyFloat, PyTuple};
 
 use crate::error;
 use crate::signals::run_with_signals;
@@ -122,7 +123,7 @@ impl Tokenizer {
         ranks::write(self.0.vocab())
     }
 
-    /// Writes a `.model` of a tokenizer's entries and scores, with options as returned by `read_sentencepiece`.
+    /// Writes a `.model` of a tokenizer's entries and scores, with options as returned by `from_sentencepiece`.
     ///
     /// `layout`: the layout that numbered the pieces, which is undone; `end`: the id after the last piece, else all entries
     /// are pieces.
@@ -176,7 +177,7 @@ impl Tokenizer {
 #[pyfunction]
 pub fn sentencepiece_specs<'py>(py: Python<'py>, data: &[u8]) -> PyResult<Vec<(u32, Bound<'py, PyBytes>)>> {
     let found = py.detach(|| sentencepiece::specs(data)).map_err(|failed| error::plain(py, failed))?;
-    Ok(found.into_iter().map(|(number, content)| (number, PyBytes::new(py, content))).collect())
+    Ok(found.into_iter().map(|(number, content, _)| (number, PyBytes::new(py, content))).collect())
 }
 
 /// Replaces the fields of a `.model` that follow its pieces.
@@ -196,35 +197,43 @@ pub fn with_sentencepiece_specs<'py>(
 #[derive(FromPyObject, IntoPyObject)]
 pub enum FieldValue<'py> {
     Number(u64),
-    Float(f32),
+    Float(Bound<'py, PyFloat>),
     Bytes(Bound<'py, PyBytes>),
 }
 
-/// Returns the fields of a protobuf message as (number, value).
+/// Returns the fields of a protobuf message as (number, value), without numbers of 64 bits, which no message here has.
 #[pyfunction]
 pub fn read_message<'py>(py: Python<'py>, data: &[u8]) -> PyResult<Vec<(u32, FieldValue<'py>)>> {
-    let found = wire::read_message(data).map_err(|failed| error::plain(py, failed))?;
-    let converted = found.into_iter().map(|(number, value)| match value {
-        Value::Number(value) => (number, FieldValue::Number(value)),
-        Value::Float(value) => (number, FieldValue::Float(value)),
-        Value::Bytes(value) => (number, FieldValue::Bytes(PyBytes::new(py, value))),
-    });
-    Ok(converted.collect())
+    let mut found = Vec::new();
+    for field in wire::read_message(data) {
+        let Field { number, value, .. } = field.map_err(|failed| error::plain(py, failed))?;
+        let value = match value {
+            Value::Number(value) => FieldValue::Number(value),
+            Value::Float(value) => FieldValue::Float(PyFloat::new(py, value.into())),
+            Value::Bytes(value) => FieldValue::Bytes(PyBytes::new(py, value)),
+            Value::Fixed64(_) => continue,
+        };
+        found.push((number, value));
+    }
+    Ok(found)
 }
 
 /// Writes a protobuf message of fields as (number, value).
 #[pyfunction]
-pub fn write_message<'py>(py: Python<'py>, fields: Vec<(u32, FieldValue<'py>)>) -> Bound<'py, PyBytes> {
+pub fn write_message<'py>(py: Python<'py>, fields: Vec<(u32, FieldValue<'py>)>) -> PyResult<Bound<'py, PyBytes>> {
     let mut out = Vec::new();
     for (number, value) in &fields {
+        if !(1..1 << 29).contains(number) {
+            return Err(PyValueError::new_err(format!("{number} is not the number of a field")));
+        }
         let value = match value {
             FieldValue::Number(value) => Value::Number(*value),
-            FieldValue::Float(value) => Value::Float(*value),
+            FieldValue::Float(value) => Value::Float(value.value() as f32),
             FieldValue::Bytes(value) => Value::Bytes(value.as_bytes()),
         };
         wire::put(*number, value, &mut out);
     }
-    PyBytes::new(py, &out)
+    Ok(PyBytes::new(py, &out))
 }
 
 /// A `tekken.json`.

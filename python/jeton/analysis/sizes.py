@@ -75,8 +75,9 @@ def sizes(
     if test is not None and not isinstance(test, Source | Corpus):
         check_corpus(test, "test")
     limits = Limits.of(limits, threads)
-    if (preset := resolve(options.get("preset"))).algorithm == "unigram":
-        message = f"{keyword('preset', preset.name)}: sizes are prefixes of a list of merges, and Unigram learns none"
+    if (preset := resolve(given := options.get("preset"))).algorithm != "bpe":
+        learns = f"sizes are prefixes of a list of merges, and {preset.algorithm} learns none that a tokenizer keeps"
+        message = f"{keyword('preset', given)}: {learns}"
         raise ConfigError(message)
     corpus = Corpus.of(corpus)
     opened = open_corpus(corpus)

@@ -1,7 +1,7 @@
 """Calls of a `Tokenizer` and their results: what its methods check, compute and return.
 
 ```text
-sampling         options of one call, for the core; text_errors: policies for what is no text
+sampling         options of one call, for the core; text_errors: policies for lone surrogates and invalid UTF-8
 batch_encoding   texts and pairs → rows of ids, cut by truncation; batch: the result, and padding; batch_decoding
 columns          tokens of a text as columns, computed on access, for `jeton.encoding`
 cutting          parts of a text within a number of tokens

@@ -1,4 +1,4 @@
-"""Policies for what is no text: lone surrogates in texts to encode, and decoded bytes that are not UTF-8.
+"""Policies for lone surrogates in texts to encode, and for decoded bytes that are not UTF-8.
 
 A `str` may hold surrogates, which are no characters: from JSON with half of an escaped pair, or from a file name. The
 core refuses them. Only then are the texts examined, so valid text costs nothing.

@@ -94,7 +94,7 @@ def replay_texts(
     if len(tok.merges) > MAX_MERGES:
         raise ConfigError(
             f"{len(tok.merges)} merges are over {MAX_MERGES}, the maximum for a replay; "
-            f"jeton.prune(tok, vocab_size=) is a tokenizer with the first ones",
+            f"jeton.prune to that size makes a tokenizer with the first ones",
             option="tok",
         )
     _check_size(sum(map(len, texts)))

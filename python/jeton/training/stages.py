@@ -5,12 +5,11 @@ These are the stages of a `Definition` that precede its model. A single pattern 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..definition import Component, Definition, Pattern, ordered
+from ..definition import Component, Definition, Pattern, core_json, ordered
 from ..util.arguments import components
 
 __all__ = ["Stages"]
@@ -159,4 +158,4 @@ class Stages:
 
     def core_json(self) -> str:
         """The stages in the core's form."""
-        return json.dumps(self.to_json())
+        return core_json(self.to_json())

@@ -43,7 +43,7 @@ def prune(
         tok: a tokenizer with a BPE model, of merges, ranks or SentencePiece's pieces, a Unigram or a WordPiece model.
         corpus: uses of each token: a corpus, which is encoded; counts of this tokenizer's pretokens; or counts by id.
             Without `vocab_size`, all tokens with uses stay. With it, the least used leaf of the merge trees is removed
-            until the vocab_size is reached; its uses are then those of its two parts.
+            until the vocab_size is reached; its uses are added to those of its two parts.
         vocab_size: total number of entries. Alone, for BPE: the first merges, as training with this size learns them.
         keep: tokens that stay: ids, spellings or bytes.
         compact: True: ids without gaps, in the order of the old ids. False: tokens keep their ids.

@@ -15,11 +15,11 @@ use std::borrow::Cow;
 
 use base64::prelude::{Engine, BASE64_STANDARD};
 use hashbrown::HashSet;
-use prost::encoding::{decode_key, decode_varint, encoded_len_varint, skip_field, DecodeContext, WireType};
+use prost::encoding::{decode_key, decode_varint, skip_field, DecodeContext, WireType};
 use prost::Message;
 use serde::{Deserialize, Serialize};
 
-use super::wire::{self, read_message, Value};
+use super::wire::{self, read_message, Field, Value};
 use crate::error::{Error, Result};
 use crate::vocab::{Kind, MAX_ID};
 
@@ -375,21 +375,22 @@ fn facts(
     })
 }
 
-/// Returns the fields of a file that are no pieces, as (number, content).
+/// Returns the messages of a file that are no pieces, as (number, content, position in the file).
 ///
 /// # Errors
 /// [`Error::format`] with the byte.
-pub fn specs(file: &[u8]) -> Result<Vec<(u32, &[u8])>> {
+pub fn specs(file: &[u8]) -> Result<Vec<(u32, &[u8], usize)>> {
     let (mut found, mut num_pieces) = (Vec::new(), 0);
-    for (number, value) in read_message(file)? {
+    for field in read_message(file) {
+        let Field { number, value, at } = field?;
         match value {
             Value::Bytes(piece) if number == 1 => {
                 let wrong = |error| Error::format(format!("not a piece: {error}"), format!("piece {num_pieces}"));
                 RawPiece::decode(piece).map_err(wrong)?;
                 num_pieces += 1;
             }
-            Value::Bytes(content) => found.push((number, content)),
-            Value::Number(_) | Value::Float(_) => {}
+            Value::Bytes(content) => found.push((number, content, at)),
+            Value::Number(_) | Value::Float(_) | Value::Fixed64(_) => {}
         }
     }
     Ok(found)
@@ -400,10 +401,7 @@ pub fn specs(file: &[u8]) -> Result<Vec<(u32, &[u8])>> {
 /// # Errors
 /// As [`specs`].
 pub fn with_specs(file: &[u8], trainer: &[u8], normalizer: &[u8]) -> Result<Vec<u8>> {
-    let first = specs(file)?.first().map_or(file.len(), |(_, content)| {
-        let start = content.as_ptr() as usize - file.as_ptr() as usize;
-        start - 1 - encoded_len_varint(content.len() as u64)
-    });
+    let first = specs(file)?.first().map_or(file.len(), |&(_, _, at)| at);
     let mut out = file[..first].to_vec();
     wire::put(2, Value::Bytes(trainer), &mut out);
     wire::put(3, Value::Bytes(normalizer), &mut out);

@@ -16,43 +16,77 @@ pub enum Value<'m> {
     Number(u64),
     /// A number of 32 bits.
     Float(f32),
-    /// A string, bytes or a message; a number of 64 bits.
+    /// A number of 64 bits.
+    Fixed64(u64),
+    /// A string, bytes or a message.
     Bytes(&'m [u8]),
 }
 
-/// Returns the fields of a message, in order.
-///
-/// # Errors
-/// [`Error::format`] with the byte.
-pub fn read_message(message: &[u8]) -> Result<Vec<(u32, Value<'_>)>> {
-    let (mut found, mut rest) = (Vec::new(), message);
-    while !rest.is_empty() {
-        let at = message.len() - rest.len();
+/// Field of a message.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Field<'m> {
+    /// Number in the schema.
+    pub number: u32,
+    /// The value.
+    pub value: Value<'m>,
+    /// Position of the field in the message.
+    pub at: usize,
+}
+
+/// Iterator over the fields of a message, in order. It ends after an error.
+#[derive(Debug)]
+pub struct Fields<'m> {
+    message: &'m [u8],
+    rest: &'m [u8],
+}
+
+/// Returns the fields of a message. Each may be [`Error::format`] with its byte.
+pub fn read_message(message: &[u8]) -> Fields<'_> {
+    Fields { message, rest: message }
+}
+
+impl<'m> Iterator for Fields<'m> {
+    type Item = Result<Field<'m>>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.rest.is_empty() {
+            return None;
+        }
+        let at = self.message.len() - self.rest.len();
+        let read = self.field(at);
+        if read.is_err() {
+            self.rest = &[];
+        }
+        Some(read)
+    }
+}
+
+impl<'m> Fields<'m> {
+    fn field(&mut self, at: usize) -> Result<Field<'m>> {
         let wrong = |error: &dyn Display| Error::format(format!("not a message: {error}"), format!("byte {at}"));
-        let (number, wire) = decode_key(&mut rest).map_err(|error| wrong(&error))?;
-        let size = match wire {
-            WireType::Varint => {
-                let value = decode_varint(&mut rest).map_err(|error| wrong(&error))?;
-                found.push((number, Value::Number(value)));
-                continue;
+        let (number, wire) = decode_key(&mut self.rest).map_err(|error| wrong(&error))?;
+        let value = match wire {
+            WireType::Varint => Some(Value::Number(decode_varint(&mut self.rest).map_err(|error| wrong(&error))?)),
+            WireType::LengthDelimited => {
+                let size = decode_varint(&mut self.rest).map_err(|error| wrong(&error))?;
+                usize::try_from(size).ok().and_then(|size| self.take(size)).map(Value::Bytes)
             }
-            WireType::LengthDelimited => decode_varint(&mut rest).map_err(|error| wrong(&error))?,
-            WireType::SixtyFourBit => 8,
-            WireType::ThirtyTwoBit => 4,
+            WireType::SixtyFourBit => self.array().map(|bytes| Value::Fixed64(u64::from_le_bytes(bytes))),
+            WireType::ThirtyTwoBit => self.array().map(|bytes| Value::Float(f32::from_le_bytes(bytes))),
             WireType::StartGroup | WireType::EndGroup => return Err(wrong(&"a group")),
         };
-        let split = usize::try_from(size).ok().and_then(|size| rest.split_at_checked(size));
-        let (value, after) = split.ok_or_else(|| wrong(&"a field is cut off"))?;
-        rest = after;
-        found.push((
-            number,
-            match (wire, value) {
-                (WireType::ThirtyTwoBit, &[a, b, c, d]) => Value::Float(f32::from_le_bytes([a, b, c, d])),
-                _ => Value::Bytes(value),
-            },
-        ));
+        Ok(Field { number, value: value.ok_or_else(|| wrong(&"a field is cut off"))?, at })
     }
-    Ok(found)
+
+    fn take(&mut self, size: usize) -> Option<&'m [u8]> {
+        let (value, after) = self.rest.split_at_checked(size)?;
+        self.rest = after;
+        Some(value)
+    }
+
+    fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
+        self.take(N)?.try_into().ok()
+    }
 }
 
 /// Appends a field to a message.
@@ -64,6 +98,10 @@ pub fn put(number: u32, value: Value<'_>, out: &mut Vec<u8>) {
         }
         Value::Float(value) => {
             encode_key(number, WireType::ThirtyTwoBit, out);
+            out.extend_from_slice(&value.to_le_bytes());
+        }
+        Value::Fixed64(value) => {
+            encode_key(number, WireType::SixtyFourBit, out);
             out.extend_from_slice(&value.to_le_bytes());
         }
         Value::Bytes(value) => {
@@ -86,6 +124,7 @@ mod tests {
             (1, Value::Number(u64::MAX)),
             (15, Value::Bytes(b"abc")),
             (16, Value::Float(-0.5)),
+            (16, Value::Fixed64(u64::MAX - 1)),
             (16, Value::Number(0)),
             (1 << 20, Value::Bytes(b"")),
         ];
@@ -93,12 +132,14 @@ mod tests {
         for (number, value) in fields {
             put(number, value, &mut message);
         }
-        assert_eq!(read_message(&message).unwrap(), fields);
-        assert_eq!(read_message(b"\x09\0\0\0\0\0\0\0\x01").unwrap(), [(1, Value::Bytes(b"\0\0\0\0\0\0\0\x01"))]);
+        let read: Vec<_> = read_message(&message).map(Result::unwrap).collect();
+        assert!(read.iter().map(|field| (field.number, field.value)).eq(fields));
+        assert_eq!(read[1].at, 11);
         for wrong in
             [&message[..message.len() - 1], b"\x0a\xff\xff\xff\xff\x0f", b"\0", b"\x0b", b"\x0c", b"\x08", b"\x0d\0"]
         {
-            assert!(read_message(wrong).unwrap_err().to_string().contains("not a message"), "{wrong:?}");
+            let failed = read_message(wrong).last().unwrap().unwrap_err();
+            assert!(failed.to_string().contains("not a message"), "{wrong:?}");
         }
     }
 }

@@ -33,6 +33,7 @@ mod rank_queue;
 mod reconstruct;
 mod sampling;
 mod scratch;
+mod token_parts;
 pub mod unformed;
 pub mod unigram;
 mod unknown;
@@ -45,6 +46,7 @@ pub use lattice::MOST as MOST_SEGMENTATIONS;
 pub use output::{Out, PlacedSegmentation, Segmentation, Specials};
 pub use sampling::Sampler;
 pub use scratch::Scratch;
+pub use token_parts::TokenParts;
 pub use unknown::Unknown;
 
 /// A model.

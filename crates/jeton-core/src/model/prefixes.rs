@@ -16,9 +16,10 @@
 //! little time" (github.blog, 2024), here for any ranks and without a table of last tokens.
 //! Left out: models that mark the start or end of a pretoken, user-defined pieces, Unigram (`unigram_prefixes`).
 
-use super::bpe::Bpe;
 use super::output::Out;
+use super::pairs::{Merge, Pairs};
 use super::scratch::Scratch;
+use super::token_parts::TokenParts;
 use super::Model;
 use crate::error::{ErrorKind, Result};
 use crate::util::cancel::KeepGoing;
@@ -27,8 +28,13 @@ use crate::vocab::{Kind, Vocab};
 /// Tokens before a position that are encoded again first. Two would do for most; each more costs some ten nanoseconds.
 const FEW: usize = 3;
 
+/// Bytes that are merged in arrays.
+const SHORT: usize = 48;
+
 /// Positions between two checks for cancellation.
 const CHECK: usize = 1 << 12;
+
+const NO_MERGE: Merge = Merge { rank: u32::MAX, result: 0 };
 
 /// Tokens of a pretoken. All of them, or those of a long prefix.
 #[derive(Debug, Clone, Copy)]
@@ -80,8 +86,9 @@ pub struct PrefixCounter<'m> {
     model: &'m Model,
     vocab: &'m Vocab,
     by_bytes: bool,
-    longest: usize, // bytes of the longest entry
-    looks_up: bool, // whole pretokens are looked up
+    longest: usize,                // bytes of the longest entry
+    parts: Option<&'m TokenParts>, // else neighbors are merged
+    looks_up: bool,                // whole pretokens are looked up, and some entry is not merged
     scratch: Scratch,
     ids: Vec<u32>,
     ends: Vec<usize>,
@@ -89,17 +96,23 @@ pub struct PrefixCounter<'m> {
 }
 
 impl<'m> PrefixCounter<'m> {
-    /// Creates a counter; None for other models. `longest`: bytes of the longest entry.
-    pub fn new(model: &'m Model, vocab: &'m Vocab, longest: usize) -> Option<Self> {
+    /// Creates a counter; None for other models. `longest`: bytes of the longest entry. `parts`: those of
+    /// [`Model::token_parts`].
+    pub fn new(model: &'m Model, vocab: &'m Vocab, longest: usize, parts: Option<&'m TokenParts>) -> Option<Self> {
         if !model.only_merges(vocab) {
             return None;
         }
+        let looks_up = model.as_bpe().is_some_and(|bpe| {
+            bpe.whole_first()
+                && (parts.is_none_or(|parts| !parts.is_complete()) || bpe.added_entries().next().is_some())
+        });
         Some(Self {
             model,
             vocab,
             by_bytes: model.is_byte_level(),
             longest,
-            looks_up: model.as_bpe().is_some_and(Bpe::whole_first),
+            parts,
+            looks_up,
             scratch: Scratch::default(),
             ids: Vec::new(),
             ends: Vec::new(),
@@ -270,12 +283,16 @@ impl<'m> PrefixCounter<'m> {
             _ => self.vocab.find(&suffix[..len], false).filter(|&id| self.vocab.kind(id) == Kind::Token),
         };
         let Some(id) = found else { return Ok(None) };
+        if len > 1 && self.parts.is_some_and(|parts| !parts.is_merged(id)) {
+            return Ok(None);
+        }
         let fits = match known.after(len) {
             Some(after) => {
                 let next = known.firsts[after];
                 let both = &suffix[..len + self.vocab.content(next).len()];
                 self.are_neighbors([id, next], both, keep_going)?
             }
+            None if self.parts.is_some() => true,
             None => {
                 self.merge(&suffix[..len], keep_going)?;
                 self.ids == [id]
@@ -286,6 +303,10 @@ impl<'m> PrefixCounter<'m> {
 
     /// Returns true if two tokens of bytes are the tokens of their concatenation.
     fn are_neighbors(&mut self, tokens: [u32; 2], both: &[u8], keep_going: KeepGoing<'_>) -> Result<bool> {
+        if let (Some(parts), Model::Bpe(bpe)) = (self.parts, self.model) {
+            let is_token = parts.is_merged(tokens[1]) || self.vocab.content(tokens[1]).len() == 1;
+            return Ok(is_token && parts.are_neighbors(bpe.pairs(self.vocab, keep_going)?, tokens[0], tokens[1]));
+        }
         self.merge(both, keep_going)?;
         Ok(self.ids == tokens)
     }
@@ -341,10 +362,17 @@ impl<'m> PrefixCounter<'m> {
 
     /// Merges a text into `self.ids` and `self.ends`, without looking it up as a whole.
     fn merge(&mut self, text: &[u8], keep_going: KeepGoing<'_>) -> Result<()> {
-        let Self { model, vocab, scratch, ids, ends, .. } = self;
+        let Self { model, vocab, scratch, ids, ends, by_bytes, .. } = self;
         ids.clear();
         ends.clear();
         match model {
+            Model::Bpe(bpe) if *by_bytes && text.len() <= SHORT => {
+                let pairs = bpe.pairs(vocab, keep_going)?;
+                if let Some(bytes) = bpe.alphabet.bytes_of_text() {
+                    merge_short(pairs, bytes, text, ids, ends);
+                }
+                Ok(())
+            }
             Model::Bpe(bpe) => {
                 let mut out = Out::with_ends(ids, ends);
                 bpe.symbols(text, scratch, &out)?;
@@ -355,7 +383,60 @@ impl<'m> PrefixCounter<'m> {
     }
 }
 
+/// Merges at most [`SHORT`] bytes, as `Merger` does. No symbol is moved: most texts are shorter than a call of `memmove`
+/// is worth.
+fn merge_short(pairs: &Pairs, bytes: &[u32; 256], text: &[u8], ids: &mut Vec<u32>, ends: &mut Vec<usize>) {
+    let len = text.len();
+    let (mut symbols, mut next) = ([0; SHORT], [0u8; SHORT]);
+    let mut merges = [NO_MERGE; SHORT]; // of each symbol with the next one
+    for (i, &byte) in text.iter().enumerate() {
+        symbols[i] = bytes[usize::from(byte)];
+        next[i] = i as u8 + 1;
+        if i > 0 {
+            merges[i - 1] = pairs.get(symbols[i - 1], symbols[i]).unwrap_or(NO_MERGE);
+        }
+    }
+    loop {
+        let (mut best, mut at, mut before, mut i, mut previous) = (u32::MAX, 0, None, 0, None);
+        while i < len {
+            if merges[i].rank < best {
+                (best, at, before) = (merges[i].rank, i, previous);
+            }
+            previous = Some(i);
+            i = usize::from(next[i]);
+        }
+        if best == u32::MAX {
+            break;
+        }
+        symbols[at] = merges[at].result;
+        next[at] = next[usize::from(next[at])];
+        let after = usize::from(next[at]);
+        let merge = |left: usize, right: usize| pairs.get(symbols[left], symbols[right]).unwrap_or(NO_MERGE);
+        merges[at] = if after < len { merge(at, after) } else { NO_MERGE };
+        if let Some(before) = before {
+            merges[before] = merge(before, at);
+        }
+    }
+    let mut i = 0;
+    while i < len {
+        ids.push(symbols[i]);
+        i = usize::from(next[i]);
+        ends.push(i);
+    }
+}
+
 impl Model {
+    /// Returns the last merges of the tokens of a byte-level model, if they are in order (`token_parts`).
+    ///
+    /// # Errors
+    /// `Interrupted` while tables are built.
+    pub fn token_parts(&self, vocab: &Vocab, keep_going: KeepGoing<'_>) -> Result<Option<TokenParts>> {
+        match self {
+            Self::Bpe(bpe) if self.is_byte_level() => Ok(TokenParts::new(bpe.pairs(vocab, keep_going)?, vocab)),
+            _ => Ok(None),
+        }
+    }
+
     /// Returns true if the tokens of a pretoken depend on merges of adjacent symbols only: no marks of words, no
     /// user-defined pieces, no unused ones, and symbols do not depend on more than their character.
     fn only_merges(&self, vocab: &Vocab) -> bool {
@@ -429,11 +510,13 @@ mod tests {
 
     #[test]
     fn all_prefixes_and_suffixes_as_encoded_alone() {
-        let mut state = 5;
+        let (mut state, mut in_order) = (5, 0);
         for round in 0..3_000 {
             let level = if round % 2 == 0 { Level::Byte } else { Level::Char };
             let (vocab, model) = random_model(&mut state, level);
-            let mut counter = PrefixCounter::new(&model, &vocab, 12).unwrap();
+            let parts = model.token_parts(&vocab, &|| true).unwrap();
+            in_order += usize::from(parts.is_some());
+            let mut counter = PrefixCounter::new(&model, &vocab, 12, parts.as_ref()).unwrap();
             for _ in 0..5 {
                 let mut text = String::new();
                 while text.len() < below(&mut state, 60) as usize {
@@ -463,5 +546,6 @@ mod tests {
                 }
             }
         }
+        assert!(in_order > 300, "{in_order}");
     }
 }

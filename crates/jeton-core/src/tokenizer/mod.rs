@@ -8,9 +8,9 @@
 //!
 //! ```text
 //! pipeline   text → ids, and ids → text
-//! spans      where the tokens of a text are
+//! spans      spans of the tokens of a text
 //! cut        parts of a text within a number of tokens
-//! explain    what each stage did
+//! explain    explanation of an encoding
 //! words      numbers of tokens in words
 //! agreement  passages on which several tokenizers agree
 //! ```

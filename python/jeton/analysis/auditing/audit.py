@@ -118,7 +118,7 @@ def _unused(found: Entries, corpus: Corpus, most: int, threads: int, report: Rep
         "unused",
         "note",
         f"{ids.size:,} of {int(reached.sum()):,} reached entries are not used by the corpus of {num_bytes:,} bytes.",
-        "If the corpus is like the texts of the model, jeton prune --counts removes them with their rows.",
+        "If the corpus is like the texts of the model, jeton prune removes them with their rows.",
         int(ids.size),
         found.examples(longest, lambda id: f"{found.num_chars[id]} characters", most),
         {"ids": ids.tolist(), "tokens": int(counts.sum()), "bytes": num_bytes},

@@ -133,5 +133,8 @@ def parse(fields: Sequence[Field], data: bytes) -> dict[str, Any]:
             raise ValueError(f"{field.name} has another type")
         converted = value.decode("utf-8", "replace") if isinstance(value, bytes) and field.kind == "string" else value
         converted = bool(value) if field.kind == "bool" else converted
-        found[field.name] = [*found.get(field.name, []), converted] if field.repeated else converted
+        if field.repeated:
+            found.setdefault(field.name, []).append(converted)
+        else:
+            found[field.name] = converted
     return found

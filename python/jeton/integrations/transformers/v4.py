@@ -30,9 +30,9 @@ class JetonBackend(PreTrainedTokenizerFast):
     """Runs the calls of `PreTrainedTokenizerFast` on Jeton where the result is known to be equal."""
 
     def _batch_encode_plus(self, batch_text_or_text_pairs: Any, *args: Any, **options: Any) -> BatchEncoding:
-        call = Call4(*args, **options)
+        call, unknown = Call4.of(args, options)
         inputs = partial(_batch, batch_text_or_text_pairs, call.is_split_into_words)
-        result = self._on_jeton(call, inputs, True)
+        result = None if unknown else self._on_jeton(call, inputs, True)
         return super()._batch_encode_plus(batch_text_or_text_pairs, *args, **options) if result is None else result
 
     def _encode_plus(self, text: Any, text_pair: Any = None, *args: Any, **options: Any) -> BatchEncoding:

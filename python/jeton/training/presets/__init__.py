@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
-from ...errors import ConfigError, keyword, named
+from ...errors import ConfigError, keyword
 from ..request import TrainingRequest
 from .base import Learned, LearningContext, Recipe, TrainingPreset
 from .hf import Bert, Hf
@@ -80,6 +80,6 @@ def make(name: str, options: Mapping[str, Any]) -> TrainingPreset:
     for option in options:
         if option not in known:
             raise ConfigError(
-                f"{keyword('preset', name)} has no option {option!r}; it has {', '.join(map(named, known)) or 'none'}"
+                f"{keyword('preset', name)} has no option {option!r}; it has {', '.join(known) or 'none'}"
             )
     return PRESETS[name](**{**(_UNIGRAM if name == "unigram" else {}), **options})

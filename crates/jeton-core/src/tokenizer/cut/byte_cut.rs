@@ -77,21 +77,26 @@ struct Region {
 
 impl<'t> ByteCutter<'t> {
     /// Creates a cutter; None for other tokenizers.
+    ///
+    /// # Errors
+    /// `Interrupted` while tables are built.
     pub(in crate::tokenizer) fn new(
         tok: &'t Tokenizer,
         text: &'t str,
         permit: &'t Permit<'t>,
         keep_going: KeepGoing<'t>,
-    ) -> Option<Self> {
-        let pretokenizer = tok.byte_pattern().filter(|pattern| pattern.has_prefix_rules())?;
+    ) -> Result<Option<Self>> {
+        let Some(pretokenizer) = tok.byte_pattern().filter(|pattern| pattern.has_prefix_rules()) else {
+            return Ok(None);
+        };
         // Without a pattern, a part of a pretoken may be looked up as a whole. Single-word tokens depend on their neighbors.
         let looks_up = tok.model.as_bpe().is_some_and(Bpe::whole_first) && pretokenizer.pattern().is_none();
         if looks_up || tok.added.iter().any(|&id| tok.flags(id) & SINGLE_WORD != 0) {
-            return None;
+            return Ok(None);
         }
         let reach = tok.token_reach();
-        let counter = PrefixCounter::new(&tok.model, &tok.vocab, reach.longest())?;
-        Some(Self {
+        let counter = PrefixCounter::new(&tok.model, &tok.vocab, reach.longest(), tok.token_parts(keep_going)?);
+        Ok(counter.map(|counter| Self {
             tok,
             permit,
             pretokenizer,
@@ -110,7 +115,7 @@ impl<'t> ByteCutter<'t> {
             region: Region::default(),
             scratch: Scratch::default(),
             alone: Default::default(),
-        })
+        }))
     }
 
     /// Returns the longest prefix of `text[start..]` of at most `limit` tokens; None if an added token may be in the way.

@@ -3,7 +3,9 @@
 use super::joints::{AddedPairs, Joints};
 use super::token_reach::TokenReach;
 use crate::aligned_text::AlignedText;
+use crate::error::Result;
 use crate::model::pair_effect::ModelPairs;
+use crate::model::TokenParts;
 use crate::normalize::Normalizer;
 use crate::pretokenize::Pretokenizer;
 use crate::tokenizer::pipeline::Tokenizer;
@@ -12,6 +14,18 @@ use crate::util::cancel::KeepGoing;
 use crate::vocab::Kind;
 
 impl Tokenizer {
+    /// Returns the last merges of the tokens, if they are in order.
+    ///
+    /// # Errors
+    /// `Interrupted` while tables are built.
+    pub(in crate::tokenizer) fn token_parts(&self, keep_going: KeepGoing<'_>) -> Result<Option<&TokenParts>> {
+        if self.parts.get().is_none() {
+            let made = self.model.token_parts(&self.vocab, keep_going)?;
+            return Ok(made_once(&self.parts, || made).as_ref());
+        }
+        Ok(self.parts.get().and_then(Option::as_ref))
+    }
+
     /// Returns true if the tokens of a text are its bytes, in order: a byte-level model after at most one pattern, and no
     /// added token that includes white space.
     pub(in crate::tokenizer) fn tokens_are_bytes(&self) -> bool {

@@ -16,7 +16,7 @@
 //! byte_cut      the search for byte-level models
 //! stretch       text without joints
 //! token_reach   bytes that one token can cover, which bounds both searches
-//! chunk         a part, and its borders in text units
+//! chunk         a part, and rounding to characters
 //! growing       ids of a text that grows
 //! ```
 
@@ -89,14 +89,17 @@ pub struct TextCutter<'t> {
 
 impl<'t> TextCutter<'t> {
     /// Creates a cutter at boundaries of `unit`.
+    ///
+    /// # Errors
+    /// `Interrupted` while tables of the tokenizer are built.
     pub fn new(
         tok: &'t Tokenizer,
         text: &'t str,
         unit: TextUnit,
         permit: &'t Permit<'t>,
         keep_going: KeepGoing<'t>,
-    ) -> Self {
-        Self {
+    ) -> Result<Self> {
+        Ok(Self {
             tok,
             permit,
             text,
@@ -105,10 +108,10 @@ impl<'t> TextCutter<'t> {
             alone: HashMap::new(),
             bytes_per_token: 4.0,
             jointless: (0, 0),
-            by_bytes: ByteCutter::new(tok, text, permit, keep_going),
+            by_bytes: ByteCutter::new(tok, text, permit, keep_going)?,
             kept: KeptPairs::default(),
             rounds: matches!(tok.model(), Model::Unigram(_)),
-        }
+        })
     }
 
     /// Returns the number of tokens of the text if it is at most `limit`, without encoding more of it than that takes.

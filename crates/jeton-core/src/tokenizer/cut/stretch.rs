@@ -105,7 +105,7 @@ impl Tokenizer {
             let fits = |&&(_, bytes): &&(usize, usize)| counts.get(bytes).is_some_and(|&count| count as usize <= limit);
             return Ok(Some(candidates.into_iter().find(fits).map(|&(at, _)| at)));
         }
-        let Some(mut counter) = PrefixCounter::new(&self.model, &self.vocab, self.token_reach().longest()) else {
+        let Some(mut counter) = PrefixCounter::new(&self.model, &self.vocab, self.token_reach().longest(), None) else {
             return Ok(None);
         };
         let pretoken = &last.bytes[..ceil_bytes(&last.bytes, reached)];

@@ -171,6 +171,7 @@ impl Tokenizer {
             one_to_one: OnceLock::new(),
             joints: OnceLock::new(),
             reach: OnceLock::new(),
+            parts: OnceLock::new(),
         };
         tokenizer.spellings = tokenizer.normalized_spellings()?;
         let suffix = options.suffix.as_deref();

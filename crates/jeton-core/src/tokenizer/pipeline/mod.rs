@@ -30,7 +30,7 @@ use crate::added_tokens::AddedTokenMatcher;
 use crate::decode::{Decoded, Decoder};
 use crate::encode::Encoder;
 use crate::error::Result;
-use crate::model::Model;
+use crate::model::{Model, TokenParts};
 use crate::normalize::Normalizer;
 use crate::postprocess::Template;
 use crate::pretokenize::{Pretokenizer, Splitter};
@@ -59,6 +59,7 @@ pub struct Tokenizer {
     pub(in crate::tokenizer) one_to_one: OnceLock<Option<OneToOne>>, // if each character becomes one
     pub(in crate::tokenizer) joints: OnceLock<Joints>,              // made on first use
     pub(in crate::tokenizer) reach: OnceLock<TokenReach>,           // made on first use
+    pub(in crate::tokenizer) parts: OnceLock<Option<TokenParts>>,   // made on first use; None: not in order
 }
 
 /// Matchers of added tokens in raw and in normalized text.

@@ -5,7 +5,7 @@
 //!
 //! Cost: none if one pattern splits and no stage rewrites: pretokens then borrow from the text. Otherwise an aligned text
 //! of each document, a few times its size. Left out: aligned texts of 4 GiB or more, which are an error. Plain version:
-//! `tokenizer/segments.rs`.
+//! `tokenizer/pipeline/segments.rs`.
 
 use serde::Deserialize;
 use serde_json::Value;
