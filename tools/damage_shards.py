@@ -28,6 +28,7 @@ import time
 import traceback
 from collections import Counter
 from collections.abc import Callable, Sequence
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -279,7 +280,7 @@ def mutate(facts: Any, rng: random.Random) -> Any:
     """Changes, removes or adds values."""
     for _ in range(rng.choice([1, 1, 1, 2, 3])):
         *above, last = rng.choice(paths_of(facts)[1:] or [(None,)])
-        value, parent = rng.choice(VALUES), facts
+        value, parent = deepcopy(rng.choice(VALUES)), facts
         for key in above:
             parent = parent[key]
         if last is None:

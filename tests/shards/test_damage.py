@@ -84,6 +84,15 @@ def test_a_manifest_that_was_edited_is_found(change: dict[str, Any], tok: jeton.
     assert is_found(folder)
 
 
+def test_what_a_manifest_lacks_is_found(tok: jeton.Tokenizer, tmp_path: Path) -> None:
+    """Its entries are read by `open`, or compared with the plan and the completions."""
+    path = make(tmp_path, tok, pack=8) / "manifest.json"
+    whole = facts_of(path)
+    for name in whole:
+        rewrite(path, {key: value for key, value in whole.items() if key != name})
+        assert is_found(path.parent), name
+
+
 def test_a_file_whose_hash_differs_is_not_read(
     tok: jeton.Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
