@@ -13,7 +13,6 @@ bytes.
 
 from __future__ import annotations
 
-import atexit
 import os
 from bisect import bisect_right
 from collections import deque
@@ -262,5 +261,3 @@ def prefetch(read: Callable[[PrefetchQueue], Iterable[DocumentChunk]], num_bytes
     finally:
         queue.close()
         thread.join(JOIN_S)
-        if thread.is_alive():  # in NumPy's code at the end of the process, it would abort the process
-            atexit.register(thread.join, 2 * JOIN_S)

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from .._core import TextColumn
 from ..errors import FormatError, JetonError, MissingDependencyError, UnsupportedFeatureError, keyword
 from .error_policy import ErrorHandler
+from .paths import is_remote
 from .streams import LineBlock, LinePlace
 
 if TYPE_CHECKING:
@@ -185,7 +186,10 @@ def column_texts(
     pa, pq = arrow_modules()
     try:
         size = raw.seek(0, 2)
-        with pq.ParquetFile(raw, buffer_size=BUFFER_BYTES) as file:
+        # Reads ahead by pyarrow's own threads: one that still holds bytes of ours when Python ends aborts the process
+        # (seen with 26.0). Only the latency of a remote file is worth that.
+        ahead = is_remote(name)
+        with pq.ParquetFile(raw, buffer_size=BUFFER_BYTES, pre_buffer=ahead) as file:
             expected = "list" if conversations else "string"
             _check_column(pa, file.schema_arrow, field, name, expected)
             groups, before, total = _row_groups(file.metadata, start, end, size)
