@@ -143,9 +143,7 @@ def _without(row: Mapping[str, object], field: str, expected: str) -> _BadRowErr
         words = f"the field {field!r} is a {_json_type(row[field])}, expected a {expected}"
         return _BadRowError(f"without a {expected} in {field!r}", words)
     fields = ", ".join(map(repr, list(row)[:8])) or "none"
-    words = (
-        f"the row has no field {field!r} (it has: {fields}); name the right one with {keyword('field')} of the corpus"
-    )
+    words = f"the row has no field {field!r} (it has: {fields}); {_RIGHT_ONE}"
     return _BadRowError(f"without the field {field!r}", words)
 
 
@@ -186,8 +184,8 @@ def column_texts(
     pa, pq = arrow_modules()
     try:
         size = raw.seek(0, 2)
-        # Reads ahead by pyarrow's own threads: one that still holds bytes of ours when Python ends aborts the process
-        # (seen with 26.0). Only the latency of a remote file is worth that.
+        # Threads of pyarrow read ahead. One that still holds bytes of a Python file when Python ends aborts the process
+        # (seen with pyarrow 26.0). Remote files need it, because each read has a long delay.
         ahead = is_remote(name)
         with pq.ParquetFile(raw, buffer_size=BUFFER_BYTES, pre_buffer=ahead) as file:
             expected = "list" if conversations else "string"
