@@ -2,7 +2,6 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that cannot go on fails")]
 
-#[allow(dead_code)] // shared with the tests of the pretokenizer
 mod pretokenize_texts;
 
 use std::collections::HashSet;

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use jeton_core::error::ErrorKind;
 use jeton_core::pretokenize::{published, to_oniguruma, Pretokenizer, Span};
-use pretokenize_texts::{oracle, pieces, rounds, spans_from, Random};
+use pretokenize_texts::{oracle, pieces, random_pattern, rounds, spans_from, Random};
 
 /// Patterns that together use every construct of the dialect.
 const PATTERNS: &[&str] = &[
@@ -155,45 +155,6 @@ fn random_patterns_equal_the_oracle() {
         }
     }
     assert!(compared * 2 > rounds(2_000), "only {compared} patterns were understood by both");
-}
-
-/// Generates a pattern; returns true with it if it must not be repeated: it can match the empty text, or has a lazy
-/// repetition.
-fn random_pattern(random: &mut Random, depth: usize) -> (String, bool) {
-    const ATOMS: [&str; 11] = ["a", "b", r"\s", "[ab]", "[^a]", ".", r"\p{L}", "(?i:a)", "^", "$", r"\b"];
-    const REPEATS: [&str; 11] = ["", "", "*", "+", "?", "*+", "++", "?+", "{2}", "{1,2}", "{,2}"];
-    const LAZY: [&str; 4] = ["*?", "+?", "??", "{1,}?"];
-    // Each part matches at least one character, unless `once`. With such a part, the pattern does not match the empty
-    // text.
-    let (mut pattern, mut is_lazy, mut is_solid, mut has_empty_branch) = (String::new(), false, false, false);
-    for _ in 0..1 + random.below(3) {
-        let (inner, once) = if depth == 0 {
-            let index = random.below(ATOMS.len());
-            (ATOMS[index].to_owned(), index > 7)
-        } else {
-            random_pattern(random, depth - 1)
-        };
-        let repeat = if once { "" } else { REPEATS[random.below(REPEATS.len())] };
-        let solid = !once && !repeat.starts_with(['*', '?']) && repeat != "{,2}";
-        pattern += &match random.below(9) {
-            0 => ["(?=", "(?!", "(?<=", "(?<!"][random.below(4)].to_owned() + &inner + ")",
-            1 => {
-                is_lazy = true;
-                ATOMS[random.below(8)].to_owned() + LAZY[random.below(4)]
-            }
-            2 => {
-                has_empty_branch |= !is_solid;
-                is_solid = !once;
-                format!("|(?:{inner})")
-            }
-            kind => {
-                is_solid |= solid;
-                [format!("(?:{inner}){repeat}"), format!("({inner}){repeat}"), format!("(?>{inner}){repeat}")][kind % 3]
-                    .clone()
-            }
-        };
-    }
-    (pattern, is_lazy || !is_solid || has_empty_branch)
 }
 
 #[test]

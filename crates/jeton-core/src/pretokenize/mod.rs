@@ -2,13 +2,14 @@
 //!
 //! Invariant: the spans are ascending, disjoint, not empty, on character boundaries, and tile the text; only
 //! [`Pretokenizer::whitespace`] leaves gaps. Text that no alternative of a pattern matches is a separate pretoken. Named
-//! patterns take linear time on any text; other regexes have a step budget that is linear in the text, and raise an error
-//! if it is exhausted.
+//! and compiled patterns take linear time on any text; other regexes have a step budget that is linear in the text, and
+//! raise an error if it is exhausted.
 //!
 //! ```text
 //! pretokenizer  compiled pattern, and iterator over the pretokens of a text
 //! scanner       hand-written matchers of the named patterns
-//! starts        bit-parallel version of the scanner, 64 bytes at a time
+//! transducer    compiled patterns
+//! starts        starts of the pretokens of a window, with vector instructions
 //! patterns      names and texts of patterns, and equivalents for other engines
 //! prefixes      pretokens of the prefixes of a text
 //! parts         HF's pre-tokenizers
@@ -20,6 +21,7 @@ mod prefixes;
 mod pretokenizer;
 mod scanner;
 mod starts;
+mod transducer;
 
 pub use parts::{characters, read_oniguruma, Splitter};
 pub use patterns::{names, oniguruma, published, to_oniguruma};

@@ -7,8 +7,7 @@
 //! tokenizers (llama3, qwen2), and `tokenizers`' `ByteLevel` (gpt2 as HF writes it).
 
 use super::scanner::{self, Family, ScanRules, Scanner};
-use super::starts::{finder, StartFinder};
-use crate::util::simd::SimdLevel;
+use super::starts::{find_named, NamedFinder};
 
 /// One named pattern.
 pub(super) struct NamedPattern {
@@ -25,7 +24,7 @@ pub(super) struct NamedPattern {
     /// Rules of the scanner.
     pub(super) rules: &'static ScanRules,
     /// Bit-parallel finder.
-    pub(super) finder: fn(SimdLevel) -> StartFinder,
+    pub(super) find: NamedFinder,
 }
 
 const LLAMA3: &str = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+";
@@ -49,7 +48,7 @@ pub(super) static NAMED: [NamedPattern; 6] = [
         ],
         scanner: scanner::gpt2,
         rules: &scanner::Gpt2::RULES,
-        finder: finder::<scanner::Gpt2>,
+        find: find_named::<scanner::Gpt2>,
     },
     NamedPattern {
         name: "gpt4",
@@ -58,7 +57,7 @@ pub(super) static NAMED: [NamedPattern; 6] = [
         spellings: &[],
         scanner: scanner::llama3,
         rules: &scanner::Llama3::RULES,
-        finder: finder::<scanner::Llama3>,
+        find: find_named::<scanner::Llama3>,
     },
     NamedPattern {
         name: "cl100k",
@@ -67,7 +66,7 @@ pub(super) static NAMED: [NamedPattern; 6] = [
         spellings: &[],
         scanner: scanner::cl100k,
         rules: &scanner::Cl100k::RULES,
-        finder: finder::<scanner::Cl100k>,
+        find: find_named::<scanner::Cl100k>,
     },
     NamedPattern {
         name: "llama3",
@@ -76,7 +75,7 @@ pub(super) static NAMED: [NamedPattern; 6] = [
         spellings: &[],
         scanner: scanner::llama3,
         rules: &scanner::Llama3::RULES,
-        finder: finder::<scanner::Llama3>,
+        find: find_named::<scanner::Llama3>,
     },
     NamedPattern {
         name: "qwen2",
@@ -85,7 +84,7 @@ pub(super) static NAMED: [NamedPattern; 6] = [
         spellings: &[],
         scanner: scanner::qwen2,
         rules: &scanner::Qwen2::RULES,
-        finder: finder::<scanner::Qwen2>,
+        find: find_named::<scanner::Qwen2>,
     },
     NamedPattern {
         name: "o200k",
@@ -94,7 +93,7 @@ pub(super) static NAMED: [NamedPattern; 6] = [
         spellings: &[],
         scanner: scanner::o200k,
         rules: &scanner::O200k::RULES,
-        finder: finder::<scanner::O200k>,
+        find: find_named::<scanner::O200k>,
     },
 ];
 

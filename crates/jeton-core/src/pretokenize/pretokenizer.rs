@@ -2,13 +2,15 @@
 
 use std::fmt;
 use std::iter::FusedIterator;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use super::patterns::{self, NamedPattern};
 use super::scanner;
 use super::starts::{StartFinder, Starts};
+use super::transducer::Transducer;
 use crate::error::Result;
-use crate::regex::{Alternatives, Matcher, Regex};
+use crate::regex::{automata, Alternatives, Matcher, Reason, Regex};
+use crate::util::atomic_cell::made_once;
 use crate::util::classes::Classes;
 use crate::util::simd;
 
@@ -30,7 +32,33 @@ pub(super) enum PatternKind {
     None,
     Whitespace,
     Named(&'static NamedPattern),
-    Regex(Arc<Regex>),
+    Regex(Arc<RegexPattern>),
+    Sequence(Arc<Sequence>),
+}
+
+/// Patterns, each of which splits the pretokens of the one before it.
+pub(super) struct Sequence {
+    /// All of them in one.
+    transducer: std::result::Result<Transducer, Reason>,
+    /// Otherwise, each.
+    stages: Vec<Transducer>,
+}
+
+/// A regex, and its transducer, made on first use.
+pub(super) struct RegexPattern {
+    pub(super) regex: Regex,
+    transducer: OnceLock<std::result::Result<Transducer, Reason>>,
+}
+
+impl RegexPattern {
+    fn transducer(&self) -> std::result::Result<&Transducer, Reason> {
+        made_once(&self.transducer, || compile(&[self.regex.text()])).as_ref().map_err(|reason| *reason)
+    }
+}
+
+fn compile(patterns: &[&str]) -> std::result::Result<Transducer, Reason> {
+    let (classes, automata) = automata(patterns)?;
+    Transducer::new(classes, &automata)
 }
 
 impl Pretokenizer {
@@ -60,8 +88,33 @@ impl Pretokenizer {
     pub fn regex(pattern: &str) -> Result<Self> {
         match patterns::by_text(pattern) {
             Some(named) => Ok(Self(PatternKind::Named(named))),
-            None => Ok(Self(PatternKind::Regex(Arc::new(Regex::new(pattern)?)))),
+            None => Self::unnamed(pattern, OnceLock::new()),
         }
+    }
+
+    /// Compiles a pattern for the backtracking matcher alone: the oracle of the faster ways.
+    ///
+    /// # Errors
+    /// As [`Pretokenizer::regex`].
+    pub fn backtracking(pattern: &str) -> Result<Self> {
+        Self::unnamed(pattern, OnceLock::from(Err("it is to backtrack")))
+    }
+
+    fn unnamed(pattern: &str, transducer: OnceLock<std::result::Result<Transducer, Reason>>) -> Result<Self> {
+        Ok(Self(PatternKind::Regex(Arc::new(RegexPattern { regex: Regex::new(pattern)?, transducer }))))
+    }
+
+    /// Compiles patterns, each of which splits the pretokens of the one before it: together, or else each.
+    ///
+    /// # Errors
+    /// The reason for which one of them cannot be compiled.
+    pub fn sequence(patterns: &[&str]) -> std::result::Result<Self, &'static str> {
+        let transducer = compile(patterns);
+        let stages = match transducer {
+            Ok(_) => Vec::new(),
+            Err(_) => patterns.iter().map(|&pattern| compile(&[pattern])).collect::<std::result::Result<_, _>>()?,
+        };
+        Ok(Self(PatternKind::Sequence(Arc::new(Sequence { transducer, stages }))))
     }
 
     /// Returns the name, unless it is a regex without one.
@@ -70,7 +123,7 @@ impl Pretokenizer {
             PatternKind::None => Some("none"),
             PatternKind::Whitespace => Some("whitespace"),
             PatternKind::Named(named) => Some(named.name),
-            PatternKind::Regex(_) => None,
+            PatternKind::Regex(_) | PatternKind::Sequence(_) => None,
         }
     }
 
@@ -78,9 +131,9 @@ impl Pretokenizer {
     /// spelling it was built from.
     pub fn pattern(&self) -> Option<&str> {
         match &self.0 {
-            PatternKind::None | PatternKind::Whitespace => None,
+            PatternKind::None | PatternKind::Whitespace | PatternKind::Sequence(_) => None,
             PatternKind::Named(named) => Some(named.text),
-            PatternKind::Regex(regex) => Some(regex.text()),
+            PatternKind::Regex(pattern) => Some(pattern.regex.text()),
         }
     }
 
@@ -105,7 +158,8 @@ impl Pretokenizer {
     pub fn is_memoryless(&self) -> bool {
         match &self.0 {
             PatternKind::None | PatternKind::Whitespace | PatternKind::Named(_) => true,
-            PatternKind::Regex(regex) => regex.is_memoryless(),
+            PatternKind::Sequence(sequence) => sequence.transducer.is_ok(),
+            PatternKind::Regex(pattern) => pattern.regex.is_memoryless(),
         }
     }
 
@@ -114,19 +168,24 @@ impl Pretokenizer {
         matches!(self.0, PatternKind::Whitespace)
     }
 
-    /// Returns the bit-parallel finder of pretoken starts, for named patterns.
-    pub(crate) fn finder(&self) -> Option<StartFinder> {
+    /// Returns the finder of pretoken starts, for named patterns and for regexes that compile to a transducer.
+    pub(crate) fn finder(&self) -> Option<StartFinder<'_>> {
+        self.finder_at_level(simd::level())
+    }
+
+    fn finder_at_level(&self, level: simd::SimdLevel) -> Option<StartFinder<'_>> {
         match &self.0 {
-            PatternKind::Named(named) => Some((named.finder)(simd::level())),
-            _ => None,
+            PatternKind::Named(named) => Some(StartFinder::named(named.find, level)),
+            PatternKind::Regex(pattern) => Some(StartFinder::compiled(pattern.transducer().ok()?, level)),
+            PatternKind::Sequence(sequence) => Some(StartFinder::compiled(sequence.transducer.as_ref().ok()?, level)),
+            PatternKind::None | PatternKind::Whitespace => None,
         }
     }
 
-    /// Returns the starts of pretokens from the bit-parallel finder, at most at the given level of vector instructions:
-    /// for tests, which compare all levels with [`Pretokenizer::spans`]. None without a finder.
+    /// Returns the starts of pretokens from the finder, at most at the given level of vector instructions: for tests, which
+    /// compare all levels with [`Pretokenizer::spans`]. None without a finder.
     pub fn starts_at_level(&self, text: &str, level: simd::SimdLevel) -> Option<Vec<usize>> {
-        let PatternKind::Named(named) = &self.0 else { return None };
-        let (finder, mut starts) = ((named.finder)(level.min(simd::level())), Starts::default());
+        let (finder, mut starts) = (self.finder_at_level(level)?, Starts::default());
         let mut found = Vec::new();
         let each = |rest: &[u8], bounds: &[u32]| {
             let from = text.len() - rest.len();
@@ -136,6 +195,20 @@ impl Pretokenizer {
         };
         finder.for_each_window(&mut starts, text, 0, usize::MAX, None, each).ok()?;
         Some(found)
+    }
+
+    /// Returns the numbers of states and of character classes of the transducer of a regex, and the bytes of its tables.
+    ///
+    /// # Errors
+    /// The reason for which it has none.
+    pub fn size_of_transducer(&self) -> std::result::Result<[usize; 3], &'static str> {
+        match &self.0 {
+            PatternKind::Regex(pattern) => pattern.transducer().map(Transducer::size),
+            PatternKind::Sequence(sequence) => {
+                sequence.transducer.as_ref().map(Transducer::size).map_err(|reason| *reason)
+            }
+            _ => Err("it is not a regex, or has a name"),
+        }
     }
 
     /// Iterates over the pretokens of a text.
@@ -151,7 +224,17 @@ impl Pretokenizer {
             PatternKind::None => SpanCutter::None,
             PatternKind::Whitespace => SpanCutter::Whitespace(Classes::get()),
             PatternKind::Named(named) => SpanCutter::Scanner(named.scanner, Classes::get()),
-            PatternKind::Regex(regex) => SpanCutter::Regex { regex, matcher: regex.matcher(text, start), found: None },
+            PatternKind::Sequence(sequence) => match &sequence.transducer {
+                Ok(transducer) => SpanCutter::Transducer(transducer),
+                Err(_) => SpanCutter::Stages { stages: &sequence.stages, ends: vec![start; sequence.stages.len()] },
+            },
+            PatternKind::Regex(pattern) => match pattern.transducer() {
+                Ok(transducer) if transducer.covers_all() => SpanCutter::Transducer(transducer),
+                _ => {
+                    let regex = &pattern.regex;
+                    SpanCutter::Regex { regex, matcher: regex.matcher(text, start), found: None }
+                }
+            },
         };
         Spans { text, at: start, is_match: true, cutter }
     }
@@ -159,9 +242,10 @@ impl Pretokenizer {
 
 impl fmt::Debug for Pretokenizer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.name() {
-            Some(name) => write!(f, "Pretokenizer::named({name:?})"),
-            None => write!(f, "Pretokenizer::regex({:?})", self.pattern().unwrap_or_default()),
+        match (self.name(), &self.0) {
+            (Some(name), _) => write!(f, "Pretokenizer::named({name:?})"),
+            (None, PatternKind::Sequence(sequence)) => write!(f, "Pretokenizer::sequence({:?})", sequence.transducer),
+            (None, _) => write!(f, "Pretokenizer::regex({:?})", self.pattern().unwrap_or_default()),
         }
     }
 }
@@ -181,6 +265,12 @@ enum SpanCutter<'t> {
     None,
     Whitespace(&'static Classes),
     Scanner(scanner::Scanner, &'static Classes),
+    Transducer(&'t Transducer),
+    Stages {
+        stages: &'t [Transducer],
+        /// End of the current pretoken of each stage.
+        ends: Vec<usize>,
+    },
     Regex {
         regex: &'t Regex,
         matcher: Matcher<'t>,
@@ -195,6 +285,8 @@ impl fmt::Debug for SpanCutter<'_> {
             SpanCutter::None => "None",
             SpanCutter::Whitespace(_) => "Whitespace",
             SpanCutter::Scanner(..) => "Scanner",
+            SpanCutter::Transducer(_) => "Transducer",
+            SpanCutter::Stages { .. } => "Stages",
             SpanCutter::Regex { .. } => "Regex",
         })
     }
@@ -212,6 +304,17 @@ impl Iterator for Spans<'_> {
         let mut start = self.at;
         let end = match &mut self.cutter {
             SpanCutter::Scanner(scan, classes) => scan(classes, bytes, start),
+            SpanCutter::Transducer(transducer) => transducer.end_of_pretoken(bytes, start),
+            SpanCutter::Stages { stages, ends } => {
+                let mut whole = bytes.len();
+                for (stage, end) in stages.iter().zip(ends) {
+                    if *end <= start {
+                        *end = stage.end_of_pretoken(&bytes[..whole], start);
+                    }
+                    whole = *end;
+                }
+                whole
+            }
             SpanCutter::None => bytes.len(),
             SpanCutter::Whitespace(classes) => {
                 start = scanner::end_of_white_space(classes, bytes, start);

@@ -11,20 +11,29 @@
 //! failure_cache  memoized failures of a search
 //! alternatives   alternative of a pattern that made a match
 //! adjacency      pairs of characters that no match reads
-//! oniguruma      tree → regex for HF tokenizers
+//! to_oniguruma   tree → regex for HF tokenizers
+//!
+//! character_classes  the classes of characters that patterns tell apart
+//! automaton          tree → deterministic automaton over these classes
 //! ```
 
 mod adjacency;
 mod alternatives;
+mod automaton;
+mod character_classes;
 mod failure_cache;
 mod matcher;
 mod program;
 mod syntax;
 mod to_oniguruma;
 
-use crate::error::{Error, Result};
+use crate::error::Error;
 pub(crate) use adjacency::Adjacency;
 pub(crate) use alternatives::Alternatives;
+use automaton::collect_sets;
+pub(crate) use automaton::{minimal, Automaton, Reason, Transition, DEAD, START};
+use character_classes::Partition;
+pub(crate) use character_classes::{CharacterClasses, MIXED};
 #[cfg(test)]
 pub(crate) use matcher::cost;
 use matcher::Exhausted;
@@ -33,6 +42,20 @@ use program::Program;
 use regex_syntax::hir::ClassUnicode;
 use syntax::Refusal;
 pub use to_oniguruma::to_oniguruma;
+
+/// Builds the automata of patterns over classes of characters that all of them share.
+///
+/// # Errors
+/// The reason, if a pattern has none.
+pub(crate) fn automata(patterns: &[&str]) -> Result<(CharacterClasses, Vec<Automaton>), Reason> {
+    let trees = patterns.iter().map(|pattern| syntax::parse(pattern)).collect::<Result<Vec<_>, _>>();
+    let Ok(trees) = trees else { return Err("it does not compile") };
+    let mut sets = Vec::new();
+    trees.iter().for_each(|tree| collect_sets(tree, &mut sets));
+    let partition = Partition::new(&sets).ok_or("it has too many classes of characters")?;
+    let automata = trees.iter().map(|tree| Automaton::new(tree, &partition)).collect::<Result<Vec<_>, _>>()?;
+    Ok((partition.classes, automata))
+}
 
 /// A compiled regex.
 #[derive(Debug)]
@@ -43,7 +66,7 @@ pub(crate) struct Regex {
 }
 
 impl Regex {
-    pub(crate) fn new(text: &str) -> Result<Self> {
+    pub(crate) fn new(text: &str) -> crate::error::Result<Self> {
         let compile = |node| {
             let can_be_empty = program::first(&node, &mut ClassUnicode::empty());
             program::compile(&node).map(|program| (program, can_be_empty))
@@ -75,7 +98,7 @@ impl Regex {
     }
 
     /// The first match that is not empty and starts at `start` or later.
-    pub(crate) fn find(&self, matcher: &mut Matcher<'_>, start: usize) -> Result<Option<(usize, usize)>> {
+    pub(crate) fn find(&self, matcher: &mut Matcher<'_>, start: usize) -> crate::error::Result<Option<(usize, usize)>> {
         matcher.find(start).map_err(|exhausted| {
             let why = match exhausted {
                 Exhausted::Steps => "backtracks so much that its budget of 1,000 steps per byte is spent",

@@ -382,7 +382,7 @@ fn refuse<T>(what: impl Into<String>) -> Result<T, Refusal> {
 }
 
 /// Returns the set, if `node` always matches exactly one character.
-fn as_class(node: &SyntaxNode) -> Option<ClassUnicode> {
+pub(super) fn as_class(node: &SyntaxNode) -> Option<ClassUnicode> {
     match node {
         SyntaxNode::Class(class) => Some(class.set.clone()),
         SyntaxNode::Alternate(branches) => branches.iter().try_fold(ClassUnicode::empty(), |mut all, branch| {

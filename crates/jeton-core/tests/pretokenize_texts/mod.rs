@@ -3,6 +3,8 @@
 //! Concatenated random fragments find more defects than random characters: some pattern handles each of them specially,
 //! and their combinations vary.
 
+#![allow(dead_code, reason = "each test uses a part")]
+
 use jeton_core::pretokenize::{Pretokenizer, Span};
 
 /// Letters of every case, marks, digits, apostrophes, white space, line ends, slashes, symbols, and whole words.
@@ -86,4 +88,43 @@ pub fn oracle(regex: &fancy_regex::Regex, text: &str) -> Vec<Span> {
 /// Returns the text of each span, for messages.
 pub fn pieces<'t>(text: &'t str, spans: &[Span]) -> Vec<&'t str> {
     spans.iter().map(|span| &text[span.start..span.end]).collect()
+}
+
+/// Generates a pattern; returns true with it if it must not be repeated: it can match the empty text, or has a lazy
+/// repetition.
+pub fn random_pattern(random: &mut Random, depth: usize) -> (String, bool) {
+    const ATOMS: [&str; 11] = ["a", "b", r"\s", "[ab]", "[^a]", ".", r"\p{L}", "(?i:a)", "^", "$", r"\b"];
+    const REPEATS: [&str; 11] = ["", "", "*", "+", "?", "*+", "++", "?+", "{2}", "{1,2}", "{,2}"];
+    const LAZY: [&str; 4] = ["*?", "+?", "??", "{1,}?"];
+    // Each part matches at least one character, unless `once`. With such a part, the pattern does not match the empty
+    // text.
+    let (mut pattern, mut is_lazy, mut is_solid, mut has_empty_branch) = (String::new(), false, false, false);
+    for _ in 0..1 + random.below(3) {
+        let (inner, once) = if depth == 0 {
+            let index = random.below(ATOMS.len());
+            (ATOMS[index].to_owned(), index > 7)
+        } else {
+            random_pattern(random, depth - 1)
+        };
+        let repeat = if once { "" } else { REPEATS[random.below(REPEATS.len())] };
+        let solid = !once && !repeat.starts_with(['*', '?']) && repeat != "{,2}";
+        pattern += &match random.below(9) {
+            0 => ["(?=", "(?!", "(?<=", "(?<!"][random.below(4)].to_owned() + &inner + ")",
+            1 => {
+                is_lazy = true;
+                ATOMS[random.below(8)].to_owned() + LAZY[random.below(4)]
+            }
+            2 => {
+                has_empty_branch |= !is_solid;
+                is_solid = !once;
+                format!("|(?:{inner})")
+            }
+            kind => {
+                is_solid |= solid;
+                [format!("(?:{inner}){repeat}"), format!("({inner}){repeat}"), format!("(?>{inner}){repeat}")][kind % 3]
+                    .clone()
+            }
+        };
+    }
+    (pattern, is_lazy || !is_solid || has_empty_branch)
 }

@@ -47,6 +47,12 @@ impl Characters {
             }
         }
     }
+
+    /// Returns the set as a regex.
+    pub(super) fn as_regex(&self) -> String {
+        let ranges = self.ranges.iter().map(|(first, last)| format!(r"\x{{{first:X}}}-\x{{{last:X}}}"));
+        format!("[{}]", ranges.collect::<String>())
+    }
 }
 
 /// Punctuation, and ASCII symbols.

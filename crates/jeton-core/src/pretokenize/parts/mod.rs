@@ -132,7 +132,9 @@ pub fn read_oniguruma(regex: &str) -> Result<Pretokenizer> {
     let text = if same { regex.to_owned() } else { from_oniguruma::read(regex).map_err(refused)? };
     let pattern = Pretokenizer::regex(&text)?;
     match &pattern.0 {
-        PatternKind::Regex(compiled) if compiled.can_be_empty() => Err(refused("a match of the empty text".to_owned())),
+        PatternKind::Regex(pattern) if pattern.regex.can_be_empty() => {
+            Err(refused("a match of the empty text".to_owned()))
+        }
         _ => Ok(pattern),
     }
 }
@@ -197,6 +199,35 @@ impl Splitter {
             SplitterKind::Split { finder: SplitPattern::Regex(pattern), behavior: Behavior::Isolated, .. } => {
                 Some(pattern)
             }
+            _ => None,
+        }
+    }
+
+    /// Joins components into one pattern, if all of them only split, and together compile to a transducer.
+    pub fn as_one_pattern(splitters: &[Self]) -> Option<Pretokenizer> {
+        match splitters {
+            [] => Some(Pretokenizer::none()),
+            [only] if only.as_pattern().is_some() => only.as_pattern().cloned(),
+            _ => {
+                let regexes: Option<Vec<String>> = splitters.iter().map(Self::as_regex).collect();
+                Pretokenizer::sequence(&regexes?.iter().map(String::as_str).collect::<Vec<_>>()).ok()
+            }
+        }
+    }
+
+    /// Returns the regex at whose matches, and between them, the component splits, if it does nothing else.
+    fn as_regex(&self) -> Option<String> {
+        let (set, behavior) = match &self.0 {
+            SplitterKind::Digits(behavior) => (characters::number(), *behavior),
+            SplitterKind::Punctuation(behavior) => (characters::punctuation(), *behavior),
+            SplitterKind::Split { finder: SplitPattern::Text(text), behavior: Behavior::Isolated, .. } => {
+                return (!text.is_empty()).then(|| regex_syntax::escape(text));
+            }
+            _ => return self.as_pattern()?.pattern().map(str::to_owned),
+        };
+        match behavior {
+            Behavior::Isolated => Some(set.as_regex()),
+            Behavior::Contiguous => Some(set.as_regex() + "+"),
             _ => None,
         }
     }

@@ -1,19 +1,22 @@
-//! Bit-parallel version of the named patterns: starts of the pretokens of a text.
+//! Starts of the pretokens of a text, window by window: of named patterns bit-parallel, of others with a transducer.
 //!
-//! Invariant: the starts equal those of [`scanner`](super::scanner), the slow path, for every text; tests compare them at
-//! each level of vector instructions.
+//! Invariant: the starts equal those of the slow path, which finds one pretoken after the other, for every text; tests
+//! compare them at each level of vector instructions. The slow path of named patterns is [`scanner`](super::scanner).
 //!
-//! A text is processed in windows. In each, `algebra` finds the starts in easy text and lists hard ranges. Around these the
-//! scanner runs, from a correct start until both agree. Agreement suffices, because the text after a start determines the
-//! following starts. The end of a window is a hard range, so results do not depend on windows: the scanner reads beyond it,
-//! and the next window begins at the end of its last pretoken.
+//! A text is processed in windows. In each, `algebra` or the transducer finds the starts in easy text and lists hard
+//! places. Around these the slow path runs, from a correct start until both agree. Agreement suffices, because the text
+//! after a start determines the following starts. The end of a window is hard, so results do not depend on windows: the slow
+//! path reads beyond it, and the next window begins at the end of its last pretoken.
 //!
 //! Time is linear in the text: a hard range is processed from the end of the previous one at the earliest. Memory is that
 //! of a window.
 
 mod algebra;
 
+use std::marker::PhantomData;
+
 use super::scanner::{end_of_pretoken, Family};
+use super::transducer::{last_before, Transducer};
 use crate::error::Result;
 use crate::util::classes::{Classes, LETTER, MARK, WHITE_SPACE};
 use crate::util::simd::block::Block;
@@ -31,16 +34,36 @@ pub(crate) struct Starts {
     wide: Vec<u32>,      // offsets of the blocks with a byte beyond ASCII, ascending
     positions: Vec<u32>, // grows to the maximum needed
     count: usize,
+    actions: Vec<u8>,
 }
 
-/// Bit-parallel finder of pretoken starts, window by window.
+/// Finder of pretoken starts, window by window.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct StartFinder {
+pub(crate) struct StartFinder<'p> {
     instructions: Detected,
-    find: fn(Detected, &mut Starts, &Classes, &[u8], Option<&MergeBoundaries>),
+    pattern: FinderPattern<'p>,
 }
 
-impl StartFinder {
+#[derive(Debug, Clone, Copy)]
+enum FinderPattern<'p> {
+    Named(NamedFinder),
+    Compiled(&'p Transducer),
+}
+
+/// The function that fills a window for a family of named patterns.
+pub(super) type NamedFinder = fn(Detected, &mut Starts, &[u8], Option<&MergeBoundaries>);
+
+impl<'p> StartFinder<'p> {
+    /// The finder of a named pattern, at a level of vector instructions or at the processor's if that is lower.
+    pub(super) fn named(find: NamedFinder, level: SimdLevel) -> Self {
+        Self { instructions: simd::detected().at_most(level), pattern: FinderPattern::Named(find) }
+    }
+
+    /// The finder of a compiled pattern.
+    pub(super) fn compiled(transducer: &'p Transducer, level: SimdLevel) -> Self {
+        Self { instructions: simd::detected().at_most(level), pattern: FinderPattern::Compiled(transducer) }
+    }
+
     /// Calls `each` with windows of `text`: the text from the start of the window on, and the bounds in it of the
     /// pretokens that start in `from..until`, where `until` may be beyond the text. A pretoken starts at `from`. Returns
     /// the start of the next one. `boundaries`: pretokens are split further at these.
@@ -59,7 +82,12 @@ impl StartFinder {
     ) -> Result<usize> {
         while from < until.min(text.len()) {
             let rest = &text.as_bytes()[from..];
-            (self.find)(self.instructions, starts, Classes::get(), rest, boundaries);
+            match self.pattern {
+                FinderPattern::Named(find) => find(self.instructions, starts, rest, boundaries),
+                FinderPattern::Compiled(transducer) => {
+                    find_compiled(self.instructions, starts, transducer, rest, boundaries)
+                }
+            }
             let mut bounds = starts.bounds();
             if bounds.last().is_some_and(|&end| end as usize > until - from) {
                 let inside = bounds.partition_point(|&at| (at as usize) < until - from);
@@ -81,21 +109,50 @@ impl Starts {
     }
 
     #[inline(always)]
-    fn find<F: Family, B: Block>(
+    fn find_named<F: Family, B: Block>(&mut self, proof: B::Proof, text: &[u8], boundaries: Option<&MergeBoundaries>) {
+        let scan = Named::<F>(Classes::get(), PhantomData);
+        let len = self.clear_for(text);
+        self.algebra::<F, B>(proof, scan.0, text, len);
+        self.finish::<B>(proof, &scan, text, len, boundaries);
+    }
+
+    #[inline(always)]
+    fn find_compiled<B: Block>(
         &mut self,
         proof: B::Proof,
-        classes: &Classes,
+        transducer: &Transducer,
         text: &[u8],
         boundaries: Option<&MergeBoundaries>,
     ) {
+        let len = self.clear_for(text);
+        let Self { bits, hard, wide, actions, .. } = self;
+        transducer.find::<B>(proof, actions, text, len, bits, hard, wide);
+        self.finish::<B>(proof, transducer, text, len, boundaries);
+    }
+
+    /// Clears the buffers for a window at the start of a text; returns its length.
+    #[inline(always)]
+    fn clear_for(&mut self, text: &[u8]) -> usize {
         let len = text.len().min(WINDOW);
         self.bits.clear();
         self.bits.resize(len / 64 + 2, 0); // a contraction may end in the block after the last
         self.hard.clear();
         self.wide.clear();
-        self.algebra::<F, B>(proof, classes, text, len);
+        len
+    }
+
+    /// Repeats the hard places on the slow path, adds the merge boundaries, and lists the starts.
+    #[inline(always)]
+    fn finish<B: Block>(
+        &mut self,
+        proof: B::Proof,
+        scan: &impl SlowPath,
+        text: &[u8],
+        len: usize,
+        boundaries: Option<&MergeBoundaries>,
+    ) {
         self.bits[0] |= 1;
-        let end = self.recut_hard::<F>(classes, text, len);
+        let end = self.recut_hard(scan, text, len);
         if let Some(boundaries) = boundaries {
             self.cut::<B>(proof, text, boundaries);
         }
@@ -103,36 +160,35 @@ impl Starts {
         self.positions[self.count] = end as u32;
     }
 
-    /// Repeats all hard ranges with the scanner; returns the end of the last pretoken of the window.
+    /// Repeats all hard places on the slow path; returns the end of the last pretoken of the window.
     #[inline(always)]
-    fn recut_hard<F: Family>(&mut self, classes: &Classes, text: &[u8], len: usize) -> usize {
-        let mut done = 0; // up to here the starts equal those of the scanner
+    fn recut_hard(&mut self, scan: &impl SlowPath, text: &[u8], len: usize) -> usize {
+        let mut done = 0; // up to here the starts equal those of the slow path
         if !self.hard.is_empty() {
             let hard = std::mem::take(&mut self.hard);
             for &place in &hard {
                 if place as usize >= done {
-                    done = self.recut::<F>(classes, text, len, done, place as usize);
+                    done = self.recut(scan, text, len, done, place as usize);
                 }
             }
             self.hard = hard;
         }
-        let ends_in_space = text[len - 1] < 0x80 && classes.at(text, len - 1).0 & WHITE_SPACE != 0;
-        if done < len && (len < text.len() || ends_in_space) {
-            done = self.recut::<F>(classes, text, len, done, len);
+        if done < len && (len < text.len() || scan.is_open_at_end(text)) {
+            done = self.recut(scan, text, len, done, len);
         }
         done.max(len)
     }
 
-    /// Runs the scanner around `place`, from a correct start until the bits agree after it; returns that position.
+    /// Runs the slow path around `place`, from a correct start until the bits agree after it; returns that position.
     #[cold]
-    fn recut<F: Family>(&mut self, classes: &Classes, text: &[u8], len: usize, done: usize, place: usize) -> usize {
-        let mut start = self.start_before(place);
-        while start > done && splits_a_run::<F>(classes, text, start) {
-            start = self.start_before(start);
+    fn recut(&mut self, scan: &impl SlowPath, text: &[u8], len: usize, done: usize, place: usize) -> usize {
+        let mut start = last_before(&self.bits, place);
+        while start > done && scan.may_lose(text, start) {
+            start = last_before(&self.bits, start);
         }
         start = start.max(done);
         loop {
-            let end = end_of_pretoken::<F>(classes, text, start);
+            let end = scan.end_of_pretoken(text, start);
             let agreed = end < len && self.bits[end / 64] >> (end % 64) & 1 != 0;
             self.clear(start + 1, end.min(len));
             start = end;
@@ -144,18 +200,6 @@ impl Starts {
                 return end;
             }
         }
-    }
-
-    /// Returns the last start before `at`, which is not 0.
-    fn start_before(&self, at: usize) -> usize {
-        let last = at.saturating_sub(1);
-        let mut word = last / 64;
-        let mut bits = self.bits[word] & u64::MAX >> (63 - last % 64);
-        while bits == 0 && word > 0 {
-            word -= 1;
-            bits = self.bits[word];
-        }
-        (word * 64 + 63).saturating_sub(bits.leading_zeros() as usize)
     }
 
     #[inline(always)]
@@ -231,26 +275,62 @@ impl Starts {
     }
 }
 
-/// Returns true if a start is within white space or within the letters of a word: following text may remove it.
-fn splits_a_run<F: Family>(classes: &Classes, text: &[u8], start: usize) -> bool {
-    let letters = if F::RULES.cased { LETTER | MARK } else { LETTER };
-    let mut before = start - 1;
-    while text[before] & 0xC0 == 0x80 && before > 0 {
-        before -= 1;
+/// Finds one pretoken after the other.
+trait SlowPath {
+    /// Returns the end of the pretoken that starts at `start`.
+    fn end_of_pretoken(&self, text: &[u8], start: usize) -> usize;
+
+    /// Returns true if the text after `start` may remove it from the starts that the fast path has found.
+    fn may_lose(&self, text: &[u8], start: usize) -> bool;
+
+    /// Returns true if the fast path may be wrong about the last starts of a text, because of its end.
+    fn is_open_at_end(&self, text: &[u8]) -> bool;
+}
+
+struct Named<F>(&'static Classes, PhantomData<F>);
+
+impl<F: Family> SlowPath for Named<F> {
+    #[inline(always)]
+    fn end_of_pretoken(&self, text: &[u8], start: usize) -> usize {
+        end_of_pretoken::<F>(self.0, text, start)
     }
-    let (before, after) = (classes.at(text, before).0, classes.at(text, start).0);
-    [letters, WHITE_SPACE].iter().any(|class| before & class != 0 && after & class != 0)
+
+    /// Within white space, and within the letters of a word.
+    fn may_lose(&self, text: &[u8], start: usize) -> bool {
+        let letters = if F::RULES.cased { LETTER | MARK } else { LETTER };
+        let mut before = start - 1;
+        while text[before] & 0xC0 == 0x80 && before > 0 {
+            before -= 1;
+        }
+        let (before, after) = (self.0.at(text, before).0, self.0.at(text, start).0);
+        [letters, WHITE_SPACE].iter().any(|class| before & class != 0 && after & class != 0)
+    }
+
+    #[inline(always)]
+    fn is_open_at_end(&self, text: &[u8]) -> bool {
+        let last = text.len() - 1;
+        text[last] < 0x80 && self.0.at(text, last).0 & WHITE_SPACE != 0
+    }
 }
 
-/// Returns the finder of a family at a level, or at the processor's if that is lower.
-pub(super) fn finder<F: Family>(level: SimdLevel) -> StartFinder {
-    StartFinder { instructions: simd::detected().at_most(level), find: find::<F> }
+impl SlowPath for Transducer {
+    fn end_of_pretoken(&self, text: &[u8], start: usize) -> usize {
+        Transducer::end_of_pretoken(self, text, start)
+    }
+
+    fn may_lose(&self, _: &[u8], _: usize) -> bool {
+        false
+    }
+
+    fn is_open_at_end(&self, _: &[u8]) -> bool {
+        true
+    }
 }
 
-fn find<F: Family>(
+/// Fills a window for a family of named patterns.
+pub(super) fn find_named<F: Family>(
     instructions: Detected,
     starts: &mut Starts,
-    classes: &Classes,
     text: &[u8],
     boundaries: Option<&MergeBoundaries>,
 ) {
@@ -259,10 +339,28 @@ fn find<F: Family>(
         for <F: Family>
         (
             starts: &mut Starts = starts,
-            classes: &Classes = classes,
             text: &[u8] = text,
             boundaries: Option<&MergeBoundaries> = boundaries,
         ),
-        |level: L| starts.find::<F, <L as Instructions>::Block>(level, classes, text, boundaries)
+        |level: L| starts.find_named::<F, <L as Instructions>::Block>(level, text, boundaries)
+    );
+}
+
+fn find_compiled(
+    instructions: Detected,
+    starts: &mut Starts,
+    transducer: &Transducer,
+    text: &[u8],
+    boundaries: Option<&MergeBoundaries>,
+) {
+    simd::dispatch!(
+        instructions,
+        (
+            starts: &mut Starts = starts,
+            transducer: &Transducer = transducer,
+            text: &[u8] = text,
+            boundaries: Option<&MergeBoundaries> = boundaries,
+        ),
+        |level: L| starts.find_compiled::<<L as Instructions>::Block>(level, transducer, text, boundaries)
     );
 }

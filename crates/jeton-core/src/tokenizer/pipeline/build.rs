@@ -17,7 +17,7 @@ use crate::error::{Error, Result};
 use crate::model::Model;
 use crate::normalize::Normalizer;
 use crate::postprocess::Template;
-use crate::pretokenize::{Pretokenizer, Splitter};
+use crate::pretokenize::Splitter;
 use crate::vocab::{Kind, Vocab};
 
 /// Flags of added tokens.
@@ -128,11 +128,7 @@ impl Tokenizer {
         };
         let splitters = options.pretokenizer.iter().map(|part| Splitter::from_json(&part.to_string()));
         let splitters = splitters.collect::<Result<Vec<_>>>().map_err(|error| error.in_stage("pretokenizer"))?;
-        let plain = match (&normalizers[..], &splitters[..]) {
-            ([], []) => Some(Pretokenizer::none()),
-            ([], [only]) => only.as_pattern().cloned(),
-            _ => None,
-        };
+        let plain = if normalizers.is_empty() { Splitter::as_one_pattern(&splitters) } else { None };
         let template = match &options.template {
             Value::Null => Template::default(),
             template => Template::from_json(&template.to_string()).map_err(|error| error.in_stage("template"))?,

@@ -71,7 +71,7 @@ impl CountWorker {
     /// Fast path: counts by windows.
     fn windows(
         &mut self,
-        finder: StartFinder,
+        finder: StartFinder<'_>,
         text: &str,
         from: usize,
         until: usize,

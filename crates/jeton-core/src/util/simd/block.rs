@@ -19,6 +19,8 @@ pub(crate) trait Block: Copy {
     fn wide(self) -> u64;
     /// Returns the bytes with this bit.
     fn having(self, bit: u8) -> u64;
+    /// Replaces each byte by its entry in a table.
+    fn translated(self, table: &[u8; 256]) -> [u8; 64];
 
     /// Writes the positions of the bits of a mask, counted from `base`, to the front of `places`. The rest is
     /// undefined.
@@ -105,6 +107,15 @@ impl Block for IntegerBlock {
     fn having(self, bit: u8) -> u64 {
         self.gather(|word| word << bit.leading_zeros())
     }
+
+    #[inline(always)]
+    fn translated(self, table: &[u8; 256]) -> [u8; 64] {
+        let mut bytes = [0; 64];
+        for (eight, word) in bytes.as_chunks_mut::<8>().0.iter_mut().zip(self.0) {
+            *eight = word.to_le_bytes().map(|byte| table[usize::from(byte)]);
+        }
+        bytes
+    }
 }
 
 #[cfg(target_arch = "aarch64")]
@@ -170,6 +181,11 @@ mod lanes {
         fn having(self, bit: u8) -> u64 {
             self.masks(|own| own & bit != 0)
         }
+
+        #[inline(always)]
+        fn translated(self, table: &[u8; 256]) -> [u8; 64] {
+            self.0.map(|byte| table[usize::from(byte)])
+        }
     }
 }
 
@@ -227,6 +243,29 @@ mod x86 {
                 _mm256_cmpeq_epi8(_mm256_and_si256(half, bit), bit)
             })
         }
+
+        #[inline(always)]
+        fn translated(self, table: &[u8; 256]) -> [u8; 64] {
+            let rows = &table.as_chunks::<16>().0[..if self.wide() == 0 { 8 } else { 16 }];
+            let mut bytes = [0; 64];
+            // SAFETY: `self` proves AVX2 (see the type); loads are of the sixteen bytes of `row`, stores of the 64 of
+            // `bytes`, and neither needs alignment.
+            unsafe {
+                let mut found = [_mm256_setzero_si256(); 2];
+                for (high, row) in rows.iter().enumerate() {
+                    let row = _mm256_broadcastsi128_si256(_mm_loadu_si128(row.as_ptr().cast()));
+                    for (found, own) in found.iter_mut().zip([self.0, self.1]) {
+                        // The high bit, which makes a shuffle give 0, is set unless the byte is of this row.
+                        let low = _mm256_xor_si256(own, _mm256_set1_epi8((high << 4) as i8));
+                        let low = _mm256_adds_epu8(low, _mm256_set1_epi8(0x70));
+                        *found = _mm256_or_si256(*found, _mm256_shuffle_epi8(row, low));
+                    }
+                }
+                _mm256_storeu_si256(bytes.as_mut_ptr().cast(), found[0]);
+                _mm256_storeu_si256(bytes.as_mut_ptr().add(32).cast(), found[1]);
+            }
+            bytes
+        }
     }
 
     impl Avx2Block {
@@ -279,6 +318,26 @@ mod x86 {
         }
 
         #[inline(always)]
+        fn translated(self, table: &[u8; 256]) -> [u8; 64] {
+            let rows = &table.as_chunks::<16>().0[..if self.wide() == 0 { 8 } else { 16 }];
+            let mut bytes = [0; 64];
+            // SAFETY: `self` proves AVX-512 F and BW (see the type); loads are of the sixteen bytes of `row`, the store is of
+            // the 64 of `bytes`, and neither needs alignment.
+            unsafe {
+                let mut found = _mm512_setzero_si512();
+                for (high, row) in rows.iter().enumerate() {
+                    let row = _mm512_broadcast_i32x4(_mm_loadu_si128(row.as_ptr().cast()));
+                    // As with AVX2.
+                    let low = _mm512_xor_si512(self.0, _mm512_set1_epi8((high << 4) as i8));
+                    let low = _mm512_adds_epu8(low, _mm512_set1_epi8(0x70));
+                    found = _mm512_or_si512(found, _mm512_shuffle_epi8(row, low));
+                }
+                _mm512_storeu_si512(bytes.as_mut_ptr().cast(), found);
+            }
+            bytes
+        }
+
+        #[inline(always)]
         fn places(_: HasAvx512, mask: u64, base: u32, places: &mut [u32; 64]) {
             let mut count = 0;
             for from in [0, 16, 32, 48] {
@@ -313,6 +372,12 @@ mod tests {
                 bytes.iter().enumerate().fold(0, |mask, (i, &byte)| mask | u64::from(is(byte)) << i)
             };
             assert_eq!(block.wide(), mask(&|byte| byte >= 0x80));
+            let table = std::array::from_fn(|byte| (byte as u8).wrapping_mul(37) ^ start);
+            assert_eq!(block.translated(&table), bytes.map(|byte| table[usize::from(byte)]));
+            assert_eq!(
+                B::load(proof, &bytes.map(|byte| byte & 0x7F)).translated(&table),
+                bytes.map(|byte| table[usize::from(byte & 0x7F)])
+            );
             for bit in (0..8).map(|shift| 1 << shift) {
                 assert_eq!(block.having(bit), mask(&|byte| byte & bit != 0), "{bit}");
             }

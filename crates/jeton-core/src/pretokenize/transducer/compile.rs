@@ -1,0 +1,299 @@
+//! Compiler: automata of patterns → table of a transducer.
+//!
+//! A transducer reads a text once and yields the ends of its pretokens. An automaton alone would have to go back: it knows
+//! the end of a match only where it dies, which may be later. So a state of the transducer is a list of *hypotheses*: the
+//! current match; the match that follows if the current one ends where it last could; the one that follows that; and so on.
+//! Where the first hypothesis dies, the second is already under way. Each has a slot for its latest end, in order, so
+//! dropping the first is an addition to an index:
+//!
+//! ```text
+//! read a class at position i:   ends[count + slot] = i;   count += complete;   state = next
+//! ```
+//!
+//! Text that no match covers is a pretoken, too, up to the next match.
+//!
+//! Several patterns that split one after the other (a sequence of HF's `Split`) are one transducer: all but the last must
+//! know each boundary as soon as they read the character after it, and cut the text of the next at it.
+//!
+//! Source: our own. Compiling a lexer so that it never goes back, by reading on while deciding, is known from Reps,
+//! "Maximal-Munch Tokenization in Linear Time" (1998), and Li and Mamouras, "Streaming Tokenization" (2025), which bound how
+//! far it must look.
+
+use std::collections::HashMap;
+
+use crate::regex::{minimal, Automaton, CharacterClasses, Reason, Transition, DEAD, START};
+
+/// Maximum number of hypotheses of a state. Published patterns have three at most.
+const MAX_OPEN: usize = 7;
+
+/// Slot that is never read.
+pub(super) const NO_SLOT: u8 = MAX_OPEN as u8;
+
+/// Maximum number of entries, which bounds the time of compiling to a tenth of a second. Published patterns have up to
+/// a few thousand before equal states are merged.
+const MAX_ENTRIES: usize = 1 << 14;
+
+/// One hypothesis about a pretoken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Hypothesis {
+    /// A match may begin, in this state, and has not ended.
+    Begun { state: u16 },
+    /// A match whose latest end is in its slot; it may end later. `late`: at that end, a cutter is not in the state in which
+    /// it would be if the text began there.
+    Open { state: u16, late: bool },
+    /// Text without a match up to its slot. There, a match may begin, in this state. `late`: as above.
+    Gap { state: u16, late: bool },
+    /// A pretoken whose end is in its slot.
+    Complete,
+}
+
+/// Entry of the table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub(super) struct Entry {
+    pub(super) next: u16,
+    /// Slot, after those of complete pretokens, that gets the position.
+    pub(super) slot: u8,
+    /// Number of pretokens that are complete.
+    pub(super) complete: u8,
+    /// What it means for the starts.
+    pub(super) action: Action,
+}
+
+/// Effect of a step on the starts of pretokens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub(super) enum Action {
+    #[default]
+    Nothing,
+    /// A pretoken starts at this character.
+    Here,
+    /// A pretoken starts at the character before.
+    Previous,
+    /// A pretoken may start at this character, as later steps tell.
+    Maybe,
+    /// Pretokens start where one last might, and at the character before: after the last line end of white space, and at its
+    /// last character.
+    MaybeAndPrevious,
+    /// Others start earlier; to be read again.
+    Earlier,
+}
+
+impl Transition for Entry {
+    fn next(&self) -> usize {
+        usize::from(self.next)
+    }
+
+    fn to(&self, next: u16) -> Self {
+        Self { next, ..*self }
+    }
+}
+
+/// A pattern that knows each boundary at once: true if a pretoken ends before this class, and the next state.
+struct Cutter {
+    steps: Vec<(bool, u16)>,
+    width: usize,
+}
+
+impl Cutter {
+    fn step(&self, state: u16, class: u8) -> (bool, u16) {
+        self.steps[usize::from(state) * self.width + usize::from(class)]
+    }
+}
+
+/// State of the transducer: at the start of a pretoken, there are no hypotheses.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct State {
+    cutters: Vec<u16>,
+    open: Vec<Hypothesis>,
+    /// The slot that got its position in the last step.
+    written: u8,
+    /// The position in the first slot is that of the last [`Action::Maybe`].
+    has_maybe: bool,
+}
+
+/// The table of a transducer.
+pub(super) struct Table {
+    /// For each state, starting with that at the start of a pretoken, an entry for each class of characters and one for the
+    /// end of the text.
+    pub(super) entries: Vec<Entry>,
+    /// True if each pretoken is a match.
+    pub(super) covers_all: bool,
+}
+
+/// Builds the table of patterns that split one after the other.
+pub(super) fn compile(automata: &[Automaton], classes: &CharacterClasses) -> Result<Table, Reason> {
+    let Some((last, before)) = automata.split_last() else { return Err("it is empty") };
+    let mut cutters = Vec::new();
+    for automaton in before {
+        let table = follow(&[], automaton, classes)?;
+        let width = usize::from(classes.end()) + 1;
+        let mut steps = Vec::with_capacity(table.entries.len());
+        for entry in table.entries {
+            let cuts = entry.complete == 1 && entry.slot == 0;
+            if entry.complete > 0 && !cuts {
+                return Err("a pattern before the last one knows its matches too late");
+            }
+            steps.push((cuts, entry.next));
+        }
+        cutters.push(Cutter { steps, width });
+    }
+    follow(&cutters, last, classes)
+}
+
+/// Follows all classes from the start.
+fn follow(cutters: &[Cutter], automaton: &Automaton, classes: &CharacterClasses) -> Result<Table, Reason> {
+    let width = usize::from(classes.end()) + 1;
+    let reader = Reader { cutters, automaton, certain: automaton.certain(), end: classes.end() };
+    let cutters_at_start = vec![0; cutters.len()];
+    let start = State { cutters: cutters_at_start, open: Vec::new(), written: NO_SLOT, has_maybe: false };
+    let mut states = vec![start.clone()];
+    let mut numbers = HashMap::from([(start, 0u16)]);
+    let (mut table, mut at) = (Vec::new(), 0);
+    while at < states.len() {
+        let state = states[at].clone();
+        for class in 0..=classes.end() {
+            let (entry, next) = reader.step(&state, class)?;
+            let number = numbers.len() as u16;
+            let next = *numbers.entry(next).or_insert_with_key(|state| {
+                states.push(state.clone());
+                number
+            });
+            table.push(Entry { next, ..entry });
+        }
+        if states.len() * width > MAX_ENTRIES {
+            return Err("its table would be too large");
+        }
+        at += 1;
+    }
+    let fails = |one: &Hypothesis| matches!(one, Hypothesis::Gap { .. } | Hypothesis::Begun { state: DEAD });
+    let covers_all = !states.iter().any(|state| state.open.iter().any(fails));
+    Ok(Table { entries: minimal(table, width, 1), covers_all })
+}
+
+struct Reader<'a> {
+    cutters: &'a [Cutter],
+    automaton: &'a Automaton,
+    certain: Vec<bool>,
+    end: u8,
+}
+
+impl Reader<'_> {
+    /// Reads a class in a state: what to write, and the next state.
+    fn step(&self, state: &State, class: u8) -> Result<(Entry, State), Reason> {
+        let is_end = class == self.end;
+        // A cutter that cuts restarts those after it.
+        let (mut cuts, mut late, mut cutters) = (is_end, false, Vec::new());
+        for (cutter, &at) in self.cutters.iter().zip(&state.cutters) {
+            let (restarted, (cuts_here, next)) = (cutter.step(0, class).1, cutter.step(at, class));
+            cuts |= cuts_here;
+            cutters.push(if is_end {
+                0
+            } else if cuts {
+                restarted
+            } else {
+                next
+            });
+            late |= !cuts && next != restarted;
+        }
+        let mut open = Vec::new();
+        let slot = self.read(&state.open, if cuts { self.end } else { class }, late && !cuts, &mut open)?;
+        let complete = open.iter().take_while(|one| **one == Hypothesis::Complete).count();
+        open.drain(..complete);
+        if !is_end && (cuts || state.open.is_empty()) {
+            self.begin(class, &mut open);
+        }
+        let complete = complete as u8;
+        let action = match (complete, slot, state.written) {
+            (0, 0, _) => Action::Maybe,
+            (0, ..) => Action::Nothing,
+            (1, 0, _) => Action::Here,
+            (1, _, 0) => Action::Previous,
+            (2, 2.., 1) if state.has_maybe => Action::MaybeAndPrevious,
+            _ => Action::Earlier,
+        };
+        let entry = Entry { next: 0, slot, complete, action };
+        let written = if slot == NO_SLOT || cuts || slot < complete { NO_SLOT } else { slot - complete };
+        let has_maybe = complete == 0 && (slot == 0 || state.has_maybe);
+        Ok((entry, State { cutters, open, written, has_maybe }))
+    }
+
+    /// Reads a class with all hypotheses; returns the slot that gets the position. `late`: a cutter is not in the state in
+    /// which it would be if the text began here.
+    fn read(&self, open: &[Hypothesis], class: u8, late: bool, next: &mut Vec<Hypothesis>) -> Result<u8, Reason> {
+        let complete = |late: bool| match late {
+            true => Err("a pattern before the last one splits differently after a boundary of the last one"),
+            false => Ok(Hypothesis::Complete),
+        };
+        let mut slot = NO_SLOT;
+        for &hypothesis in open {
+            let (state, is_gap) = match hypothesis {
+                Hypothesis::Complete => {
+                    next.push(hypothesis);
+                    continue;
+                }
+                Hypothesis::Begun { state } | Hypothesis::Open { state, .. } => (state, false),
+                Hypothesis::Gap { state, .. } => (state, true),
+            };
+            let is_late =
+                matches!(hypothesis, Hypothesis::Gap { late: true, .. } | Hypothesis::Open { late: true, .. });
+            let step = self.automaton.step(state, class);
+            if step.accepts {
+                if is_gap {
+                    next.push(complete(is_late)?);
+                }
+                slot = next.len() as u8;
+                next.push(match step.next {
+                    DEAD => complete(late)?,
+                    state => Hypothesis::Open { state, late },
+                });
+                if class != self.end {
+                    self.begin(class, next);
+                }
+                break; // what follows an earlier end of this match is void
+            }
+            match (hypothesis, step.next) {
+                (Hypothesis::Open { .. } | Hypothesis::Complete, DEAD) => next.push(complete(is_late)?),
+                (Hypothesis::Open { .. } | Hypothesis::Complete, state) => {
+                    next.push(Hypothesis::Open { state, late: is_late });
+                }
+                // No match begins before this character.
+                (Hypothesis::Begun { .. } | Hypothesis::Gap { .. }, DEAD) => {
+                    slot = next.len() as u8;
+                    let state = self.automaton.step(START, class).next;
+                    if class == self.end {
+                        next.push(Hypothesis::Complete);
+                    } else if !self.automaton.accepts_now(state) {
+                        next.push(Hypothesis::Gap { state, late });
+                    } else {
+                        next.extend([complete(late)?, Hypothesis::Begun { state }]);
+                    }
+                }
+                (Hypothesis::Begun { .. } | Hypothesis::Gap { .. }, state) if !self.certain[usize::from(state)] => {
+                    // It may fail. Then a match may begin at its second character, unless that one has come to the same
+                    // state, in which it fails, too.
+                    if self.automaton.step(START, class).next != state {
+                        return Err("a match may fail after its second character");
+                    }
+                    next.push(match hypothesis {
+                        Hypothesis::Gap { late, .. } => Hypothesis::Gap { state, late },
+                        _ => Hypothesis::Begun { state },
+                    });
+                }
+                (Hypothesis::Begun { .. } | Hypothesis::Gap { .. }, state) => {
+                    if is_gap {
+                        next.push(complete(is_late)?);
+                    }
+                    next.push(Hypothesis::Begun { state });
+                }
+            }
+        }
+        match next.len() > MAX_OPEN {
+            true => Err("too many pretokens stay open"),
+            false => Ok(slot),
+        }
+    }
+
+    /// Begins a pretoken with a character.
+    fn begin(&self, class: u8, open: &mut Vec<Hypothesis>) {
+        open.push(Hypothesis::Begun { state: self.automaton.step(START, class).next });
+    }
+}

@@ -1,0 +1,272 @@
+//! Transducer of a pattern: text → starts of pretokens, reading each byte once and without branches on the text.
+//!
+//! Invariant: the starts equal those of the backtracking matcher, which remains for patterns without a transducer; tests
+//! compare the two.
+//!
+//! A window is first translated to classes of characters, a byte for each byte of the text. Then several lanes read a part
+//! of it each, side by side, and replace each class by an action: reading is a chain of loads, each of which needs the
+//! state of the one before, and six chains take hardly longer than one. All but the first lane begin as if a pretoken began
+//! there; the caller repairs the places where lanes meet (see `starts`). Most actions are "nothing" or "a pretoken starts
+//! here", which vector instructions collect. Where a pretoken turns out to have ended earlier, it is read again.
+//!
+//! ```text
+//! compile   automata → table
+//! ```
+
+mod compile;
+
+use std::fmt;
+
+use self::compile::{Action, Entry};
+use crate::regex::{Automaton, CharacterClasses, Reason, MIXED};
+use crate::util::simd::block::Block;
+
+/// Lanes of a window, and bytes of a window that are worth them.
+const LANES: usize = 6;
+const WORTH_LANES: usize = 1 << 9;
+
+/// Entries of the table. Rows are a power of two long; the first entry of a state is a 16-bit index, to which a class is
+/// added.
+const ENTRIES: usize = (1 << 16) + (1 << 8);
+
+/// Positions in an entry of the number of complete pretokens, of the slot, and of the next state; below is the action.
+const COMPLETE: u32 = 8;
+const SLOT: u32 = 12;
+const NEXT: u32 = 16;
+
+/// Slots that can be written: more than those of ends that are not complete.
+const SLOTS: usize = 16;
+
+/// The table of a pattern, or of patterns that split one after the other.
+pub(crate) struct Transducer {
+    classes: CharacterClasses,
+    table: Box<[u32; ENTRIES]>, // pages behind the last state are never touched
+    num_states: usize,
+    width: usize, // entries of a state
+    covers_all: bool,
+}
+
+impl fmt::Debug for Transducer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Transducer").field("num_states", &self.num_states).finish_non_exhaustive()
+    }
+}
+
+/// Position of a lane: the entry of the last step.
+#[derive(Clone, Copy, Default)]
+struct Lane(u32);
+
+impl Lane {
+    /// Reads a class and replaces it by the action.
+    #[inline(always)]
+    fn read(&mut self, table: &[u32; ENTRIES], class: &mut u8) {
+        self.0 = table[(self.0 >> NEXT) as usize + usize::from(*class)];
+        *class = self.0 as u8;
+    }
+}
+
+impl Transducer {
+    /// Builds the transducer of patterns, each of which splits what the ones before it leave together.
+    ///
+    /// # Errors
+    /// The reason, if it cannot be built.
+    pub(crate) fn new(classes: CharacterClasses, automata: &[Automaton]) -> Result<Self, Reason> {
+        let compile::Table { entries, covers_all } = compile::compile(automata, &classes)?;
+        let row = usize::from(classes.end()) + 1;
+        let width = (row + 1).next_power_of_two(); // and the class of later bytes
+        let num_states = entries.len() / row;
+        if num_states * width > 1 << 16 {
+            return Err("its table would be too large");
+        }
+        let Ok(mut table) = Box::<[u32; ENTRIES]>::try_from(vec![0; ENTRIES].into_boxed_slice()) else {
+            return Err("its table would be too large");
+        };
+        for (state, entries) in entries.chunks(row).enumerate() {
+            let own = Entry { next: state as u16, slot: compile::NO_SLOT, ..Entry::default() };
+            for (class, entry) in entries.iter().chain([&own]).enumerate() {
+                table[state * width + class] = (u32::from(entry.next) * width as u32) << NEXT
+                    | u32::from(entry.slot) << SLOT
+                    | u32::from(entry.complete) << COMPLETE
+                    | entry.action as u32;
+            }
+        }
+        Ok(Self { classes, table, num_states, width, covers_all })
+    }
+
+    /// True if each pretoken is a match: no text is left between them.
+    pub(super) fn covers_all(&self) -> bool {
+        self.covers_all
+    }
+
+    /// Numbers of states and of classes, and bytes of the tables.
+    pub(crate) fn size(&self) -> [usize; 3] {
+        let num_classes = usize::from(self.classes.num_classes());
+        [self.num_states, num_classes, self.num_states * self.width * 4 + self.classes.memory()]
+    }
+
+    /// Returns the end of the pretoken that starts at `start`, which is before the end of the text.
+    pub(super) fn end_of_pretoken(&self, text: &[u8], start: usize) -> usize {
+        let mut reader = Reader::default();
+        let mut at = start;
+        while at < text.len() {
+            let (class, length) = self.classes.at(text, at);
+            if reader.read(&self.table, class, at) > 0 {
+                return reader.ends[0];
+            }
+            at += length;
+        }
+        reader.read(&self.table, self.classes.end(), at);
+        reader.ends[0]
+    }
+
+    /// Sets the bits of the starts in the first `len` bytes of a text, whose first byte starts a pretoken, and appends the
+    /// places where lanes meet. The bits of a lane are those of a text that begins there; where a lane ends, bits may be
+    /// missing. Adds to `wide` the blocks of 64 bytes that hold later bytes of characters.
+    #[inline(always)]
+    #[allow(clippy::too_many_arguments)] // buffers of the caller
+    pub(super) fn find<B: Block>(
+        &self,
+        proof: B::Proof,
+        actions: &mut Vec<u8>,
+        text: &[u8],
+        len: usize,
+        bits: &mut [u64],
+        meet: &mut Vec<u32>,
+        wide: &mut Vec<u32>,
+    ) {
+        self.classify::<B>(proof, actions, text, len, wide);
+        let part = if len < WORTH_LANES { 0 } else { len / LANES };
+        self.run(&mut actions[..len], part);
+        actions[len..].fill(Action::Nothing as u8);
+        meet.extend((1..LANES).filter(|_| part > 0).map(|lane| (lane * part) as u32));
+        for block in 0..len.div_ceil(64) {
+            let Some(own) = actions[block * 64..].first_chunk::<64>() else { return };
+            let own = B::load(proof, own);
+            bits[block] |= own.equal(Action::Here as u8);
+            let both = own.equal(Action::MaybeAndPrevious as u8);
+            for bit in ones(own.equal(Action::Previous as u8) | both) {
+                let mut at = block * 64 + bit - 1;
+                while text[at] & 0xC0 == 0x80 {
+                    at -= 1;
+                }
+                bits[at / 64] |= 1 << (at % 64);
+            }
+            for bit in ones(both) {
+                let last = actions[..block * 64 + bit].iter().rposition(|&action| action == Action::Maybe as u8);
+                let at = last.unwrap_or(0);
+                bits[at / 64] |= 1 << (at % 64);
+            }
+            for bit in ones(own.equal(Action::Earlier as u8)) {
+                let at = block * 64 + bit;
+                let begin = at.checked_div(part).map_or(0, |lane| lane.min(LANES - 1) * part);
+                self.read_again(text, begin, at, bits);
+            }
+        }
+    }
+
+    /// Replaces classes by actions, in lanes of `part` bytes and a rest, or in one.
+    #[inline(always)]
+    fn run(&self, classes: &mut [u8], part: usize) {
+        let table = &*self.table;
+        let (side_by_side, rest) = classes.split_at_mut(part * LANES);
+        let [mut a, mut b, mut c, mut d, mut e, mut f] = [Lane::default(); LANES];
+        if part > 0 {
+            let (first, others) = side_by_side.split_at_mut(part);
+            let (second, others) = others.split_at_mut(part);
+            let (third, others) = others.split_at_mut(part);
+            let (fourth, others) = others.split_at_mut(part);
+            let (fifth, sixth) = others.split_at_mut(part);
+            let all = first.iter_mut().zip(second).zip(third).zip(fourth).zip(fifth).zip(sixth);
+            for (((((first, second), third), fourth), fifth), sixth) in all {
+                a.read(table, first);
+                b.read(table, second);
+                c.read(table, third);
+                d.read(table, fourth);
+                e.read(table, fifth);
+                f.read(table, sixth);
+            }
+        }
+        rest.iter_mut().for_each(|class| f.read(table, class));
+    }
+
+    /// Sets the bits of the pretokens that are complete once the character at `at` is read, in a lane that begins at
+    /// `begin`.
+    #[inline(never)]
+    fn read_again(&self, text: &[u8], begin: usize, at: usize, bits: &mut [u64]) {
+        let mut reader = Reader::default();
+        let mut place = last_before(bits, at).max(begin);
+        while text[place] & 0xC0 == 0x80 {
+            place += 1;
+        }
+        while place <= at {
+            let (class, length) = self.classes.at(text, place);
+            for end in 0..reader.read(&self.table, class, place) {
+                let end = reader.ends[end % SLOTS];
+                bits[end / 64] |= 1 << (end % 64);
+            }
+            place += length;
+        }
+    }
+
+    /// Translates the first `len` bytes of a text to classes.
+    #[inline(always)]
+    fn classify<B: Block>(&self, proof: B::Proof, classes: &mut Vec<u8>, text: &[u8], len: usize, wide: &mut Vec<u32>) {
+        classes.resize(len.next_multiple_of(64), 0);
+        let of_byte = self.classes.of_byte();
+        for (at, out) in (0..len).step_by(64).zip(classes.as_chunks_mut::<64>().0) {
+            let mut copy = [0; 64];
+            let bytes = text[at..].first_chunk().unwrap_or_else(|| {
+                copy[..text.len() - at].copy_from_slice(&text[at..]);
+                &copy
+            });
+            let block = B::load(proof, bytes);
+            *out = block.translated(of_byte);
+            if block.wide() == 0 {
+                continue;
+            }
+            wide.push(at as u32);
+            for bit in ones(B::load(proof, out).equal(MIXED)) {
+                out[bit] = self.classes.at(text, at + bit).0;
+            }
+        }
+    }
+}
+
+/// Iterates over the bits of a mask.
+#[inline(always)]
+fn ones(mut mask: u64) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let bit = mask.trailing_zeros() as usize;
+        mask &= mask.wrapping_sub(1);
+        (bit < 64).then_some(bit)
+    })
+}
+
+/// Returns the last bit before `at`, or 0.
+pub(super) fn last_before(bits: &[u64], at: usize) -> usize {
+    let Some(last) = at.checked_sub(1) else { return 0 };
+    let mut word = last / 64;
+    let mut rest = bits[word] & u64::MAX >> (63 - last % 64);
+    while rest == 0 && word > 0 {
+        word -= 1;
+        rest = bits[word];
+    }
+    (word * 64 + 63).saturating_sub(rest.leading_zeros() as usize)
+}
+
+/// Reads one class after the other, with all ends.
+#[derive(Default)]
+struct Reader {
+    entry: u32,
+    ends: [usize; SLOTS],
+}
+
+impl Reader {
+    /// Reads the class of the character at `at`; returns the number of pretokens that are complete.
+    #[inline(always)]
+    fn read(&mut self, table: &[u32; ENTRIES], class: u8, at: usize) -> usize {
+        self.entry = table[(self.entry >> NEXT) as usize + usize::from(class)];
+        self.ends[(self.entry >> SLOT) as usize % SLOTS] = at;
+        (self.entry >> COMPLETE) as usize % SLOTS
+    }
+}

@@ -1,0 +1,363 @@
+//! Deterministic automaton of a pattern over classes of characters.
+//!
+//! Invariant: from a position on, the last step that accepts before the automaton is dead is the end of the match that
+//! leftmost-first backtracking finds there. A step reads the class of the next character, or the end of the text, and says
+//! whether a match ends *before* that character. So assertions about the next character (`(?!\S)`, `$`, the end of a
+//! possessive run) need no text beyond it.
+//!
+//! A state is an ordered list of threads of the pattern's program, the preferred first; a thread that has matched removes
+//! those after it. The states are found by following all classes from the start, and equal ones are merged.
+//!
+//! Source: Russ Cox, "Regular Expression Matching: the Virtual Machine Approach" (2009), for the ordered threads; the
+//! subset construction of Rabin and Scott (1959); Moore's minimization (1956).
+//! Left out, by name: what looks back or at more than one following character, atomic groups and possessive repeats of more
+//! than one character, repeats of what may be empty, and patterns whose automaton is too large.
+
+use std::collections::HashMap;
+
+use regex_syntax::hir::ClassUnicode;
+
+use super::character_classes::{ClassSet, Partition};
+use super::program::{as_class, first};
+use super::syntax::{parse_set, Assertion, Greed, SyntaxNode};
+
+/// Maximum number of instructions, and of steps of all states, which bound the time of compiling to a tenth of a second.
+/// Published patterns have up to a few hundred.
+const MAX_INSTRUCTIONS: usize = 1_000;
+const MAX_STEPS: usize = 1 << 14;
+
+/// Maximum number of rounds of merging states. Most take fewer than ten.
+const MAX_ROUNDS: usize = 50;
+
+/// The state in which nothing can match any more.
+pub(crate) const DEAD: u16 = 0;
+
+/// The state at the start of a match.
+pub(crate) const START: u16 = 1;
+
+/// The reason why a pattern has no automaton.
+pub(crate) type Reason = &'static str;
+
+#[derive(Debug, Clone, Copy)]
+enum Instruction {
+    One(ClassSet),
+    Jump(usize),
+    Split(usize, usize), // the preferred first
+    Next(ClassSet),      // the next character, or the end, is in the set
+    Match,
+}
+
+/// Result of reading one class.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub(crate) struct Step {
+    /// True if a match ends before this character; it is preferred to those before.
+    pub(crate) accepts: bool,
+    /// The next state.
+    pub(crate) next: u16,
+}
+
+/// The automaton: for each state, a step for each class and for the end of the text.
+#[derive(Debug)]
+pub(crate) struct Automaton {
+    steps: Vec<Step>,
+    width: usize,
+}
+
+impl Automaton {
+    pub(super) fn new(node: &SyntaxNode, partition: &Partition) -> Result<Self, Reason> {
+        if first(node, &mut ClassUnicode::empty()) {
+            return Err("it may match the empty text");
+        }
+        let mut compiler = Compiler { partition, instructions: Vec::new() };
+        compiler.node(node)?;
+        compiler.emit(Instruction::Match)?;
+        let width = usize::from(partition.classes.end()) + 1;
+        Ok(Self { steps: minimal(determinize(&compiler.instructions, width)?, width, usize::from(START) + 1), width })
+    }
+
+    /// Reads a class in a state.
+    pub(crate) fn step(&self, state: u16, class: u8) -> Step {
+        self.steps[usize::from(state) * self.width + usize::from(class)]
+    }
+
+    /// For each state, whether a match will end however the text continues.
+    pub(crate) fn certain(&self) -> Vec<bool> {
+        let mut fails: Vec<bool> = (0..self.num_states()).map(|state| state == usize::from(DEAD)).collect();
+        loop {
+            let before = fails.clone();
+            for (state, row) in self.steps.chunks(self.width).enumerate() {
+                fails[state] |= row.iter().any(|step| !step.accepts && before[usize::from(step.next)]);
+            }
+            if fails == before {
+                return fails.into_iter().map(|fails| !fails).collect();
+            }
+        }
+    }
+
+    /// Returns true if a match ends here whatever comes next.
+    pub(crate) fn accepts_now(&self, state: u16) -> bool {
+        self.steps[usize::from(state) * self.width..][..self.width].iter().all(|step| step.accepts)
+    }
+
+    pub(crate) fn num_states(&self) -> usize {
+        self.steps.len() / self.width
+    }
+}
+
+/// Adds all sets of a tree on which its automaton depends.
+pub(super) fn collect_sets(node: &SyntaxNode, sets: &mut Vec<ClassUnicode>) {
+    match node {
+        SyntaxNode::Empty => {}
+        SyntaxNode::Class(class) => sets.push(class.set.clone()),
+        SyntaxNode::Concat(parts) => parts.iter().for_each(|part| collect_sets(part, sets)),
+        SyntaxNode::Alternate(branches) => match as_class(node) {
+            Some(set) => sets.push(set),
+            None => branches.iter().for_each(|branch| collect_sets(branch, sets)),
+        },
+        SyntaxNode::Repeat { node, .. } | SyntaxNode::Atomic(node) | SyntaxNode::Look { node, .. } => {
+            collect_sets(node, sets)
+        }
+        SyntaxNode::Assert(_) => sets.extend(newline()),
+    }
+}
+
+fn newline() -> Option<ClassUnicode> {
+    parse_set(r"\n", false).ok()
+}
+
+struct Compiler<'p> {
+    partition: &'p Partition,
+    instructions: Vec<Instruction>,
+}
+
+impl Compiler<'_> {
+    fn emit(&mut self, instruction: Instruction) -> Result<usize, Reason> {
+        if self.instructions.len() == MAX_INSTRUCTIONS {
+            return Err("its intervals are too long");
+        }
+        self.instructions.push(instruction);
+        Ok(self.instructions.len() - 1)
+    }
+
+    fn here(&self) -> usize {
+        self.instructions.len()
+    }
+
+    fn all_but(&self, set: &ClassSet) -> ClassSet {
+        let mut others = ClassSet::default();
+        (0..=self.partition.classes.end()).filter(|&class| !set.has(class)).for_each(|class| others.insert(class));
+        others
+    }
+
+    fn node(&mut self, node: &SyntaxNode) -> Result<(), Reason> {
+        match node {
+            SyntaxNode::Empty => Ok(()),
+            SyntaxNode::Class(class) => self.emit(Instruction::One(self.partition.of(&class.set))).map(drop),
+            SyntaxNode::Concat(parts) => parts.iter().try_for_each(|part| self.node(part)),
+            SyntaxNode::Alternate(branches) => match as_class(node) {
+                Some(set) => self.emit(Instruction::One(self.partition.of(&set))).map(drop),
+                None => self.alternate(branches),
+            },
+            SyntaxNode::Repeat { node, min, max, greed } => self.repeat(node, *min, *max, *greed),
+            SyntaxNode::Atomic(node) => match as_class(node) {
+                Some(_) => self.node(node),
+                None => Err("it has an atomic group"),
+            },
+            SyntaxNode::Look { ahead: false, .. } => Err("it looks back"),
+            SyntaxNode::Look { node, negated, .. } => {
+                let set = self.look_ahead(node)?;
+                self.emit(Instruction::Next(if *negated { self.all_but(&set) } else { set })).map(drop)
+            }
+            SyntaxNode::Assert(Assertion::EndText | Assertion::EndLine) => {
+                let set = self.look_ahead(node)?;
+                self.emit(Instruction::Next(set)).map(drop)
+            }
+            SyntaxNode::Assert(_) => Err("it looks back"),
+        }
+    }
+
+    /// Returns the classes of the next character that a lookahead asks for, the end of the text among them.
+    fn look_ahead(&self, node: &SyntaxNode) -> Result<ClassSet, Reason> {
+        let mut set = ClassSet::default();
+        match node {
+            _ if as_class(node).is_some() => return Ok(as_class(node).map_or(set, |class| self.partition.of(&class))),
+            SyntaxNode::Alternate(branches) => {
+                for branch in branches {
+                    set.union(&self.look_ahead(branch)?);
+                }
+            }
+            SyntaxNode::Assert(assertion @ (Assertion::EndText | Assertion::EndLine)) => {
+                if let (Assertion::EndLine, Some(newline)) = (assertion, newline()) {
+                    set = self.partition.of(&newline);
+                }
+                set.insert(self.partition.classes.end());
+            }
+            _ => return Err("it looks ahead at more than one character"),
+        }
+        Ok(set)
+    }
+
+    fn alternate(&mut self, branches: &[SyntaxNode]) -> Result<(), Reason> {
+        let mut jumps = Vec::new();
+        for (index, branch) in branches.iter().enumerate() {
+            if index + 1 == branches.len() {
+                self.node(branch)?;
+                break;
+            }
+            let split = self.emit(Instruction::Split(self.here() + 1, 0))?;
+            self.node(branch)?;
+            jumps.push(self.emit(Instruction::Jump(0))?);
+            self.instructions[split] = Instruction::Split(split + 1, self.here());
+        }
+        for jump in jumps {
+            self.instructions[jump] = Instruction::Jump(self.here());
+        }
+        Ok(())
+    }
+
+    fn repeat(&mut self, node: &SyntaxNode, min: u32, max: u32, greed: Greed) -> Result<(), Reason> {
+        if first(node, &mut ClassUnicode::empty()) {
+            return Err("it repeats what may be empty");
+        }
+        // A possessive run ends before its maximum only where no character of the set follows.
+        let leave = match (greed, as_class(node)) {
+            (Greed::Possessive, Some(set)) => Some(Instruction::Next(self.all_but(&self.partition.of(&set)))),
+            (Greed::Possessive, None) => return Err("it repeats a group possessively"),
+            _ => None,
+        };
+        for _ in 0..min {
+            self.node(node)?;
+        }
+        let (start, mut exits) = (self.here(), Vec::new());
+        if max == u32::MAX {
+            exits.push(self.emit(Instruction::Jump(0))?);
+            self.node(node)?;
+            self.emit(Instruction::Jump(start))?;
+        } else {
+            for _ in min..max {
+                exits.push(self.emit(Instruction::Jump(0))?);
+                self.node(node)?;
+            }
+        }
+        // Behind the last copy: the exits, which a possessive run reaches through its assertion.
+        let mut exit = self.here();
+        if let (Some(leave), false) = (leave, exits.is_empty()) {
+            if max != u32::MAX {
+                self.emit(Instruction::Jump(exit + 2))?; // from the maximum
+                exit += 1;
+            }
+            self.emit(leave)?;
+        }
+        for at in exits {
+            self.instructions[at] = match greed {
+                Greed::Lazy => Instruction::Split(exit, at + 1),
+                _ => Instruction::Split(at + 1, exit),
+            };
+        }
+        Ok(())
+    }
+}
+
+/// Follows all classes from the start; state 0 is dead.
+fn determinize(instructions: &[Instruction], width: usize) -> Result<Vec<Step>, Reason> {
+    let mut numbers: HashMap<Vec<u16>, u16> = HashMap::from([(Vec::new(), DEAD), (vec![0], START)]);
+    let mut states: Vec<Vec<u16>> = vec![Vec::new(), vec![0]];
+    let mut steps = Vec::new();
+    let (mut visited, mut added) = (vec![0usize; instructions.len()], vec![0usize; instructions.len()]);
+    let (mut stack, mut round, mut at) = (Vec::new(), 0, 0);
+    while at < states.len() {
+        let threads = states[at].clone();
+        for class in 0..width {
+            round += 1;
+            let (mut next, mut accepts) = (Vec::new(), false);
+            'threads: for &thread in &threads {
+                stack.push(usize::from(thread));
+                while let Some(label) = stack.pop() {
+                    if std::mem::replace(&mut visited[label], round) == round {
+                        continue;
+                    }
+                    match instructions[label] {
+                        Instruction::Jump(to) => stack.push(to),
+                        Instruction::Split(preferred, other) => stack.extend([other, preferred]),
+                        Instruction::Next(set) if set.has(class as u8) => stack.push(label + 1),
+                        Instruction::One(set) if class + 1 < width && set.has(class as u8) => {
+                            if std::mem::replace(&mut added[label + 1], round) != round {
+                                next.push(label as u16 + 1);
+                            }
+                        }
+                        Instruction::Next(_) | Instruction::One(_) => {}
+                        Instruction::Match => {
+                            accepts = true;
+                            stack.clear();
+                            break 'threads;
+                        }
+                    }
+                }
+            }
+            let number = numbers.len() as u16;
+            let next = *numbers.entry(next).or_insert_with_key(|threads| {
+                states.push(threads.clone());
+                number
+            });
+            steps.push(Step { accepts, next });
+        }
+        if states.len() * width > MAX_STEPS {
+            return Err("its automaton has too many states");
+        }
+        at += 1;
+    }
+    Ok(steps)
+}
+
+/// Merges states that no text tells apart, unless that takes long; the first `fixed` states keep their numbers.
+pub(crate) fn minimal<S: Transition>(steps: Vec<S>, width: usize, fixed: usize) -> Vec<S> {
+    let num_states = steps.len() / width;
+    // Block of each state; those of the fixed ones come first and are separate.
+    let mut blocks: Vec<u16> = (0..num_states).map(|state| state.min(fixed) as u16).collect();
+    let mut num_blocks = 0;
+    for round in 0.. {
+        if round == MAX_ROUNDS {
+            return steps;
+        }
+        let mut numbers = HashMap::new();
+        let next: Vec<u16> = (0..num_states)
+            .map(|state| {
+                let row = &steps[state * width..][..width];
+                let row: Vec<S> = row.iter().map(|step| step.to(blocks[step.next()])).collect();
+                let number = numbers.len() as u16;
+                *numbers.entry((blocks[state], row)).or_insert(number)
+            })
+            .collect();
+        let found = numbers.len();
+        blocks = next;
+        if found == num_blocks {
+            break;
+        }
+        num_blocks = found;
+    }
+    let mut merged = Vec::with_capacity(num_blocks * width);
+    for (state, row) in steps.chunks(width).enumerate() {
+        if usize::from(blocks[state]) == merged.len() / width {
+            merged.extend(row.iter().map(|step| step.to(blocks[step.next()])));
+        }
+    }
+    merged
+}
+
+/// An entry of a transition table.
+pub(crate) trait Transition: Clone + Eq + std::hash::Hash {
+    /// The next state.
+    fn next(&self) -> usize;
+    /// The same transition to another state.
+    fn to(&self, next: u16) -> Self;
+}
+
+impl Transition for Step {
+    fn next(&self) -> usize {
+        usize::from(self.next)
+    }
+
+    fn to(&self, next: u16) -> Self {
+        Self { next, ..*self }
+    }
+}

@@ -1,0 +1,248 @@
+//! Classes of characters: the coarsest partition in which each set of a pattern is a union of classes.
+//!
+//! Source: the alphabet compression of lexer generators (Aho, Lam, Sethi and Ullman, "Compilers", 2006, 3.9.8), over code
+//! points instead of bytes. A two-level table maps a code point to its class: blocks of 64 code points, which share the
+//! last byte of UTF-8, and equal blocks are stored once. Most patterns have 8 to 40 classes and tables of 40 to 60 KB.
+
+use std::collections::HashMap;
+
+use regex_syntax::hir::ClassUnicode;
+
+use crate::util::utf8::decode;
+
+/// Number of code points, and of those in a block.
+const CODE_POINTS: usize = 0x11_0000;
+const BLOCK: usize = 64;
+
+/// Maximum number of classes: each is a byte, and three values are kept for other uses.
+const MAX_CLASSES: usize = 250;
+
+/// In [`CharacterClasses::of_byte`]: the characters of this first byte are of several classes.
+pub(crate) const MIXED: u8 = u8::MAX;
+
+/// A set of classes, one bit for each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct ClassSet([u64; 4]);
+
+impl ClassSet {
+    pub(super) fn insert(&mut self, class: u8) {
+        self.0[usize::from(class) / 64] |= 1 << (class % 64);
+    }
+
+    pub(super) fn has(&self, class: u8) -> bool {
+        self.0[usize::from(class) / 64] >> (class % 64) & 1 != 0
+    }
+
+    pub(super) fn union(&mut self, other: &Self) {
+        self.0.iter_mut().zip(other.0).for_each(|(own, other)| *own |= other);
+    }
+}
+
+/// Classes of characters, and two more: the end of the text, and the later bytes of a character.
+#[derive(Debug)]
+pub(crate) struct CharacterClasses {
+    /// Class of a character in ASCII; for a first byte the class of all its characters, or [`MIXED`]; for a byte that
+    /// continues a character, one more than the end of the text.
+    of_byte: Box<[u8; 256]>,
+    block_of: Box<[u16]>, // by the high bits of a code point, all but six
+    blocks: Vec<u8>,
+    num_classes: u8,
+}
+
+/// A partition in the making: its sets, with their classes.
+pub(super) struct Partition {
+    pub(super) classes: CharacterClasses,
+    class_sets: HashMap<Vec<(char, char)>, ClassSet>,
+}
+
+fn ranges(set: &ClassUnicode) -> Vec<(char, char)> {
+    set.iter().map(|range| (range.start(), range.end())).collect()
+}
+
+impl Partition {
+    /// Partitions the code points by these sets; None if there are too many classes.
+    pub(super) fn new<'s>(sets: impl IntoIterator<Item = &'s ClassUnicode>) -> Option<Self> {
+        let mut distinct: Vec<Vec<(char, char)>> = sets.into_iter().map(ranges).collect();
+        distinct.sort_unstable();
+        distinct.dedup();
+        // Where a set begins or ends, as (code point, set).
+        let mut changes: Vec<(u32, usize)> = Vec::new();
+        for (set, ranges) in distinct.iter().enumerate() {
+            for &(first, last) in ranges {
+                changes.extend([(u32::from(first), set), (u32::from(last) + 1, set)]);
+            }
+        }
+        changes.sort_unstable();
+        let mut members = vec![0u64; distinct.len().div_ceil(64).max(1)]; // bit for each set that has the code point
+        let mut class_of = HashMap::from([(members.clone(), 0u8)]);
+        let mut table = TableBuilder::default();
+        let (mut from, mut class, mut at) = (0, 0, 0);
+        while at < changes.len() {
+            let place = changes[at].0;
+            table.fill(from as usize..place as usize, class);
+            while let Some(&(_, set)) = changes.get(at).filter(|change| change.0 == place) {
+                members[set / 64] ^= 1 << (set % 64);
+                at += 1;
+            }
+            let next = class_of.len();
+            class = *class_of.entry(members.clone()).or_insert(next as u8);
+            if class_of.len() > MAX_CLASSES {
+                return None;
+            }
+            from = place;
+        }
+        table.fill(from as usize..CODE_POINTS, class);
+        let mut class_sets = vec![ClassSet::default(); distinct.len()];
+        for (members, &class) in &class_of {
+            for (set, classes) in class_sets.iter_mut().enumerate() {
+                if members[set / 64] >> (set % 64) & 1 != 0 {
+                    classes.insert(class);
+                }
+            }
+        }
+        let class_sets = distinct.into_iter().zip(class_sets).collect();
+        Some(Self { classes: table.finish(class_of.len() as u8), class_sets })
+    }
+
+    /// Returns the classes of one of the sets.
+    pub(super) fn of(&self, set: &ClassUnicode) -> ClassSet {
+        self.class_sets.get(&ranges(set)).copied().unwrap_or_default()
+    }
+}
+
+impl CharacterClasses {
+    /// Number of classes of characters; they are numbered from 0.
+    pub(crate) fn num_classes(&self) -> u8 {
+        self.num_classes
+    }
+
+    /// The class of the end of the text.
+    pub(crate) fn end(&self) -> u8 {
+        self.num_classes
+    }
+
+    /// Classes by byte; see the field.
+    pub(crate) fn of_byte(&self) -> &[u8; 256] {
+        &self.of_byte
+    }
+
+    /// Returns the class of the character at `at`, and its length in bytes.
+    #[inline(always)]
+    pub(crate) fn at(&self, text: &[u8], at: usize) -> (u8, usize) {
+        let byte = text[at];
+        if byte < 0x80 {
+            return (self.of_byte[usize::from(byte)], 1);
+        }
+        let (code, length) = decode(text, at);
+        (self.of_code(code), length)
+    }
+
+    #[inline(always)]
+    fn of_code(&self, code: u32) -> u8 {
+        let code = code as usize;
+        self.blocks[usize::from(self.block_of[code / BLOCK]) * BLOCK + code % BLOCK]
+    }
+
+    /// Bytes of the tables.
+    pub(crate) fn memory(&self) -> usize {
+        256 + self.block_of.len() * 2 + self.blocks.len()
+    }
+}
+
+/// The two-level table, filled from the first code point to the last.
+#[derive(Default)]
+struct TableBuilder {
+    block_of: Vec<u16>,
+    blocks: Vec<u8>,
+    current: Vec<u8>, // the block that is not complete
+    numbers: HashMap<Vec<u8>, u16>,
+}
+
+impl TableBuilder {
+    fn fill(&mut self, codes: std::ops::Range<usize>, class: u8) {
+        let mut left = codes.len();
+        while left > 0 {
+            if self.current.is_empty() && left >= 2 * BLOCK {
+                let number = self.number(vec![class; BLOCK]);
+                self.block_of.extend(std::iter::repeat_n(number, left / BLOCK));
+                left %= BLOCK;
+                continue;
+            }
+            let some = left.min(BLOCK - self.current.len());
+            self.current.extend(std::iter::repeat_n(class, some));
+            left -= some;
+            if self.current.len() == BLOCK {
+                let block = std::mem::take(&mut self.current);
+                let number = self.number(block);
+                self.block_of.push(number);
+            }
+        }
+    }
+
+    fn number(&mut self, block: Vec<u8>) -> u16 {
+        let next = (self.blocks.len() / BLOCK) as u16;
+        let blocks = &mut self.blocks;
+        *self.numbers.entry(block).or_insert_with_key(|block| {
+            blocks.extend_from_slice(block);
+            next
+        })
+    }
+
+    fn finish(self, num_classes: u8) -> CharacterClasses {
+        let mut of_byte = Box::new([num_classes + 1; 256]);
+        let uniform = |blocks: &[u16]| {
+            let mut classes = blocks.iter().flat_map(|&block| &self.blocks[usize::from(block) * BLOCK..][..BLOCK]);
+            let first = classes.next().copied().unwrap_or(MIXED);
+            if classes.all(|&class| class == first) {
+                first
+            } else {
+                MIXED
+            }
+        };
+        for byte in 0..=u8::MAX {
+            let index = usize::from(byte);
+            of_byte[index] = match byte {
+                0..0x80 => self.blocks[usize::from(self.block_of[index / BLOCK]) * BLOCK + index % BLOCK],
+                0x80..0xC0 => continue,
+                0xC0..0xE0 => uniform(&self.block_of[index - 0xC0..][..1]),
+                0xE0..0xF0 => uniform(&self.block_of[(index - 0xE0) * 64..][..64]),
+                0xF0..0xF4 => uniform(&self.block_of[(index - 0xF0) * 4096..][..4096]),
+                0xF4.. => MIXED,
+            };
+        }
+        CharacterClasses { of_byte, block_of: self.block_of.into(), blocks: self.blocks, num_classes }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::regex::syntax::parse_set;
+
+    #[test]
+    fn classes_separate_exactly_what_the_sets_separate() {
+        let sets: Vec<ClassUnicode> = [r"\p{L}", r"\p{N}", r"\s", r"[^\s\p{L}\p{N}]", "[一-龥]", "(?i:s)", r"[\r\n]"]
+            .iter()
+            .flat_map(|text| parse_set(text, false))
+            .collect();
+        assert_eq!(sets.len(), 7);
+        let Some(partition) = Partition::new(&sets) else { unreachable!() };
+        let mut seen = HashMap::new();
+        for c in (0..CODE_POINTS as u32).filter_map(char::from_u32) {
+            let mut bytes = [0; 4];
+            let text = c.encode_utf8(&mut bytes).as_bytes();
+            let (class, length) = partition.classes.at(text, 0);
+            assert_eq!(length, text.len());
+            let has = |set: &ClassUnicode| set.iter().any(|range| (range.start()..=range.end()).contains(&c));
+            let members: Vec<bool> = sets.iter().map(has).collect();
+            for (set, &is) in sets.iter().zip(&members) {
+                assert_eq!(partition.of(set).has(class), is, "{c:?}");
+            }
+            assert_eq!(*seen.entry(members).or_insert(class), class, "{c:?}");
+            let byte = partition.classes.of_byte()[usize::from(text[0])];
+            assert!(byte == class || byte == MIXED && text.len() > 1, "{c:?}");
+        }
+        assert_eq!(seen.len(), usize::from(partition.classes.num_classes()));
+        assert_eq!(partition.classes.of_byte()[0xE6], partition.classes.at("日".as_bytes(), 0).0);
+    }
+}
