@@ -41,7 +41,9 @@ MEGABYTES = 20.0
 
 def main() -> int:
     options, parser = arguments()
-    chosen = [trimmed for case in cases(options.threads, os.cpu_count() or 1) if (trimmed := trim(case, options))]
+    models = {path.stem: path for path in sorted(options.models.glob("*.json"))} if options.models else {}
+    everything = cases(options.threads, os.cpu_count() or 1, models)
+    chosen = [trimmed for case in everything if (trimmed := trim(case, options))]
     if not chosen:
         parser.error("no case is left; --list shows their names")
     if options.summary:
@@ -61,7 +63,7 @@ def main() -> int:
     except RuntimeError as error:
         print(error, file=sys.stderr)
         return FAILED
-    complete = not (options.only or options.engines) and options.megabytes == MEGABYTES
+    complete = not (options.only or options.engines or options.models) and options.megabytes == MEGABYTES
     conditions = [options.simd, "load" if options.load else None, "held-out" if options.held_out else None]
     name = "-".join(filter(None, ["encoding", *conditions]))
     output = options.output or record.destination(name, complete=complete)
@@ -73,7 +75,7 @@ def main() -> int:
         folder = Path(name)
         texts = Texts(Path(data), folder, options.megabytes, held_out=options.held_out)
         machinery = Machinery(pythons, setups, options.simd, options.limit)
-        bench = Bench(machinery, texts, Vocabularies(Path(data), folder), options.rounds)
+        bench = Bench(machinery, texts, Vocabularies(Path(data), folder, models), options.rounds)
         bench.total = sum(len(case.turns) * bench.rounds_of(case) for case in chosen)
         try:
             with neighbors(os.cpu_count() or 1 if options.load else 0):
@@ -142,6 +144,9 @@ def arguments() -> tuple[argparse.Namespace, argparse.ArgumentParser]:
     parser.add_argument("--only", nargs="+", metavar="NAME", help="cases whose name contains one of these")
     parser.add_argument(
         "--engines", nargs="+", metavar="NAME", choices=list(engines()), help="engines to run (default: all)"
+    )
+    parser.add_argument(
+        "--models", type=Path, metavar="FOLDER", help="adds a case for each tokenizer.json, as NAME.json"
     )
     parser.add_argument("--rounds", type=int, default=3, help="number of rounds")
     parser.add_argument("--megabytes", type=float, default=MEGABYTES, help="size of each corpus; records have 20")

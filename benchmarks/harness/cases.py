@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -81,8 +81,12 @@ class Case:
         return RIVALS.get(self.row, ())
 
 
-def cases(threads: int, cores: int) -> Iterator[Case]:
-    """All cases; `threads` is used by all engines, except in the cases that compare numbers of threads."""
+def cases(threads: int, cores: int, models: Iterable[str]) -> Iterator[Case]:
+    """All cases; `threads` is used by all engines, except in the cases that compare numbers of threads.
+
+    Args:
+        models: names of further vocabularies in `tokenizer.json`.
+    """
     clock = "cpu" if threads == 1 else "wall"
     split, whole = {"split": True}, {"split": False}
 
@@ -98,6 +102,14 @@ def cases(threads: int, cores: int) -> Iterator[Case]:
             row = "other scripts" if kind == "chinese" else "english and code"
             turns = turns_of(RANK_ENGINES[:5], f"long: {kind}", whole)
             yield Case(f"one document: {vocab}, {kind}", row, vocab, kind, "MB/s", turns, clock)
+    for vocab in models:
+        names = (JETON, "gigatoken", "fastokens", HF, HF_RC)
+        for kind in KINDS[:4]:
+            turns = turns_of(names, f"halves: {kind}", split)
+            yield Case(f"model: {vocab}, {kind}", "models", vocab, kind, "MB/s", turns, clock)
+        for kind in KINDS[:3]:
+            turns = turns_of(names, f"long: {kind}", whole)
+            yield Case(f"model: {vocab}, one document of {kind}", "models", vocab, kind, "MB/s", turns, clock)
     for vocab in PIECES:
         for kind in KINDS:
             turns = turns_of((JETON, "gigatoken", "sentencepiece", HF_RC, "fastokens", HF), f"halves: {kind}", split)

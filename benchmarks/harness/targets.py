@@ -42,6 +42,7 @@ RIVALS = {
     "other scripts": ("fastokens", "toktok", "gigatoken", HF_RC),
     "sentencepiece bpe": ("gigatoken", "sentencepiece", HF_RC),
     "unigram, wordpiece": ("sentencepiece", HF, HF_RC),
+    "models": ("gigatoken", "fastokens", HF, HF_RC),
     **dict.fromkeys(
         ("call of 13 bytes", "call of up to 1 KB", "1,000 short texts", "decode of up to 50 ids"),
         ENGINES,
@@ -59,6 +60,8 @@ TARGETS = {
     ("other scripts", "warm"): Target("faster", 1.1, 1.6),
     ("sentencepiece bpe", "unseen"): Target("faster", 1.5, 3.0),
     ("unigram, wordpiece", "unseen"): Target("faster", 1.5, 3.0),
+    ("models", "unseen"): Target("faster", 1.4, 2.0),
+    ("models", "warm"): Target("faster", 1.1, 1.6),
     ("call of 13 bytes", "unseen"): Target("faster", 0.7, 1.0),
     ("call of 13 bytes", "warm"): Target("faster", 0.7, 1.0),
     ("call of up to 1 KB", "unseen"): Target("faster", 1.2, 1.5),

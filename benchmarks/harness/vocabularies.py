@@ -8,6 +8,7 @@ without special tokens.
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -108,11 +109,15 @@ class Vocabularies:
     Args:
         data: the folder JETON_TEST_DATA.
         folder: output folder of conversions.
+        models: more vocabularies, each a `tokenizer.json`, by name.
     """
 
-    def __init__(self, data: Path, folder: Path) -> None:
+    def __init__(self, data: Path, folder: Path, models: Mapping[str, Path]) -> None:
         self.data, self.folder = data / "vocabs", folder
-        self.made: dict[str, dict[str, Any]] = {}
+        self.made: dict[str, dict[str, Any]] = {
+            name: {"name": name, "jeton": str(path), "jeton_options": {}, "json": str(path)}
+            for name, path in models.items()
+        }
 
     def forms(self, name: str) -> dict[str, Any]:
         """Options for a worker: paths by format, and the pattern of a rank file."""
