@@ -100,6 +100,29 @@ fn sequences_that_depend_on_what_precedes_are_not_joined() {
     }
 }
 
+/// The matcher splits the runs of which a lookahead decides.
+#[test]
+fn lookaheads_within_runs_equal_the_matcher() {
+    let mut random = Random(8);
+    for pattern in [
+        r"\d{1,3}(?=(?:\d{3})*(?!\d))|\p{L}+|[^\d\p{L}]+",
+        r"\d{1,3}(?=(?:\d{3})*x)|\d{2}|\D+",
+        r"\d(?=\d\d[^1])|\p{L}+|[^\d\p{L}]",
+        r"[a-f](?=[a-f]*!)|[^a-f\s]+|\s+(?!\S)|\s+",
+        r"\d+(?=\d1)|\d+?(?=34)|\D{1,4}",
+    ] {
+        let (pretokenizer, oracle) =
+            (Pretokenizer::regex(pattern).unwrap(), [Pretokenizer::backtracking(pattern).unwrap()]);
+        pretokenizer.size_of_transducer().unwrap_or_else(|reason| panic!("{pattern}: {reason}"));
+        texts(&mut random, 1_000).iter().for_each(|text| check(&pretokenizer, &oracle, text));
+        for _ in 0..rounds(1_000) {
+            let text: String =
+                (0..1 + random.below(60)).map(|_| ["1", "2", "34", "a", "x", " ", "!"][random.below(7)]).collect();
+            check(&pretokenizer, &oracle, &text);
+        }
+    }
+}
+
 #[test]
 fn named_patterns_equal_their_transducer() {
     let mut random = Random(4);
@@ -225,6 +248,7 @@ fn patterns_without_a_transducer_say_why() {
         (r"(?<=a)b", "looks back"),
         (r"\bword", "looks back"),
         (r"a(?=bc)", "more than one character"),
+        (r"\p{L}{1,3}(?=(?:\p{L}{3})*x)|\w+", "more than one character"),
         (r"(?>ab|a)c", "atomic group"),
         (r"(?:ab)++c", "possessively"),
         (r"a*", "empty"),

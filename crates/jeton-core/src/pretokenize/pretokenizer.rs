@@ -4,12 +4,14 @@ use std::fmt;
 use std::iter::FusedIterator;
 use std::sync::{Arc, OnceLock};
 
+use regex_syntax::hir::ClassUnicode;
+
 use super::patterns::{self, NamedPattern};
 use super::scanner;
 use super::starts::{StartFinder, Starts};
 use super::transducer::Transducer;
 use crate::error::Result;
-use crate::regex::{automata, Alternatives, Matcher, Reason, Regex};
+use crate::regex::{automata, automaton_without_far_looks, Alternatives, Matcher, Reason, Regex};
 use crate::util::atomic_cell::made_once;
 use crate::util::classes::Classes;
 use crate::util::simd;
@@ -47,12 +49,34 @@ pub(super) struct Sequence {
 /// A regex, and its transducer, made on first use.
 pub(super) struct RegexPattern {
     pub(super) regex: Regex,
-    transducer: OnceLock<std::result::Result<Transducer, Reason>>,
+    compiled: OnceLock<std::result::Result<Compiled, Reason>>,
+}
+
+/// The transducer of a regex.
+struct Compiled {
+    transducer: Transducer,
+    /// Characters of which the matcher splits runs, because a lookahead decides.
+    runs: Option<ClassUnicode>,
 }
 
 impl RegexPattern {
-    fn transducer(&self) -> std::result::Result<&Transducer, Reason> {
-        made_once(&self.transducer, || compile(&[self.regex.text()])).as_ref().map_err(|reason| *reason)
+    fn compile(&self) -> std::result::Result<Compiled, Reason> {
+        match compile(&[self.regex.text()]) {
+            Ok(transducer) => Ok(Compiled { transducer, runs: None }),
+            Err(reason) if !self.regex.is_memoryless() => Err(reason),
+            Err(reason) => {
+                let (classes, automaton, runs) = automaton_without_far_looks(self.regex.text()).map_err(|_| reason)?;
+                let transducer = Transducer::new(classes, &[automaton])?;
+                match transducer.covers_all() {
+                    true => Ok(Compiled { transducer, runs: Some(runs) }),
+                    false => Err(reason),
+                }
+            }
+        }
+    }
+
+    fn compiled(&self) -> std::result::Result<&Compiled, Reason> {
+        made_once(&self.compiled, || self.compile()).as_ref().map_err(|reason| *reason)
     }
 }
 
@@ -100,8 +124,8 @@ impl Pretokenizer {
         Self::unnamed(pattern, OnceLock::from(Err("it is to backtrack")))
     }
 
-    fn unnamed(pattern: &str, transducer: OnceLock<std::result::Result<Transducer, Reason>>) -> Result<Self> {
-        Ok(Self(PatternKind::Regex(Arc::new(RegexPattern { regex: Regex::new(pattern)?, transducer }))))
+    fn unnamed(pattern: &str, compiled: OnceLock<std::result::Result<Compiled, Reason>>) -> Result<Self> {
+        Ok(Self(PatternKind::Regex(Arc::new(RegexPattern { regex: Regex::new(pattern)?, compiled }))))
     }
 
     /// Compiles patterns, each of which splits the pretokens of the one before it: together, or else each.
@@ -176,8 +200,14 @@ impl Pretokenizer {
     fn finder_at_level(&self, level: simd::SimdLevel) -> Option<StartFinder<'_>> {
         match &self.0 {
             PatternKind::Named(named) => Some(StartFinder::named(named.find, level)),
-            PatternKind::Regex(pattern) => Some(StartFinder::compiled(pattern.transducer().ok()?, level)),
-            PatternKind::Sequence(sequence) => Some(StartFinder::compiled(sequence.transducer.as_ref().ok()?, level)),
+            PatternKind::Regex(pattern) => {
+                let Compiled { transducer, runs } = pattern.compiled().ok()?;
+                let runs = runs.as_ref().map(|runs| (&pattern.regex, runs));
+                Some(StartFinder::compiled(transducer, runs, level))
+            }
+            PatternKind::Sequence(sequence) => {
+                Some(StartFinder::compiled(sequence.transducer.as_ref().ok()?, None, level))
+            }
             PatternKind::None | PatternKind::Whitespace => None,
         }
     }
@@ -203,7 +233,7 @@ impl Pretokenizer {
     /// The reason for which it has none.
     pub fn size_of_transducer(&self) -> std::result::Result<[usize; 3], &'static str> {
         match &self.0 {
-            PatternKind::Regex(pattern) => pattern.transducer().map(Transducer::size),
+            PatternKind::Regex(pattern) => pattern.compiled().map(|compiled| compiled.transducer.size()),
             PatternKind::Sequence(sequence) => {
                 sequence.transducer.as_ref().map(Transducer::size).map_err(|reason| *reason)
             }
@@ -228,8 +258,10 @@ impl Pretokenizer {
                 Ok(transducer) => SpanCutter::Transducer(transducer),
                 Err(_) => SpanCutter::Stages { stages: &sequence.stages, ends: vec![start; sequence.stages.len()] },
             },
-            PatternKind::Regex(pattern) => match pattern.transducer() {
-                Ok(transducer) if transducer.covers_all() => SpanCutter::Transducer(transducer),
+            PatternKind::Regex(pattern) => match pattern.compiled() {
+                Ok(Compiled { transducer, runs: None }) if transducer.covers_all() => {
+                    SpanCutter::Transducer(transducer)
+                }
                 _ => {
                     let regex = &pattern.regex;
                     SpanCutter::Regex { regex, matcher: regex.matcher(text, start), found: None }

@@ -19,7 +19,7 @@ use regex_syntax::hir::ClassUnicode;
 
 use super::character_classes::{ClassSet, Partition};
 use super::program::{as_class, first};
-use super::syntax::{parse_set, Assertion, Greed, SyntaxNode};
+use super::syntax::{parse_set, Assertion, Class, Greed, SyntaxNode};
 
 /// Maximum number of instructions, and of steps of all states, which bound the time of compiling to a tenth of a second.
 /// Published patterns have up to a few hundred.
@@ -101,6 +101,70 @@ impl Automaton {
 
     pub(crate) fn num_states(&self) -> usize {
         self.steps.len() / self.width
+    }
+}
+
+/// A pattern without its lookaheads at more than one character.
+pub(super) struct WithoutFarLooks {
+    /// The pattern in which a run of characters of the set is one match.
+    pub(super) tree: SyntaxNode,
+    /// Characters of the matches of which the lookaheads decide.
+    pub(super) set: ClassUnicode,
+}
+
+/// Takes the alternatives that look far ahead out of a pattern. That is exact up to runs of characters of a set, which must
+/// be split again, if these alternatives match characters of the set alone, and if each other one does likewise or matches
+/// none of them: then each run is a sequence of matches.
+pub(super) fn without_far_looks(node: &SyntaxNode) -> Option<WithoutFarLooks> {
+    let branches =
+        if let SyntaxNode::Alternate(branches) = node { branches.as_slice() } else { std::slice::from_ref(node) };
+    let mut set = ClassUnicode::empty();
+    branches.iter().filter(|branch| looks_far(branch)).for_each(|branch| collect_consumed(branch, &mut set));
+    let mut rest = vec![SyntaxNode::Repeat {
+        node: Box::new(SyntaxNode::Class(Class { set: set.clone(), text: String::new() })),
+        min: 1,
+        max: u32::MAX,
+        greed: Greed::Greedy,
+    }];
+    for branch in branches {
+        let mut consumed = ClassUnicode::empty();
+        collect_consumed(branch, &mut consumed);
+        let mut common = consumed.clone();
+        common.intersect(&set);
+        if common.ranges().is_empty() {
+            rest.push(branch.clone());
+        } else if common.ranges() != consumed.ranges() {
+            return None;
+        }
+    }
+    (!set.ranges().is_empty()).then(|| WithoutFarLooks { tree: SyntaxNode::Alternate(rest), set })
+}
+
+/// Returns true if a part of the tree looks ahead at more than one character.
+fn looks_far(node: &SyntaxNode) -> bool {
+    let is_near = |node: &SyntaxNode| match node {
+        SyntaxNode::Alternate(branches) => branches.iter().all(|branch| {
+            as_class(branch).is_some() || matches!(branch, SyntaxNode::Assert(Assertion::EndText | Assertion::EndLine))
+        }),
+        _ => as_class(node).is_some() || matches!(node, SyntaxNode::Assert(_)),
+    };
+    match node {
+        SyntaxNode::Empty | SyntaxNode::Class(_) | SyntaxNode::Assert(_) => false,
+        SyntaxNode::Concat(parts) | SyntaxNode::Alternate(parts) => parts.iter().any(looks_far),
+        SyntaxNode::Repeat { node, .. } | SyntaxNode::Atomic(node) => looks_far(node),
+        SyntaxNode::Look { node, ahead, .. } => *ahead && !is_near(node),
+    }
+}
+
+/// Adds all characters that a match may have.
+fn collect_consumed(node: &SyntaxNode, set: &mut ClassUnicode) {
+    match node {
+        SyntaxNode::Empty | SyntaxNode::Assert(_) | SyntaxNode::Look { .. } => {}
+        SyntaxNode::Class(class) => set.union(&class.set),
+        SyntaxNode::Concat(parts) | SyntaxNode::Alternate(parts) => {
+            parts.iter().for_each(|part| collect_consumed(part, set))
+        }
+        SyntaxNode::Repeat { node, .. } | SyntaxNode::Atomic(node) => collect_consumed(node, set),
     }
 }
 

@@ -14,6 +14,9 @@ use crate::util::utf8::decode;
 const CODE_POINTS: usize = 0x11_0000;
 const BLOCK: usize = 64;
 
+/// The only code points that are no characters.
+const SURROGATES: (u32, u32) = (0xD800, 0xE000);
+
 /// Maximum number of classes: each is a byte, and three values are kept for other uses.
 const MAX_CLASSES: usize = 250;
 
@@ -74,24 +77,24 @@ impl Partition {
         }
         changes.sort_unstable();
         let mut members = vec![0u64; distinct.len().div_ceil(64).max(1)]; // bit for each set that has the code point
-        let mut class_of = HashMap::from([(members.clone(), 0u8)]);
+        let mut class_of: HashMap<Vec<u64>, u8> = HashMap::new();
         let mut table = TableBuilder::default();
-        let (mut from, mut class, mut at) = (0, 0, 0);
-        while at < changes.len() {
-            let place = changes[at].0;
-            table.fill(from as usize..place as usize, class);
-            while let Some(&(_, set)) = changes.get(at).filter(|change| change.0 == place) {
-                members[set / 64] ^= 1 << (set % 64);
-                at += 1;
-            }
-            let next = class_of.len();
-            class = *class_of.entry(members.clone()).or_insert(next as u8);
+        let ends = changes.iter().map(|change| change.0).chain([CODE_POINTS as u32]);
+        let mut from = 0;
+        for (index, to) in ends.enumerate() {
+            // Code points that are no characters (surrogates) are in no set; they have the class of the one before.
+            let is_class = from < to && (from, to) != SURROGATES;
+            let next = class_of.len() as u8;
+            let class = if is_class { *class_of.entry(members.clone()).or_insert(next) } else { table.last() };
             if class_of.len() > MAX_CLASSES {
                 return None;
             }
-            from = place;
+            table.fill(from as usize..to as usize, class);
+            from = to;
+            if let Some(&(_, set)) = changes.get(index) {
+                members[set / 64] ^= 1 << (set % 64);
+            }
         }
-        table.fill(from as usize..CODE_POINTS, class);
         let mut class_sets = vec![ClassSet::default(); distinct.len()];
         for (members, &class) in &class_of {
             for (set, classes) in class_sets.iter_mut().enumerate() {
@@ -177,6 +180,13 @@ impl TableBuilder {
                 self.block_of.push(number);
             }
         }
+    }
+
+    /// Returns the class of the last code point.
+    fn last(&self) -> u8 {
+        let block = self.block_of.last().map(|&block| usize::from(block) * BLOCK + BLOCK - 1);
+        let in_block = block.and_then(|at| self.blocks.get(at));
+        self.current.last().or(in_block).copied().unwrap_or_default()
     }
 
     fn number(&mut self, block: Vec<u8>) -> u16 {

@@ -30,7 +30,7 @@ mod to_oniguruma;
 use crate::error::Error;
 pub(crate) use adjacency::Adjacency;
 pub(crate) use alternatives::Alternatives;
-use automaton::collect_sets;
+use automaton::{collect_sets, without_far_looks};
 pub(crate) use automaton::{minimal, Automaton, Reason, Transition, DEAD, START};
 use character_classes::Partition;
 pub(crate) use character_classes::{CharacterClasses, MIXED};
@@ -42,6 +42,23 @@ use program::Program;
 use regex_syntax::hir::ClassUnicode;
 use syntax::Refusal;
 pub use to_oniguruma::to_oniguruma;
+
+/// Returns the automaton of a pattern without its lookaheads at more than one character, and the characters of which runs
+/// must be split again.
+///
+/// # Errors
+/// The reason, if there is none.
+pub(crate) fn automaton_without_far_looks(
+    pattern: &str,
+) -> Result<(CharacterClasses, Automaton, ClassUnicode), Reason> {
+    let without = syntax::parse(pattern).ok().as_ref().and_then(without_far_looks);
+    let without = without.ok_or("it looks ahead at more than one character")?;
+    let mut sets = Vec::new();
+    collect_sets(&without.tree, &mut sets);
+    let partition = Partition::new(&sets).ok_or("it has too many classes of characters")?;
+    let automaton = Automaton::new(&without.tree, &partition)?;
+    Ok((partition.classes, automaton, without.set))
+}
 
 /// Builds the automata of patterns over classes of characters that all of them share.
 ///

@@ -36,6 +36,7 @@ pub const REAL: &[(&str, &[&str])] = &[
     ("EXAONE MoE: words with spaces", &[r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?(?:\p{L}\p{M}*(?: \p{L}\p{M}*)*)+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]?|\s*[\r\n]|\s+(?!\S)|\s+"]),
     ("Chameleon, its pieces of text", &[r"([\t\n]|    |  )", r"\p{N}", r"[\p{P}!-/:-@\[-`{-~]", r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"]),
     ("Gemma 4's lines", &[r"[^\n]+|[\n]+"]),
+    ("GPT-4o with digits from the right", &[r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|\p{N}{1,3}(?=(?:\p{N}{3})*(?!\p{N}))| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+"]),
     ("superwords: clauses (SuperBPE's second stage)", &[r"\p{N}{1,3}|[^\s\p{N}][^\p{N}\r\n]*|\s+(?!\S)|\s+"]),
     ("words and symbols", &[r"\w+|[^\w\s]+|\s+"]),
     ("digits alone", &[r"\p{N}"]),

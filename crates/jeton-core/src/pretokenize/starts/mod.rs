@@ -15,9 +15,12 @@ mod algebra;
 
 use std::marker::PhantomData;
 
+use regex_syntax::hir::ClassUnicode;
+
 use super::scanner::{end_of_pretoken, Family};
 use super::transducer::{last_before, Transducer};
 use crate::error::Result;
+use crate::regex::Regex;
 use crate::util::classes::{Classes, LETTER, MARK, WHITE_SPACE};
 use crate::util::simd::block::Block;
 use crate::util::simd::{self, Detected, Instructions, SimdLevel};
@@ -47,8 +50,11 @@ pub(crate) struct StartFinder<'p> {
 #[derive(Debug, Clone, Copy)]
 enum FinderPattern<'p> {
     Named(NamedFinder),
-    Compiled(&'p Transducer),
+    Compiled(&'p Transducer, Option<Runs<'p>>),
 }
+
+/// The matcher, and the characters of which it splits runs.
+type Runs<'p> = (&'p Regex, &'p ClassUnicode);
 
 /// The function that fills a window for a family of named patterns.
 pub(super) type NamedFinder = fn(Detected, &mut Starts, &[u8], Option<&MergeBoundaries>);
@@ -60,8 +66,8 @@ impl<'p> StartFinder<'p> {
     }
 
     /// The finder of a compiled pattern.
-    pub(super) fn compiled(transducer: &'p Transducer, level: SimdLevel) -> Self {
-        Self { instructions: simd::detected().at_most(level), pattern: FinderPattern::Compiled(transducer) }
+    pub(super) fn compiled(transducer: &'p Transducer, runs: Option<Runs<'p>>, level: SimdLevel) -> Self {
+        Self { instructions: simd::detected().at_most(level), pattern: FinderPattern::Compiled(transducer, runs) }
     }
 
     /// Calls `each` with windows of `text`: the text from the start of the window on, and the bounds in it of the
@@ -84,8 +90,12 @@ impl<'p> StartFinder<'p> {
             let rest = &text.as_bytes()[from..];
             match self.pattern {
                 FinderPattern::Named(find) => find(self.instructions, starts, rest, boundaries),
-                FinderPattern::Compiled(transducer) => {
-                    find_compiled(self.instructions, starts, transducer, rest, boundaries)
+                FinderPattern::Compiled(transducer, None) => {
+                    find_compiled(self.instructions, starts, transducer, rest, boundaries);
+                }
+                FinderPattern::Compiled(transducer, Some(runs)) => {
+                    find_compiled(self.instructions, starts, transducer, rest, None);
+                    starts.split_runs(runs, &text[from..]).map_err(|error| error.shifted(from))?;
                 }
             }
             let mut bounds = starts.bounds();
@@ -128,6 +138,31 @@ impl Starts {
         let Self { bits, hard, wide, actions, .. } = self;
         transducer.find::<B>(proof, actions, text, len, bits, hard, wide);
         self.finish::<B>(proof, transducer, text, len, boundaries);
+    }
+
+    /// Splits the pretokens that are runs of certain characters with the matcher.
+    fn split_runs(&mut self, (regex, runs): Runs<'_>, text: &str) -> Result<()> {
+        let mut matcher = regex.matcher(text, 0);
+        let whole = std::mem::take(&mut self.positions);
+        for pair in whole[..=self.count].windows(2) {
+            let [mut at, end] = [pair[0] as usize, pair[1] as usize];
+            let is_run = |c: char| runs.iter().any(|range| (range.start()..=range.end()).contains(&c));
+            self.positions.push(at as u32);
+            while text[at..end].chars().next().is_some_and(is_run) {
+                let found = regex.find(&mut matcher, at)?;
+                at = match found {
+                    Some((from, to)) if from == at => to,
+                    Some((from, _)) => from.min(end),
+                    None => end,
+                };
+                if at < end {
+                    self.positions.push(at as u32);
+                }
+            }
+        }
+        self.positions.extend(whole.get(self.count));
+        self.count = self.positions.len() - 1;
+        Ok(())
     }
 
     /// Clears the buffers for a window at the start of a text; returns its length.
