@@ -14,20 +14,16 @@ use crate::arguments::Text;
 use crate::signals::run_on_threads;
 use crate::tokenizer::SHORT;
 
+#[pymethods]
 impl PieceModel {
     /// Decodes ids.
-    pub(super) fn decode_ids_of<'py>(
-        &self,
-        py: Python<'py>,
-        ids: &Bound<'py, PyAny>,
-        output: u8,
-    ) -> PyResult<Bound<'py, PyAny>> {
+    fn decode_ids<'py>(&self, py: Python<'py>, ids: &Bound<'py, PyAny>, output: u8) -> PyResult<Bound<'py, PyAny>> {
         let ids = self.checked(convert::ids(ids)?)?;
         self.decoded_ids(py, &ids, Output::of(output)?)
     }
 
     /// Decodes the ids of each item.
-    pub(super) fn decode_ids_batch_of<'py>(
+    fn decode_ids_batch<'py>(
         &self,
         py: Python<'py>,
         batch: &Bound<'py, PyAny>,
@@ -54,7 +50,7 @@ impl PieceModel {
     }
 
     /// Decodes pieces. Bytes give bytes.
-    pub(super) fn decode_pieces_of<'py>(
+    fn decode_pieces<'py>(
         &self,
         py: Python<'py>,
         pieces: &Bound<'py, PyAny>,
@@ -69,7 +65,7 @@ impl PieceModel {
     }
 
     /// Decodes the pieces of each item.
-    pub(super) fn decode_pieces_batch_of<'py>(
+    fn decode_pieces_batch<'py>(
         &self,
         py: Python<'py>,
         batch: &Bound<'py, PyAny>,

@@ -81,10 +81,11 @@ enum Encoded {
     Text(EncodedText),
 }
 
+#[pymethods]
 impl PieceModel {
     /// Encodes a text, or with `is_batch` a list of texts. `sampling`: (enabled, nbest_size, alpha).
     #[allow(clippy::too_many_arguments)]
-    pub(super) fn encode_of<'py>(
+    fn encode<'py>(
         &self,
         py: Python<'py>,
         input: &Bound<'py, PyAny>,
@@ -117,7 +118,7 @@ impl PieceModel {
 
     /// Returns the `nbest` best segmentations of a text, or of each text of a list.
     #[allow(clippy::too_many_arguments)]
-    pub(super) fn nbest_of<'py>(
+    fn nbest<'py>(
         &self,
         py: Python<'py>,
         input: &Bound<'py, PyAny>,

@@ -8,18 +8,15 @@ use pyo3::types::{PyBytes, PyList, PyString};
 use super::convert;
 use super::PieceModel;
 
+#[pymethods]
 impl PieceModel {
     /// Returns the number of pieces.
-    pub(super) fn piece_size_of(&self) -> usize {
+    fn piece_size(&self) -> usize {
         self.len()
     }
 
     /// Returns the id of a piece, or of each piece of a sequence.
-    pub(super) fn piece_to_id_of<'py>(
-        &self,
-        py: Python<'py>,
-        piece: &Bound<'py, PyAny>,
-    ) -> PyResult<Bound<'py, PyAny>> {
+    fn piece_to_id<'py>(&self, py: Python<'py>, piece: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         if piece.is_instance_of::<PyString>() || piece.is_instance_of::<PyBytes>() {
             let Ok(text) = convert::item(piece) else {
                 return Err(PyTypeError::new_err("a piece has a lone surrogate"));
@@ -47,30 +44,30 @@ impl PieceModel {
     }
 
     /// Returns the piece of an id.
-    pub(super) fn id_to_piece_of<'py>(&self, py: Python<'py>, id: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    fn id_to_piece<'py>(&self, py: Python<'py>, id: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         self.look_up(py, id, |id| Ok(self.string(py, id).into_any()))
     }
 
     /// Returns the score of an id.
-    pub(super) fn score_of<'py>(&self, py: Python<'py>, id: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    fn score<'py>(&self, py: Python<'py>, id: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let scores = self.tok().scores();
         let score = |id: u32| scores.get(id as usize).copied().unwrap_or(0.0);
         self.look_up(py, id, |id| Ok(score(id).into_pyobject(py)?.into_any()))
     }
 
-    pub(super) fn is_unknown_of<'py>(&self, py: Python<'py>, id: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    fn is_unknown<'py>(&self, py: Python<'py>, id: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         self.is_kind(py, id, PieceKind::Unknown)
     }
 
-    pub(super) fn is_control_of<'py>(&self, py: Python<'py>, id: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    fn is_control<'py>(&self, py: Python<'py>, id: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         self.is_kind(py, id, PieceKind::Control)
     }
 
-    pub(super) fn is_unused_of<'py>(&self, py: Python<'py>, id: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    fn is_unused<'py>(&self, py: Python<'py>, id: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         self.is_kind(py, id, PieceKind::Unused)
     }
 
-    pub(super) fn is_byte_of<'py>(&self, py: Python<'py>, id: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    fn is_byte<'py>(&self, py: Python<'py>, id: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         self.is_kind(py, id, PieceKind::Byte)
     }
 }
