@@ -10,11 +10,11 @@ use std::fmt;
 use std::ops::Index;
 
 use hashbrown::hash_table::{Entry, HashTable};
-use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use super::json_object::{self, Object, ObjectSeed};
+use super::json_object::{self, Object, ObjectVisitor, Seed};
 use super::numbers;
 use crate::error::{Error, Result};
 use crate::util::hash::Hash;
@@ -79,17 +79,9 @@ impl Index<usize> for Strings {
 }
 
 /// Parses a string into [`Strings`].
-struct StringSeed<'a>(&'a mut Strings);
+struct StringVisitor<'a>(&'a mut Strings);
 
-impl<'de> DeserializeSeed<'de> for StringSeed<'_> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> std::result::Result<(), D::Error> {
-        deserializer.deserialize_str(self)
-    }
-}
-
-impl Visitor<'_> for StringSeed<'_> {
+impl Visitor<'_> for StringVisitor<'_> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -168,7 +160,7 @@ impl Spelling<'_> {
 /// [`Error::format`] with line and column, or with a JSON path.
 pub fn read(json: &[u8]) -> Result<TokenizerFile> {
     let mut raw = TokenizerRaw::default();
-    json_object::parse(json, "tokenizer.json", ObjectSeed(&mut raw))?;
+    json_object::parse(json, "tokenizer.json", ObjectVisitor(&mut raw))?;
     let TokenizerRaw { rest: mut all, model: ModelRaw { rest: model, mut vocab, merges, has_merges }, has_model } = raw;
     vocab.index()?;
     let prefix = model.get("continuing_subword_prefix").and_then(Value::as_str);
@@ -185,7 +177,7 @@ pub fn read(json: &[u8]) -> Result<TokenizerFile> {
 /// As [`read`].
 pub fn read_vocab(json: &[u8]) -> Result<VocabColumns> {
     let mut vocab = VocabColumns::default();
-    json_object::parse(json, "vocabulary", VocabSeed(&mut vocab))?;
+    json_object::parse(json, "vocabulary", VocabVisitor(&mut vocab))?;
     vocab.index()?;
     Ok(vocab)
 }
@@ -248,10 +240,10 @@ struct ModelRaw {
     has_merges: bool,
 }
 
-struct VocabSeed<'a>(&'a mut VocabColumns);
-struct ScoredSeed<'a>(&'a mut VocabColumns);
-struct MergesSeed<'a>(&'a mut Strings);
-struct MergeSeed<'a>(&'a mut Strings);
+struct VocabVisitor<'a>(&'a mut VocabColumns);
+struct ScoredVisitor<'a>(&'a mut VocabColumns);
+struct MergesVisitor<'a>(&'a mut Strings);
+struct MergeVisitor<'a>(&'a mut Strings);
 
 impl<'de> Object<'de> for TokenizerRaw {
     const EXPECTED: &'static str = "an object";
@@ -265,7 +257,7 @@ impl<'de> Object<'de> for TokenizerRaw {
         if key != "model" {
             return Ok(None);
         }
-        map.next_value_seed(ObjectSeed(&mut self.model))?;
+        map.next_value_seed(Seed(ObjectVisitor(&mut self.model)))?;
         Ok(Some(std::mem::replace(&mut self.has_model, true)))
     }
 
@@ -286,11 +278,11 @@ impl<'de> Object<'de> for ModelRaw {
         Ok(match key {
             "vocab" => {
                 let twice = !self.vocab.tokens.is_empty();
-                map.next_value_seed(VocabSeed(&mut self.vocab))?;
+                map.next_value_seed(Seed(VocabVisitor(&mut self.vocab)))?;
                 Some(twice)
             }
             "merges" => {
-                map.next_value_seed(MergesSeed(&mut self.merges))?;
+                map.next_value_seed(Seed(MergesVisitor(&mut self.merges)))?;
                 Some(std::mem::replace(&mut self.has_merges, true))
             }
             _ => None,
@@ -302,15 +294,7 @@ impl<'de> Object<'de> for ModelRaw {
     }
 }
 
-impl<'de> DeserializeSeed<'de> for VocabSeed<'_> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> std::result::Result<(), D::Error> {
-        deserializer.deserialize_any(self)
-    }
-}
-
-impl<'de> Visitor<'de> for VocabSeed<'_> {
+impl<'de> Visitor<'de> for VocabVisitor<'_> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -318,7 +302,7 @@ impl<'de> Visitor<'de> for VocabSeed<'_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> std::result::Result<(), A::Error> {
-        while map.next_key_seed(StringSeed(&mut self.0.tokens))?.is_some() {
+        while map.next_key_seed(Seed(StringVisitor(&mut self.0.tokens)))?.is_some() {
             self.0.ids.push(map.next_value()?);
         }
         Ok(())
@@ -326,22 +310,14 @@ impl<'de> Visitor<'de> for VocabSeed<'_> {
 
     // The vocabulary of a Unigram model: pairs of piece and score, whose indices are their ids.
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> std::result::Result<(), A::Error> {
-        while seq.next_element_seed(ScoredSeed(self.0))?.is_some() {
+        while seq.next_element_seed(Seed(ScoredVisitor(self.0)))?.is_some() {
             self.0.ids.push(self.0.ids.len() as u32);
         }
         Ok(())
     }
 }
 
-impl<'de> DeserializeSeed<'de> for ScoredSeed<'_> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> std::result::Result<(), D::Error> {
-        deserializer.deserialize_tuple(2, self)
-    }
-}
-
-impl<'de> Visitor<'de> for ScoredSeed<'_> {
+impl<'de> Visitor<'de> for ScoredVisitor<'_> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -350,7 +326,7 @@ impl<'de> Visitor<'de> for ScoredSeed<'_> {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> std::result::Result<(), A::Error> {
         let missing = |len| A::Error::invalid_length(len, &"a piece and its score");
-        seq.next_element_seed(StringSeed(&mut self.0.tokens))?.ok_or_else(|| missing(0))?;
+        seq.next_element_seed(Seed(StringVisitor(&mut self.0.tokens)))?.ok_or_else(|| missing(0))?;
         let score = seq.next_element::<&RawValue>()?.ok_or_else(|| missing(1))?;
         let score = numbers::read(score.get()).ok_or_else(|| A::Error::custom("a score is no number"))?;
         self.0.scores.push(score);
@@ -358,15 +334,7 @@ impl<'de> Visitor<'de> for ScoredSeed<'_> {
     }
 }
 
-impl<'de> DeserializeSeed<'de> for MergesSeed<'_> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> std::result::Result<(), D::Error> {
-        deserializer.deserialize_seq(self)
-    }
-}
-
-impl<'de> Visitor<'de> for MergesSeed<'_> {
+impl<'de> Visitor<'de> for MergesVisitor<'_> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -374,20 +342,12 @@ impl<'de> Visitor<'de> for MergesSeed<'_> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> std::result::Result<(), A::Error> {
-        while seq.next_element_seed(MergeSeed(self.0))?.is_some() {}
+        while seq.next_element_seed(Seed(MergeVisitor(self.0)))?.is_some() {}
         Ok(())
     }
 }
 
-impl<'de> DeserializeSeed<'de> for MergeSeed<'_> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> std::result::Result<(), D::Error> {
-        deserializer.deserialize_any(self)
-    }
-}
-
-impl<'de> Visitor<'de> for MergeSeed<'_> {
+impl<'de> Visitor<'de> for MergeVisitor<'_> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -407,7 +367,7 @@ impl<'de> Visitor<'de> for MergeSeed<'_> {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> std::result::Result<(), A::Error> {
         for _ in 0..2 {
-            let part = seq.next_element_seed(StringSeed(self.0))?;
+            let part = seq.next_element_seed(Seed(StringVisitor(self.0)))?;
             part.ok_or_else(|| A::Error::custom("a merge needs two tokens"))?;
         }
         match seq.next_element::<IgnoredAny>()? {

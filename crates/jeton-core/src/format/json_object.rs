@@ -22,18 +22,21 @@ pub(super) trait Object<'de> {
     fn rest(&mut self) -> &mut Map<String, Value>;
 }
 
-/// Parses an [`Object`].
-pub(super) struct ObjectSeed<'a, O>(pub(super) &'a mut O);
+/// Parses a value of any type with a visitor, which refuses other types.
+pub(super) struct Seed<V>(pub(super) V);
 
-impl<'de, O: Object<'de>> DeserializeSeed<'de> for ObjectSeed<'_, O> {
-    type Value = ();
+impl<'de, V: Visitor<'de>> DeserializeSeed<'de> for Seed<V> {
+    type Value = V::Value;
 
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> std::result::Result<(), D::Error> {
-        deserializer.deserialize_map(self)
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> std::result::Result<V::Value, D::Error> {
+        deserializer.deserialize_any(self.0)
     }
 }
 
-impl<'de, O: Object<'de>> Visitor<'de> for ObjectSeed<'_, O> {
+/// Parses an [`Object`].
+pub(super) struct ObjectVisitor<'a, O>(pub(super) &'a mut O);
+
+impl<'de, O: Object<'de>> Visitor<'de> for ObjectVisitor<'_, O> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -11,11 +11,11 @@ use std::borrow::Cow;
 use std::fmt;
 
 use base64::prelude::{Engine, BASE64_STANDARD};
-use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::json_object::{self, Object, ObjectSeed};
+use super::json_object::{self, Object, ObjectVisitor, Seed};
 use crate::error::{Error, Result};
 use crate::vocab::{Kind, Vocab, MAX_ID};
 
@@ -51,7 +51,7 @@ struct TekkenRaw {
 /// [`Error::format`] with the JSON path, or line and column of invalid JSON.
 pub fn read(json: &[u8]) -> Result<TekkenFile> {
     let mut raw = TekkenRaw::default();
-    json_object::parse(json, "tekken.json", ObjectSeed(&mut raw))
+    json_object::parse(json, "tekken.json", ObjectVisitor(&mut raw))
         .map_err(|error| raw.failed.take().unwrap_or(error))?;
     let tokens = raw.tokens.ok_or_else(|| Error::format("tekken.json without a list of tokens", "$.vocab"))?;
     if tokens.len() < 256 {
@@ -60,7 +60,7 @@ pub fn read(json: &[u8]) -> Result<TekkenFile> {
     Ok(TekkenFile { rest: json_object::text(&raw.rest)?, tokens })
 }
 
-struct TokensSeed<'a>(&'a mut TekkenRaw);
+struct TokensVisitor<'a>(&'a mut TekkenRaw);
 
 impl<'de> Object<'de> for TekkenRaw {
     const EXPECTED: &'static str = "an object";
@@ -75,7 +75,7 @@ impl<'de> Object<'de> for TekkenRaw {
             return Ok(None);
         }
         let twice = self.tokens.is_some();
-        map.next_value_seed(TokensSeed(self))?;
+        map.next_value_seed(Seed(TokensVisitor(self)))?;
         Ok(Some(twice))
     }
 
@@ -84,15 +84,7 @@ impl<'de> Object<'de> for TekkenRaw {
     }
 }
 
-impl<'de> DeserializeSeed<'de> for TokensSeed<'_> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> std::result::Result<(), D::Error> {
-        deserializer.deserialize_seq(self)
-    }
-}
-
-impl<'de> Visitor<'de> for TokensSeed<'_> {
+impl<'de> Visitor<'de> for TokensVisitor<'_> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
