@@ -16,7 +16,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import ConfigError, ShardError, keyword
+from ...errors import ConfigError, ShardError, UnsupportedFeatureError, keyword
 from ...util.arguments import choice
 from ..outputs import OutputFiles
 
@@ -340,9 +340,26 @@ class Layout(ABC):
             ShardError: its files contradict each other or the facts.
         """
 
-    @abstractmethod
     def join(self, files: OutputFiles, stem: str, shards: Iterable[Documents], facts: ShardFacts) -> None:
-        """Writes all shards as one, without reading a whole shard into memory."""
+        """Writes all shards as one, without reading a whole shard into memory.
+
+        Raises:
+            UnsupportedFeatureError: shards of this format are not joined.
+        """
+        if not self.can_join:
+            message = f"joining shards of format {self.name!r} is not supported"
+            raise UnsupportedFeatureError(message, format=self.name, feature="join")
+        writer = self.writer(files, stem, facts)
+        try:
+            for shard in shards:
+                for start in range(0, len(shard.tokens), BLOCK):
+                    mask = None if shard.mask is None else shard.mask[start : start + BLOCK]
+                    writer.add(shard.tokens[start : start + BLOCK], np.empty(0, np.int64), (), mask)
+                for lengths in shard.lengths():
+                    writer.add(shard.tokens[:0], lengths, ())
+            writer.finish()
+        finally:
+            writer.close()
 
     def check_installed(self) -> None:  # noqa: B027
         """Checks that the packages that the format needs are installed.

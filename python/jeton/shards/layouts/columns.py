@@ -12,14 +12,14 @@ The bytes of a Parquet file also depend on the version of pyarrow.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import MissingDependencyError, ShardError, UnsupportedFeatureError
+from ...errors import MissingDependencyError, ShardError
 from ..outputs import OutputFiles
 from .base import Documents, Int64, Layout, Places, ShardFacts, ShardWriter, positions
 
@@ -34,7 +34,7 @@ class _Columns(Layout):
 
     dtypes = ("int32", "uint32", "uint16")
     can_read: ClassVar[bool] = False
-    can_join: ClassVar[bool] = False
+    can_join: ClassVar[bool] = False  # readers take a folder of files
     masks_padding: ClassVar[bool] = True
 
     def auto(self, vocab_size: int) -> str:
@@ -88,15 +88,6 @@ class _Columns(Layout):
             return Documents(path, ids, np.cumsum(np.concatenate(lengths)) if lengths else np.empty(0, np.int64), mask)
         firsts = np.flatnonzero(_values(groups, "position_ids", np.dtype(np.int32)) == 0)
         return Documents(path, ids, np.append(firsts[1:], len(ids)) if len(ids) else firsts, mask)
-
-    def join(self, files: OutputFiles, stem: str, shards: Iterable[Documents], facts: ShardFacts) -> None:
-        """Not supported: readers take a folder of files.
-
-        Raises:
-            UnsupportedFeatureError: always.
-        """
-        message = f"joining shards of format {self.name!r} is not supported; its readers take many files"
-        raise UnsupportedFeatureError(message, format=self.name, feature="join")
 
 
 class Parquet(_Columns):

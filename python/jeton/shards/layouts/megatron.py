@@ -67,19 +67,6 @@ class Megatron(Layout):
             raise ShardError(message, path=str(index))
         return _Rows(tokens, mapped(folder / f"{stem}.documents", "<u8"), starts, index)
 
-    def join(self, files: OutputFiles, stem: str, shards: Iterable[Documents], facts: ShardFacts) -> None:
-        """See `Layout`."""
-        writer = self.writer(files, stem, facts)
-        try:
-            for shard in shards:
-                for start in range(0, len(shard.tokens), BLOCK):
-                    writer.add(shard.tokens[start : start + BLOCK], np.empty(0, np.int64), ())
-                for block in shard.lengths():
-                    writer.add(shard.tokens[:0], block, ())
-            writer.finish()
-        finally:
-            writer.close()
-
 
 class _Sequences(Documents):
     """Documents by the byte offsets of an index."""

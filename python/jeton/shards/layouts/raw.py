@@ -20,7 +20,7 @@ import csv
 import gzip
 import io
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import repeat
 from pathlib import Path
 from typing import Any, BinaryIO, ClassVar, cast
@@ -64,20 +64,6 @@ class _Raw(Layout):
         mask = mapped(folder / (stem + self.mask_suffix), "u1") if facts.has_mask else None
         ends = mapped(folder / (stem + self.ends_suffix), "<u8")
         return Documents(folder / (stem + self.suffix), self.tokens(folder, stem, facts), ends, mask)
-
-    def join(self, files: OutputFiles, stem: str, shards: Iterable[Documents], facts: ShardFacts) -> None:
-        """See `Layout`."""
-        writer = self.writer(files, stem, facts)
-        try:
-            for shard in shards:
-                for start in range(0, len(shard.tokens), BLOCK):
-                    mask = None if shard.mask is None else shard.mask[start : start + BLOCK]
-                    writer.add(shard.tokens[start : start + BLOCK], np.empty(0, np.int64), (), mask)
-                for lengths in shard.lengths():
-                    writer.add(shard.tokens[:0], lengths, ())
-            writer.finish()
-        finally:
-            writer.close()
 
 
 class _Writer(ShardWriter):
@@ -210,14 +196,6 @@ class Olmo(_Raw):
         """See `Layout`."""
         tokens, table = files.open(f"{stem}.npy"), files.open(f"{stem}.csv.gz")
         return _OlmoWriter(tokens, *self.beside(files, stem, facts), table)
-
-    def join(self, files: OutputFiles, stem: str, shards: Iterable[Documents], facts: ShardFacts) -> None:
-        """Not supported.
-
-        Raises:
-            UnsupportedFeatureError: always.
-        """
-        raise UnsupportedFeatureError("joining shards of format 'olmo' is not supported", format="olmo", feature="join")
 
 
 class _OlmoWriter(_Writer):
