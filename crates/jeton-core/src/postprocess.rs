@@ -209,8 +209,16 @@ impl Template {
 /// space, since HF sees `Ċ` for a line feed) or text (an added token, or a spelling such as `Ġthe`). `index` is the index
 /// of the token in its text. `span` is in characters. The space that `add_prefix_space` inserts before the text has no
 /// offsets and is not removed.
-pub fn trim_offsets(content: &[u8], is_bytes: bool, add_prefix_space: bool, index: usize, span: &mut (usize, usize)) {
-    WhiteEnds::of(content, is_bytes).trim(add_prefix_space, index, span);
+#[must_use]
+pub fn trim_offsets(
+    content: &[u8],
+    is_bytes: bool,
+    add_prefix_space: bool,
+    index: usize,
+    mut span: (usize, usize),
+) -> (usize, usize) {
+    WhiteEnds::of(content, is_bytes).trim(add_prefix_space, index, &mut span);
+    span
 }
 
 /// Numbers of characters at both ends of a token that HF counts as white space.
@@ -301,27 +309,15 @@ mod tests {
         }
     }
 
-    fn trimmed(
-        content: &str,
-        is_bytes: bool,
-        add_prefix_space: bool,
-        index: usize,
-        span: (usize, usize),
-    ) -> (usize, usize) {
-        let mut span = span;
-        trim_offsets(content.as_bytes(), is_bytes, add_prefix_space, index, &mut span);
-        span
-    }
-
     #[test]
     fn offsets_lose_white_space() {
-        assert_eq!(trimmed(" the", true, false, 1, (3, 7)), (4, 7));
-        assert_eq!(trimmed("Ġthe", false, false, 1, (3, 7)), (4, 7));
-        assert_eq!(trimmed("\n", true, false, 1, (3, 4)), (3, 4));
-        assert_eq!(trimmed("\n", false, false, 1, (3, 4)), (4, 4));
-        assert_eq!(trimmed("  ", true, false, 1, (3, 5)), (5, 5));
-        assert_eq!(trimmed(" the", true, true, 0, (0, 3)), (0, 3));
-        assert_eq!(trimmed("  the", true, true, 0, (0, 4)), (2, 4));
-        assert_eq!(trimmed("a  ", true, true, 0, (0, 1)), (0, 1)); // HF: fewer characters than spaces
+        assert_eq!(trim_offsets(b" the", true, false, 1, (3, 7)), (4, 7));
+        assert_eq!(trim_offsets("Ġthe".as_bytes(), false, false, 1, (3, 7)), (4, 7));
+        assert_eq!(trim_offsets(b"\n", true, false, 1, (3, 4)), (3, 4));
+        assert_eq!(trim_offsets(b"\n", false, false, 1, (3, 4)), (4, 4));
+        assert_eq!(trim_offsets(b"  ", true, false, 1, (3, 5)), (5, 5));
+        assert_eq!(trim_offsets(b" the", true, true, 0, (0, 3)), (0, 3));
+        assert_eq!(trim_offsets(b"  the", true, true, 0, (0, 4)), (2, 4));
+        assert_eq!(trim_offsets(b"a  ", true, true, 0, (0, 1)), (0, 1)); // HF: fewer characters than spaces
     }
 }

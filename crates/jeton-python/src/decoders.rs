@@ -58,7 +58,5 @@ pub fn trim_offsets(
     index: usize,
     span: (usize, usize),
 ) -> (usize, usize) {
-    let mut span = span;
-    postprocess::trim_offsets(content, is_bytes, add_prefix_space, index, &mut span);
-    span
+    postprocess::trim_offsets(content, is_bytes, add_prefix_space, index, span)
 }

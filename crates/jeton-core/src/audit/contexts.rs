@@ -25,7 +25,7 @@ pub(super) struct Contexts {
 
 impl Contexts {
     pub(super) fn new(tok: &Tokenizer) -> Self {
-        let prefix = tok.model().inner_prefix().as_bytes();
+        let prefix = tok.model().continuing_prefix().as_bytes();
         let tokens = tok.vocab().iter().filter(|entry| matches!(entry.1, Kind::Token | Kind::EndsWord));
         let begins = |content: &&[u8]| !content.is_empty() && (prefix.is_empty() || !content.starts_with(prefix));
         let contents = tokens.map(|(_, _, content)| content).filter(begins);

@@ -49,7 +49,7 @@ pub fn duplicates(tok: &Tokenizer, keep_going: KeepGoing<'_>) -> Result<Vec<(Vec
 fn normalized(tok: &Tokenizer, id: u32, keep_going: KeepGoing<'_>) -> Result<Vec<u8>> {
     let (vocab, mut bytes) = (tok.vocab(), Vec::new());
     tok.decode_one(id, &mut bytes);
-    let prefix = tok.model().inner_prefix().as_bytes();
+    let prefix = tok.model().continuing_prefix().as_bytes();
     if !prefix.is_empty() && vocab.content(id).starts_with(prefix) {
         bytes = vocab.content(id).to_vec();
     }

@@ -41,11 +41,6 @@ pub enum Fate {
 }
 
 impl Fate {
-    /// Returns true if no text has the entry.
-    pub fn is_unreached(self) -> bool {
-        self as u8 >= Fate::Spelling as u8
-    }
-
     /// Returns true if no pretoken has the entry as a symbol, not even before further merges.
     pub(super) fn is_absent(self) -> bool {
         matches!(self, Fate::NotUtf8 | Fate::Normalizer | Fate::Removed | Fate::Split | Fate::Merges | Fate::Added)

@@ -38,7 +38,7 @@ pub fn unused_merges(tok: &Tokenizer, fates: &[Fate], keep_going: KeepGoing<'_>)
     let Some(model) = tok.model().as_bpe() else { return Ok(Vec::new()) };
     let formation = tok.model().formation(tok.vocab(), keep_going)?;
     let trees = formation.trees();
-    if !tok.model().inner_prefix().is_empty() || trees.left.is_empty() {
+    if !tok.model().continuing_prefix().is_empty() || trees.left.is_empty() {
         return Ok(Vec::new()); // a content has several sequences of symbols
     }
     let is_unused = |&(left, right, made): &(u32, u32, u32)| {

@@ -66,7 +66,7 @@ impl<'t> Proofs<'t> {
         if content.is_empty() && vocab.kind(id) == Kind::Token {
             return Some(Fate::Empty);
         }
-        let prefix = self.tok.model().inner_prefix().as_bytes();
+        let prefix = self.tok.model().continuing_prefix().as_bytes();
         let inner = content.strip_prefix(prefix).filter(|inner| !prefix.is_empty() && !inner.is_empty());
         let Some(edges) = Edges::of(inner.unwrap_or(content)) else { return Some(Fate::NotUtf8) };
         // A space that the pre-tokenizer adds was neither normalized nor split before.

@@ -124,7 +124,7 @@ impl Search<'_> {
         let mut forms = match (is_byte, byte_of(content)) {
             (true, Some(byte)) => vec![vec![byte]],
             _ => {
-                let prefix = self.tok.model().inner_prefix().as_bytes();
+                let prefix = self.tok.model().continuing_prefix().as_bytes();
                 vec![decoded, content.strip_prefix(prefix).unwrap_or(content).to_vec(), content.to_vec()]
             }
         };

@@ -172,15 +172,6 @@ impl Model {
             Self::WordPiece(_) | Self::WordLevel(_) | Self::Words(_) => false,
         }
     }
-
-    /// Returns the prefix of entries inside of a pretoken; empty if there is none.
-    pub fn inner_prefix(&self) -> &str {
-        match self {
-            Self::Bpe(model) => model.alphabet.prefix(),
-            Self::WordPiece(model) => &model.prefix,
-            _ => "",
-        }
-    }
 }
 
 impl RightEdges {

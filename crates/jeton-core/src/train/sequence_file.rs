@@ -7,6 +7,8 @@
 //! Cost: one to four bytes a symbol, as the ids require, and two a sequence. Pages are released as soon as they are written
 //! or read, so a file of any size takes some megabytes of memory. Left out: random access.
 
+use prost::encoding::{decode_varint, encode_varint};
+
 use super::layout::Sequences;
 use crate::error::{ErrorKind, Result};
 use crate::util::spill::{MemoryLimit, SpillVec};
@@ -54,27 +56,6 @@ pub fn read_ids(bytes: &[u8], width: usize, ids: &mut Vec<u32>) {
     }
 }
 
-fn push_integer(out: &mut Vec<u8>, mut value: u64) {
-    while value >= 0x80 {
-        out.push(value as u8 | 0x80);
-        value >>= 7;
-    }
-    out.push(value as u8);
-}
-
-/// Reads an integer at the beginning of `bytes`; returns it with the rest.
-#[inline]
-fn read_integer(bytes: &[u8]) -> Option<(u64, &[u8])> {
-    let mut value = 0;
-    for (at, &byte) in bytes.iter().enumerate().take(10) {
-        value |= u64::from(byte & 0x7F) << (7 * at);
-        if byte < 0x80 {
-            return Some((value, &bytes[at + 1..]));
-        }
-    }
-    None
-}
-
 impl SequenceFile {
     /// Creates an empty file for ids under `num_ids`.
     pub fn new(num_ids: usize, memory: &MemoryLimit) -> Self {
@@ -109,9 +90,9 @@ impl SequenceFile {
         let mut left = &*self.bytes;
         while !left.is_empty() {
             let at = self.bytes.len() - left.len();
-            let (weight, rest) = read_integer(left).ok_or_else(corrupt)?;
-            let (len, rest) = read_integer(rest).ok_or_else(corrupt)?;
-            let (symbols, rest) = rest.split_at_checked(len as usize * self.width).ok_or_else(corrupt)?;
+            let mut integer = || decode_varint(&mut left).map_err(|_| corrupt());
+            let (weight, len) = (integer()?, integer()?);
+            let (symbols, rest) = left.split_at_checked(len as usize * self.width).ok_or_else(corrupt)?;
             ids.clear();
             read_ids(symbols, self.width, &mut ids);
             each(&mut ids, weight, at as f64 / self.bytes.len() as f64)?;
@@ -135,8 +116,8 @@ impl Sequences for SequenceFile {
     fn push(&mut self, ids: impl ExactSizeIterator<Item = u32>, weight: u64) -> Result<()> {
         self.num_symbols += ids.len();
         self.num_sequences += 1;
-        push_integer(&mut self.chunk, weight);
-        push_integer(&mut self.chunk, ids.len() as u64);
+        encode_varint(weight, &mut self.chunk);
+        encode_varint(ids.len() as u64, &mut self.chunk);
         ids.for_each(|id| push_id(&mut self.chunk, id, self.width));
         if self.chunk.len() >= CHUNK {
             self.flush()?;

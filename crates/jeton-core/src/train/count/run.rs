@@ -16,6 +16,8 @@
 
 use std::io::{Read, Write};
 
+use prost::encoding::encode_varint;
+
 use crate::error::{Error, Result};
 
 const MAGIC: &[u8; 4] = b"JTR1";
@@ -93,11 +95,11 @@ impl<W: Write> RunWriter<W> {
         let shared = self.last.iter().zip(pretoken).take(MOST_SHARED).take_while(|(last, own)| last == own).count();
         let rest = &pretoken[shared..];
         self.bytes.clear();
-        push_integer(&mut self.bytes, shared as u64);
-        push_integer(&mut self.bytes, rest.len() as u64);
+        encode_varint(shared as u64, &mut self.bytes);
+        encode_varint(rest.len() as u64, &mut self.bytes);
         self.bytes.extend_from_slice(rest);
-        push_integer(&mut self.bytes, count);
-        push_integer(&mut self.bytes, first);
+        encode_varint(count, &mut self.bytes);
+        encode_varint(first, &mut self.bytes);
         self.crc.add(&self.bytes);
         self.out.write_all(&self.bytes)?;
         self.last.truncate(shared);
@@ -119,14 +121,6 @@ impl<W: Write> RunWriter<W> {
         self.out.write_all(&end)?;
         Ok(self.out)
     }
-}
-
-fn push_integer(out: &mut Vec<u8>, mut value: u64) {
-    while value >= 0x80 {
-        out.push(value as u8 | 0x80);
-        value >>= 7;
-    }
-    out.push(value as u8);
 }
 
 /// Reader of entries.
