@@ -34,7 +34,7 @@ fn target() -> &'static (&'static Target, Vec<Vec<u8>>) {
 }
 
 fuzz_target!(|input: &[u8]| {
-    if let Outcome::Wrong(message) = (target().0.run)(input) {
+    if let Err(Outcome::Wrong(message)) = (target().0.run)(input) {
         panic!("{message}");
     }
 });

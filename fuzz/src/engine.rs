@@ -112,7 +112,7 @@ fn said(payload: &dyn Any) -> String {
 }
 
 fn caught(target: &Target, input: &[u8]) -> Outcome {
-    catch_unwind(AssertUnwindSafe(|| (target.run)(input)))
+    catch_unwind(AssertUnwindSafe(|| (target.run)(input).map_or_else(|other| other, Outcome::Fine)))
         .unwrap_or_else(|_| Outcome::Wrong(format!("panic: {}", PANIC.with(|message| message.borrow().clone()))))
 }
 

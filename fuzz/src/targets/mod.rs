@@ -36,6 +36,16 @@ impl Outcome {
     }
 }
 
+/// A message without a kind is that of a violated property.
+impl From<String> for Outcome {
+    fn from(message: String) -> Self {
+        Self::Wrong(message)
+    }
+}
+
+/// The remark on an input that is accepted, or the other outcome.
+pub type Checked = Result<String, Outcome>;
+
 /// A fuzz target.
 #[derive(Debug)]
 pub struct Target {
@@ -50,7 +60,7 @@ pub struct Target {
     /// Generates an input, for formats in which that is better than mutation.
     pub generate: Option<fn(&mut Rng) -> Vec<u8>>,
     /// Runs one input.
-    pub run: fn(&[u8]) -> Outcome,
+    pub run: fn(&[u8]) -> Checked,
 }
 
 /// All targets.
@@ -66,8 +76,8 @@ pub fn by_name(name: &str) -> Option<&'static Target> {
 /// Maximum length of a message: longer ones quote too much of the input.
 const LONGEST_MESSAGE: usize = 4000;
 
-/// Checks a refusal; `with_place`: it must be a format error with a location.
-fn refused(error: &Error, with_place: bool) -> Outcome {
+/// Checks a refusal.
+fn refused(error: Error) -> Outcome {
     let message = error.to_string();
     if message.len() > LONGEST_MESSAGE {
         return Outcome::Wrong(format!(
@@ -79,12 +89,23 @@ fn refused(error: &Error, with_place: bool) -> Outcome {
     match error.kind() {
         ErrorKind::Internal(_) | ErrorKind::Interrupted => Outcome::Wrong(message),
         ErrorKind::Format { place, .. } if place.trim().is_empty() => Outcome::Wrong(format!("no place: {message}")),
-        ErrorKind::Format { .. } => Outcome::Refused(message),
-        _ if with_place => Outcome::Wrong(format!("no format error: {message}")),
         _ => Outcome::Refused(message),
     }
 }
 
-fn wrong(message: impl Into<String>) -> Outcome {
-    Outcome::Wrong(message.into())
+/// Checks the refusal of a file, which must be a format error.
+fn unreadable(error: Error) -> Outcome {
+    let is_format = matches!(error.kind(), ErrorKind::Format { .. });
+    match refused(error) {
+        Outcome::Refused(message) if !is_format => Outcome::Wrong(format!("no format error: {message}")),
+        outcome => outcome,
+    }
+}
+
+fn not_a_case<E>(_: E) -> Outcome {
+    Outcome::Refused("not a case".into())
+}
+
+fn wrong<T>(message: impl Into<String>) -> Result<T, Outcome> {
+    Err(Outcome::Wrong(message.into()))
 }

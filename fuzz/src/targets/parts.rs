@@ -4,10 +4,15 @@
 //! has an origin within the input.
 
 use jeton_core::aligned_text::AlignedText;
-use jeton_core::pretokenize::Pretokenizer;
+use jeton_core::decode::{Decoded, Decoder};
+use jeton_core::error::Result;
+use jeton_core::normalize::Normalizer;
+use jeton_core::postprocess::Template;
+use jeton_core::pretokenize::{Pretokenizer, Splitter};
+use jeton_core::vocab::{Kind, Vocab};
 use serde_json::{json, Value};
 
-use super::{refused, streaming, wrong, Outcome, Target};
+use super::{not_a_case, refused, streaming, wrong, Checked, Outcome, Target};
 use crate::cases;
 use crate::mutate::Shape;
 use crate::rng::Rng;
@@ -130,15 +135,12 @@ fn case(part: Value, rng: &mut Rng) -> Vec<u8> {
 }
 
 /// The component as JSON text, and the texts.
-fn read(input: &[u8]) -> Option<(String, Vec<String>)> {
-    let case: Value = serde_json::from_slice(input).ok()?;
+fn read(input: &[u8]) -> std::result::Result<(String, Vec<String>), Outcome> {
+    let case: Value = serde_json::from_slice(input).map_err(not_a_case)?;
+    let part = case.get("part").ok_or(()).map_err(not_a_case)?.to_string();
     let texts = case["texts"].as_array().into_iter().flatten();
     let texts = texts.filter_map(cases::from_json).map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
-    Some((case.get("part")?.to_string(), texts.collect()))
-}
-
-fn not_a_case() -> Outcome {
-    Outcome::Refused("not a case".into())
+    Ok((part, texts.collect()))
 }
 
 fn make_regex(rng: &mut Rng) -> Vec<u8> {
@@ -146,33 +148,28 @@ fn make_regex(rng: &mut Rng) -> Vec<u8> {
     case(part, rng)
 }
 
-fn regex(input: &[u8]) -> Outcome {
-    let Some((part, texts)) = read(input) else { return not_a_case() };
-    let Ok(pattern) = serde_json::from_str::<String>(&part) else { return not_a_case() };
-    let pretokenizer = match Pretokenizer::regex(&pattern) {
-        Err(error) => return refused(&error, false),
-        Ok(pretokenizer) => pretokenizer,
-    };
+fn regex(input: &[u8]) -> Checked {
+    let (part, texts) = read(input)?;
+    let pattern: String = serde_json::from_str(&part).map_err(not_a_case)?;
+    let pretokenizer = Pretokenizer::regex(&pattern).map_err(refused)?;
     for text in &texts {
         let mut end = 0;
         for span in pretokenizer.spans(text) {
-            match span {
-                Err(error) => return refused(&error, false),
-                Ok(span) if span.start != end || span.end <= end || !text.is_char_boundary(span.end) => {
-                    return wrong(format!("the span {span:?} after {end}"))
-                }
-                Ok(span) => end = span.end,
+            let span = span.map_err(refused)?;
+            if span.start != end || span.end <= end || !text.is_char_boundary(span.end) {
+                return wrong(format!("the span {span:?} after {end}"));
             }
+            end = span.end;
         }
         if end != text.len() {
             return wrong(format!("the spans end at {end} of {}", text.len()));
         }
     }
-    Outcome::Fine(String::new())
+    Ok(String::new())
 }
 
 /// Checks the aligned text of `input`.
-fn check(aligned: &AlignedText, input: &str, traced: bool) -> Result<(), String> {
+fn check(aligned: &AlignedText, input: &str, traced: bool) -> std::result::Result<(), String> {
     let mut end = 0;
     for piece in aligned.chunks() {
         let is_sound = piece.start >= end && piece.end > piece.start && aligned.text().get(piece.range()).is_some();
@@ -196,21 +193,14 @@ fn check(aligned: &AlignedText, input: &str, traced: bool) -> Result<(), String>
     Ok(())
 }
 
-fn on_drafts(texts: &[String], mut apply: impl FnMut(&mut AlignedText) -> jeton_core::error::Result<()>) -> Outcome {
+fn on_drafts(texts: &[String], mut apply: impl FnMut(&mut AlignedText) -> Result<()>) -> Checked {
     for text in texts {
         let mut untraced = None;
         for traced in [false, true] {
-            let mut aligned = match AlignedText::new(text, traced) {
-                Err(error) => return refused(&error, false),
-                Ok(aligned) => aligned,
-            };
+            let mut aligned = AlignedText::new(text, traced).map_err(refused)?;
             for _ in 0..2 {
-                if let Err(error) = apply(&mut aligned) {
-                    return refused(&error, false);
-                }
-                if let Err(what) = check(&aligned, text, traced) {
-                    return wrong(what);
-                }
+                apply(&mut aligned).map_err(refused)?;
+                check(&aligned, text, traced)?;
             }
             let shape: Vec<_> = aligned.chunks().iter().map(|piece| (piece.start, piece.end, piece.id)).collect();
             match &untraced {
@@ -222,194 +212,147 @@ fn on_drafts(texts: &[String], mut apply: impl FnMut(&mut AlignedText) -> jeton_
             }
         }
     }
-    Outcome::Fine(String::new())
+    Ok(String::new())
 }
 
-mod normalizers {
-    use super::*;
-    use jeton_core::normalize::Normalizer;
-
-    pub fn make_normalizer(rng: &mut Rng) -> Vec<u8> {
-        let part = cases::normalizer(rng);
-        case(part, rng)
-    }
-
-    pub fn normalizer(input: &[u8]) -> Outcome {
-        let Some((part, texts)) = read(input) else { return not_a_case() };
-        for user_defined in [&[][..], &[b"ab".as_slice(), "\u{2581}".as_bytes(), b"<s>"]] {
-            match Normalizer::from_json(&part, user_defined) {
-                Err(error) => return refused(&error, false),
-                Ok(normalizer) => match on_drafts(&texts, |aligned| normalizer.apply(aligned, &|| true)) {
-                    Outcome::Fine(_) => {}
-                    other => return other,
-                },
-            }
-        }
-        Outcome::Fine(part.chars().take(20).collect())
-    }
-
-    pub fn make_charsmap(rng: &mut Rng) -> Vec<u8> {
-        cases::charsmap_bytes(rng)
-    }
-
-    pub fn charsmap(input: &[u8]) -> Outcome {
-        let map = base64::Engine::encode(&base64::prelude::BASE64_STANDARD, input);
-        let own: String = ('\u{1}'..'\u{180}').collect();
-        let texts =
-            [own, cases::SNIPPETS.concat(), "a".repeat(3000), "abc cab bca".into(), "e\u{301}\u{323}".repeat(100)];
-        let parts = [
-            json!({"type": "Precompiled", "precompiled_charsmap": map}),
-            json!({"type": "SentencePiece", "precompiled_charsmap": map, "add_dummy_prefix": true, "remove_extra_whitespaces": true, "escape_whitespaces": true, "treat_whitespace_as_suffix": false}),
-            json!({"type": "SentencePiece", "precompiled_charsmap": map, "add_dummy_prefix": true, "remove_extra_whitespaces": false, "escape_whitespaces": false, "treat_whitespace_as_suffix": true}),
-        ];
-        for part in parts {
-            match Normalizer::from_json(&part.to_string(), &[b"ab"]) {
-                Err(error) => return refused(&error, false),
-                Ok(normalizer) => match on_drafts(&texts, |aligned| normalizer.apply(aligned, &|| true)) {
-                    Outcome::Fine(_) => {}
-                    other => return other,
-                },
-            }
-        }
-        Outcome::Fine(String::new())
-    }
+fn make_normalizer(rng: &mut Rng) -> Vec<u8> {
+    let part = cases::normalizer(rng);
+    case(part, rng)
 }
-use normalizers::*;
 
-mod splitters {
-    use super::*;
-    use jeton_core::pretokenize::Splitter;
-
-    pub fn make_splitter(rng: &mut Rng) -> Vec<u8> {
-        let part = cases::splitter(rng);
-        case(part, rng)
+fn normalizer(input: &[u8]) -> Checked {
+    let (part, texts) = read(input)?;
+    for user_defined in [&[][..], &[b"ab".as_slice(), "\u{2581}".as_bytes(), b"<s>"]] {
+        let normalizer = Normalizer::from_json(&part, user_defined).map_err(refused)?;
+        on_drafts(&texts, |aligned| normalizer.apply(aligned, &|| true))?;
     }
-
-    pub fn splitter(input: &[u8]) -> Outcome {
-        let Some((part, texts)) = read(input) else { return not_a_case() };
-        match Splitter::from_json(&part) {
-            Err(error) => refused(&error, false),
-            Ok(splitter) => on_drafts(&texts, |aligned| splitter.apply(aligned, &|| true)),
-        }
-    }
+    Ok(part.chars().take(20).collect())
 }
-use splitters::*;
 
-mod decoders {
-    use super::*;
-    use jeton_core::decode::{Decoded, Decoder};
-    use jeton_core::error::Error;
-    use jeton_core::postprocess::Template;
-    use jeton_core::vocab::{Kind, Vocab};
-
-    pub fn make_decoder(rng: &mut Rng) -> Vec<u8> {
-        let parts = cases::decoders(rng);
-        let ids: Vec<usize> = (0..rng.length(60)).map(|_| rng.below(44)).collect();
-        json!({"part": parts, "ids": ids, "byte_level": rng.once_in(2)}).to_string().into_bytes()
-    }
-
-    fn vocab() -> Result<Vocab, Error> {
-        let texts = [
-            "\u{2581}",
-            "a",
-            "b",
-            " ",
-            "  ",
-            "##a",
-            "##",
-            "</w>",
-            "a</w>",
-            "<0x0A>",
-            "<0xE4>",
-            "<0xBB>",
-            "<0x8A>",
-            "<0xff>",
-            "Ġ",
-            "Ġa",
-            "é",
-            "🙂",
-            "|",
-            "<pad>",
-            ".",
-            "n't",
-            "\u{2581}\u{2581}a",
-            "do not",
-            "'m",
-        ];
-        let mut entries: Vec<(u32, Kind, &[u8])> =
-            (0..).zip(&texts).map(|(id, text)| (id, Kind::Token, text.as_bytes())).collect();
-        entries.extend([
-            (30, Kind::Special, b"<s>".as_slice()),
-            (31, Kind::Added, b" x "),
-            (32, Kind::EndsWord, b"a"),
-            (33, Kind::EndsWord, b""),
-            (34, Kind::Unused, b"u"),
-            (35, Kind::Byte, b"<0xF0>"),
-            (36, Kind::Token, b"\xff\xc3"),
-            (37, Kind::Byte, b"odd"),
-            (38, Kind::Special, b"<0x41>"),
-        ]);
-        Vocab::new(entries)
-    }
-
-    pub fn decoder(input: &[u8]) -> Outcome {
-        let Ok(case) = serde_json::from_slice::<Value>(input) else { return not_a_case() };
-        let vocab = match vocab() {
-            Err(error) => return wrong(error.to_string()),
-            Ok(vocab) => vocab,
-        };
-        let byte_level = case["byte_level"] == true;
-        let decoder = match Decoder::from_json(&case["part"].to_string(), &vocab, byte_level, None) {
-            Err(error) => return refused(&error, false),
-            Ok(decoder) => decoder,
-        };
-        let ids: Vec<u32> =
-            case["ids"].as_array().into_iter().flatten().filter_map(|id| id.as_u64()?.try_into().ok()).collect();
-        for skip_special in [false, true] {
-            let decoded = decoder.decode(&vocab, &ids, skip_special).map(Decoded::into_vec);
-            match (decoded, decoder.decode_text(&vocab, &ids, skip_special)) {
-                (Ok(_), Ok(_)) => {}
-                (Err(error), Err(other)) if error == other => return refused(&error, false),
-                (Ok(_), Err(error)) | (Err(error), _) => {
-                    return wrong(format!("one decodes, the other does not: {error}"))
-                }
-            }
-        }
-        for skip_special in [false, true] {
-            if let Err(message) = streaming::check(&decoder, &vocab, &ids, skip_special) {
-                return wrong(message);
-            }
-        }
-        let mut out = Vec::new();
-        for id in 0..45 {
-            decoder.token(&vocab, id, &mut out);
-        }
-        Outcome::Fine(String::new())
-    }
-
-    pub fn make_template(rng: &mut Rng) -> Vec<u8> {
-        cases::template(rng, 40).to_string().into_bytes()
-    }
-
-    pub fn template(input: &[u8]) -> Outcome {
-        let template = match Template::from_json(&String::from_utf8_lossy(input)) {
-            Err(error) => return refused(&error, false),
-            Ok(template) => template,
-        };
-        for (first, second) in [(&[][..], None), (&[1, 2], None), (&[1], Some(&[][..])), (&[1, 2], Some(&[3][..]))] {
-            for add in [false, true] {
-                let out = template.apply(first, second, add, |id| id);
-                let lengths = [out.type_ids.len(), out.special_tokens_mask.len(), out.sources.len()];
-                if lengths != [out.tokens.len(); 3] {
-                    return wrong("columns of different lengths");
-                }
-                let added = out.special_tokens_mask.iter().filter(|&&special| special).count();
-                if added != if add { template.num_added(second.is_some()) } else { 0 } {
-                    return wrong("num_added is not what is added");
-                }
-            }
-        }
-        Outcome::Fine(String::new())
-    }
+fn make_charsmap(rng: &mut Rng) -> Vec<u8> {
+    cases::charsmap_bytes(rng)
 }
-use decoders::*;
+
+fn charsmap(input: &[u8]) -> Checked {
+    let map = base64::Engine::encode(&base64::prelude::BASE64_STANDARD, input);
+    let own: String = ('\u{1}'..'\u{180}').collect();
+    let texts = [own, cases::SNIPPETS.concat(), "a".repeat(3000), "abc cab bca".into(), "e\u{301}\u{323}".repeat(100)];
+    let parts = [
+        json!({"type": "Precompiled", "precompiled_charsmap": map}),
+        json!({"type": "SentencePiece", "precompiled_charsmap": map, "add_dummy_prefix": true, "remove_extra_whitespaces": true, "escape_whitespaces": true, "treat_whitespace_as_suffix": false}),
+        json!({"type": "SentencePiece", "precompiled_charsmap": map, "add_dummy_prefix": true, "remove_extra_whitespaces": false, "escape_whitespaces": false, "treat_whitespace_as_suffix": true}),
+    ];
+    for part in parts {
+        let normalizer = Normalizer::from_json(&part.to_string(), &[b"ab"]).map_err(refused)?;
+        on_drafts(&texts, |aligned| normalizer.apply(aligned, &|| true))?;
+    }
+    Ok(String::new())
+}
+
+fn make_splitter(rng: &mut Rng) -> Vec<u8> {
+    let part = cases::splitter(rng);
+    case(part, rng)
+}
+
+fn splitter(input: &[u8]) -> Checked {
+    let (part, texts) = read(input)?;
+    let splitter = Splitter::from_json(&part).map_err(refused)?;
+    on_drafts(&texts, |aligned| splitter.apply(aligned, &|| true))
+}
+
+fn make_decoder(rng: &mut Rng) -> Vec<u8> {
+    let parts = cases::decoders(rng);
+    let ids: Vec<usize> = (0..rng.length(60)).map(|_| rng.below(44)).collect();
+    json!({"part": parts, "ids": ids, "byte_level": rng.once_in(2)}).to_string().into_bytes()
+}
+
+fn vocab() -> Result<Vocab> {
+    let texts = [
+        "\u{2581}",
+        "a",
+        "b",
+        " ",
+        "  ",
+        "##a",
+        "##",
+        "</w>",
+        "a</w>",
+        "<0x0A>",
+        "<0xE4>",
+        "<0xBB>",
+        "<0x8A>",
+        "<0xff>",
+        "Ġ",
+        "Ġa",
+        "é",
+        "🙂",
+        "|",
+        "<pad>",
+        ".",
+        "n't",
+        "\u{2581}\u{2581}a",
+        "do not",
+        "'m",
+    ];
+    let mut entries: Vec<(u32, Kind, &[u8])> =
+        (0..).zip(&texts).map(|(id, text)| (id, Kind::Token, text.as_bytes())).collect();
+    entries.extend([
+        (30, Kind::Special, b"<s>".as_slice()),
+        (31, Kind::Added, b" x "),
+        (32, Kind::EndsWord, b"a"),
+        (33, Kind::EndsWord, b""),
+        (34, Kind::Unused, b"u"),
+        (35, Kind::Byte, b"<0xF0>"),
+        (36, Kind::Token, b"\xff\xc3"),
+        (37, Kind::Byte, b"odd"),
+        (38, Kind::Special, b"<0x41>"),
+    ]);
+    Vocab::new(entries)
+}
+
+fn decoder(input: &[u8]) -> Checked {
+    let case: Value = serde_json::from_slice(input).map_err(not_a_case)?;
+    let vocab = vocab().map_err(|error| error.to_string())?;
+    let byte_level = case["byte_level"] == true;
+    let decoder = Decoder::from_json(&case["part"].to_string(), &vocab, byte_level, None).map_err(refused)?;
+    let ids: Vec<u32> =
+        case["ids"].as_array().into_iter().flatten().filter_map(|id| id.as_u64()?.try_into().ok()).collect();
+    for skip_special in [false, true] {
+        let decoded = decoder.decode(&vocab, &ids, skip_special).map(Decoded::into_vec);
+        match (decoded, decoder.decode_text(&vocab, &ids, skip_special)) {
+            (Ok(_), Ok(_)) => {}
+            (Err(error), Err(other)) if error == other => return Err(refused(error)),
+            (Ok(_), Err(error)) | (Err(error), _) => return wrong(format!("one decodes, the other does not: {error}")),
+        }
+    }
+    for skip_special in [false, true] {
+        streaming::check(&decoder, &vocab, &ids, skip_special)?;
+    }
+    let mut out = Vec::new();
+    for id in 0..45 {
+        decoder.token(&vocab, id, &mut out);
+    }
+    Ok(String::new())
+}
+
+fn make_template(rng: &mut Rng) -> Vec<u8> {
+    cases::template(rng, 40).to_string().into_bytes()
+}
+
+fn template(input: &[u8]) -> Checked {
+    let template = Template::from_json(&String::from_utf8_lossy(input)).map_err(refused)?;
+    for (first, second) in [(&[][..], None), (&[1, 2], None), (&[1], Some(&[][..])), (&[1, 2], Some(&[3][..]))] {
+        for add in [false, true] {
+            let out = template.apply(first, second, add, |id| id);
+            let lengths = [out.type_ids.len(), out.special_tokens_mask.len(), out.sources.len()];
+            if lengths != [out.tokens.len(); 3] {
+                return wrong("columns of different lengths");
+            }
+            let added = out.special_tokens_mask.iter().filter(|&&special| special).count();
+            if added != if add { template.num_added(second.is_some()) } else { 0 } {
+                return wrong("num_added is not what is added");
+            }
+        }
+    }
+    Ok(String::new())
+}

@@ -12,7 +12,7 @@ use jeton_core::tokenizer::{Encoding, Permission, Tokenizer};
 use jeton_core::vocab::Kind;
 use serde_json::Value;
 
-use super::{case, refused, streaming, wrong, Outcome, Target};
+use super::{case, not_a_case, refused, streaming, wrong, Checked, Outcome, Target};
 use crate::engine::{cpu_time, least, SLOWDOWN};
 use crate::mutate::Shape;
 use crate::rng::Rng;
@@ -48,13 +48,9 @@ const MOST_TIME: Duration = Duration::from_secs(2 * SLOWDOWN as u64);
 
 type Check = std::result::Result<(), String>;
 
-fn run(input: &[u8]) -> Outcome {
-    let Ok(case) = serde_json::from_slice::<Value>(input) else { return Outcome::Refused("not a case".into()) };
-    let tok = match case::tokenizer(&case) {
-        None => return Outcome::Refused("not a case".into()),
-        Some(Err(error)) => return refused(&error, false),
-        Some(Ok(tok)) => tok,
-    };
+fn run(input: &[u8]) -> Checked {
+    let case: Value = serde_json::from_slice(input).map_err(not_a_case)?;
+    let tok = case::tokenizer(&case).ok_or(()).map_err(not_a_case)?.map_err(refused)?;
     let texts = case::texts(&case);
     let mut first_refusal = None;
     for permission in [Permission::None, Permission::All, Permission::Raise, Permission::Only(tok.added().to_vec())] {
@@ -63,22 +59,16 @@ fn run(input: &[u8]) -> Outcome {
                 continue;
             }
             match one_text(&tok, text, &permission, &case) {
-                Ok(Outcome::Refused(message)) => first_refusal = first_refusal.or(Some(message)),
-                Ok(Outcome::Fine(_)) => {}
-                Ok(other) => return other,
-                Err(message) => return wrong(message),
+                Err(Outcome::Refused(message)) => first_refusal = first_refusal.or(Some(message)),
+                other => other?,
             }
         }
-        if let Err(message) = batch(&tok, &texts, &permission) {
-            return wrong(message);
-        }
+        batch(&tok, &texts, &permission)?;
     }
-    if let Err(message) = decoding(&tok, &case::ids(&case)) {
-        return wrong(message);
-    }
+    decoding(&tok, &case::ids(&case))?;
     match first_refusal {
-        Some(message) => Outcome::Refused(message),
-        None => Outcome::Fine(case["options"]["model"]["type"].as_str().unwrap_or_default().to_owned()),
+        Some(message) => Err(Outcome::Refused(message)),
+        None => Ok(case["options"]["model"]["type"].as_str().unwrap_or_default().to_owned()),
     }
 }
 
@@ -90,12 +80,7 @@ fn encode(tok: &Tokenizer, text: &[u8], permission: &Permission) -> Result<Vec<u
 }
 
 /// Checks all properties of one text.
-fn one_text(
-    tok: &Tokenizer,
-    text: &[u8],
-    permission: &Permission,
-    case: &Value,
-) -> std::result::Result<Outcome, String> {
+fn one_text(tok: &Tokenizer, text: &[u8], permission: &Permission, case: &Value) -> std::result::Result<(), Outcome> {
     let permit = tok.permit(permission).map_err(|error| error.to_string())?;
     let began = cpu_time();
     let encoded = encode(tok, text, permission);
@@ -103,7 +88,7 @@ fn one_text(
         && text.len() < 1 << 20
         && least(|| drop(encode(tok, text, permission))) > MOST_TIME
     {
-        return Err(format!("slow: over {MOST_TIME:?} for a text"));
+        return wrong(format!("slow: over {MOST_TIME:?} for a text"));
     }
     let began = cpu_time();
     let spans = tok.encode_with_spans(text, &permit, &|| true);
@@ -111,7 +96,7 @@ fn one_text(
         && text.len() < 1 << 20
         && least(|| drop(tok.encode_with_spans(text, &permit, &|| true))) > 2 * MOST_TIME
     {
-        return Err("slow: spans".into());
+        return wrong("slow: spans");
     }
     let count = tok.count(text, &permit, 2, &mut || true);
     drop(tok.prepare(usize::MAX, &mut || true)); // from here on with tables
@@ -120,15 +105,15 @@ fn one_text(
         Err(error) => {
             for (what, ok) in [("spans", spans.is_ok()), ("count", count.is_ok()), ("long", long.is_ok())] {
                 if ok {
-                    return Err(format!("encode refuses what {what} takes: {error}"));
+                    return wrong(format!("encode refuses what {what} takes: {error}"));
                 }
             }
             if let ErrorKind::Text { at, .. } | ErrorKind::Special { at, .. } = error.kind() {
                 if *at > text.len() {
-                    return Err(format!("an error at byte {at} of {}: {error}", text.len()));
+                    return wrong(format!("an error at byte {at} of {}: {error}", text.len()));
                 }
             }
-            return Ok(refused(&error, false));
+            return Err(refused(error));
         }
         Ok(ids) => ids,
     };
@@ -137,14 +122,14 @@ fn one_text(
             .map(|result| result.map_err(|error| format!("encode takes it, another way does not: {error}")));
     let (spans, count, long) = (spans?, count?, long?);
     if count.as_ref().err() != Some(&ids.len()) {
-        return Err(format!("count is {:?}, encode gives {}", count.err(), ids.len()));
+        return wrong(format!("count is {:?}, encode gives {}", count.err(), ids.len()));
     }
     if long.map(|long| long.ids) != Ok(ids.clone()) {
-        return Err("encode_long gives other ids than encode".into());
+        return wrong("encode_long gives other ids than encode");
     }
-    let Ok(spans) = spans else { return Err("no spans".into()) };
+    let Ok(spans) = spans else { return wrong("no spans") };
     if spans.ids != ids {
-        return Err("with spans there are other ids".into());
+        return wrong("with spans there are other ids");
     }
     tiles(&spans, text)?;
     permitted(tok, &ids, permission, case)?;
@@ -153,7 +138,7 @@ fn one_text(
             .explain(text, &permit, usize::MAX, &|| true)
             .map_err(|error| format!("explain refuses what encode takes: {error}"))?;
         if explained.parts.iter().flat_map(|part| &part.ids).ne(&ids) {
-            return Err("explain gives other ids".into());
+            return wrong("explain gives other ids");
         }
         if text.len() < 300 {
             sampling(tok, text, permission)?; // n best takes up to a millisecond a character if scores are equal
@@ -164,9 +149,9 @@ fn one_text(
     let bytes = decoded.map_err(|error| format!("what was encoded cannot be decoded: {error}"))?.into_vec();
     tok.decode_text(&ids, true).map_err(|error| format!("what was encoded cannot be decoded: {error}"))?;
     if is_lossless(tok, case) && bytes != text {
-        return Err("a byte-level tokenizer that drops nothing does not give the text back".into());
+        return wrong("a byte-level tokenizer that drops nothing does not give the text back");
     }
-    Ok(Outcome::Fine(String::new()))
+    Ok(())
 }
 
 /// True if decoding must restore the text: byte level, one lossless pattern, no unknown token, no rewriting decoder.
