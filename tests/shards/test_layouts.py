@@ -240,6 +240,6 @@ def test_a_format_without_its_package(
     format: str, corpus: Path, tok: jeton.Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(jeton.errors.MissingDependencyError, match="need the package pyarrow"):
+    with pytest.raises(jeton.errors.MissingDependencyError, match="needs the package pyarrow"):
         jeton.shards.plan(corpus, tmp_path / "out", tok, format=format)
     assert not (tmp_path / "out").exists()

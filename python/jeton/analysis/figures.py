@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from ..drawing.display_width import elided
-from ..errors import ConfigError, MissingDependencyError
+from ..errors import ConfigError
 from ..util.arguments import file_path
 from ..util.atomic import write_atomically
+from ..util.optional import import_optional
 
 __all__ = ["COLORS", "MARKERS", "figure_suffix", "literal", "make_figure", "save_figure"]
 
@@ -41,14 +42,9 @@ def make_figure(inches: tuple[float, float]) -> Iterator[Any]:
     Raises:
         MissingDependencyError: matplotlib is not installed.
     """
-    try:
-        import matplotlib as mpl
-        from matplotlib.figure import Figure
-    except ImportError:
-        message = "a plot needs the package matplotlib: pip install 'jeton[plot]'"
-        raise MissingDependencyError(message, extra="plot") from None
-    with mpl.rc_context({"svg.hashsalt": "jeton", "font.size": 9}):
-        yield Figure(figsize=inches, layout="constrained")
+    figure = import_optional("matplotlib.figure", "a plot", "plot")
+    with import_optional("matplotlib", "a plot", "plot").rc_context({"svg.hashsalt": "jeton", "font.size": 9}):
+        yield figure.Figure(figsize=inches, layout="constrained")
 
 
 def save_figure(figure: Any, path: str | os.PathLike[str], suffix: str) -> None:

@@ -11,7 +11,8 @@ from functools import lru_cache
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..errors import ChatTemplateError, ConfigError, JetonError, MissingDependencyError, keyword
+from ..errors import ChatTemplateError, ConfigError, JetonError, keyword
+from ..util.optional import import_optional
 from .limits import MAX_DEPTH, MAX_SOURCE, VALUE, GivenDict, GivenList, RenderBudget, running
 from .presets import PRESETS
 from .provenance import CALLER, Origin, TracedStr, runs_of
@@ -261,22 +262,19 @@ def compiled(source: str) -> CompiledTemplate:
         ChatTemplateError: not a valid Jinja template; names the line.
         MissingDependencyError: Jinja is not installed.
     """
-    try:
-        from jinja2 import TemplateSyntaxError, nodes
+    jinja2 = import_optional("jinja2", "a chat template", "chat")
+    from .sandbox import sandbox
 
-        from .sandbox import sandbox
-    except ImportError as error:
-        raise MissingDependencyError("a chat template needs jinja2: pip install 'jeton[chat]'", extra="chat") from error
     if len(source) > MAX_SOURCE:
         raise ChatTemplateError(f"the chat template has {len(source)} characters: at most {MAX_SOURCE}")
     try:
         environment = sandbox()
         tree = environment.parse(source)
-        has_generation = any(node.name == "generated" for node in tree.find_all(nodes.EnvironmentAttribute))
+        has_generation = any(node.name == "generated" for node in tree.find_all(jinja2.nodes.EnvironmentAttribute))
         code = environment.compile(tree, filename=_FILE)
         template = environment.template_class.from_code(environment, code, environment.make_globals(None))
         return CompiledTemplate(template, has_generation)
-    except TemplateSyntaxError as error:
+    except jinja2.TemplateSyntaxError as error:
         raise ChatTemplateError(
             f"the chat template is broken in line {error.lineno}: {error.message}", line=error.lineno
         ) from error

@@ -7,16 +7,16 @@ import os
 import tempfile
 import warnings
 from collections.abc import Callable, Collection
-from importlib.util import find_spec
 from pathlib import Path
 
 import click
 
 import jeton
 
-from ..errors import JetonError, LossyConversionWarning, MissingDependencyError
+from ..errors import JetonError, LossyConversionWarning
 from ..formats import format_of
 from ..util.atomic import is_stream, write_atomically
+from ..util.optional import import_optional
 from .options import CommonOptions
 
 __all__ = ["check_file", "check_plot", "check_tokenizer", "save_tokenizer"]
@@ -50,8 +50,7 @@ def check_plot(path: str | None) -> None:
     if path is not None:
         if Path(path).suffix.lower() not in (".png", ".svg", ".pdf"):
             raise click.UsageError(f"{path}: the suffix of a plot is .png, .svg or .pdf")
-        if find_spec("matplotlib") is None:
-            raise MissingDependencyError("a plot needs matplotlib: pip install 'jeton[plot]'", extra="plot")
+        import_optional("matplotlib", "a plot", "plot")
 
 
 def check_tokenizer(

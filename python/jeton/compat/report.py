@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Container
+from typing import Any, NoReturn
 
-__all__ = ["fell_back", "is_module", "is_private", "lines", "missing"]
+__all__ = ["fell_back", "is_module", "is_private", "lines", "missing", "missing_attributes"]
 
 _FALLBACKS: Counter[tuple[str, str]] = Counter()  # (library, call and reason)
 _MISSING: Counter[str] = Counter()
@@ -19,6 +20,17 @@ def fell_back(library: str, name: str, why: str) -> None:
 def missing(name: str) -> None:
     """Records the use of a name that the drop-in does not have. The name begins with the library's."""
     _MISSING[name] += 1
+
+
+def missing_attributes(cls: type[Any], name: str) -> None:
+    """Records names that objects of a class do not have. Not always: it makes each access to an attribute slower."""
+
+    def absent(owner: Any, attribute: str) -> NoReturn:
+        if not is_private(attribute):
+            missing(f"{name}.{attribute}")
+        raise AttributeError(f"{cls.__name__!r} object has no attribute {attribute!r}", name=attribute, obj=owner)
+
+    cls.__getattr__ = absent
 
 
 def is_private(name: str) -> bool:

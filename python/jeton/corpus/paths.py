@@ -22,6 +22,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from ..errors import ConfigError, JetonError, MissingDependencyError
+from ..util.optional import import_optional
 from .source import StrPath
 
 if TYPE_CHECKING:
@@ -298,11 +299,7 @@ def filesystem(url: str, option: str = "corpus") -> tuple[Any, str]:
         MissingDependencyError: fsspec, or the package for the protocol, is not installed.
         ConfigError: an unknown protocol; names the option.
     """
-    try:
-        import fsspec
-    except ImportError:
-        message = f"{url} needs the package fsspec: pip install 'jeton[data]'"
-        raise MissingDependencyError(message, extra="data") from None
+    fsspec = import_optional("fsspec", url, "data")
     try:
         system, path = fsspec.core.url_to_fs(url)
     except ImportError as error:

@@ -15,7 +15,8 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from .._core import TextColumn
-from ..errors import FormatError, JetonError, MissingDependencyError, UnsupportedFeatureError, keyword
+from ..errors import FormatError, JetonError, UnsupportedFeatureError, keyword
+from ..util.optional import import_optional
 from .error_policy import ErrorHandler
 from .paths import is_remote
 from .streams import LineBlock, LinePlace
@@ -218,13 +219,8 @@ def arrow_modules() -> tuple[Any, Any]:
     Raises:
         MissingDependencyError: pyarrow is not installed.
     """
-    try:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-    except ImportError:
-        message = "reading .parquet needs the package pyarrow: pip install 'jeton[data]'"
-        raise MissingDependencyError(message, extra="data") from None
-    return pa, pq
+    parquet = import_optional("pyarrow.parquet", "reading .parquet", "data")
+    return import_optional("pyarrow", "reading .parquet", "data"), parquet
 
 
 def _row_groups(metadata: Any, start: int, end: int | None, size: int) -> tuple[list[int], int, int]:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..corpus.rows import checked_texts, column_of, has_short_offsets, is_text_type
-from ..errors import ConfigError, FormatError, InvalidTextError, MissingDependencyError, keyword
+from ..errors import ConfigError, FormatError, InvalidTextError, keyword
 from ..shards.planning import added_id
 from ..tokenizer import Tokenizer
 from ..util.arguments import (
@@ -26,6 +26,7 @@ from ..util.arguments import (
     strings,
     wrong,
 )
+from ..util.optional import import_optional
 from ..util.threads import num_threads
 
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ def encode_arrow(
         >>> found.schema.names, tok.decode(found["input_ids"][0].as_py()), found["input_ids"][1].as_py()
         (['id', 'input_ids'], 'to be', None)
     """
-    pa = _pyarrow()
+    pa = import_optional("pyarrow", "encode_arrow", "data")
     encoder = ArrowEncoder(tok, column, output, keep, append_eos, prepend_bos, large_list, threads)
     if isinstance(batch, pa.RecordBatch):
         return encoder.batch(batch)
@@ -107,7 +108,8 @@ class ArrowEncoder:
         threads: int | None,
     ) -> None:
         instance(tok, "tok", Tokenizer, "a Tokenizer")
-        self._pa, self._tok, self._threads = _pyarrow(), tok, num_threads(threads)
+        self._pa = import_optional("pyarrow", "encode_arrow", "data")
+        self._tok, self._threads = tok, num_threads(threads)
         self._column, self._output = string(column, "column"), string(output, "output")
         self._keep = strings(keep, "keep")
         if self._output in self._keep or len(set(self._keep)) < len(self._keep):
@@ -249,12 +251,3 @@ def _valid_arrow() -> Iterator[None]:
         yield
     except (ArrowException, UnicodeDecodeError) as error:  # names of columns are UTF-8
         raise FormatError(f"the Arrow data is not valid ({error})", format="arrow") from None
-
-
-def _pyarrow() -> Any:
-    try:
-        import pyarrow as pa
-    except ImportError:
-        message = "encode_arrow needs the package pyarrow: pip install 'jeton[data]'"
-        raise MissingDependencyError(message, extra="data") from None
-    return pa

@@ -10,9 +10,10 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from ..errors import ConfigError, MissingDependencyError, keyword
+from ..errors import ConfigError, keyword
 from ..tokenizer import Tokenizer
 from ..util.arguments import integer, wrong
+from ..util.optional import import_optional
 from .arrow import ArrowEncoder, encode_arrow
 
 __all__ = ["map_dataset"]
@@ -58,11 +59,7 @@ def map_dataset(
         >>> tok.decode(found[1]["input_ids"])
         'or not'
     """
-    try:
-        import datasets
-    except ImportError:
-        message = "map_dataset needs the package datasets: pip install datasets"
-        raise MissingDependencyError(message, extra=None) from None
+    datasets = import_optional("datasets", "map_dataset")
     integer(batch_rows, "batch_rows", 1)
     options: dict[str, Any] = {
         "column": column,

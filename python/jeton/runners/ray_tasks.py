@@ -27,7 +27,8 @@ from contextlib import contextmanager
 from itertools import islice
 from typing import Any, TypeVar
 
-from ..errors import ConfigError, JetonError, MissingDependencyError, keyword
+from ..errors import ConfigError, JetonError, keyword
+from ..util.optional import import_optional
 from .threads import IDLE_S
 
 __all__ = ["run_ray"]
@@ -83,7 +84,7 @@ def run_ray(
         OSError: Ray lost the workers of a task several times.
         Exception: the first that `work` raises.
     """
-    ray = _ray()
+    ray = import_optional("ray", keyword("runner", "ray"), "ray")
     payload = ray.cloudpickle.dumps((work, prepare))
     with _cluster(ray, address, workers):
         task = ray.remote(_task(_version())).options(
@@ -107,16 +108,6 @@ def run_ray(
                     yield _result(ray, ref)
         finally:
             _cancel(ray, list(running))
-
-
-def _ray() -> Any:
-    try:
-        import ray
-    except ImportError:
-        raise MissingDependencyError(
-            f"{keyword('runner', 'ray')} needs the package ray: pip install 'jeton[ray]'", extra="ray"
-        ) from None
-    return ray
 
 
 def _version() -> str:

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 from .. import _core
 from ..drawing import quoted
-from ..errors import MissingDependencyError
 from ..util.atomic import write_atomically
+from ..util.optional import import_optional
 from .dropped import DroppedPretokens
 
 __all__ = ["CountsReport", "ScriptShare", "counts_report"]
@@ -120,11 +120,7 @@ class CountsReport:
         Raises:
             MissingDependencyError: matplotlib is not installed.
         """
-        try:
-            from matplotlib.figure import Figure
-        except ImportError:
-            raise MissingDependencyError("a plot needs matplotlib: pip install 'jeton[plot]'", extra="plot") from None
-        figure = Figure(figsize=(6, 4), layout="constrained")
+        figure = import_optional("matplotlib.figure", "a plot", "plot").Figure(figsize=(6, 4), layout="constrained")
         axes = figure.add_subplot()
         points = [point for point in self.growth if min(point) > 0]
         axes.loglog([x for x, _ in points], [y for _, y in points], marker=".", label="counted")

@@ -8,5 +8,6 @@ forks, locks                 imports and locks that a forked process does not wa
 progress                     events of long operations, and their reporters
 lazy, record, readonly       attributes on first use; frozen dataclasses; read-only dicts and lists
 numpy_arrays                 NumPy, imported for the first array
+optional                     packages of extras, imported on use
 ```
 """

@@ -23,7 +23,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
-from ..errors import FormatError, MissingDependencyError, keyword
+from ..errors import FormatError, keyword
+from ..util.optional import import_optional
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
@@ -159,11 +160,7 @@ class _ZstdReader(io.RawIOBase):
     """
 
     def __init__(self, raw: BinaryIO) -> None:
-        try:
-            import zstandard
-        except ImportError:
-            message = "reading .zst needs the package zstandard: pip install 'jeton[data]'"
-            raise MissingDependencyError(message, extra="data") from None
+        zstandard = import_optional("zstandard", "reading .zst", "data")
         self._raw = raw
         self._error = zstandard.ZstdError
         self._new_frame = zstandard.ZstdDecompressor().decompressobj

@@ -7,7 +7,7 @@ Source: google/sentencepiece 0.2.3, python/src/sentencepiece (behavior).
 
 from __future__ import annotations
 
-from typing import Any, NoReturn, Self
+from typing import Any, Self
 
 from ... import _core
 from .. import report
@@ -524,11 +524,5 @@ def _without_model(kwargs: dict[str, Any]) -> dict[str, Any]:
 
 
 def report_missing_attributes() -> None:
-    """Records names that processors do not have. Not always: it makes each access to an attribute slower."""
-
-    def missing(sp: SentencePieceProcessor, name: str) -> NoReturn:
-        if not report.is_private(name):
-            report.missing(f"sentencepiece.SentencePieceProcessor.{name}")
-        raise AttributeError(f"'SentencePieceProcessor' object has no attribute {name!r}", name=name, obj=sp)
-
-    SentencePieceProcessor.__getattr__ = missing  # type: ignore[attr-defined]
+    """Records names that processors do not have, for `jeton.compat.run`."""
+    report.missing_attributes(SentencePieceProcessor, "sentencepiece.SentencePieceProcessor")

@@ -436,14 +436,8 @@ class Encoding:
 
 
 def report_missing_attributes() -> None:
-    """Records names that encodings do not have. Not always: it makes each access to an attribute slower."""
-
-    def missing(enc: Encoding, name: str) -> NoReturn:
-        if not report.is_private(name):
-            report.missing(f"tiktoken.Encoding.{name}")
-        raise AttributeError(f"'Encoding' object has no attribute {name!r}", name=name, obj=enc)
-
-    Encoding.__getattr__ = missing  # type: ignore[attr-defined]
+    """Records names that encodings do not have, for `jeton.compat.run`."""
+    report.missing_attributes(Encoding, "tiktoken.Encoding")
 
 
 def raise_disallowed_special_token(token: str) -> NoReturn:

@@ -21,8 +21,9 @@ import re
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ...errors import ConfigError, DownloadError, FormatError, MissingDependencyError
+from ...errors import ConfigError, DownloadError, FormatError
 from ...util.atomic import write_atomically
+from ...util.optional import import_optional
 from ..config import MORE_TEMPLATES
 from ..remote_code import SELF_CONTAINED, code_files, refuse_code
 from .downloads import MAX_BYTES, TIMEOUT_S, cache_folder, is_on
@@ -242,13 +243,7 @@ def _cached_by_others(repository: str, revision: str) -> Path:
 
 
 def _library() -> Any:
-    try:
-        import huggingface_hub
-    except ImportError as error:
-        raise MissingDependencyError(
-            "tokenizers from the hub need huggingface_hub: pip install 'jeton[hub]'", extra="hub"
-        ) from error
-    return huggingface_hub
+    return import_optional("huggingface_hub", "a tokenizer from the hub", "hub")
 
 
 # Read on each call, unlike in huggingface_hub, because a program may set them after the import.

@@ -19,7 +19,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import MissingDependencyError, ShardError
+from ...errors import ShardError
+from ...util.optional import import_optional
 from ..outputs import OutputFiles
 from .base import Documents, Int64, Layout, Places, ShardFacts, ShardWriter, positions
 
@@ -119,13 +120,8 @@ def _values(groups: Sequence[Any], name: str, dtype: np.dtype[Any]) -> NDArray[A
 
 
 def _pyarrow() -> Any:
-    try:
-        import pyarrow as pa
-        import pyarrow.ipc
-    except ImportError:
-        message = "the formats parquet and arrow need the package pyarrow: pip install 'jeton[data]'"
-        raise MissingDependencyError(message, extra="data") from None
-    return pa
+    import_optional("pyarrow.ipc", "the format parquet or arrow", "data")
+    return import_optional("pyarrow", "the format parquet or arrow", "data")
 
 
 class _Writer(ShardWriter):
