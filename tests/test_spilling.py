@@ -228,6 +228,13 @@ def test_positions_tell_documents_apart() -> None:
     assert len({*one, *two}) == len(one) + len(two)
 
 
+def ended(process: subprocess.Popen[bytes], code: int = 0) -> str:
+    """Waits for a process, which must end with this code; returns what it said."""
+    said = process.communicate(timeout=120)[1].decode()
+    assert process.returncode == code, said
+    return said
+
+
 def start(corpus: Path, folder: Path, then: str = "") -> subprocess.Popen[bytes]:
     script = textwrap.dedent(f"""
         import json, sys, os, signal
@@ -264,11 +271,8 @@ def test_kill_9_at_any_time(corpus: Path, plain: jeton.Counts, tmp_path: Path) -
             time.sleep(0.002)
         time.sleep(rng.random() * 0.05)  # it is at work
         process.kill()
-        _, said = process.communicate(timeout=120)
-        assert process.returncode == -signal.SIGKILL, said.decode()
-    process = start(corpus, tmp_path)
-    _, said = process.communicate(timeout=120)
-    assert process.returncode == 0, said.decode()
+        ended(process, -signal.SIGKILL)
+    ended(start(corpus, tmp_path))
     assert (tmp_path / "out.jtc").read_bytes() == (tmp_path / "plain.jtc").read_bytes()
 
 
@@ -286,11 +290,8 @@ STEPS = {
 def test_a_process_that_ends_at_a_chosen_step(step: str, corpus: Path, plain: jeton.Counts, tmp_path: Path) -> None:
     helpers = "die = lambda: os.kill(os.getpid(), signal.SIGKILL); n = []; seen = lambda b: n.append(b) or len(n); "
     process = start(corpus, tmp_path, helpers + STEPS[step])
-    _, said = process.communicate(timeout=120)
-    assert process.returncode == -signal.SIGKILL, said.decode()
-    process = start(corpus, tmp_path)
-    _, said = process.communicate(timeout=120)
-    assert process.returncode == 0, said.decode()
+    ended(process, -signal.SIGKILL)
+    ended(start(corpus, tmp_path))
     assert jeton.Counts.load(tmp_path / "out.jtc") == plain
 
 
@@ -298,14 +299,11 @@ def test_a_process_that_ends_at_a_chosen_step(step: str, corpus: Path, plain: je
 def test_a_full_disk_is_a_clear_error_and_loses_nothing(corpus: Path, plain: jeton.Counts, tmp_path: Path) -> None:
     full = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, 300_000))"
     process = start(corpus, tmp_path, full)
-    _, said = process.communicate(timeout=120)
-    assert process.returncode == 1
-    assert "OSError" in said.decode()
-    assert "the checkpoint is still valid" in said.decode()
+    said = ended(process, 1)
+    assert "OSError" in said
+    assert "the checkpoint is still valid" in said
     assert not list(tmp_path.glob("*.tmp")), "no half of a run"
-    process = start(corpus, tmp_path)
-    _, said = process.communicate(timeout=120)
-    assert process.returncode == 0, said.decode()
+    ended(start(corpus, tmp_path))
     assert jeton.Counts.load(tmp_path / "out.jtc") == plain
 
 
@@ -649,11 +647,8 @@ def test_kill_9_while_learning(corpus: Path, texts: list[str], tmp_path: Path) -
 def test_a_full_disk_while_learning(corpus: Path, texts: list[str], tmp_path: Path) -> None:
     full = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (900_000, 900_000))"
     process = learner(corpus, tmp_path, f"{full}; limits['memory_limit'] = '4MiB'")
-    _, said = process.communicate(timeout=120)
-    assert process.returncode == 1
-    assert "OSError" in said.decode()
-    assert "spill_folder=" in said.decode() or "the checkpoint" in said.decode()
-    process = learner(corpus, tmp_path)
-    _, said = process.communicate(timeout=120)
-    assert process.returncode == 0, said.decode()
+    said = ended(process, 1)
+    assert "OSError" in said
+    assert "spill_folder=" in said or "the checkpoint" in said
+    ended(learner(corpus, tmp_path))
     assert jeton.load(tmp_path / "out.json").fingerprint == trained(texts, 6000).fingerprint

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
 import re
 from pathlib import Path
 from types import ModuleType
@@ -13,7 +12,7 @@ import pytest
 
 import jeton
 import jeton.compat.tiktoken as drop_in
-from tests.test_docs import blocks
+from tests.test_docs import blocks, run_doctest
 
 peer: ModuleType = pytest.importorskip("tiktoken", reason="tiktoken is a test dependency")
 
@@ -38,12 +37,7 @@ def test_the_example_runs_with_both(library: ModuleType) -> None:
         code = block.content.replace(
             "import jeton.compat.tiktoken as tiktoken", f"import {library.__name__} as tiktoken"
         )
-        test = doctest.DocTestParser().get_doctest(code, namespace, PAGE.name, str(PAGE), block.line)
-        test.globs = namespace
-        complaints: list[str] = []
-        runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
-        runner.run(test, out=complaints.append, clear_globs=False)
-        assert not runner.failures, "".join(complaints)
+        run_doctest(block._replace(content=code), PAGE, namespace)
     assert namespace["tiktoken"] is library
 
 
@@ -102,12 +96,9 @@ def test_the_example_of_sentencepiece_runs_with_both(name: str) -> None:
     code = block.content.replace(
         "import jeton.compat.sentencepiece as sentencepiece", f"import {name} as sentencepiece"
     )
-    test = doctest.DocTestParser().get_doctest(code, {}, PAGE.name, str(PAGE), block.line)
-    complaints: list[str] = []
-    runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
-    runner.run(test, out=complaints.append, clear_globs=False)
-    assert not runner.failures, "".join(complaints)
-    assert test.globs["sentencepiece"] is library
+    namespace: dict[str, Any] = {}
+    run_doctest(block._replace(content=code), PAGE, namespace)
+    assert namespace["sentencepiece"] is library
 
 
 @pytest.mark.parametrize("row", SENTENCEPIECE_ROWS, ids=lambda row: row[0])

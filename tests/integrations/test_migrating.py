@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
 import re
 from itertools import chain
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Any
 import pytest
 
 import jeton
-from tests.test_docs import blocks
+from tests.test_docs import blocks, run_doctest
 
 pytest.importorskip("transformers", reason="transformers is a test dependency")
 pytestmark = pytest.mark.filterwarnings("ignore")  # what transformers warns of is not ours
@@ -28,12 +27,7 @@ def test_the_example_runs_with_both(is_accelerated: bool) -> None:
     assert len(used) == 2
     for block in used:
         code = block.content if is_accelerated else block.content.replace(">>> fast = accelerate(fast)\n", "")
-        test = doctest.DocTestParser().get_doctest(code, namespace, PAGE.name, str(PAGE), block.line)
-        test.globs = namespace
-        complaints: list[str] = []
-        runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
-        runner.run(test, out=complaints.append, clear_globs=False)
-        assert not runner.failures, "".join(complaints)
+        run_doctest(block._replace(content=code), PAGE, namespace)
     stats = namespace["accelerate"].__globals__["stats"](namespace["fast"])
     assert (stats.on_jeton >= 5) == is_accelerated
     assert not stats.fallbacks
