@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import click
@@ -13,7 +12,7 @@ from .options import Command, CommonOptions, common_options, tokenizer_option
 from .outputs import check_tokenizer, save_tokenizer
 from .quantities import counted
 from .roles import RoleOptions, role_options
-from .streams import write
+from .streams import write_json
 
 __all__ = ["add_tokens"]
 
@@ -64,7 +63,7 @@ def add_tokens(
     added = {token.content: id for id, token in made.added_tokens.items() if tok.added_tokens.get(id) != token}
     if common.as_json:
         facts = {"path": output, "added": added, "roles": dict(made.roles), "vocab_size": made.vocab_size}
-        write(json.dumps({**facts, "fingerprint": made.fingerprint}, ensure_ascii=False))
+        write_json({**facts, "fingerprint": made.fingerprint})
         return
     for token, id in added.items():
         common.say(f"added    {id}  {token}")

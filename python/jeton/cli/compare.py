@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
-
 import click
 
 import jeton
 
 from .options import Command, CommonOptions, TextOptions, common_options, text_options, tokenizers_option
-from .streams import input_texts, named, repaired, terminal_look, write
+from .streams import input_texts, named, repaired, terminal_look, write, write_json
 
 
 @click.command(cls=Command, short_help="Compare tokenizers on one text: counts, and boundaries that differ.")
@@ -41,6 +39,6 @@ def compare(
         with named(text):
             found = repaired(common, text, options, lambda data: jeton.compare(toks, data, special=options.special))
         if common.as_json:
-            write(json.dumps(found.to_json(), ensure_ascii=False))
+            write_json(found)
         else:
             write(("\n" if number else "") + found.to_terminal(color=color, width=width))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import click
@@ -11,7 +10,7 @@ import jeton
 
 from .options import Command, CommonOptions, Count, common_options, corpus_options, tokenizers_option
 from .outputs import check_plot
-from .streams import input_corpus, terminal_look, write
+from .streams import input_corpus, terminal_look, write, write_json
 
 
 @click.command(cls=Command, short_help="Compare tokenizers on a corpus: agreement, vocabularies, differences.")
@@ -56,7 +55,7 @@ def compare_corpus(
         progress=common.progress,
     )
     if common.as_json:
-        write(json.dumps(found.to_json(), ensure_ascii=False))
+        write_json(found)
     else:
         write(found.to_terminal(color=terminal_look()[0], most=top))
     if plot is not None:

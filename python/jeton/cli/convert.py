@@ -7,7 +7,6 @@ is therefore verified, or its loss was accepted by name.
 from __future__ import annotations
 
 import errno
-import json
 import shutil
 import tempfile
 import warnings
@@ -32,7 +31,7 @@ from ..util.compression import decompressed
 from .options import Command, CommonOptions, Count, common_options
 from .quantities import counted
 from .running import DIFFERENT
-from .streams import write
+from .streams import write, write_json
 
 # A vocabulary dump cannot be loaded again, so it cannot be verified.
 READABLE = [format for format in FORMATS if format != "vocab"]
@@ -119,7 +118,7 @@ def convert(
         if is_kept:
             _put(new, output)
     if common.as_json:
-        write(json.dumps(_facts(source, output, accept_loss, result, is_kept), ensure_ascii=False))
+        write_json(_facts(source, output, accept_loss, result, is_kept))
     elif result.first is not None:
         write(str(result.first))
     for line in _summary(output, result, is_kept):

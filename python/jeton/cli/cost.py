@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import click
@@ -10,7 +9,7 @@ import click
 import jeton
 
 from .options import Command, CommonOptions, Count, common_options, corpus_options, tokenizers_option
-from .streams import input_corpus, write
+from .streams import input_corpus, write, write_json
 
 
 @click.command(cls=Command, short_help="Compute the price of texts, and find documents over a context window.")
@@ -59,7 +58,10 @@ def cost(
         threads=common.threads,
         progress=common.progress,
     )
-    write(json.dumps(table.to_json(), ensure_ascii=False) if common.as_json else str(table))
+    if common.as_json:
+        write_json(table)
+    else:
+        write(str(table))
 
 
 def _by_name(option: str, names: tuple[str, ...], values: tuple[Any, ...]) -> Any:

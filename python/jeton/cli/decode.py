@@ -12,7 +12,7 @@ import click
 
 from ..errors import FormatError, UnknownTokenError
 from .options import Command, CommonOptions, common_options, tokenizer_option
-from .streams import binary_output, standard_input, write
+from .streams import binary_output, standard_input, write_json
 
 if TYPE_CHECKING:
     import numpy as np
@@ -87,7 +87,7 @@ def decode(
     else:
         data = tok.decode(sequence, invalid_utf8=invalid_utf8, skip_special_tokens=skip_special_tokens).encode()
     if common.as_json:
-        write(json.dumps({"text": data.decode("utf-8", "replace"), "bytes_hex": data.hex()}, ensure_ascii=False))
+        write_json({"text": data.decode("utf-8", "replace"), "bytes_hex": data.hex()})
     else:
         binary_output().write(data)
 

@@ -6,7 +6,6 @@ options, which ``jeton train`` has.
 
 from __future__ import annotations
 
-import json
 import platform
 import sys
 import sysconfig
@@ -25,7 +24,7 @@ from ..drawing import LookPartKind, to_terminal, visible
 from .options import Command, CommonOptions, common_options
 from .outputs import check_tokenizer, save_tokenizer
 from .quantities import counted, seconds, size
-from .streams import terminal_look, write
+from .streams import terminal_look, write, write_json
 
 VOCAB_SIZE = 8_000
 # Installed packages differ between machines; the standard library is nearly the same on all.
@@ -73,7 +72,7 @@ def demo(common: CommonOptions, output: str) -> None:
     if training is None:
         raise RuntimeError("a tokenizer fresh from training knows nothing of it")
     if common.as_json:
-        write(json.dumps(_facts(tok, training, measures, output), ensure_ascii=False))
+        write_json(_facts(tok, training, measures, output))
         return
     if common.quiet:
         for name, measure in measures.items():

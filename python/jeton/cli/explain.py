@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 import click
 
 from .options import Command, CommonOptions, TextOptions, common_options, text_options, tokenizer_option
-from .streams import input_texts, named, repaired, terminal_look, write
+from .streams import input_texts, named, repaired, terminal_look, write, write_json
 
 if TYPE_CHECKING:
     import jeton
@@ -36,6 +35,6 @@ def explain(common: CommonOptions, tok: jeton.Tokenizer, options: TextOptions, t
         with named(text):
             explanation = repaired(common, text, options, lambda data: tok.explain(data, special=options.special))
         if common.as_json:
-            write(json.dumps(explanation.to_json(), ensure_ascii=False))
+            write_json(explanation)
         else:
             write("\n" * (index > 0) + explanation.to_terminal(color=color, width=width))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import click
 
 import jeton
@@ -11,7 +9,7 @@ import jeton
 from ..analysis.parallel.table import FIGURES, GROUPINGS
 from .options import Command, CommonOptions, common_options, tokenizers_option
 from .outputs import check_plot
-from .streams import write
+from .streams import write, write_json
 
 
 @click.command(cls=Command, short_help="Compare languages: tokens of parallel text, relative to English.")
@@ -71,7 +69,7 @@ def languages(
     if sort is not None:
         table = table.sorted_by(sort)  # type: ignore[arg-type]
     if common.as_json:
-        write(json.dumps(table.to_json(), ensure_ascii=False))
+        write_json(table)
     elif as_csv:
         write(table.to_csv().removesuffix("\n"))
     else:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import click
@@ -12,7 +11,7 @@ import jeton
 from ..analysis.measure_table import FIGURES
 from .options import ByteSize, Command, CommonOptions, Count, common_options, corpus_options, tokenizers_option
 from .outputs import check_plot
-from .streams import input_corpus, terminal_look, write
+from .streams import input_corpus, terminal_look, write, write_json
 
 
 @click.command(cls=Command, short_help="Measure how well tokenizers compress texts: a table.")
@@ -91,7 +90,7 @@ def measure(
         table = table.sorted_by(sort)
     if common.as_json:
         for record in table.records():
-            write(json.dumps(record, ensure_ascii=False))
+            write_json(record)
     elif as_csv:
         write(table.to_csv().removesuffix("\n"))
     else:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
-
 import click
 
 import jeton
 
 from .options import Command, CommonOptions, common_options
-from .streams import write
+from .streams import write, write_json
 
 
 @click.command(cls=Command, short_help="List the tokenizers that can be loaded by name.")
@@ -31,7 +29,7 @@ def names(common: CommonOptions, words: tuple[str, ...]) -> None:
         if not all(any(word.lower() in name.lower() for name in spelled) for word in words):
             continue
         if common.as_json:
-            write(json.dumps(named.to_json()))
+            write_json(named)
         else:
             others = ", ".join(spelled[1:])
             write(f"{'*' if named.is_local else ' '} {named.name:<16}{'  ' + others if others else ''}".rstrip())

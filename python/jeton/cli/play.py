@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 
@@ -10,7 +9,7 @@ import click
 
 from ..errors import MissingDependencyError
 from .options import Command, CommonOptions, common_options
-from .streams import write
+from .streams import write, write_json
 
 
 @click.command(cls=Command, short_help="Open the playground, a local web page.")
@@ -55,7 +54,10 @@ def play(
         ) from error
 
     def ready(address: str) -> None:
-        write(json.dumps({"url": address}) if common.as_json else address)
+        if common.as_json:
+            write_json({"url": address})
+        else:
+            write(address)
         sys.stdout.flush()  # a program may be waiting for the address
         common.say("the playground is open; press Ctrl-C to stop it")
 

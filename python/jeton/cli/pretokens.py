@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import click
@@ -12,7 +11,7 @@ import jeton
 from .options import Command, CommonOptions, Count, common_options, corpus_options, memory_options
 from .outputs import check_file, check_plot
 from .quantities import counted, size
-from .streams import input_corpus, write
+from .streams import input_corpus, write, write_json
 
 
 @click.command(cls=Command, short_help="Count the pretokens of a corpus, for training or for a report.")
@@ -90,6 +89,6 @@ def pretokens(
     if plot is not None:
         described.plot(plot)
     if common.as_json:
-        write(json.dumps(described.to_json(), ensure_ascii=False))
+        write_json(described)
     elif report:
         write(str(described))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import json
 import os
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -20,7 +19,7 @@ from ..shards.running import Runner
 from .options import DEFAULT_USED, ByteSize, Command, CommonOptions, Count, RowLength, common_options, corpus_options
 from .quantities import counted, seconds, size
 from .running import DIFFERENT
-from .streams import write
+from .streams import write, write_json
 
 Function = Callable[..., None]
 
@@ -226,7 +225,7 @@ def plan(common: CommonOptions, corpus: jeton.Corpus, output: str, options: dict
     made = jeton.shards.plan(corpus, output, **options)
     if common.as_json:
         facts = {"tasks": made.num_tasks, "inputs": len(made.inputs), "bytes": made.num_bytes, "dtype": made.dtype}
-        write(json.dumps({**facts, "format": made.format, "digest": made.digest}))
+        write_json({**facts, "format": made.format, "digest": made.digest})
     what = f"{counted(len(made.inputs), 'file')}, {size(made.num_bytes)}"
     common.say(f"planned  {counted(made.num_tasks, 'task')} of {what}; format {made.format}, {made.dtype or 'counts'}")
 
@@ -302,7 +301,7 @@ def verify(common: CommonOptions, output: str) -> None:
     """
     found = jeton.shards.verify(output, progress=common.progress)
     if common.as_json:
-        write(json.dumps(found.to_json(), ensure_ascii=False))
+        write_json(found)
     for problem in found.problems:
         common.warn(problem)
     if not found.is_valid:
@@ -325,7 +324,7 @@ def status(common: CommonOptions, output: str) -> None:
     """
     found = jeton.shards.status(output)
     if common.as_json:
-        write(json.dumps(found.to_json(), ensure_ascii=False))
+        write_json(found)
     else:
         write(_status_line(found))
 
@@ -346,7 +345,10 @@ def report(common: CommonOptions, output: str, plot: str | None) -> None:
     if plot is not None:
         found.plot(plot)
         common.say(f"saved    {plot}")
-    write(json.dumps(found.to_json(), ensure_ascii=False) if common.as_json else found.to_markdown().rstrip("\n"))
+    if common.as_json:
+        write_json(found)
+    else:
+        write(found.to_markdown().rstrip("\n"))
 
 
 @shards.command(short_help="Print a job script for Slurm, or a manifest for Kubernetes.")
@@ -429,13 +431,13 @@ def _status_line(found: Status) -> str:
 
 def _show_status(common: CommonOptions, found: Status) -> None:
     if common.as_json:
-        write(json.dumps(found.to_json(), ensure_ascii=False))
+        write_json(found)
     common.say(_status_line(found))
 
 
 def _show_report(common: CommonOptions, made: Report, output: str) -> None:
     if common.as_json:
-        write(json.dumps(made.to_json(), ensure_ascii=False))
+        write_json(made)
         return
     noun = "token" if made.tokenizer else "pretoken"
     ratio = f"; {made.bytes_per_token:.3f} bytes per {noun}" if made.bytes_per_token else ""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import click
@@ -12,7 +11,7 @@ import jeton
 from .options import Command, CommonOptions, Count, common_options, corpus_options, sample_options
 from .outputs import check_plot, check_tokenizer, save_tokenizer
 from .quantities import counted, size
-from .streams import input_corpus, write
+from .streams import input_corpus, write, write_json
 
 
 class _Sizes(click.ParamType[list[int]]):
@@ -80,7 +79,7 @@ def sizes(
     )
     for row in found:
         if common.as_json:
-            write(json.dumps(row.to_json()))
+            write_json(row)
     if not common.as_json:
         write(str(found))
     common.say(f"measured on {size(found.held_out_bytes)}, {counted(len(found.tok.merges), 'merge')} learned")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import BinaryIO, NamedTuple, TypeVar
+from typing import Any, BinaryIO, NamedTuple, TypeVar
 
 import click
 
@@ -32,6 +33,7 @@ __all__ = [
     "terminal_look",
     "texts_of",
     "write",
+    "write_json",
 ]
 
 T = TypeVar("T")
@@ -132,6 +134,11 @@ def binary_output() -> BinaryIO:
 def write(line: str) -> None:
     """Writes one line of data in UTF-8, independent of the locale."""
     binary_output().write(line.encode("utf-8", "surrogateescape") + b"\n")
+
+
+def write_json(value: Any) -> None:
+    """Writes one line of JSON: a value, or the `to_json()` of a result."""
+    write(json.dumps(value.to_json() if hasattr(value, "to_json") else value, ensure_ascii=False))
 
 
 def terminal_look() -> tuple[bool, int | None]:

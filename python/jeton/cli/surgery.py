@@ -15,7 +15,7 @@ from ..util.atomic import write_atomically
 from .options import CommonOptions
 from .outputs import check_file, check_tokenizer, save_tokenizer
 from .quantities import counted
-from .streams import write
+from .streams import write, write_json
 
 if TYPE_CHECKING:
     import jeton
@@ -65,7 +65,7 @@ class SurgeryOutput:
             shapes = done.plan.apply(*self.model, multiple_of=self.multiple_of)
         if common.as_json:
             facts = {"path": self.path, "fingerprint": done.tokenizer.fingerprint, **done.to_json()["report"]}
-            write(json.dumps(facts if shapes is None else {**facts, "tensors": shapes}, ensure_ascii=False))
+            write_json(facts if shapes is None else {**facts, "tensors": shapes})
             return
         write(repr(done))
         common.say(f"saved   {self.path}: {counted(len(done.tokenizer), 'token')}")

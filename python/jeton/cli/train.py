@@ -18,7 +18,7 @@ from .options import Command, CommonOptions, Count, common_options, corpus_optio
 from .outputs import check_file, check_tokenizer, save_tokenizer
 from .quantities import counted, seconds, size
 from .roles import RoleOptions, role_options
-from .streams import input_corpus, write
+from .streams import input_corpus, write, write_json
 
 if TYPE_CHECKING:
     from jeton.training.presets import TrainingPreset
@@ -159,7 +159,7 @@ def train(
     save_tokenizer(common, tok, output, accept_loss)
     facts = _facts(tok, output)
     if common.as_json:
-        write(json.dumps(facts, ensure_ascii=False))
+        write_json(facts)
     else:
         for line in _summary(facts):
             common.say(line)

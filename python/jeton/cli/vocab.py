@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -12,7 +11,7 @@ import click
 from ..drawing import visible
 from ..drawing.display_width import padded
 from .options import Command, CommonOptions, common_options, tokenizer_option
-from .streams import write
+from .streams import write, write_json
 
 if TYPE_CHECKING:
     import jeton
@@ -59,7 +58,10 @@ def vocab(common: CommonOptions, tok: jeton.Tokenizer, grep: str | None) -> None
         raise click.UsageError(f"--grep {grep!r} is not a regular expression: {error}") from None
     for entry in _entries(tok):
         if wanted.search(entry.shown.decode("utf-8", "replace")):
-            write(json.dumps(_facts(entry), ensure_ascii=False) if common.as_json else _line(tok, entry))
+            if common.as_json:
+                write_json(_facts(entry))
+            else:
+                write(_line(tok, entry))
 
 
 def _entries(tok: jeton.Tokenizer) -> Iterator[Entry]:
