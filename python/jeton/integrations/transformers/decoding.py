@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...compat.hf_backend import Unproven
+from .counts import fell_back, ran
 from .encoding import state_of
 from .state import SharedEngine
 
@@ -14,7 +15,7 @@ LISTS = {list}
 
 
 def decode_one(tok: Any, ids: Any, skip_special_tokens: Any) -> str:
-    """The text of ids, before it is cleaned up.
+    """The text of ids, before it is cleaned up. The caller counts the call: that is the shortest one.
 
     Raises:
         Unproven: the result may differ.
@@ -28,15 +29,20 @@ def decode_one(tok: Any, ids: Any, skip_special_tokens: Any) -> str:
     return _engine(tok).decode(ids, skip_special_tokens=skip_special_tokens)
 
 
-def decode_rows(tok: Any, rows: Any, skip_special_tokens: Any) -> list[str]:
-    """The text of each row of ids, before it is cleaned up.
-
-    Raises:
-        Unproven: the result may differ.
-    """
-    if type(rows) is not list or type(skip_special_tokens) is not bool or set(map(type, rows)) != LISTS:
-        raise Unproven("rows that are no lists, or an option that is no bool")
-    return _engine(tok).decode_batch(rows, skip_special_tokens=skip_special_tokens)
+def decode_rows(tok: Any, rows: Any, skip_special_tokens: Any, unproven: str = "") -> list[str] | None:
+    """The text of each row of ids, before it is cleaned up; None if the call falls back, also for a known reason."""
+    counts = state_of(tok).counts
+    try:
+        if unproven:
+            raise Unproven(unproven)
+        if type(rows) is not list or type(skip_special_tokens) is not bool or set(map(type, rows)) != LISTS:
+            raise Unproven("rows that are no lists, or an option that is no bool")
+        texts = _engine(tok).decode_batch(rows, skip_special_tokens=skip_special_tokens)
+    except Unproven as reason:
+        fell_back(counts, "decode", "batch", str(reason))
+        return None
+    ran(counts, "decode", "batch")
+    return texts
 
 
 def _engine(tok: Any) -> SharedEngine:

@@ -9,6 +9,7 @@ Source: huggingface/transformers, tokenization_utils_tokenizers.py and tokenizat
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from operator import index
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,7 @@ from transformers import PreTrainedTokenizerFast
 from transformers.tokenization_utils_base import BatchEncoding, PaddingStrategy, TensorType, TruncationStrategy
 
 from ...compat.hf_backend import Rows, Unproven
+from .counts import fell_back, ran
 from .encodings import EncodeArguments, LazyEncodings, character_indexes, wants_characters
 from .inputs import Inputs
 from .state import BackendState, SharedEngine, Use
@@ -83,6 +85,19 @@ class Call:
         if self.return_offsets_mapping:
             names.append("offsets")
         return ", ".join(names)
+
+    def on_jeton(self, tok: Any, inputs_of: Callable[[], tuple[Inputs, bool]]) -> BatchEncoding | None:
+        """Runs the call on Jeton, and counts it; None if it falls back. `inputs_of` returns texts and `is_batched`."""
+        counts, form = state_of(tok).counts, ""
+        try:
+            inputs, is_batched = inputs_of()
+            form = inputs.shape
+            result = self.run(tok, inputs, is_batched=is_batched)
+        except Unproven as reason:
+            fell_back(counts, "encode", self.shape(form), str(reason))
+            return None
+        ran(counts, "encode", self.shape(form))
+        return result
 
     def run(self, tok: Any, inputs: Inputs, *, is_batched: bool) -> BatchEncoding:
         """Encodes on Jeton.

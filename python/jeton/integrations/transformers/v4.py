@@ -32,15 +32,15 @@ class JetonBackend(PreTrainedTokenizerFast):
     def _batch_encode_plus(self, batch_text_or_text_pairs: Any, *args: Any, **options: Any) -> BatchEncoding:
         call, unknown = Call4.of(args, options)
         inputs = partial(_batch, batch_text_or_text_pairs, call.is_split_into_words)
-        result = None if unknown else self._on_jeton(call, inputs, True)
+        result = None if unknown else call.on_jeton(self, inputs)
         return super()._batch_encode_plus(batch_text_or_text_pairs, *args, **options) if result is None else result
 
     def _encode_plus(self, text: Any, text_pair: Any = None, *args: Any, **options: Any) -> BatchEncoding:
         call, unknown = Call4.of(args, options)
         result, encode = None, self._batch_encode_plus  # which the tokenizer's own class may override
         if not unknown and type(self)._batch_encode_plus is JetonBackend._batch_encode_plus:
-            inputs = partial(one_input, text, text_pair, call.is_split_into_words)
-            result, encode = self._on_jeton(call, inputs, False), super()._batch_encode_plus
+            result = call.on_jeton(self, lambda: (one_input(text, text_pair, call.is_split_into_words), False))
+            encode = super()._batch_encode_plus
         if result is None:
             given = {each.name: getattr(call, each.name) for each in fields(call)}
             result = encode([(text, text_pair)] if text_pair else [text], **given, **unknown)
@@ -51,19 +51,6 @@ class JetonBackend(PreTrainedTokenizerFast):
                 }
                 result = BatchEncoding(data, result.encodings, n_sequences=result.n_sequences)
         self._eventual_warn_about_too_long_sequence(result["input_ids"], call.max_length, call.verbose)
-        return result
-
-    def _on_jeton(self, call: Call, inputs_of: Any, is_batched: bool) -> BatchEncoding | None:
-        """Runs a call on Jeton; None if it falls back."""
-        counts, form = state_of(self).counts, ""
-        try:
-            inputs = inputs_of()
-            form = inputs.shape
-            result = call.run(self, inputs, is_batched=is_batched)
-        except Unproven as reason:
-            fell_back(counts, "encode", call.shape(form), str(reason))
-            return None
-        ran(counts, "encode", call.shape(form))
         return result
 
     def apply_chat_template(self, *args: Any, **kwargs: Any) -> Any:
@@ -103,23 +90,18 @@ class JetonBackend(PreTrainedTokenizerFast):
     ) -> list[str]:
         """Decodes many sequences."""
         is_plain = type(self)._decode is JetonBackend._decode and type(self).decode is PreTrainedTokenizerFast.decode
-        counts = state_of(self).counts
-        try:
-            if not is_plain or kwargs:
-                raise Unproven("a class that decodes in its own way, or an unknown option")
-            texts = decode_rows(self, to_py_obj(sequences), skip_special_tokens)
-        except Unproven as reason:
-            fell_back(counts, "decode", "batch", str(reason))
+        unproven = "" if is_plain and not kwargs else "a class that decodes in its own way, or an unknown option"
+        texts = decode_rows(self, to_py_obj(sequences), skip_special_tokens, unproven)
+        if texts is None:
             return super().batch_decode(sequences, skip_special_tokens, clean_up_tokenization_spaces, **kwargs)
         self._decode_use_source_tokenizer = False
-        ran(counts, "decode", "batch")
         return list(map(self.clean_up_tokenization, texts)) if self._cleans(clean_up_tokenization_spaces) else texts
 
     def _cleans(self, asked: bool | None) -> bool:
         return bool(self.clean_up_tokenization_spaces if asked is None else asked)
 
 
-def _batch(texts: Any, is_split: bool) -> Inputs:
+def _batch(texts: Any, is_split: bool) -> tuple[Inputs, bool]:
     if not isinstance(texts, (list, tuple)):
         raise Unproven("texts that are no list")
-    return batch_inputs(texts, is_split)
+    return batch_inputs(texts, is_split), True

@@ -23,6 +23,7 @@ __all__ = ["JetonBackend"]
 
 SEQUENCE = (list, tuple)
 INTEGERS = {int}
+CLEANED_BPE = "clean_up_tokenization_spaces with BPE"
 
 
 class JetonBackend(TokenizersBackend):
@@ -32,20 +33,8 @@ class JetonBackend(TokenizersBackend):
         call, unknown = Call.of(args, options)
         if call.split_special_tokens is None:
             call.split_special_tokens = self.split_special_tokens
-        state = state_of(self)
-        form = ""
-        try:
-            if any(unknown.values()):
-                raise Unproven(f"options {', '.join(name for name, value in unknown.items() if value)}")
-            inputs, is_batched = _inputs(text, text_pair, call.is_split_into_words)
-            form = inputs.shape
-            result = call.run(self, inputs, is_batched=is_batched)
-        except Unproven as reason:
-            fell_back(state.counts, "encode", call.shape(form), str(reason))
-        else:
-            ran(state.counts, "encode", call.shape(form))
-            return result
-        return super()._encode_plus(text, text_pair, *args, **options, **unknown)
+        result = call.on_jeton(self, partial(_inputs, text, text_pair, call.is_split_into_words, unknown))
+        return super()._encode_plus(text, text_pair, *args, **options, **unknown) if result is None else result
 
     def apply_chat_template(self, *args: Any, **kwargs: Any) -> Any:
         """Applies a chat template; assistant masks need no encodings."""
@@ -71,7 +60,7 @@ class JetonBackend(TokenizersBackend):
         )
         try:
             if cleans and self._is_bpe():
-                raise Unproven("clean_up_tokenization_spaces with BPE")
+                raise Unproven(CLEANED_BPE)
             text = decode_one(self, token_ids, skip_special_tokens)
         except Unproven as reason:
             fell_back(counts, "decode", "", str(reason))
@@ -86,31 +75,27 @@ class JetonBackend(TokenizersBackend):
         if type(token_ids) is not list or set(map(type, token_ids)) != INTEGERS:
             token_ids = to_py_obj(token_ids)
         if type(token_ids) is list and token_ids and isinstance(token_ids[0], SEQUENCE):
-            counts = state_of(self).counts
             cleans = kwargs.get("clean_up_tokenization_spaces")
             cleans = self.clean_up_tokenization_spaces if cleans is None else cleans
-            try:
-                if cleans and self._is_bpe():
-                    raise Unproven("clean_up_tokenization_spaces with BPE")
-                texts = decode_rows(self, token_ids, skip_special_tokens)
-            except Unproven as reason:
-                fell_back(counts, "decode", "batch", str(reason))
-            else:
-                ran(counts, "decode", "batch")
-                return list(map(self.clean_up_tokenization, texts)) if cleans else texts
-            return super().decode(token_ids, skip_special_tokens=skip_special_tokens, **kwargs)
+            unproven = CLEANED_BPE if cleans and self._is_bpe() else ""
+            texts = decode_rows(self, token_ids, skip_special_tokens, unproven)
+            if texts is None:
+                return super().decode(token_ids, skip_special_tokens=skip_special_tokens, **kwargs)
+            return list(map(self.clean_up_tokenization, texts)) if cleans else texts
         return self._decode(token_ids=token_ids, skip_special_tokens=skip_special_tokens, **kwargs)
 
     def _is_bpe(self) -> bool:
         return type(self._tokenizer.model).__name__ == "BPE"
 
 
-def _inputs(text: Any, pair: Any, is_split: bool) -> tuple[Inputs, bool]:
+def _inputs(text: Any, pair: Any, is_split: bool, unknown: dict[str, Any]) -> tuple[Inputs, bool]:
     """The texts of a call, and whether they are a batch.
 
     Raises:
-        Unproven: another form.
+        Unproven: another form, or an unknown option.
     """
+    if any(unknown.values()):
+        raise Unproven(f"options {', '.join(name for name, value in unknown.items() if value)}")
     if not isinstance(text, SEQUENCE) or (is_split and not (len(text) > 0 and isinstance(text[0], SEQUENCE))):
         return one_input(text, pair, is_split), False
     if pair is None:
