@@ -41,6 +41,7 @@ __all__ = [
     "WordLevel",
     "WordPiece",
     "Words",
+    "template_of",
 ]
 
 Component: TypeAlias = "Mapping[str, Any]"  # {"type": "Replace", …}; read-only
@@ -300,6 +301,29 @@ def core_json(facts: Mapping[str, Any]) -> str:
     except UnicodeEncodeError as error:
         raise ConfigError(f"a string has the surrogate {text[error.start]!a}, which is no character") from None
     return text
+
+
+def template_of(
+    single: Sequence[Any], pair: Sequence[Any] | None = None, *, trim_offsets: bool = False
+) -> dict[str, Any]:
+    """A template for one text and for a pair: ids, and ``"A"`` and ``"B"``, which are the texts.
+
+    An item of another type id is a tuple of both.
+
+    Examples:
+        >>> template_of([1, "A"], [1, "A", ("B", 1)])["pair"][1:]
+        [{'sequence': 'A', 'type_id': 0}, {'sequence': 'B', 'type_id': 1}]
+    """
+
+    def items(parts: Sequence[Any]) -> list[dict[str, Any]]:
+        typed = (part if isinstance(part, tuple) else (part, 0) for part in parts)
+        return [
+            {"sequence": of, "type_id": type_id} if isinstance(of, str) else {"ids": [of], "type_id": type_id}
+            for of, type_id in typed
+        ]
+
+    pairs = None if pair is None else items(pair)
+    return {"single": items(single), "pair": pairs, "trim_offsets": trim_offsets, "add_prefix_space": False}
 
 
 def is_roberta(template: Mapping[str, Any] | None) -> bool:

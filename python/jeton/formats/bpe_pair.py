@@ -14,7 +14,7 @@ from __future__ import annotations
 import os
 
 from .. import _core
-from ..definition import Bpe, Definition
+from ..definition import Bpe, Definition, template_of
 from ..errors import ConfigError, FormatError, UnsupportedFeatureError
 from ..tokenizer import Tokenizer
 from ..tokens.added import AddedToken, model_entries
@@ -138,10 +138,7 @@ def _roles(config: Mapping[str, Any], kind: str, spelled: _core.SpelledVocabular
 
 
 def _around(cls: int | None, sep: int | None) -> Component:
-    first, last = ({"ids": [id], "type_id": 0} for id in (cls, sep))
-    single = [first, {"sequence": "A", "type_id": 0}, last]
-    pair = [*single, last, {"sequence": "B", "type_id": 0}, last]
-    return {"single": single, "pair": pair, "trim_offsets": True, "add_prefix_space": False}
+    return template_of([cls, "A", sep], [cls, "A", sep, sep, "B", sep], trim_offsets=True)
 
 
 def write(tok: Tokenizer, path: str | os.PathLike[str], accept_loss: Collection[str]) -> None:

@@ -26,7 +26,7 @@ from dataclasses import replace
 from typing import Any, Literal
 
 from .. import _core
-from ..definition import Bpe, Component, Definition, Unigram
+from ..definition import Bpe, Component, Definition, Unigram, template_of
 from ..errors import FormatError, UnsupportedFeatureError, keyword
 from ..tokenizer import Tokenizer
 from ..tokens.added import AddedToken, token_of_json, with_added_tokens
@@ -393,21 +393,15 @@ def _template(
     if name != "T5Tokenizer":
         spelled = (layouts.for_class(config) or {})["template"]
         language = next((item for item in spelled["single"] if item not in ("A", "<s>", "</s>")), None)
-    ids = {"<s>": bos, "</s>": eos, language: None if language is None else find(language)}
+    ids: dict[str | None, Any] = {"A": "A", "B": "B", "<s>": bos, "</s>": eos}
+    ids[language] = None if language is None else find(language)
 
-    def item(token: str) -> dict[str, Any]:
-        if token in ("A", "B"):
-            return {"sequence": token, "type_id": 0}
+    def item(token: str) -> Any:
         if ids[token] is None:
             raise _unsupported(f"the template of {name} has {token!r:.60}, which the tokenizer lacks", "template")
-        return {"ids": [ids[token]], "type_id": 0}
+        return ids[token]
 
-    return {
-        "single": [item(token) for token in spelled["single"]],
-        "pair": [item(token) for token in spelled["pair"]],
-        "trim_offsets": False,
-        "add_prefix_space": False,
-    }
+    return template_of([*map(item, spelled["single"])], [*map(item, spelled["pair"])])
 
 
 def _unsupported(message: str, feature: str) -> UnsupportedFeatureError:

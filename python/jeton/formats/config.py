@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 
+from ..definition import template_of
 from ..errors import ConfigError, FormatError, UnsupportedFeatureError
 from ..tokens.added import AddedToken, token_of_json, with_added_tokens
 from ..tokens.kinds import MAX_ID
@@ -188,15 +189,12 @@ def enclosed(
     wants_bos = option(config, "add_bos_token", defaults[0] and "add_bos_token" not in config)
     wants_eos = option(config, "add_eos_token", defaults[1])
 
-    def text(sequence: str, type_id: int) -> list[dict[str, Any]]:
-        first = [{"ids": [bos], "type_id": type_id}] if wants_bos and bos is not None else []
-        last = [{"ids": [eos], "type_id": type_id}] if wants_eos and eos is not None else []
-        return [*first, {"sequence": sequence, "type_id": type_id}, *last]
-
-    single = text("A", 0)
-    if len(single) == 1:
+    first = [bos] if wants_bos and bos is not None else []
+    last = [eos] if wants_eos and eos is not None else []
+    if not first and not last:
         return None
-    return {"single": single, "pair": [*single, *text("B", second)], "trim_offsets": False, "add_prefix_space": False}
+    single = [*first, "A", *last]
+    return template_of(single, [*single, *((of, second) for of in (*first, "B", *last))])
 
 
 def added_tokens(config: Mapping[str, Any]) -> dict[int, AddedToken]:

@@ -24,7 +24,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from .. import _core
-from ..definition import Component
+from ..definition import Component, template_of
 from ..errors import ConfigError, FormatError, UnsupportedFeatureError
 from ..tokens.added import AddedToken
 from .config import added_tokens, enclosed
@@ -243,17 +243,10 @@ def template(spelled: Mapping[str, Any] | None, vocabulary: _core.Vocabulary) ->
     if spelled is None:
         return None
 
-    def item(name: str) -> dict[str, Any]:
-        if name in ("A", "B"):
-            return {"sequence": name, "type_id": 0}
-        id = vocabulary.find_any(name.encode())
+    def item(name: str) -> int | str:
+        id = name if name in ("A", "B") else vocabulary.find_any(name.encode())
         if id is None:
             raise ConfigError(f"the template names {name!r}, which is not in the vocabulary", option="layout")
-        return {"ids": [id], "type_id": 0}
+        return id
 
-    return {
-        "single": [item(name) for name in spelled["single"]],
-        "pair": [item(name) for name in spelled["pair"]] if spelled.get("pair") else None,
-        "trim_offsets": False,
-        "add_prefix_space": False,
-    }
+    return template_of([*map(item, spelled["single"])], [*map(item, spelled["pair"])] if spelled.get("pair") else None)

@@ -16,7 +16,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from .. import _core
-from ..definition import Bpe, Definition
+from ..definition import Bpe, Definition, template_of
 from ..errors import ConfigError, FormatError, UnsupportedFeatureError
 from ..tokenizer import Tokenizer
 from ..tokens.added import model_entries
@@ -111,8 +111,7 @@ def _special_tokens(facts: Mapping[str, Any], config: Mapping[str, Any], number:
 
 
 def _template(bos: int) -> dict[str, Any]:
-    single = [{"ids": [bos], "type_id": 0}, {"sequence": "A", "type_id": 0}]
-    return {"single": single, "pair": None, "trim_offsets": False, "add_prefix_space": False}
+    return template_of([bos, "A"])
 
 
 def write(tok: Tokenizer, path: str | os.PathLike[str], accept_loss: Collection[str]) -> None:

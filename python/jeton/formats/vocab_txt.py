@@ -14,7 +14,7 @@ Source: google-research/bert tokenization.py; huggingface/transformers tokenizat
 from __future__ import annotations
 
 from .. import _core
-from ..definition import Definition, WordPiece
+from ..definition import Definition, WordPiece, template_of
 from ..errors import ConfigError, FormatError, UnsupportedFeatureError
 from ..tokenizer import Tokenizer
 from ..tokens.added import AddedToken
@@ -111,12 +111,7 @@ def _normalizer(config: Mapping[str, Any], *, lowercase: bool) -> Component:
 
 
 def _template(cls: int, sep: int) -> Component:
-    def special(id: int, type_id: int = 0) -> dict[str, Any]:
-        return {"ids": [id], "type_id": type_id}
-
-    single = [special(cls), {"sequence": "A", "type_id": 0}, special(sep)]
-    pair = [*single, {"sequence": "B", "type_id": 1}, special(sep, 1)]
-    return {"single": single, "pair": pair, "trim_offsets": False, "add_prefix_space": False}
+    return template_of([cls, "A", sep], [cls, "A", sep, ("B", 1), (sep, 1)])
 
 
 def write(tok: Tokenizer, path: str | os.PathLike[str], accept_loss: Collection[str]) -> None:

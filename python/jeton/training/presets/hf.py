@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ... import _core
-from ...definition import Bpe, Component, Definition, Pattern, SymbolLevel, WordPiece
+from ...definition import Bpe, Component, Definition, Pattern, SymbolLevel, WordPiece, template_of
 from ...errors import ConfigError, keyword
 from ...tokens.added import AddedToken, with_added_tokens
 from ...tokens.special import spell
@@ -307,10 +307,4 @@ def _bert_template(special: Sequence[str]) -> Component | None:
     if not {"[CLS]", "[SEP]"} <= set(special):
         return None
     cls, sep = special.index("[CLS]"), special.index("[SEP]")
-
-    def item(id: int, type_id: int = 0) -> dict[str, Any]:
-        return {"ids": [id], "type_id": type_id}
-
-    first: list[dict[str, Any]] = [item(cls), {"sequence": "A", "type_id": 0}, item(sep)]
-    pair = [*first, {"sequence": "B", "type_id": 1}, item(sep, 1)]
-    return {"single": first, "pair": pair, "trim_offsets": False, "add_prefix_space": False}
+    return template_of([cls, "A", sep], [cls, "A", sep, ("B", 1), (sep, 1)])
