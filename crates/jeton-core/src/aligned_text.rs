@@ -129,6 +129,11 @@ impl AlignedText {
         Ok(Self { text, origins, sources: None, chunks, before: 0, most })
     }
 
+    /// Sets the maximum output of stages: that of an input from which the text was made.
+    pub fn set_limit(&mut self, bytes: usize) {
+        self.most = bytes.min(u32::MAX as usize);
+    }
+
     /// Returns the current text.
     pub fn text(&self) -> &str {
         &self.text
@@ -216,7 +221,7 @@ impl AlignedText {
             };
             let text = &mut text;
             let (before, most) = (self.before, self.most);
-            let mut writer = AlignedWriter { old, at: 0, start, text, trace, before, most };
+            let mut writer = AlignedWriter { old, at: 0, start, text, trace, before, most, state: WriterState::Writes };
             match chunk.id {
                 Some(_) => writer.copy(old.len()),
                 None => write(old, &mut writer)?,
@@ -228,6 +233,28 @@ impl AlignedText {
         }
         *self = Self { text, origins, sources, chunks, ..*self };
         Ok(())
+    }
+
+    /// Rewrites a text without alignment: `write` writes its replacement, of at most `most` bytes. Returns None, and allocates
+    /// nothing, if that is the text, with each character aligned with itself.
+    ///
+    /// # Errors
+    /// As [`AlignedText::rewrite`].
+    pub fn rewritten(
+        old: &str,
+        most: usize,
+        write: impl FnOnce(&str, &mut AlignedWriter<'_>) -> Result<()>,
+    ) -> Result<Option<String>> {
+        let mut text = String::new();
+        let state = WriterState::Unchanged;
+        let mut writer = AlignedWriter { old, at: 0, start: 0, text: &mut text, trace: None, before: 0, most, state };
+        write(old, &mut writer)?;
+        if writer.state == WriterState::Unchanged && writer.at == old.len() {
+            return Ok(None);
+        }
+        writer.begin();
+        writer.check()?;
+        Ok(Some(text))
     }
 
     /// Splits all chunks except added tokens: `cut` is called with position and text of a chunk, and appends the parts to
@@ -331,9 +358,43 @@ pub struct AlignedWriter<'d> {
     trace: Option<TraceWriter<'d>>,
     before: usize, // bytes written for previous batches
     most: usize,   // maximum bytes of `text`, including those
+    state: WriterState,
+}
+
+/// State of the output.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum WriterState {
+    /// It is the consumed part of the old text, which is not written. Only without tracing.
+    Unchanged,
+    /// It is written.
+    Writes,
+    /// There is no memory to write it.
+    NoMemory,
 }
 
 impl AlignedWriter<'_> {
+    /// Writes the unchanged text before the first change. Returns false if there is no memory for the output:
+    /// [`AlignedWriter::check`] then returns the error.
+    #[inline]
+    fn begin(&mut self) -> bool {
+        self.state == WriterState::Writes || self.write_unchanged()
+    }
+
+    #[cold]
+    fn write_unchanged(&mut self) -> bool {
+        if self.state == WriterState::Unchanged {
+            let capacity = self.old.len() + self.old.len() / 8 + 16;
+            self.state = match self.text.try_reserve_exact(capacity) {
+                Ok(()) => WriterState::Writes,
+                Err(_) => WriterState::NoMemory,
+            };
+            if self.state == WriterState::Writes {
+                self.text.push_str(&self.old[..self.at]);
+            }
+        }
+        self.state == WriterState::Writes
+    }
+
     /// Returns the number of consumed bytes of the old text.
     pub fn at(&self) -> usize {
         self.at
@@ -349,6 +410,9 @@ impl AlignedWriter<'_> {
     /// # Errors
     /// [`Error::text`] for text over the limit.
     pub fn check(&self) -> Result<()> {
+        if self.state == WriterState::NoMemory {
+            return Err(Error::memory(self.old.len()));
+        }
         match self.before + self.text.len() <= self.most {
             true => Ok(()),
             false => {
@@ -369,6 +433,11 @@ impl AlignedWriter<'_> {
     /// removed.
     pub fn put_before_removed(&mut self, c: char, change: isize, removed: usize) {
         let consumed = if change > 0 { 0 } else { 1 + change.unsigned_abs() };
+        let stays = change == 0 && self.state == WriterState::Unchanged && self.old[self.at..].starts_with(c);
+        if stays || !self.begin() {
+            self.at += chars_len(&self.old[self.at..], consumed);
+            return;
+        }
         if let Some(trace) = &mut self.trace {
             let (origin, source) = match change {
                 1.. => (
@@ -392,6 +461,7 @@ impl AlignedWriter<'_> {
     /// Removes the next `chars` old characters, which Hugging Face's alignment does not count: from here on, the origins are
     /// those of earlier text.
     pub fn remove_uncounted(&mut self, chars: usize) {
+        self.begin();
         if let Some(trace) = &mut self.trace {
             trace.source_at += chars_len(&self.old[trace.source_at..], chars);
         }
@@ -400,11 +470,28 @@ impl AlignedWriter<'_> {
     /// Copies the next `bytes` bytes of the old text, which end at a character boundary.
     pub fn copy(&mut self, bytes: usize) {
         let end = self.at + bytes;
-        self.text.push_str(&self.old[self.at..end]);
+        if self.state == WriterState::Writes {
+            self.text.push_str(&self.old[self.at..end]);
+        }
         if let Some(trace) = &mut self.trace {
             trace.copy(self.at, bytes);
         }
         self.at = end;
+    }
+
+    /// Copies the next `bytes` bytes, all ASCII, in lower case: each is aligned with itself.
+    pub fn copy_ascii_lowercase(&mut self, bytes: usize) {
+        let is_upper = |&byte: &u8| byte.is_ascii_uppercase();
+        let changes =
+            || self.old.as_bytes()[self.at..self.at + bytes].iter().fold(false, |any, byte| any | is_upper(byte));
+        if self.state == WriterState::Unchanged && (!changes() || !self.begin()) {
+            return self.copy(bytes);
+        }
+        let start = self.text.len();
+        self.copy(bytes);
+        if let Some(copied) = self.text.get_mut(start..) {
+            copied.make_ascii_lowercase();
+        }
     }
 
     /// Returns true if tracing is on.
@@ -415,6 +502,10 @@ impl AlignedWriter<'_> {
     /// Replaces the next `bytes` bytes of the old text by `new`, with the input range of all of them. If `bytes` is 0,
     /// that is the empty range at this position.
     pub fn replace(&mut self, bytes: usize, new: &str) {
+        if bytes == 0 && new.is_empty() || !self.begin() {
+            self.at += bytes;
+            return;
+        }
         if let Some(trace) = &mut self.trace {
             let here = || trace.old_origins.get(self.at).map_or(trace.from.0.end, |next| next.start);
             let origin = whole(trace.old_origins, self.at..self.at + bytes)
@@ -428,7 +519,11 @@ impl AlignedWriter<'_> {
 
     /// Replaces the next `bytes` bytes of the old text, at least one, by `new`, with the origin of the last of them.
     pub fn replace_match(&mut self, bytes: usize, new: &str) {
+        let writes = self.begin();
         self.at += bytes;
+        if !writes {
+            return;
+        }
         if let Some(trace) = &mut self.trace {
             let origin = TraceWriter::inserted(trace.old_origins, self.at, trace.from.0);
             trace.put(new.len(), origin, trace.next_source(bytes));
@@ -440,17 +535,25 @@ impl AlignedWriter<'_> {
     /// Replaces the rest of the old text by the output of `spell`; only without tracing.
     pub fn replace_all(&mut self, spell: impl FnOnce(&str, &mut String)) {
         debug_assert!(self.trace.is_none());
-        spell(&self.old[self.at..], self.text);
+        if self.begin() {
+            spell(&self.old[self.at..], self.text);
+        }
         self.at = self.old.len();
     }
 
     /// Returns the text written for this chunk so far.
     pub fn written(&self) -> &str {
-        &self.text[self.start..]
+        match self.state {
+            WriterState::Unchanged => &self.old[..self.at],
+            _ => &self.text[self.start..],
+        }
     }
 
     /// Removes the last `bytes` written bytes, which begin at a character boundary. The old text stays consumed.
     pub fn take_back(&mut self, bytes: usize) {
+        if !self.begin() {
+            return;
+        }
         self.text.truncate(self.text.len() - bytes);
         if let Some(trace) = &mut self.trace {
             trace.truncate(self.text.len());
@@ -459,6 +562,9 @@ impl AlignedWriter<'_> {
 
     /// Writes `new`, with the empty input range after the last written one.
     pub fn append(&mut self, new: &str) {
+        if !self.begin() {
+            return;
+        }
         if let Some(trace) = &mut self.trace {
             let origin = trace.after(trace.origins, trace.from.0);
             let source = trace.after(trace.sources.as_ref().unwrap_or(trace.origins), trace.from.1);

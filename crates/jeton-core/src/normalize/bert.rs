@@ -9,11 +9,12 @@
 
 use unicode_normalization::char::decompose_canonical;
 
+use super::char_set::CharSet;
 use super::edit;
 use super::forms::Form;
 use super::lower_case::lower;
 use super::properties::{Properties, CHINESE, CONTROL, NFD, NONSPACING, ORDERED, SPACE, UPPER};
-use crate::aligned_text::AlignedText;
+use crate::aligned_text::{AlignedText, AlignedWriter};
 use crate::error::Result;
 use crate::util::cancel::CancelCheck;
 
@@ -28,32 +29,25 @@ pub(super) struct Bert {
 
 impl Bert {
     pub(super) fn apply(self, aligned: &mut AlignedText, cancel: &mut CancelCheck<'_>) -> Result<()> {
-        if aligned.text().is_ascii() {
-            return edit::bert_ascii(aligned, self.clean, self.lowercase, cancel);
-        }
-        if aligned.is_traced() {
+        if aligned.is_traced() && !aligned.text().is_ascii() {
             return self.step_by_step(aligned, cancel);
         }
-        aligned.rewrite(|_, writer| {
-            let mut done = Ok(());
-            writer.replace_all(|old, text| done = self.spell(old, text, cancel));
-            done
-        })
+        aligned.rewrite(|old, writer| self.write(old, writer, cancel))
     }
 
     fn step_by_step(self, aligned: &mut AlignedText, cancel: &mut CancelCheck<'_>) -> Result<()> {
         if self.clean {
-            edit::clean(aligned, cancel)?;
+            aligned.rewrite(|old, writer| edit::clean(old, writer, cancel))?;
         }
         if self.chinese {
-            edit::space_chinese(aligned, cancel)?;
+            aligned.rewrite(|old, writer| edit::space_chinese(old, writer, cancel))?;
         }
         if self.accents {
             aligned.rewrite(|old, writer| Form::Nfd.write(old, writer, cancel))?;
-            edit::drop_with(NONSPACING, aligned, cancel)?;
+            aligned.rewrite(|old, writer| edit::drop_with(NONSPACING, old, writer, cancel))?;
         }
         if self.lowercase {
-            edit::lowercase(aligned, cancel)?;
+            aligned.rewrite(|old, writer| edit::lowercase(old, writer, cancel))?;
         }
         Ok(())
     }
@@ -69,69 +63,75 @@ impl Bert {
         steps.into_iter().filter(|step| step.0).map(|step| step.1).sum()
     }
 
-    /// Appends the normalized `old` to `text`, in one pass.
-    fn spell(self, old: &str, text: &mut String, cancel: &mut CancelCheck<'_>) -> Result<()> {
+    /// Writes the normalized `old`, in one pass; with alignment only if it is ASCII.
+    pub(super) fn write(self, old: &str, writer: &mut AlignedWriter<'_>, cancel: &mut CancelCheck<'_>) -> Result<()> {
+        if old.is_ascii() {
+            for bytes in old.as_bytes().chunks(1 << 16) {
+                edit::bert_ascii(bytes, self.clean, self.lowercase, writer);
+                cancel.check_now()?;
+            }
+            return Ok(());
+        }
         let (properties, touched) = (Properties::get(), self.touched());
-        let mut copied = 0;
-        for (at, c) in old.char_indices() {
-            cancel.check()?;
+        edit::each(CharSet::of_bits(touched), old, writer, cancel, |c, writer, cancel| {
+            let rest = &old[writer.at()..];
+            if c.is_ascii() {
+                let run = edit::ascii_run(rest.as_bytes());
+                edit::bert_ascii(&rest.as_bytes()[..run], self.clean, self.lowercase, writer);
+                return Ok(());
+            }
             let bits = properties.of(c) & touched;
-            if bits == 0 || at < copied {
-                continue;
-            }
-            if at > copied {
-                text.push_str(&old[copied..at]);
-            }
-            copied = at + c.len_utf8();
             if bits & ORDERED == 0 {
-                self.spell_one(c, bits, properties, text);
-                continue;
+                self.write_one(c, bits, properties, writer);
+                return Ok(());
             }
             // Characters that are neither decomposed nor removed before NFD: marks are not reordered across them.
             let moved = |c: char| properties.of(c) & touched & (NFD | CONTROL) != 0;
-            let len = old[at..].find(|c| !moved(c)).unwrap_or(old.len() - at);
-            copied = at + len;
-            let mut between = AlignedText::new(&old[at..copied], false)?;
+            let len = rest.find(|c| !moved(c)).unwrap_or(rest.len());
+            let mut between = AlignedText::new(&rest[..len], false)?;
             self.step_by_step(&mut between, cancel)?;
-            text.push_str(between.text());
-        }
-        text.push_str(&old[copied..]);
-        Ok(())
+            writer.replace(len, between.text());
+            Ok(())
+        })
     }
 
     #[inline]
-    fn spell_one(self, c: char, bits: u16, properties: &Properties, text: &mut String) {
+    fn write_one(self, c: char, bits: u16, properties: &Properties, writer: &mut AlignedWriter<'_>) {
+        let mut written = 0;
+        let mut put = |c: char| {
+            writer.put(c, written);
+            written = 1;
+        };
         if bits & (CONTROL | SPACE) != 0 {
             if bits & CONTROL == 0 {
-                text.push(' ');
+                put(' ');
             }
-            return;
-        }
-        if bits == CHINESE {
-            text.push(' ');
-            text.push(c);
-            text.push(' ');
-            return;
-        }
-        let mut each = |c: char| {
-            let bits = properties.of(c);
-            if self.accents && bits & NONSPACING != 0 {
-            } else if self.lowercase && bits & UPPER != 0 {
-                text.extend(lower(c));
-            } else {
-                text.push(c);
-            }
-        };
-        if bits & CHINESE != 0 {
-            each(' ');
-        }
-        if bits & NFD != 0 {
-            decompose_canonical(c, &mut each);
+        } else if bits == CHINESE {
+            [' ', c, ' '].into_iter().for_each(put);
         } else {
-            each(c);
+            let mut each = |c: char| {
+                let bits = properties.of(c);
+                if self.accents && bits & NONSPACING != 0 {
+                } else if self.lowercase && bits & UPPER != 0 {
+                    lower(c).for_each(&mut put);
+                } else {
+                    put(c);
+                }
+            };
+            if bits & CHINESE != 0 {
+                each(' ');
+            }
+            if bits & NFD != 0 {
+                decompose_canonical(c, &mut each);
+            } else {
+                each(c);
+            }
+            if bits & CHINESE != 0 {
+                each(' ');
+            }
         }
-        if bits & CHINESE != 0 {
-            each(' ');
+        if written == 0 {
+            writer.replace(c.len_utf8(), "");
         }
     }
 }

@@ -5,12 +5,14 @@
 //! of a decomposition takes the position of the original and the others are insertions, reordered marks keep their status,
 //! and a composition takes that of its first part. Its source covers all parts.
 //!
-//! Cost: linear; n log n within a run of n marks. Unchanged text is copied. Source: Unicode Standard Annex #15;
+//! Cost: linear; n log n within a run of n marks. Characters without such effects, and marks that are in order and do not
+//! compose, are copied without decomposition (the quick check of the standard). Source: Unicode Standard Annex #15;
 //! huggingface/tokenizers and the crate unicode-normalization-alignments for the alignments.
 
 use unicode_normalization::char::{canonical_combining_class, compose, decompose_canonical, decompose_compatible};
 
-use super::properties::{Properties, NFC, NFD, NFKC, NFKD};
+use super::char_set::CharSet;
+use super::properties::{Properties, CHANGES, NFC, NFD, NFKC, NFKD};
 use crate::aligned_text::AlignedWriter;
 use crate::error::Result;
 use crate::util::cancel::CancelCheck;
@@ -49,27 +51,55 @@ impl Form {
 
     /// Writes the normal form of a chunk.
     pub(super) fn write(self, old: &str, writer: &mut AlignedWriter<'_>, cancel: &mut CancelCheck<'_>) -> Result<()> {
+        if old.is_ascii() {
+            writer.copy(old.len());
+            return Ok(());
+        }
         let properties = Properties::get();
+        let unstable = CharSet::of_bits(self.unstable());
         let mut run =
             CombiningRun { form: self, properties, pending: Vec::new(), base: None, after: Vec::new(), class: None };
-        let mut at = 0;
-        while at < old.len() {
-            let rest = &old[at..];
-            let mut copied = properties.run_without(self.unstable(), rest);
-            let held = if self.composes() && copied < rest.len() { rest[..copied].chars().next_back() } else { None };
-            copied -= held.map_or(0, char::len_utf8);
-            writer.copy(copied);
-            at += copied;
-            for (index, c) in old[at..].chars().enumerate() {
-                if properties.of(c) & self.unstable() == 0 && (index > 0 || held.is_none()) {
-                    break;
-                }
+        let mut from = 0; // the start of the text, or of a character that is not unstable
+        while from < old.len() {
+            let found = unstable.find(old, from);
+            from = found + self.ordered_marks(&old[found..], properties);
+            if from > found {
+                continue;
+            }
+            let before = &old[writer.at()..found];
+            let held = if self.composes() && found < old.len() { before.chars().next_back() } else { None };
+            writer.copy(before.len() - held.map_or(0, char::len_utf8));
+            if let Some(held) = held {
+                run.take(held, writer, cancel)?;
+            }
+            from = found;
+            for c in old[found..].chars().take_while(|&c| unstable.has(c)) {
                 run.take(c, writer, cancel)?;
-                at += c.len_utf8();
+                from += c.len_utf8();
             }
             run.finish(writer);
         }
+        writer.copy(old.len() - writer.at());
         Ok(())
+    }
+
+    /// Returns the bytes of the leading marks, if the form leaves all of them as they are: they are in order, and none is
+    /// composed.
+    fn ordered_marks(self, text: &str, properties: &Properties) -> usize {
+        let (mut bytes, mut last) = (0, 0);
+        for c in text.chars() {
+            let bits = properties.of(c);
+            if bits & self.unstable() == 0 {
+                break;
+            }
+            let class = canonical_combining_class(c);
+            if bits & self.unstable() << CHANGES != 0 || class < last {
+                return 0;
+            }
+            last = class;
+            bytes += c.len_utf8();
+        }
+        bytes
     }
 }
 

@@ -8,6 +8,7 @@
 //!
 //! ```text
 //! properties     properties of characters, one bit each
+//! char_set       search for the first character of a text that may change
 //! edit           components that process single characters
 //! forms          NFC, NFD, NFKC, NFKD
 //! bert           BERT's steps, in one pass if alignments are not requested
@@ -26,6 +27,7 @@
 //! text.
 
 mod bert;
+mod char_set;
 mod charsmap;
 pub mod compile;
 mod edit;
@@ -40,13 +42,15 @@ mod replace;
 mod sentencepiece;
 mod starts;
 
+use std::borrow::Cow;
+
 use base64::engine::general_purpose::STANDARD;
 use base64::Engine;
 use serde_json::Value;
 
-use crate::aligned_text::AlignedText;
+use crate::aligned_text::{AlignedText, AlignedWriter};
 use crate::error::{Error, Result};
-use crate::util::cancel::{CancelCheck, KeepGoing};
+use crate::util::cancel::{most_bytes, CancelCheck, KeepGoing};
 use bert::Bert;
 use charsmap::Charsmap;
 use forms::Form;
@@ -163,9 +167,7 @@ impl Normalizer {
     /// As [`Normalizer::with_starts`].
     pub fn without_starts(&self, text: &[u8], keep_going: KeepGoing<'_>) -> Result<String> {
         let Ok(valid) = std::str::from_utf8(text) else { return Ok(self.with_starts(text, keep_going)?.text) };
-        let mut aligned = AlignedText::new(valid, false)?;
-        self.apply(&mut aligned, keep_going)?;
-        Ok(aligned.text().to_owned())
+        Ok(normalized(std::slice::from_ref(self), valid, keep_going)?.into_owned())
     }
 
     /// Rewrites the chunks of a text.
@@ -173,24 +175,75 @@ impl Normalizer {
     /// # Errors
     /// [`Error::text`] for a regex that exceeds its budget; `Interrupted`.
     pub fn apply(&self, aligned: &mut AlignedText, keep_going: KeepGoing<'_>) -> Result<()> {
-        let mut cancel = CancelCheck::new(keep_going);
-        let cancel = &mut cancel;
+        let cancel = &mut CancelCheck::new(keep_going);
         match &self.0 {
-            NormalizerKind::Form(form) => aligned.rewrite(|old, writer| form.write(old, writer, cancel)),
-            NormalizerKind::Lowercase => edit::lowercase(aligned, cancel),
-            NormalizerKind::Strip { left, right } => edit::strip(aligned, *left, *right),
-            NormalizerKind::StripAccents => edit::drop_with(properties::MARK, aligned, cancel),
-            NormalizerKind::Nmt => edit::nmt(aligned, cancel),
             NormalizerKind::Bert(part) => part.apply(aligned, cancel),
-            NormalizerKind::Prepend(text) => edit::prepend(aligned, text),
-            NormalizerKind::ByteLevel => edit::byte_level(aligned, cancel),
-            NormalizerKind::Replace(replace) => aligned.rewrite(|old, writer| replace.write(old, writer, cancel)),
-            NormalizerKind::Precompiled(map) => {
-                aligned.rewrite(|old, writer| precompiled::write(map, old, writer, cancel))
-            }
-            NormalizerKind::SentencePiece(part) => aligned.rewrite(|old, writer| part.write(old, writer, cancel)),
+            _ => aligned.rewrite(|old, writer| self.write(old, writer, cancel)),
         }
     }
+
+    /// Writes the replacement of a chunk; that of BERT without alignment.
+    fn write(&self, old: &str, writer: &mut AlignedWriter<'_>, cancel: &mut CancelCheck<'_>) -> Result<()> {
+        match &self.0 {
+            NormalizerKind::Form(form) => form.write(old, writer, cancel),
+            NormalizerKind::Lowercase => edit::lowercase(old, writer, cancel),
+            NormalizerKind::Strip { left, right } => {
+                edit::strip(old, writer, *left, *right);
+                Ok(())
+            }
+            NormalizerKind::StripAccents => edit::strip_accents(old, writer, cancel),
+            NormalizerKind::Nmt => edit::nmt(old, writer, cancel),
+            NormalizerKind::Bert(part) => part.write(old, writer, cancel),
+            NormalizerKind::Prepend(text) => {
+                edit::prepend(old, writer, text);
+                Ok(())
+            }
+            NormalizerKind::ByteLevel => edit::byte_level(old, writer, cancel),
+            NormalizerKind::Replace(replace) => replace.write(old, writer, cancel),
+            NormalizerKind::Precompiled(map) => precompiled::write(map, old, writer, cancel),
+            NormalizerKind::SentencePiece(part) => part.write(old, writer, cancel),
+        }
+    }
+}
+
+/// Normalizes a text by components in order, without alignment. The result is borrowed if it is the text, with each character
+/// aligned with itself.
+///
+/// # Errors
+/// As [`Normalizer::apply`].
+pub fn normalized<'t>(parts: &[Normalizer], text: &'t str, keep_going: KeepGoing<'_>) -> Result<Cow<'t, str>> {
+    let most = most_bytes(text.len());
+    let mut new = Cow::Borrowed(text);
+    for part in parts {
+        let mut cancel = CancelCheck::new(keep_going);
+        if let Some(text) = AlignedText::rewritten(&new, most, |old, writer| part.write(old, writer, &mut cancel))? {
+            new = Cow::Owned(text);
+        }
+    }
+    Ok(new)
+}
+
+/// Normalizes a text by components in order, for splitters. `at`: the position of the text in the input.
+///
+/// # Errors
+/// As [`Normalizer::apply`]; [`Error::text`] for an input of 4 GiB or more.
+pub fn aligned(
+    parts: &[Normalizer],
+    text: &str,
+    at: usize,
+    is_traced: bool,
+    keep_going: KeepGoing<'_>,
+) -> Result<AlignedText> {
+    let new = normalized(parts, text, keep_going)?;
+    let is_changed = matches!(new, Cow::Owned(_));
+    if !is_changed || !is_traced {
+        let mut aligned = AlignedText::part_of(&new, at, is_traced)?;
+        aligned.set_limit(most_bytes(text.len()));
+        return Ok(aligned);
+    }
+    let mut aligned = AlignedText::part_of(text, at, true)?;
+    parts.iter().try_for_each(|part| part.apply(&mut aligned, keep_going))?;
+    Ok(aligned)
 }
 
 fn parse(json: &str) -> Result<Value> {

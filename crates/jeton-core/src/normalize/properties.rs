@@ -39,6 +39,11 @@ pub(super) const CHINESE: u16 = 1 << 8;
 pub(super) const UPPER: u16 = 1 << 9;
 /// Is, or decomposes under NFD to, a mark that is reordered and not nonspacing.
 pub(super) const ORDERED: u16 = 1 << 10;
+/// All of these.
+pub(super) const ALL: u16 = (1 << 11) - 1;
+/// Shift of the bit of a form to that of the characters that it changes or may compose: the others with the bit of the form
+/// are marks that it only orders.
+pub(super) const CHANGES: u32 = 11;
 
 const FORMS: u16 = NFD | NFC | NFKD | NFKC;
 
@@ -116,37 +121,18 @@ impl Properties {
         let code = c as usize;
         self.bits[usize::from(self.blocks[code / BLOCK]) * BLOCK + code % BLOCK]
     }
-
-    /// Returns the number of leading bytes of `text` that are characters without any of the bits `mask`.
-    #[inline]
-    pub(super) fn run_without(&self, mask: u16, text: &str) -> usize {
-        let bytes = text.as_bytes();
-        let mut at = 0;
-        loop {
-            if mask & !FORMS == 0 {
-                while bytes.get(at..at + 8).is_some_and(|eight| eight.is_ascii()) {
-                    at += 8;
-                }
-            }
-            match text.get(at..).and_then(|rest| rest.chars().next()) {
-                Some(c) if self.of(c) & mask == 0 => at += c.len_utf8(),
-                _ => return at,
-            }
-        }
-    }
 }
 
 fn forms(c: char) -> u16 {
-    if canonical_combining_class(c) != 0 {
-        return FORMS;
-    }
     let quick = [
         (NFD, is_nfd_quick(std::iter::once(c))),
         (NFC, is_nfc_quick(std::iter::once(c))),
         (NFKD, is_nfkd_quick(std::iter::once(c))),
         (NFKC, is_nfkc_quick(std::iter::once(c))),
     ];
-    quick.into_iter().filter(|(_, is)| *is != IsNormalized::Yes).map(|(bit, _)| bit).sum()
+    let changes: u16 = quick.into_iter().filter(|(_, is)| *is != IsNormalized::Yes).map(|(bit, _)| bit).sum();
+    let is_ordered = canonical_combining_class(c) != 0;
+    changes << CHANGES | if is_ordered { FORMS } else { changes }
 }
 
 /// Ranges of a class; empty for an invalid one. The constants above are valid.
@@ -173,11 +159,12 @@ mod tests {
         let of = |c| Properties::get().of(c);
         assert_eq!(of('\u{105C9}'), 0); // Unicode 16: decomposes
         assert_eq!(of('\u{898}') & FORMS, 0); // Unicode 14: a mark
-        assert_eq!(of('\u{301}'), FORMS | MARK | NONSPACING);
-        assert_eq!(of('é'), NFD | NFKD);
-        assert_eq!(of('\u{1161}'), NFC | NFKC);
+        assert_eq!(of('\u{301}'), FORMS | MARK | NONSPACING | (NFC | NFKC) << CHANGES);
+        assert_eq!(of('\u{316}'), FORMS | MARK | NONSPACING);
+        assert_eq!(of('é') & ALL, NFD | NFKD);
+        assert_eq!(of('\u{1161}') & ALL, NFC | NFKC);
         assert_eq!(of('가') & FORMS, NFD | NFKD);
-        assert_eq!(of('ﬁ'), NFKD | NFKC);
+        assert_eq!(of('ﬁ') & ALL, NFKD | NFKC);
     }
 
     #[test]

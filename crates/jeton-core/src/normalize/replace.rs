@@ -8,6 +8,8 @@
 //! Cost: one search through the text; a regex has a step budget linear in the text.
 //! Source: huggingface/tokenizers, `normalizers/replace.rs` and `NormalizedString::replace`.
 
+use memchr::memmem::Finder;
+
 use crate::aligned_text::AlignedWriter;
 use crate::error::{Error, Result};
 use crate::regex::{to_oniguruma, Regex};
@@ -18,6 +20,7 @@ use crate::util::cancel::CancelCheck;
 pub(super) struct Replace {
     pattern: ReplacePattern,
     content: String,
+    finder: Option<Finder<'static>>, // of a text
 }
 
 /// Text or regex whose matches are replaced.
@@ -41,7 +44,8 @@ impl Replace {
                 "a Replace of the empty text is not supported",
             ));
         }
-        Ok(Self { pattern: ReplacePattern::Text(text.to_owned()), content: content.to_owned() })
+        let finder = Some(Finder::new(text).into_owned());
+        Ok(Self { pattern: ReplacePattern::Text(text.to_owned()), content: content.to_owned(), finder })
     }
 
     /// Replaces a regex.
@@ -51,7 +55,8 @@ impl Replace {
     pub(super) fn regex(regex: &str, content: &str) -> Result<Self> {
         let what = match to_oniguruma(regex) {
             Ok(there) if there == regex => {
-                return Ok(Self { pattern: ReplacePattern::Regex(Regex::new(regex)?), content: content.to_owned() });
+                let pattern = ReplacePattern::Regex(Regex::new(regex)?);
+                return Ok(Self { pattern, content: content.to_owned(), finder: None });
             }
             Ok(_) => "a construct of Oniguruma".to_owned(),
             Err(what) => what,
@@ -75,12 +80,16 @@ impl Replace {
         match &self.pattern {
             ReplacePattern::Text(text) => {
                 if let (Some(byte), Some(content), false) = (self.ascii(), self.short_content(), writer.is_traced()) {
+                    writer.copy(memchr::memchr(byte, old.as_bytes()).unwrap_or(old.len()));
+                    if writer.at() == old.len() {
+                        return Ok(());
+                    }
                     let mut done = Ok(());
                     writer.replace_all(|old, new| done = replace_byte(old, byte, content, new, cancel));
                     return done;
                 }
-                for (start, found) in old.match_indices(text.as_str()) {
-                    self.put(start, start + found.len(), writer, cancel)?;
+                for start in self.finder.iter().flat_map(|finder| finder.find_iter(old.as_bytes())) {
+                    self.put(start, start + text.len(), writer, cancel)?;
                 }
             }
             ReplacePattern::Regex(regex) => {

@@ -96,7 +96,8 @@ impl Tokenizer {
                 Origin::Traced { source, .. } => (source.whole.start as usize, source.whole.end as usize),
                 Origin::After(at) => (at, at),
             };
-            if self.plain.is_some() && segment.is_text && segment.added.is_none() {
+            let is_unchanged = matches!(segment.place, Origin::At(_));
+            if self.plain.is_some() && is_unchanged && segment.is_text && segment.added.is_none() {
                 run.add(is_told.then_some(all.parts.len()), Span { start, end });
             } else {
                 self.name_alternatives(text, &mut run, &mut all.parts);
@@ -210,7 +211,7 @@ impl Tokenizer {
         }
     }
 
-    /// Returns the alternatives of the pattern, if it is the only stage before the model.
+    /// Returns the alternatives of the pattern, if it is the only splitter.
     pub fn alternatives(&self) -> Vec<String> {
         self.plain.as_ref().map_or_else(Vec::new, crate::pretokenize::Pretokenizer::alternatives)
     }

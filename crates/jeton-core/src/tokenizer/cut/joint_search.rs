@@ -1,8 +1,9 @@
 //! Search for joints in a text.
 
+use std::borrow::Cow;
+
 use super::joints::{AddedPairs, Joints};
 use super::token_reach::TokenReach;
-use crate::aligned_text::AlignedText;
 use crate::error::Result;
 use crate::model::pair_effect::ModelPairs;
 use crate::model::TokenParts;
@@ -29,7 +30,7 @@ impl Tokenizer {
     /// Returns true if the tokens of a text are its bytes, in order: a byte-level model after at most one pattern, and no
     /// added token that includes white space.
     pub(in crate::tokenizer) fn tokens_are_bytes(&self) -> bool {
-        let keeps_all = self.plain.as_ref().is_some_and(|pattern| !pattern.leaves_gaps());
+        let keeps_all = self.raw_pattern().is_some_and(|pattern| !pattern.leaves_gaps());
         let is_exact = |&id: &u32| !self.takes_space(id) && !self.is_matched_in_normalized_text(id);
         keeps_all && self.model.is_byte_level() && self.added.iter().all(is_exact)
     }
@@ -37,8 +38,8 @@ impl Tokenizer {
     /// Returns the pattern that splits a text of which the tokens are its bytes: always, or if [`Tokenizer::forms_keep`] it,
     /// without added tokens in it.
     pub(in crate::tokenizer) fn byte_pattern(&self) -> Option<&Pretokenizer> {
-        if self.plain.is_some() {
-            return self.plain.as_ref().filter(|_| self.tokens_are_bytes());
+        if let Some(pattern) = self.raw_pattern() {
+            return Some(pattern).filter(|_| self.tokens_are_bytes());
         }
         let [only] = &self.splitters[..] else { return None };
         let is_exact = self.model.is_byte_level() && self.normalizers.iter().all(Normalizer::is_form);
@@ -47,11 +48,7 @@ impl Tokenizer {
 
     /// Returns true if normalization leaves a text unchanged, where all normalizers are forms.
     pub(in crate::tokenizer) fn forms_keep(&self, text: &str, keep_going: KeepGoing<'_>) -> bool {
-        let keeps = |normalizer: &Normalizer| {
-            let Ok(mut aligned) = AlignedText::new(text, false) else { return false };
-            normalizer.apply(&mut aligned, keep_going).is_ok() && aligned.text() == text
-        };
-        text.is_ascii() || self.normalizers.iter().all(keeps)
+        self.normalized(text, keep_going).is_ok_and(|normalized| matches!(normalized, Cow::Borrowed(_)))
     }
 
     /// Returns how far tokens reach.

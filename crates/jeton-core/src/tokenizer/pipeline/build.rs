@@ -10,7 +10,6 @@ use serde_json::{json, Value};
 
 use super::{Matchers, Tokenizer};
 use crate::added_tokens::{Added, AddedTokenMatcher};
-use crate::aligned_text::AlignedText;
 use crate::decode::Decoder;
 use crate::encode::Encoder;
 use crate::error::{Error, Result};
@@ -128,7 +127,9 @@ impl Tokenizer {
         };
         let splitters = options.pretokenizer.iter().map(|part| Splitter::from_json(&part.to_string()));
         let splitters = splitters.collect::<Result<Vec<_>>>().map_err(|error| error.in_stage("pretokenizer"))?;
-        let plain = if normalizers.is_empty() { Splitter::as_one_pattern(&splitters) } else { None };
+        // The model reads bytes from the byte alphabet, if a normalizer spells them.
+        let spells_bytes = normalizers.iter().any(Normalizer::spells_bytes);
+        let plain = Splitter::as_one_pattern(&splitters).filter(|_| !spells_bytes);
         let template = match &options.template {
             Value::Null => Template::default(),
             template => Template::from_json(&template.to_string()).map_err(|error| error.in_stage("template"))?,
@@ -238,12 +239,9 @@ impl Tokenizer {
             if !self.is_matched_in_normalized_text(id) {
                 continue;
             }
-            let mut aligned = AlignedText::new(content, false)?;
-            for normalizer in &self.normalizers {
-                normalizer.apply(&mut aligned, &|| true)?;
-            }
-            if aligned.text() != content {
-                spellings.push((id, aligned.text().as_bytes().to_vec()));
+            let normalized = self.normalized(content, &|| true)?;
+            if normalized != content {
+                spellings.push((id, normalized.as_bytes().to_vec()));
             }
         }
         Ok(spellings)

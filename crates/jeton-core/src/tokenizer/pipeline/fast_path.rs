@@ -168,7 +168,7 @@ impl Tokenizer {
         let whole = Span { start: 0, end: text.bytes.len() };
         let done = if text.bytes.len() > LONGEST {
             Err(ErrorKind::Internal("a text is too long for 32-bit places".into()).into())
-        } else if self.plain.is_none() || permit.normalized().is_some() || text.text(whole).is_none() {
+        } else if self.plain.is_none() || text.text(whole).is_none() {
             let bytes = text.bytes.len();
             let work = |_, keep_going: KeepGoing<'_>| {
                 let out = Written::new(counts_only, expected(bytes));
@@ -226,11 +226,17 @@ impl Tokenizer {
                 run.known(id);
                 return Ok(());
             }
-            let valid = text.text(span);
-            if let (Some(pretokenizer), None, Some(text)) = (&self.plain, permit.normalized(), valid) {
-                return run.text(pretokenizer, text, 0, usize::MAX).map(drop);
+            let (valid, keep_going) = (text.text(span), run.keep_going);
+            if let (Some(pretokenizer), Some(text)) = (&self.plain, valid) {
+                let text = self.normalized(text, keep_going)?;
+                return self.normalized_stretches(&text, span.start, permit, |span, id| match id {
+                    Some(id) => {
+                        run.known(id);
+                        Ok(())
+                    }
+                    None => run.text(pretokenizer, &text[span.start..span.end], 0, usize::MAX).map(drop),
+                });
             }
-            let keep_going = run.keep_going;
             let mut each = |segment: Segment<'_>| match segment.added {
                 Some(id) => {
                     run.known(id);
@@ -268,24 +274,35 @@ impl Tokenizer {
             let (Some(pretokenizer), Some(text)) = (&self.plain, text.text(span)) else {
                 return Err(ErrorKind::Internal("a text that is not plain was cut for threads".into()).into());
             };
-            if !watch() {
-                return Err(ErrorKind::Interrupted.into());
-            }
-            let texts = [text];
-            let threads = threads.min(text.len() / BYTES_WORTH_A_THREAD).max(1);
-            // With one thread, parts would only add copies.
-            let parts = if threads == 1 { 1 } else { threads.max(text.len() / PART) };
-            let parts = parallel::plan(&texts, pretokenizer, parts)?;
-            let work = |part: &BatchPart<'_>, keep_going: KeepGoing<'_>| -> Result<(Written, Landing)> {
-                let mut landing = None;
-                let out = lists.out(counts_only, text.len() / parts.len());
-                let written = self.run(permit, out, keep_going, |run| {
-                    landing = Some(part.for_each_range(|text, from, until| run.text(pretokenizer, text, from, until))?);
-                    Ok(())
-                })?;
-                landing.map(|landing| (written, landing)).ok_or_else(|| ErrorKind::Interrupted.into())
-            };
-            parallel::run_in_order(&parts, threads, watch, work, |written| lists.keep(all.append(written)))
+            let normalize = |_, keep_going: KeepGoing<'_>| self.normalized(text, keep_going);
+            let interrupted = || Err(ErrorKind::Interrupted.into());
+            let text = parallel::jobs(1, 1, watch, normalize).pop().unwrap_or_else(interrupted)?;
+            self.normalized_stretches(&text, span.start, permit, |span, id| {
+                if let Some(id) = id {
+                    all.append(Written { count: 1, ids: vec![id], ..Written::default() });
+                    return Ok(());
+                }
+                if !watch() {
+                    return Err(ErrorKind::Interrupted.into());
+                }
+                let texts = [&text[span.start..span.end]];
+                let bytes = texts[0].len();
+                let threads = threads.min(bytes / BYTES_WORTH_A_THREAD).max(1);
+                // With one thread, parts would only add copies.
+                let parts = if threads == 1 { 1 } else { threads.max(bytes / PART) };
+                let parts = parallel::plan(&texts, pretokenizer, parts)?;
+                let work = |part: &BatchPart<'_>, keep_going: KeepGoing<'_>| -> Result<(Written, Landing)> {
+                    let mut landing = None;
+                    let out = lists.out(counts_only, bytes / parts.len());
+                    let written = self.run(permit, out, keep_going, |run| {
+                        let range = |text: &str, from, until| run.text(pretokenizer, text, from, until);
+                        landing = Some(part.for_each_range(range)?);
+                        Ok(())
+                    })?;
+                    landing.map(|landing| (written, landing)).ok_or_else(|| ErrorKind::Interrupted.into())
+                };
+                parallel::run_in_order(&parts, threads, watch, work, |written| lists.keep(all.append(written)))
+            })
         })?;
         Ok(all)
     }

@@ -20,6 +20,7 @@ pub(in crate::tokenizer) mod rows;
 pub(in crate::tokenizer) mod segments;
 pub(in crate::tokenizer) mod slow_path;
 
+use std::borrow::Cow;
 use std::sync::OnceLock;
 
 use super::cut::joints::Joints;
@@ -31,9 +32,10 @@ use crate::decode::{Decoded, Decoder};
 use crate::encode::Encoder;
 use crate::error::Result;
 use crate::model::{Model, TokenParts};
-use crate::normalize::Normalizer;
+use crate::normalize::{self, Normalizer};
 use crate::postprocess::Template;
 use crate::pretokenize::{Pretokenizer, Splitter};
+use crate::util::cancel::KeepGoing;
 use crate::vocab::Vocab;
 
 /// A tokenizer.
@@ -49,7 +51,7 @@ pub struct Tokenizer {
     pub(in crate::tokenizer) template: Template,
     pub(in crate::tokenizer) normalizers: Vec<Normalizer>,
     pub(in crate::tokenizer) splitters: Vec<Splitter>,
-    pub(in crate::tokenizer) plain: Option<Pretokenizer>, // the only stage before the model, if that is one pattern
+    pub(in crate::tokenizer) plain: Option<Pretokenizer>, // the only splitter, if that is one pattern; none splits nothing
     pub(in crate::tokenizer) byte_alphabet: bool,         // chunks are spelled in the byte alphabet
     pub(in crate::tokenizer) needs_origins: bool,         // a splitter needs the alignment
     pub(in crate::tokenizer) model_finds_added: bool, // SentencePiece: normalizer and model match user-defined pieces
@@ -114,6 +116,23 @@ impl Tokenizer {
     /// Returns the components of the pre-tokenizer.
     pub fn splitters(&self) -> &[Splitter] {
         &self.splitters
+    }
+
+    /// Returns the pattern that splits the text, if it is the only stage before the model.
+    pub(in crate::tokenizer) fn raw_pattern(&self) -> Option<&Pretokenizer> {
+        self.plain.as_ref().filter(|_| self.normalizers.is_empty())
+    }
+
+    /// Normalizes a text without alignment: see [`normalize::normalized`].
+    ///
+    /// # Errors
+    /// As [`Normalizer::apply`].
+    pub(in crate::tokenizer) fn normalized<'t>(
+        &self,
+        text: &'t str,
+        keep_going: KeepGoing<'_>,
+    ) -> Result<Cow<'t, str>> {
+        normalize::normalized(&self.normalizers, text, keep_going)
     }
 
     /// Returns the template.

@@ -96,11 +96,33 @@ impl Tokenizer {
         &self,
         text: &[u8],
         permit: &Permit<'_>,
+        each: impl FnMut(Span, Option<u32>) -> Result<()>,
+    ) -> Result<()> {
+        self.around_added(text, 0, permit.raw(), permit, each)
+    }
+
+    /// Likewise, with the added tokens of normalized text. `at`: its position in the raw text, for errors.
+    pub(in crate::tokenizer) fn normalized_stretches(
+        &self,
+        text: &str,
+        at: usize,
+        permit: &Permit<'_>,
+        each: impl FnMut(Span, Option<u32>) -> Result<()>,
+    ) -> Result<()> {
+        self.around_added(text.as_bytes(), at, permit.normalized(), permit, each)
+    }
+
+    fn around_added(
+        &self,
+        text: &[u8],
+        at: usize,
+        matcher: Option<&AddedTokenMatcher>,
+        permit: &Permit<'_>,
         mut each: impl FnMut(Span, Option<u32>) -> Result<()>,
     ) -> Result<()> {
         let mut start = 0;
-        for found in permit.matchers.raw.iter().flat_map(|matcher| matcher.matches(text)) {
-            self.check(found.id, permit, || found.start)?;
+        for found in matcher.iter().flat_map(|matcher| matcher.matches(text)) {
+            self.check(found.id, permit, || at + found.start)?;
             each(Span { start, end: found.start }, None)?;
             each(Span { start: found.start, end: found.end }, Some(found.id))?;
             start = found.end;

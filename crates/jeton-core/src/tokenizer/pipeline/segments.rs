@@ -6,11 +6,14 @@
 //! Cost: one pass for each stage. If no stage rewrites, segments borrow from the text; else the text is copied once for
 //! each rewriting component.
 
+use std::borrow::Cow;
+
 use super::permit::Permit;
 use super::Tokenizer;
 use crate::aligned_text::{AlignedText, InputRange};
 use crate::error::Result;
 use crate::error::{Error, ErrorKind};
+use crate::normalize;
 use crate::pretokenize::{Pretokenizer, Span};
 use crate::util::cancel::{CancelCheck, KeepGoing};
 use crate::vocab::byte_alphabet;
@@ -144,18 +147,28 @@ impl Tokenizer {
         keep_going: KeepGoing<'_>,
         each: &mut impl FnMut(Segment<'_>) -> Result<()>,
     ) -> Result<()> {
-        match &self.plain {
-            _ if text.is_empty() => Ok(()),
-            Some(pretokenizer) => self.plain_pretokens(text, at, pretokenizer, permit, keep_going, each),
-            None => self.drafted(text, at, permit, traced, keep_going, each),
+        if text.is_empty() {
+            return Ok(());
+        }
+        let Some(pretokenizer) = &self.plain else { return self.drafted(text, at, permit, traced, keep_going, each) };
+        match self.normalized(text, keep_going).map_err(|error| error.shifted(at))? {
+            Cow::Borrowed(text) => {
+                let place = |start| Origin::At(at + start);
+                self.plain_pretokens(text, (at, &place), pretokenizer, permit, keep_going, each)
+            }
+            Cow::Owned(text) if !traced => {
+                self.plain_pretokens(&text, (at, &|_| Origin::After(at)), pretokenizer, permit, keep_going, each)
+            }
+            Cow::Owned(_) => self.drafted(text, at, permit, traced, keep_going, each),
         }
     }
 
-    /// Pretokens that borrow from the text.
+    /// Pretokens that borrow from a text, which one pattern splits. It begins at byte `at` of the raw text, and `place` returns
+    /// the origin of each of its bytes.
     fn plain_pretokens(
         &self,
         text: &str,
-        at: usize,
+        (at, place): (usize, &dyn Fn(usize) -> Origin<'static>),
         pretokenizer: &Pretokenizer,
         permit: &Permit<'_>,
         keep_going: KeepGoing<'_>,
@@ -164,24 +177,19 @@ impl Tokenizer {
         let mut cancel = CancelCheck::new(keep_going);
         let segment = |start: usize, end: usize, added| {
             let bytes = &text.as_bytes()[start..end];
-            Segment { bytes, is_text: true, added, place: Origin::At(at + start) }
+            Segment { bytes, is_text: true, added, place: place(start) }
         };
-        let mut split = |start: usize, end: usize, each: &mut dyn FnMut(Segment<'_>) -> Result<()>| {
-            for span in pretokenizer.spans(&text[start..end]) {
-                let span = span.map_err(|error| error.shifted(at + start))?;
-                each(segment(start + span.start, start + span.end, None))?;
+        self.normalized_stretches(text, at, permit, |stretch, added| {
+            if added.is_some() {
+                return each(segment(stretch.start, stretch.end, added));
+            }
+            for span in pretokenizer.spans(&text[stretch.start..stretch.end]) {
+                let span = span.map_err(|error| error.shifted(at + stretch.start))?;
+                each(segment(stretch.start + span.start, stretch.start + span.end, None))?;
                 cancel.check()?;
             }
             cancel.check_now()
-        };
-        let mut start = 0;
-        for found in permit.normalized().iter().flat_map(|matcher| matcher.matches(text.as_bytes())) {
-            split(start, found.start, each)?;
-            self.check(found.id, permit, || at + found.start)?;
-            each(segment(found.start, found.end, Some(found.id)))?;
-            start = found.end;
-        }
-        split(start, text.len(), each)
+        })
     }
 
     /// Pretokens from an aligned text.
@@ -194,11 +202,8 @@ impl Tokenizer {
         keep_going: KeepGoing<'_>,
         each: &mut impl FnMut(Segment<'_>) -> Result<()>,
     ) -> Result<()> {
-        let mut aligned = AlignedText::part_of(text, at, traced || self.needs_origins)?;
-        let located = |error: Error| error.shifted(at);
-        for normalizer in &self.normalizers {
-            normalizer.apply(&mut aligned, keep_going).map_err(located)?;
-        }
+        let mut aligned = normalize::aligned(&self.normalizers, text, at, traced || self.needs_origins, keep_going)
+            .map_err(|error| error.shifted(at))?;
         match permit.normalized() {
             Some(matcher) => {
                 matcher.cut(&mut aligned)?;

@@ -125,8 +125,8 @@ impl Tokenizer {
         }
     }
 
-    /// Likewise, for texts that one named pattern splits: the tokens of a pretoken are those that begin in it. Returns false
-    /// if that is not certain.
+    /// Likewise, for texts that one named pattern splits: the tokens of a pretoken are those that begin in it, in normalized
+    /// text. Returns false if that is not certain.
     fn write_words_by_width(
         &self,
         text: Input<'_>,
@@ -136,9 +136,7 @@ impl Tokenizer {
         words: &mut [i64],
         keep_going: KeepGoing<'_>,
     ) -> Result<bool> {
-        let (Some(pretokenizer), None, Some(valid)) = (&self.plain, permit.normalized(), text.valid()) else {
-            return Ok(false);
-        };
+        let (Some(pretokenizer), Some(valid)) = (&self.plain, text.valid()) else { return Ok(false) };
         let Some(finder) = pretokenizer.finder() else { return Ok(false) };
         let (mut id, mut at, mut word) = (0, 0, 0);
         let mut starts = Starts::default();
@@ -162,21 +160,31 @@ impl Tokenizer {
                 id += 1;
             }
         };
+        let mut before = 0; // bytes of normalized text
         self.stretches(valid.as_bytes(), permit, |span, added| {
             if added.is_some() {
-                to(span.start, &[(span.end - span.start) as u32]);
+                to(before, &[(span.end - span.start) as u32]);
+                before += span.end - span.start;
                 return Ok(());
             }
-            let stretch = &valid[span.start..span.end];
-            let each = |rest: &[u8], bounds: &[u32]| {
-                let from = span.start + stretch.len() - rest.len();
-                to(from, bounds.get(1..).unwrap_or_default());
-                match keep_going() {
-                    true => Ok(()),
-                    false => Err(ErrorKind::Interrupted.into()),
+            let normalized = self.normalized(&valid[span.start..span.end], keep_going)?;
+            self.normalized_stretches(&normalized, span.start, permit, |span, added| {
+                let stretch = &normalized[span.start..span.end];
+                if added.is_some() {
+                    to(before, &[stretch.len() as u32]);
+                } else {
+                    let each = |rest: &[u8], bounds: &[u32]| {
+                        to(before + stretch.len() - rest.len(), bounds.get(1..).unwrap_or_default());
+                        match keep_going() {
+                            true => Ok(()),
+                            false => Err(ErrorKind::Interrupted.into()),
+                        }
+                    };
+                    finder.for_each_window(&mut starts, stretch, 0, usize::MAX, None, each)?;
                 }
-            };
-            finder.for_each_window(&mut starts, stretch, 0, usize::MAX, None, each).map(drop)
+                before += stretch.len();
+                Ok(())
+            })
         })?;
         Ok(is_known && id == ids.len())
     }

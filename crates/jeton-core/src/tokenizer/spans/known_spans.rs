@@ -64,7 +64,7 @@ impl Tokenizer {
     ) -> Result<()> {
         let widths = made_once(&self.widths, || self.token_widths()).as_ref();
         if let (Some(valid), Some(widths)) = (text.valid(), widths) {
-            let contents = self.plain.is_none();
+            let contents = self.raw_pattern().is_none();
             // Splitters after the one that spells bytes may split between the bytes of a character.
             let parts = contents && self.splitters.len() > 1 && kind != SpanKind::Offsets;
             let checks = WidthChecks { contents, parts };

@@ -31,7 +31,7 @@ impl Tokenizer {
     /// Returns the widths of ids in characters; None for tokenizers that change numbers of characters.
     pub(in crate::tokenizer) fn one_to_one(&self) -> Option<OneToOne> {
         let ends_words = self.model.as_bpe().is_some_and(|bpe| bpe.alphabet.end != EndOfWord::None);
-        if self.template.trim_offsets() || self.byte_alphabet || self.plain.is_some() || ends_words {
+        if self.template.trim_offsets() || self.byte_alphabet || self.raw_pattern().is_some() || ends_words {
             return None;
         }
         let kind = if self.splitters.is_empty() {

@@ -3,17 +3,16 @@
 //! Invariant: the pretokens are the segments that a tokenizer with these stages passes to its model
 //! ([`crate::tokenizer::Tokenizer::for_each_segment`]), in order.
 //!
-//! Cost: none if one pattern splits and no stage rewrites: pretokens then borrow from the text. Otherwise an aligned text
-//! of each document, a few times its size. Left out: aligned texts of 4 GiB or more, which are an error. Plain version:
+//! Cost: none if one pattern splits and no stage rewrites: pretokens then borrow from the text; normalizers add a scan for
+//! characters that change. Otherwise an aligned text of each document, a few times its size. Left out: aligned texts of 4 GiB or more, which are an error. Plain version:
 //! `tokenizer/pipeline/segments.rs`.
 
 use serde::Deserialize;
 use serde_json::Value;
 
 use crate::added_tokens::{Added, AddedTokenMatcher};
-use crate::aligned_text::AlignedText;
 use crate::error::{Error, Result};
-use crate::normalize::Normalizer;
+use crate::normalize::{self, Normalizer};
 use crate::pretokenize::{Pretokenizer, Splitter};
 use crate::util::cancel::{CancelCheck, KeepGoing};
 use crate::vocab::byte_alphabet;
@@ -32,6 +31,7 @@ pub enum Stages {
 pub struct Parts {
     normalizers: Vec<Normalizer>,
     splitters: Vec<Splitter>,
+    plain: Option<Pretokenizer>, // the only splitter, if that is one pattern and nothing else splits
     cuts: Option<AddedTokenMatcher>, // in normalized text
     skips: Skips,
     marks_ends: bool,
@@ -105,17 +105,18 @@ impl Stages {
         let boundaries = spelled.boundaries.iter().map(|token| Added::plain(token.as_bytes(), BOUNDARY.0));
         let cuts = AddedTokenMatcher::new(user_defined.iter().map(|token| Added::plain(token, 0)).chain(boundaries))?;
         let skips = Skips { over_bytes: spelled.skip_over_bytes, with: spelled.skip_with };
-        let only = match (&normalizers[..], &splitters[..]) {
-            ([], []) => Some(Pretokenizer::none()),
-            ([], [only]) => only.as_pattern().cloned(),
+        let only = match &splitters[..] {
+            [] => Some(Pretokenizer::none()),
+            [only] => only.as_pattern().cloned(),
             _ => None,
         };
-        Ok(match only.filter(|_| cuts.is_none() && skips == Skips::default() && !spelled.mark_ends) {
-            Some(pattern) => Self::Pattern(pattern),
-            None => {
+        let plain = only.filter(|_| cuts.is_none() && !spelled.mark_ends && !byte_alphabet);
+        Ok(match plain {
+            Some(pattern) if normalizers.is_empty() && skips == Skips::default() => Self::Pattern(pattern),
+            plain => {
                 let is_traced = splitters.iter().any(Splitter::needs_origins);
                 let marks_ends = spelled.mark_ends;
-                Self::Parts(Parts { normalizers, splitters, cuts, skips, marks_ends, byte_alphabet, is_traced })
+                Self::Parts(Parts { normalizers, splitters, plain, cuts, skips, marks_ends, byte_alphabet, is_traced })
             }
         })
     }
@@ -148,10 +149,17 @@ impl Parts {
         if self.skips.has(text) {
             return Ok(());
         }
-        let mut aligned = AlignedText::new(text, self.is_traced)?;
-        for normalizer in &self.normalizers {
-            normalizer.apply(&mut aligned, keep_going)?;
+        let mut cancel = CancelCheck::new(keep_going);
+        if let Some(pattern) = &self.plain {
+            let text = normalize::normalized(&self.normalizers, text, keep_going)?;
+            for span in pattern.spans(&text) {
+                let span = span?;
+                each(&text.as_bytes()[span.start..span.end])?;
+                cancel.check()?;
+            }
+            return Ok(());
         }
+        let mut aligned = normalize::aligned(&self.normalizers, text, 0, self.is_traced, keep_going)?;
         match &self.cuts {
             Some(matcher) => matcher.cut(&mut aligned)?,
             None => aligned.cut(|_, text, parts| {
@@ -163,7 +171,6 @@ impl Parts {
             splitter.apply(&mut aligned, keep_going)?;
         }
         let mut bytes = Vec::new();
-        let mut cancel = CancelCheck::new(keep_going);
         let mut pieces = aligned.chunks().iter().peekable();
         while let Some(piece) = pieces.next() {
             cancel.check()?;
