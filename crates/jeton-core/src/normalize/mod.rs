@@ -41,6 +41,8 @@ mod properties;
 mod replace;
 mod sentencepiece;
 mod starts;
+#[cfg(test)]
+mod tests;
 
 use std::borrow::Cow;
 
@@ -297,7 +299,7 @@ impl Fields<'_> {
 }
 
 #[cfg(test)]
-mod tests {
+mod alignment_tests {
     #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
     use super::*;

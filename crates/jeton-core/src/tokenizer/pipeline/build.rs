@@ -23,7 +23,7 @@ use crate::vocab::{Kind, Vocab};
 pub(in crate::tokenizer) const LSTRIP: u8 = 1;
 pub(in crate::tokenizer) const RSTRIP: u8 = 2;
 pub(in crate::tokenizer) const SINGLE_WORD: u8 = 4;
-const NORMALIZED: u8 = 8;
+pub(in crate::tokenizer) const NORMALIZED: u8 = 8;
 /// Flag of an added token that is also an entry of the model, which can produce it from unmatched text. Never set for a
 /// special token.
 pub const ENTRY: u8 = 16;

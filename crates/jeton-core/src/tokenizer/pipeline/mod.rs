@@ -19,6 +19,8 @@ pub(in crate::tokenizer) mod permit;
 pub(in crate::tokenizer) mod rows;
 pub(in crate::tokenizer) mod segments;
 pub(in crate::tokenizer) mod slow_path;
+#[cfg(test)]
+mod tests;
 
 use std::borrow::Cow;
 use std::sync::OnceLock;

@@ -1,0 +1,193 @@
+//! All verbs give for normalized text what they give if each stage rewrites an aligned text.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+use std::fmt::Debug;
+
+use super::build::{Extras, LSTRIP, NORMALIZED, RSTRIP};
+use super::permit::{Permission, Permit};
+use super::Tokenizer;
+use crate::error::Result;
+use crate::model::Scratch;
+use crate::tokenizer::spans::token_widths::SpanKind;
+use crate::tokenizer::{Growing, TextCutter};
+use crate::util::text_unit::TextUnit;
+use crate::vocab::{Kind, Vocab};
+
+const NORMALIZERS: [&str; 10] = [
+    "",
+    r#"{"type":"NFC"}"#,
+    r#"{"type":"NFD"}"#,
+    r#"{"type":"NFKC"},{"type":"Lowercase"}"#,
+    r#"{"type":"Lowercase"},{"type":"NFD"},{"type":"StripAccents"}"#,
+    r#"{"type":"Replace","pattern":{"String":" "},"content":"▁"}"#,
+    r#"{"type":"Replace","pattern":{"Regex":"\\s+"},"content":" "},{"type":"Strip","strip_left":true,"strip_right":true}"#,
+    r#"{"type":"Prepend","prepend":"▁"},{"type":"Replace","pattern":{"String":" "},"content":"▁"}"#,
+    r#"{"type":"BertNormalizer","clean_text":true,"handle_chinese_chars":true,"strip_accents":null,"lowercase":true}"#,
+    r#"{"type":"NFC"},{"type":"ByteLevel"}"#,
+];
+const PATTERNS: [&str; 5] = [
+    "",
+    r#"{"type":"Pattern","name":"gpt2"}"#,
+    r#"{"type":"Pattern","name":"qwen2"}"#,
+    r#"{"type":"Pattern","name":"whitespace"}"#,
+    r#"{"type":"Pattern","regex":"[a-z]+|\\s+|."}"#,
+];
+const ALPHABET: &str = "abcehlotABC  \n'1é\u{301}e\u{323}가\u{1100}\u{1161}漢字Жж▁ﬁ😀İ";
+
+/// Draws below a limit.
+struct Draw(u64);
+
+impl Draw {
+    fn below(&mut self, limit: usize) -> usize {
+        self.0 = self.0.wrapping_mul(0x5851_F42D_4C95_7F2D).wrapping_add(0x1405_7B7E_F767_814F);
+        (self.0 >> 33) as usize % limit
+    }
+
+    fn text(&mut self, length: usize) -> String {
+        let chars: Vec<char> = ALPHABET.chars().collect();
+        let plain: Vec<char> = "the cat\nhat é가漢ж".chars().collect();
+        let one_in = [1_000_000, 20, 2][self.below(3)];
+        let mut c =
+            || if self.below(one_in) == 0 { chars[self.below(chars.len())] } else { plain[self.below(plain.len())] };
+        let mut text: String = (0..length).map(|_| c()).collect();
+        if self.below(2) == 0 {
+            let added = ["<S>", "<s>", " <é> ", "É", "<E\u{301}>"][self.below(5)];
+            let at = (self.below(text.len() + 1)..).find(|&at| text.is_char_boundary(at)).unwrap();
+            text.insert_str(at, added);
+        }
+        text
+    }
+}
+
+/// A byte-level model, or one of characters, with the stages; and the same that uses no shortcut.
+fn pair(normalizer: &str, pattern: &str, is_bytes: bool, draw: &mut Draw) -> [Tokenizer; 2] {
+    let mut contents: Vec<Vec<u8>> = match is_bytes {
+        true => (0..=255).map(|byte| vec![byte]).collect(),
+        false => ALPHABET.chars().chain("stdv".chars()).map(|c| c.to_string().into_bytes()).collect(),
+    };
+    contents.sort();
+    contents.dedup();
+    let mut merges = Vec::new();
+    for _ in 0..120 {
+        let (left, right) = (draw.below(contents.len()), draw.below(contents.len()));
+        let joined = [contents[left].clone(), contents[right].clone()].concat();
+        if joined.len() < 9 && !contents.contains(&joined) {
+            merges.push((left as u32, right as u32, contents.len() as u32));
+            contents.push(joined);
+        }
+    }
+    let first = contents.len() as u32;
+    let mut entries: Vec<(u32, Kind, Vec<u8>)> =
+        (0..).zip(contents).map(|(id, content)| (id, Kind::Token, content)).collect();
+    let flags = [NORMALIZED, 0, NORMALIZED | LSTRIP, RSTRIP][draw.below(4)];
+    for (id, kind, content) in
+        [(first, Kind::Special, "<S>"), (first + 1, Kind::Added, "<é>"), (first + 2, Kind::Added, "É")]
+    {
+        entries.push((id, kind, content.as_bytes().to_vec()));
+    }
+    let level = if is_bytes { r#""level":"byte""# } else { r#""level":"char","unk":0"# };
+    let options = format!(
+        r#"{{"model":{{"type":"BPE",{level},"ranks":"merges"}},"normalizer":[{normalizer}],"pretokenizer":[{pattern}]}}"#
+    );
+    [true, false].map(|is_fast| {
+        let vocab = Vocab::new(entries.iter().map(|(id, kind, content)| (*id, *kind, content.as_slice()))).unwrap();
+        let extras = Extras {
+            merges: merges.clone(),
+            flags: (first..first + 3).map(|id| (id, flags)).filter(|flags| flags.1 != 0).collect(),
+            ..Extras::default()
+        };
+        let mut tok = Tokenizer::from_json(&options, vocab, extras).unwrap();
+        if !is_fast {
+            tok.plain = None;
+            tok.needs_origins = true;
+        }
+        tok
+    })
+}
+
+/// Results as text; positions of errors are left out.
+fn shown<T: Debug>(result: Result<T>) -> String {
+    result
+        .map_or_else(|error| format!("error: {:?}", std::mem::discriminant(error.kind())), |value| format!("{value:?}"))
+}
+
+fn verbs(tok: &Tokenizer, text: &str, permit: &Permit<'_>) -> Vec<String> {
+    let watch = &mut || true;
+    let keep_going = &|| true;
+    let mut ids = Vec::new();
+    let encoded = tok.encode(text.as_bytes(), permit, keep_going, &mut Scratch::default(), &mut ids);
+    let texts = [text, "", text];
+    let mut found = vec![
+        shown(encoded.map(|()| &ids)),
+        shown(tok.encode_long(text, permit, 2, watch)),
+        shown(tok.count(text, permit, 2, watch)),
+        shown(tok.encode_batch(&texts, permit, 2, watch).map_err(|error| error.1)),
+        shown(tok.encode_with_spans(text.as_bytes(), permit, keep_going)),
+        shown(tok.encode_batch_with_offsets(&texts, permit, 2, true, watch).map_err(|error| error.1)),
+        shown(tok.encode_batch_with_words(&texts, permit, 2, watch).map_err(|error| error.1)),
+    ];
+    for kind in [SpanKind::Bytes, SpanKind::Chars, SpanKind::Offsets] {
+        found.push(shown(tok.known_spans(text.into(), &ids, permit, kind, keep_going)));
+    }
+    let explained = tok.explain(text.as_bytes(), permit, 50, keep_going);
+    found.push(shown(explained.map(|explained| {
+        let parts = explained.parts.into_iter().map(|part| (part.span, part.bytes, part.added, part.ids));
+        (parts.collect::<Vec<_>>(), explained.num_tokens)
+    })));
+    let mut cutter = TextCutter::new(tok, text, TextUnit::Character, permit, keep_going).unwrap();
+    found.extend([shown(cutter.prefix(7)), shown(cutter.suffix(5)), shown(cutter.parts(9, 0))]);
+    let mut growing = Growing::default();
+    let chars: Vec<char> = text.chars().collect();
+    let grown = chars.chunks(11).map(|part| growing.append(tok, permit, &String::from_iter(part), keep_going));
+    found.push(shown(grown.collect::<Result<Vec<_>>>()));
+    let invalid = [text.as_bytes(), b"\xFF\xC3", text.as_bytes()].concat();
+    found.push(shown(tok.encode_long(&invalid, permit, 2, watch)));
+    found
+}
+
+#[test]
+fn verbs_agree_with_aligned_text() {
+    let mut draw = Draw(3);
+    for normalizer in NORMALIZERS {
+        for pattern in PATTERNS {
+            for is_bytes in [true, false] {
+                let toks = pair(normalizer, pattern, is_bytes, &mut draw);
+                for round in 0..12 {
+                    let length = [0, 1, 3, 20, 80][round % 5];
+                    let text = draw.text(length);
+                    let permission = [Permission::None, Permission::All, Permission::Raise][round % 3].clone();
+                    let [fast, slow] = [0, 1].map(|i| verbs(&toks[i], &text, &toks[i].permit(&permission).unwrap()));
+                    for (index, (fast, slow)) in fast.iter().zip(&slow).enumerate() {
+                        assert_eq!(
+                            fast, slow,
+                            "verb {index}, {normalizer} {pattern} {is_bytes} {permission:?} {text:?}"
+                        );
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn long_texts_agree_on_any_number_of_threads() {
+    let mut draw = Draw(4);
+    for normalizer in [r#"{"type":"NFC"}"#, r#"{"type":"Lowercase"}"#] {
+        let [fast, slow] = pair(normalizer, PATTERNS[1], true, &mut draw);
+        let texts = [
+            "the cat <é> in 漢字 hats é가\n".repeat(36_000),
+            format!("{}E\u{301}", "Hat\nhat e\u{301} <S>".repeat(70_000)),
+        ];
+        for text in &texts {
+            let mut ids = Vec::new();
+            let permit = slow.permit_none();
+            slow.encode(text.as_bytes(), &permit, &|| true, &mut Scratch::default(), &mut ids).unwrap();
+            for threads in [1, 3] {
+                let permit = fast.permit_none();
+                assert!(fast.encode_long(text.as_str(), &permit, threads, &mut || true).unwrap() == ids, "{threads}");
+                assert_eq!(fast.count(text.as_str(), &permit, threads, &mut || true).unwrap(), ids.len());
+            }
+        }
+    }
+}
