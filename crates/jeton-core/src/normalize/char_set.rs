@@ -20,8 +20,8 @@ pub(super) struct CharSet {
     excluded: Vec<(u8, u8)>,
     /// Bit set of those below U+10000.
     low: Box<[u64; 1 << 10]>,
-    /// Property bits of the others.
-    high: u16,
+    /// Property bits of the others; None: all of them.
+    high: Option<u16>,
 }
 
 impl CharSet {
@@ -29,12 +29,12 @@ impl CharSet {
     pub(super) fn of_bits(bits: u16) -> &'static Self {
         static SETS: [OnceLock<CharSet>; ALL as usize + 1] = [const { OnceLock::new() }; ALL as usize + 1];
         let properties = Properties::get();
-        made_once(&SETS[usize::from(bits & ALL)], || Self::new(|c| properties.of(c) & bits != 0, bits & ALL))
+        made_once(&SETS[usize::from(bits & ALL)], || Self::new(|c| properties.of(c) & bits != 0, Some(bits & ALL)))
     }
 
     /// Builds the set of the characters below U+10000 that `is_in` accepts, and of those from there on with any of the
-    /// property bits `high`.
-    pub(super) fn new(is_in: impl Fn(char) -> bool, high: u16) -> Self {
+    /// property bits `high`, or all.
+    pub(super) fn new(is_in: impl Fn(char) -> bool, high: Option<u16>) -> Self {
         let mut low = Box::new([0u64; 1 << 10]);
         let mut may_begin = [false; 256];
         for c in '\0'..'\u{10000}' {
@@ -43,7 +43,7 @@ impl CharSet {
                 may_begin[usize::from(c.encode_utf8(&mut [0; 4]).as_bytes()[0])] = true;
             }
         }
-        may_begin[0xF0..=0xF4].fill(high != 0);
+        may_begin[0xF0..=0xF4].fill(high != Some(0));
         let mut excluded: Vec<(u8, u8)> = Vec::new();
         for (byte, _) in (0..=255u8).zip(may_begin).filter(|(_, may_begin)| !may_begin) {
             match excluded.last_mut() {
@@ -64,7 +64,9 @@ impl CharSet {
     fn has_code(&self, code: u32) -> bool {
         match self.low.get(code as usize / 64) {
             Some(bits) => bits >> (code % 64) & 1 != 0,
-            None => char::from_u32(code).is_some_and(|c| Properties::get().of(c) & self.high != 0),
+            None => {
+                self.high.is_none_or(|bits| char::from_u32(code).is_some_and(|c| Properties::get().of(c) & bits != 0))
+            }
         }
     }
 

@@ -10,8 +10,12 @@
 //! Cost: a lookup reads one unit for each byte of the longest matching key; the traversal is linear in the trie. Source: google/sentencepiece, `normalizer.cc`; S. Yata, Darts-clone, for the units.
 
 use std::collections::{BTreeMap, HashSet};
+use std::sync::OnceLock;
 
+use super::char_set::CharSet;
 use crate::error::{Error, Result};
+use crate::util::atomic_cell::made_once;
+use crate::util::text_unit::is_separate_grapheme;
 
 /// Maximum length of a key in bytes; the rules of NFKC have up to 9.
 const MAX_KEY: u8 = 250;
@@ -28,6 +32,7 @@ pub(super) struct Charsmap {
     pub(super) begins: Box<[bool; 256]>,
     /// Bytes that are a key, or the first byte of one whose second byte is ASCII.
     pub(super) begins_in_ascii: Box<[bool; 256]>,
+    joined_or_mapped: OnceLock<CharSet>,
 }
 
 /// Label of a unit: the byte that leads to it. Bit 31 marks a value, to which no byte leads.
@@ -104,6 +109,7 @@ impl Charsmap {
             texts: texts.to_owned(),
             begins: Box::new([false; 256]),
             begins_in_ascii: Box::new([false; 256]),
+            joined_or_mapped: OnceLock::new(),
         };
         map.check()?;
         let root = offset(map.units[0]);
@@ -117,6 +123,14 @@ impl Charsmap {
             }
         }
         Ok(map)
+    }
+
+    /// Returns the set of the characters that are not a grapheme next to any others of these, or have a rule; made on the first
+    /// call.
+    pub(super) fn joined_or_mapped(&self) -> &CharSet {
+        let is_mapped = |c: char| self.prefixes(c.encode_utf8(&mut [0; 4])).next().is_some();
+        let is_in = |c: char| !is_separate_grapheme(c) || is_mapped(c);
+        made_once(&self.joined_or_mapped, || CharSet::new(is_in, None))
     }
 
     /// Returns the characters from U+0080 to U+FFFF with which some rule may begin, as a bit set.

@@ -112,7 +112,7 @@ pub(super) fn nmt(old: &str, writer: &mut AlignedWriter<'_>, cancel: &mut Cancel
         }
         _ => None,
     };
-    let set = made_once(&SET, || CharSet::new(|c| rule(c).is_some(), 0));
+    let set = made_once(&SET, || CharSet::new(|c| rule(c).is_some(), Some(0)));
     each(set, old, writer, cancel, |c, writer, _| {
         match rule(c) {
             Some(Some(space)) => writer.put(space, 0),

@@ -5,15 +5,17 @@
 //! not count characters that are removed at the start of a text, so its alignment is shifted from there on; ours is equal,
 //! because offsets depend on it. Sources are not shifted.
 //!
-//! Cost: linear. ASCII that no rule contains is copied without segmentation into graphemes.
+//! Cost: linear. Characters without a rule that are graphemes next to others of that kind are copied without segmentation.
 //! Source: huggingface/tokenizers, `normalizers/precompiled.rs`, and the crate spm_precompiled 0.1.4.
 
 use unicode_segmentation::UnicodeSegmentation;
 
+use super::char_set::CharSet;
 use super::charsmap::Charsmap;
 use crate::aligned_text::AlignedWriter;
 use crate::error::Result;
 use crate::util::cancel::CancelCheck;
+use crate::util::text_unit::is_separate_grapheme;
 
 /// Minimum length in bytes of graphemes that are looked up by character only.
 const LONG: usize = 6;
@@ -26,9 +28,10 @@ pub(super) fn write(
     cancel: &mut CancelCheck<'_>,
 ) -> Result<()> {
     let mut changes = Changes { last: None, lags: false };
+    let set = if old.is_ascii() { None } else { Some(map.joined_or_mapped()) };
     let mut at = 0;
     while at < old.len() {
-        let plain = plain_run(map, &old[at..]);
+        let plain = set.map_or_else(|| plain_run(map, &old[at..]), |set| unmapped_run(set, &old[at..]));
         if plain > 0 {
             changes.copy(&old[at..at + plain], writer, cancel)?;
             at += plain;
@@ -57,13 +60,19 @@ pub(super) fn write(
     Ok(())
 }
 
-/// Returns the number of leading ASCII bytes that are not part of any rule and are separate graphemes in any context.
+/// Returns the number of leading bytes of ASCII text that are not part of any rule and are separate graphemes.
 fn plain_run(map: &Charsmap, text: &str) -> usize {
-    let bytes = text.as_bytes();
-    let is_plain = |byte: u8| byte.is_ascii() && byte != b'\r' && !map.begins_in_ascii[usize::from(byte)];
-    let run = bytes.iter().take_while(|byte| is_plain(**byte)).count();
-    match bytes.get(run) {
-        Some(next) if !next.is_ascii() => run.saturating_sub(1), // the next character may belong to the last grapheme
+    let is_plain = |byte: u8| byte != b'\r' && !map.begins_in_ascii[usize::from(byte)];
+    text.bytes().take_while(|&byte| is_plain(byte)).count()
+}
+
+/// Returns the number of leading bytes of characters that are not in the set, [`Charsmap::joined_or_mapped`], and are
+/// separate graphemes.
+fn unmapped_run(set: &CharSet, text: &str) -> usize {
+    let run = set.find(text, 0);
+    match text[run..].chars().next() {
+        // The next character may belong to the last grapheme.
+        Some(next) if !is_separate_grapheme(next) => run - text[..run].chars().next_back().map_or(0, char::len_utf8),
         _ => run,
     }
 }

@@ -4,8 +4,11 @@
 
 use std::borrow::Cow;
 
+use base64::engine::general_purpose::STANDARD;
+use base64::Engine;
+
 use super::properties::{Properties, ALL, CHINESE, NFD};
-use super::{normalized, Normalizer};
+use super::{compile, nfkc_rules, normalized, Normalizer};
 use crate::aligned_text::AlignedText;
 
 const PARTS: [&str; 24] = [
@@ -48,6 +51,19 @@ fn read(parts: &str) -> Vec<Normalizer> {
     Normalizer::list_from_json(&format!("[{parts}]"), &[]).unwrap()
 }
 
+/// All of [`PARTS`], and a character map as Hugging Face and SentencePiece apply it.
+fn all() -> impl Iterator<Item = Vec<Normalizer>> {
+    let map = STANDARD.encode(compile::compile(&nfkc_rules::named("nmt_nfkc_cf").unwrap()).unwrap());
+    let mapped = [
+        format!(r#"{{"type":"Precompiled","precompiled_charsmap":"{map}"}}"#),
+        format!(
+            r#"{{"type":"SentencePiece","precompiled_charsmap":"{map}","add_dummy_prefix":false,
+            "remove_extra_whitespaces":false,"escape_whitespaces":false,"treat_whitespace_as_suffix":false}}"#
+        ),
+    ];
+    PARTS.into_iter().map(read).chain(mapped.into_iter().map(|parts| read(&parts)))
+}
+
 /// Compares the two ways; returns true if the text is unchanged.
 fn check(parts: &[Normalizer], text: &str) -> bool {
     let mut aligned = AlignedText::new(text, true).unwrap();
@@ -73,7 +89,7 @@ fn draws(mut state: u64) -> impl FnMut(usize) -> usize {
 #[test]
 fn each_character_and_all_of_them() {
     let properties = Properties::get();
-    for parts in PARTS.map(read) {
+    for parts in all() {
         let all: Vec<char> = ('\0'..=char::MAX).collect();
         for block in all.chunks(1 << 12) {
             check(&parts, &block.iter().collect::<String>());
@@ -92,7 +108,7 @@ fn each_character_and_all_of_them() {
 fn pairs_and_triples_of_interesting_characters() {
     let chars: Vec<char> = INTERESTING.chars().collect();
     let mut draw = draws(5);
-    for parts in PARTS.map(read) {
+    for parts in all() {
         for &left in &chars {
             for &right in &chars {
                 check(&parts, &format!("{left}{right}"));
@@ -116,7 +132,7 @@ fn texts_of_which_some_characters_change() {
         "naïve café ",
     ];
     let mut draw = draws(9);
-    for parts in PARTS.map(read) {
+    for parts in all() {
         let mut unchanged = 0;
         for round in 0..120 {
             let (script, one_in) = (scripts[round % scripts.len()], [usize::MAX, 100, 10, 1][round / 7 % 4]);
