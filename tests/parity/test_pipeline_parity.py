@@ -52,6 +52,74 @@ def test_ids_and_offsets_like_hf(file: dict[str, Any], texts: list[str]) -> None
         assert (text, ours.ids, list(ours.hf_offsets)) == (text, theirs.ids, theirs.offsets)
 
 
+def _replace(pattern: str, content: str) -> dict[str, Any]:
+    return {"type": "Replace", "pattern": {"String": pattern}, "content": content}
+
+
+BERT: Any = {"type": "BertNormalizer", "clean_text": True, "handle_chinese_chars": True, "strip_accents": None}
+NORMALIZERS: dict[str, list[Any]] = {
+    **{name: [{"type": name}] for name in ("NFC", "NFD", "NFKC", "NFKD", "Lowercase", "StripAccents", "Nmt")},
+    "Replace": [_replace(" ", "▁")],
+    "Replace of two": [_replace("ab", "ab")],
+    "Prepend": [{"type": "Prepend", "prepend": "▁"}, _replace(" ", "▁")],
+    "Strip": [{"type": "Strip", "strip_left": True, "strip_right": True}],
+    "BertNormalizer": [{**BERT, "lowercase": True}],
+    "BertNormalizer, cased": [{**BERT, "lowercase": False}],
+    "sequence": [{"type": "NFD"}, {"type": "StripAccents"}, {"type": "Lowercase"}, {"type": "NFC"}],
+}
+UNCHANGED = ["plain text", "текст", "中文，字", "가각", "ひらがな", "e", "हिन्दी"]
+CHANGED = [
+    "é",
+    "e\u0301",
+    "\u0323\u0302",
+    "\u1100\u1161\u11a8",
+    "A",
+    "İ",
+    "ﬁ",
+    "①",
+    "か\u3099",
+    "ab",
+    "漢",
+    " ",
+    "\n",
+    "\u200b",
+]
+GPT2: Any = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": False, "use_regex": True}
+
+
+@pytest.mark.parametrize("name", NORMALIZERS)
+@pytest.mark.parametrize("splits", [GPT2, CHARACTERS, None], ids=["byte level", "characters", "nothing"])
+def test_text_of_which_some_changes_like_hf(name: str, splits: Any) -> None:
+    letters = "".join([*UNCHANGED, *CHANGED, "▁x"])
+    units = (
+        sorted(set(letters))
+        if splits is not GPT2
+        else [chr(c) for c in (*range(33, 127), *range(161, 173), *range(174, 324))]
+    )
+    vocab = {"<unk>": 0} | {unit: id for id, unit in enumerate(units, 1)}
+    file = {
+        "version": "1.0",
+        "added_tokens": [_added(len(vocab), "<é>", normalized=True), _added(len(vocab) + 1, "<t>", normalized=False)],
+        "normalizer": {"type": "Sequence", "normalizers": NORMALIZERS[name]},
+        "pre_tokenizer": splits,
+        "model": {"type": "BPE", "unk_token": "<unk>", "vocab": vocab, "merges": []},
+    }
+    tok, hf = jeton.Tokenizer.from_bytes(json.dumps(file).encode()), Tokenizer.from_str(json.dumps(file))
+    rng = random.Random(name)
+    texts = ["", *UNCHANGED, *CHANGED]
+    for share in (0.0, 0.01, 0.1, 1.0):
+        for _ in range(12):
+            pieces = [rng.choice(CHANGED if rng.random() < share else UNCHANGED) for _ in range(rng.randint(1, 40))]
+            texts += ["".join(pieces), "<é>".join(pieces[:3]) + "<t>" + pieces[0]]
+    theirs = hf.encode_batch(texts, add_special_tokens=False)
+    batch = tok.encode_batch(texts, special="all")
+    for text, expected, ids in zip(texts, theirs, batch, strict=True):
+        ours = tok.tokenize(text, special="all")
+        assert (text, ours.ids, list(ours.hf_offsets)) == (text, expected.ids, expected.offsets)
+        assert list(ids) == expected.ids == tok.encode(text, special="all")
+        assert tok.count(text, special="all") == len(expected.ids)
+
+
 def _split(regex: str, behavior: str, invert: bool = False) -> dict[str, Any]:
     return {"type": "Split", "pattern": {"Regex": regex}, "behavior": behavior, "invert": invert}
 

@@ -3,8 +3,9 @@
 //! Invariant: text and alignment equal those of the component's library on every text: huggingface/tokenizers 0.23
 //! (including its bugs), and SentencePiece 0.2 for `SentencePiece`. Unsupported features are refused by name.
 //!
-//! Cost: one pass for each component (BERT's: up to five with alignment), linear in the text; unchanged text is copied in
-//! runs. Built once.
+//! Cost: one pass for each component (BERT's: up to five with alignment), linear in the text. Runs of unchanged characters
+//! are found 64 bytes at a time and copied; without alignment, a text that does not change is borrowed ([`normalized`]).
+//! Built once.
 //!
 //! ```text
 //! properties     properties of characters, one bit each

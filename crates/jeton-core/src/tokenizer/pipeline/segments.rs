@@ -3,8 +3,8 @@
 //! Invariant: segments are ascending and not empty. Invalid UTF-8 forms separate pretokens; the text between is split
 //! independently.
 //!
-//! Cost: one pass for each stage. If no stage rewrites, segments borrow from the text; else the text is copied once for
-//! each rewriting component.
+//! Cost: one pass for each stage. After one pattern, segments borrow from the text, or from its normalized copy if it changes
+//! and no alignment is requested. Else the text is copied once for each rewriting component.
 
 use std::borrow::Cow;
 

@@ -105,12 +105,8 @@ impl Stages {
         let boundaries = spelled.boundaries.iter().map(|token| Added::plain(token.as_bytes(), BOUNDARY.0));
         let cuts = AddedTokenMatcher::new(user_defined.iter().map(|token| Added::plain(token, 0)).chain(boundaries))?;
         let skips = Skips { over_bytes: spelled.skip_over_bytes, with: spelled.skip_with };
-        let only = match &splitters[..] {
-            [] => Some(Pretokenizer::none()),
-            [only] => only.as_pattern().cloned(),
-            _ => None,
-        };
-        let plain = only.filter(|_| cuts.is_none() && !spelled.mark_ends && !byte_alphabet);
+        let plain = Splitter::as_one_pattern(&splitters);
+        let plain = plain.filter(|_| cuts.is_none() && !spelled.mark_ends && !byte_alphabet);
         Ok(match plain {
             Some(pattern) if normalizers.is_empty() && skips == Skips::default() => Self::Pattern(pattern),
             plain => {
