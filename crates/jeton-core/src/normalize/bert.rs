@@ -73,6 +73,7 @@ impl Bert {
             return Ok(());
         }
         let (properties, touched) = (Properties::get(), self.touched());
+        let mut new = String::new();
         edit::each(CharSet::of_bits(touched), old, writer, cancel, |c, writer, cancel| {
             let rest = &old[writer.at()..];
             if c.is_ascii() {
@@ -82,7 +83,12 @@ impl Bert {
             }
             let bits = properties.of(c) & touched;
             if bits & ORDERED == 0 {
-                self.write_one(c, bits, properties, writer);
+                new.clear();
+                self.spell(c, bits, properties, &mut new);
+                match new.len() == c.len_utf8() && new.starts_with(c) {
+                    true => writer.copy(new.len()),
+                    false => writer.replace(c.len_utf8(), &new),
+                }
                 return Ok(());
             }
             // Characters that are neither decomposed nor removed before NFD: marks are not reordered across them.
@@ -95,43 +101,40 @@ impl Bert {
         })
     }
 
+    /// Appends what becomes of a character.
     #[inline]
-    fn write_one(self, c: char, bits: u16, properties: &Properties, writer: &mut AlignedWriter<'_>) {
-        let mut written = 0;
-        let mut put = |c: char| {
-            writer.put(c, written);
-            written = 1;
-        };
+    fn spell(self, c: char, bits: u16, properties: &Properties, new: &mut String) {
         if bits & (CONTROL | SPACE) != 0 {
             if bits & CONTROL == 0 {
-                put(' ');
+                new.push(' ');
             }
-        } else if bits == CHINESE {
-            [' ', c, ' '].into_iter().for_each(put);
-        } else {
-            let mut each = |c: char| {
-                let bits = properties.of(c);
-                if self.accents && bits & NONSPACING != 0 {
-                } else if self.lowercase && bits & UPPER != 0 {
-                    lower(c).for_each(&mut put);
-                } else {
-                    put(c);
-                }
-            };
-            if bits & CHINESE != 0 {
-                each(' ');
-            }
-            if bits & NFD != 0 {
-                decompose_canonical(c, &mut each);
-            } else {
-                each(c);
-            }
-            if bits & CHINESE != 0 {
-                each(' ');
-            }
+            return;
         }
-        if written == 0 {
-            writer.replace(c.len_utf8(), "");
+        if bits == CHINESE {
+            new.push(' ');
+            new.push(c);
+            new.push(' ');
+            return;
+        }
+        let mut each = |c: char| {
+            let bits = properties.of(c);
+            if self.accents && bits & NONSPACING != 0 {
+            } else if self.lowercase && bits & UPPER != 0 {
+                new.extend(lower(c));
+            } else {
+                new.push(c);
+            }
+        };
+        if bits & CHINESE != 0 {
+            each(' ');
+        }
+        if bits & NFD != 0 {
+            decompose_canonical(c, &mut each);
+        } else {
+            each(c);
+        }
+        if bits & CHINESE != 0 {
+            each(' ');
         }
     }
 }

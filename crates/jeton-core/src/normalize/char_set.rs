@@ -72,9 +72,21 @@ impl CharSet {
 
     /// Returns the position of the first character of the set in `text[from..]`, or the length of the text.
     pub(super) fn find(&self, text: &str, from: usize) -> usize {
+        // Often it is near: then a block would be read for each.
+        let (bytes, mut from) = (text.as_bytes(), from);
+        for _ in 0..4 {
+            if from == bytes.len() {
+                return from;
+            }
+            let (code, len) = utf8::decode(bytes, from);
+            if self.has_code(code) {
+                return from;
+            }
+            from += len;
+        }
         simd::dispatch!(
             simd::detected(),
-            (set: &CharSet = self, text: &[u8] = text.as_bytes(), from: usize = from) -> usize,
+            (set: &CharSet = self, text: &[u8] = bytes, from: usize = from) -> usize,
             |level: L| set.find_by_blocks::<<L as Instructions>::Block>(level, text, from)
         )
     }

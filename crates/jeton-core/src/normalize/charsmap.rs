@@ -88,6 +88,12 @@ impl Edges {
     }
 }
 
+/// Returns true for a character that is a grapheme next to any others of this kind. Only jamo, which are not, join Hangul
+/// syllables.
+pub(super) fn is_apart(c: char) -> bool {
+    is_separate_grapheme(c) || ('\u{AC00}'..='\u{D7A3}').contains(&c)
+}
+
 impl Charsmap {
     /// Reads and validates a map.
     ///
@@ -129,7 +135,7 @@ impl Charsmap {
     /// call.
     pub(super) fn joined_or_mapped(&self) -> &CharSet {
         let is_mapped = |c: char| self.prefixes(c.encode_utf8(&mut [0; 4])).next().is_some();
-        let is_in = |c: char| !is_separate_grapheme(c) || is_mapped(c);
+        let is_in = |c: char| !is_apart(c) || is_mapped(c);
         made_once(&self.joined_or_mapped, || CharSet::new(is_in, None))
     }
 

@@ -77,7 +77,7 @@ enum NormalizerKind {
     Bert(Bert),
     Prepend(String),
     ByteLevel,
-    Replace(Replace),
+    Replace(Box<Replace>),
     Precompiled(Charsmap),
     SentencePiece(Box<SentencePiece>),
 }
@@ -146,7 +146,7 @@ impl Normalizer {
                 text => NormalizerKind::Prepend(text.to_owned()),
             },
             "ByteLevel" => NormalizerKind::ByteLevel,
-            "Replace" => NormalizerKind::Replace(fields.replace()?),
+            "Replace" => NormalizerKind::Replace(Box::new(fields.replace()?)),
             "Precompiled" => NormalizerKind::Precompiled(Charsmap::new(&fields.charsmap()?)?),
             "SentencePiece" => NormalizerKind::SentencePiece(Box::new(fields.sentencepiece(user_defined)?)),
             _ => return Err(Error::config(format!("the normalizer {} is not known", part["type"]))),

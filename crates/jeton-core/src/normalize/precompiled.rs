@@ -11,11 +11,10 @@
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::char_set::CharSet;
-use super::charsmap::Charsmap;
+use super::charsmap::{is_apart, Charsmap};
 use crate::aligned_text::AlignedWriter;
 use crate::error::Result;
 use crate::util::cancel::CancelCheck;
-use crate::util::text_unit::is_separate_grapheme;
 
 /// Minimum length in bytes of graphemes that are looked up by character only.
 const LONG: usize = 6;
@@ -67,12 +66,12 @@ fn plain_run(map: &Charsmap, text: &str) -> usize {
 }
 
 /// Returns the number of leading bytes of characters that are not in the set, [`Charsmap::joined_or_mapped`], and are
-/// separate graphemes.
+/// graphemes.
 fn unmapped_run(set: &CharSet, text: &str) -> usize {
     let run = set.find(text, 0);
     match text[run..].chars().next() {
         // The next character may belong to the last grapheme.
-        Some(next) if !is_separate_grapheme(next) => run - text[..run].chars().next_back().map_or(0, char::len_utf8),
+        Some(next) if !is_apart(next) => run - text[..run].chars().next_back().map_or(0, char::len_utf8),
         _ => run,
     }
 }

@@ -139,7 +139,7 @@ fn texts_of_which_some_characters_change() {
             let letters: Vec<char> = script.chars().collect();
             let text: String = (0..draw(600))
                 .map(|at| {
-                    if draw(1 << 20) % one_in == 0 && one_in < usize::MAX {
+                    if draw(1 << 20).is_multiple_of(one_in) && one_in < usize::MAX {
                         chars[draw(chars.len())]
                     } else {
                         letters[at % letters.len()]
