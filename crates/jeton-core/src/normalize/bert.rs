@@ -84,11 +84,17 @@ impl Bert {
             let bits = properties.of(c) & touched;
             if bits & ORDERED == 0 {
                 new.clear();
-                self.spell(c, bits, properties, &mut new);
-                match new.len() == c.len_utf8() && new.starts_with(c) {
-                    true => writer.copy(new.len()),
-                    false => writer.replace(c.len_utf8(), &new),
+                let mut len = 0;
+                // Likewise the characters after it, up to a few.
+                for c in rest.chars().take(64) {
+                    let bits = properties.of(c) & touched;
+                    if bits == 0 || bits & ORDERED != 0 {
+                        break;
+                    }
+                    self.spell(c, bits, properties, &mut new);
+                    len += c.len_utf8();
                 }
+                writer.replace(len, &new);
                 return Ok(());
             }
             // Characters that are neither decomposed nor removed before NFD: marks are not reordered across them.
