@@ -38,7 +38,7 @@ UTIL = {
     )
 }
 SHARED = UTIL | {"error"}
-BASE = SHARED | {"vocab", "vocab::alphabet", "vocab::byte_alphabet", "vocab::merge_boundaries"}
+BASE = SHARED | {"vocab", "vocab::alphabet", "vocab::byte_alphabet", "vocab::marks", "vocab::merge_boundaries"}
 MAY_USE = {
     "error": set(),
     "util": set(),

@@ -49,6 +49,7 @@ use crate::util::atomic_cell::AtomicCell;
 use crate::util::buffer_pool;
 use crate::util::cancel::KeepGoing;
 use crate::util::short_key;
+use crate::vocab::marks::{self, Marks};
 use crate::vocab::merge_boundaries::MergeBoundaries;
 use crate::vocab::merge_boundaries::SplitPoints;
 use crate::vocab::{Kind, Vocab};
@@ -112,6 +113,7 @@ const ENTRIES_PER_BYTE: usize = 8;
 /// State that all threads share.
 #[derive(Debug)]
 pub struct Encoder {
+    marks: Marks, // in texts
     tables: OnceLock<Tables>,
     growth: AtomicUsize,                         // bytes by which the caches have grown
     building: AtomicU32,                         // process in which a thread builds the tables; 0: none does
@@ -172,7 +174,8 @@ pub struct EncodeWorker {
     pending: PendingPretokens,
     ids: Vec<u32>,
     misses: Vec<Miss>,
-    bytes: Vec<u8>, // of the misses
+    bytes: Vec<u8>,  // of the misses
+    marked: Vec<u8>, // a pretoken with `▁` instead of spaces
     text_ends: Vec<TextEnd>,
     found: Vec<TokenRange>,
     tokens: Vec<u32>,
@@ -207,11 +210,11 @@ pub struct Written {
 }
 
 impl Tables {
-    fn new(vocab: &Vocab, model: &Model, keep_going: KeepGoing<'_>) -> Result<Self> {
-        let fast = Fast::new(vocab, model, keep_going)?;
+    fn new(vocab: &Vocab, model: &Model, marks: Marks, keep_going: KeepGoing<'_>) -> Result<Self> {
+        let fast = Fast::new(vocab, model, marks, keep_going)?;
         let merges_bytes = fast.as_ref().filter(|fast| fast.merges_bytes());
         let boundaries = merges_bytes.map(|fast| fast.boundaries(vocab, model, keep_going)).transpose()?;
-        Ok(Self { tokens: token_table(vocab, model, fast.as_ref(), keep_going)?, fast, boundaries })
+        Ok(Self { tokens: token_table(vocab, model, marks, fast.as_ref(), keep_going)?, fast, boundaries })
     }
 }
 
@@ -220,6 +223,7 @@ impl Tables {
 fn token_table(
     vocab: &Vocab,
     model: &Model,
+    marks: Marks,
     fast: Option<&Fast>,
     keep_going: KeepGoing<'_>,
 ) -> Result<Option<TokenTable>> {
@@ -231,9 +235,14 @@ fn token_table(
             Some(TokenTable::new(entries.filter(|entry| !entry.0.is_empty()), vocab.num_tokens()))
         }
         (_, Some(fast)) => {
-            let short = tokens().filter(|entry| entry.2.len() <= short_key::MAX_BYTES);
-            let made = fast.made(vocab, short.map(|(id, _, content)| (content, id)), keep_going)?;
-            Some(TokenTable::new(made.iter().map(|&id| (vocab.content(id), id)), made.len()))
+            let spelled: Vec<_> = tokens()
+                .filter_map(|(id, _, content)| Some((marks.spelled(content)?, id)))
+                .filter(|(content, _)| content.len() <= short_key::MAX_BYTES)
+                .collect();
+            let made = fast.made(vocab, spelled.iter().map(|(content, id)| (&**content, *id)), keep_going)?;
+            let contents = made.iter().filter_map(|&id| Some((marks.spelled(vocab.content(id))?, id)));
+            let contents: Vec<_> = contents.collect();
+            Some(TokenTable::new(contents.iter().map(|(content, id)| (&**content, *id)), made.len()))
         }
         (_, None) if matches!(model, Model::WordPiece(_)) => {
             let (mut scratch, mut ids) = (Scratch::default(), Vec::new());
@@ -250,9 +259,10 @@ fn token_table(
 }
 
 impl Encoder {
-    /// Creates the encoder of a model, without tables.
-    pub fn new(vocab: &Vocab) -> Self {
+    /// Creates the encoder of a model, without tables. `marks`: in the texts that it gets.
+    pub fn new(vocab: &Vocab, marks: Marks) -> Self {
         Self {
+            marks,
             tables: OnceLock::new(),
             growth: AtomicUsize::new(0),
             building: AtomicU32::new(0),
@@ -283,7 +293,7 @@ impl Encoder {
             if building != own && take().is_ok() {
                 let made = match self.tables.get() {
                     Some(_) => Ok(()),
-                    None => Tables::new(vocab, model, keep_going).map(|made| drop(self.tables.set(made))),
+                    None => Tables::new(vocab, model, self.marks, keep_going).map(|made| drop(self.tables.set(made))),
                 };
                 self.building.store(0, Ordering::Release);
                 made?;
@@ -345,6 +355,7 @@ impl Default for EncodeWorker {
             ids: Vec::new(),
             misses: Vec::new(),
             bytes: Vec::new(),
+            marked: Vec::new(),
             text_ends: Vec::new(),
             found: Vec::new(),
             tokens: Vec::new(),
@@ -384,6 +395,7 @@ impl EncodeWorker {
         self.found.clear();
         self.bytes.clear();
         self.bytes.shrink_to(4 * WAITING_BYTES);
+        self.marked.shrink_to(WAITING_BYTES);
         self.text_ends.clear();
         self.tokens.clear();
         self.tokens.shrink_to(WAITING_BYTES);
@@ -423,7 +435,7 @@ impl<'r> EncodeCall<'r> {
         if is_early && matches!(self.model, Model::Pieces(_)) {
             return None;
         }
-        made_once(&encoder.split_points, || self.model.split_points(self.vocab)).as_ref()
+        made_once(&encoder.split_points, || self.model.split_points(self.vocab, encoder.marks)).as_ref()
     }
 }
 
@@ -445,28 +457,57 @@ impl EncodeCall<'_> {
         }
     }
 
-    /// Encodes one pretoken; `is_text` if it is known to be UTF-8.
+    /// Encodes one pretoken; `is_text` if it is known to be UTF-8. It spells `▁` as the model sees it.
     ///
     /// # Errors
     /// As [`EncodeCall::flush`].
     #[inline]
     pub fn pretoken(&mut self, bytes: &[u8], is_text: bool) -> Result<()> {
-        if let Some(split_points) = self.split_points() {
-            return self.parts(split_points, bytes, is_text);
+        match self.encoder.marks {
+            Marks::Written => self.joined(&[], bytes, is_text),
+            Marks::Spaces { .. } => self.joined(&[], &marks::with_spaces(bytes), is_text),
+        }
+    }
+
+    /// Encodes a text as a pretoken that begins with `prefix`, and spells `▁` as the encoder does.
+    ///
+    /// # Errors
+    /// As [`EncodeCall::flush`].
+    #[inline]
+    pub fn marked(&mut self, prefix: &[u8], text: &str) -> Result<()> {
+        self.joined(prefix, &marks::with_spaces(text.as_bytes()), true)
+    }
+
+    /// Encodes one pretoken that consists of two parts.
+    #[inline]
+    fn joined(&mut self, prefix: &[u8], bytes: &[u8], is_text: bool) -> Result<()> {
+        let split_points = self.split_points();
+        // Unigram adds up the scores of the parts of one pretoken.
+        let is_short = self.joins_texts && bytes.len() <= SHORT_TEXT && self.model.as_sum_of_words().is_none();
+        if let Some(split_points) = split_points.filter(|_| !is_short) {
+            return self.parts(split_points, prefix, bytes, is_text);
         }
         let PendingPretokens { bounds, is_text: all_are, .. } = &self.worker.pending;
         if bounds.len() > BATCH || *all_are != is_text {
             self.look_up_pending();
             self.flush_if_full()?;
         }
-        let pending = &mut self.worker.pending;
+        let EncodeWorker { pending, parts, .. } = &mut *self.worker;
         if pending.bounds.is_empty() {
             pending.bounds.push(0);
             pending.is_text = is_text;
         }
         if !bytes.is_empty() {
+            let before = pending.bytes.len();
+            pending.bytes.extend_from_slice(prefix);
             pending.bytes.extend_from_slice(bytes);
-            pending.bounds.push(pending.bytes.len() as u32);
+            match split_points {
+                Some(split_points) => {
+                    split_points.bounds(&pending.bytes[before..], usize::MAX, parts);
+                    pending.bounds.extend(parts[1..].iter().map(|end| before as u32 + end));
+                }
+                None => pending.bounds.push(pending.bytes.len() as u32),
+            }
             if pending.bytes.len() > WAITING_BYTES {
                 self.look_up_pending();
                 self.flush_if_full()?;
@@ -511,14 +552,20 @@ impl EncodeCall<'_> {
         Ok(())
     }
 
-    /// Encodes one pretoken, part by part.
-    fn parts(&mut self, split_points: &SplitPoints, bytes: &[u8], is_text: bool) -> Result<()> {
+    /// Encodes one pretoken that begins with `prefix`, part by part.
+    fn parts(&mut self, split_points: &SplitPoints, prefix: &[u8], bytes: &[u8], is_text: bool) -> Result<()> {
         self.look_up_pending(); // they come before it
         let mut start = 0;
         while start < bytes.len() {
             let mut parts = std::mem::take(&mut self.worker.parts);
             split_points.bounds(&bytes[start..], PARTS_BYTES, &mut parts);
-            self.look_up(&bytes[start..], &parts, &[], is_text, [start == 0, false]);
+            let mut rest = &parts[..];
+            if let (0, false, [_, first, ..]) = (start, prefix.is_empty(), &parts[..]) {
+                let first = [prefix, &bytes[..*first as usize]].concat();
+                self.look_up(&first, &[0, first.len() as u32], &[], is_text, [true; 2]);
+                rest = &parts[1..];
+            }
+            self.look_up(&bytes[start..], rest, &[], is_text, [start == 0 && prefix.is_empty(), false]);
             start += parts.last().map_or(bytes.len(), |&end| end as usize);
             self.worker.parts = parts;
             self.flush_if_full()?;
@@ -708,7 +755,7 @@ impl EncodeCall<'_> {
     fn run_model(&mut self, group: Range<usize>, sources: &[IdSource; GROUP]) -> Result<()> {
         let uses_caches = self.uses_caches();
         let added_up = self.model.as_sum_of_words();
-        let EncodeWorker { bytes, found, tokens, sum, scratch, caches, misses, merged, .. } = &mut *self.worker;
+        let EncodeWorker { bytes, found, tokens, sum, scratch, caches, misses, merged, marked, .. } = &mut *self.worker;
         for (i, (miss, found)) in misses[group.clone()].iter().zip(&mut found[group]).enumerate() {
             let (text, source) = (miss.text(bytes), sources[i]);
             let start = tokens.len();
@@ -732,7 +779,13 @@ impl EncodeCall<'_> {
             } else if source == IdSource::Model {
                 *merged += text.len();
                 let mut out = Out { special: self.special, ..Out::ids(tokens) };
-                self.model.encode(self.vocab, text, self.keep_going, scratch, &mut out)?;
+                let seen = if self.encoder.marks.are_spaces() {
+                    marks::write_with_marks(text, marked);
+                    &**marked
+                } else {
+                    text
+                };
+                self.model.encode(self.vocab, seen, self.keep_going, scratch, &mut out)?;
                 *found = TokenRange { start: start as u32, len: (tokens.len() - start) as u32 };
             }
             if uses_caches && source != IdSource::Cache {

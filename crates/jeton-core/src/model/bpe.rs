@@ -13,7 +13,7 @@
 use std::sync::OnceLock;
 
 use super::added_entries::AddedEntries;
-use super::merging::{Look, Merger};
+use super::merging::{Look, Merger, WordStart};
 use super::output::Out;
 use super::pairs::{Merge, Pairs};
 use super::reconstruct::merges_of_tokens;
@@ -21,7 +21,8 @@ use super::scratch::Scratch;
 use crate::error::{Error, Result};
 use crate::util::cancel::KeepGoing;
 use crate::vocab::alphabet::{Alphabet, EndOfWord, Level, Symbol, WORD_START};
-use crate::vocab::merge_boundaries::SplitPoints;
+use crate::vocab::marks::Marks;
+use crate::vocab::merge_boundaries::{MarkBoundaries, SplitPoints};
 use crate::vocab::{show, Kind, Vocab};
 
 /// Source of the ranks.
@@ -42,7 +43,7 @@ pub struct Bpe {
     pub ranks: RankOrder,
     merges: Vec<(u32, u32, u32)>, // rank -> (left, right, result); empty for Ranks::Tokens
     pairs: OnceLock<Pairs>,
-    word_start: Option<u32>,
+    word_start: Option<WordStart>,
     whole_first: bool,
     pub(super) added: AddedEntries, // added tokens that are entries of the model, too
     longest: usize,                 // bytes of the longest token, where merges may be found by contents; else 0
@@ -132,15 +133,33 @@ impl Bpe {
         self.alphabet.insert_entry(id, vocab.content(id));
     }
 
-    /// Returns the symbol `▁`, if no merge joins it to another symbol on its left.
-    fn find_word_start(&self, vocab: &Vocab) -> Option<u32> {
-        let Alphabet { level: Level::Char, end: EndOfWord::None, .. } = self.alphabet else { return None };
-        if !self.alphabet.prefix().is_empty() {
+    /// Returns the symbol `▁`, if texts may be split before it.
+    fn find_word_start(&self, vocab: &Vocab) -> Option<WordStart> {
+        let symbol = self.mark_symbol()?;
+        let boundaries = MarkBoundaries::new(self.merges.iter().map(|merge| vocab.content(merge.2)));
+        // A merge across the position before a `▁` makes a token with the character before it, if symbols are characters.
+        let is_other = |id| Some(id) == self.alphabet.unk() || vocab.content(id).starts_with(b"<0x");
+        let has_other = || self.merges.iter().any(|&(left, right, _)| is_other(left) || is_other(right));
+        if !boundaries.joined().is_empty() && has_other() {
             return None;
         }
-        let symbol = self.alphabet.id(Symbol { unit: Some(WORD_START.into()), ends_word: false, inside: false })?;
-        let starts_inside = |&(_, _, result): &(u32, u32, u32)| has_inner_word_start(vocab.content(result));
-        (!self.merges.iter().any(starts_inside)).then_some(symbol)
+        Some(WordStart::new(symbol, boundaries, |c| self.character(c)))
+    }
+
+    /// Returns the symbol `▁` of a model whose symbols are characters.
+    fn mark_symbol(&self) -> Option<u32> {
+        let Alphabet { level: Level::Char, end: EndOfWord::None, .. } = self.alphabet else { return None };
+        self.alphabet.prefix().is_empty().then(|| self.character(WORD_START)).flatten()
+    }
+
+    /// Returns the symbol of a character.
+    fn character(&self, c: char) -> Option<u32> {
+        self.alphabet.id(Symbol { unit: Some(c.into()), ends_word: false, inside: false })
+    }
+
+    /// Returns true if there is a symbol `▁`, and no pretoken is looked up as a whole.
+    pub(super) fn has_marks(&self) -> bool {
+        self.mark_symbol().is_some() && !self.whole_first
     }
 
     /// Builds a model from a byte-level vocabulary whose ids are ranks.
@@ -183,12 +202,12 @@ impl Bpe {
     /// # Errors
     /// As [`Bpe::pairs`].
     pub(super) fn merger(&self, vocab: &Vocab, keep_going: KeepGoing<'_>) -> Result<Merger<'_, Pairs>> {
-        Ok(Merger { merges: self.pairs(vocab, keep_going)?, word_start: self.word_start })
+        Ok(Merger { merges: self.pairs(vocab, keep_going)?, word_start: self.word_start.as_ref() })
     }
 
     /// Returns true if no merge joins a symbol to a `▁` on its right.
     pub fn splits_words(&self) -> bool {
-        self.word_start.is_some()
+        self.word_start.as_ref().is_some_and(|start| start.boundaries.joined().is_empty())
     }
 
     /// Returns true if whole pretokens are looked up before merging.
@@ -197,18 +216,21 @@ impl Bpe {
     }
 
     /// Returns the split points inside of pretokens, if any.
-    pub(super) fn split_points(&self, vocab: &Vocab) -> Option<SplitPoints> {
-        if self.word_start.is_none() || self.whole_first {
+    pub(super) fn split_points(&self, vocab: &Vocab, marks: Marks) -> Option<SplitPoints> {
+        if self.whole_first {
             return None;
         }
+        let before_marks = match marks {
+            Marks::Spaces { begin_pretokens: true } => &MarkBoundaries::all(),
+            _ => &self.word_start.as_ref()?.boundaries,
+        };
         // Bytes of an unknown character are also symbols, which may merge.
         let spells = self.alphabet.spells_unknown();
         let merges = |id| vocab.content(id).starts_with(b"<0x");
         let is_free = spells && !self.merges.iter().any(|&(left, right, _)| merges(left) || merges(right));
-        let is_known =
-            |c: char| self.alphabet.id(Symbol { unit: Some(c.into()), ends_word: false, inside: false }).is_some();
-        let boundaries = is_free.then(|| SplitPoints::boundaries(vocab));
-        Some(SplitPoints::new(|c| is_free && !is_known(c), boundaries))
+        let is_known = |c: char| marks.character() == c || self.character(c).is_some();
+        let boundaries = is_free.then(|| SplitPoints::boundaries(vocab, marks));
+        Some(SplitPoints::new((marks, before_marks), |c| is_free && !is_known(c), boundaries))
     }
 
     /// Returns the merges in order of rank: the original list or, for ranks of tokens, the last merge of each token. A
@@ -305,14 +327,4 @@ impl Look for ContentRanks<'_> {
         };
         (vocab.kind(result) == Kind::Token).then_some(Merge { rank: result, result })
     }
-}
-
-/// Returns true if a `▁` follows another character.
-pub(super) fn has_inner_word_start(content: &[u8]) -> bool {
-    let mut mark = [0; 4];
-    let mark = WORD_START.encode_utf8(&mut mark).as_bytes();
-    if content.get(1..).is_none_or(|rest| !rest.contains(&mark[0])) {
-        return false; // most tokens
-    }
-    (1..content.len()).any(|at| content[at..].starts_with(mark) && !content[..at].ends_with(mark))
 }

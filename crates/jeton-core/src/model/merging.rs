@@ -2,8 +2,8 @@
 //!
 //! Two algorithms give the same ids. A short sequence is merged in an array: each step scans for the lowest rank, O(n²)
 //! with a small constant. A long one uses a linked list and a priority queue of positions (`rank_queue`),
-//! O(n log n) for any symbols. If no merge crosses the start of a word (`▁` after another character), a long sequence is
-//! split there; otherwise it is merged in windows, and as a whole only if their joints fail.
+//! O(n log n) for any symbols. A long sequence is split at the starts of words (`▁` after another character) that no
+//! merge crosses; without these it is merged in windows, and as a whole only if their joints fail.
 //!
 //! Invariant: a merged symbol keeps the position of its first part. Used by `bpe` (ranks of a merge list or of tokens) and
 //! `pieces` (ranks of scores). Plain version: `reference/step05_encode.py`.
@@ -20,6 +20,7 @@ use super::scratch::Scratch;
 use super::windows::{merge_in_windows, MergedWindow, Windows, MAX_DROPPED};
 use crate::error::{Error, Result};
 use crate::util::cancel::{CancelCheck, KeepGoing};
+use crate::vocab::merge_boundaries::MarkBoundaries;
 
 /// Sequences up to this many symbols are merged in an array. Measured on English, Chinese and code: at 64 both
 /// algorithms take the same time within noise, and almost no pretoken is longer.
@@ -42,11 +43,34 @@ impl Look for Pairs {
     }
 }
 
+/// The symbol `▁`, before which a sequence is split.
+#[derive(Debug, Clone)]
+pub(super) struct WordStart {
+    symbol: u32,
+    joined: Vec<u32>, // symbols after which it is not split
+    /// The characters of these.
+    pub(super) boundaries: MarkBoundaries,
+}
+
+impl WordStart {
+    /// Creates it from the symbol `▁`, the boundaries of all tokens that merges make, and the symbols of characters. No
+    /// other symbols than those of characters may be in these tokens.
+    pub(super) fn new(symbol: u32, boundaries: MarkBoundaries, symbol_of: impl Fn(char) -> Option<u32>) -> Self {
+        let joined = boundaries.joined().iter().filter_map(|&c| symbol_of(c)).chain([symbol]).collect();
+        Self { symbol, joined, boundaries }
+    }
+
+    /// Returns true if no merge crosses the position between two initial symbols.
+    fn is_between(&self, left: u32, right: u32) -> bool {
+        right == self.symbol && !self.joined.contains(&left)
+    }
+}
+
 /// Slow path of BPE: merges the symbols of one pretoken.
 pub(super) struct Merger<'a, L> {
     pub(super) merges: &'a L,
-    /// The symbol `▁`, if only itself merges with it from the left.
-    pub(super) word_start: Option<u32>,
+    /// The symbol `▁`, if a sequence may be split before it.
+    pub(super) word_start: Option<&'a WordStart>,
 }
 
 impl<L: Look> Merger<'_, L> {
@@ -83,7 +107,7 @@ impl<L: Look> Merger<'_, L> {
     #[cold]
     fn words(
         &self,
-        word_start: u32,
+        word_start: &WordStart,
         len: usize,
         keep_going: KeepGoing<'_>,
         scratch: &mut Scratch,
@@ -95,7 +119,7 @@ impl<L: Look> Merger<'_, L> {
         while from < symbols.len() {
             cancel.check()?;
             let mut to = from + 1;
-            while to < symbols.len() && (symbols[to] != word_start || symbols[to - 1] == word_start) {
+            while to < symbols.len() && !word_start.is_between(symbols[to - 1], symbols[to]) {
                 to += 1;
             }
             scratch.symbols.clear();

@@ -9,7 +9,8 @@
 
 use crate::error::{Error, Result};
 use crate::util::cancel::KeepGoing;
-use crate::vocab::merge_boundaries::SplitPoints;
+use crate::vocab::marks::{Marks, MARK};
+use crate::vocab::merge_boundaries::{MarkBoundaries, SplitPoints};
 use crate::vocab::Vocab;
 
 mod added_entries;
@@ -188,12 +189,28 @@ impl Model {
     }
 
     /// Returns the split points inside of pretokens; None if the model has none.
-    pub fn split_points(&self, vocab: &Vocab) -> Option<SplitPoints> {
+    pub fn split_points(&self, vocab: &Vocab, marks: Marks) -> Option<SplitPoints> {
         match self {
-            Self::Bpe(model) => model.split_points(vocab),
-            Self::Pieces(model) => model.split_points(vocab),
-            Self::Unigram(model) => model.is_sum_of_words().then(|| SplitPoints::new(|_| false, None)),
+            Self::Bpe(model) => model.split_points(vocab, marks),
+            Self::Pieces(model) => model.split_points(vocab, marks),
+            Self::Unigram(model) if model.is_sum_of_words() => {
+                let no_inner = MarkBoundaries::new([].into_iter());
+                Some(SplitPoints::new((marks, &no_inner), |_| false, None))
+            }
             _ => None,
+        }
+    }
+
+    /// Returns true if the encoder's texts may spell `▁` so: as spaces if the model has a symbol for it, and knows no
+    /// pretoken as a whole.
+    pub fn takes(&self, vocab: &Vocab, marks: Marks) -> bool {
+        match (self, marks) {
+            (_, Marks::Written) => true,
+            (Self::Bpe(model), _) => model.has_marks(),
+            (Self::Pieces(_), Marks::Spaces { begin_pretokens }) => {
+                !begin_pretokens && vocab.find(&MARK, false).is_some()
+            }
+            _ => false,
         }
     }
 

@@ -19,9 +19,8 @@ use std::sync::OnceLock;
 
 use hashbrown::{HashMap, HashSet};
 
-use super::bpe::has_inner_word_start;
 use super::linked_symbols::{SymbolNode, NONE};
-use super::merging::{join, link, Merger};
+use super::merging::{join, link, Merger, WordStart};
 use super::output::Out;
 use super::pairs::{Merge, Pairs};
 use super::reconstruct::merges_of_tokens;
@@ -33,7 +32,8 @@ use crate::error::{Error, Result};
 use crate::util::cancel::{CancelCheck, KeepGoing};
 use crate::util::trie::Trie;
 use crate::vocab::alphabet::WORD_START;
-use crate::vocab::merge_boundaries::SplitPoints;
+use crate::vocab::marks::Marks;
+use crate::vocab::merge_boundaries::{MarkBoundaries, SplitPoints};
 use crate::vocab::{Kind, Vocab};
 
 /// Symbol of a character that is no piece. Both marks are above all ids, so no pair with them is in the table.
@@ -53,15 +53,14 @@ const UNANNOUNCED_BYTES_PER_ENTRY: usize = 8;
 #[derive(Debug, Clone)]
 pub struct Pieces {
     pairs: OnceLock<Pairs>, // if all characters of pieces are pieces
-    word_start: Option<u32>,
+    word_start: Option<WordStart>,
     ranks: Vec<u32>, // id -> rank of its score
     user_defined: Trie,
     ascii: [u32; 128], // pieces of one ASCII character
     pub(super) unknown: Unknown,
     has_unused: bool,
-    cuts_words: bool, // no piece crosses the start of a word, and `▁` is a piece
-    has_odd: bool,    // some piece has a character that is no piece
-    longest: usize,   // bytes of the longest piece
+    has_odd: bool,  // some piece has a character that is no piece
+    longest: usize, // bytes of the longest piece
     spent: Spent,
 }
 
@@ -92,16 +91,14 @@ impl Pieces {
     /// [`Error::config`] for a piece without a score, or with NaN; as [`Unknown::new`].
     pub fn new(vocab: &Vocab, scores: &[f64], unknown: Unknown) -> Result<Self> {
         let (mut ids, mut contents) = (Vec::with_capacity(vocab.num_tokens()), Vec::with_capacity(vocab.num_tokens()));
-        let (mut has_unused, mut has_odd, mut has_inner, mut cuts_added) = (false, false, false, false);
+        let (mut has_unused, mut has_odd) = (false, false);
         for (id, kind, content) in vocab.iter() {
             match kind {
                 Kind::Token | Kind::Unused => {
                     has_unused |= kind == Kind::Unused;
-                    has_inner |= has_inner_word_start(content);
                     ids.push(id);
                     contents.push(content);
                 }
-                Kind::Added => cuts_added |= has_inner_word_start(content),
                 _ => {}
             }
         }
@@ -119,11 +116,11 @@ impl Pieces {
                 at = next;
             }
         }
-        let word_start = match has_inner {
-            true => None,
-            false => vocab.find(WORD_START.encode_utf8(&mut [0; 4]).as_bytes(), false),
-        };
-        let cuts_words = word_start.is_some() && !cuts_added;
+        let find = |c: char| vocab.find(c.encode_utf8(&mut [0; 4]).as_bytes(), false);
+        let word_start = find(WORD_START).map(|symbol| {
+            let all = vocab.iter().filter(|entry| matches!(entry.1, Kind::Token | Kind::Unused | Kind::Added));
+            WordStart::new(symbol, MarkBoundaries::new(all.map(|entry| entry.2)), find)
+        });
         let mut ascii = [UNKNOWN; 128];
         for (byte, id) in (0..).zip(&mut ascii) {
             *id = vocab.find(&[byte], false).unwrap_or(UNKNOWN);
@@ -132,34 +129,22 @@ impl Pieces {
         let longest = contents.iter().map(|content| content.len()).max().unwrap_or(0);
         let pairs = OnceLock::new();
         let spent = Spent::default();
-        Ok(Self {
-            pairs,
-            word_start,
-            ranks,
-            user_defined,
-            ascii,
-            unknown,
-            has_unused,
-            cuts_words,
-            has_odd,
-            longest,
-            spent,
-        })
+        Ok(Self { pairs, word_start, ranks, user_defined, ascii, unknown, has_unused, has_odd, longest, spent })
     }
 
     /// Returns the split points inside of pretokens, if any; none with unused pieces, whose split depends on the
     /// whole text.
-    pub(super) fn split_points(&self, vocab: &Vocab) -> Option<SplitPoints> {
-        if !self.cuts_words || self.has_unused {
-            return None;
-        }
+    pub(super) fn split_points(&self, vocab: &Vocab, marks: Marks) -> Option<SplitPoints> {
+        let before_marks = &self.word_start.as_ref().filter(|_| !self.has_unused)?.boundaries;
         let user_defined = vocab.iter().filter(|entry| entry.1 == Kind::Added).map(|entry| entry.2);
         let inside: HashSet<char> =
             user_defined.flat_map(|text| String::from_utf8_lossy(text).chars().collect::<Vec<_>>()).collect();
         let spells = self.unknown.is_spelled() && !self.has_odd;
-        let is_known = |c: char| vocab.find(c.encode_utf8(&mut [0; 4]).as_bytes(), false).is_some();
-        let boundaries = spells.then(|| SplitPoints::boundaries(vocab));
-        Some(SplitPoints::new(|c| spells && !inside.contains(&c) && !is_known(c), boundaries))
+        let is_known =
+            |c: char| marks.character() == c || vocab.find(c.encode_utf8(&mut [0; 4]).as_bytes(), false).is_some();
+        let boundaries = spells.then(|| SplitPoints::boundaries(vocab, marks));
+        let is_alone = |c: char| spells && !inside.contains(&c) && !is_known(c);
+        Some(SplitPoints::new((marks, before_marks), is_alone, boundaries))
     }
 
     /// Returns true if the model only merges: no unused pieces, and all characters of pieces are pieces.
@@ -229,7 +214,7 @@ impl Pieces {
     /// # Errors
     /// As [`Pieces::pairs`].
     pub(super) fn merger(&self, vocab: &Vocab, keep_going: KeepGoing<'_>) -> Result<Merger<'_, Pairs>> {
-        Ok(Merger { merges: self.pairs(vocab, keep_going)?, word_start: self.word_start })
+        Ok(Merger { merges: self.pairs(vocab, keep_going)?, word_start: self.word_start.as_ref() })
     }
 
     /// Returns the id of a symbol; the unknown token for one that is no piece.

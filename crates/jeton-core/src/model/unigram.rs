@@ -28,7 +28,6 @@
 use hashbrown::HashSet;
 
 use super::best_paths::{Best, BestPaths, NO_ID, UNREACHED};
-use super::bpe::has_inner_word_start;
 use super::output::{Out, Specials};
 use super::scratch::Scratch;
 use super::unknown::{char_len, utf8, Unknown, UnknownWriter};
@@ -37,6 +36,7 @@ use crate::util::cancel::{CancelCheck, KeepGoing};
 use crate::util::trie::{Trie, ROOT};
 use crate::util::utf8::{of_three, of_two};
 use crate::vocab::alphabet::WORD_START;
+use crate::vocab::merge_boundaries::MarkBoundaries;
 use crate::vocab::{Kind, Vocab};
 
 /// Penalty of an unknown character below the worst piece.
@@ -489,6 +489,11 @@ pub(super) fn check_len(text: &[u8]) -> Result<()> {
         0..0xFFFF_FFFF => Ok(()),
         _ => Err(Error::text("a pretoken of 4 GiB or more cannot be encoded: use a pattern that cuts the text", 0)),
     }
+}
+
+/// Returns true if a `▁` follows another character.
+fn has_inner_word_start(content: &[u8]) -> bool {
+    !MarkBoundaries::new([content].into_iter()).joined().is_empty()
 }
 
 #[cfg(test)]

@@ -67,6 +67,15 @@ pub use starts::Started;
 #[derive(Debug)]
 pub struct Normalizer(NormalizerKind);
 
+/// What a component does to a chunk, if no more than this.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Marking<'a> {
+    /// Text before it.
+    pub prefix: &'a str,
+    /// Replaces each space, also in the prefix, by `▁`.
+    pub replaces: bool,
+}
+
 #[derive(Debug)]
 enum NormalizerKind {
     Form(Form),
@@ -105,6 +114,18 @@ impl Normalizer {
     /// Returns true for a normalization form, which aligns each character of a text that it does not change with itself.
     pub fn is_form(&self) -> bool {
         matches!(self.0, NormalizerKind::Form(_))
+    }
+
+    /// Returns what the component does, if it only puts a text before a chunk, or replaces spaces by `▁`.
+    pub fn marking(&self) -> Option<Marking<'_>> {
+        match &self.0 {
+            NormalizerKind::Prepend(prefix) => Some(Marking { prefix, replaces: false }),
+            NormalizerKind::Replace(replace) => {
+                replace.is_of(" ", sentencepiece::MARK).then_some(Marking { prefix: "", replaces: true })
+            }
+            NormalizerKind::SentencePiece(part) => part.marking(),
+            _ => None,
+        }
     }
 
     /// Reads normalizers from a JSON list of components.

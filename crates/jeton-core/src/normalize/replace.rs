@@ -65,6 +65,11 @@ impl Replace {
         Err(Error::unsupported(what, message))
     }
 
+    /// Returns true if it replaces `text` by `content`.
+    pub(super) fn is_of(&self, text: &str, content: &str) -> bool {
+        matches!(&self.pattern, ReplacePattern::Text(replaced) if replaced == text) && self.content == content
+    }
+
     /// Returns the text or regex whose matches are replaced.
     pub(super) fn pattern(&self) -> &ReplacePattern {
         &self.pattern

@@ -7,6 +7,7 @@
 //! contains is copied. Source: google/sentencepiece, `normalizer.cc`. Left out: invalid UTF-8, which callers exclude.
 
 use super::charsmap::Charsmap;
+use super::Marking;
 use crate::aligned_text::AlignedWriter;
 use crate::error::{Error, Result};
 use crate::util::cancel::CancelCheck;
@@ -35,6 +36,7 @@ pub(super) struct SentencePiece {
     map: Option<Charsmap>,
     options: CharsmapOptions,
     user_defined: Option<Trie>,
+    has_spaces: bool,           // in user-defined entries
     plain: [bool; 256],         // bytes that are copied unchanged before ASCII or the end
     simple: [bool; 256],        // these, and the space, if no rule contains it
     stays: Box<[u64; 1 << 10]>, // bit set of the characters from U+0080 to U+FFFF with which no rule or user-defined entry begins
@@ -73,13 +75,22 @@ impl SentencePiece {
                 contents.push((*content, id));
             }
         }
+        let has_spaces = contents.iter().any(|(content, _)| content.contains(&b' '));
         let user_defined = (!contents.is_empty()).then(|| Trie::new(contents));
         let mut simple = plain;
         simple[usize::from(b' ')] = is_space_simple;
-        Ok(Self { map, options, user_defined, plain, simple, stays })
+        Ok(Self { map, options, user_defined, has_spaces, plain, simple, stays })
     }
 
-    /// Returns the options.
+    /// Returns what it does, if it only puts a mark before a text and replaces spaces by marks, one by one.
+    pub(super) fn marking(&self) -> Option<Marking<'_>> {
+        let Self { map, options, .. } = self;
+        let is_simple = !options.remove_extra_whitespaces && !options.treat_whitespace_as_suffix;
+        let prefix = if options.add_dummy_prefix { MARK } else { "" };
+        let marks = map.is_none() && !self.has_spaces && is_simple && options.escape_whitespaces;
+        marks.then_some(Marking { prefix, replaces: true })
+    }
+
     /// Returns true if it changes spaces only, one by one.
     pub(super) fn only_escapes(&self) -> bool {
         let Self { map, options, user_defined, .. } = self;
@@ -98,6 +109,7 @@ impl SentencePiece {
         self.user_defined.is_some()
     }
 
+    /// Returns the options.
     pub(super) fn options(&self) -> CharsmapOptions {
         self.options
     }

@@ -23,7 +23,7 @@ mod scanner;
 mod starts;
 mod transducer;
 
-pub use parts::{characters, read_oniguruma, Splitter};
+pub use parts::{characters, read_oniguruma, Metaspace, PrependScheme, Splitter};
 pub use patterns::{names, oniguruma, published, to_oniguruma};
 pub use pretokenizer::{Pretokenizer, Span, Spans};
 pub(crate) use starts::{StartFinder, Starts};

@@ -11,6 +11,7 @@
 
 pub mod alphabet;
 pub mod byte_alphabet;
+pub mod marks;
 pub(crate) mod merge_boundaries;
 
 use hashbrown::hash_table::{Entry, HashTable};

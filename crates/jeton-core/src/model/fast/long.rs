@@ -8,6 +8,7 @@ use super::ranks::{Ranks, NONE, NO_SYMBOL};
 use crate::error::Result;
 use crate::model::windows::{merge_in_windows, MergedWindow, Windows};
 use crate::util::cancel::KeepGoing;
+use crate::vocab::marks::Marks;
 use crate::vocab::Vocab;
 
 /// Symbols in a window: positions fit the low byte of a priority. Windows of 250 and 500 take the same time.
@@ -132,6 +133,7 @@ pub(super) struct LongTables<'t> {
     pub(super) initial: &'t InitialSymbols,
     pub(super) ranks: &'t Ranks,
     pub(super) results: &'t [u32],
+    pub(super) marks: Marks,
 }
 
 /// Cached result of the last window.
@@ -206,7 +208,7 @@ impl LongTables<'_> {
     /// Returns the length of a sequence of tokens in bytes.
     #[inline(always)]
     fn num_bytes(&self, tokens: impl Iterator<Item = u32>) -> usize {
-        tokens.map(|token| self.vocab.content(token).len()).sum()
+        tokens.map(|token| self.marks.len(self.vocab.content(token))).sum()
     }
 
     /// Appends the tokens of `text`; returns false, with nothing appended, if the caller has to take another path.

@@ -27,16 +27,16 @@ use self::long::{LongTables, Window};
 use self::ranks::{Ranks, NO_SYMBOL};
 use super::bpe::{self, Bpe};
 use super::pairs::Pairs;
-use super::words::added_trie;
 use super::Model;
 use crate::error::Result;
 use crate::util::cancel::KeepGoing;
 use crate::util::simd::min::MinArray;
 use crate::util::simd::{self, Instructions};
 use crate::util::trie::Trie;
-use crate::vocab::alphabet::{EndOfWord, Level, Symbol};
+use crate::vocab::alphabet::{EndOfWord, Level, Symbol, WORD_START};
+use crate::vocab::marks::Marks;
 use crate::vocab::merge_boundaries::MergeBoundaries;
-use crate::vocab::Vocab;
+use crate::vocab::{Kind, Vocab};
 
 /// Tables of a model.
 #[derive(Debug, Clone)]
@@ -45,6 +45,7 @@ pub struct Fast {
     results: Vec<u32>, // rank -> id, NO_SYMBOL if there are several; empty if rank and id are equal
     initial: InitialSymbols,
     apart: Apart,
+    marks: Marks, // in texts
 }
 
 /// Contents of tokens that never merge. A text with one takes the slow path.
@@ -55,7 +56,11 @@ struct Apart {
 }
 
 impl Apart {
-    fn new(contents: Trie) -> Self {
+    /// Builds the trie of the added tokens.
+    fn new(vocab: &Vocab, marks: Marks) -> Self {
+        let added = vocab.iter().filter(|entry| entry.1 == Kind::Added);
+        let spelled: Vec<_> = added.filter_map(|(id, _, content)| Some((marks.spelled(content)?, id))).collect();
+        let contents = Trie::new(spelled.iter().map(|(content, id)| (&**content, *id)).collect());
         let first = (0..=255).filter(|&byte| contents.begins_with(&[byte])).collect();
         Self { contents, first }
     }
@@ -132,7 +137,7 @@ impl Fast {
     ///
     /// # Errors
     /// `Interrupted` when `keep_going` returns false.
-    pub fn new(vocab: &Vocab, model: &Model, keep_going: KeepGoing<'_>) -> Result<Option<Self>> {
+    pub fn new(vocab: &Vocab, model: &Model, marks: Marks, keep_going: KeepGoing<'_>) -> Result<Option<Self>> {
         let pairs = match model {
             Model::Bpe(model) if model.alphabet.end == EndOfWord::None && model.alphabet.prefix().is_empty() => {
                 model.pairs(vocab, keep_going)?
@@ -140,11 +145,12 @@ impl Fast {
             Model::Pieces(model) if model.only_merges() => model.pairs(vocab, keep_going)?,
             _ => return Ok(None),
         };
-        Ok(Self::of_pairs(vocab, model, pairs))
+        Ok(Self::of_pairs(vocab, model, marks, pairs))
     }
 
-    fn of_pairs(vocab: &Vocab, model: &Model, pairs: &Pairs) -> Option<Self> {
+    fn of_pairs(vocab: &Vocab, model: &Model, marks: Marks, pairs: &Pairs) -> Option<Self> {
         let ranks = Ranks::new(pairs)?;
+        let spelled = |c: char| if c == marks.character() { WORD_START } else { c };
         match model {
             Model::Bpe(model) => {
                 let alphabet = &model.alphabet;
@@ -155,21 +161,21 @@ impl Fast {
                 let symbol = |c: char| alphabet.id(Symbol { unit: Some(c.into()), ends_word: false, inside: false });
                 let initial = match alphabet.level {
                     Level::Byte => InitialSymbols::of_bytes(vocab, model, pairs, &ranks, &results),
-                    Level::Char => InitialSymbols::of_characters(symbol, &ranks),
+                    Level::Char => InitialSymbols::of_characters(|c| symbol(spelled(c)), &ranks),
                 };
-                Some(Self { ranks, results, initial, apart: Apart::default() })
+                Some(Self { ranks, results, initial, apart: Apart::default(), marks })
             }
             Model::Pieces(_) => {
                 let results = results(pairs)?;
                 let symbol = |c: char| vocab.find(c.encode_utf8(&mut [0; 4]).as_bytes(), false);
-                let initial = InitialSymbols::of_characters(symbol, &ranks);
-                Some(Self { ranks, results, initial, apart: Apart::new(added_trie(vocab)) })
+                let initial = InitialSymbols::of_characters(|c| symbol(spelled(c)), &ranks);
+                Some(Self { ranks, results, initial, apart: Apart::new(vocab, marks), marks })
             }
             _ => None,
         }
     }
 
-    /// Returns the ids of the `(content, id)` whose content merges to that id.
+    /// Returns the ids of the `(content, id)` whose content, as texts spell it, merges to that id.
     ///
     /// # Errors
     /// As [`Fast::merge`].
@@ -275,7 +281,8 @@ impl Fast {
                     continue;
                 }
                 let start = tokens.len();
-                let tables = LongTables { vocab, initial: &self.initial, ranks: &self.ranks, results: &self.results };
+                let Self { initial, ranks, results, marks, .. } = self;
+                let tables = LongTables { vocab, initial, ranks, results, marks: *marks };
                 if tables.encode_long(pretoken, window, joint, keep_going, tokens)? {
                     found[job.slot as usize] = TokenRange { start: start as u32, len: (tokens.len() - start) as u32 };
                 }
@@ -355,7 +362,6 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
     use super::*;
-    use crate::vocab::Kind;
 
     /// If no boundary of two tokens is certain, a text goes to the heap; runs of spaces are full of tokens as long
     /// as these.
@@ -365,8 +371,9 @@ mod tests {
         let vocab = Vocab::new((0..).zip(&runs).map(|(id, run)| (id, Kind::Token, run.as_slice()))).unwrap();
         let model =
             Model::from_json(r#"{"type": "BPE", "ranks": "tokens", "whole_first": true}"#, &vocab, Vec::new(), &[]);
-        let Fast { ranks, results, initial, .. } = &Fast::new(&vocab, &model.unwrap(), &|| true).unwrap().unwrap();
-        let tables = LongTables { vocab: &vocab, initial, ranks, results };
+        let Fast { ranks, results, initial, .. } =
+            &Fast::new(&vocab, &model.unwrap(), Marks::Written, &|| true).unwrap().unwrap();
+        let tables = LongTables { vocab: &vocab, initial, ranks, results, marks: Marks::Written };
         let joint = |left, right| Window::default().joint(&tables, left, right);
         assert_eq!([joint(7, 7), joint(7, 6), joint(6, 7), joint(6, 6)], [true, true, false, false].map(Some));
     }

@@ -30,7 +30,7 @@ use crate::error::{Error, Result};
 use crate::util::cancel::{CancelCheck, KeepGoing};
 use behavior::{Behavior, Cutter, Stretch};
 use characters::Scripts;
-use rewrite::Metaspace;
+pub use rewrite::{Metaspace, PrependScheme};
 
 /// A pre-tokenizer of HF, or a pattern of ours.
 #[derive(Debug, Clone)]
@@ -293,6 +293,25 @@ impl Splitter {
     /// Returns true if the component adds a space to chunks that begin with none.
     pub fn adds_prefix_space(&self) -> bool {
         matches!(self.0, SplitterKind::ByteLevel { add_prefix_space: true, .. })
+    }
+
+    /// Returns what the component does, if it is Metaspace.
+    pub fn metaspace(&self) -> Option<Metaspace> {
+        match &self.0 {
+            SplitterKind::Metaspace(metaspace) => Some(*metaspace),
+            _ => None,
+        }
+    }
+
+    /// Returns true if the component leaves a text without spaces as it is.
+    pub fn needs_spaces(&self) -> bool {
+        match &self.0 {
+            SplitterKind::Split { finder: SplitPattern::Text(text), behavior, invert } => {
+                text.contains(' ') && !(*invert && *behavior == Behavior::Removed)
+            }
+            SplitterKind::Delimiter(' ') => true,
+            _ => false,
+        }
     }
 
     /// Returns the mark that replaces spaces, if the component does that.

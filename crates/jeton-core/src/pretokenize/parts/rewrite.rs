@@ -52,10 +52,12 @@ pub(super) fn to_byte_alphabet(aligned: &mut AlignedText, cancel: &mut CancelChe
 /// Chunks before which the mark is inserted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum PrependScheme {
+pub enum PrependScheme {
     /// The chunk at the start of the input.
     First,
+    /// None.
     Never,
+    /// All.
     Always,
 }
 
@@ -70,10 +72,13 @@ pub(super) struct MetaspaceJson {
 
 /// Metaspace: spaces become a mark, chunks begin with one and are split before each.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Metaspace {
-    mark: char,
-    scheme: PrependScheme,
-    split: bool,
+pub struct Metaspace {
+    /// The mark.
+    pub mark: char,
+    /// Chunks before which a mark is inserted, unless they begin with one or with a space.
+    pub scheme: PrependScheme,
+    /// Chunks are split before each mark.
+    pub split: bool,
 }
 
 impl Metaspace {

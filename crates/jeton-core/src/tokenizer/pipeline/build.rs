@@ -8,6 +8,7 @@ use std::sync::OnceLock;
 use serde::Deserialize;
 use serde_json::{json, Value};
 
+use super::space_marks::SpaceMarks;
 use super::{Matchers, Tokenizer};
 use crate::added_tokens::{Added, AddedTokenMatcher};
 use crate::decode::Decoder;
@@ -17,6 +18,7 @@ use crate::model::Model;
 use crate::normalize::Normalizer;
 use crate::postprocess::Template;
 use crate::pretokenize::Splitter;
+use crate::vocab::marks::Marks;
 use crate::vocab::{Kind, Vocab};
 
 /// Flags of added tokens.
@@ -146,7 +148,8 @@ impl Tokenizer {
             .map_err(|error| error.in_stage("model"))?;
         let flags = with_entries(flags, model.added_entries());
         let needs_origins = splitters.iter().any(Splitter::needs_origins);
-        let encoder = Encoder::new(&vocab);
+        let space_marks = SpaceMarks::of(&normalizers, &splitters).filter(|found| model.takes(&vocab, found.marks()));
+        let encoder = Encoder::new(&vocab, space_marks.as_ref().map_or(Marks::Written, SpaceMarks::marks));
         let mut tokenizer = Self {
             vocab,
             added,
@@ -159,6 +162,7 @@ impl Tokenizer {
             normalizers,
             splitters,
             plain,
+            space_marks,
             byte_alphabet,
             needs_origins,
             model_finds_added: sentencepiece,

@@ -168,7 +168,7 @@ impl Tokenizer {
         let whole = Span { start: 0, end: text.bytes.len() };
         let done = if text.bytes.len() > LONGEST {
             Err(ErrorKind::Internal("a text is too long for 32-bit places".into()).into())
-        } else if self.plain.is_none() || text.text(whole).is_none() {
+        } else if self.plain.is_none() || self.space_marks.is_some() || text.text(whole).is_none() {
             let bytes = text.bytes.len();
             let work = |_, keep_going: KeepGoing<'_>| {
                 let out = Written::new(counts_only, expected(bytes));
@@ -227,6 +227,9 @@ impl Tokenizer {
                 return Ok(());
             }
             let (valid, keep_going) = (text.text(span), run.keep_going);
+            if let (Some(space_marks), None, Some(text)) = (&self.space_marks, permit.normalized(), valid) {
+                return run.marked(space_marks.prefix(text, span.start), text);
+            }
             if let (Some(pretokenizer), Some(text)) = (&self.plain, valid) {
                 let text = self.normalized(text, keep_going)?;
                 return self.normalized_stretches(&text, span.start, permit, |span, id| match id {

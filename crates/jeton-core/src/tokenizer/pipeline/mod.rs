@@ -5,6 +5,7 @@
 //! permit        permission for special tokens
 //! segments      text → segments
 //! slow_path     segments → ids, one by one; sampling, n best
+//! space_marks   pipelines that replace spaces by `▁`
 //! fast_path     long texts and batches, on threads
 //! frame         templates
 //! rows          ids of batches as files have them
@@ -19,12 +20,14 @@ pub(in crate::tokenizer) mod permit;
 pub(in crate::tokenizer) mod rows;
 pub(in crate::tokenizer) mod segments;
 pub(in crate::tokenizer) mod slow_path;
+pub(in crate::tokenizer) mod space_marks;
 #[cfg(test)]
 mod tests;
 
 use std::borrow::Cow;
 use std::sync::OnceLock;
 
+use self::space_marks::SpaceMarks;
 use super::cut::joints::Joints;
 use super::cut::token_reach::TokenReach;
 use super::spans::character_widths::OneToOne;
@@ -54,6 +57,7 @@ pub struct Tokenizer {
     pub(in crate::tokenizer) normalizers: Vec<Normalizer>,
     pub(in crate::tokenizer) splitters: Vec<Splitter>,
     pub(in crate::tokenizer) plain: Option<Pretokenizer>, // the only splitter, if that is one pattern; none splits nothing
+    pub(in crate::tokenizer) space_marks: Option<SpaceMarks>, // all stages before the model, if they only replace spaces by `▁`
     pub(in crate::tokenizer) byte_alphabet: bool,         // chunks are spelled in the byte alphabet
     pub(in crate::tokenizer) needs_origins: bool,         // a splitter needs the alignment
     pub(in crate::tokenizer) model_finds_added: bool, // SentencePiece: normalizer and model match user-defined pieces

@@ -1,6 +1,7 @@
 //! Filters of character pairs that some token has.
 
 use crate::util::utf8::char_len;
+use crate::vocab::marks::MARK;
 
 /// log2 of the bits of the filter.
 const BITS: u32 = 19;
@@ -47,6 +48,11 @@ impl LetterBoundaries {
         Self(kinds)
     }
 
+    /// Removes the boundaries next to a byte that is no letter.
+    pub fn exclude(&mut self, byte: u8) {
+        self.0[usize::from(byte)] = 0;
+    }
+
     /// Returns true if a pretoken may be split between two bytes.
     #[inline(always)]
     pub fn between(&self, left: u8, right: u8) -> bool {
@@ -56,15 +62,57 @@ impl LetterBoundaries {
 
     /// Returns the bytes of a kind, as ranges.
     pub fn ranges(&self, kind: u8) -> Vec<(u8, u8)> {
-        let mut ranges: Vec<(u8, u8)> = Vec::new();
-        for byte in (0..0x80u8).filter(|&byte| self.0[usize::from(byte)] & kind != 0) {
-            match ranges.last_mut() {
-                Some((_, last)) if *last + 1 == byte => *last = byte,
-                _ => ranges.push((byte, byte)),
+        ranges((0..0x80).filter(|&byte| self.0[usize::from(byte)] & kind != 0))
+    }
+}
+
+/// Boundaries before a `▁`: all but those after the characters that some token has there.
+#[derive(Debug, Clone, Default)]
+pub struct MarkBoundaries {
+    joined: Vec<char>, // the characters, other than `▁`; ascending
+    marks_join: bool,  // some token may have two `▁`
+}
+
+impl MarkBoundaries {
+    /// Collects the characters from the contents of all tokens. Between two `▁` is no boundary.
+    pub fn new<'a>(tokens: impl Iterator<Item = &'a [u8]>) -> Self {
+        let mut joined = Vec::new();
+        for token in tokens.filter(|token| token.get(1..).is_some_and(|rest| rest.contains(&MARK[0]))) {
+            for at in (1..token.len()).filter(|&at| token[at..].starts_with(&MARK) && !token[..at].ends_with(&MARK)) {
+                joined.extend(String::from_utf8_lossy(&token[..at]).chars().next_back());
             }
         }
-        ranges
+        joined.sort_unstable();
+        joined.dedup();
+        Self { joined, marks_join: true }
     }
+
+    /// All boundaries, also between two `▁`.
+    pub fn all() -> Self {
+        Self::default()
+    }
+
+    /// Returns the characters, other than `▁`, that a token has before a `▁`.
+    pub fn joined(&self) -> &[char] {
+        &self.joined
+    }
+
+    /// Returns true if a token may have two `▁`.
+    pub fn marks_join(&self) -> bool {
+        self.marks_join
+    }
+}
+
+/// Returns bytes as ranges.
+pub(super) fn ranges(bytes: impl Iterator<Item = u8>) -> Vec<(u8, u8)> {
+    let mut ranges: Vec<(u8, u8)> = Vec::new();
+    for byte in bytes {
+        match ranges.last_mut() {
+            Some((_, last)) if *last + 1 == byte => *last = byte,
+            _ => ranges.push((byte, byte)),
+        }
+    }
+    ranges
 }
 
 #[inline(always)]

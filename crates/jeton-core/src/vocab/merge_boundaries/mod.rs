@@ -8,10 +8,11 @@
 //! one hash, 64 KiB, holds the character pairs of tokens. A boundary may be missed, because of a collision or of tokens
 //! that begin or end inside characters, but none is false. [`filters::LetterBoundaries`] covers ASCII: the bytes that no token has
 //! after a letter, or before one. In the vocabularies of Llama 2 and its descendants these are nearly all punctuation, and
-//! `self.x(y)` is split into six parts that repeat. [`SplitPoints`] finds all of these in a text.
+//! `self.x(y)` is split into six parts that repeat. [`MarkBoundaries`] are before a `▁`, the mark of word starts, that
+//! follows a character which no token has there: nearly all. [`SplitPoints`] finds all of these in a text.
 
 mod filters;
 mod split_points;
 
-pub use filters::{pair, MergeBoundaries};
+pub use filters::{pair, MarkBoundaries, MergeBoundaries};
 pub use split_points::SplitPoints;

@@ -1,0 +1,104 @@
+//! Spelling of `▁`, the mark of word starts, in the texts of the fast path.
+//!
+//! Where a pipeline replaces all spaces by `▁`, texts need not be rewritten: the fast path encodes them as they are, with
+//! tables in which `▁` is spelled as a space. A text with a `▁` of its own gets a space instead, since the model sees the same
+//! for both. So no text has both, and bytes of texts and bytes that the model sees determine each other.
+
+use std::borrow::Cow;
+
+use memchr::memmem;
+
+use super::alphabet::WORD_START;
+
+/// UTF-8 of `▁`.
+pub const MARK: [u8; 3] = [0xE2, 0x96, 0x81];
+
+/// Spelling of `▁` in texts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Marks {
+    /// As in the vocabulary.
+    Written,
+    /// As a space.
+    Spaces {
+        /// A pretoken begins at each of them.
+        begin_pretokens: bool,
+    },
+}
+
+impl Marks {
+    /// Returns true if they are spelled as spaces.
+    #[inline]
+    pub fn are_spaces(self) -> bool {
+        self != Self::Written
+    }
+
+    /// Returns `▁` as it is spelled.
+    pub fn character(self) -> char {
+        if self.are_spaces() {
+            ' '
+        } else {
+            WORD_START
+        }
+    }
+
+    /// Returns an entry as texts spell it; None if it is in no text, because the model sees no space.
+    pub fn spelled(self, content: &[u8]) -> Option<Cow<'_, [u8]>> {
+        match self {
+            Self::Written => Some(Cow::Borrowed(content)),
+            Self::Spaces { .. } if content.contains(&b' ') => None,
+            Self::Spaces { .. } => Some(with_spaces(content)),
+        }
+    }
+
+    /// Returns the length of an entry as texts spell it.
+    #[inline]
+    pub fn len(self, content: &[u8]) -> usize {
+        match self {
+            Self::Written => content.len(),
+            Self::Spaces { .. } => content.len() - 2 * memmem::find_iter(content, &MARK).count(),
+        }
+    }
+}
+
+/// Returns a text with spaces instead of `▁`.
+pub fn with_spaces(text: &[u8]) -> Cow<'_, [u8]> {
+    let Some(first) = memmem::find(text, &MARK) else { return Cow::Borrowed(text) };
+    let mut spelled = Vec::with_capacity(text.len());
+    let mut from = 0;
+    for at in memmem::find_iter(&text[first..], &MARK).map(|at| first + at) {
+        spelled.extend_from_slice(&text[from..at]);
+        spelled.push(b' ');
+        from = at + MARK.len();
+    }
+    spelled.extend_from_slice(&text[from..]);
+    Cow::Owned(spelled)
+}
+
+/// Writes a text with `▁` instead of spaces.
+pub fn write_with_marks(text: &[u8], out: &mut Vec<u8>) {
+    out.clear();
+    for (at, part) in text.split(|&byte| byte == b' ').enumerate() {
+        out.extend_from_slice(if at > 0 { &MARK } else { &[] });
+        out.extend_from_slice(part);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn marks_and_spaces() {
+        let spaces = Marks::Spaces { begin_pretokens: false };
+        let mut marked = Vec::new();
+        for (text, spelled) in [("", ""), ("a", "a"), ("▁", " "), ("a▁▁’b▁", "a  ’b "), ("▂▁", "▂ ")]
+        {
+            assert_eq!(spaces.spelled(text.as_bytes()).as_deref(), Some(spelled.as_bytes()));
+            assert_eq!(spaces.len(text.as_bytes()), spelled.len());
+            assert_eq!(Marks::Written.len(text.as_bytes()), text.len());
+            write_with_marks(spelled.as_bytes(), &mut marked);
+            assert_eq!(marked, text.as_bytes());
+        }
+        assert_eq!(spaces.spelled(b"a b"), None);
+    }
+}
