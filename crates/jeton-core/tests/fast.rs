@@ -116,6 +116,32 @@ fn text(random: &mut Random, contents: &[Vec<u8>]) -> Vec<u8> {
     text
 }
 
+/// Stages that replace spaces by `▁`: normalizers and pre-tokenizers. The last three do more.
+const MARKING: [[&str; 2]; 15] = [
+    ["", r#"{"type":"Metaspace","replacement":"▁","prepend_scheme":"first","split":false}"#],
+    ["", r#"{"type":"Metaspace","replacement":"▁","prepend_scheme":"always","split":false}"#],
+    ["", r#"{"type":"Metaspace","replacement":"▁","prepend_scheme":"never","split":false}"#],
+    ["", r#"{"type":"Metaspace","replacement":"▁","prepend_scheme":"always","split":true}"#],
+    ["", r#"{"type":"Metaspace","replacement":"▁","prepend_scheme":"first","split":true}"#],
+    ["PREPEND,REPLACE", ""],
+    ["REPLACE,PREPEND", ""],
+    [r#"REPLACE,{"type":"Prepend","prepend":"a▁"}"#, ""],
+    [r#"{"type":"Prepend","prepend":" "},REPLACE"#, ""],
+    ["REPLACE", r#"{"type":"Split","pattern":{"String":" "},"behavior":"MergedWithPrevious","invert":false}"#],
+    ["PREPEND,REPLACE", r#"{"type":"Metaspace","replacement":"▁","prepend_scheme":"always","split":false}"#],
+    [
+        r#"{"type":"SentencePiece","precompiled_charsmap":null,"add_dummy_prefix":true,"remove_extra_whitespaces":false,
+        "escape_whitespaces":true,"treat_whitespace_as_suffix":false}"#,
+        "",
+    ],
+    ["PREPEND,REPLACE", r#"{"type":"Metaspace","replacement":"▁","prepend_scheme":"always","split":true}"#],
+    [
+        r#"REPLACE,{"type":"Prepend","prepend":" "}"#,
+        r#"{"type":"Split","pattern":{"String":" "},"behavior":"Isolated","invert":false}"#,
+    ],
+    ["REPLACE", r#"{"type":"Split","pattern":{"String":" "},"behavior":"Removed","invert":true}"#],
+];
+
 /// Generates a model of pieces (by merges, by scores, or Unigram), most of them concatenated from two others, some
 /// user-defined, unused or bytes.
 fn make_words(random: &mut Random) -> Made {
@@ -137,14 +163,19 @@ fn make_words(random: &mut Random) -> Made {
         merges.push((left as u32, right as u32, contents.len() as u32));
         contents.push((Kind::Token, joined));
     }
-    if kind > 0 {
+    let marking = (random.below(2) == 0).then(|| MARKING[random.below(MARKING.len())]);
+    let mut flags = Vec::new();
+    if kind > 0 || marking.is_some() {
         for _ in 0..random.below(3) {
             let content: String = (0..1 + random.below(3)).map(|_| LETTERS[random.below(LETTERS.len())]).collect();
             if known.insert(content.clone()) {
+                if kind == 0 {
+                    flags.push((contents.len() as u32, random.below(16) as u8));
+                }
                 contents.push((Kind::Added, content));
             }
         }
-        if random.below(5) == 0 {
+        if kind > 0 && random.below(5) == 0 {
             let at = random.below(contents.len());
             contents[at].0 = Kind::Unused;
         }
@@ -178,12 +209,19 @@ fn make_words(random: &mut Random) -> Made {
         _ => format!(r#""type":"Unigram","precision":"f32","byte_fallback":{bytes}"#),
     };
     let pattern = ["none", "none", "gpt2", "whitespace"][random.below(4)];
+    let [normalizer, pretokenizer] = match marking {
+        Some(parts) => parts.map(|part| {
+            let prepend = part.replace("PREPEND", r#"{"type":"Prepend","prepend":"▁"}"#);
+            prepend.replace("REPLACE", r#"{"type":"Replace","pattern":{"String":" "},"content":"▁"}"#)
+        }),
+        None => [String::new(), format!(r#"{{"type":"Pattern","name":"{pattern}"}}"#)],
+    };
     let options =
-        format!(r#"{{"model":{{{model},"unk":{unk}}},"pretokenizer":[{{"type":"Pattern","name":"{pattern}"}}]}}"#);
+        format!(r#"{{"model":{{{model},"unk":{unk}}},"normalizer":[{normalizer}],"pretokenizer":[{pretokenizer}]}}"#);
     let entries = (0..).zip(&contents).map(|(id, (kind, content))| (id, *kind, content.as_bytes()));
     let vocab = Vocab::new(entries).unwrap();
     let (merges, scores) = if kind == 0 { (merges, Vec::new()) } else { (Vec::new(), scores) };
-    let tok = Tokenizer::from_json(&options, vocab, Extras { merges, scores, ..Extras::default() }).unwrap();
+    let tok = Tokenizer::from_json(&options, vocab, Extras { merges, scores, flags }).unwrap();
     let what = format!("{options}, {contents:?}, step {step}, base {base}, distinct {distinct}");
     Made { tok, contents: contents.into_iter().map(|(_, content)| content.into_bytes()).collect(), what }
 }
@@ -200,7 +238,10 @@ fn words(random: &mut Random, contents: &[Vec<u8>]) -> Vec<u8> {
         };
         text.extend(part.repeat(times));
     }
-    text
+    match random.below(3) {
+        0 => text,
+        all => String::from_utf8_lossy(&text).replace("▁", [" ", " ", "▁ "][all]).into_bytes(),
+    }
 }
 
 #[test]
