@@ -457,7 +457,7 @@ impl EncodeCall<'_> {
         }
     }
 
-    /// Encodes one pretoken; `is_text` if it is known to be UTF-8. It spells `▁` as the model sees it.
+    /// Encodes one pretoken, as the model sees it; `is_text` if it is known to be UTF-8.
     ///
     /// # Errors
     /// As [`EncodeCall::flush`].
@@ -469,7 +469,7 @@ impl EncodeCall<'_> {
         }
     }
 
-    /// Encodes a text as a pretoken that begins with `prefix`, and spells `▁` as the encoder does.
+    /// Encodes `prefix`, spelled for the encoder, and a text as one pretoken; nothing without a text.
     ///
     /// # Errors
     /// As [`EncodeCall::flush`].
@@ -478,9 +478,12 @@ impl EncodeCall<'_> {
         self.joined(prefix, &marks::with_spaces(text.as_bytes()), true)
     }
 
-    /// Encodes one pretoken that consists of two parts.
+    /// Encodes one pretoken, both parts of which are spelled for the encoder; nothing without the second.
     #[inline]
     fn joined(&mut self, prefix: &[u8], bytes: &[u8], is_text: bool) -> Result<()> {
+        if bytes.is_empty() {
+            return Ok(());
+        }
         let split_points = self.split_points();
         // Unigram adds up the scores of the parts of one pretoken.
         let is_short = self.joins_texts && bytes.len() <= SHORT_TEXT && self.model.as_sum_of_words().is_none();
@@ -497,21 +500,19 @@ impl EncodeCall<'_> {
             pending.bounds.push(0);
             pending.is_text = is_text;
         }
-        if !bytes.is_empty() {
-            let before = pending.bytes.len();
-            pending.bytes.extend_from_slice(prefix);
-            pending.bytes.extend_from_slice(bytes);
-            match split_points {
-                Some(split_points) => {
-                    split_points.bounds(&pending.bytes[before..], usize::MAX, parts);
-                    pending.bounds.extend(parts[1..].iter().map(|end| before as u32 + end));
-                }
-                None => pending.bounds.push(pending.bytes.len() as u32),
+        let before = pending.bytes.len();
+        pending.bytes.extend_from_slice(prefix);
+        pending.bytes.extend_from_slice(bytes);
+        match split_points {
+            Some(split_points) => {
+                split_points.bounds(&pending.bytes[before..], usize::MAX, parts);
+                pending.bounds.extend(parts[1..].iter().map(|end| before as u32 + end));
             }
-            if pending.bytes.len() > WAITING_BYTES {
-                self.look_up_pending();
-                self.flush_if_full()?;
-            }
+            None => pending.bounds.push(pending.bytes.len() as u32),
+        }
+        if pending.bytes.len() > WAITING_BYTES {
+            self.look_up_pending();
+            self.flush_if_full()?;
         }
         Ok(())
     }
