@@ -5,12 +5,12 @@
 //! If nothing merges with the bytes of an unknown character, the ids of the text are those of the parts in order. Parts
 //! repeat, so caches hit. Texts spell `▁` as [`Marks`] says.
 //!
-//! Cost: 8 KiB; 64 bytes at a time for ASCII and `▁`, else character by character.
+//! Cost: 8 KiB; 64 bytes at a time, and one lookup or two for each character of two or three bytes.
 
 use super::filters::{pair, ranges, LetterBoundaries, MarkBoundaries, MergeBoundaries};
 use crate::util::simd::block::Block;
 use crate::util::simd::{self, Instructions};
-use crate::util::utf8::{char_len, of_three, of_two};
+use crate::util::utf8::{of_three, of_two};
 use crate::vocab::marks::{Marks, MARK};
 use crate::vocab::Vocab;
 
@@ -19,7 +19,7 @@ use crate::vocab::Vocab;
 pub struct SplitPoints {
     alone: Box<[u64; 1 << 10]>, // bit set of the characters up to U+FFFF that are separate parts
     ascii: Vec<(u8, u8)>,       // the ASCII ones among these, as ranges
-    boundaries: Option<(MergeBoundaries, LetterBoundaries)>,
+    boundaries: Option<MergeBoundaries>,
     letters: Vec<(u8, u8)>, // of the letter boundaries, as ranges
     ends: Vec<(u8, u8)>,
     begins: Vec<(u8, u8)>,
@@ -56,7 +56,7 @@ impl SplitPoints {
         let mut points = Self {
             alone: Box::new([0; 1 << 10]),
             ascii: Vec::new(),
-            boundaries,
+            boundaries: boundaries.map(|both| both.0),
             letters,
             ends,
             begins,
@@ -93,98 +93,102 @@ impl SplitPoints {
     fn bounds_at<B: Block>(&self, proof: B::Proof, text: &[u8], most: usize, bounds: &mut Vec<u32>) {
         bounds.clear();
         bounds.push(0);
-        // The character before `at` joins a mark; is a separate part; has three bytes and is not.
-        let (mut at, mut after_joined, mut after_alone, mut after_three) = (0, false, false, false);
         let spaces = self.mark == u32::from(b' ');
         let mark_len = if spaces { 1 } else { MARK.len() };
+        // Bits that the bytes before a step set in it, and its bytes that a character of three bytes precedes.
+        let (mut starts_before, mut joined_before, mut three_before) = (0, 0, 0);
+        let (mut after_letter, mut after_begin) = (0, 0); // bits of the byte before
+        let mut at = 0;
         while at < text.len() && (at < most || bounds.len() == 1) {
-            if let Some(step) = text.get(at..).and_then(|rest| rest.first_chunk::<66>()) {
-                let [first, second, third] = [step.first_chunk(), step[1..].first_chunk(), step[2..].first_chunk()]
-                    .map(|bytes| bytes.map(|bytes| B::load(proof, bytes)));
-                let (Some(first), Some(second), Some(third)) = (first, second, third) else { return };
-                let marks = match (spaces, MARK) {
-                    (true, _) => first.equal(b' '),
-                    (false, [one, two, three]) => first.equal(one) & second.equal(two) & third.equal(three),
-                };
-                let of_marks = if spaces { marks } else { marks | marks << 1 | marks << 2 };
-                if self.only_marks || first.wide() & !of_marks == 0 {
-                    let any =
-                        |ranges: &[(u8, u8)]| ranges.iter().fold(0, |all, &(low, high)| all | first.within(low, high));
-                    let alone = any(&self.ascii);
-                    let joined = any(&self.joined);
-                    let marks_join = if self.marks_join { marks } else { 0 };
-                    let mut starts = marks & !(marks_join << mark_len | joined << 1 | u64::from(after_joined));
-                    starts |= alone | alone << 1 | u64::from(after_alone);
-                    let letters = any(&self.letters);
-                    starts |= letters << 1 & any(&self.ends) | any(&self.begins) << 1 & letters;
-                    starts |= u64::from(at > 0 && self.is_letter_boundary(text, at));
-                    starts &= u64::MAX << u32::from(at == 0);
-                    while starts != 0 {
-                        bounds.push(at as u32 + starts.trailing_zeros());
-                        starts &= starts - 1;
-                    }
-                    // A `▁` may extend beyond the block.
-                    let len = if spaces || marks >> 62 == 0 { 64 } else { 66 - marks.leading_zeros() as usize };
-                    after_joined = marks_join >> (len - mark_len) & 1 != 0 || len == 64 && joined >> 63 != 0;
-                    after_alone = len == 64 && alone >> 63 != 0;
-                    after_three = false;
-                    at += len;
-                    continue;
+            let (rest, mut padded) = (&text[at..], [0; 66]);
+            let step = match rest.first_chunk::<66>() {
+                Some(step) => step,
+                None => {
+                    padded[..rest.len()].copy_from_slice(rest);
+                    &padded
+                }
+            };
+            let Some(block) = step.first_chunk().map(|bytes| B::load(proof, bytes)) else { return };
+            let marks = match (spaces, MARK) {
+                (true, _) => block.equal(b' '),
+                (false, [one, two, three]) => {
+                    block.equal(one) & later::<B>(proof, step, 1).equal(two) & later::<B>(proof, step, 2).equal(three)
+                }
+            };
+            let wide = block.wide();
+
+            let joined = within(block, &self.joined) | if self.wide_join { wide } else { 0 };
+            let joining_marks = if self.marks_join { marks } else { 0 };
+            let mut starts = marks & !(joining_marks << mark_len | joined << 1 | joined_before) | starts_before;
+            joined_before = joining_marks >> (64 - mark_len) | joined >> 63;
+            starts_before = 0;
+            if !self.only_marks {
+                let (alone, letters, begins) =
+                    (within(block, &self.ascii), within(block, &self.letters), within(block, &self.begins));
+                starts |= alone | alone << 1 | (letters << 1 | after_letter) & within(block, &self.ends);
+                starts |= (begins << 1 | after_begin) & letters;
+                starts_before = alone >> 63;
+                (after_letter, after_begin) = (letters >> 63, begins >> 63);
+                if wide != 0 {
+                    let two = self.alone_among(block.within(0xC0, 0xDF), rest);
+                    let three = block.within(0xE0, 0xEF) & if spaces { u64::MAX } else { !marks };
+                    let (alone, after_boundary) = self.of_three(three, three << 3 | three_before, text, at);
+                    starts |= two | two << 2 | alone | alone << 3 | after_boundary;
+                    starts_before |= two >> 62 | alone >> 61;
+                    three_before = three >> 61;
+                } else {
+                    three_before = 0;
                 }
             }
-            let stop = text.len().min(at + 64);
-            // Characters of three bytes, without a branch on the boundary between them.
-            let (mut char_starts, mut num_starts) = ([0; 32], 0); // of 64 bytes, at most 22
-            while let (Some(&[a @ 0xE0..0xF0, b, c, ..]), true) = (text[at..].first_chunk::<5>(), at < stop) {
-                let code = of_three(a, b, c);
-                let (is_mark, is_alone) = (code == self.mark, self.is_alone(code));
-                let is_boundary = after_three & !is_mark && self.is_boundary(text, at);
-                char_starts[num_starts % 32] = at as u32;
-                let is_start = is_alone | after_alone | is_mark & !after_joined | is_boundary;
-                num_starts += usize::from(is_start & (at > 0));
-                after_joined = if is_mark { self.marks_join } else { self.wide_join };
-                (at, after_alone, after_three) = (at + 3, is_alone, !is_mark);
+            starts &= (u64::MAX << u32::from(at == 0)) & (u64::MAX >> (64 - rest.len().min(64)));
+            while starts != 0 {
+                bounds.push(at as u32 + starts.trailing_zeros());
+                starts &= starts - 1;
             }
-            bounds.extend_from_slice(&char_starts[..num_starts]);
-            while at < stop {
-                let (code, len) = character(text, at);
-                let (is_mark, is_alone) = (code == self.mark, self.is_alone(code));
-                let is_three = len == 3 && !is_mark;
-                if at > 0
-                    && (is_alone
-                        || after_alone
-                        || is_mark && !after_joined
-                        || len == 1 && self.is_letter_boundary(text, at)
-                        || is_three && after_three && self.is_boundary(text, at))
-                {
-                    bounds.push(at as u32);
-                }
-                after_joined = match text[at] {
-                    _ if is_mark => self.marks_join,
-                    byte @ 0..0x80 => self.joined.iter().any(|&(low, high)| (low..=high).contains(&byte)),
-                    _ => self.wide_join,
-                };
-                (at, after_alone, after_three) = (at + len, is_alone, is_three);
-                if text.get(at).is_some_and(|byte| byte & 0xF0 == 0xE0) {
-                    break;
-                }
-            }
+            at += 64;
         }
         if at >= text.len() {
             bounds.push(text.len() as u32);
         }
     }
 
+    /// Returns the characters of two bytes that are separate parts, of those that begin at the bits of `leads`.
+    #[inline(always)]
+    fn alone_among(&self, mut leads: u64, text: &[u8]) -> u64 {
+        let mut alone = 0;
+        while leads != 0 {
+            let place = leads.trailing_zeros();
+            leads &= leads - 1;
+            if let Some(&[a, b]) = text[place as usize..].first_chunk() {
+                alone |= u64::from(self.is_alone(of_two(a, b))) << place;
+            }
+        }
+        alone
+    }
+
+    /// Returns the characters of three bytes that are separate parts, and those that a boundary precedes, of those that
+    /// begin at the bits of `leads`, counted from `at`. `after`: they follow a character of three bytes.
+    #[inline(always)]
+    fn of_three(&self, mut leads: u64, after: u64, text: &[u8], at: usize) -> (u64, u64) {
+        let (mut alone, mut after_boundary) = (0, 0);
+        while leads != 0 {
+            let place = leads.trailing_zeros();
+            leads &= leads - 1;
+            let start = at + place as usize;
+            if let Some(&[a, b, c]) = text[start..].first_chunk() {
+                alone |= u64::from(self.is_alone(of_three(a, b, c))) << place;
+                // Without a branch on `after`, except at the start of the text.
+                let is_boundary = start >= 3 && self.is_boundary(text, start);
+                after_boundary |= (u64::from(is_boundary) & after >> place) << place;
+            }
+        }
+        (alone, after_boundary)
+    }
+
     /// Returns true for a boundary between two characters of three bytes, the second at `at`.
     #[inline(always)]
     fn is_boundary(&self, text: &[u8], at: usize) -> bool {
-        self.boundaries.as_ref().is_some_and(|(boundaries, _)| boundaries.between(pair(&text[at - 3..])))
-    }
-
-    /// Returns true for a boundary between a letter and another byte, the second at `at`.
-    #[inline(always)]
-    fn is_letter_boundary(&self, text: &[u8], at: usize) -> bool {
-        self.boundaries.as_ref().is_some_and(|(_, letters)| letters.between(text[at - 1], text[at]))
+        self.boundaries.as_ref().is_some_and(|boundaries| boundaries.between(pair(&text[at - 3..])))
     }
 
     #[inline(always)]
@@ -193,15 +197,20 @@ impl SplitPoints {
     }
 }
 
-/// Returns the character at an offset, or a value beyond U+FFFF; and its length in bytes.
+/// Returns the bytes of a step from one of its first on.
 #[inline(always)]
-fn character(text: &[u8], at: usize) -> (u32, usize) {
-    match &text[at..at + char_len(text[at]).min(text.len() - at)] {
-        &[a] => (u32::from(a), 1),
-        &[a, b] => (of_two(a, b), 2),
-        &[a, b, c] => (of_three(a, b, c), 3),
-        other => (u32::MAX, other.len()),
+fn later<B: Block>(proof: B::Proof, step: &[u8; 66], from: usize) -> B {
+    B::load(proof, step[from..].first_chunk().unwrap_or(&[0; 64]))
+}
+
+/// Returns the bytes in any of some ranges.
+#[inline(always)]
+fn within<B: Block>(block: B, ranges: &[(u8, u8)]) -> u64 {
+    let mut all = 0;
+    for &(low, high) in ranges {
+        all |= block.within(low, high);
     }
+    all
 }
 
 #[cfg(test)]
@@ -265,6 +274,20 @@ mod tests {
             "y",
         ];
         check(&points, &parts.concat(), &parts);
+        // Of each length, where the last step ends.
+        for end in 1..=parts.concat().chars().count() {
+            let text: String = parts.concat().chars().take(end).collect();
+            let mut rest = end;
+            let own = parts.iter().map_while(|part| {
+                let part: String = part
+                    .chars()
+                    .take(std::mem::replace(&mut rest, rest.saturating_sub(part.chars().count())))
+                    .collect();
+                (!part.is_empty()).then_some(part)
+            });
+            let own: Vec<String> = own.collect();
+            check(&points, &text, &own.iter().map(String::as_str).collect::<Vec<_>>());
+        }
         // At each place of a step, and over its end.
         for fill in 1..140 {
             let fill = "x".repeat(fill);
