@@ -24,6 +24,7 @@ use crate::vocab::marks::{with_spaces, Marks};
 pub(in crate::tokenizer) struct SpaceMarks {
     prefix: Prefix,
     begin_pretokens: bool,
+    normalizers_alone: bool,
 }
 
 /// Text in front of a stretch of text.
@@ -75,7 +76,13 @@ impl SpaceMarks {
             PrependScheme::First => Prefix::Mark { first: true },
             PrependScheme::Always => Prefix::Mark { first: false },
         };
-        Some(Self { prefix, begin_pretokens })
+        let normalizers_alone = splitters.iter().all(Splitter::needs_spaces);
+        Some(Self { prefix, begin_pretokens, normalizers_alone })
+    }
+
+    /// Returns true if no splitter does anything.
+    pub(in crate::tokenizer) fn normalizers_alone(&self) -> bool {
+        self.normalizers_alone
     }
 
     /// Returns the spelling of `▁` in the encoder's texts.

@@ -22,6 +22,7 @@ use crate::error::Result;
 use crate::model::Model;
 use crate::normalize::Normalizer;
 use crate::tokenizer::pipeline::permit::Permit;
+use crate::tokenizer::pipeline::space_marks::SpaceMarks;
 use crate::tokenizer::pipeline::Tokenizer;
 use crate::util::cancel::KeepGoing;
 use crate::vocab::alphabet::{byte_entries, EndOfWord, WORD_START};
@@ -34,7 +35,8 @@ impl Tokenizer {
         if self.template.trim_offsets() || self.byte_alphabet || self.raw_pattern().is_some() || ends_words {
             return None;
         }
-        let kind = if self.splitters.is_empty() {
+        let splits_nothing = self.space_marks.as_ref().is_some_and(SpaceMarks::normalizers_alone);
+        let kind = if self.splitters.is_empty() || splits_nothing {
             self.aligned_whole()?
         } else {
             let mut rules = self.splitters.iter().map(|splitter| splitter.word_rule());

@@ -274,19 +274,17 @@ mod tests {
             "y",
         ];
         check(&points, &parts.concat(), &parts);
-        // Of each length, where the last step ends.
-        for end in 1..=parts.concat().chars().count() {
-            let text: String = parts.concat().chars().take(end).collect();
-            let mut rest = end;
-            let own = parts.iter().map_while(|part| {
-                let part: String = part
-                    .chars()
-                    .take(std::mem::replace(&mut rest, rest.saturating_sub(part.chars().count())))
-                    .collect();
-                (!part.is_empty()).then_some(part)
-            });
-            let own: Vec<String> = own.collect();
-            check(&points, &text, &own.iter().map(String::as_str).collect::<Vec<_>>());
+        // Of each length, for the last step.
+        for num_chars in 1..=parts.concat().chars().count() {
+            let text: String = parts.concat().chars().take(num_chars).collect();
+            let mut rest = &text[..];
+            let mut own = Vec::new();
+            for part in parts {
+                let (start, end) = rest.split_at(part.len().min(rest.len()));
+                own.extend((!start.is_empty()).then_some(start));
+                rest = end;
+            }
+            check(&points, &text, &own);
         }
         // At each place of a step, and over its end.
         for fill in 1..140 {
@@ -306,5 +304,26 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn parts_of_a_text_with_spaces() {
+        let tokens = || ["▁a", ">▁</", "x▁y", "é▁", "▁▁", "a"].map(str::as_bytes).into_iter();
+        let before_marks = MarkBoundaries::new(tokens());
+        let mut letters = LetterBoundaries::new(tokens());
+        letters.exclude(b' ');
+        let boundaries = (MergeBoundaries::new(tokens(), [].into_iter()), letters);
+        let spaces = Marks::Spaces { begin_pretokens: false };
+        let points = SplitPoints::new((spaces, &before_marks), |c| c == '\n', Some(boundaries));
+        for fill in 0..140 {
+            let fill = "y".repeat(fill);
+            let text = fill.clone() + "the  old\n man> <a  b> é 中 文x y 😀 z";
+            let first = fill + "the";
+            let parts = [&first, "  old", "\n", " man", "> <", "a", "  b", "> é 中 文", "x y", " 😀", " z"];
+            check(&points, &text, &parts);
+        }
+        let each = Marks::Spaces { begin_pretokens: true };
+        let points = SplitPoints::new((each, &MarkBoundaries::all()), |_| false, None);
+        check(&points, "a  b> c é ", &["a", " ", " b>", " c", " é", " "]);
     }
 }
