@@ -123,7 +123,9 @@ impl Normalizer {
             NormalizerKind::Replace(replace) => {
                 replace.is_of(" ", sentencepiece::MARK).then_some(Marking { prefix: "", replaces: true })
             }
-            NormalizerKind::SentencePiece(part) => part.marking(),
+            NormalizerKind::SentencePiece(part) => {
+                part.prefix_of_marks().map(|prefix| Marking { prefix, replaces: true })
+            }
             _ => None,
         }
     }

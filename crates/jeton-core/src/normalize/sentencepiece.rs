@@ -7,7 +7,6 @@
 //! contains is copied. Source: google/sentencepiece, `normalizer.cc`. Left out: invalid UTF-8, which callers exclude.
 
 use super::charsmap::Charsmap;
-use super::Marking;
 use crate::aligned_text::AlignedWriter;
 use crate::error::{Error, Result};
 use crate::util::cancel::CancelCheck;
@@ -82,13 +81,12 @@ impl SentencePiece {
         Ok(Self { map, options, user_defined, has_spaces, plain, simple, stays })
     }
 
-    /// Returns what it does, if it only puts a mark before a text and replaces spaces by marks, one by one.
-    pub(super) fn marking(&self) -> Option<Marking<'_>> {
+    /// Returns the text that it puts in front, if other than that it only replaces spaces by marks, one by one.
+    pub(super) fn prefix_of_marks(&self) -> Option<&'static str> {
         let Self { map, options, .. } = self;
         let is_simple = !options.remove_extra_whitespaces && !options.treat_whitespace_as_suffix;
-        let prefix = if options.add_dummy_prefix { MARK } else { "" };
         let marks = map.is_none() && !self.has_spaces && is_simple && options.escape_whitespaces;
-        marks.then_some(Marking { prefix, replaces: true })
+        marks.then_some(if options.add_dummy_prefix { MARK } else { "" })
     }
 
     /// Returns true if it changes spaces only, one by one.
