@@ -58,8 +58,8 @@ pub struct Tokenizer {
     pub(in crate::tokenizer) splitters: Vec<Splitter>,
     pub(in crate::tokenizer) plain: Option<Pretokenizer>, // the only splitter, if that is one pattern; none splits nothing
     pub(in crate::tokenizer) space_marks: Option<SpaceMarks>, // all stages before the model, if they only replace spaces by `▁`
-    pub(in crate::tokenizer) byte_alphabet: bool,         // chunks are spelled in the byte alphabet
-    pub(in crate::tokenizer) needs_origins: bool,         // a splitter needs the alignment
+    pub(in crate::tokenizer) byte_alphabet: bool,             // chunks are spelled in the byte alphabet
+    pub(in crate::tokenizer) needs_origins: bool,             // a splitter needs the alignment
     pub(in crate::tokenizer) model_finds_added: bool, // SentencePiece: normalizer and model match user-defined pieces
     pub(in crate::tokenizer) spellings: Vec<(u32, Vec<u8>)>, // normalized spellings of the added tokens that are matched in normalized text
     pub(in crate::tokenizer) matchers: [Matchers; 2],        // without special tokens, and with all
