@@ -61,7 +61,14 @@ PARTS: list[Part] = [
     {"type": "WhitespaceSplit"},
     *(
         split(pattern, behavior, invert, kind)
-        for kind, pattern in (("String", " "), ("String", "aa"), ("String", ""), ("Regex", r"\s+|\d"))
+        for kind, pattern in (
+            ("String", " "),
+            ("String", "aa"),
+            ("String", ""),
+            ("Regex", r"\s+|\d"),
+            ("Regex", r"\S{2}|\s"),
+            ("Regex", r"\p{N}{2}|\P{N}"),
+        )
         for behavior in BEHAVIORS
         for invert in (False, True)
     ),
@@ -392,6 +399,9 @@ SEQUENCES: list[list[Part]] = [
     ],
     # DeepSeek-V3
     [split(r"\p{N}{1,3}"), split(r"[一-龥぀-ゟ゠-ヿ]+"), split(r"\s?\p{L}+"), byte_level(False, False)],
+    # what a pattern splits depends on the boundaries of the ones before it
+    [split(r"\d{1,3}"), split("2", kind="String"), split("a", kind="String"), byte_level(False, False)],
+    [split("[ab]{1,2}"), split("[^a]"), {"type": "Punctuation", "behavior": "Isolated"}, byte_level(False, False)],
     # T5, XLM-R
     [{"type": "WhitespaceSplit"}, metaspace("always", True)],
     [{"type": "WhitespaceSplit"}, {"type": "Metaspace", "replacement": "▁", "str_rep": "▁", "add_prefix_space": True}],

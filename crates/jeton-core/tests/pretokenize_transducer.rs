@@ -92,7 +92,13 @@ fn real_patterns_equal_one_after_the_other() {
 #[test]
 fn sequences_that_depend_on_what_precedes_are_not_joined() {
     let mut random = Random(6);
-    for patterns in [&[r"\p{N}{1,3}", r"\p{N}"][..], &[r"\p{N}{2}", r"\d|\p{L}+"], &[r"..", r"[ab]"]] {
+    for patterns in [
+        &[r"\p{N}{1,3}", r"\p{N}"][..],
+        &[r"\p{N}{2}", r"\d|\p{L}+"],
+        &[r"..", r"[ab]"],
+        &[r"\d{1,3}", "[2]", "[a]"],
+        &["[ab]{1,2}", "[^a]", r"\p{P}"],
+    ] {
         let pretokenizer = Pretokenizer::sequence(patterns).unwrap();
         assert!(!pretokenizer.is_memoryless(), "{patterns:?}");
         let oracle: Vec<_> = patterns.iter().map(|pattern| Pretokenizer::backtracking(pattern).unwrap()).collect();
@@ -121,6 +127,19 @@ fn lookaheads_within_runs_equal_the_matcher() {
             check(&pretokenizer, &oracle, &text);
         }
     }
+}
+
+/// The budget of the matcher is that of the whole text, not of each window.
+#[test]
+fn lookaheads_that_read_the_rest_end() {
+    let text = ["1 ", &"y".repeat(18)].concat().repeat(if cfg!(debug_assertions) { 2_000 } else { 20_000 }) + "x";
+    let pretokenizer = Pretokenizer::regex(r"\d(?=[^x]*x)|\s+|[^\s\d]+").unwrap();
+    assert!(pretokenizer.size_of_transducer().is_ok());
+    let start = Instant::now();
+    let found = pretokenizer.starts_at_level(&text, SimdLevel::Avx512);
+    let is_spent = pretokenizer.spans(&text).any(|span| span.is_err());
+    assert_eq!(found.is_none(), is_spent);
+    assert!(start.elapsed() < Duration::from_secs(20), "took {:?}", start.elapsed());
 }
 
 #[test]
@@ -249,6 +268,11 @@ fn patterns_without_a_transducer_say_why() {
         (r"\bword", "looks back"),
         (r"a(?=bc)", "more than one character"),
         (r"\p{L}{1,3}(?=(?:\p{L}{3})*x)|\w+", "more than one character"),
+        (r"\d*(?=ab)|\d|[^\d]+", "empty"),
+        (r"\d(?=\d\d)|\d*|\D", "empty"),
+        (r"\d(?=\d\d)|\D{2}|\d{2}", "more than one character"),
+        (r"\s{2}(?![\s\S]*!)|\S{2}|\s(?=\s{2})", "more than one character"),
+        (r"[\s\S](?=\S\S\S)|[\s\S]", "more than one character"),
         (r"(?>ab|a)c", "atomic group"),
         (r"(?:ab)++c", "possessively"),
         (r"a*", "empty"),

@@ -596,7 +596,8 @@ impl EncodeCall<'_> {
         if !is_short {
             self.look_up_pending(); // they come before it
         }
-        let next = finder.for_each_window(&mut starts, text, from, until, boundaries, |rest, bounds| {
+        let keep_going = self.keep_going;
+        let next = finder.for_each_window(&mut starts, text, from, until, boundaries, keep_going, |rest, bounds| {
             if is_short {
                 return self.add_pending(rest, bounds);
             }

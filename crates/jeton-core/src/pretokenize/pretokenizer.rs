@@ -223,7 +223,7 @@ impl Pretokenizer {
             found.pop(); // the end, where the next window begins
             Ok(())
         };
-        finder.for_each_window(&mut starts, text, 0, usize::MAX, None, each).ok()?;
+        finder.for_each_window(&mut starts, text, 0, usize::MAX, None, &|| true, each).ok()?;
         Some(found)
     }
 

@@ -114,7 +114,8 @@ pub(super) struct WithoutFarLooks {
 
 /// Takes the alternatives that look far ahead out of a pattern. That is exact up to runs of characters of a set, which must
 /// be split again, if these alternatives match characters of the set alone, and if each other one does likewise or matches
-/// none of them: then each run is a sequence of matches.
+/// none of them: then each run is a sequence of matches, and of text between them. No text may be left outside of runs, which the
+/// caller checks.
 pub(super) fn without_far_looks(node: &SyntaxNode) -> Option<WithoutFarLooks> {
     let branches =
         if let SyntaxNode::Alternate(branches) = node { branches.as_slice() } else { std::slice::from_ref(node) };
@@ -133,11 +134,11 @@ pub(super) fn without_far_looks(node: &SyntaxNode) -> Option<WithoutFarLooks> {
         common.intersect(&set);
         if common.ranges().is_empty() {
             rest.push(branch.clone());
-        } else if common.ranges() != consumed.ranges() {
-            return None;
+        } else if common.ranges() != consumed.ranges() || first(branch, &mut ClassUnicode::empty()) {
+            return None; // a match of the empty text hides the alternatives after it
         }
     }
-    (!set.ranges().is_empty()).then(|| WithoutFarLooks { tree: SyntaxNode::Alternate(rest), set })
+    (!set.ranges().is_empty() && rest.len() > 1).then(|| WithoutFarLooks { tree: SyntaxNode::Alternate(rest), set })
 }
 
 /// Returns true if a part of the tree looks ahead at more than one character.

@@ -19,8 +19,9 @@ use regex_syntax::hir::ClassUnicode;
 
 use super::scanner::{end_of_pretoken, Family};
 use super::transducer::{last_before, Transducer};
-use crate::error::Result;
-use crate::regex::Regex;
+use crate::error::{ErrorKind, Result};
+use crate::regex::{Matcher, Regex};
+use crate::util::cancel::KeepGoing;
 use crate::util::classes::{Classes, LETTER, MARK, WHITE_SPACE};
 use crate::util::simd::block::Block;
 use crate::util::simd::{self, Detected, Instructions, SimdLevel};
@@ -28,6 +29,9 @@ use crate::vocab::merge_boundaries::{self, MergeBoundaries};
 
 /// Bytes in a window: text, starts and positions fit the L1 cache (48 KiB).
 const WINDOW: usize = 1 << 14;
+
+/// Pretokens between two cancellation checks while runs are split: each may read much of the text.
+const FINDS_BETWEEN_CHECKS: usize = 16;
 
 /// Buffers for the starts of one window.
 #[derive(Debug, Default)]
@@ -38,6 +42,7 @@ pub(crate) struct Starts {
     positions: Vec<u32>, // grows to the maximum needed
     count: usize,
     actions: Vec<u8>,
+    split: Vec<u32>, // positions, with runs split
 }
 
 /// Finder of pretoken starts, window by window.
@@ -75,8 +80,9 @@ impl<'p> StartFinder<'p> {
     /// the start of the next one. `boundaries`: pretokens are split further at these.
     ///
     /// # Errors
-    /// Errors of `each`.
+    /// Errors of `each`; of the matcher, if the pattern needs it, and `Interrupted` when `keep_going` returns false meanwhile.
     #[inline(always)]
+    #[allow(clippy::too_many_arguments)] // a loop over a text with its state
     pub(crate) fn for_each_window(
         self,
         starts: &mut Starts,
@@ -84,8 +90,10 @@ impl<'p> StartFinder<'p> {
         mut from: usize,
         until: usize,
         boundaries: Option<&MergeBoundaries>,
+        keep_going: KeepGoing<'_>,
         mut each: impl FnMut(&[u8], &[u32]) -> Result<()>,
     ) -> Result<usize> {
+        let mut matcher = None; // one for all windows, so that its budget is that of the text
         while from < until.min(text.len()) {
             let rest = &text.as_bytes()[from..];
             match self.pattern {
@@ -95,7 +103,8 @@ impl<'p> StartFinder<'p> {
                 }
                 FinderPattern::Compiled(transducer, Some(runs)) => {
                     find_compiled(self.instructions, starts, transducer, rest, None);
-                    starts.split_runs(runs, &text[from..]).map_err(|error| error.shifted(from))?;
+                    let matcher = matcher.get_or_insert_with(|| runs.0.matcher(text, from));
+                    starts.split_runs(runs, matcher, text, from, keep_going)?;
                 }
             }
             let mut bounds = starts.bounds();
@@ -140,28 +149,41 @@ impl Starts {
         self.finish::<B>(proof, transducer, text, len, boundaries);
     }
 
-    /// Splits the pretokens that are runs of certain characters with the matcher.
-    fn split_runs(&mut self, (regex, runs): Runs<'_>, text: &str) -> Result<()> {
-        let mut matcher = regex.matcher(text, 0);
-        let whole = std::mem::take(&mut self.positions);
-        for pair in whole[..=self.count].windows(2) {
-            let [mut at, end] = [pair[0] as usize, pair[1] as usize];
-            let is_run = |c: char| runs.iter().any(|range| (range.start()..=range.end()).contains(&c));
-            self.positions.push(at as u32);
+    /// Splits the pretokens of the window at `from` that are runs of certain characters with the matcher.
+    fn split_runs(
+        &mut self,
+        (regex, runs): Runs<'_>,
+        matcher: &mut Matcher<'_>,
+        text: &str,
+        from: usize,
+        keep_going: KeepGoing<'_>,
+    ) -> Result<()> {
+        let mut split = std::mem::take(&mut self.split);
+        split.clear();
+        let is_run = |c: char| {
+            let index = runs.ranges().partition_point(|range| range.end() < c);
+            runs.ranges().get(index).is_some_and(|range| range.start() <= c)
+        };
+        for pair in self.positions[..=self.count].windows(2) {
+            let [mut at, end] = [from + pair[0] as usize, from + pair[1] as usize];
+            split.push(pair[0]);
             while text[at..end].chars().next().is_some_and(is_run) {
-                let found = regex.find(&mut matcher, at)?;
-                at = match found {
-                    Some((from, to)) if from == at => to,
-                    Some((from, _)) => from.min(end),
+                if split.len() % FINDS_BETWEEN_CHECKS == 0 && !keep_going() {
+                    return Err(ErrorKind::Interrupted.into());
+                }
+                at = match regex.find(matcher, at)? {
+                    Some((start, end_of_match)) if start == at => end_of_match,
+                    Some((start, _)) => start.min(end),
                     None => end,
                 };
                 if at < end {
-                    self.positions.push(at as u32);
+                    split.push((at - from) as u32);
                 }
             }
         }
-        self.positions.extend(whole.get(self.count));
-        self.count = self.positions.len() - 1;
+        split.push(self.positions[self.count]);
+        self.count = split.len() - 1;
+        self.split = std::mem::replace(&mut self.positions, split);
         Ok(())
     }
 

@@ -19,6 +19,7 @@
 //! "Maximal-Munch Tokenization in Linear Time" (1998), and Li and Mamouras, "Streaming Tokenization" (2025), which bound how
 //! far it must look.
 
+use std::cell::Cell;
 use std::collections::HashMap;
 
 use crate::regex::{minimal, Automaton, CharacterClasses, Reason, Transition, DEAD, START};
@@ -142,7 +143,8 @@ pub(super) fn compile(automata: &[Automaton], classes: &CharacterClasses) -> Res
 /// Follows all classes from the start.
 fn follow(cutters: &[Cutter], automaton: &Automaton, classes: &CharacterClasses) -> Result<Table, Reason> {
     let width = usize::from(classes.end()) + 1;
-    let reader = Reader { cutters, automaton, certain: automaton.certain(), end: classes.end() };
+    let (certain, leaves_gaps) = (automaton.certain(), Cell::new(false));
+    let reader = Reader { cutters, automaton, certain, end: classes.end(), leaves_gaps };
     let cutters_at_start = vec![0; cutters.len()];
     let start = State { cutters: cutters_at_start, open: Vec::new(), written: NO_SLOT, has_maybe: false };
     let mut states = vec![start.clone()];
@@ -164,9 +166,7 @@ fn follow(cutters: &[Cutter], automaton: &Automaton, classes: &CharacterClasses)
         }
         at += 1;
     }
-    let fails = |one: &Hypothesis| matches!(one, Hypothesis::Gap { .. } | Hypothesis::Begun { state: DEAD });
-    let covers_all = !states.iter().any(|state| state.open.iter().any(fails));
-    Ok(Table { entries: minimal(table, width, 1), covers_all })
+    Ok(Table { entries: minimal(table, width, 1), covers_all: !reader.leaves_gaps.get() })
 }
 
 struct Reader<'a> {
@@ -174,6 +174,7 @@ struct Reader<'a> {
     automaton: &'a Automaton,
     certain: Vec<bool>,
     end: u8,
+    leaves_gaps: Cell<bool>,
 }
 
 impl Reader<'_> {
@@ -195,7 +196,7 @@ impl Reader<'_> {
             late |= !cuts && next != restarted;
         }
         let mut open = Vec::new();
-        let slot = self.read(&state.open, if cuts { self.end } else { class }, late && !cuts, &mut open)?;
+        let slot = self.read(&state.open, if cuts { self.end } else { class }, late, &mut open)?;
         let complete = open.iter().take_while(|one| **one == Hypothesis::Complete).count();
         open.drain(..complete);
         if !is_end && (cuts || state.open.is_empty()) {
@@ -259,8 +260,9 @@ impl Reader<'_> {
                 (Hypothesis::Begun { .. } | Hypothesis::Gap { .. }, DEAD) => {
                     slot = next.len() as u8;
                     let state = self.automaton.step(START, class).next;
+                    self.leaves_gaps.set(true);
                     if class == self.end {
-                        next.push(Hypothesis::Complete);
+                        next.push(complete(late)?);
                     } else if !self.automaton.accepts_now(state) {
                         next.push(Hypothesis::Gap { state, late });
                     } else {

@@ -180,7 +180,7 @@ impl Tokenizer {
                             false => Err(ErrorKind::Interrupted.into()),
                         }
                     };
-                    finder.for_each_window(&mut starts, stretch, 0, usize::MAX, None, each)?;
+                    finder.for_each_window(&mut starts, stretch, 0, usize::MAX, None, keep_going, each)?;
                 }
                 before += stretch.len();
                 Ok(())

@@ -79,7 +79,7 @@ impl CountWorker {
         keep_going: KeepGoing<'_>,
     ) -> Result<usize> {
         let Self { counts, starts, batch, takes_back } = self;
-        finder.for_each_window(starts, text, from, until, None, |rest, bounds| {
+        finder.for_each_window(starts, text, from, until, None, keep_going, |rest, bounds| {
             if !keep_going() {
                 return Err(ErrorKind::Interrupted.into());
             }
