@@ -97,6 +97,8 @@ def _added(vocab: dict[str, int], *, normalized: bool) -> list[dict[str, Any]]:
         ({"type": "Sequence", "normalizers": [PREPEND, REPLACE]}, None),
         ({"type": "Sequence", "normalizers": [REPLACE, PREPEND]}, SPLIT),
         (REPLACE, SPLIT),
+        (REPLACE, {**SPLIT, "behavior": "Isolated"}),
+        ({"type": "Sequence", "normalizers": [PREPEND, REPLACE]}, {**SPLIT, "behavior": "Isolated"}),
         (REPLACE, _metaspace("first", split=False)),
         (PREPEND, _metaspace("always", split=False)),
         ({"type": "Sequence", "normalizers": [PREPEND, REPLACE]}, _metaspace("always", split=True)),  # not recognized
@@ -114,7 +116,7 @@ def test_ids_and_offsets_like_hf(normalizer: Any, pre_tokenizer: Any, normalized
     data = json.dumps({"version": "1.0", **stages})
     tok, hf = jeton.Tokenizer.from_bytes(data.encode()), Tokenizer.from_str(data)
     chance = random.Random(str((normalizer, pre_tokenizer, kind)))
-    texts = ["", " ", "  ", "▁", "> </b>", "<x>", " <x> a", "a<s> a", "x" * 500 + " </b>", "> " * 300]
+    texts = ["", " ", "  ", "▁", "> </b>", "<x>", " <x> a", "a<s> a", "x" * 500 + " </b>", "> " * 300, " a" * 129]
     for _ in range(amount(700, default=12)):
         parts = [chance.choice(PIECES) * chance.choice([1] * 9 + [40]) for _ in range(chance.randrange(12))]
         texts.append("".join(parts) if chance.random() < 0.5 else " ".join(parts))

@@ -238,7 +238,7 @@ impl Normalizer {
 /// # Errors
 /// As [`Normalizer::apply`].
 pub fn normalized<'t>(parts: &[Normalizer], text: &'t str, keep_going: KeepGoing<'_>) -> Result<Cow<'t, str>> {
-    let most = most_bytes(text.len());
+    let most = most_bytes(text.len()).min(u32::MAX as usize); // positions of 32 bits, as those of an aligned text
     let mut new = Cow::Borrowed(text);
     for part in parts {
         let mut cancel = CancelCheck::new(keep_going);

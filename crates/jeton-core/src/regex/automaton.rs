@@ -138,7 +138,7 @@ pub(super) fn without_far_looks(node: &SyntaxNode) -> Option<WithoutFarLooks> {
             return None; // a match of the empty text hides the alternatives after it
         }
     }
-    (!set.ranges().is_empty() && rest.len() > 1).then(|| WithoutFarLooks { tree: SyntaxNode::Alternate(rest), set })
+    (!set.ranges().is_empty() && rest.len() > 1).then_some(WithoutFarLooks { tree: SyntaxNode::Alternate(rest), set })
 }
 
 /// Returns true if a part of the tree looks ahead at more than one character.

@@ -168,7 +168,7 @@ impl Starts {
             let [mut at, end] = [from + pair[0] as usize, from + pair[1] as usize];
             split.push(pair[0]);
             while text[at..end].chars().next().is_some_and(is_run) {
-                if split.len() % FINDS_BETWEEN_CHECKS == 0 && !keep_going() {
+                if split.len().is_multiple_of(FINDS_BETWEEN_CHECKS) && !keep_going() {
                     return Err(ErrorKind::Interrupted.into());
                 }
                 at = match regex.find(matcher, at)? {

@@ -230,7 +230,8 @@ impl Tokenizer {
             if let (Some(space_marks), None, Some(text)) = (&self.space_marks, permit.normalized(), valid) {
                 return run.marked(space_marks.prefix(text, span.start), text);
             }
-            if let (Some(pretokenizer), Some(text)) = (&self.plain, valid) {
+            // With marks, the encoder reads pretokens that it has spelled itself (`pretoken`, below).
+            if let (Some(pretokenizer), Some(text), None) = (&self.plain, valid, &self.space_marks) {
                 let text = self.normalized(text, keep_going)?;
                 return self.normalized_stretches(&text, span.start, permit, |span, id| match id {
                     Some(id) => {
