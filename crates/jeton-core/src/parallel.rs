@@ -6,7 +6,7 @@
 //! determines the following boundaries), the guess is verified at no cost: the preceding part continues to its first
 //! boundary at or after the split. If that is the split, the parts fit, by induction from the start of the text. If not,
 //! the later part is repeated from the end of the earlier one. Results therefore do not depend on the number of threads. A
-//! text that a user's regex splits is not divided, because its step budget is for the whole text.
+//! text that the backtracking matcher splits is not divided, because its step budget is for the whole text.
 //!
 //! The calling thread is one of the workers. If it only waited for two others, Linux would keep both on one processor for
 //! some milliseconds.
@@ -134,9 +134,8 @@ pub fn plan<'t>(texts: &'t [&'t str], pretokenizer: &Pretokenizer, parts: usize)
         }
         let Some(text) = texts.get(index) else { break };
         let mut place = BatchPosition { text: index, byte: 0 };
-        // Texts with an unnamed regex are not split: the step budget is for the whole text, so splits could change where
-        // it is exhausted.
-        if pretokenizer.is_memoryless() && pretokenizer.name().is_some() {
+        // Splits could change where the step budget of a text is exhausted.
+        if pretokenizer.is_divisible() {
             place = match boundary_near(text, target - before, pretokenizer)? {
                 Some(byte) => BatchPosition { text: index, byte },
                 None => BatchPosition { text: index + 1, byte: 0 },

@@ -52,11 +52,26 @@ proptest! {
     #[test]
     fn nor_for_regexes(texts in texts(), parts in 1usize..20) {
         let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-        for regex in [r"[\s\S]{1,7}", r"\w+", r"(?<=a)B|.", r"\p{N}{1,3}", r"^.|x", r"\s+$|\w+", r"(?:aB|a)(?!1)|\s"] {
+        for regex in [r"[\s\S]{1,7}", r"\w+", r"(?<=a)B|.", r"\p{N}{1,3}", r"^.|x", r"\s+$|\w+", r"(?:aB|a)(?!1)|\s", COVERS_ALL] {
             let pretokenizer = Pretokenizer::regex(regex).unwrap();
             prop_assert_eq!(in_parts(&pretokenizer, &texts, parts), in_one(&pretokenizer, &texts), "{}", regex);
         }
+        let sequence = Pretokenizer::sequence(&[r"\p{N}{1,3}", COVERS_ALL]).unwrap();
+        prop_assert_eq!(in_parts(&sequence, &texts, parts), in_one(&sequence, &texts));
     }
+}
+
+const COVERS_ALL: &str = r"[^\s\p{L}]?\p{L}+|\s*[\r\n]+|\s+(?!\S)|\s+|[^\s\p{L}]+";
+
+/// Without a name, too, if no budget is for the whole text.
+#[test]
+fn patterns_that_compile_divide_a_text() {
+    let text = "Ab cd\n  12 ".repeat(1_000);
+    let parts = |pretokenizer: &Pretokenizer| plan(&[text.as_str()], pretokenizer, 4).unwrap().len();
+    assert_eq!(parts(&Pretokenizer::regex(COVERS_ALL).unwrap()), 4);
+    assert_eq!(parts(&Pretokenizer::sequence(&[r"\p{N}", COVERS_ALL]).unwrap()), 4);
+    assert_eq!(parts(&Pretokenizer::backtracking(COVERS_ALL).unwrap()), 1);
+    assert_eq!(parts(&Pretokenizer::regex(r"(?<=a)B|.").unwrap()), 1);
 }
 
 #[test]

@@ -9,6 +9,7 @@ use jeton_core::error::Result;
 use jeton_core::normalize::Normalizer;
 use jeton_core::postprocess::Template;
 use jeton_core::pretokenize::{Pretokenizer, Splitter};
+use jeton_core::util::simd::SimdLevel;
 use jeton_core::vocab::{Kind, Vocab};
 use serde_json::{json, Value};
 
@@ -152,7 +153,18 @@ fn regex(input: &[u8]) -> Checked {
     let (part, texts) = read(input)?;
     let pattern: String = serde_json::from_str(&part).map_err(not_a_case)?;
     let pretokenizer = Pretokenizer::regex(&pattern).map_err(refused)?;
+    let oracle = Pretokenizer::backtracking(&pattern).map_err(refused)?;
     for text in &texts {
+        // Compiled patterns, which need no budget, split as the matcher does within its own.
+        if let Ok(expected) = oracle.spans(text).collect::<Result<Vec<_>>>() {
+            let starts: Vec<usize> = expected.iter().map(|span| span.start).collect();
+            if pretokenizer.starts_at_level(text, SimdLevel::Avx512).is_some_and(|found| found != starts) {
+                return wrong("the finder finds other starts than the matcher");
+            }
+            if pretokenizer.spans(text).map(Result::ok).ne(expected.into_iter().map(Some)) {
+                return wrong("other spans than those of the matcher");
+            }
+        }
         let mut end = 0;
         for span in pretokenizer.spans(text) {
             let span = span.map_err(refused)?;

@@ -187,6 +187,16 @@ impl Pretokenizer {
         }
     }
 
+    /// Returns true if a text may be divided among threads: the pattern is memoryless, and no budget is for the whole text.
+    pub(crate) fn is_divisible(&self) -> bool {
+        match &self.0 {
+            PatternKind::Regex(pattern) => {
+                pattern.compiled().is_ok_and(|compiled| compiled.runs.is_none() && compiled.transducer.covers_all())
+            }
+            _ => self.is_memoryless(),
+        }
+    }
+
     /// Returns true if white space is dropped, so that pretokens do not tile the text.
     pub(crate) fn leaves_gaps(&self) -> bool {
         matches!(self.0, PatternKind::Whitespace)

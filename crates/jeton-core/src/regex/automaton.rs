@@ -10,8 +10,8 @@
 //!
 //! Source: Russ Cox, "Regular Expression Matching: the Virtual Machine Approach" (2009), for the ordered threads; the
 //! subset construction of Rabin and Scott (1959); Moore's minimization (1956).
-//! Left out, by name: what looks back or at more than one following character, atomic groups and possessive repeats of more
-//! than one character, repeats of what may be empty, and patterns whose automaton is too large.
+//! Left out, each with its reason: lookbehind; lookahead at more than one character; atomic groups and possessive repeats of
+//! more than one character; repeats of an expression that may be empty; automata that are too large.
 
 use std::collections::HashMap;
 
@@ -21,12 +21,11 @@ use super::character_classes::{ClassSet, Partition};
 use super::program::{as_class, first};
 use super::syntax::{parse_set, Assertion, Class, Greed, SyntaxNode};
 
-/// Maximum number of instructions, and of steps of all states, which bound the time of compiling to a tenth of a second.
-/// Published patterns have up to a few hundred.
+/// Maximum number of instructions, and of steps of all states, which bound the time of compiling to about a tenth of a second.
 const MAX_INSTRUCTIONS: usize = 1_000;
 const MAX_STEPS: usize = 1 << 14;
 
-/// Maximum number of rounds of merging states. Most take fewer than ten.
+/// Maximum number of rounds of merging states.
 const MAX_ROUNDS: usize = 50;
 
 /// The state in which nothing can match any more.
@@ -413,7 +412,7 @@ pub(crate) fn minimal<S: Transition>(steps: Vec<S>, width: usize, fixed: usize) 
 pub(crate) trait Transition: Clone + Eq + std::hash::Hash {
     /// The next state.
     fn next(&self) -> usize;
-    /// The same transition to another state.
+    /// Returns the transition with another next state.
     fn to(&self, next: u16) -> Self;
 }
 

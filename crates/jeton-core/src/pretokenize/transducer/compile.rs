@@ -24,14 +24,13 @@ use std::collections::HashMap;
 
 use crate::regex::{minimal, Automaton, CharacterClasses, Reason, Transition, DEAD, START};
 
-/// Maximum number of hypotheses of a state. Published patterns have three at most.
+/// Maximum number of hypotheses of a state.
 const MAX_OPEN: usize = 7;
 
 /// Slot that is never read.
 pub(super) const NO_SLOT: u8 = MAX_OPEN as u8;
 
-/// Maximum number of entries, which bounds the time of compiling to a tenth of a second. Published patterns have up to
-/// a few thousand before equal states are merged.
+/// Maximum number of entries, which bounds the time of compiling to about a tenth of a second.
 const MAX_ENTRIES: usize = 1 << 14;
 
 /// One hypothesis about a pretoken.
@@ -56,7 +55,7 @@ pub(super) struct Entry {
     pub(super) slot: u8,
     /// Number of pretokens that are complete.
     pub(super) complete: u8,
-    /// What it means for the starts.
+    /// Its effect on the starts.
     pub(super) action: Action,
 }
 

@@ -5,7 +5,7 @@
 //!
 //! A window is first translated to classes of characters, a byte for each byte of the text. Then several lanes read a part
 //! of it each, side by side, and replace each class by an action: reading is a chain of loads, each of which needs the
-//! state of the one before, and six chains take hardly longer than one. All but the first lane begin as if a pretoken began
+//! state of the one before, and the latencies of six chains overlap. All but the first lane begin as if a pretoken began
 //! there; the caller repairs the places where lanes meet (see `starts`). Most actions are "nothing" or "a pretoken starts
 //! here", which vector instructions collect. Where a pretoken turns out to have ended earlier, it is read again.
 //!

@@ -52,7 +52,7 @@ pub enum Origin<'s> {
 pub struct Ranges<'s> {
     /// One for each byte of the segment.
     pub bytes: &'s [InputRange],
-    /// That of the segment.
+    /// Range of the whole segment.
     pub whole: InputRange,
 }
 

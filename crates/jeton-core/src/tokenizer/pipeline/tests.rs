@@ -1,4 +1,4 @@
-//! All verbs give for normalized text what they give if each stage rewrites an aligned text.
+//! Encoding, counting, spans and cuts of normalized text equal those of a tokenizer whose stages rewrite an aligned text.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
