@@ -49,6 +49,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
+if not __package__:  # run as a file: `python step02_pairs.py`
+    __import__("running")
+
 from .step01_levels import show
 
 Pair = tuple[int, int]  # (left id, right id)

@@ -47,6 +47,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+if not __package__:  # run as a file: `python step03_merge.py`
+    __import__("running")
+
 from .step02_pairs import Pair, count_pairs, most_frequent
 
 

@@ -68,6 +68,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
+if not __package__:  # run as a file: `python step04_train.py`
+    __import__("running")
+
 from .step01_levels import BYTES, show
 from .step02_pairs import Pair, count_pairs
 from .step03_merge import Merge, merge, vocabulary

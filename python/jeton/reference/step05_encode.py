@@ -56,6 +56,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
+if not __package__:  # run as a file: `python step05_encode.py`
+    __import__("running")
+
 from .step01_levels import BYTES, show
 from .step02_pairs import Pair
 from .step03_merge import Merge, merge, vocabulary

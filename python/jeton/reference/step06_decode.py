@@ -46,6 +46,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+if not __package__:  # run as a file: `python step06_decode.py`
+    __import__("running")
+
 from .step01_levels import BYTES
 from .step03_merge import vocabulary
 from .step04_train import train_bytes

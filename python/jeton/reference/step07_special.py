@@ -63,6 +63,9 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Mapping
 
+if not __package__:  # run as a file: `python step07_special.py`
+    __import__("running")
+
 from .step01_levels import BYTES
 from .step03_merge import vocabulary
 from .step04_train import train_bytes

@@ -87,6 +87,9 @@ from functools import lru_cache, partial
 from itertools import groupby
 from unicodedata import category
 
+if not __package__:  # run as a file: `python step08_split.py`
+    __import__("running")
+
 from .step01_levels import BYTES, show
 from .step03_merge import vocabulary
 from .step04_train import train_bytes

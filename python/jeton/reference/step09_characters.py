@@ -53,6 +53,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+if not __package__:  # run as a file: `python step09_characters.py`
+    __import__("running")
+
 from .step01_levels import show
 from .step03_merge import Merge, vocabulary
 from .step04_train import train

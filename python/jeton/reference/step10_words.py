@@ -60,6 +60,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+if not __package__:  # run as a file: `python step10_words.py`
+    __import__("running")
+
 from .step04_train import train
 from .step05_encode import encode, ranks
 from .step09_characters import Learned, alphabet, to_ids

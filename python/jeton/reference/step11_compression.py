@@ -59,6 +59,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+if not __package__:  # run as a file: `python step11_compression.py`
+    __import__("running")
+
 from .step03_merge import Merge
 from .step04_train import train_bytes
 from .step05_encode import encode, ranks

@@ -40,6 +40,9 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 
+if not __package__:  # run as a file: `python step13_tokenizer.py`
+    __import__("running")
+
 from .step01_levels import BYTES, show
 from .step03_merge import Merge, vocabulary
 from .step04_train import train_bytes

@@ -1,0 +1,59 @@
+"""How a lesson runs: as a file or as a module, and with Jeton beside it or without.
+
+All of these print the examples of a lesson, the first two also from a checkout that has not been built:
+
+    python step04_train.py
+    python -m jeton.reference.step04_train
+
+A file that Python is told to run belongs to no package, so its relative imports would fail. Lessons import this module
+first in that case, and it makes the folder of the lessons the package.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+__all__ = ["jeton_command", "with_jeton"]
+
+if not __package__:
+    FOLDER = Path(__file__).resolve().parent
+    sys.path.append(str(FOLDER.parent))
+    vars(sys.modules["__main__"])["__package__"] = FOLDER.name
+
+
+def with_jeton(compare: Callable[[], None]) -> None:
+    """Run `compare`, which gives the example of a lesson to Jeton; without Jeton, say how to get it.
+
+    Examples:
+        >>> with_jeton(lambda: print("equal"))  # doctest: +SKIP
+        equal
+    """
+    if importlib.util.find_spec("jeton") and importlib.util.find_spec("jeton._core"):
+        compare()
+    else:
+        print("Not compared with Jeton, which is not installed here: pip install jeton")
+
+
+def jeton_command(command: str) -> str:
+    """Run a command line of Jeton, print it with what it prints, and return the latter.
+
+    Examples:
+        >>> _ = jeton_command("jeton count --tokenizer gpt2 'hello world'")  # doctest: +SKIP
+        $ jeton count --tokenizer gpt2 'hello world'
+        2
+    """
+    program, *arguments = shlex.split(command)
+    if program != "jeton":
+        raise ValueError(f"the command is {program!r}, expected 'jeton'")
+    run = [sys.executable, "-X", "utf8", "-m", "jeton", *arguments]
+    done = subprocess.run(run, capture_output=True, text=True, encoding="utf-8", check=False, timeout=60)
+    if done.returncode:
+        raise RuntimeError(f"{command}: exit status {done.returncode}: {done.stderr.strip()}")
+    print("$", command)
+    print(done.stdout, end="")
+    return done.stdout
