@@ -12,11 +12,9 @@
 //! (`find_matches`), as the wheel 0.23.3 behaves. Left out: HF's overlaps, where white space that two tokens claim is given
 //! to both (here to one; the ids are equal).
 
-use aho_corasick::{AhoCorasick, Input, MatchKind};
-
 use crate::aligned_text::AlignedText;
 use crate::error::{Error, Result};
-use crate::util::pattern_set::PatternSet;
+use crate::util::pattern_set::{Candidates, PatternSet};
 
 /// An added token to match.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -46,29 +44,8 @@ impl<'a> Added<'a> {
 /// Aho–Corasick matcher of added tokens.
 #[derive(Debug, Clone)]
 pub struct AddedTokenMatcher {
-    search: Search,
+    contents: Box<PatternSet>,
     tokens: Vec<Added<'static>>, // pattern -> token, without its content
-}
-
-/// Search for the contents of the tokens.
-#[derive(Debug, Clone)]
-enum Search {
-    Few(AhoCorasick),
-    Many(Box<PatternSet>),
-}
-
-impl Search {
-    /// Returns the leftmost-longest match from a position on: the index of the token, start and end.
-    #[inline]
-    fn find(&self, text: &[u8], from: usize) -> Option<(usize, usize, usize)> {
-        match self {
-            Self::Few(automaton) => {
-                let found = automaton.find(Input::new(text).range(from..))?;
-                Some((found.pattern().as_usize(), found.start(), found.end()))
-            }
-            Self::Many(set) => set.find(text, from).map(|found| (found.pattern, found.start, found.end)),
-        }
-    }
 }
 
 /// A match of an added token in a text.
@@ -82,14 +59,11 @@ pub struct AddedTokenMatch {
     pub id: u32,
 }
 
-/// Maximum total bytes of added tokens for the automaton that takes quadratic time to build: a hundred of forty bytes.
-const MOST_FOR_QUADRATIC: usize = 1 << 12;
-
 impl AddedTokenMatcher {
     /// Builds a matcher for `tokens`; `None` if there are none. Of two with equal content the first is used.
     ///
     /// # Errors
-    /// [`Error::config`] for an empty token, or more than an automaton supports.
+    /// [`Error::config`] for an empty token.
     pub fn new<'a>(tokens: impl IntoIterator<Item = Added<'a>>) -> Result<Option<Self>> {
         let (contents, tokens): (Vec<&[u8]>, Vec<_>) =
             tokens.into_iter().map(|token| (token.content, Added { content: &[], ..token })).unzip();
@@ -99,14 +73,7 @@ impl AddedTokenMatcher {
         if contents.iter().any(|content| content.is_empty()) {
             return Err(Error::config("a special token cannot be the empty string"));
         }
-        let bytes: usize = contents.iter().map(|content| content.len()).sum();
-        let search = if bytes > MOST_FOR_QUADRATIC {
-            Search::Many(Box::new(PatternSet::new(&contents)))
-        } else {
-            let builder = AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(contents);
-            Search::Few(builder.map_err(|error| Error::config(format!("too many added tokens: {error}")))?)
-        };
-        Ok(Some(Self { search, tokens }))
+        Ok(Some(Self { contents: Box::new(PatternSet::new(&contents)), tokens }))
     }
 
     /// Returns the first match at or after `start`, before which it includes no white space.
@@ -116,7 +83,7 @@ impl AddedTokenMatcher {
 
     /// Iterates over the matches in a text.
     pub fn matches<'m>(&'m self, text: &'m [u8]) -> Matches<'m> {
-        Matches { matcher: self, text, at: 0, end: 0, white_end: 0, waiting: None }
+        Matches { matcher: self, text, candidates: Candidates::default(), at: 0, end: 0, white_end: 0, waiting: None }
     }
 
     /// Adds the number of matches of each token in a text to `counts`, whose index is the token's id. Other ids are not
@@ -152,6 +119,7 @@ impl AddedTokenMatcher {
 pub struct Matches<'m> {
     matcher: &'m AddedTokenMatcher,
     text: &'m [u8],
+    candidates: Candidates,
     at: usize,                        // position of the automaton
     end: usize,                       // end of the last token, including white space
     white_end: usize,                 // end of the white space that was read for `rstrip`
@@ -178,8 +146,8 @@ impl Matches<'_> {
     /// Returns the next match that its flags allow.
     fn advance(&mut self) -> Option<AddedTokenMatch> {
         loop {
-            let (index, start, end) = self.matcher.search.find(self.text, self.at)?;
-            let token = &self.matcher.tokens[index];
+            let found = self.matcher.contents.find(self.text, self.at, &mut self.candidates)?;
+            let (token, start, end) = (&self.matcher.tokens[found.pattern], found.start, found.end);
             self.at = end;
             if token.passed_over || token.single_word && self.has_word_beside(start, end) {
                 continue;

@@ -180,11 +180,11 @@ fn check_unk(unk: Option<u32>, vocab: &Vocab) -> Result<()> {
 
 fn step(part: DecoderPart) -> Result<DecodeStep> {
     Ok(match part {
-        DecoderPart::Bpe { suffix } => DecodeStep::Suffix(Replacer::new(suffix)?),
+        DecoderPart::Bpe { suffix } => DecodeStep::Suffix(Replacer::new(&suffix)),
         DecoderPart::ByteFallback {} => DecodeStep::ByteFallback,
         DecoderPart::ByteLevel {} => DecodeStep::ByteLevel(ByteAlphabet::new()),
         DecoderPart::Ctc { pad_token, word_delimiter_token, cleanup } => {
-            DecodeStep::Ctc { pad: Replacer::new(pad_token)?, delimiter: Replacer::new(word_delimiter_token)?, cleanup }
+            DecodeStep::Ctc { pad: Replacer::new(&pad_token), delimiter: Replacer::new(&word_delimiter_token), cleanup }
         }
         DecoderPart::Fuse {} => DecodeStep::Fuse,
         DecoderPart::Metaspace { replacement, prepend_scheme, add_prefix_space } => {
@@ -194,10 +194,10 @@ fn step(part: DecoderPart) -> Result<DecodeStep> {
                     "the decoder Metaspace has add_prefix_space = false, which says prepend_scheme = \"never\", and another prepend_scheme",
                 ));
             }
-            DecodeStep::Metaspace { mark: Replacer::new(replacement.to_string())?, drops_first: !never }
+            DecodeStep::Metaspace { mark: Replacer::new(&replacement.to_string()), drops_first: !never }
         }
         DecoderPart::Replace { pattern: DecodePattern::String(pattern), content } => {
-            DecodeStep::Replace { pattern: Replacer::new(pattern)?, content }
+            DecodeStep::Replace { pattern: Replacer::new(&pattern), content }
         }
         DecoderPart::Replace { pattern: DecodePattern::Regex(regex), content }
             if regex == r" \z" && content.is_empty() =>

@@ -7,11 +7,10 @@
 //! Cost: linear in the strings for each operation, for any pattern.
 //! Source: huggingface/tokenizers, decoders/*.rs, normalizers/replace.rs, pre_tokenizers/{byte_level,metaspace}.rs.
 
-use aho_corasick::AhoCorasick;
+use memchr::memmem::Finder;
 
 use super::needle::Needle;
 use super::pieces::StringList;
-use crate::error::{Error, Result};
 use crate::vocab::byte_alphabet::stand_in;
 
 /// One decoder.
@@ -273,22 +272,25 @@ pub(super) fn find(text: &[u8], needle: &[u8]) -> Option<usize> {
     text.windows(needle.len()).position(|window| window == needle)
 }
 
-/// Maximum bytes of a text in which comparing the needle with each position is faster than the automaton; a token is short.
+/// Maximum bytes of a text in which comparing the needle with each position is faster than searching; a token is short.
 const SHORT_TEXT: usize = 64;
 
 /// Replaces all occurrences of a string, in linear time.
 #[derive(Debug, Clone)]
 pub(super) struct Replacer {
     first: Option<u8>, // None: the empty string, which matches at every character boundary
-    automaton: AhoCorasick,
+    finder: Box<Finder<'static>>,
     pub needle: Needle, // for text in fragments
 }
 
 impl Replacer {
-    pub fn new(needle: String) -> Result<Self> {
-        let automaton = AhoCorasick::new([&needle])
-            .map_err(|error| Error::config(format!("a decoder replaces too long a string: {error}")))?;
-        Ok(Self { first: needle.as_bytes().first().copied(), automaton, needle: Needle::new(needle.as_bytes()) })
+    pub fn new(needle: &str) -> Self {
+        let bytes = needle.as_bytes();
+        Self {
+            first: bytes.first().copied(),
+            finder: Box::new(Finder::new(bytes).into_owned()),
+            needle: Needle::new(bytes),
+        }
     }
 
     /// Appends `text` with `with` for every match, until `out` has more than `most` bytes.
@@ -307,13 +309,13 @@ impl Replacer {
             return self.replace_short(text, first, at, with, out, most);
         }
         let mut done = 0;
-        for found in self.automaton.find_iter(aho_corasick::Input::new(text).range(at..)) {
-            out.extend_from_slice(&text[done..found.start()]);
+        for start in self.finder.find_iter(&text[at..]).map(|start| at + start) {
+            out.extend_from_slice(&text[done..start]);
             out.extend_from_slice(with.as_bytes());
             if out.len() > most {
                 return;
             }
-            done = found.end();
+            done = start + self.needle.text().len();
         }
         out.extend_from_slice(&text[done..]);
     }

@@ -52,18 +52,32 @@ pub(super) struct Found<'b> {
 }
 
 impl<'b> Found<'b> {
-    /// Returns the number of ids, and of misses of both tables, of the pretokens before each of `ends`, which ascend.
-    pub(super) fn up_to<I: Iterator<Item = u32>>(self, ends: I) -> impl Iterator<Item = (usize, usize)> + use<'b, I> {
-        let (mut num_written, mut num_left) = (0, 0);
-        ends.map(move |end| {
-            num_written += self.written[num_written..].iter().take_while(|miss| miss.at < end).count();
-            num_left += self.left[num_left..].iter().take_while(|miss| miss.at < end).count();
-            let (from, len) = match self.written[..num_written].last() {
-                Some(miss) => (miss.at + 1, miss.len as usize),
-                None => (0, self.before),
-            };
-            (len + (end - from) as usize, num_left)
-        })
+    /// Returns what finds the places between pretokens.
+    pub(super) fn places(self) -> Places<'b> {
+        Places { found: self, num_written: 0, num_left: 0 }
+    }
+}
+
+/// Finds places between the pretokens of a call.
+#[derive(Debug)]
+pub(super) struct Places<'b> {
+    found: Found<'b>,
+    num_written: usize, // misses of the token table so far, and of both tables
+    num_left: usize,
+}
+
+impl Places<'_> {
+    /// Returns the number of ids, and of misses of both tables, before pretoken `end`, which does not descend.
+    #[inline]
+    pub(super) fn after(&mut self, end: u32) -> (usize, usize) {
+        let Found { left, written, before } = self.found;
+        self.num_written += written[self.num_written..].iter().take_while(|miss| miss.at < end).count();
+        self.num_left += left[self.num_left..].iter().take_while(|miss| miss.at < end).count();
+        let (from, len) = match written[..self.num_written].last() {
+            Some(miss) => (miss.at + 1, miss.len as usize),
+            None => (0, before),
+        };
+        (len + (end - from) as usize, self.num_left)
     }
 }
 
@@ -511,7 +525,8 @@ mod tests {
                 let (mut batch, mut found) = (PretokenBatch::default(), vec![77; 3]);
                 let [missed, num_left] = find(&mut batch, &mut found);
                 let all = Found { left: &batch.left[..num_left], written: &batch.written[..missed], before: 3 };
-                assert_eq!(all.up_to(0..=parts.len() as u32).collect::<Vec<_>>(), up_to);
+                let mut places = all.places();
+                assert_eq!((0..=parts.len() as u32).map(|end| places.after(end)).collect::<Vec<_>>(), up_to);
                 let those: Vec<_> = batch.left[..num_left].iter().map(|l| (l.at, l.before, l.found)).collect();
                 assert_eq!((&found, &those), (&ids, &left));
             };

@@ -32,7 +32,9 @@ mod long_pretoken_cache;
 mod pretoken_cache;
 mod token_table;
 
+use std::iter::Peekable;
 use std::ops::Range;
+use std::slice::Iter;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::sync::OnceLock;
 
@@ -160,9 +162,17 @@ enum IdSource {
 #[derive(Debug, Default)]
 struct PendingPretokens {
     bytes: Vec<u8>,
-    bounds: Vec<u32>,    // 0, then the end of each; empty without pretokens
-    text_ends: Vec<u32>, // number of pretokens before the end of each text
-    is_text: bool,       // all are UTF-8
+    bounds: Vec<u32>,             // 0, then the end of each; empty without pretokens
+    between: Vec<(u32, Between)>, // with the number of pretokens before it
+    is_text: bool,                // all are UTF-8
+}
+
+/// What comes between two pretokens.
+#[derive(Debug, Clone, Copy)]
+enum Between {
+    /// An id that needs no lookup.
+    Id(u32),
+    EndOfText,
 }
 
 /// Buffers and caches of one thread.
@@ -176,7 +186,7 @@ pub struct EncodeWorker {
     misses: Vec<Miss>,
     bytes: Vec<u8>,  // of the misses
     marked: Vec<u8>, // a pretoken with `▁` instead of spaces
-    text_ends: Vec<TextEnd>,
+    between: Vec<(Place, Between)>,
     found: Vec<TokenRange>,
     tokens: Vec<u32>,
     jobs: Vec<Job>,
@@ -356,7 +366,7 @@ impl Default for EncodeWorker {
             misses: Vec::new(),
             bytes: Vec::new(),
             marked: Vec::new(),
-            text_ends: Vec::new(),
+            between: Vec::new(),
             found: Vec::new(),
             tokens: Vec::new(),
             jobs: Vec::new(),
@@ -384,19 +394,29 @@ impl EncodeWorker {
         }
     }
 
+    /// Adds what comes after the pretokens so far.
+    #[inline]
+    fn come_between(&mut self, what: Between) {
+        let Self { pending, between, ids, misses, .. } = self;
+        match pending.bounds.len().checked_sub(1) {
+            Some(count) => pending.between.push((count as u32, what)),
+            None => between.push((Place::after(ids, misses), what)),
+        }
+    }
+
     /// Drops pending work, and shrinks buffers that a long pretoken has grown.
     fn clear(&mut self) {
         self.pending.bytes.clear();
         self.pending.bytes.shrink_to(4 * WAITING_BYTES);
         self.pending.bounds.clear();
-        self.pending.text_ends.clear();
+        self.pending.between.clear();
         self.ids.clear();
         self.misses.clear();
         self.found.clear();
         self.bytes.clear();
         self.bytes.shrink_to(4 * WAITING_BYTES);
         self.marked.shrink_to(WAITING_BYTES);
-        self.text_ends.clear();
+        self.between.clear();
         self.tokens.clear();
         self.tokens.shrink_to(WAITING_BYTES);
         self.scratch.forget_large();
@@ -441,20 +461,22 @@ impl<'r> EncodeCall<'r> {
 
 impl EncodeCall<'_> {
     /// Appends an id that needs no lookup.
+    ///
+    /// # Errors
+    /// As [`EncodeCall::flush`].
     #[inline]
-    pub fn known(&mut self, id: u32) {
-        self.look_up_pending();
-        self.worker.ids.push(id);
+    pub fn known(&mut self, id: u32) -> Result<()> {
+        self.worker.come_between(Between::Id(id));
+        if self.worker.pending.between.len() > BATCH {
+            self.look_up_pending();
+        }
+        self.flush_if_full()
     }
 
     /// Ends a text.
     #[inline]
     pub fn end_of_text(&mut self) {
-        let EncodeWorker { pending, text_ends, ids, misses, .. } = &mut *self.worker;
-        match pending.bounds.len().checked_sub(1) {
-            Some(count) => pending.text_ends.push(count as u32),
-            None => text_ends.push(TextEnd { ids: ids.len() as u32, misses: misses.len() as u32 }),
-        }
+        self.worker.come_between(Between::EndOfText);
     }
 
     /// Encodes one pretoken, as the model sees it; `is_text` if it is known to be UTF-8.
@@ -524,11 +546,11 @@ impl EncodeCall<'_> {
             return;
         }
         let mut pending = std::mem::take(&mut self.worker.pending);
-        let PendingPretokens { bytes, bounds, text_ends, is_text } = &mut pending;
-        self.look_up(bytes, bounds, text_ends, *is_text, [true; 2]);
+        let PendingPretokens { bytes, bounds, between, is_text } = &mut pending;
+        self.look_up(bytes, bounds, between, *is_text, [true; 2]);
         bytes.clear();
         bounds.clear();
-        text_ends.clear();
+        between.clear();
         self.worker.pending = pending;
     }
 
@@ -609,24 +631,50 @@ impl EncodeCall<'_> {
     }
 
     /// Looks up the pretokens between neighboring `bounds`, or the parts of one. `begin`: the first begins a pretoken;
-    /// the others do. `ends`: number of pretokens before the end of each text.
-    fn look_up(&mut self, text: &[u8], bounds: &[u32], ends: &[u32], is_text: bool, begin: [bool; 2]) {
-        let mut ends = ends.iter().copied().peekable();
-        let Some(table) = self.encoder.token_table() else {
-            for (i, range) in bounds.windows(2).enumerate() {
-                let pretoken = &text[range[0] as usize..range[1] as usize];
-                match self.model.as_bpe().and_then(|bpe| bpe.entry(self.vocab, pretoken)) {
-                    Some(id) => self.worker.ids.push(id),
-                    None => self.miss(pretoken, false, is_text, begin[usize::from(i > 0)]),
-                }
-                let EncodeWorker { text_ends, ids, misses, .. } = &mut *self.worker;
-                while ends.next_if(|&end| end as usize <= i + 1).is_some() {
-                    text_ends.push(TextEnd { ids: ids.len() as u32, misses: misses.len() as u32 });
-                }
+    /// the others do. `between`: what comes between them.
+    fn look_up(&mut self, text: &[u8], bounds: &[u32], between: &[(u32, Between)], is_text: bool, begin: [bool; 2]) {
+        let mut pending = between.iter().peekable();
+        match self.encoder.token_table() {
+            Some(table) => self.look_up_in(table, text, bounds, &mut pending, is_text),
+            None => self.look_up_entries(text, bounds, &mut pending, is_text, begin),
+        }
+        let EncodeWorker { between, ids, misses, .. } = &mut *self.worker;
+        between.extend(pending.map(|(_, what)| (Place::after(ids, misses), *what)));
+    }
+
+    /// [`EncodeCall::look_up`] without a table.
+    fn look_up_entries(
+        &mut self,
+        text: &[u8],
+        bounds: &[u32],
+        pending: &mut Peekable<Iter<'_, (u32, Between)>>,
+        is_text: bool,
+        begin: [bool; 2],
+    ) {
+        for (i, range) in bounds.windows(2).enumerate() {
+            let EncodeWorker { between, ids, misses, .. } = &mut *self.worker;
+            while let Some((_, what)) = pending.next_if(|(before, _)| *before as usize <= i) {
+                between.push((Place::after(ids, misses), *what));
             }
-            return;
-        };
-        let EncodeWorker { batch, caches, ids, misses, bytes, text_ends, .. } = &mut *self.worker;
+            let pretoken = &text[range[0] as usize..range[1] as usize];
+            match self.model.as_bpe().and_then(|bpe| bpe.entry(self.vocab, pretoken)) {
+                Some(id) => ids.push(id),
+                None => self.miss(pretoken, false, is_text, begin[usize::from(i > 0)]),
+            }
+        }
+    }
+
+    /// [`EncodeCall::look_up`] with a table.
+    #[inline]
+    fn look_up_in(
+        &mut self,
+        table: &TokenTable,
+        text: &[u8],
+        bounds: &[u32],
+        pending: &mut Peekable<Iter<'_, (u32, Between)>>,
+        is_text: bool,
+    ) {
+        let EncodeWorker { batch, caches, ids, misses, bytes, between, .. } = &mut *self.worker;
         for from in (0..bounds.len() - 1).step_by(BATCH) {
             let bounds = &bounds[from..bounds.len().min(from + BATCH + 1)];
             let found = batch.find(table, caches.pretokens(), text, bounds, ids);
@@ -639,12 +687,11 @@ impl EncodeCall<'_> {
                 let (start, len) = copy(bytes, text, start, end);
                 misses.push(Miss { at: left.before, start, len, may_be_entry, is_text, is_first: true });
             }
-            let own = std::iter::from_fn(|| ends.next_if(|&end| (end as usize) < from + bounds.len()));
-            text_ends.extend(
-                found
-                    .up_to(own.map(|end| end - from as u32))
-                    .map(|(ids, num_left)| TextEnd { ids: ids as u32, misses: (misses_before + num_left) as u32 }),
-            );
+            let mut places = found.places();
+            while let Some((before, what)) = pending.next_if(|(before, _)| (*before as usize) < from + bounds.len()) {
+                let (ids, num_left) = places.after(before - from as u32);
+                between.push((Place { ids: ids as u32, misses: (misses_before + num_left) as u32 }, *what));
+            }
         }
     }
 
@@ -655,8 +702,8 @@ impl EncodeCall<'_> {
     }
 
     fn flush_if_full(&mut self) -> Result<()> {
-        let EncodeWorker { ids, misses, bytes, .. } = &*self.worker;
-        if ids.len() + misses.len() >= WAITING || bytes.len() >= WAITING_BYTES {
+        let EncodeWorker { ids, misses, bytes, between, .. } = &*self.worker;
+        if ids.len() + misses.len() + between.len() >= WAITING || bytes.len() >= WAITING_BYTES {
             self.flush()?;
         }
         Ok(())
@@ -804,9 +851,10 @@ impl EncodeCall<'_> {
 
     /// Appends the pending ids to the output, and fills their gaps with the ids of the misses.
     fn write(&mut self) {
-        let EncodeWorker { ids, misses, text_ends, found, tokens, .. } = &*self.worker;
         let out = &mut *self.out;
-        let total = ids.len() + found.iter().map(|found| found.len as usize).sum::<usize>();
+        let EncodeWorker { ids, misses, between, found, tokens, .. } = &*self.worker;
+        let known = between.iter().filter(|(_, what)| matches!(what, Between::Id(_))).count();
+        let total = ids.len() + known + found.iter().map(|found| found.len as usize).sum::<usize>();
         let before = out.count;
         out.count += total;
         if !out.counts_only {
@@ -815,12 +863,24 @@ impl EncodeCall<'_> {
             }
             out.ids.reserve(total + FIXED);
         }
-        let mut text_ends = text_ends.iter().peekable();
-        let (mut from, mut filled) = (0, 0);
-        for (number, (miss, found)) in misses.iter().zip(found).enumerate() {
-            while let Some(end) = text_ends.next_if(|end| end.misses as usize <= number) {
-                out.ends.push(before + filled + end.ids as usize);
+        let mut between = between.iter().peekable();
+        let (mut from, mut filled) = (0, 0); // ids that are written, and those of them that were not among `ids`
+        for number in 0..=misses.len() {
+            while let Some((place, what)) = between.next_if(|(place, _)| place.misses as usize <= number) {
+                let at = place.ids as usize;
+                match *what {
+                    Between::EndOfText => out.ends.push(before + filled + at),
+                    Between::Id(id) => {
+                        filled += 1;
+                        if !out.counts_only {
+                            append(&mut out.ids, ids, from, at - from);
+                            out.ids.push(id);
+                            from = at;
+                        }
+                    }
+                }
             }
+            let (Some(miss), Some(found)) = (misses.get(number), found.get(number)) else { continue };
             filled += found.len as usize;
             if !out.counts_only {
                 let at = miss.at as usize;
@@ -829,18 +889,23 @@ impl EncodeCall<'_> {
                 from = at;
             }
         }
-        out.ends.extend(text_ends.map(|end| before + filled + end.ids as usize));
         if !out.counts_only {
             out.ids.extend_from_slice(&ids[from..]);
         }
     }
 }
 
-/// Numbers of ids and misses that are pending at the end of a text.
+/// Place between two pending pretokens: the numbers of ids and misses before it.
 #[derive(Debug, Clone, Copy)]
-struct TextEnd {
+struct Place {
     ids: u32,
     misses: u32,
+}
+
+impl Place {
+    fn after(ids: &[u32], misses: &[Miss]) -> Self {
+        Self { ids: ids.len() as u32, misses: misses.len() as u32 }
+    }
 }
 
 /// Appends a range of a text; returns its offset and length. Most ranges are short, and a copy of fixed length costs

@@ -3,28 +3,38 @@
 //! The node of a match has no failure link, nor do the nodes after it: a match that begins later is not wanted. A node inside of a
 //! pattern whose failure link leads to a match has that match, too, until the pattern itself matches.
 //!
-//! Cost: construction is linear in the bytes of the patterns; 16 bytes a slot. A search takes one step for each byte, and skips
-//! bytes with which no pattern begins. The crate aho-corasick, which is faster on few patterns, takes quadratic time to build an
-//! automaton of patterns that are each other's prefixes: it follows the permutation of its states around each cycle (15 s for the
-//! 80,000 patterns x0, x1, … x79999). Source: Aho and Corasick 1975; leftmost semantics as in aho-corasick
-//! (`src/nfa/noncontiguous.rs`, `fill_failure_transitions`).
+//! Between matches, 64 bytes at a time are compared with the first two bytes of the patterns: added tokens begin with `<|` or two
+//! spaces, where `<` or a space alone are frequent.
+//!
+//! Cost: construction is linear in the bytes of the patterns; 16 bytes a slot. A search takes one step for each byte from a place
+//! where a pattern may begin. The crate aho-corasick takes quadratic time to build an automaton of patterns that are each other's
+//! prefixes: it follows the permutation of its states around each cycle (15 s for the 80,000 patterns x0, x1, … x79999). Source:
+//! Aho and Corasick 1975; leftmost semantics as in aho-corasick (`src/nfa/noncontiguous.rs`, `fill_failure_transitions`).
 
+use super::simd::block::Block;
+use super::simd::{self, Instructions};
 use super::trie::{Trie, NONE, ROOT};
 
 /// Failure link of a node after which the search ends.
 const DEAD: u32 = u32::MAX;
 
-/// Maximum number of first bytes that `memchr` searches at once.
-const MOST_SEARCHED: usize = 3;
+/// Ranges of bytes with which the 64 bytes are compared, at most: those of ASCII, and the others.
+const MAX_RANGES: usize = 3;
 
 /// Patterns to search for.
 #[derive(Debug, Clone)]
 pub struct PatternSet {
-    trie: Trie,       // value of a node: the pattern that matches at its end
-    links: Vec<u32>,  // node -> failure link
-    lens: Vec<usize>, // of the patterns
-    begins: [bool; 256],
-    searched: Vec<u8>, // bytes with which patterns begin, if they are few
+    trie: Trie,                 // value of a node: the pattern that matches at its end
+    links: Vec<u32>,            // node -> failure link
+    lens: Vec<usize>,           // of the patterns
+    begins: [Vec<(u8, u8)>; 2], // ranges that hold the first bytes of all patterns, and the second ones
+}
+
+/// Places of a text where patterns may begin.
+#[derive(Debug, Default, Clone, Copy)]
+pub struct Candidates {
+    end: usize, // bytes up to here have been compared
+    bits: u64,  // of the last 64 of them
 }
 
 /// A match.
@@ -60,19 +70,25 @@ impl PatternSet {
                 _ => DEAD,
             };
         }
-        let mut begins = [false; 256];
-        patterns.iter().filter_map(|pattern| pattern.first()).for_each(|&byte| begins[usize::from(byte)] = true);
-        let mut searched: Vec<u8> = (0..=255).filter(|&byte| begins[usize::from(byte)]).collect();
-        if searched.len() > MOST_SEARCHED {
-            searched.clear();
-        }
-        Self { trie, links, lens: patterns.iter().map(|pattern| pattern.len()).collect(), begins, searched }
+        let begins = [0, 1].map(|at| {
+            let mut has = [false; 256];
+            for pattern in patterns {
+                match pattern.get(at) {
+                    Some(&byte) => has[usize::from(byte)] = true,
+                    None => has.fill(true), // any byte may follow
+                }
+            }
+            ranges(&has)
+        });
+        Self { trie, links, lens: patterns.iter().map(|pattern| pattern.len()).collect(), begins }
     }
 
-    /// Returns the leftmost match that begins at or after `from`; the longest of those.
-    pub fn find(&self, text: &[u8], from: usize) -> Option<PatternMatch> {
+    /// Returns the leftmost match that begins at or after `from`; the longest of those. `candidates`: of this text and set, from
+    /// the previous call.
+    #[inline]
+    pub fn find(&self, text: &[u8], from: usize, candidates: &mut Candidates) -> Option<PatternMatch> {
         let (mut node, mut last) = (ROOT, None);
-        let mut at = self.first_candidate(text, from)?;
+        let mut at = self.next_candidate(text, from, candidates)?;
         while let Some(&byte) = text.get(at) {
             node = loop {
                 if let Some(child) = self.trie.child(node, byte) {
@@ -80,7 +96,7 @@ impl PatternSet {
                     break child;
                 }
                 if node == ROOT {
-                    at = self.first_candidate(text, at + 1)?;
+                    at = self.next_candidate(text, at + 1, candidates)?;
                     break ROOT;
                 }
                 match self.links[node as usize] {
@@ -97,16 +113,60 @@ impl PatternSet {
 
     /// Returns the first position from `from` on at which a pattern may begin.
     #[inline]
-    fn first_candidate(&self, text: &[u8], from: usize) -> Option<usize> {
-        let rest = text.get(from..)?;
-        let found = match self.searched[..] {
-            [a] => memchr::memchr(a, rest),
-            [a, b] => memchr::memchr2(a, b, rest),
-            [a, b, c] => memchr::memchr3(a, b, c, rest),
-            _ => rest.iter().position(|&byte| self.begins[usize::from(byte)]),
-        };
-        found.map(|at| from + at)
+    fn next_candidate(&self, text: &[u8], from: usize, candidates: &mut Candidates) -> Option<usize> {
+        if let Some(ahead @ 1..) = candidates.end.checked_sub(from) {
+            let bits = candidates.bits & !0 << 64usize.saturating_sub(ahead);
+            if bits != 0 {
+                return Some(candidates.end - 64 + bits.trailing_zeros() as usize);
+            }
+        }
+        *candidates = simd::dispatch!(
+            simd::detected(),
+            (set: &PatternSet = self, text: &[u8] = text, from: usize = from.max(candidates.end)) -> Option<Candidates>,
+            |level: L| set.candidates::<<L as Instructions>::Block>(level, text, from)
+        )?;
+        Some(candidates.end - 64 + candidates.bits.trailing_zeros() as usize)
     }
+
+    /// Returns the first candidates from `from` on.
+    #[inline(always)]
+    fn candidates<B: Block>(&self, proof: B::Proof, text: &[u8], from: usize) -> Option<Candidates> {
+        let mut at = from;
+        while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
+            let mut copy = [0; 65];
+            let bytes = rest.first_chunk::<65>().unwrap_or_else(|| {
+                copy[..rest.len()].copy_from_slice(rest);
+                &copy
+            });
+            let within = |ranges: &[(u8, u8)], at: usize| {
+                let block = B::load(proof, bytes[at..].first_chunk().unwrap_or(&[0; 64]));
+                ranges.iter().fold(0, |mask, &(low, high)| mask | block.within(low, high))
+            };
+            let bits = within(&self.begins[0], 0) & within(&self.begins[1], 1);
+            let bits = bits & u64::MAX >> 64usize.saturating_sub(rest.len());
+            at += 64;
+            if bits != 0 {
+                return Some(Candidates { end: at, bits });
+            }
+        }
+        None
+    }
+}
+
+/// Returns ranges that hold all of some bytes: the nearest ones are joined, except from ASCII to the others, until they are few.
+fn ranges(has: &[bool; 256]) -> Vec<(u8, u8)> {
+    let halves = [0..=0x7F, 0x80..=0xFF].map(|half: std::ops::RangeInclusive<u8>| {
+        let mut ranges: Vec<(u8, u8)> = half.filter(|&byte| has[usize::from(byte)]).map(|byte| (byte, byte)).collect();
+        let joined = |ranges: &[(u8, u8)]| {
+            let gaps = ranges.windows(2).map(|pair| pair[1].0 - pair[0].1).zip(0..);
+            gaps.min().filter(|&(gap, _)| gap == 1 || ranges.len() > MAX_RANGES).map(|(_, at): (_, usize)| at)
+        };
+        while let Some(at) = joined(&ranges) {
+            ranges[at].1 = ranges.remove(at + 1).1;
+        }
+        ranges
+    });
+    halves.concat()
 }
 
 /// Returns the failure link of a node below the first level, whose pattern does not end there: the node of the longest proper
@@ -149,7 +209,33 @@ mod tests {
         ) {
             let set = PatternSet::new(&patterns.iter().map(Vec::as_slice).collect::<Vec<_>>());
             for from in 0..=text.len() {
-                prop_assert_eq!(set.find(&text, from), plain(&patterns, &text, from));
+                prop_assert_eq!(set.find(&text, from, &mut Candidates::default()), plain(&patterns, &text, from));
+            }
+        }
+    }
+
+    #[test]
+    fn matches_of_long_texts_one_after_the_other() {
+        let mut state = 1u64;
+        let mut draw = |below: usize| {
+            state = state.wrapping_mul(0x5851_F42D_4C95_7F2D).wrapping_add(1);
+            (state >> 33) as usize % below
+        };
+        for _ in 0..300 {
+            let alphabet: &[u8] = if draw(2) == 0 { b"ab<|" } else { b" a<\xe4\xff" };
+            let mut string = |max: usize| -> Vec<u8> {
+                let len = 1 + draw(max);
+                (0..len).map(|_| if draw(3) > 0 { b'.' } else { alphabet[draw(alphabet.len())] }).collect()
+            };
+            let patterns: Vec<Vec<u8>> = (0..4).map(|_| string(6)).collect();
+            let text = string(400);
+            let set = PatternSet::new(&patterns.iter().map(Vec::as_slice).collect::<Vec<_>>());
+            let (mut at, mut candidates) = (0, Candidates::default());
+            loop {
+                let found = set.find(&text, at, &mut candidates);
+                assert_eq!(found, plain(&patterns, &text, at), "{patterns:?} {text:?} {at}");
+                let Some(found) = found else { break };
+                at = found.end;
             }
         }
     }
@@ -158,7 +244,10 @@ mod tests {
     fn patterns_that_begin_with_many_bytes() {
         let patterns: Vec<Vec<u8>> = (0..=255u8).map(|byte| vec![byte, byte]).collect();
         let set = PatternSet::new(&patterns.iter().map(Vec::as_slice).collect::<Vec<_>>());
-        assert_eq!(set.find(b"abcddd", 0), Some(PatternMatch { pattern: usize::from(b'd'), start: 3, end: 5 }));
-        assert_eq!(set.find(b"abcd", 0), None);
+        assert_eq!(
+            set.find(b"abcddd", 0, &mut Candidates::default()),
+            Some(PatternMatch { pattern: usize::from(b'd'), start: 3, end: 5 })
+        );
+        assert_eq!(set.find(b"abcd", 0, &mut Candidates::default()), None);
     }
 }

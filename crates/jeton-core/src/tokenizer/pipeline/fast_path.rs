@@ -14,7 +14,7 @@ use crate::encode::{EncodeCall, Written, LONGEST};
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{Scratch, Specials};
 use crate::parallel::{self, BatchPart, Landing, BYTES_WORTH_A_THREAD};
-use crate::pretokenize::Span;
+use crate::pretokenize::{Pretokenizer, Span};
 use crate::util::buffer_pool;
 use crate::util::cancel::{KeepGoing, KeepGoingMut};
 use crate::util::simd;
@@ -32,6 +32,9 @@ const VERY_LONG: usize = 1 << 28;
 
 /// Approximate bytes of a unit of work for threads: its ids are still in the CPU cache when results are joined.
 pub(in crate::tokenizer) const PART: usize = 1 << 18;
+
+/// Jobs of each thread, where short ranges are encoded together.
+const PARTS_OF_A_THREAD: usize = 4;
 
 /// A text: valid UTF-8, or bytes of unknown validity.
 #[derive(Debug, Clone, Copy)]
@@ -221,41 +224,48 @@ impl Tokenizer {
         permit: &Permit<'_>,
         run: &mut EncodeCall<'_>,
     ) -> Result<()> {
-        self.stretches(text.bytes, permit, |span, id| {
-            if let Some(id) = id {
-                run.known(id);
-                return Ok(());
-            }
-            let (valid, keep_going) = (text.text(span), run.keep_going);
-            if let (Some(space_marks), None, Some(text)) = (&self.space_marks, permit.normalized(), valid) {
-                return run.marked(space_marks.prefix(text, span.start), text);
-            }
-            // With marks, the encoder reads pretokens that it has spelled itself (`pretoken`, below).
-            if let (Some(pretokenizer), Some(text), None) = (&self.plain, valid, &self.space_marks) {
-                let text = self.normalized(text, keep_going)?;
-                return self.normalized_stretches(&text, span.start, permit, |span, id| match id {
-                    Some(id) => {
-                        run.known(id);
-                        Ok(())
-                    }
-                    None => run.text(pretokenizer, &text[span.start..span.end], 0, usize::MAX).map(drop),
-                });
-            }
-            let mut each = |segment: Segment<'_>| match segment.added {
-                Some(id) => {
-                    run.known(id);
-                    Ok(())
-                }
-                None => run.pretoken(segment.bytes, segment.is_text),
-            };
-            match valid {
-                Some(valid) => self.pretokens_of_text(valid, span.start, permit, false, keep_going, &mut each),
-                None => self.pretokens(text.bytes, span, permit, false, keep_going, &mut each),
-            }
-        })
+        self.stretches(text.bytes, permit, |span, id| self.run_stretch(text, span, id, permit, run))
     }
 
-    /// Encodes a long text that one pattern splits: each range between added tokens in parts.
+    /// Encodes an added token, or a range of a text without any.
+    fn run_stretch(
+        &self,
+        text: Input<'_>,
+        span: Span,
+        id: Option<u32>,
+        permit: &Permit<'_>,
+        run: &mut EncodeCall<'_>,
+    ) -> Result<()> {
+        if let Some(id) = id {
+            return run.known(id);
+        }
+        if span.start == span.end {
+            return Ok(());
+        }
+        run.joins_texts |= span.end - span.start < text.bytes.len();
+        let (valid, keep_going) = (text.text(span), run.keep_going);
+        if let (Some(space_marks), None, Some(text)) = (&self.space_marks, permit.normalized(), valid) {
+            return run.marked(space_marks.prefix(text, span.start), text);
+        }
+        // With marks, the encoder reads pretokens that it has spelled itself (`pretoken`, below).
+        if let (Some(pretokenizer), Some(text), None) = (&self.plain, valid, &self.space_marks) {
+            let text = self.normalized(text, keep_going)?;
+            return self.normalized_stretches(&text, span.start, permit, |span, id| {
+                run_plain(&text, span, id, pretokenizer, run)
+            });
+        }
+        let mut each = |segment: Segment<'_>| match segment.added {
+            Some(id) => run.known(id),
+            None => run.pretoken(segment.bytes, segment.is_text),
+        };
+        match valid {
+            Some(valid) => self.pretokens_of_text(valid, span.start, permit, false, keep_going, &mut each),
+            None => self.pretokens(text.bytes, span, permit, false, keep_going, &mut each),
+        }
+    }
+
+    /// Encodes a long text that one pattern splits: long ranges between added tokens in parts, and several short ones
+    /// together.
     fn stretches_in_parts(
         &self,
         text: Input<'_>,
@@ -264,51 +274,28 @@ impl Tokenizer {
         watch: KeepGoingMut<'_>,
         counts_only: bool,
     ) -> Result<Written> {
+        let Some(pretokenizer) = &self.plain else {
+            return Err(ErrorKind::Internal("a text that is not plain was cut for threads".into()).into());
+        };
         let mut all = Written::new(counts_only, 0);
-        let lists = Lists::default();
         if threads > 1 && !counts_only {
             all.ids = buffer_pool::IDS.take(expected(text.bytes.len()));
         }
-        self.stretches(text.bytes, permit, |span, id| {
-            let ids: Vec<u32> = id.into_iter().collect();
-            if !ids.is_empty() {
-                all.append(Written { count: ids.len(), ids, ..Written::default() });
-                return Ok(());
-            }
-            let (Some(pretokenizer), Some(text)) = (&self.plain, text.text(span)) else {
-                return Err(ErrorKind::Internal("a text that is not plain was cut for threads".into()).into());
+        let mut call = InParts { tok: self, permit, threads, watch, all, lists: Lists::default() };
+        let stretches = |each: EachRange<'_>| self.stretches(text.bytes, permit, each);
+        let short = |span, id, run: &mut EncodeCall<'_>| self.run_stretch(text, span, id, permit, run);
+        call.ranges(stretches, short, |call, span| {
+            let Some(part) = text.text(span) else {
+                return Err(ErrorKind::Internal("a text that is not valid was cut for threads".into()).into());
             };
-            let normalize = |_, keep_going: KeepGoing<'_>| self.normalized(text, keep_going);
+            let normalize = |_, keep_going: KeepGoing<'_>| self.normalized(part, keep_going);
             let interrupted = || Err(ErrorKind::Interrupted.into());
-            let text = parallel::jobs(1, 1, watch, normalize).pop().unwrap_or_else(interrupted)?;
-            self.normalized_stretches(&text, span.start, permit, |span, id| {
-                if let Some(id) = id {
-                    all.append(Written { count: 1, ids: vec![id], ..Written::default() });
-                    return Ok(());
-                }
-                if !watch() {
-                    return Err(ErrorKind::Interrupted.into());
-                }
-                let texts = [&text[span.start..span.end]];
-                let bytes = texts[0].len();
-                let threads = threads.min(bytes / BYTES_WORTH_A_THREAD).max(1);
-                // With one thread, parts would only add copies.
-                let parts = if threads == 1 { 1 } else { threads.max(bytes / PART) };
-                let parts = parallel::plan(&texts, pretokenizer, parts)?;
-                let work = |part: &BatchPart<'_>, keep_going: KeepGoing<'_>| -> Result<(Written, Landing)> {
-                    let mut landing = None;
-                    let out = lists.out(counts_only, bytes / parts.len());
-                    let written = self.run(permit, out, keep_going, |run| {
-                        let range = |text: &str, from, until| run.text(pretokenizer, text, from, until);
-                        landing = Some(part.for_each_range(range)?);
-                        Ok(())
-                    })?;
-                    landing.map(|landing| (written, landing)).ok_or_else(|| ErrorKind::Interrupted.into())
-                };
-                parallel::run_in_order(&parts, threads, watch, work, |written| lists.keep(all.append(written)))
-            })
+            let text = parallel::jobs(1, 1, call.watch, normalize).pop().unwrap_or_else(interrupted)?;
+            let stretches = |each: EachRange<'_>| self.normalized_stretches(&text, span.start, permit, each);
+            let short = |span, id, run: &mut EncodeCall<'_>| run_plain(&text, span, id, pretokenizer, run);
+            call.ranges(stretches, short, |call, span| call.long(&text[span.start..span.end], pretokenizer))
         })?;
-        Ok(all)
+        Ok(call.all)
     }
 
     /// Encodes many texts; the ids of text i are `offsets[i]..offsets[i + 1]` of the result.
@@ -429,6 +416,121 @@ impl Tokenizer {
             written.ends.push(written.count);
         }
         Ok(written)
+    }
+}
+
+/// Encodes an added token, or a range of a text that one pattern splits.
+fn run_plain(
+    text: &str,
+    span: Span,
+    id: Option<u32>,
+    pretokenizer: &Pretokenizer,
+    run: &mut EncodeCall<'_>,
+) -> Result<()> {
+    if let Some(id) = id {
+        return run.known(id);
+    }
+    if span.start == span.end {
+        return Ok(());
+    }
+    run.joins_texts |= span.end - span.start < text.len();
+    run.text(pretokenizer, &text[span.start..span.end], 0, usize::MAX).map(drop)
+}
+
+/// Called with an added token, or a range without any.
+type EachRange<'c> = &'c mut dyn FnMut(Span, Option<u32>) -> Result<()>;
+
+/// A long text that is encoded in parts.
+struct InParts<'p> {
+    tok: &'p Tokenizer,
+    permit: &'p Permit<'p>,
+    threads: usize,
+    watch: KeepGoingMut<'p>,
+    all: Written,
+    lists: Lists,
+}
+
+impl InParts<'_> {
+    /// Encodes the ranges that `for_each` passes in order: `short` is called for many of them in one job, `long` for a range
+    /// that is worth several.
+    fn ranges(
+        &mut self,
+        for_each: impl FnOnce(EachRange<'_>) -> Result<()>,
+        short: impl Fn(Span, Option<u32>, &mut EncodeCall<'_>) -> Result<()> + Sync,
+        mut long: impl FnMut(&mut Self, Span) -> Result<()>,
+    ) -> Result<()> {
+        let (mut waiting, mut bytes) = (Vec::new(), 0);
+        for_each(&mut |span, id| {
+            let len = span.end - span.start;
+            let is_long = id.is_none() && len >= PART;
+            if !is_long {
+                waiting.push((span, id));
+                bytes += len + size_of::<(Span, Option<u32>)>();
+            }
+            if is_long || bytes >= PARTS_OF_A_THREAD * PART * self.threads {
+                self.short(&waiting, &short)?;
+                waiting.clear();
+                bytes = 0;
+            }
+            if is_long {
+                long(self, span)?;
+            }
+            Ok(())
+        })?;
+        self.short(&waiting, &short)
+    }
+
+    /// Encodes neighboring ranges, many in each job.
+    fn short(
+        &mut self,
+        ranges: &[(Span, Option<u32>)],
+        each: impl Fn(Span, Option<u32>, &mut EncodeCall<'_>) -> Result<()> + Sync,
+    ) -> Result<()> {
+        let bytes = |ranges: &[(Span, Option<u32>)]| match ranges {
+            [first, .., last] => last.0.end - first.0.start,
+            _ => ranges.iter().map(|(span, _)| span.end - span.start).sum(),
+        };
+        let (tok, permit, lists, counts_only) = (self.tok, self.permit, &self.lists, self.all.counts_only);
+        let threads = self.threads.min(bytes(ranges) / BYTES_WORTH_A_THREAD).max(1);
+        let jobs: Vec<_> = ranges
+            .chunks(ranges.len().div_ceil(if threads == 1 { 1 } else { PARTS_OF_A_THREAD * threads }).max(1))
+            .collect();
+        let work = |job: usize, keep_going: KeepGoing<'_>| {
+            tok.run(permit, lists.out(counts_only, bytes(jobs[job])), keep_going, |run| {
+                jobs[job].iter().try_for_each(|&(span, id)| each(span, id, run))
+            })
+        };
+        let mut failed = None;
+        parallel::jobs_in_order(jobs.len(), threads, self.watch, work, |_, result| {
+            match result {
+                Ok(written) if failed.is_none() => lists.keep(self.all.append(written)),
+                Ok(_) => {}
+                Err(error) => failed = failed.take().or(Some(error)),
+            }
+            failed.is_none()
+        });
+        failed.map_or(Ok(()), Err)
+    }
+
+    /// Encodes one range, on several threads if it is long enough.
+    fn long(&mut self, text: &str, pretokenizer: &Pretokenizer) -> Result<()> {
+        let (texts, bytes) = ([text], text.len());
+        let (tok, permit, lists, counts_only) = (self.tok, self.permit, &self.lists, self.all.counts_only);
+        let threads = self.threads.min(bytes / BYTES_WORTH_A_THREAD).max(1);
+        // With one thread, parts would only add copies.
+        let parts = if threads == 1 { 1 } else { threads.max(bytes / PART) };
+        let parts = parallel::plan(&texts, pretokenizer, parts)?;
+        let work = |part: &BatchPart<'_>, keep_going: KeepGoing<'_>| -> Result<(Written, Landing)> {
+            let mut landing = None;
+            let out = lists.out(counts_only, bytes / parts.len());
+            let written = tok.run(permit, out, keep_going, |run| {
+                let range = |text: &str, from, until| run.text(pretokenizer, text, from, until);
+                landing = Some(part.for_each_range(range)?);
+                Ok(())
+            })?;
+            landing.map(|landing| (written, landing)).ok_or_else(|| ErrorKind::Interrupted.into())
+        };
+        parallel::run_in_order(&parts, threads, self.watch, work, |written| lists.keep(self.all.append(written)))
     }
 }
 

@@ -51,7 +51,7 @@ impl Draw {
         let mut c =
             || if self.below(one_in) == 0 { chars[self.below(chars.len())] } else { plain[self.below(plain.len())] };
         let mut text: String = (0..length).map(|_| c()).collect();
-        if self.below(2) == 0 {
+        for _ in 0..[0, 0, 1, 7][self.below(4)] {
             let added = ["<S>", "<s>", " <é> ", "É", "<E\u{301}>"][self.below(5)];
             let at = (self.below(text.len() + 1)..).find(|&at| text.is_char_boundary(at)).unwrap();
             text.insert_str(at, added);
@@ -178,6 +178,7 @@ fn long_texts_agree_on_any_number_of_threads() {
         let texts = [
             "the cat <é> in 漢字 hats é가\n".repeat(36_000),
             format!("{}E\u{301}", "Hat\nhat e\u{301} <S>".repeat(70_000)),
+            format!("{}{}{}<é>", "<é>É".repeat(90_000), "the cat 漢 ".repeat(30_000), "a<é>É".repeat(90_000)),
         ];
         for text in &texts {
             let mut ids = Vec::new();
@@ -188,6 +189,15 @@ fn long_texts_agree_on_any_number_of_threads() {
                 assert!(fast.encode_long(text.as_str(), &permit, threads, &mut || true).unwrap() == ids, "{threads}");
                 assert_eq!(fast.count(text.as_str(), &permit, threads, &mut || true).unwrap(), ids.len());
             }
+        }
+        let short = ["<é>", "", "a<é>É<é> cat", "cat", "<é><é>"].map(|text| text.repeat(40));
+        let texts: Vec<&str> = short.iter().chain(&texts).chain(&short).map(String::as_str).collect();
+        let [permit, plain] = [&fast, &slow].map(Tokenizer::permit_none);
+        let (ids, ends) = fast.encode_batch(&texts, &permit, 3, &mut || true).unwrap();
+        for (i, text) in texts.iter().enumerate() {
+            let mut alone = Vec::new();
+            slow.encode(text.as_bytes(), &plain, &|| true, &mut Scratch::default(), &mut alone).unwrap();
+            assert!(ids[ends[i] as usize..ends[i + 1] as usize] == alone, "text {i}");
         }
     }
 }
