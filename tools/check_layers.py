@@ -52,7 +52,7 @@ MAY_USE = {
     "util::hash": {"util::atomic_cell"},
     "util::huge_pages": {"error"},
     "util::pair_effect": set(),
-    "util::pattern_set": {"util::trie"},
+    "util::pattern_set": {"util::simd", "util::trie"},
     "util::scripts": {"util::atomic_cell"},
     "util::short_key": set(),
     "util::simd": {"util::atomic_cell"},

@@ -27,8 +27,8 @@ starts_cluster = pytest.mark.slow(reason="starts a cluster; test_runners has the
 
 Check = Callable[[], None]
 NODE = {"num_cpus": 1, "object_store_memory": 80 << 20}
-# A lost node is noticed after a second, and not after 15: it refuses connections. The timeout is for nodes that are slow
-# to answer. Ray takes such a node for lost, and a driver of a lost node is killed with its process.
+# A lost node is noticed after a second, and not after 15: it refuses connections. The timeout is for nodes that answer
+# slowly. Ray takes such a node for lost, and a driver of a lost node is killed with its process.
 HEALTH = {
     "health_check_initial_delay_ms": 0,
     "health_check_period_ms": 500,
