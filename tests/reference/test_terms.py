@@ -51,7 +51,7 @@ PHRASES = (
     "英文字母",
     "中文字符",
 )
-LATIN_ID = re.compile(r"(?<![\w`<./-])ids?(?![\w`>./(=-])")
+LATIN_ID = re.compile(r"(?<![\w`<\[{./-])ids?(?![\w`>\]}./(=-])")
 
 
 def chinese_text(path: Path) -> str:

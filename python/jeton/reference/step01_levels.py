@@ -1,5 +1,8 @@
 """Step 1. The same text at three levels: bytes, characters, words.
 
+    python step01_levels.py                 also without Jeton
+    python -m jeton.reference.step01_levels
+
 A language model does not read text. It reads a list of whole numbers, the *ids*, and a tokenizer is the program
 that turns text into ids and ids back into text. So the first question is: which unit of text should one number
 represent? There are three obvious answers, and everything in these lessons is a compromise between them.

@@ -1,5 +1,8 @@
 """Step 2. Counting pairs of neighbors.
 
+    python step02_pairs.py                 also without Jeton
+    python -m jeton.reference.step02_pairs
+
 BPE asks one question again and again: *which two neighbors occur most often?* This step answers it. A pair is two ids
 next to each other, and a list of five ids holds four pairs:
 

@@ -1,5 +1,8 @@
 """Step 3. Merging: a pair becomes one new id.
 
+    python step03_merge.py                 also without Jeton
+    python -m jeton.reference.step03_merge
+
 Step 2 found the most frequent pair. Now it gets a number of its own, and each occurrence of the two neighbors is
 replaced by the new number. In the list of step 2, let 4 be the new number of `(1, 2)`:
 

@@ -1,5 +1,8 @@
 r"""Step 4. Training: count, merge, repeat.
 
+    python step04_train.py                 also without Jeton
+    python -m jeton.reference.step04_train
+
 Training a BPE tokenizer is steps 2 and 3 in a loop. Begin with bytes, ids 0 to 255. Count the pairs, give the most
 frequent one the next free id, merge it everywhere, and count again. Each round adds one token, and the list of
 merges, in order, *is* the tokenizer. Nothing else is learned.

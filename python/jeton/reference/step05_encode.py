@@ -1,5 +1,8 @@
 """Step 5. Encoding: the merges again, in the order in which they were learned.
 
+    python step05_encode.py                 also without Jeton
+    python -m jeton.reference.step05_encode
+
 Training left a list of merges. To encode a new text, start from its bytes and do to them what training did to the
 corpus: of all merges that are possible now, do the one that was learned first; then look again. The position of a
 merge in the list is its *rank*, and the lowest rank goes first. With the tokenizer of step 4:

@@ -1,5 +1,8 @@
 """Step 6. Decoding, and bytes that are not text.
 
+    python step06_decode.py                 also without Jeton
+    python -m jeton.reference.step06_decode
+
 Decoding is the easy direction: look up the bytes of every id and join them. Each id has one spelling.
 
 >>> merges = train_bytes("old older fast faster fastest best better yes desk mess", 270)

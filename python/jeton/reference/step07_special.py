@@ -1,5 +1,8 @@
 r"""Step 7. Special tokens: ids that plain text never gets.
 
+    python step07_special.py                 also without Jeton
+    python -m jeton.reference.step07_special
+
 A model needs a few signs that are not text: the end of a document, the start of a user's turn, padding. They are
 *special tokens*. Each has an id of its own, here above all the others (SentencePiece and BERT put theirs first), and a
 spelling that people can read and write:

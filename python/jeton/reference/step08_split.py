@@ -1,5 +1,8 @@
 r"""Step 8. Cutting the text before BPE: the pretokens.
 
+    python step08_split.py                 also without Jeton
+    python -m jeton.reference.step08_split
+
 Left alone, BPE learns `dog.` and `dog!` and `dog?` as three tokens, and `of the` as one, for these neighbors are
 frequent. It is better to forbid some merges from the start: cut the text into *pretokens* (words with their leading
 space, numbers, runs of punctuation) and let no merge cross the boundary of a pretoken. A second reason is speed: a

@@ -1,5 +1,8 @@
 """Step 9. Characters instead of bytes: an alphabet from the corpus, and characters that it lacks.
 
+    python step09_characters.py                 also without Jeton
+    python -m jeton.reference.step09_characters
+
 Everything so far began with the 256 bytes. Training can also begin with characters. Then 天 is one id from the start
 and needs no merges of its three bytes:
 

@@ -1,5 +1,8 @@
 r"""Step 10. Words with an end: `</w>`, and an encoder that loses nothing.
 
+    python step10_words.py                 also without Jeton
+    python -m jeton.reference.step10_words
+
 The BPE that was applied to machine translation in 2016 worked on lists of words with their counts. In a text that is
 cut at spaces, the ends of words are no longer visible: `est` in `newest` is an ending, in `estimate` a beginning. So
 each word gets an end mark, `</w>`, in one of two styles.

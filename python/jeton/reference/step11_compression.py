@@ -1,5 +1,8 @@
 """Step 11. Compression, and the cost of a vocabulary.
 
+    python step11_compression.py                 also without Jeton
+    python -m jeton.reference.step11_compression
+
 The first use of a tokenizer is to make the list shorter. A model computes for every id, and can read only a limited
 number of them at once. So the usual measure is *bytes per token*: the size of the text in UTF-8 divided by the number
 of ids. It is 1 if each byte is a token, and 4 to 5 for good tokenizers on English.
