@@ -137,8 +137,7 @@ def characters(say: Say) -> Canvas:
         say(
             f"{text} under two tokenizers trained on {corpus}. At the level of characters {unknown} characters become "
             "<unk>; at the level of bytes none does.",
-            f"两个在“{corpus}”上训练的分词器编码“{text}”：字符级有 {unknown} 个未知字符 <unk>；"
-            "字节级没有未知字符。",
+            f"两个在“{corpus}”上训练的分词器编码“{text}”：字符级有 {unknown} 个未知字符 <unk>；字节级没有未知字符。",
         )
     )
     unit, y = INNER / len(text.encode()), 10.0

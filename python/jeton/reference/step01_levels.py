@@ -60,7 +60,7 @@ if not __package__:  # run as a file: `python step01_levels.py`
 
 from .running import jeton_command, with_jeton
 
-BYTES: dict[int, bytes] = {i: bytes([i]) for i in range(256)}  # the byte alphabet: id -> spelling
+BYTES: dict[int, bytes] = {i: bytes([i]) for i in range(256)}  # id -> spelling, at byte level
 
 
 class Levels(NamedTuple):
