@@ -93,7 +93,10 @@ def forbidden(text: str) -> list[str]:
 def test_a_chinese_text_uses_the_terms_of_the_table(path: Path) -> None:
     if path.name in PENDING:
         pytest.skip("its Chinese is still to be rewritten")
-    assert forbidden(chinese_text(path)) == []
+    found = forbidden(chinese_text(path))
+    if path.suffix == ".json":  # option names and values have no marks there, such as `ids`
+        found = [line for line in found if not line.startswith("id →")]
+    assert found == []
 
 
 def test_forbidden_words_are_found_except_in_phrases_and_code() -> None:
