@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -35,6 +36,18 @@ def test_every_lesson_has_a_picture_with_a_title_of_its_language() -> None:
         assert len(titles[0]) > 30
         assert any("\u4e00" <= letter <= "\u9fff" for letter in titles[1])
         assert titles[0] != titles[1]
+
+
+def test_every_class_has_a_rule_and_every_color_is_a_number() -> None:
+    """Programs that are no browsers draw a box black if they do not know its color."""
+    for path in FOLDER.iterdir():
+        root = ElementTree.parse(path).getroot()
+        style = root.findtext("{http://www.w3.org/2000/svg}style") or ""
+        light, _, dark = style.partition("@media(prefers-color-scheme:dark)")
+        assert re.search(r"hsl|var\(", style) is None
+        for box in root.iter("{http://www.w3.org/2000/svg}rect"):
+            assert re.search(rf"\.{box.get('class')}\{{[^}}]*(fill|stroke):#[0-9a-f]{{3,6}}", light), path.name
+            assert f".{box.get('class')}{{" in dark, path.name
 
 
 @pytest.mark.parametrize(

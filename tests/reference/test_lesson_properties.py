@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import random
 import re
 from collections import Counter
+from collections.abc import Mapping
 from functools import partial
 from itertools import pairwise
 
@@ -27,6 +29,7 @@ from jeton.reference.step10_words import (
     encode_word,
     known_words,
     longest_first,
+    tokens_in_use,
     train_words,
 )
 from jeton.reference.step13_tokenizer import Tokenizer
@@ -142,6 +145,37 @@ def test_longest_first_drops_no_character(word: str, tokens: list[str]) -> None:
     rebuilt = "".join("(?:.+)" if piece == UNKNOWN else re.escape(piece) for piece in pieces)
     assert re.fullmatch(rebuilt, word + END)
     assert (UNKNOWN, UNKNOWN) not in pairwise(pieces)
+
+
+def by_length_and_count(word: str, counts: Mapping[str, int]) -> list[str]:
+    """Longest token first, the more frequent one of equal length; `$` is the end mark, recursion the rest."""
+    ordered = sorted(counts, key=lambda token: (len(token), counts[token]), reverse=True)
+
+    def cut(rest: str, start: int) -> list[str]:
+        for i, token in enumerate(ordered[start:], start):
+            if token in rest:
+                parts = rest.split(token)
+                pieces = [cut(part, i + 1) for part in parts]
+                return pieces[0] + [each for piece in pieces[1:] for each in (token, *piece)]
+        return [UNKNOWN] if rest else []
+
+    return [piece.replace("$", END) for piece in cut(word + "$", 0)]
+
+
+def test_longest_first_is_ordered_by_length_and_then_by_frequency() -> None:
+    rng = random.Random(10)
+    counts = {"".join(rng.choices("lowernstid", k=rng.randrange(2, 8))): rng.randrange(1, 40) for _ in range(60)}
+    known = known_words(counts, train_words(counts, 80))
+    tokens = tokens_in_use(known, counts)
+    of_token: Counter[str] = Counter()
+    for word, pieces in known.items():
+        for piece in pieces:
+            of_token[piece.replace(END, "$")] += counts[word]
+    words = ["".join(rng.choices("lowernstid", k=rng.randrange(1, 12))) for _ in range(400)]
+    expected = [by_length_and_count(word, of_token) for word in words]
+    assert [longest_first(word, tokens) for word in words] == expected
+    by_appearance = list(dict.fromkeys(token for pieces in known.values() for token in pieces))
+    assert [longest_first(word, by_appearance) for word in words] != expected  # the frequency matters
 
 
 @pytest.mark.parametrize("pattern", [None, *PATTERNS])

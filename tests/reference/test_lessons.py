@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import doctest
+import inspect
 import re
 import subprocess
 import sys
@@ -23,6 +24,8 @@ from ..core_only import run_core_only
 FOLDER = Path(next(iter(jeton.reference.__path__)))
 LESSONS = sorted(path.stem for path in FOLDER.glob("step*.py"))
 ALLOWED = sys.stdlib_module_names  # NumPy and PyTorch are looked for by name in step 12, not imported
+WITHOUT_EXAMPLE = ("main", "beside_jeton")  # run by tests of their own
+PENDING = ("step12_vectors", "step13_tokenizer")  # lessons whose `beside_jeton` is not written yet
 FENCE = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -54,7 +57,15 @@ def test_every_example_runs(name: str) -> None:
 @pytest.mark.parametrize("name", LESSONS)
 def test_every_public_name_has_an_example(name: str) -> None:
     module = lesson(name)
-    plain = {"main", "Levels", "Merge", "Learned", "Step", "Compression", "Tokenizer"}  # shown by what makes them
+    plain = {
+        *WITHOUT_EXAMPLE,
+        "Levels",
+        "Merge",
+        "Learned",
+        "Step",
+        "Compression",
+        "Tokenizer",
+    }  # shown by what makes them
     plain |= {"Embedding", "NumpyEmbedding", "TorchEmbedding"}
     for public in public_functions(module):
         assert public in plain or ">>> " in (getattr(module, public).__doc__ or ""), public
@@ -96,10 +107,47 @@ def test_lesson_8_prints_its_examples(capsys: pytest.CaptureFixture[str]) -> Non
     assert r"'\\n       '" in learned  # the indentation has become one token
 
 
+@pytest.mark.parametrize("name", [name for name in LESSONS if name not in PENDING])
+def test_jeton_and_its_command_line_give_the_same_as_the_lesson(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """`beside_jeton` asserts that they do. Lessons 1 to 11 also show exactly what it runs, in both languages."""
+    lesson(name).beside_jeton()
+    commands = [line for line in capsys.readouterr().out.splitlines() if line.startswith("$ jeton ")]
+    assert commands
+    assert "**With Jeton.**" in (lesson(name).__doc__ or "")
+    if name > "step12":
+        return
+    shown_commands, shown_code = with_jeton_section(lesson(name).__doc__ or "")
+    assert shown_commands
+    assert [command for command in shown_commands if command not in commands] == []
+    source = squeezed(inspect.getsource(lesson(name).beside_jeton))
+    assert [line for line in shown_code if squeezed(line) not in source] == []
+    chinese = squeezed((FOLDER / f"{name}.zh.md").read_text("utf-8"))
+    assert [text for text in (*shown_commands, *shown_code) if squeezed(text) not in chinese] == []
+
+
+def squeezed(text: str) -> str:
+    """A text without white space and line continuations."""
+    return re.sub(r"\\\n|\s", "", text)
+
+
+def with_jeton_section(text: str) -> tuple[list[str], list[str]]:
+    """The commands, and the lines of Python, that the section "With Jeton" of a docstring shows."""
+    _, _, section = text.partition("**With Jeton.**")
+    blocks = re.findall(r"(?:^ {4}.*\n)+", re.sub(r" *\\\n\s*", " ", section), re.MULTILINE)
+    lines = [[line[4:] for line in block.splitlines()] for block in blocks]
+    commands = [line for block in lines for line in block if line.startswith("$ ")]
+    code = [line for block in lines if not block[0].startswith("$ ") for line in block]
+    return commands, code
+
+
 @pytest.mark.parametrize("name", ["__init__", *LESSONS])
 def test_a_lesson_imports_earlier_lessons_and_the_standard_library_only(name: str) -> None:
-    for node in ast.walk(ast.parse((FOLDER / f"{name}.py").read_text("utf-8"))):
-        if isinstance(node, ast.Import):
+    tree = ast.parse((FOLDER / f"{name}.py").read_text("utf-8"))
+    beside = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == "beside_jeton"]
+    of_jeton = [node for function in beside for node in function.body if isinstance(node, ast.Import)]
+    assert [ast.unparse(node) for node in of_jeton] == ["import jeton"] * len(beside)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import) and node not in of_jeton:
             assert all(alias.name.split(".")[0] in ALLOWED for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.level:
             assert node.level == 1
@@ -112,7 +160,11 @@ def test_a_lesson_imports_earlier_lessons_and_the_standard_library_only(name: st
 @pytest.mark.parametrize("name", LESSONS)
 def test_the_translation_names_every_public_name(name: str) -> None:
     text = (FOLDER / f"{name}.zh.md").read_text("utf-8")
-    missing = [public for public in public_functions(lesson(name)) if public != "main" and f"`{public}" not in text]
+    missing = [
+        public
+        for public in public_functions(lesson(name))
+        if public not in WITHOUT_EXAMPLE and f"`{public}" not in text
+    ]
     assert missing == []
 
 
@@ -122,7 +174,7 @@ def test_the_translation_is_chinese_prose(name: str) -> None:
     prose = FENCE.sub("", text)
     chinese = sum("一" <= character <= "鿿" for character in prose)
     assert text.startswith(f"# 第 {int(name[4:6])} 步")
-    assert chinese >= 500
+    assert chinese >= 400
     assert f"{name}.py" in text
 
 

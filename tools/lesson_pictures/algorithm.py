@@ -27,7 +27,7 @@ def pairs(say: Say) -> Canvas:
     canvas = Canvas(
         say(
             f"Pairs of neighbors in {CORPUS}: {listed}. The most frequent, {best}, is merged first.",
-            f"{CORPUS} 中相邻两项的次数：{listed}。最常见的 {best} 最先合并。",
+            f"{CORPUS} 中各相邻对的频次：{listed}。频次最高的 {best} 最先合并。",
         )
     )
     y = heading(canvas, 10, say(f"the {counts[best]} occurrences of {best}", f"{best} 出现了 {counts[best]} 次"))
@@ -38,7 +38,7 @@ def pairs(say: Say) -> Canvas:
         if CORPUS[i : i + 2] == best:
             x = MARGIN + i * unit
             canvas.line((x + 4, y + 30), (x + 4, y + 36), (x + 2 * unit - 4, y + 36), (x + 2 * unit - 4, y + 30))
-    y = heading(canvas, y + 46, say("counts of all pairs", "所有相邻两项的次数"))
+    y = heading(canvas, y + 46, say("counts of all pairs", "所有相邻对的频次"))
     widest = INNER - 80
     for pair, count in sorted(counts.items(), key=lambda item: -item[1]):
         length = widest * count / max(counts.values())
@@ -62,13 +62,13 @@ def merging(say: Say) -> Canvas:
     for text, corpus, merges in (("aaa", "aaaa", 1), ("aaaa", "aaaa", 1), ("abcabc", "abcabc", 2)):
         tok = trained(corpus, 256 + merges)
         first, made = rounds(tok, text)
-        y = heading(canvas, y, say(f"{text}: {len(first)} ids", f"{text}：{len(first)} 个编号"))
+        y = heading(canvas, y, say(f"{text}: {len(first)} ids", f"{text}：{len(first)} 个 ID"))
         y = symbol_row(canvas, y, tok, first, unit, new=-1)
         for step in made:
             left, right, new = tok.merges[step.rank]
             text_of = f"{label_of(tok, left)} + {label_of(tok, right)} → {new}"
             ids = " ".join(str(symbol.id) for symbol in step.symbols)
-            y = heading(canvas, y - 4, say(f"{text_of}: ids {ids}", f"{text_of}：编号 {ids}"))
+            y = heading(canvas, y - 4, say(f"{text_of}: ids {ids}", f"{text_of}：ID {ids}"))
             y = symbol_row(canvas, y, tok, step.symbols, unit, new=new)
         y += 8
     return canvas
@@ -107,12 +107,12 @@ def encoding(say: Say) -> Canvas:
     canvas = Canvas(
         say(
             f"Merges of oldest: {len(ranks)} merges of ranks {ranks}, lowest first, make {' and '.join(tokens)}.",
-            f"oldest 的合并：按次序（rank）从低到高做 {len(ranks)} 次合并，次序为 {ranks}，"
+            f"oldest 的合并：先合并 rank（合并次序）最小的一对，{len(ranks)} 次合并的 rank 依次为 {ranks}，"
             f"得到词元 {'、'.join(tokens)}。",
         )
     )
     y = heading(
-        canvas, 10, say("numbered in their order; lowest rank first", "编号是合并的先后；次序（rank）低的先合并")
+        canvas, 10, say("numbered in their order; lowest rank first", "方框中的序号表示先后；先合并 rank 小的一对")
     )
     forest(canvas, y + 4, tok, pretoken)
     return canvas

@@ -39,7 +39,7 @@ def compression(say: Say) -> Canvas:
     canvas = Canvas(
         say(
             f"Bytes per token grow with the vocabulary, from 1 at 256 tokens to, at {sizes[-1]:,}: {last}.",
-            f"词表越大，每个词元的字节数越多：256 个词元时为 1；{sizes[-1]:,} 个词元时，{last}。",
+            f"词表越大，每词元字节数越高：256 个词元时为 1；{sizes[-1]:,} 个词元时，{last}。",
         )
     )
     chart(canvas, say, sizes, {say(*PARAGRAPHS[name]): curve for name, curve in curves.items()})
@@ -48,7 +48,7 @@ def compression(say: Say) -> Canvas:
 
 def chart(canvas: Canvas, say: Say, sizes: list[int], curves: dict[str, list[float]]) -> None:
     """Draws curves over vocabulary sizes, doubled from one to the next, and the size of the embedding below."""
-    heading(canvas, 10, say("bytes per token, one paragraph", "每个词元的字节数（同一段文字）"))
+    heading(canvas, 10, say("bytes per token, one paragraph", "每词元字节数（同一段文本）"))
     left, right, top, bottom = MARGIN + 24.0, WIDTH - 84.0, 44.0, 250.0
     highest = math.ceil(max(max(curve) for curve in curves.values()))
     step = (right - left) / (len(sizes) - 1)
@@ -77,7 +77,7 @@ def chart(canvas: Canvas, say: Say, sizes: list[int], curves: dict[str, list[flo
     heading(
         canvas,
         bottom + 26,
-        say(f"numbers of the embedding, {COLUMNS:,} for a token", f"嵌入表的数字个数，每个词元 {COLUMNS:,} 个"),
+        say(f"numbers of the embedding, {COLUMNS:,} for a token", f"嵌入表的参数量，每词元 {COLUMNS:,} 个"),
     )
 
 
@@ -91,12 +91,12 @@ def vectors(say: Say) -> Canvas:
         say(
             f"An embedding of {rows} rows and {columns} columns. The ids {ids} look up their rows; row 5 gets the "
             f"gradient {gradient[5]}, row 7 {gradient[7]}, all others 0.",
-            f"{rows} 行 {columns} 列的嵌入表。编号 {ids} 查出第 5、5、7 行；第 5 行的梯度为 {gradient[5]}，"
+            f"{rows} 行 {columns} 列的嵌入表。ID {ids} 查出第 5、5、7 行；第 5 行的梯度为 {gradient[5]}，"
             f"第 7 行为 {gradient[7]}，其余为 0。",
         )
     )
     cell, height, first, top = 24.0, 24.0, 112.0, 40.0
-    canvas.text(MARGIN, 26, say("ids", "编号"), size=13, style="soft")
+    canvas.text(MARGIN, 26, say("ids", "ID"), size=13, style="soft")
     canvas.text(first, 26, say("table", "嵌入表"), size=13, style="soft")
     canvas.text(WIDTH - MARGIN, 26, say("gradient", "梯度"), size=13, style="soft", anchor="end")
     for i, id in enumerate(ids):
@@ -130,21 +130,21 @@ def whole(say: Say) -> Canvas:
         say(
             f"{text} becomes {len(pretokens)} pretokens, {len(content)} bytes, and {len(ids)} tokens with the ids "
             f"{ids}, which decode to the same text.",
-            f"{text} 变成编号的过程：{len(pretokens)} 个片段，{len(content)} 个字节，{len(ids)} 个词元，编号为 {ids}；"
-            "再解码得到原文。",
+            f"{text} 的编码过程：{len(pretokens)} 个预切分片段，{len(content)} 个字节，{len(ids)} 个词元，ID 为 {ids}；"
+            "解码得到原文。",
         )
     )
     unit = INNER / len(content)
-    y = heading(canvas, 10, say("text", "文字"))
+    y = heading(canvas, 10, say("text", "文本"))
     y = span_row(canvas, y, [(text.replace(" ", "·"), 0, len(content), None)], unit)
-    y = heading(canvas, y, say("split by the pattern", "按模式切分"))
+    y = heading(canvas, y, say("split by the pattern", "按模式预切分"))
     spans = [(content[start:end].decode().replace(" ", "·"), start, end, None) for start, end in pretokens]
     y = span_row(canvas, y, spans, unit)
     y = heading(canvas, y, say("bytes", "字节"))
     y = bytes_row(canvas, y, content, unit)
-    y = heading(canvas, y, say("merge, lowest rank first", "合并，次序低的先做"))
+    y = heading(canvas, y, say("merge, lowest rank first", "合并，rank 小的在先"))
     y = span_row(canvas, y, [(label_of(tok, token.id), *token.byte_span, token.id) for token in encoding], unit)
-    y = heading(canvas, y, say("ids", "编号"))
+    y = heading(canvas, y, say("ids", "ID"))
     y = span_row(canvas, y, [(str(token.id), *token.byte_span, token.id) for token in encoding], unit)
     heading(canvas, y, say(f"decoded: {tok.decode(ids)}", f"解码：{tok.decode(ids)}"))
     return canvas

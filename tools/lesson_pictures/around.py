@@ -25,8 +25,8 @@ def levels(say: Say) -> Canvas:
         say(
             f"{text} is {len(words)} words, {len(characters)} characters, {len(content)} bytes, and {len(tokens)} "
             f"tokens with the ids {ids}.",
-            f"{text} 是 {len(words)} 个词、{len(characters)} 个字符、{len(content)} 个字节，"
-            f"也是 {len(tokens)} 个词元，编号为 {ids}。",
+            f"{text} 有 {len(words)} 个词、{len(characters)} 个字符、{len(content)} 个字节、"
+            f"{len(tokens)} 个词元，ID 为 {ids}。",
         )
     )
     unit = INNER / len(content)
@@ -38,7 +38,7 @@ def levels(say: Say) -> Canvas:
     y = bytes_row(canvas, y, content, unit)
     y = heading(canvas, y, say(f"{len(tokens)} tokens of jeton.default()", f"jeton.default() 的 {len(tokens)} 个词元"))
     y = span_row(canvas, y, tokens, unit)
-    heading(canvas, y, say(f"ids: {ids}", f"编号：{ids}"))
+    heading(canvas, y, say(f"ids: {ids}", f"ID：{ids}"))
     return canvas
 
 
@@ -48,16 +48,16 @@ def decoding(say: Say) -> Canvas:
     ids = tok.encode(text)
     stream = tok.stream()
     rows = [
-        (say("id", "编号"), [str(id) for id in ids]),
+        (say("id", "ID"), [str(id) for id in ids]),
         (say("bytes", "字节"), [tok.id_to_bytes(id).hex(" ") for id in ids]),
         (say("alone", "单独解码"), [tok.decode([id]) for id in ids]),
-        (say("stream", "逐个送入"), [stream.push(id) or "–" for id in ids]),
+        (say("stream", "流式解码"), [stream.push(id) or "–" for id in ids]),
     ]
     canvas = Canvas(
         say(
             f"The ids {ids} of {text}. Decoded alone, an id that holds a part of a character gives the replacement "
             "character; a stream waits until the character is complete.",
-            f"{text} 的编号是 {ids}。单独解码时，只含半个字符的编号得到替换字符；逐个送入流时，要等到字符完整才输出。",
+            f"{text} 的 ID 为 {ids}。单独解码时，只含部分字符的 ID 得到替换字符；流式解码则等到字符完整才输出。",
         )
     )
     first, unit = 78.0, (INNER - 78) / len(ids)
@@ -65,7 +65,7 @@ def decoding(say: Say) -> Canvas:
     for name, values in rows:
         canvas.text(MARGIN, y + 18, name, size=13, style="soft")
         for i, (id, value) in enumerate(zip(ids, values, strict=True)):
-            colored = id if name in ("id", "编号") else None
+            colored = id if name in ("id", "ID") else None
             canvas.token(MARGIN + first + i * unit, y, unit, value, id=colored, size=12 if " " in value else 14)
         y += 36
     whole = tok.decode(ids)
@@ -80,19 +80,19 @@ def special_tokens(say: Say) -> Canvas:
     canvas = Canvas(
         say(
             f"{text}: {len(permitted)} tokens where special tokens are permitted, {len(plain)} where they are not.",
-            f"{text}：允许特殊词元时是 {len(permitted)} 个词元，不允许时是 {len(plain)} 个。",
+            f"{text}：许可特殊词元时为 {len(permitted)} 个词元，不许可时为 {len(plain)} 个。",
         )
     )
     unit, y = INNER / len(text), 10.0
     rows = [
-        (say('encode(text, special="all"): by the program', 'encode(text, special="all")：程序写的文字'), permitted),
-        (say("encode(text): from a user", "encode(text)：用户输入的文字"), plain),
+        (say('encode(text, special="all"): by the program', 'encode(text, special="all")：程序生成'), permitted),
+        (say("encode(text): from a user", "encode(text)：用户输入"), plain),
     ]
     for title, encoding in rows:
         y = heading(canvas, y, title)
         y = span_row(canvas, y, [(label_of(tok, token.id), *token.byte_span, token.id) for token in encoding], unit)
         ids = " ".join(str(token.id) for token in encoding)
-        y = heading(canvas, y - 4, say(f"ids: {ids}", f"编号：{ids}")) + 8
+        y = heading(canvas, y - 4, say(f"ids: {ids}", f"ID：{ids}")) + 8
     return canvas
 
 
@@ -104,7 +104,7 @@ def splitting(say: Say) -> Canvas:
     canvas = Canvas(
         say(
             f"Pretokens of {text}: {counts}. No merge crosses a boundary.",
-            f"{text} 的预切分片段数：{counts}。合并不会越过边界。",
+            f"{text} 的预切分片段数：{counts}。合并不跨越片段边界。",
         )
     )
     unit, y = INNER / len(text), 10.0
@@ -129,22 +129,21 @@ def characters(say: Say) -> Canvas:
     )
     by_byte = jeton.train([corpus], 266, pattern="none", tie_break="first", progress=False)
     rows = [
-        (say("characters", "字符"), by_character, by_character.tokenize(text)),
-        (say("bytes", "字节"), by_byte, by_byte.tokenize(text)),
+        (say("characters", "字符级"), by_character, by_character.tokenize(text)),
+        (say("bytes", "字节级"), by_byte, by_byte.tokenize(text)),
     ]
     unknown = sum(token.id == by_character.token_to_id(UNKNOWN) for token in rows[0][2])
     canvas = Canvas(
         say(
             f"{text} under two tokenizers trained on {corpus}. At the level of characters {unknown} characters become "
             "<unk>; at the level of bytes none does.",
-            f"两个在“{corpus}”上训练的分词器编码“{text}”：从字符起步，有 {unknown} 个字成了 <unk>；"
-            "从字节起步，一个也没有。",
+            f"两个在“{corpus}”上训练的分词器编码“{text}”：字符级有 {unknown} 个未知字符 <unk>；字节级没有未知字符。",
         )
     )
     unit, y = INNER / len(text.encode()), 10.0
     for name, tok, encoding in rows:
         back = tok.decode([token.id for token in encoding])
-        y = heading(canvas, y, say(f"{name}: {len(encoding)} tokens", f"从{name}起步：{len(encoding)} 个词元"))
+        y = heading(canvas, y, say(f"{name}: {len(encoding)} tokens", f"{name}：{len(encoding)} 个词元"))
         for token in encoding:
             x, width = MARGIN + token.byte_span[0] * unit, (token.byte_span[1] - token.byte_span[0]) * unit
             style = "unknown" if token.id == tok.special_tokens.get(UNKNOWN) else ""

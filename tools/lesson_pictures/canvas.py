@@ -8,9 +8,10 @@ unreadable silently. Numbers have one decimal, so all machines write the same by
 
 from __future__ import annotations
 
+import colorsys
 import html
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from jeton.drawing import hue
@@ -22,20 +23,23 @@ MARGIN = 14
 ASCENT, DESCENT = 0.8, 0.25  # of the font size
 SANS = "system-ui,-apple-system,'Segoe UI','Noto Sans','Noto Sans CJK SC','DejaVu Sans',sans-serif"
 MONO = "ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono','Noto Sans Mono CJK SC',monospace"
-STYLE = f"""
+LIGHT = f"""
 text{{font-family:{SANS}}}.mono{{font-family:{MONO};white-space:pre}}
 .ground{{fill:#fff;stroke:#d5d9e0}}.ink{{fill:#14171f}}.soft{{fill:#4a5160}}.line{{stroke:#6a7282;fill:none}}
-.token{{fill:hsl(var(--h),75%,86%);stroke:hsl(var(--h),40%,45%)}}.plain{{fill:#f3f4f7;stroke:#8a92a2}}
+.plain{{fill:#f3f4f7;stroke:#8a92a2}}
 .unknown{{fill:#fff;stroke:#b3261e;stroke-dasharray:4 3}}.bar{{fill:#2f4bd8}}.other{{fill:#a9b0bf}}
 .plus{{fill:#2f4bd8}}.minus{{fill:#c2571a}}.curve{{fill:none}}
 .c0{{stroke:#2f4bd8}}.c1{{stroke:#b3401a}}.c2{{stroke:#1b7a4b}}.c3{{stroke:#8a2fa8}}
-@media(prefers-color-scheme:dark){{
-.ground{{fill:#1c1f27;stroke:#3a404d}}.ink{{fill:#f1f3f7}}.soft{{fill:#b6bdca}}.line{{stroke:#8f98a8}}
-.token{{fill:hsl(var(--h),45%,25%);stroke:hsl(var(--h),45%,58%)}}.plain{{fill:#2a2e38;stroke:#7d8696}}
-.unknown{{fill:#1c1f27;stroke:#ff8a80}}.bar{{fill:#9db0ff}}.other{{fill:#596172}}
-.plus{{fill:#9db0ff}}.minus{{fill:#ffb38a}}
-.c0{{stroke:#9db0ff}}.c1{{stroke:#ff9d76}}.c2{{stroke:#67d6a0}}.c3{{stroke:#dd9cf2}}}}
 """.replace("\n", "")
+DARK = """
+.ground{fill:#1c1f27;stroke:#3a404d}.ink{fill:#f1f3f7}.soft{fill:#b6bdca}.line{stroke:#8f98a8}
+.plain{fill:#2a2e38;stroke:#7d8696}
+.unknown{fill:#1c1f27;stroke:#ff8a80}.bar{fill:#9db0ff}.other{fill:#596172}
+.plus{fill:#9db0ff}.minus{fill:#ffb38a}
+.c0{stroke:#9db0ff}.c1{stroke:#ff9d76}.c2{stroke:#67d6a0}.c3{stroke:#dd9cf2}
+""".replace("\n", "")
+# (saturation, lightness) of the box of a token and of its border
+LIGHT_TOKEN, DARK_TOKEN = ((0.75, 0.86), (0.40, 0.45)), ((0.45, 0.25), (0.45, 0.58))
 
 
 class Label(NamedTuple):
@@ -61,6 +65,7 @@ class Canvas:
         self.labels: list[Label] = []
         self._bottom = 0.0
         self._parts: list[str] = []
+        self._hues: set[int] = set()  # those of the tokens, each of which has a class
 
     def text(
         self,
@@ -96,9 +101,11 @@ class Canvas:
 
     def box(self, x: float, y: float, width: float, height: float, style: str, *, id: int | None = None) -> None:
         """Draws a rectangle; `id` gives the color of a token."""
-        color = "" if id is None else f' style="--h:{hue(id)}"'
+        if style == "token" and id is not None:
+            self._hues.add(hue(id))
+            style = f"h{hue(id)}"
         self._parts.append(
-            f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}" rx="3" class="{style}"{color}/>'
+            f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}" rx="3" class="{style}"/>'
         )
         self._bottom = max(self._bottom, y + height)
 
@@ -118,14 +125,30 @@ class Canvas:
     def svg(self) -> str:
         """The file."""
         height = round(self._bottom) + MARGIN
+        light, dark = (token_rules(self._hues, colors) for colors in (LIGHT_TOKEN, DARK_TOKEN))
         return (
             f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height}" '
             f'viewBox="0 0 {WIDTH} {height}" role="img"><title>{html.escape(self.title, quote=False)}</title>'
-            f"<style>{STYLE}</style>"
+            f"<style>{LIGHT}{light}@media(prefers-color-scheme:dark){{{DARK}{dark}}}</style>"
             f'<rect x="0.5" y="0.5" width="{WIDTH - 1}" height="{height - 1}" rx="6" class="ground"/>\n'
             + "\n".join(self._parts)
             + "\n</svg>\n"
         )
+
+
+def token_rules(hues: Iterable[int], colors: tuple[tuple[float, float], tuple[float, float]]) -> str:
+    """CSS of token boxes: colors as numbers, because few programs except browsers know `hsl` or `var`."""
+    rules = []
+    for degrees in sorted(hues):
+        fill, stroke = (hexadecimal(degrees, *color) for color in colors)
+        rules.append(f".h{degrees}{{fill:{fill};stroke:{stroke}}}")
+    return "".join(rules)
+
+
+def hexadecimal(degrees: int, saturation: float, lightness: float) -> str:
+    """A color as `#rrggbb`."""
+    channels = colorsys.hls_to_rgb(degrees / 360, lightness, saturation)
+    return "#" + "".join(f"{round(255 * channel):02x}" for channel in channels)
 
 
 def text_width(text: str, size: float) -> float:

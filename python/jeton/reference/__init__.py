@@ -14,7 +14,8 @@ some Python reads it all in about an hour. Each file has a Chinese version of it
 
 It is plain Python with the standard library only, and NumPy or PyTorch in step 12. It imports nothing else of Jeton,
 and only tests and pages of Jeton use it. It is written to be obviously correct and is therefore slow. Jeton's engine
-is written to be fast and must give the same merges and ids. If the two disagree, one of them has a bug.
+is written to be fast and must give the same merges and ids for the same options (pattern, tie rule, minimum
+frequency). If the two disagree, one of them has a bug.
 
 This file imports nothing, so each step can be read, run and tested alone.
 """

@@ -50,7 +50,7 @@ def jeton_command(command: str) -> str:
     program, *arguments = shlex.split(command)
     if program != "jeton":
         raise ValueError(f"the command is {program!r}, expected 'jeton'")
-    run = [sys.executable, "-X", "utf8", "-m", "jeton", *arguments]
+    run = [sys.executable, "-X", "utf8", "-m", "jeton.cli", *arguments]
     done = subprocess.run(run, capture_output=True, text=True, encoding="utf-8", check=False, timeout=60)
     if done.returncode:
         raise RuntimeError(f"{command}: exit status {done.returncode}: {done.stderr.strip()}")

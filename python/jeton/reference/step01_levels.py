@@ -1,22 +1,27 @@
 """Step 1. The same text at three levels: bytes, characters, words.
 
+    python step01_levels.py                 also without Jeton
+    python -m jeton.reference.step01_levels
+
 A language model does not read text. It reads a list of whole numbers, the *ids*, and a tokenizer is the program
 that turns text into ids and ids back into text. So the first question is: which unit of text should one number
 represent? There are three obvious answers, and everything in these lessons is a compromise between them.
 
 **Bytes.** Text in a computer is already a list of numbers: its UTF-8 bytes, each from 0 to 255. A letter of English
-takes one byte, a Chinese character three.
+takes one byte. Most Chinese characters take three, rare ones such as 𠮷 take four.
 
 >>> list("cat".encode("utf-8"))
 [99, 97, 116]
 >>> list("小".encode("utf-8"))
 [229, 176, 143]
+>>> [len(character.encode("utf-8")) for character in "aé小𠮷"]
+[1, 2, 3, 4]
 
-Only 256 numbers are needed, and they can spell every text in the world. But the lists are long, and a
-single number means almost nothing: 229 begins 小 (`e5 b0 8f`), and 冬 (`e5 86 ac`), and four thousand others.
+Only 256 numbers are needed, and they can spell every text in the world. But the lists are long, and a single number
+means almost nothing: 229 is the first byte of 小 (`e5 b0 8f`), of 冬 (`e5 86 ac`) and of four thousand others.
 
 **Characters.** One number for each character gives lists a third as long for Chinese. The price is a larger table
-of numbers, one for each character that was ever seen, and the day a new character arrives there is no number for it.
+of numbers, one for each character of the training text. A character that is not in the table has no number.
 
 **Words.** One number for each word gives the shortest lists, and numbers that mean something. But English has
 hundreds of thousands of words, `fast`, `faster` and `fastest` become three unrelated ids, a misspelling is unknown, and
@@ -27,19 +32,35 @@ Chinese does not put spaces between words at all, so a rule that looks for space
 >>> levels("今天的天气").sizes()
 {'bytes': 15, 'characters': 5, 'words': 1}
 
-The answer that won is to start small, with bytes or characters, and to let a program *find* which neighbors
-belong together, by counting. Frequent words become one token, rare words are spelled with several. From bytes,
-nothing is ever unknown; from characters, one that the training text lacked still is (step 9). The method is called
-byte pair encoding, BPE for short, and steps 2 to 6 build it.
+The usual answer is to start small, with bytes or characters, and to let a program count which neighbors often occur
+together, and join them. Frequent words become one token, rare words are spelled with several. If the start is bytes,
+nothing is ever unknown; if it is characters, one that the training text lacks is unknown (step 9). The method is
+called byte pair encoding, BPE for short, and steps 2 to 6 build it.
 
 This step leaves out how the pieces are found. Next: step02_pairs.py.
+
+**With Jeton.** A vocabulary without merges shows the levels. `beside_jeton` trains it at byte level and at character
+level, and compares the results with `levels`; the command line encodes the same text:
+
+    by_byte = jeton.train([text], 256, level="byte", pattern="none", progress=False)
+    by_character = jeton.train([text], 5, level="char", pattern="none", progress=False)
+
+    $ jeton encode -t bytes.json '小 cat'
+    229 176 143 32 99 97 116
 """
 
 from __future__ import annotations
 
+from contextlib import chdir
+from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
-BYTES: dict[int, bytes] = {i: bytes([i]) for i in range(256)}  # the byte alphabet: id -> spelling
+if not __package__:  # run as a file: `python step01_levels.py`
+    __import__("running")
+
+from .running import jeton_command, with_jeton
+
+BYTES: dict[int, bytes] = {i: bytes([i]) for i in range(256)}  # id -> spelling, at byte level
 
 
 class Levels(NamedTuple):
@@ -106,5 +127,24 @@ def main() -> None:
         print("  words     ", len(cut.words), cut.words)
 
 
+def beside_jeton() -> None:
+    """Give a text to Jeton at byte level and at character level, in vocabularies without merges."""
+    import jeton
+
+    text = "小 cat"
+    by_byte = jeton.train([text], 256, level="byte", pattern="none", progress=False)
+    by_character = jeton.train([text], 5, level="char", pattern="none", progress=False)
+    assert by_byte.encode(text) == levels(text).bytes
+    characters = [by_character.decode([id]) for id in by_character.encode(text)]
+    assert characters == levels(text).characters
+    print("jeton, bytes:     ", by_byte.encode(text))
+    print("jeton, characters:", characters)
+    with TemporaryDirectory() as folder, chdir(folder):
+        by_byte.save("bytes.json")
+        printed = jeton_command("jeton encode -t bytes.json '小 cat'")
+    assert list(map(int, printed.split())) == levels(text).bytes
+
+
 if __name__ == "__main__":
     main()
+    with_jeton(beside_jeton)

@@ -1,5 +1,8 @@
 """Step 3. Merging: a pair becomes one new id.
 
+    python step03_merge.py                 also without Jeton
+    python -m jeton.reference.step03_merge
+
 Step 2 found the most frequent pair. Now it gets a number of its own, and each occurrence of the two neighbors is
 replaced by the new number. In the list of step 2, let 4 be the new number of `(1, 2)`:
 
@@ -18,8 +21,8 @@ when the first two letters have been used up, the third has no partner left.
 >>> merge([97, 97, 97, 97], (97, 97), 256)
 [256, 256]
 
-Starting from the right would give `[97, 256]`, which is just as short. It would also be another tokenizer. All
-libraries start from the left, and so do we.
+Starting from the right would give `[97, 256]`, which is just as short, but it would be another tokenizer. All libraries
+start from the left, and so do these lessons.
 
 **One pass is enough.** The new id did not exist before, so it cannot be part of the pair that is being merged. A
 later merge may use it, and that is how tokens grow: `a` and `b` make `ab`, then `ab` and `c` make `abc`.
@@ -31,25 +34,36 @@ later merge may use it, and that is how tokens grow: `a` and `b` make `ab`, then
 >>> merge(ids, (256, 99), 257)
 [257, 257]
 
-So a merge is three numbers, left, right and new, and a list of merges is enough to spell every token:
+So a merge is three ids: left, right and new. The bytes of the alphabet and the list of merges give the bytes of every
+token:
 
 >>> vocabulary({97: b"a", 98: b"b", 99: b"c"}, [Merge(97, 98, 256), Merge(256, 99, 257)])
 {97: b'a', 98: b'b', 99: b'c', 256: b'ab', 257: b'abc'}
 
-This step leaves out how many times to do it and in which order. Next: step04_train.py.
+This step leaves out how many merges to do and in which order. Next: step04_train.py.
 
 Source: Gage, "A New Algorithm for Data Compression", C Users Journal, 1994; Sennrich, Haddow and Birch, "Neural
 Machine Translation of Rare Words with Subword Units", ACL 2016.
+
+**With Jeton.** A tokenizer can be made from an alphabet and merges without training. It applies them as `merge` does:
+
+    tok = jeton.Tokenizer.from_merges(vocab, [(97, 98, 256), (256, 99, 257)], pattern="none")
+
+    $ jeton encode -t tok.json abcabc
+    257 257
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import chdir
+from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 if not __package__:  # run as a file: `python step03_merge.py`
     __import__("running")
 
+from .running import jeton_command, with_jeton
 from .step02_pairs import Pair, count_pairs, most_frequent
 
 
@@ -111,5 +125,26 @@ def main() -> None:
         print(f"{pair} becomes {new}: {ids}")
 
 
+def beside_jeton() -> None:
+    """Give two merges to Jeton, and merge the same texts with it."""
+    import jeton
+
+    alphabet = {byte: bytes([byte]) for byte in range(256)}
+    merges = [Merge(97, 98, 256), Merge(256, 99, 257)]
+    vocab = vocabulary(alphabet, merges)
+    tok = jeton.Tokenizer.from_merges(vocab, [(97, 98, 256), (256, 99, 257)], pattern="none")
+    assert dict(tok.vocab) == vocab
+    for text in ("abcabc", "aab", "cab"):
+        ids = list(text.encode())
+        for left, right, new, _ in merges:
+            ids = merge(ids, (left, right), new)
+        assert tok.encode(text) == ids
+        print("jeton:", text, ids)
+    with TemporaryDirectory() as folder, chdir(folder):
+        tok.save("tok.json")
+        assert jeton_command("jeton encode -t tok.json abcabc").split() == ["257", "257"]
+
+
 if __name__ == "__main__":
     main()
+    with_jeton(beside_jeton)

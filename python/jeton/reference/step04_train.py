@@ -1,4 +1,7 @@
-"""Step 4. Training: count, merge, repeat.
+r"""Step 4. Training: count, merge, repeat.
+
+    python step04_train.py                 also without Jeton
+    python -m jeton.reference.step04_train
 
 Training a BPE tokenizer is steps 2 and 3 in a loop. Begin with bytes, ids 0 to 255. Count the pairs, give the most
 frequent one the next free id, merge it everywhere, and count again. Each round adds one token, and the list of
@@ -53,24 +56,36 @@ hand, `aaabdaaabac` goes to `ZabdZabac` (Z=aa), to `ZYdZYac` (Y=ab), to `XdXac` 
 (97, 98) -> 257 count 2
 (256, 257) -> 258 count 2
 
-Watch it: while `jeton play --port 7777` runs, this address plays the first example, forwards and back, and has the
-four tie rules to choose.
+Watch it (needs `pip install "jeton[play]"`): while `jeton play --port 7777` runs, this address plays the first example,
+forwards and back, and has the four tie rules to choose.
 
     http://127.0.0.1:7777/#view=train&text=abcababcaabc&pattern=none&ties=first&size:=260&step:=1
 
 The loop is slow, because it reads the whole text again for every merge. A fast engine avoids that; its merges must be
 the same, and this file is the reference for testing it. Left out: special tokens (step 7), splitting the text before
 training (step 8), other alphabets than bytes (steps 9 and 10). Next: step05_encode.py.
+
+**With Jeton.** `jeton.train` learns the same merges under each tie rule. Its defaults are others: the pattern `o200k`,
+which splits the text first (step 8), and `lowest_ids`. So the pattern and the tie rule are written out here:
+
+    tok = jeton.train([text], 260, level="byte", pattern="none", tie_break=rule, min_frequency=1, progress=False)
+
+    $ jeton train corpus.txt -o tok.json -s 260 --level byte --pattern none \
+        --tie-break first --min-frequency 1 --trace -q
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import chdir
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 if not __package__:  # run as a file: `python step04_train.py`
     __import__("running")
 
+from .running import jeton_command, with_jeton
 from .step01_levels import BYTES, show
 from .step02_pairs import Pair, count_pairs
 from .step03_merge import Merge, merge, vocabulary
@@ -246,5 +261,27 @@ def main() -> None:
         print(f"{new}  {show(spelling[new]):<10} = {show(spelling[left])} + {show(spelling[right])}, count {count}")
 
 
+def beside_jeton() -> None:
+    """Train on the first example with Jeton, under each tie rule and on the command line."""
+    import jeton
+
+    text = "abcababcaabc"
+    for rule in TIE_BREAKS:
+        merges = train_bytes(text, 260, tie_break=rule)
+        tok = jeton.train([text], 260, level="byte", pattern="none", tie_break=rule, min_frequency=1, progress=False)  # type: ignore[arg-type]
+        assert tok.merges == tuple((left, right, new) for left, right, new, _ in merges)
+        print(f"jeton, {rule}:", [show(tok.vocab[new]) for _, _, new in tok.merges])
+    with TemporaryDirectory() as folder, chdir(folder):
+        Path("corpus.txt").write_text(text, encoding="utf-8")
+        printed = jeton_command(
+            "jeton train corpus.txt -o tok.json -s 260 --level byte --pattern none "
+            "--tie-break first --min-frequency 1 --trace -q"
+        )
+    learned = [line.split("'")[1] for line in printed.splitlines()[1:]]  # (97, 98) -> 256 'ab' …
+    spelling = vocabulary(BYTES, merges := train_bytes(text, 260, tie_break="first"))
+    assert learned == [spelling[merge.new].decode() for merge in merges]
+
+
 if __name__ == "__main__":
     main()
+    with_jeton(beside_jeton)

@@ -1,5 +1,8 @@
 """Step 5. Encoding: the merges again, in the order in which they were learned.
 
+    python step05_encode.py                 also without Jeton
+    python -m jeton.reference.step05_encode
+
 Training left a list of merges. To encode a new text, start from its bytes and do to them what training did to the
 corpus: of all merges that are possible now, do the one that was learned first; then look again. The position of a
 merge in the list is its *rank*, and the lowest rank goes first. With the tokenizer of step 4:
@@ -41,24 +44,35 @@ training both algorithms give the same ids, because each token's bytes result fr
 >>> encode_by_rank(b"abcabc", {token: rank for rank, token in spelling.items()})
 [257, 257]
 
-Watch it: while `jeton play --port 7777` runs, this address takes the steps of a word, with the pairs that competed.
-Its tokenizer was trained on these lessons.
+Watch it (needs `pip install "jeton[play]"`): while `jeton play --port 7777` runs, this address takes the steps of a
+word, with the pairs that competed. Its tokenizer was trained on these lessons.
 
     http://127.0.0.1:7777/#view=why&tokenizer=lessons&text=oldest
 
 Both encoders here scan the whole list for every merge, which is slow for a text of a million bytes that is not
 split (step 8). Left out: special tokens (step 7). Next: step06_decode.py.
+
+**With Jeton.** `tok.encode` gives the ids and `tok.explain` the same merges in the same order:
+
+    tok = jeton.train([text], 270, level="byte", pattern="none", tie_break="first", min_frequency=1, progress=False)
+
+    $ jeton encode -t tok.json oldest
+    263 265
+    $ jeton explain -t tok.json oldest
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import chdir
 from itertools import pairwise
+from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 if not __package__:  # run as a file: `python step05_encode.py`
     __import__("running")
 
+from .running import jeton_command, with_jeton
 from .step01_levels import BYTES, show
 from .step02_pairs import Pair
 from .step03_merge import Merge, merge, vocabulary
@@ -204,5 +218,27 @@ def main() -> None:
         print(explain(list(word.encode()), ranks(merges), vocabulary(BYTES, merges)), end="\n\n")
 
 
+def beside_jeton() -> None:
+    """Encode a word with Jeton; its ids and its merges are those of this lesson."""
+    import jeton
+
+    text = "old older fast faster fastest best better yes desk mess"
+    merges = train_bytes(text, 270)
+    tok = jeton.train([text], 270, level="byte", pattern="none", tie_break="first", min_frequency=1, progress=False)
+    for word in ("oldest", "fast mess", "小"):
+        ids = list(word.encode())
+        assert tok.encode(word) == encode(ids, ranks(merges))
+        (pretoken,) = tok.explain(word).to_json()["pretokens"]
+        explained = [(merge["left"], merge["right"], merge["rank"]) for merge in pretoken["merges"]]
+        assert explained == [(*step.pair, step.rank) for step in steps(ids, ranks(merges))]
+        print("jeton:", word, tok.encode(word))
+    with TemporaryDirectory() as folder, chdir(folder):
+        tok.save("tok.json")
+        printed = jeton_command("jeton encode -t tok.json oldest")
+        assert list(map(int, printed.split())) == encode(list(b"oldest"), ranks(merges))
+        jeton_command("jeton explain -t tok.json oldest")
+
+
 if __name__ == "__main__":
     main()
+    with_jeton(beside_jeton)

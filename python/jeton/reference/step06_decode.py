@@ -1,6 +1,9 @@
 """Step 6. Decoding, and bytes that are not text.
 
-Decoding is the easy direction: look up the bytes of every id and join them. There is nothing to choose.
+    python step06_decode.py                 also without Jeton
+    python -m jeton.reference.step06_decode
+
+Decoding is the easy direction: look up the bytes of every id and join them. Each id has one spelling.
 
 >>> merges = train_bytes("old older fast faster fastest best better yes desk mess", 270)
 >>> spelling = vocabulary(BYTES, merges)
@@ -21,8 +24,8 @@ Traceback (most recent call last):
 UnicodeDecodeError: 'utf-8' codec can't decode bytes in position 0-1: unexpected end of data
 
 For showing an answer to a person, `replace` is right: better one � than a program that stops. For a pipeline that
-prepares data, `strict` is right: there a broken character means that something went wrong before. `decode_bytes` has
-neither problem, for it promises no text.
+prepares data, `strict` is right: there a broken character means that something went wrong before. `decode_bytes`
+returns the bytes and leaves this choice to its caller.
 
 **Join first, decode afterwards.** It is tempting to decode each token and to join the strings. With Chinese it
 fails at once, because one character is often spread over two or three tokens:
@@ -39,16 +42,29 @@ only one of them:
 >>> encode(list(b"old"), ranks(merges))
 [263]
 
-Left out: ids that spell no text at all, the special tokens. Next: step07_special.py.
+Left out: ids of no text, the special tokens. Next: step07_special.py.
+
+**With Jeton.** `tok.decode` replaces invalid UTF-8 unless `invalid_utf8="strict"`. `tok.stream()` takes one id after
+the other and returns only complete characters. The command line writes the bytes unless `--invalid-utf8` is given:
+
+    tok = jeton.train([text], 270, level="byte", pattern="none", tie_break="first", min_frequency=1, progress=False)
+    tok.decode([0xE5, 0xB0], invalid_utf8="replace")
+    stream.push(id) for id in [0xE5, 0xB0, 0x8F]
+
+    $ jeton decode -t tok.json --invalid-utf8 replace 229 176
+    �
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import chdir
+from tempfile import TemporaryDirectory
 
 if not __package__:  # run as a file: `python step06_decode.py`
     __import__("running")
 
+from .running import jeton_command, with_jeton
 from .step01_levels import BYTES
 from .step03_merge import vocabulary
 from .step04_train import train_bytes
@@ -113,5 +129,27 @@ def main() -> None:
     print("there and back:", decode(encode(list(data), ranks(merges)), spelling))
 
 
+def beside_jeton() -> None:
+    """Decode the examples of this lesson with Jeton, at once and id by id."""
+    import jeton
+
+    text = "old older fast faster fastest best better yes desk mess"
+    spelling = vocabulary(BYTES, train_bytes(text, 270))
+    tok = jeton.train([text], 270, level="byte", pattern="none", tie_break="first", min_frequency=1, progress=False)
+    for ids in ([263, 265], [0xE5, 0xB0, 0x8F], [0xE5, 0xB0]):
+        assert tok.decode_bytes(ids) == decode_bytes(ids, spelling)
+        assert tok.decode(ids, invalid_utf8="replace") == decode(ids, spelling, errors="replace")
+    assert tok.decode([0xE5, 0xB0], invalid_utf8="replace") == "�"
+    stream = tok.stream()
+    pushed = [stream.push(id) for id in [0xE5, 0xB0, 0x8F]]
+    assert pushed == ["", "", "小"]
+    print("jeton, stream:", pushed)
+    with TemporaryDirectory() as folder, chdir(folder):
+        tok.save("tok.json")
+        assert jeton_command("jeton decode -t tok.json --invalid-utf8 replace 229 176") == "�"
+        print()
+
+
 if __name__ == "__main__":
     main()
+    with_jeton(beside_jeton)

@@ -1,6 +1,9 @@
-r"""Step 7. Special tokens: ids that no text can reach by itself.
+r"""Step 7. Special tokens: ids that plain text never gets.
 
-A model needs a few signs that are not text: here a document ends, here the user speaks, here is nothing. They are
+    python step07_special.py                 also without Jeton
+    python -m jeton.reference.step07_special
+
+A model needs a few signs that are not text: the end of a document, the start of a user's turn, padding. They are
 *special tokens*. Each has an id of its own, here above all the others (SentencePiece and BERT put theirs first), and a
 spelling that people can read and write:
 
@@ -37,8 +40,8 @@ look for the leftmost place, and there for the longest spelling.
 >>> cut("x<a>b<a>", {"<a>": 300, "<a>b": 301}, permit="all")
 ['x', 301, 300]
 
-**None at all.** A pattern made of no alternatives matches the empty string, between any two letters; splitting there
-would give single characters. Without special tokens the text must stay whole.
+**No special tokens.** A regular expression without alternatives matches the empty string, which occurs between any two
+letters; splitting there would give single characters. Without special tokens the text must stay whole.
 
 >>> cut("abab", {}, permit="all")
 ['abab']
@@ -51,21 +54,36 @@ must not be learned from: the corpus is cut at them, and they are thrown away.
 >>> train_bytes([part for part in cut(corpus, special, permit="all") if isinstance(part, str)], 259, next_id=258)
 [Merge(left=97, right=98, new=258, count=4)]
 
-See it: while `jeton play --port 7777` runs, this address shows the encoding of a user's `<|endoftext|>`.
+See it (needs `pip install "jeton[play]"`): while `jeton play --port 7777` runs, this address shows the encoding of a
+user's `<|endoftext|>`.
 
     http://127.0.0.1:7777/#view=classics&classic=endoftext
 
 Left out: cutting the text between them before BPE. Next: step08_split.py.
+
+**With Jeton.** Without `special=` the spelling is plain text, as here. `add_tokens` makes a new tokenizer:
+
+    tok = jeton.train(["-"], 256, level="byte", pattern="none", progress=False)
+    chat = tok.add_tokens(["<|im_start|>", "<|im_end|>"])
+    chat.encode(turn, special="all")
+
+    $ jeton encode -t chat.json --special none '<|im_end|>'
+    60 124 105 109 95 101 110 100 124 62
+    $ jeton encode -t chat.json --special all '<|im_end|>'
+    257
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping
+from contextlib import chdir
+from tempfile import TemporaryDirectory
 
 if not __package__:  # run as a file: `python step07_special.py`
     __import__("running")
 
+from .running import jeton_command, with_jeton
 from .step01_levels import BYTES
 from .step03_merge import vocabulary
 from .step04_train import train_bytes
@@ -176,5 +194,26 @@ def main() -> None:
         print(f"permit={permit!r}: {len(ids)} ids {ids}, which decode to {back!r}")
 
 
+def beside_jeton() -> None:
+    """Encode a turn of a conversation with Jeton, with permission and without."""
+    import jeton
+
+    turn = "<|im_start|>user\nhi<|im_end|>"
+    special = add_special({}, ["<|im_start|>", "<|im_end|>"], next_id=256)
+    tok = jeton.train(["-"], 256, level="byte", pattern="none", progress=False)
+    chat = tok.add_tokens(["<|im_start|>", "<|im_end|>"])
+    assert chat.special_tokens == special
+    assert chat.encode(turn, special="all") == encode_text(turn, {}, special, permit="all")
+    assert chat.encode(turn, special="none") == encode_text(turn, {}, special, permit="none")
+    print("jeton:", chat.encode(turn, special="all"))
+    with TemporaryDirectory() as folder, chdir(folder):
+        chat.save("chat.json")
+        plain = jeton_command("jeton encode -t chat.json --special none '<|im_end|>'")
+        permitted = jeton_command("jeton encode -t chat.json --special all '<|im_end|>'")
+    assert list(map(int, plain.split())) == encode_text("<|im_end|>", {}, special, permit="none")
+    assert list(map(int, permitted.split())) == encode_text("<|im_end|>", {}, special, permit="all")
+
+
 if __name__ == "__main__":
     main()
+    with_jeton(beside_jeton)

@@ -1,9 +1,12 @@
 r"""Step 8. Cutting the text before BPE: the pretokens.
 
+    python step08_split.py                 also without Jeton
+    python -m jeton.reference.step08_split
+
 Left alone, BPE learns `dog.` and `dog!` and `dog?` as three tokens, and `of the` as one, for these neighbors are
-frequent. It is better to forbid some merges from the start: cut the text into *pretokens*, words with their leading
-space, numbers, runs of punctuation, and let no merge reach across a cut. There is a second reason, speed: a pretoken
-is short, the same pretokens come again and again, and their ids can be kept.
+frequent. It is better to forbid some merges from the start: cut the text into *pretokens* (words with their leading
+space, numbers, runs of punctuation) and let no merge cross the boundary of a pretoken. A second reason is speed: a
+pretoken is short, the same pretokens occur again and again, and their ids can be cached.
 
 The cutting is done by one regular expression, the *pattern*. GPT-2 published the first one:
 
@@ -18,7 +21,7 @@ goes with the word, and the others stay together in one pretoken, with the line 
 ['if', ' x', ':', '\n       ', ' return']
 
 The pattern *allows* that pretoken to become one token. It becomes one only if the corpus contains indentation, since
-BPE learns only pairs that it has counted:
+BPE merges only pairs of the corpus:
 
 >>> prose, program = "See the weather. See the weather.", "if x:\n        return x\n        return y\n"
 >>> for corpus in (prose, program):
@@ -36,10 +39,10 @@ punctuation mark:
 >>> split("今天的天气很好，我们出去走走吧。", "gpt2")
 ['今天的天气很好', '，', '我们出去走走吧', '。']
 
-The later patterns correct details of the first: numbers in groups of at most three digits, `'S` like `'s`, a
-line break at the end of punctuation, and before a word not only a space but any one sign, as in `(x`. `gpt4` is the
-spelling that minbpe uses, `cl100k` is tiktoken's own of the same; they differ where a text ends in white space. `o200k`
-also cuts between small and capital letters.
+The later patterns change details of the first: numbers in groups of at most three digits; `'S` like `'s`; a line
+break stays with the punctuation before it; a word may begin with any one sign, as in `(x`, and not only with a space.
+`gpt4` is minbpe's form of GPT-4's pattern, and `cl100k` is tiktoken's; they differ where a text ends in white space.
+`o200k` also cuts between small and capital letters. (Step 14 explains the patterns row by row.)
 
 >>> split("in 20261120", "gpt4"), split("aB cD", "gpt4"), split("aB cD", "o200k")
 (['in', ' ', '202', '611', '20'], ['aB', ' cD'], ['a', 'B', ' c', 'D'])
@@ -52,21 +55,21 @@ is a pretoken of its own, and the pretokens joined always give the text back.
 >>> split("tel. 555-1234", r"\d+")
 ['tel. ', '555', '-', '1234']
 
-Training with a pattern is training of step 4 with `split=`:
+Training with a pattern is the training of step 4 with `split=`:
 
 >>> spaced = train_bytes("the theme then", 300, split=partial(split, pattern="gpt2"), min_frequency=2)
 >>> [show(token) for token in vocabulary(BYTES, spaced).values()][256:]
 ["'th'", "'the'", "' the'"]
 
-Watch it: while `jeton play --port 7777` runs, this address trains with the pattern; a gap stands between pretokens,
-and no merge crosses it.
+Watch it (needs `pip install "jeton[play]"`): while `jeton play --port 7777` runs, this address trains with the pattern.
+It shows a gap between pretokens, and no merge crosses it.
 
     http://127.0.0.1:7777/#view=train&text=the+theme+then&pattern=gpt2&ties=first&size:=259
 
-**Letters of every script.** The patterns say `\p{L}` for a letter of any script, `\p{Lu}` for a capital, `\p{N}` for a
-digit or another number. These are *general categories*, which Unicode gives to each character. A pattern for all the
-texts of the world cannot do without them, and Python's `re` does not have them. But `unicodedata` knows the category
-of each character, so `spell_out` writes the classes as ranges of characters before `re` compiles the pattern:
+**Letters of every script.** In the patterns, `\p{L}` is a letter of any script, `\p{Lu}` a capital, `\p{N}` a digit or
+another number. These are *general categories*: Unicode assigns one to each character. A pattern for all languages
+needs them, and Python's `re` does not support them. But `unicodedata` has the category of each character, so
+`spell_out` writes the classes as ranges of characters before `re` compiles the pattern:
 
 >>> print(spell_out(r"\p{Zl}|\p{Zp}"))
 [\U00002028-\U00002028]|[\U00002029-\U00002029]
@@ -78,18 +81,33 @@ Left out: caching the ids of frequent pretokens. Next: step09_characters.py.
 
 Source: `gpt2` from openai/gpt-2 (src/encoder.py), `gpt4` from karpathy/minbpe (minbpe/regex.py), `cl100k` and `o200k`
 from openai/tiktoken (tiktoken_ext/openai_public.py).
+
+**With Jeton.** The patterns have the same names, and a regular expression is accepted too. `pattern=` of `jeton.train`
+corresponds to `split=` here:
+
+    counts = jeton.count_pretokens([text], pattern=name, progress=False)
+    tok = jeton.train([corpus], 259, level="byte", pattern="gpt2", tie_break="first", min_frequency=2, progress=False)
+
+    $ jeton train corpus.txt -o tok.json -s 259 --level byte --pattern gpt2 --tie-break first --min-frequency 2 -q
+    $ jeton encode -t tok.json 'the then'
+    257 258 110
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
+from contextlib import chdir
 from functools import lru_cache, partial
 from itertools import groupby
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from unicodedata import category
 
 if not __package__:  # run as a file: `python step08_split.py`
     __import__("running")
 
+from .running import jeton_command, with_jeton
 from .step01_levels import BYTES, show
 from .step03_merge import vocabulary
 from .step04_train import train_bytes
@@ -232,5 +250,28 @@ def main() -> None:
             print("  with a cut:" if cutter else "  without:   ", [show(token) for token in learned])
 
 
+def beside_jeton() -> None:
+    """Cut the sentence with Jeton by every named pattern, and train with one of them."""
+    import jeton
+
+    text, corpus = "How's the weather in 2026? It's 9.11 degrees!!", "the theme then"
+    for name in PATTERNS:
+        counts = jeton.count_pretokens([text], pattern=name, progress=False)
+        assert {pretoken.decode(): count for pretoken, count in counts.items()} == Counter(split(text, name))
+        print(f"jeton, {name}: {len(counts)} distinct pretokens of {counts.total}")
+    merges = train_bytes(corpus, 259, split=partial(split, pattern="gpt2"), min_frequency=2)
+    tok = jeton.train([corpus], 259, level="byte", pattern="gpt2", tie_break="first", min_frequency=2, progress=False)
+    assert tok.merges == tuple((left, right, new) for left, right, new, _ in merges)
+    with TemporaryDirectory() as folder, chdir(folder):
+        Path("corpus.txt").write_text(corpus, encoding="utf-8")
+        jeton_command(
+            "jeton train corpus.txt -o tok.json -s 259 --level byte --pattern gpt2 "
+            "--tie-break first --min-frequency 2 -q"
+        )
+        printed = jeton_command("jeton encode -t tok.json 'the then'")
+    assert list(map(int, printed.split())) == tok.encode("the then")
+
+
 if __name__ == "__main__":
     main()
+    with_jeton(beside_jeton)

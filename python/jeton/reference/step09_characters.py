@@ -1,7 +1,10 @@
 """Step 9. Characters instead of bytes: an alphabet from the corpus, and characters that it lacks.
 
-Everything so far began with the 256 bytes. It may as well begin with characters. Then 天 is one id from the start
-and no merge is spent on putting its three bytes together:
+    python step09_characters.py                 also without Jeton
+    python -m jeton.reference.step09_characters
+
+Everything so far began with the 256 bytes. Training can also begin with characters. Then 天 is one id from the start
+and needs no merges of its three bytes:
 
 >>> learned = train_characters("今天天气好，今天天晴", vocab_size=9)
 >>> [show(token) for token in learned.alphabet.values()]
@@ -9,29 +12,29 @@ and no merge is spent on putting its three bytes together:
 >>> [show(token) for token in learned.vocabulary().values()][6:]
 ["'今天'", "'今天天'", "'今天天气'"]
 
-Bytes have numbers already. Characters must be given some, and so that two people get the same ones there is a rule:
-the most frequent character is 0, the next is 1, and of equals the one that appeared first goes first. Above, 天
-occurs four times, 今 twice, and the others once, in the order of the sentence. Ids for merges come after. (Training
-itself does not change: `train` of step 4 does not depend on the meaning of its initial ids.)
+The ids of bytes are their values. Ids of characters need a rule, so that two trainings give the same ones: the most
+frequent character is 0, the next is 1, and of equally frequent ones the first to appear has the lower id. Above, 天
+occurs four times, 今 twice, and the others once, in the order of the sentence. The ids of merges come after them.
+(Training itself does not change: `train` of step 4 does not depend on the meaning of its initial ids.)
 
-**Cost.** Chinese in daily use has some six thousand characters, all of Unicode more than 150,000. Each
-takes an id before the first merge, and a vocabulary that is smaller than its alphabet is impossible:
+**Cost.** China's list of commonly used characters has 3,500, its standard list 8,105, and Unicode has more than 150,000
+characters. Each takes an id before the first merge, and a vocabulary cannot be smaller than its alphabet:
 
 >>> train_characters("今天天气好，今天天晴", vocab_size=5)
 Traceback (most recent call last):
     ...
 ValueError: vocab_size is 5, but the alphabet alone has 6 characters
 
-**Unknown characters.** A user writes 冬, which the corpus does not contain. Bytes would spell it; characters cannot. A
-program that just looks it up fails with `KeyError: '冬'`, without its position. Better to name it and its position:
+**Unknown characters.** A user writes 的 or 冬, which the corpus does not contain. Bytes can spell them, characters
+cannot. A program that just looks them up fails with `KeyError: '的'`, without a position. Better to give it:
 
 >>> to_ids("今天的冬天", learned.alphabet)
 Traceback (most recent call last):
     ...
 ValueError: character '的' (U+7684) at index 2 is not in the alphabet; pass unk= to accept unknown characters
 
-Or else an *unknown token* replaces each such character, and its id is a special token's id, above the rest. It keeps
-the program running, and it loses the text: the id does not tell which character it was.
+The alternative is an *unknown token*, a special token with an id of its own, for each such character. The program
+continues, but the text is lost: the id does not tell which character it was.
 
 >>> to_ids("今天的冬天", learned.alphabet, unk=9)
 [1, 0, 9, 9, 0]
@@ -39,23 +42,40 @@ the program running, and it loses the text: the id does not tell which character
 >>> decode(ids, {9: b"<unk>"} | learned.vocabulary())
 '今天<unk><unk>天'
 
-Watch it: while `jeton play --port 7777` runs, this address trains on characters.
+Watch it (needs `pip install "jeton[play]"`): while `jeton play --port 7777` runs, this address trains on characters.
 
     http://127.0.0.1:7777/#view=train&text=今天的天气很好，明天的天气不好。&level=char&ties=first&size:=16
 
-Left out: *byte fallback*, which spells an unknown character by its bytes and needs 256 more tokens to do it.
+Left out: *byte fallback*, which spells an unknown character by its bytes and needs 256 more tokens (steps 18 and 19).
 Next: step10_words.py.
+
+Source: 现代汉语常用字表 (1988), 3,500 characters; 通用规范汉字表 (2013), 8,105.
+
+**With Jeton.** `level="char"` trains on characters and gives them ids by the same rule; `unk_token=` adds an unknown
+token as the last id. Without it, an unknown character is an error:
+
+    tok = jeton.train(
+        [text], 10, level="char", pattern="none", tie_break="first", min_frequency=1, unk_token="<unk>", progress=False
+    )
+
+    $ jeton train corpus.txt -o tok.json -s 10 --level char --pattern none --tie-break first --unk-token '<unk>' -q
+    $ jeton encode -t tok.json 今天的冬天
+    6 9 9 0
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import chdir
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 if not __package__:  # run as a file: `python step09_characters.py`
     __import__("running")
 
+from .running import jeton_command, with_jeton
 from .step01_levels import show
 from .step03_merge import Merge, vocabulary
 from .step04_train import train
@@ -173,5 +193,30 @@ def main() -> None:
             print(error)
 
 
+def beside_jeton() -> None:
+    """Train on characters with Jeton, with an unknown token, and encode a text with unknown characters."""
+    import jeton
+
+    text, unseen = "今天天气好，今天天晴", "今天的冬天"
+    learned = train_characters(text, vocab_size=9)
+    ids = encode(to_ids(unseen, learned.alphabet, unk=9), ranks(learned.merges))
+    tok = jeton.train(
+        [text], 10, level="char", pattern="none", tie_break="first", min_frequency=1, unk_token="<unk>", progress=False
+    )
+    assert dict(tok.vocab) == learned.vocabulary() | {9: b"<unk>"}
+    assert tok.merges == tuple((left, right, new) for left, right, new, _ in learned.merges)
+    assert tok.encode(unseen) == ids
+    print("jeton:", unseen, ids, tok.decode(ids))
+    with TemporaryDirectory() as folder, chdir(folder):
+        Path("corpus.txt").write_text(text, encoding="utf-8")
+        jeton_command(
+            "jeton train corpus.txt -o tok.json -s 10 --level char --pattern none "
+            "--tie-break first --unk-token '<unk>' -q"
+        )
+        printed = jeton_command("jeton encode -t tok.json 今天的冬天")
+    assert list(map(int, printed.split())) == ids
+
+
 if __name__ == "__main__":
     main()
+    with_jeton(beside_jeton)

@@ -1,8 +1,11 @@
-"""Step 10. Words with an end: `</w>`, and an encoder that loses nothing.
+r"""Step 10. Words with an end: `</w>`, and an encoder that loses nothing.
 
-The BPE that came into translation in 2016 worked on lists of words with their counts. Cut at the spaces, the text no
-longer says where a word ends: `est` in `newest` is an ending, in `estimate` a beginning. So each word gets an end
-mark, `</w>`, in one of two styles.
+    python step10_words.py                 also without Jeton
+    python -m jeton.reference.step10_words
+
+The BPE that was applied to machine translation in 2016 worked on lists of words with their counts. In a text that is
+cut at spaces, the ends of words are no longer visible: `est` in `newest` is an ending, in `estimate` a beginning. So
+each word gets an end mark, `</w>`, in one of two styles.
 
 >>> letters_of("low")  # the mark is a letter of its own
 ['l', 'o', 'w', '</w>']
@@ -28,24 +31,35 @@ The corpus of the well-known example holds four words:
 
 **Unknown words, by merges.** The encoder of step 5 works for them too, as long as each letter is in the alphabet.
 
-**Unknown words, longest token first.** Another algorithm needs no merges, only the list of tokens that are still in
-use. Take the longest token and cut it out of the word wherever it occurs; continue with the rest of the word and the
-next longest token. Length counts letters, and `</w>` is one letter.
+**Unknown words, longest token first.** Another algorithm needs no merges, only the tokens that the known words consist
+of. Take the longest token and cut it out of the word wherever it occurs; continue with the rest of the word and the
+next longest token. Length counts letters, and `</w>` is one letter. Of tokens of equal length, the more frequent one
+comes first: `tokens_in_use` sorts them by their counts in the corpus.
 
->>> tokens = tokens_in_use(known)
+>>> tokens = tokens_in_use(known, counts)
+>>> tokens
+['newest</w>', 'low</w>', 'wi', 'd', 'est</w>', 'low', 'e', 'r', '</w>']
 >>> longest_first("lowest", tokens)
 ['low', 'est</w>']
 
+The frequency matters where two tokens of equal length overlap:
+
+>>> few = tokens_in_use({"abc": ["ab", "c"], "bcd": ["bc", "d"]}, {"abc": 1, "bcd": 9})
+>>> few
+['bc', 'd', 'ab', 'c']
+>>> longest_first("abc", few), longest_first("abc", ["ab", "c", "bc", "d"])
+(['</u>', 'bc', '</u>'], ['ab', 'c', '</u>'])
+
 **Losing nothing.** Written carelessly, this encoder drops letters it cannot find: `newer` becomes `e e r </w>`, and
-n and w are silently lost. (They are letters of the alphabet, but no known word contains them as single tokens any more:
-they occur only inside longer tokens.) Here each longest unmatched run of letters becomes one unknown token, `</u>`:
+n and w are silently lost. (They are in the alphabet, but training has merged them into longer tokens in every known
+word.) Here each longest unmatched run of letters becomes one unknown token, `</u>`:
 
 >>> longest_first("newer", tokens)
 ['</u>', 'e', '</u>', 'e', 'r', '</w>']
 >>> longest_first("zzzlow", tokens)
 ['</u>', 'low</w>']
 
-Nor does it read tokens as patterns: the dot in `a.` is a dot.
+A token is not a regular expression: the dot in `a.` matches only a dot.
 
 >>> longest_first("a.", ["a.", "</w>"]), longest_first("ab", ["a.", "</w>"])
 (['a.', '</w>'], ['</u>', '</w>'])
@@ -54,15 +68,32 @@ Left out: white space. Cutting at spaces forgets how many there were, so `decode
 That is why byte-level tokenizers, which keep every space, have replaced this kind. Next: step11_compression.py.
 
 Source: Sennrich, Haddow and Birch 2016, whose program is subword-nmt (suffix style; ties by `highest_pair`).
+
+**With Jeton.** `end_of_word=` adds the mark. The corpus may be words with their counts, or a text that is cut at white
+space. Longest token first is not one of Jeton's encoders:
+
+    tok = jeton.train(
+        counts, 21, level="char", end_of_word="</w>", end_of_word_style="symbol", tie_break="first", progress=False
+    )
+
+    $ jeton train corpus.txt -o tok.json -s 21 --level char --end-of-word '</w>' \
+        --end-of-word-style symbol --tie-break first -q
+    $ jeton encode -t tok.json widest
+    20 9 13
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
+from contextlib import chdir
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 if not __package__:  # run as a file: `python step10_words.py`
     __import__("running")
 
+from .running import jeton_command, with_jeton
 from .step04_train import train
 from .step05_encode import encode, ranks
 from .step09_characters import Learned, alphabet, to_ids
@@ -148,14 +179,24 @@ def known_words(words: Iterable[str], learned: Learned, style: str = "symbol", e
     return {word: [spelling[id].decode("utf-8") for id in encode_word(word, learned, style, end)] for word in words}
 
 
-def tokens_in_use(known: Mapping[str, list[str]]) -> list[str]:
-    """List the tokens that the known words are made of, in order of first appearance.
+def tokens_in_use(known: Mapping[str, list[str]], word_counts: Mapping[str, int]) -> list[str]:
+    """List the tokens that the known words are made of: by falling count, ties by first appearance.
+
+    Args:
+        known: The tokens of each known word.
+        word_counts: The count of each known word.
 
     Examples:
-        >>> tokens_in_use({"low": ["low", "</w>"], "lows": ["low", "s", "</w>"]})
+        >>> tokens_in_use({"low": ["low", "</w>"], "lows": ["low", "s", "</w>"]}, {"low": 5, "lows": 1})
         ['low', '</w>', 's']
+        >>> tokens_in_use({"ab": ["ab"], "cd": ["cd"]}, {"ab": 1, "cd": 2})
+        ['cd', 'ab']
     """
-    return list(dict.fromkeys(token for tokens in known.values() for token in tokens))
+    counts: Counter[str] = Counter()
+    for word, tokens in known.items():
+        for token in tokens:
+            counts[token] += word_counts[word]
+    return sorted(counts, key=lambda token: -counts[token])  # stable: ties stay in order of first appearance
 
 
 def longest_first(word: str, tokens: Iterable[str], end: str = END) -> list[str]:
@@ -206,12 +247,42 @@ def main() -> None:
     known = known_words(counts, learned)
     print("known:", known)
     for word in ("lowest", "newer", "slow"):
-        print(f"{word:<7} longest token first:", longest_first(word, tokens_in_use(known)))
+        print(f"{word:<7} longest token first:", longest_first(word, tokens_in_use(known, counts)))
         try:
             print(" " * 7, "by merges:", known_words([word], learned)[word])
         except ValueError as error:
             print(" " * 7, "by merges:", error)
 
 
+def beside_jeton() -> None:
+    """Train on the four words with Jeton, in both styles, and encode known and unknown words."""
+    import jeton
+
+    counts = {"low": 5, "lower": 2, "newest": 6, "widest": 3}
+    learned = train_words(counts, 10)
+    tok = jeton.train(
+        counts, 21, level="char", end_of_word="</w>", end_of_word_style="symbol", tie_break="first", progress=False
+    )
+    assert {id: tok.id_to_token(id).encode() for id in range(21)} == learned.vocabulary()
+    assert tok.merges == tuple((left, right, new) for left, right, new, _ in learned.merges)
+    for word in (*counts, "lowest", "newer"):
+        assert tok.encode(word) == encode_word(word, learned)
+    suffix = train_words(counts, 4, style="suffix").merges
+    glued = jeton.train(
+        counts, 15, level="char", end_of_word="</w>", end_of_word_style="suffix", tie_break="first", progress=False
+    )
+    assert glued.merges == tuple((left, right, new) for left, right, new, _ in suffix)
+    print("jeton:", [tok.id_to_token(new) for _, _, new in tok.merges])
+    with TemporaryDirectory() as folder, chdir(folder):
+        Path("corpus.txt").write_text(" ".join(f"{word} " * count for word, count in counts.items()), encoding="utf-8")
+        jeton_command(
+            "jeton train corpus.txt -o tok.json -s 21 --level char --end-of-word '</w>' "
+            "--end-of-word-style symbol --tie-break first -q"
+        )
+        printed = jeton_command("jeton encode -t tok.json widest")
+    assert list(map(int, printed.split())) == encode_word("widest", learned)
+
+
 if __name__ == "__main__":
     main()
+    with_jeton(beside_jeton)

@@ -1,8 +1,11 @@
 """Step 11. Compression, and the cost of a vocabulary.
 
+    python step11_compression.py                 also without Jeton
+    python -m jeton.reference.step11_compression
+
 The first use of a tokenizer is to make the list shorter. A model computes for every id, and can read only a limited
 number of them at once. So the usual measure is *bytes per token*: the size of the text in UTF-8 divided by the number
-of ids. One is the byte level itself; good tokenizers reach four or five on English.
+of ids. It is 1 if each byte is a token, and 4 to 5 for good tokenizers on English.
 
 >>> text = "old older fast faster fastest best better yes desk mess"
 >>> merges = train_bytes(text, 270)
@@ -11,7 +14,7 @@ Compression(bytes=55, characters=55, tokens=21)
 >>> round(55 / 21, 2)
 2.62
 
-That was the text it was trained on. What counts is another one, which is usually worse:
+That was the text that the tokenizer was trained on. The figure that matters is that of other texts, usually lower:
 
 >>> round(measure("the fastest desk", encode(list(b"the fastest desk"), ranks(merges))).bytes_per_token, 2)
 1.78
@@ -22,8 +25,8 @@ That was the text it was trained on. What counts is another one, which is usuall
 >>> bytes_of_ids([7300, 27086, 30430], width=4)
 12
 
-So 18 bytes of text become 12 bytes of ids. A tokenizer whose tokens are on the average shorter than the width of an
-id makes a corpus *larger* on the disk. (A real compressor, like gzip, does better; it is not the aim.)
+So 18 bytes of text become 12 bytes of ids. If the tokens of a corpus have fewer bytes on average than an id is wide,
+the corpus is *larger* on disk as ids. (A compressor such as gzip makes smaller files; that is not the aim here.)
 
 **Why not code points?** Unicode has numbered all characters. Why not use those numbers as ids, without any training?
 Because the highest is 1,114,111, and a model has one row of numbers for *every possible* id (step 12). With
@@ -32,8 +35,8 @@ rows of 4,096 numbers:
 >>> f"{parameters(1_114_112, 4096):,}"
 '4,563,402,752'
 
-That is four and a half billion numbers before the model has computed anything, most of them for characters that the
-corpus never holds, never trained, and still English has no more than one byte per token:
+That is four and a half billion numbers before the model has computed anything. Most of them belong to characters that
+the corpus does not contain, so they are never trained, and English still has one byte per token:
 
 >>> measure("the fastest desk", [ord(character) for character in "the fastest desk"]).bytes_per_token
 1.0
@@ -46,22 +49,37 @@ million.
 >>> [f"{parameters(size, 4096):,}" for size in (32_000, 100_277, 200_019)]
 ['131,072,000', '410,734,592', '819,277,824']
 
-See it: while `jeton play --port 7777` runs, this address compares one paragraph in twenty languages.
+See it (needs `pip install "jeton[play]"`): while `jeton play --port 7777` runs, this address compares one paragraph in
+twenty languages.
 
     http://127.0.0.1:7777/#view=compare
 
 Since the merges are a list in order, the first part of it is a tokenizer too: one training gives the curve of all
 smaller sizes (`curve`). Left out: the meaning of a row. Next: step12_vectors.py.
+
+**With Jeton.** `jeton.measure` gives bytes and characters per token, and `jeton.sizes` the curve. The command line
+prints the first as a table:
+
+    measured = jeton.measure(tok, [text], words=False, progress=False)
+    sizes = jeton.sizes(
+        [text], [256, 260, 270], hidden=4096, tied=True, test=[text], pattern="none", tie_break="first", progress=False
+    )
+
+    $ jeton measure -t tok.json --no-words seen.txt unseen.txt
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import chdir
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 if not __package__:  # run as a file: `python step11_compression.py`
     __import__("running")
 
+from .running import jeton_command, with_jeton
 from .step03_merge import Merge
 from .step04_train import train_bytes
 from .step05_encode import encode, ranks
@@ -168,5 +186,32 @@ def main() -> None:
         print(f"{size:>10} {parameters(size, 4096):>13,} {here:>36.2f} {there:>19.2f}")
 
 
+def beside_jeton() -> None:
+    """Measure the texts of this lesson with Jeton, and the curve over three vocabulary sizes."""
+    import jeton
+
+    text, unseen = "old older fast faster fastest best better yes desk mess", "the fastest desk"
+    merges = train_bytes(text, 270)
+    tok = jeton.train([text], 270, level="byte", pattern="none", tie_break="first", min_frequency=1, progress=False)
+    measured = jeton.measure(tok, [text], words=False, progress=False)
+    expected = measure(text, encode(list(text.encode()), ranks(merges)))
+    assert (measured.bytes, measured.chars, measured.tokens) == expected
+    assert measured.bytes_per_token == expected.bytes_per_token
+
+    sizes = jeton.sizes(
+        [text], [256, 260, 270], hidden=4096, tied=True, test=[text], pattern="none", tie_break="first", progress=False
+    )
+    assert [(size.vocab_size, size.bytes_per_token) for size in sizes] == curve(merges, text, [256, 260, 270])
+    assert [size.parameters for size in sizes] == [parameters(size.vocab_size, 4096) for size in sizes]
+    print("jeton:", [(size.vocab_size, round(size.bytes_per_token, 2), size.parameters) for size in sizes])
+    with TemporaryDirectory() as folder, chdir(folder):
+        tok.save("tok.json")
+        Path("seen.txt").write_text(text, encoding="utf-8")
+        Path("unseen.txt").write_text(unseen, encoding="utf-8")
+        printed = jeton_command("jeton measure -t tok.json --no-words seen.txt unseen.txt")
+    assert [line.split()[1] for line in printed.splitlines()[1:3]] == [str(tok.count(text)), str(tok.count(unseen))]
+
+
 if __name__ == "__main__":
     main()
+    with_jeton(beside_jeton)
