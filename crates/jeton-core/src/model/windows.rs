@@ -18,6 +18,9 @@ use crate::util::cancel::{CancelCheck, KeepGoing};
 /// Maximum number of tokens that a failed joint drops.
 pub(super) const MAX_DROPPED: usize = 64;
 
+/// Joints that are known: in a run of one character, a few repeat.
+const JOINTS: usize = 4;
+
 /// A window after its merges.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct MergedWindow {
@@ -57,24 +60,30 @@ pub(super) trait Windows {
 pub(super) fn merge_in_windows(windows: &mut impl Windows, keep_going: KeepGoing<'_>) -> Result<bool> {
     let (mut at, mut num_dropped) = (0, 1);
     let mut reached = 0; // end of the tokens whose joints held; up to there `num_dropped` keeps doubling, which ensures progress
-    let mut good = None; // the last joint that held
+    let mut joints = [None; JOINTS]; // the last ones, and whether they held
+    let mut next_joint = 0;
     let mut cancel = CancelCheck::new(keep_going);
     loop {
         cancel.check()?;
         let Some(MergedWindow { num_tokens, first, is_last }) = windows.merge(at)? else { return Ok(false) };
         if let Some(last) = windows.last() {
             let pair = (last, first);
-            if good != Some(pair) {
-                match windows.joint_holds(at, pair)? {
-                    Some(true) => good = Some(pair),
-                    Some(false) if num_dropped <= MAX_DROPPED => {
-                        let Some(start) = windows.remove_last(at, num_dropped) else { return Ok(false) };
-                        at = start;
-                        num_dropped *= 2;
-                        continue;
-                    }
-                    _ => return Ok(false),
+            let known = joints.iter().flatten().find(|(joint, _)| *joint == pair).map(|&(_, holds)| holds);
+            let holds = match known {
+                Some(holds) => holds,
+                None => {
+                    let Some(holds) = windows.joint_holds(at, pair)? else { return Ok(false) };
+                    joints[next_joint % JOINTS] = Some((pair, holds));
+                    next_joint += 1;
+                    holds
                 }
+            };
+            if !holds {
+                let start = windows.remove_last(at, num_dropped).filter(|_| num_dropped <= MAX_DROPPED);
+                let Some(start) = start else { return Ok(false) };
+                at = start;
+                num_dropped *= 2;
+                continue;
             }
         }
         if is_last {

@@ -38,7 +38,7 @@ pub(super) fn write(
         }
         cancel.check()?;
         writer.check()?;
-        let grapheme = old[at..].graphemes(true).next().unwrap_or(&old[at..]);
+        let grapheme = first_grapheme(&old[at..]);
         at += grapheme.len();
         if grapheme.len() < LONG {
             if let Some((_, new)) = map.prefixes(grapheme).next() {
@@ -57,6 +57,14 @@ pub(super) fn write(
     }
     changes.flush(writer);
     Ok(())
+}
+
+/// Returns the first grapheme of a text that is not empty. Of two ASCII characters, only CR LF are one.
+fn first_grapheme(text: &str) -> &str {
+    match text.as_bytes() {
+        [first, second, ..] if *first != b'\r' && first.is_ascii() && second.is_ascii() => &text[..1],
+        _ => text.graphemes(true).next().unwrap_or(text),
+    }
 }
 
 /// Returns the number of leading bytes of ASCII text that are not part of any rule and are separate graphemes.
