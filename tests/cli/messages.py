@@ -50,7 +50,11 @@ TABLES = (
     DEFAULT_USED,
     *SECTIONS,
     *("Options", "Commands", "required", "Show this message and exit."),  # of click
-    *{name for each in parallel_texts(_PARAGRAPH, "eng")[0] for name in each[1:]},
+    *{
+        f"{name} ({kind})"
+        for each in parallel_texts(_PARAGRAPH, "eng")[0]
+        for name, kind in zip(each[1:], LANGUAGE_HEADINGS["language"], strict=True)
+    },
 )
 
 

@@ -11,7 +11,6 @@ from collections.abc import Iterable
 
 import click
 
-from ..drawing.display_width import display_width, wrapped
 from ..util.messages import is_translated, translate
 
 __all__ = ["Context", "paragraphs"]
@@ -56,6 +55,8 @@ class _Formatter(click.HelpFormatter):
 
     def write_usage(self, prog: str, args: str = "", prefix: str | None = None) -> None:
         """Writes the usage line."""
+        from ..drawing.display_width import display_width, wrapped
+
         start = (translate("Usage: {command}", command=prog) if prefix is None else f"{prefix} {prog}") + " "
         size = display_width(start)
         first, *rest = wrapped(args, max(self.width - size, 20)) or [""]
@@ -67,6 +68,8 @@ class _Formatter(click.HelpFormatter):
 
     def write_text(self, text: str) -> None:
         """Writes a help text."""
+        from ..drawing.display_width import wrapped
+
         indent = " " * self.current_indent
         blocks = []
         for message, rest in paragraphs(text):
@@ -77,6 +80,8 @@ class _Formatter(click.HelpFormatter):
 
     def write_dl(self, rows: Iterable[tuple[str, str]], col_max: int = 30, col_spacing: int = 2) -> None:
         """Writes options or commands with their texts."""
+        from ..drawing.display_width import wrapped
+
         listed = list(rows)
         indent = " " * self.current_indent
         widest = max((len(term) for term, _ in listed), default=0)

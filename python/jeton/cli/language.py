@@ -15,7 +15,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
-from importlib import resources
 from typing import TypeAlias
 
 from ..util.messages import translate, use_catalog
@@ -52,6 +51,7 @@ def chosen_language(environ: Mapping[str, str]) -> str:
 def read_catalog(name: str, language: str) -> dict[str, str]:
     """A catalog of this package: ``strings`` or ``errors``."""
     import json
+    from importlib import resources
 
     found: dict[str, str] = json.loads((resources.files(__package__) / f"{name}.{language}.json").read_bytes())
     return found

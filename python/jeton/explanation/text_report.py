@@ -190,7 +190,7 @@ def merge_words(merge: ExplainedMerge, describe: Describe) -> str:
         return visible(describe(id))
 
     pair = f"({merge.left}, {merge.right}) {name(merge.left)}+{name(merge.right)} -> {name(merge.result)}"
-    said = f"{pair}  rank {merge.rank}, id {merge.result}"
+    said = f"{pair}  " + translate("rank {rank}, id {id}", rank=merge.rank, id=merge.result)
     if merge.rivals:
         rivals = [f"({left}, {right}) {name(left)}+{name(right)} rank {rank}" for left, right, rank in merge.rivals]
         said += translate("; ") + translate("other candidates: {pairs}", pairs=", ".join(rivals))

@@ -40,7 +40,7 @@ def languages_text(
     headings = list(HEADINGS.get(by, (by, "languages")))
     num_names = len(headings)
     headings = [translate(heading) for heading in headings] + [elided(name, MAX_HEADING) for name in tokenizers]
-    lines = [[*map(translate, row.names), *_figures(figure, row)] for row in rows]
+    lines = [[*map(_local, row.names, [*HEADINGS.get(by, (by, ""))]), *_figures(figure, row)] for row in rows]
     drawn = [_title(baseline, by, figure), *aligned([headings, *lines], num_names)]
     if left_out:
         drawn.append(translate("left out, not complete: {languages}", languages=", ".join(left_out)))
@@ -64,8 +64,15 @@ def _html_cell(value: float) -> str:
     return f"<td style='background:rgba({RED},{GREEN},{BLUE},{alpha:.2f});color:{color}'>{value:.2f}</td>"
 
 
+def _local(name: str, kind: str) -> str:
+    """The name of a language, script or family in the chosen language. Scripts share English names with languages."""
+    message = f"{name} ({kind})"
+    found = translate(message)
+    return name if found == message else found
+
+
 def _title(baseline: str, by: str, figure: str) -> str:
-    title = translate(TITLES[figure], language=translate(baseline))
+    title = translate(TITLES[figure], language=_local(baseline, "language"))
     if by == "language":
         return title
     return title + translate(", median of the languages" if figure == "relative" else ", all texts")
