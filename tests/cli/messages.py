@@ -6,6 +6,7 @@ import ast
 import inspect
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import click
@@ -58,6 +59,7 @@ TABLES = (
 )
 
 
+@cache
 def messages() -> set[str]:
     """All messages that `strings.<language>.json` must have."""
     return {*TABLES, *_of_calls(), *_of_help(_jeton)}

@@ -19,6 +19,7 @@ from jeton.cli.help_text import paragraphs
 from jeton.cli.language import LANGUAGES, NESTED, chosen_language, in_language, read_catalog, use_language
 from jeton.drawing.display_width import display_width
 from jeton.util.messages import counted, translate
+from jeton.util.progress import ProgressEvent, _bar
 
 from .conftest import Run
 from .messages import PACKAGE, commands_of_jeton, messages, placeholders
@@ -112,10 +113,12 @@ def test_chinese_uses_the_terms_of_the_glossary() -> None:
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_every_message_of_an_error_is_one_of_the_sources(language: str) -> None:
-    sources = [re.compile(_as_pattern(clause), re.DOTALL) for clause in _clauses()]
+    sources = [(max(clause.split("{}"), key=len), clause) for clause in _clauses()]
     for message in set(read_catalog("errors", language)) - FOREIGN:
         filled = re.sub(r"\{\w+\}", "X", message)
-        assert any(source.fullmatch(filled) for source in sources), message
+        assert any(
+            text in filled and re.fullmatch(_as_pattern(clause), filled, re.DOTALL) for text, clause in sources
+        ), message
 
 
 def test_every_message_of_a_usage_error_is_translated() -> None:
@@ -348,6 +351,11 @@ def test_the_columns_of_tables_are_aligned(run: Run, chinese: None, path: Path) 
     assert len({display_width(line) for line in table}) == 1
     table = run("languages", "-q", "--by", "script").text.splitlines()[1:]
     assert len({display_width(line) for line in table}) == 1
+
+
+def test_progress_bars_are_chinese() -> None:
+    with use_language("zh"), _bar(ProgressEvent("merge", 1, 2, "merges")) as bar:
+        assert (bar.desc, bar.unit) == ("学习合并", " 次合并")
 
 
 def test_help_paragraphs_with_notes_are_whole_messages() -> None:
