@@ -24,6 +24,8 @@ from .selection import ALL, EXHAUSTIVE, amount
 
 # Texts of tests are short; they take the fast way all the same.
 os.environ.setdefault("JETON_TABLES", "always")
+# The outputs in tests and docs are English, whatever the developer's locale.
+os.environ["JETON_LANG"] = "en"
 
 examples = amount(100, default=20)
 settings.register_profile("jeton", deadline=None, max_examples=examples)  # no deadline: other work slows a machine down

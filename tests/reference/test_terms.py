@@ -17,6 +17,7 @@ FILES = sorted(
         *ROOT.glob("docs/pictures/lessons/*.zh.svg"),
         *ROOT.glob("python/jeton/**/*.zh.md"),
         *ROOT.glob("python/jeton/**/strings.zh*.json"),
+        *ROOT.glob("python/jeton/**/errors.zh*.json"),
     ]
 )
 PENDING = ("step12_vectors.zh.md", "step13_tokenizer.zh.md")  # still in other terms

@@ -8,11 +8,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..drawing import to_terminal
+from ..drawing.display_width import aligned, display_width
 from ..encoding import Encoding
 from ..tokenizer import Tokenizer
 from ..tokens.special import Special
 from ..util.arguments import instance, strings
 from ..util.lazy import cached_property
+from ..util.messages import translate
 from .named import named_tokenizers
 
 if TYPE_CHECKING:
@@ -24,6 +26,8 @@ __all__ = ["Comparison", "Cut", "compare"]
 # Limits of the printed form; `to_json` and the attributes are always complete.
 MAX_TOKENS_SHOWN = 200
 MAX_CUTS_SHOWN = 20
+HEADINGS = ("tokenizer", "tokens", "bytes/token", "own tokens")
+MIN_SIZES = (0, 9, 0, 0)  # columns of the terminal
 
 
 class Cut(NamedTuple):
@@ -184,25 +188,34 @@ class Comparison:
 
     def to_terminal(self, *, color: bool, width: int | None = None) -> str:
         """The figures, the differing boundaries, and a drawing of the tokens of each tokenizer."""
-        column = max(map(len, [*self.names, "tokenizer"]))
-        lines = [f"{'tokenizer':<{column}}  {'tokens':>9}  bytes/token  own tokens"]
+        rows = [[translate(heading) for heading in HEADINGS]]
         for name, tokens, size, own in zip(self.names, self.counts, self.bytes_per_token, self._own, strict=True):
-            lines.append(f"{name:<{column}}  {tokens:>9,}  {size:>11.3f}  {len(own):>10,}")
+            rows.append([name, f"{tokens:,}", f"{size:.3f}", f"{len(own):,}"])
+        sizes = [max(map(display_width, column)) for column in zip(*rows, strict=True)]
+        lines = aligned(rows, 1, list(map(max, sizes, MIN_SIZES)))
         lines.append(
-            f"{self.num_bytes:,} bytes, {self.num_chars:,} characters; the most tokens are {self.spread:.1%} over the "
-            f"least; cuts differ in {self.num_cuts:,} places"
+            translate(
+                "{bytes} bytes, {chars} characters; the most tokens are {spread} over the least; cuts differ in {cuts} "
+                "places",
+                bytes=f"{self.num_bytes:,}",
+                chars=f"{self.num_chars:,}",
+                spread=f"{self.spread:.1%}",
+                cuts=f"{self.num_cuts:,}",
+            )
         )
         for cut in self._cuts_at(self._cuts[:MAX_CUTS_SHOWN]):
             by = ", ".join(self.names[index] for index in cut.by)
-            lines.append(f"  byte {cut.byte:,}: {by}")
+            lines.append("  " + translate("byte {number}: {tokenizers}", number=f"{cut.byte:,}", tokenizers=by))
         if self.num_cuts > MAX_CUTS_SHOWN:
-            lines.append(f"  and {self.num_cuts - MAX_CUTS_SHOWN:,} more")
+            lines.append("  " + translate("and {number} more", number=f"{self.num_cuts - MAX_CUTS_SHOWN:,}"))
         for name, tok, count in zip(self.names, self.toks, self.counts, strict=True):
             first = self._encoding(tok, MAX_TOKENS_SHOWN + 4)  # one character is at most 4 tokens
             shown = first.drawing().head(MAX_TOKENS_SHOWN)
             drawn = to_terminal(shown, color=color, width=width, indent="  ")
             more = count - len(shown)
-            lines += ["", name, drawn, *([f"  and {more:,} tokens more"] if more else [])]
+            lines += ["", name, drawn]
+            if more:
+                lines.append("  " + translate("and {number} tokens more", number=f"{more:,}"))
         return "\n".join(lines)
 
     def __str__(self) -> str:

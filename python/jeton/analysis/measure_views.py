@@ -9,6 +9,7 @@ from html import escape
 from typing import Any
 
 from ..drawing.display_width import aligned, display_width, elided
+from ..util.messages import translate
 
 __all__ = ["table_csv", "table_html", "table_text"]
 
@@ -55,7 +56,8 @@ def table_text(records: Records, baseline: str, width: int | None) -> str:
         for at in (index for index, heading in enumerate(headings) if left_out and heading.startswith(left_out)):
             headings, lines = headings[:at] + headings[at + 1 :], [line[:at] + line[at + 1 :] for line in lines]
             break
-        sizes = [max(map(display_width, column)) for column in zip(headings, *lines, strict=True)]
+        shown = [translate(heading) for heading in headings]
+        sizes = [max(map(display_width, column)) for column in zip(shown, *lines, strict=True)]
         if width is None or sum(sizes) + len(GAP) * (len(sizes) - 1) <= width:
             break
         figures = sum(len(GAP) + size for size in sizes[num_names:])
@@ -63,10 +65,11 @@ def table_text(records: Records, baseline: str, width: int | None) -> str:
         sizes[:num_names] = _shrunk(sizes[:num_names], room)
         if sum(sizes[:num_names]) <= room:
             break
-    elided_names = [[*map(elided, line[:num_names], sizes), *line[num_names:]] for line in [headings, *lines]]
+    elided_names = [[*map(elided, line[:num_names], sizes), *line[num_names:]] for line in [shown, *lines]]
     drawn = aligned(elided_names, num_names, sizes)
-    if "tok/char" in headings and (width is None or display_width(LEGEND) <= width):
-        drawn.append(LEGEND)
+    legend = translate(LEGEND)
+    if "tok/char" in headings and (width is None or display_width(legend) <= width):
+        drawn.append(legend)
     return "\n".join(drawn)
 
 
@@ -100,7 +103,9 @@ def _cells(records: Records, baseline: str) -> tuple[list[str], list[list[str]]]
     lines = []
     for index, each in enumerate(records):
         figures = [_format(each[name], factor, form) for name, factor, form in shown.values()]
-        lines.append([each["source"] if index % num_tokenizers == 0 else "", each["tokenizer"], *figures])
+        is_total = index >= num_tokenizers and index == len(records) - num_tokenizers
+        source = translate("total") if is_total else each["source"] if index % num_tokenizers == 0 else ""
+        lines.append([source, each["tokenizer"], *figures])
     return ["source", "tokenizer", *shown], lines
 
 
@@ -110,7 +115,7 @@ def _num_tokenizers(records: Records) -> int:
 
 def _baseline(name: str) -> str:
     """Heading of the column of relative numbers of tokens."""
-    return f"vs {name}" if display_width(name) <= MAX_BASELINE else "vs baseline"
+    return "vs " + (name if display_width(name) <= MAX_BASELINE else translate("baseline"))
 
 
 def _format(value: float | None, factor: int, form: str) -> str:

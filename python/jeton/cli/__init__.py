@@ -1,8 +1,8 @@
 """The command line, ``jeton COMMAND``. Each command has its own module; ``options``, ``streams``, ``outputs``,
-``surgery`` and ``running`` are shared.
+``surgery``, ``language``, ``help_text`` and ``running`` are shared.
 
 Command modules are imported lazily, so that ``jeton encode`` does not import the dependencies of ``jeton train``.
-Standard output has only data; messages are written to standard error.
+Standard output has only data; messages are written to standard error, in the language that `language` chooses.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import click
 
 import jeton
 
+from .help_text import Context
 from .running import run
 
 __all__ = ["main"]
@@ -34,6 +35,8 @@ COMMANDS = tuple(command for commands in SECTIONS.values() for command in comman
 
 class _LazyGroup(click.Group):
     """Group that imports each command from the module of its name."""
+
+    context_class = Context
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)

@@ -8,6 +8,7 @@ import click
 
 import jeton
 
+from ..util.messages import translate
 from .options import Command, CommonOptions, common_options, tokenizer_option
 from .outputs import check_tokenizer, save_tokenizer
 from .quantities import counted
@@ -66,7 +67,8 @@ def add_tokens(
         write_json({**facts, "fingerprint": made.fingerprint})
         return
     for token, id in added.items():
-        common.say(f"added    {id}  {token}")
+        common.say(translate("added    {id}  {token}", id=id, token=token))
     if made.roles:
-        common.say("roles    " + ", ".join(f"{role} {token}" for role, token in made.roles.items()))
-    common.say(f"saved    {output}: {counted(len(made), 'token')}")
+        roles_set = ", ".join(f"{role} {token}" for role, token in made.roles.items())
+        common.say(translate("roles    {roles}", roles=roles_set))
+    common.say(translate("saved    {path}: {tokens}", path=output, tokens=counted(len(made), "token")))

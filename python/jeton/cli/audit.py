@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import nullcontext
 from typing import Any
 
 import click
@@ -10,6 +11,7 @@ import click
 import jeton
 
 from ..util.atomic import write_atomically
+from ..util.messages import translate, use_catalog
 from .options import Command, CommonOptions, Count, common_options
 from .outputs import check_file
 from .running import DIFFERENT
@@ -86,26 +88,29 @@ def audit(
     check_file(output)
     form = form or ("json" if common.as_json else "text")
     reading = {"documents": documents, "field": field, "errors": errors}
-    found = jeton.audit(
-        jeton.load(name, pattern=pattern),
-        jeton.Corpus(input_corpus(common, corpus), **reading) if corpus else None,
-        embeddings,
-        tensor=tensor,
-        max_examples=top,
-        threads=common.threads,
-        progress=common.progress,
-    )
-    report = {
-        "json": lambda: json.dumps(found.to_json(), ensure_ascii=False),
-        "html": found.to_html,
-        "text": found.__str__,
-    }
-    text = report[form]()
+    tok = jeton.load(name, pattern=pattern)
+    texts = jeton.Corpus(input_corpus(common, corpus), **reading) if corpus else None
+    with use_catalog(None) if form == "json" else nullcontext():
+        found = jeton.audit(
+            tok,
+            texts,
+            embeddings,
+            tensor=tensor,
+            max_examples=top,
+            threads=common.threads,
+            progress=common.progress,
+        )
+        report = {
+            "json": lambda: json.dumps(found.to_json(), ensure_ascii=False),
+            "html": found.to_html,
+            "text": found.__str__,
+        }
+        text = report[form]()
     if output is None:
         write(text)
     else:
         with write_atomically(output, streams=True) as file:
             file.write((text if text.endswith("\n") else text + "\n").encode())
-        common.say(f"wrote {output}")
+        common.say(translate("wrote {path}", path=output))
     if any(each.severity == "error" for each in found.findings):
         raise click.exceptions.Exit(DIFFERENT)

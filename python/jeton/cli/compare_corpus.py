@@ -8,6 +8,7 @@ import click
 
 import jeton
 
+from ..util.messages import translate
 from .options import Command, CommonOptions, Count, common_options, corpus_options, tokenizers_option
 from .outputs import check_plot
 from .streams import input_corpus, terminal_look, write, write_json
@@ -60,4 +61,4 @@ def compare_corpus(
         write(found.to_terminal(color=terminal_look()[0], most=top))
     if plot is not None:
         found.plot(plot)
-        common.say(f"plotted {plot}")
+        common.say(translate("plotted {path}", path=plot))

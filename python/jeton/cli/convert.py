@@ -28,6 +28,7 @@ from ..formats import FORMATS, format_of
 from ..formats.folder import check_templates
 from ..util.atomic import is_stream, own_mode, write_atomically
 from ..util.compression import decompressed
+from ..util.messages import translate
 from .options import Command, CommonOptions, Count, common_options
 from .quantities import counted
 from .running import DIFFERENT
@@ -101,7 +102,7 @@ def convert(
     files = [file for place in texts for file in files_of(place)]  # first, so that a wrong path fails early
     if format == "folder":
         check_templates(tok, Path(output))
-    common.say(f"read     {source}: {counted(len(tok), 'token')}")
+    common.say(translate("read     {source}: {tokens}", source=source, tokens=counted(len(tok), "token")))
     with _new_beside(output, is_folder=format == "folder") as new:
         lost = _save(common, tok, new, format, accept_loss)
         again = _loaded(new, tok)
@@ -238,11 +239,13 @@ def _as_text(data: bytes) -> str | bytes:
 def _summary(output: str, result: Equality, is_kept: bool) -> list[str]:
     lines = []
     if result.equal:
-        refused = f" ({counted(result.refused, 'text')} that both refuse among them)" if result.refused else ""
-        lines.append(f"equal    {counted(result.compared, 'text')}: same ids, same decoded bytes{refused}")
+        equal = translate("equal    {texts}: same ids, same decoded bytes", texts=counted(result.compared, "text"))
+        if result.refused:
+            equal += translate(" ({texts} that both refuse among them)", texts=counted(result.refused, "text"))
+        lines.append(equal)
     else:
-        lines.append(f"differs  on text {result.compared:,}")
-    return [*lines, f"saved    {output}" if is_kept else f"nothing was written to {output}"]
+        lines.append(translate("differs  on text {number}", number=f"{result.compared:,}"))
+    return [*lines, translate("saved    {path}" if is_kept else "nothing was written to {path}", path=output)]
 
 
 def _facts(source: str, output: str, accept_loss: tuple[str, ...], result: Equality, is_kept: bool) -> dict[str, Any]:

@@ -21,6 +21,8 @@ import jeton
 
 from .._core import find_invalid_utf8
 from ..drawing import LookPartKind, to_terminal, visible
+from ..drawing.display_width import padded
+from ..util.messages import translate
 from .options import Command, CommonOptions, common_options
 from .outputs import check_tokenizer, save_tokenizer
 from .quantities import counted, seconds, size
@@ -31,9 +33,10 @@ VOCAB_SIZE = 8_000
 NOT_STDLIB = {"site-packages", "dist-packages", "__pycache__"}
 FIRST_MERGES = 10
 BAR_CELLS = 40
+NAME_CELLS = 16
 SENTENCES = {
     "English": "A tokenizer cuts text into tokens, and a model reads their numbers.",
-    "Chinese": "词元是文字的一小段，模型读的是它的编号。",
+    "Chinese": "词元是文本的一小段，模型读入的是它的 ID。",
     "Python": "for token in tokenizer.encode(text):\n    print(token)",
 }
 
@@ -108,57 +111,76 @@ def _lessons(ending: str) -> Iterator[bytes]:
 
 
 def _write_corpus(parts: list[_Section]) -> None:
-    _headline(f"Jeton {jeton.__version__}: training on what this machine has")
+    _headline(translate("Jeton {version}: training on what this machine has", version=jeton.__version__))
     for part in parts:
-        origin = f" (Python {platform.python_version()}'s standard library)" if part is parts[0] else ""
-        write(f"  {part.name:<16} {size(part.num_bytes):>10} in {counted(len(part.documents), 'file')}{origin}")
+        line = translate(
+            "  {name} {size} in {files}",
+            name=padded(translate(part.name), NAME_CELLS),
+            size=padded(size(part.num_bytes), -10),
+            files=counted(len(part.documents), "file"),
+        )
+        if part is parts[0]:
+            line += translate(" (Python {version}'s standard library)", version=platform.python_version())
+        write(line)
 
 
 def _write_training(tok: jeton.Tokenizer, training: jeton.training.TrainingFacts, output: str) -> None:
     took = training.seconds or 0.0
     write("")
-    speed = f" ({size(int(training.corpus_bytes / took))} a second)" if took else ""
-    learned = f"{counted(training.num_merges, 'merge')} learned from {size(training.corpus_bytes)}"
-    write(f"  {learned} in {seconds(took)}{speed}")
-    write(f"  {counted(len(tok), 'token')} saved in {output}")
+    learned = translate(
+        "  {merges} learned from {size} in {time}",
+        merges=counted(training.num_merges, "merge"),
+        size=size(training.corpus_bytes),
+        time=seconds(took),
+    )
+    if took:
+        learned += translate(" ({size} a second)", size=size(int(training.corpus_bytes / took)))
+    write(learned)
+    write(translate("  {tokens} saved in {path}", tokens=counted(len(tok), "token"), path=output))
 
 
 def _write_measures(measures: dict[str, Any]) -> None:
-    _headline("How far it compresses: bytes per token")
+    _headline(translate("How far it compresses: bytes per token"))
     longest = max(measure.bytes_per_token for measure in measures.values())
     for name, measure in measures.items():
         bar = "█" * max(round(measure.bytes_per_token / longest * BAR_CELLS), 1)
-        write(f"  {name:<16} {measure.bytes_per_token:5.2f}  {bar}")
-    write("  One token a byte would be 1.00. What the corpus holds much of gets the long tokens.")
+        write(f"  {padded(translate(name), NAME_CELLS)} {measure.bytes_per_token:5.2f}  {bar}")
+    write(translate("  One token a byte would be 1.00. What the corpus holds much of gets the long tokens."))
 
 
 def _write_merges(tok: jeton.Tokenizer, training: jeton.training.TrainingFacts) -> None:
-    _headline("The first merges: the most frequent pair becomes a token, again and again")
+    _headline(translate("The first merges: the most frequent pair becomes a token, again and again"))
     for step in training.log[:FIRST_MERGES] if training.log else []:
         pair = f"{visible(tok.id_to_bytes(step.left))} + {visible(tok.id_to_bytes(step.right))}"
-        write(f"  {step.rank:>2}  {pair:<12} → {visible(step.token):<8} = {step.id}  {step.pair_count:>11,} times")
-    write(f"  and the last one: {visible(tok.id_to_bytes(tok.merges[-1][2]))}")
+        times = translate("{number} times", number=f"{step.pair_count:>11,}")
+        write(f"  {step.rank:>2}  {padded(pair, 12)} → {padded(visible(step.token), 8)} = {step.id}  {times}")
+    write(translate("  and the last one: {token}", token=visible(tok.id_to_bytes(tok.merges[-1][2]))))
 
 
 def _write_sentences(tok: jeton.Tokenizer) -> None:
-    _headline("A sentence each: the tokens, then their ids")
+    _headline(translate("A sentence each: the tokens, then their ids"))
     color, width = terminal_look()
     for name, sentence in SENTENCES.items():
         tokens = tok.tokenize(sentence)
-        write(f"  {name}: {len(sentence.encode())} bytes, {counted(len(tokens), 'token')}")
+        num_bytes = counted(len(sentence.encode()), "byte")
+        line = "  {name}: {bytes}, {tokens}"
+        write(translate(line, name=translate(name), bytes=num_bytes, tokens=counted(len(tokens), "token")))
         drawing = tokens.drawing()
         write(to_terminal(drawing, color=color, width=width, indent="    "))
         write(f"    {' '.join(map(str, tokens.ids))}")
         if any(part.kind is LookPartKind.BYTES for look in drawing.table for part in look.parts):
-            write("    ⟨…⟩: a character cut into several tokens, with the bytes of each; more text of a kind mends it")
+            message = (
+                "    ⟨…⟩: a character cut into several tokens, with the bytes of each; more text of a kind mends it"
+            )
+            write(translate(message))
 
 
 def _write_next_steps(output: str) -> None:
-    _headline("Now you")
-    write(f'  jeton encode -t {output} --format tokens "your text"')
+    _headline(translate("Now you"))
+    write(f'  jeton encode -t {output} --format tokens "{translate("your text")}"')
     write(f'  jeton explain -t {output} "tokenizer"')
     write(f"  jeton vocab -t {output} --grep '[一-龥]'")
-    write("  jeton train your-texts/ -o my.json")
+    write(f"  jeton train {translate('your-texts/')} -o my.json")
 
 
 def _headline(text: str) -> None:

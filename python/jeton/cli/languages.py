@@ -7,6 +7,7 @@ import click
 import jeton
 
 from ..analysis.parallel.table import FIGURES, GROUPINGS
+from ..util.messages import translate
 from .options import Command, CommonOptions, common_options, tokenizers_option
 from .outputs import check_plot
 from .streams import write, write_json
@@ -76,4 +77,4 @@ def languages(
         write(table.to_terminal(by=by, figure=figure))  # type: ignore[arg-type]
     if plot is not None:
         table.plot(plot)
-        common.say(f"plotted {plot}")
+        common.say(translate("plotted {path}", path=plot))

@@ -9,6 +9,7 @@ import click
 import jeton
 
 from ..analysis.measure_table import FIGURES
+from ..util.messages import translate
 from .options import ByteSize, Command, CommonOptions, Count, common_options, corpus_options, tokenizers_option
 from .outputs import check_plot
 from .streams import input_corpus, terminal_look, write, write_json
@@ -97,4 +98,4 @@ def measure(
         write(table.to_terminal(width=terminal_look()[1]))
     if plot is not None:
         table.plot(plot)
-        common.say(f"plotted {plot}")
+        common.say(translate("plotted {path}", path=plot))

@@ -18,7 +18,10 @@ import jeton
 from ..corpus import MAX_EXPANSION
 from ..errors import MARK, JetonError
 from ..formats.builtin import NAME as DEFAULT
+from ..util.messages import translate
 from ..util.progress import Progress, json_lines
+from .help_text import Context
+from .language import in_language
 
 __all__ = [
     "DEFAULT_USED",
@@ -44,6 +47,8 @@ DEFAULT_USED = "jeton: using the default tokenizer, which is that of no model; -
 
 class Command(click.Command):
     """Command that rejects repeated single-value options and names options instead of keywords in errors."""
+
+    context_class = Context
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parses the arguments.
@@ -133,7 +138,7 @@ class CommonOptions:
 
     def warn(self, message: str) -> None:
         """Prints a warning to standard error, also with ``--quiet``."""
-        click.echo(f"jeton: warning: {message}", err=True)
+        click.echo(translate("jeton: warning: {message}", message=in_language(message)), err=True)
 
     @property
     def progress(self) -> Progress:
@@ -208,7 +213,7 @@ def tokenizer_option(command: Function) -> Function:
         else:
             tok = jeton.default()
             if not quiet:
-                click.echo(DEFAULT_USED, err=True)
+                click.echo(translate(DEFAULT_USED), err=True)
         command(*args, tok=tok, quiet=quiet, **rest)
 
     return wrapped
@@ -233,7 +238,7 @@ def tokenizers_option(*, required: bool = False) -> Callable[[Function], Functio
         @functools.wraps(command)
         def wrapped(*args: Any, names: tuple[str, ...], quiet: bool, **rest: Any) -> None:
             if not names and not quiet:
-                click.echo(DEFAULT_USED, err=True)
+                click.echo(translate(DEFAULT_USED), err=True)
             command(*args, names=names or (DEFAULT,), quiet=quiet, **rest)
 
         return wrapped

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from ..errors import MissingDependencyError
+from ..util.messages import translate, use_catalog
 from .options import Command, CommonOptions, common_options
 from .streams import write, write_json
 
@@ -59,6 +60,7 @@ def play(
         else:
             write(address)
         sys.stdout.flush()  # a program may be waiting for the address
-        common.say("the playground is open; press Ctrl-C to stop it")
+        common.say(translate("the playground is open; press Ctrl-C to stop it"))
 
-    serve(Catalog(names, vocabs), port, ready=ready, browser=not no_browser)
+    with use_catalog(None):  # the page is English, whatever the terminal's language
+        serve(Catalog(names, vocabs), port, ready=ready, browser=not no_browser)

@@ -8,6 +8,7 @@ import click
 
 import jeton
 
+from ..util.messages import translate
 from .options import Command, CommonOptions, Count, common_options, corpus_options, memory_options
 from .outputs import check_file, check_plot
 from .quantities import counted, size
@@ -82,9 +83,17 @@ def pretokens(
         counts = counts.without_rare(min_count)
     if output is not None:
         counts.save(output)
-        what = f"{counted(counts.total, 'pretoken')}, {len(counts):,} of them distinct"
-        common.say(f"counted  {size(counts.corpus_bytes)} in {counted(counts.documents, 'document')}; {what}")
-        common.say(f"saved    {output}")
+        message = "counted  {size} in {documents}; {pretokens}, {distinct} of them distinct"
+        common.say(
+            translate(
+                message,
+                size=size(counts.corpus_bytes),
+                documents=counted(counts.documents, "document"),
+                pretokens=counted(counts.total, "pretoken"),
+                distinct=f"{len(counts):,}",
+            )
+        )
+        common.say(translate("saved    {path}", path=output))
     described = counts.report(top)
     if plot is not None:
         described.plot(plot)

@@ -2,17 +2,9 @@
 
 from __future__ import annotations
 
+from ..util.messages import counted, translate
+
 __all__ = ["counted", "seconds", "size"]
-
-
-def counted(number: int, noun: str) -> str:
-    """Formats a number with its noun in the singular or plural.
-
-    Examples:
-        >>> counted(1, "file"), counted(1234, "merge")
-        ('1 file', '1,234 merges')
-    """
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def size(num_bytes: int) -> str:
@@ -38,7 +30,7 @@ def seconds(duration: float) -> str:
         ('42 ms', '4.2 s', '3 min 10 s')
     """
     if duration < 1:
-        return f"{duration * 1000:.0f} ms"
+        return translate("{number} ms", number=f"{duration * 1000:.0f}")
     if duration < 60:
-        return f"{duration:.1f} s"
-    return f"{int(duration) // 60} min {int(duration) % 60} s"
+        return translate("{number} s", number=f"{duration:.1f}")
+    return translate("{minutes} min {seconds} s", minutes=int(duration) // 60, seconds=int(duration) % 60)

@@ -10,11 +10,14 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from io import TextIOWrapper
 from typing import TextIO
 
 import click
 
 from ..errors import JetonError
+from ..util.messages import is_translated, translate
+from .language import chosen_language, in_language, use_language
 
 __all__ = ["DIFFERENT", "DONE", "FAILED", "INTERRUPTED", "SKIPPED", "USAGE", "run"]
 
@@ -25,6 +28,12 @@ def run(command: click.Group, args: list[str] | None) -> int:
     """Runs a command line and returns its exit code; all messages are written to standard error."""
     if "_JETON_COMPLETE" in os.environ:
         command.main(args, "jeton")  # shell completion, implemented by click
+    with use_language(chosen_language(os.environ)):
+        _write_utf8()
+        return _run(command, args)
+
+
+def _run(command: click.Group, args: list[str] | None) -> int:
     try:
         with (
             _logged() as logged,
@@ -36,23 +45,23 @@ def run(command: click.Group, args: list[str] | None) -> int:
     except click.exceptions.Exit as finished:
         return finished.exit_code
     except click.ClickException as error:
-        error.show()
+        _show(error)
         return error.exit_code
     except (KeyboardInterrupt, click.Abort):
-        _say("interrupted")
+        _say(translate("interrupted"))
         return INTERRUPTED
     except BrokenPipeError:
         # The reader has closed the pipe (`jeton vocab | head`). Without this Python reports it again on exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return DONE
     except JetonError as error:
-        _say(str(error))
+        _say(in_language(str(error)))
         return FAILED
     except OSError as error:
-        _say(_system_message(error))
+        _say(in_language(_system_message(error)))
         return FAILED
     except MemoryError:
-        _say("out of memory")
+        _say(translate("out of memory"))
         return FAILED
 
 
@@ -65,17 +74,36 @@ class _Handler(logging.StreamHandler[TextIO]):
         self.skipped = self.skipped or bool(getattr(record, "skipped", 0))
         super().emit(record)
 
+    def format(self, record: logging.LogRecord) -> str:
+        return translate("jeton: warning: {message}", message=in_language(record.getMessage()))
+
 
 @contextmanager
 def _logged() -> Iterator[_Handler]:
     """Prints the library's log (training that stopped early, replaced bytes) as warnings to standard error."""
     logger, handler = logging.getLogger("jeton"), _Handler()
-    handler.setFormatter(logging.Formatter("jeton: warning: %(message)s"))
     logger.addHandler(handler)
     try:
         yield handler
     finally:
         logger.removeHandler(handler)
+
+
+def _write_utf8() -> None:
+    """Lets standard output have every character, also if it is a file or a pipe in another encoding (Windows)."""
+    if is_translated() and isinstance(sys.stdout, TextIOWrapper) and sys.stdout.encoding.lower() != "utf-8":
+        sys.stdout.reconfigure(encoding="utf-8")
+
+
+def _show(error: click.ClickException) -> None:
+    """Prints an error of usage as click does, in the chosen language."""
+    if not is_translated():
+        error.show()
+        return
+    if isinstance(error, click.UsageError) and (context := error.ctx) is not None:
+        click.echo(context.get_usage(), err=True)
+        click.echo(translate("Try '{command} --help' for help.", command=context.command_path) + "\n", err=True)
+    click.echo(translate("Error: {message}", message=in_language(error.format_message())), err=True)
 
 
 def _say(message: str) -> None:

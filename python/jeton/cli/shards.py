@@ -16,6 +16,8 @@ from ..runners import RUNNERS
 from ..shards import FORMATS, Report, Status, kubernetes_manifest, slurm_script
 from ..shards.plan import TASK_BYTES
 from ..shards.running import Runner
+from ..util.messages import translate
+from .help_text import Context
 from .options import DEFAULT_USED, ByteSize, Command, CommonOptions, Count, RowLength, common_options, corpus_options
 from .quantities import counted, seconds, size
 from .running import DIFFERENT
@@ -28,6 +30,7 @@ class _Group(click.Group):
     """Group whose commands are listed in the order of work."""
 
     command_class = Command
+    context_class = Context
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self.commands)
@@ -123,7 +126,7 @@ def _plan_options(command: Function) -> Function:
         tok = None if name is None else jeton.load(name)
         if tok is None and options["format"] != "counts":
             tok = jeton.default()
-            common.say(DEFAULT_USED)
+            common.say(translate(DEFAULT_USED))
         options |= {"tok": tok, "append_eos": eos or append_eos, "prepend_bos": bos or prepend_bos}
         options["packing"] = options["packing"].replace("-", "_")
         read = jeton.Corpus([Source(place) for place in corpus], **reading)
@@ -209,7 +212,7 @@ def make(
     )
     _show_report(common, made, output)
     if not no_verify:
-        common.say("verified all shards")
+        common.say(translate("verified all shards"))
 
 
 @shards.command(short_help="List the inputs and write the plan; read nothing.")
@@ -226,8 +229,16 @@ def plan(common: CommonOptions, corpus: jeton.Corpus, output: str, options: dict
     if common.as_json:
         facts = {"tasks": made.num_tasks, "inputs": len(made.inputs), "bytes": made.num_bytes, "dtype": made.dtype}
         write_json({**facts, "format": made.format, "digest": made.digest})
-    what = f"{counted(len(made.inputs), 'file')}, {size(made.num_bytes)}"
-    common.say(f"planned  {counted(made.num_tasks, 'task')} of {what}; format {made.format}, {made.dtype or 'counts'}")
+    common.say(
+        translate(
+            "planned  {tasks} of {files}, {size}; format {format}, {dtype}",
+            tasks=counted(made.num_tasks, "task"),
+            files=counted(len(made.inputs), "file"),
+            size=size(made.num_bytes),
+            format=made.format,
+            dtype=made.dtype or "counts",
+        )
+    )
 
 
 @shards.command(short_help="Run the tasks that are not complete, or those of one job.")
@@ -307,8 +318,13 @@ def verify(common: CommonOptions, output: str) -> None:
     if not found.is_valid:
         raise click.exceptions.Exit(DIFFERENT)
     common.say(
-        f"verified {counted(found.shards, 'shard')}: {counted(found.tokens, 'token')} in "
-        f"{counted(found.documents, 'document')}; {found.compared:,} compared with the source"
+        translate(
+            "verified {shards}: {tokens} in {documents}; {compared} compared with the source",
+            shards=counted(found.shards, "shard"),
+            tokens=counted(found.tokens, "token"),
+            documents=counted(found.documents, "document"),
+            compared=f"{found.compared:,}",
+        )
     )
 
 
@@ -344,7 +360,7 @@ def report(common: CommonOptions, output: str, plot: str | None) -> None:
     found = jeton.shards.report(output)
     if plot is not None:
         found.plot(plot)
-        common.say(f"saved    {plot}")
+        common.say(translate("saved    {path}", path=plot))
     if common.as_json:
         write_json(found)
     else:
@@ -422,11 +438,16 @@ def _number(environment: Mapping[str, str], name: str, default: int | None = Non
 
 
 def _status_line(found: Status) -> str:
-    done = f"{found.done:,} of {counted(found.total, 'task')} complete"
+    done = translate(
+        "{done} of {tasks} complete, {size_done} of {size}",
+        done=f"{found.done:,}",
+        tasks=counted(found.total, "task"),
+        size_done=size(found.bytes_done),
+        size=size(found.bytes_total),
+    )
     if found.stage in ("spool", "shuffle"):
-        done = f"stage {found.stage}: {done}"
-    bytes_done = f"{size(found.bytes_done)} of {size(found.bytes_total)}"
-    return f"{done}, {bytes_done}; {'merged' if found.merged else 'not merged'}"
+        done = translate("stage {stage}: {status}", stage=found.stage, status=done)
+    return done + translate("; ") + translate("merged" if found.merged else "not merged")
 
 
 def _show_status(common: CommonOptions, found: Status) -> None:
@@ -439,13 +460,30 @@ def _show_report(common: CommonOptions, made: Report, output: str) -> None:
     if common.as_json:
         write_json(made)
         return
-    noun = "token" if made.tokenizer else "pretoken"
-    ratio = f"; {made.bytes_per_token:.3f} bytes per {noun}" if made.bytes_per_token else ""
-    empty = f"; {counted(made.empty, 'document')} without tokens left out" if made.empty else ""
-    common.say(f"read     {size(made.bytes)} in {counted(made.documents, 'document')}{empty}")
-    common.say(f"encoded  {counted(made.tokens, noun)}{ratio}; {seconds(sum(made.seconds.values()))} of all workers")
+    semicolon = translate("; ")
+    read = translate(
+        "read     {size} in {documents}", size=size(made.bytes), documents=counted(made.documents, "document")
+    )
+    if made.empty:
+        read += semicolon + translate("{documents} without tokens left out", documents=counted(made.empty, "document"))
+    common.say(read)
+    tokens = counted(made.tokens, "token") if made.tokenizer else counted(made.tokens, "pretoken")
+    encoded = [translate("encoded  {tokens}", tokens=tokens)]
+    if made.bytes_per_token:
+        ratio = "{number} bytes per token" if made.tokenizer else "{number} bytes per pretoken"
+        encoded.append(translate(ratio, number=f"{made.bytes_per_token:.3f}"))
+    encoded.append(translate("{time} of all workers", time=seconds(sum(made.seconds.values()))))
+    common.say(semicolon.join(encoded))
     if packed := made.packing:
-        fill = f", {packed['fill']:.2%} filled" if packed["fill"] is not None else ""
-        cut = f"; cut {counted(packed['cut'], 'document')}, dropped {counted(packed['dropped'], 'token')}"
-        common.say(f"packed   {counted(packed['rows'], 'row')} of {packed['length']:,}{fill}{cut}")
-    common.say(f"saved    {output}: {counted(made.shards, 'shard')} of format {made.format}")
+        rows = translate(
+            "packed   {rows} of {length}", rows=counted(packed["rows"], "row"), length=f"{packed['length']:,}"
+        )
+        if packed["fill"] is not None:
+            rows += translate(", {share} filled", share=f"{packed['fill']:.2%}")
+        cut = counted(packed["cut"], "document")
+        dropped = counted(packed["dropped"], "token")
+        common.say(rows + semicolon + translate("cut {documents}, dropped {tokens}", documents=cut, tokens=dropped))
+    num_shards = counted(made.shards, "shard")
+    common.say(
+        translate("saved    {path}: {shards} of format {format}", path=output, shards=num_shards, format=made.format)
+    )

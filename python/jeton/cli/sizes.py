@@ -8,6 +8,7 @@ import click
 
 import jeton
 
+from ..util.messages import translate
 from .options import Command, CommonOptions, Count, common_options, corpus_options, sample_options
 from .outputs import check_plot, check_tokenizer, save_tokenizer
 from .quantities import counted, size
@@ -82,10 +83,11 @@ def sizes(
             write_json(row)
     if not common.as_json:
         write(str(found))
-    common.say(f"measured on {size(found.held_out_bytes)}, {counted(len(found.tok.merges), 'merge')} learned")
+    learned = counted(len(found.tok.merges), "merge")
+    common.say(translate("measured on {size}, {merges} learned", size=size(found.held_out_bytes), merges=learned))
     if plot is not None:
         found.plot(plot)
-        common.say(f"plotted {plot}")
+        common.say(translate("plotted {path}", path=plot))
     if output is not None:
         save_tokenizer(common, found.tok, output)
-        common.say(f"saved   {output}: {counted(len(found.tok), 'token')}")
+        common.say(translate("saved    {path}: {tokens}", path=output, tokens=counted(len(found.tok), "token")))

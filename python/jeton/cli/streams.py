@@ -18,6 +18,7 @@ from ..corpus.source_reader import ROW_SUFFIXES
 from ..drawing import wants_color
 from ..errors import InvalidTextError, JetonError
 from ..util.compression import decompressed, split_suffix
+from ..util.messages import translate
 from .options import CommonOptions, TextOptions
 
 __all__ = [
@@ -122,7 +123,7 @@ def input_corpus(common: CommonOptions, places: tuple[str, ...], weights: tuple[
 def standard_input(common: CommonOptions) -> BinaryIO:
     """Returns standard input; if it is a terminal, prints that it is being read."""
     if sys.stdin.isatty():
-        common.say("reading standard input; end it with Ctrl-D")
+        common.say(translate("reading standard input; end it with Ctrl-D"))
     return sys.stdin.buffer
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..util.atomic import write_atomically
+from ..util.messages import translate
 from .options import CommonOptions
 from .outputs import check_file, check_tokenizer, save_tokenizer
 from .quantities import counted
@@ -68,11 +69,13 @@ class SurgeryOutput:
             write_json(facts if shapes is None else {**facts, "tensors": shapes})
             return
         write(repr(done))
-        common.say(f"saved   {self.path}: {counted(len(done.tokenizer), 'token')}")
+        tokens = counted(len(done.tokenizer), "token")
+        common.say(translate("saved    {path}: {tokens}", path=self.path, tokens=tokens))
         if self.plan is not None:
-            common.say(f"saved   {self.plan}: the plan of {counted(done.plan.num_new, 'row')}")
+            rows = counted(done.plan.num_new, "row")
+            common.say(translate("saved    {path}: the plan of {rows}", path=self.plan, rows=rows))
         for name, shape in (shapes or {}).items():
-            common.say(f"changed {name}: {' × '.join(map(str, shape))}")
+            common.say(translate("changed  {name}: {shape}", name=name, shape=" × ".join(map(str, shape))))
 
 
 def surgery_options(command: Function) -> Function:

@@ -14,6 +14,7 @@ from jeton.training.request import END_OF_WORD_STYLES, LEVELS, TIE_BREAKS
 from jeton.training.rules import NAMES
 
 from ..errors import JetonError
+from ..util.messages import translate
 from .options import Command, CommonOptions, Count, common_options, corpus_options, memory_options, sample_options
 from .outputs import check_file, check_tokenizer, save_tokenizer
 from .quantities import counted, seconds, size
@@ -215,16 +216,22 @@ def _facts(tok: jeton.Tokenizer, output: str) -> dict[str, Any]:
 
 
 def _summary(facts: dict[str, Any]) -> list[str]:
-    corpus = f"{size(facts['corpus_bytes'])} in {counted(facts['documents'], 'document')}"
-    pretokens = f"{counted(facts['pretokens'], 'pretoken')}, {facts['distinct_pretokens']:,} of them distinct"
-    lines = [f"read     {corpus}; {pretokens}"]
-    what = counted(facts["num_merges"], "merge") if facts["algorithm"] != "unigram" else "pieces"
-    learned = f"{what} in {seconds(facts['seconds'])}"
+    lines = [
+        translate(
+            "read     {size} in {documents}; {pretokens}, {distinct} of them distinct",
+            size=size(facts["corpus_bytes"]),
+            documents=counted(facts["documents"], "document"),
+            pretokens=counted(facts["pretokens"], "pretoken"),
+            distinct=f"{facts['distinct_pretokens']:,}",
+        )
+    ]
+    what = translate("pieces") if facts["algorithm"] == "unigram" else counted(facts["num_merges"], "merge")
+    learned = translate("learned  {merges} in {time}", merges=what, time=seconds(facts["seconds"]))
     if facts["bytes_per_token"] is not None:
-        learned += f"; {facts['bytes_per_token']:.3f} bytes per token"
-    lines.append(f"learned  {learned}")
+        learned += translate("; ") + translate("{number} bytes per token", number=f"{facts['bytes_per_token']:.3f}")
+    lines.append(learned)
     if facts["special_tokens_found"]:
         found = counted(facts["special_tokens_found"], "special token")
-        lines.append(f"found    {found} in the corpus, which cut it and were not learned")
-    lines.append(f"saved    {facts['path']}: {counted(facts['num_tokens'], 'token')}")
-    return lines
+        lines.append(translate("found    {tokens} in the corpus, which cut it and were not learned", tokens=found))
+    saved = translate("saved    {path}: {tokens}", path=facts["path"], tokens=counted(facts["num_tokens"], "token"))
+    return [*lines, saved]

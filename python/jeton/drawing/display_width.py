@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Sequence
 from functools import cache
 
-__all__ = ["aligned", "display_width", "elided", "padded"]
+__all__ = ["aligned", "display_width", "elided", "padded", "wrapped"]
 
 
 def display_width(text: str) -> int:
@@ -57,6 +58,54 @@ def aligned(lines: Sequence[Sequence[str]], num_names: int, sizes: Sequence[int]
     sizes = sizes or [max(map(display_width, column)) for column in zip(*lines, strict=True)]
     signed = [size if index < num_names else -size for index, size in enumerate(sizes)]
     return ["  ".join(map(padded, line, signed)).rstrip() for line in lines]
+
+
+# Where a line may end: after spaces, and beside a wide character, but not before closing nor after opening punctuation.
+_CLOSING = "，。、；：？！）》」』”’…%)]}>,;:?!"
+_OPENING = "（《「『“‘([{<"
+
+
+def wrapped(text: str, size: int) -> list[str]:
+    """Lines of a text in at most `size` columns, also of a language without spaces between words.
+
+    A line break in the text stays. A word that is longer than a line is a line of its own.
+
+    Examples:
+        >>> wrapped("分词器的 Python 接口，", 12)
+        ['分词器的', 'Python 接', '口，']
+        >>> wrapped("one two three", 8)
+        ['one two', 'three']
+    """
+    lines = []
+    for paragraph in text.split("\n"):
+        line, used = "", 0
+        for part in _unbreakable(paragraph):
+            width = display_width(part.rstrip(" "))
+            if line and used + width > size:
+                lines.append(line.rstrip(" "))
+                line, used, part = "", 0, part.lstrip(" ")
+            line, used = line + part, used + display_width(part)
+        lines.append(line.rstrip(" "))
+    return lines
+
+
+def _unbreakable(text: str) -> list[str]:
+    """The parts of a line between possible line ends, each with the spaces after it."""
+    parts: list[str] = []
+    for piece in re.findall(r" +|[^ ]", text):
+        last = parts[-1] if parts else ""
+        is_open = (
+            not last
+            or piece[0] == " "
+            or piece in _CLOSING
+            or last[-1] in _OPENING
+            or (last[-1] != " " and _character_width(piece) < 2 and _character_width(last[-1]) < 2)
+        )
+        if parts and is_open:
+            parts[-1] += piece
+        else:
+            parts.append(piece)
+    return parts
 
 
 @cache

@@ -15,10 +15,11 @@ from typing import Any, Protocol
 
 from ..drawing import Drawing, Tree, described, to_terminal, visible, wants_color
 from ..util.lazy import cached_property
+from ..util.messages import counted, translate
 from . import limits
 from .facts import ExplainedPretoken, ExplanationTotals, Segmentation, symbol_sequences
 from .page import to_html
-from .text_report import counted, quoted_text, report_lines
+from .text_report import quoted_text, report_lines
 
 __all__ = ["Explanation"]
 
@@ -180,7 +181,9 @@ class Explanation:
             to_terminal(self.drawing, color=colored, width=width),
         ]
         if len(self.tokens) > limits.MAX_TOKENS_SHOWN:
-            lines.append(f"… and {len(self.tokens) - limits.MAX_TOKENS_SHOWN:,} tokens more")
+            lines.append(
+                translate("… and {number} tokens more", number=f"{len(self.tokens) - limits.MAX_TOKENS_SHOWN:,}")
+            )
         return "\n".join(lines)
 
     def _report(self, *, color: bool) -> Iterator[str]:

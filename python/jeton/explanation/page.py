@@ -7,9 +7,10 @@ from collections.abc import Iterable, Sequence
 
 from ..drawing import Drawing, visible
 from ..drawing import to_html as drawing_html
+from ..util.messages import counted
 from . import limits
 from .facts import ExplainedPretoken, Lattice, symbol_sequences
-from .text_report import Describe, attempt_words, counted, heading, merge_words, part_words, sequence, some, split_words
+from .text_report import Describe, attempt_words, heading, merge_words, part_words, sequence, some, split_words
 
 __all__ = ["to_html"]
 

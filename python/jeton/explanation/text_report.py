@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TypeAlias
 
 from ..drawing import draw, to_terminal, visible
+from ..util.messages import counted, translate
 from . import limits
 from .facts import (
     Edge,
@@ -21,7 +22,6 @@ from .facts import (
 __all__ = [
     "Describe",
     "attempt_words",
-    "counted",
     "edge_words",
     "heading",
     "merge_words",
@@ -48,16 +48,17 @@ def report_lines(
         yield heading(number, pretoken)
         earlier = first_seen.setdefault((pretoken.text, tuple(pretoken.ids)), number)
         if earlier != number:
-            yield f"  as pretoken {earlier}: ids {list(pretoken.ids)}"
+            yield "  " + translate("as pretoken {number}: ids {ids}", number=earlier, ids=list(pretoken.ids))
         else:
             yield from ("  " + line for line in _pretoken(pretoken, describe, parts, color=color))
     left_out = len(pretokens) - len(shown)
     if left_out:
         merges = num_merges - sum(len(pretoken.merges) for pretoken in shown)
         yield ""
-        yield (
-            f"… {counted(left_out, 'pretoken')} more with {counted(merges, 'merge')}: "
-            "too long to show here; the JSON has them all"
+        yield translate(
+            "… {pretokens} more with {merges}: too long to show here; the JSON has them all",
+            pretokens=counted(left_out, "pretoken"),
+            merges=counted(merges, "merge"),
         )
 
 
@@ -65,25 +66,36 @@ def _pretoken(pretoken: ExplainedPretoken, describe: Describe, parts: Sequence[s
     if pretoken.part is not None:
         yield part_words(pretoken.part, parts)
     if pretoken.special:
-        yield f"a special token, matched whole: ids {list(pretoken.ids)}"
+        yield translate("a special token, matched whole: ids {ids}", ids=list(pretoken.ids))
     elif pretoken.lattice is not None:
         yield from _lattice(pretoken, pretoken.lattice)
     elif pretoken.attempts is not None:
         yield from attempt_words(pretoken, pretoken.attempts, describe)
     elif pretoken.whole and not pretoken.merges:
-        yield f"the whole pretoken is in the vocabulary, which this model looks up first: ids {list(pretoken.ids)}"
+        yield _whole(pretoken)
     elif pretoken.by_merges:
         yield from _merges(pretoken, describe, color=color)
     else:
         yield sequence(pretoken.ids, describe, color=color)
-        yield f"segmented into {counted(len(pretoken.ids), 'token')}; this model has no steps to show"
-        yield f"ids {some(pretoken.ids)}"
+        tokens = counted(len(pretoken.ids), "token")
+        yield translate("segmented into {tokens}; this model has no steps to show", tokens=tokens)
+        yield translate("ids {ids}", ids=some(pretoken.ids))
+
+
+def _whole(pretoken: ExplainedPretoken) -> str:
+    message = "the whole pretoken is in the vocabulary, which this model looks up first: ids {ids}"
+    return translate(message, ids=list(pretoken.ids))
+
+
+def _more(left_out: int, noun: str) -> str:
+    message = "… {number} more: too long to show here; the JSON has them all"
+    return translate(message, number=counted(left_out, noun))
 
 
 def _merges(pretoken: ExplainedPretoken, describe: Describe, *, color: bool) -> Iterator[str]:
     if pretoken.whole:
-        yield f"the whole pretoken is in the vocabulary, which this model looks up first: ids {list(pretoken.ids)}"
-        yield "merging gives the same result:"
+        yield _whole(pretoken)
+        yield translate("merging gives the same result:")
     last = list(pretoken.start_ids)
     sequences = symbol_sequences(pretoken)
     yield sequence(next(sequences), describe, color=color)
@@ -92,36 +104,38 @@ def _merges(pretoken: ExplainedPretoken, describe: Describe, *, color: bool) -> 
         yield sequence(last, describe, color=color)
     left_out = len(pretoken.merges) - limits.MAX_MERGES_SHOWN
     if left_out > 0:
-        yield f"… {counted(left_out, 'merge')} more: too long to show here; the JSON has them all"
-    yield (
-        "no mergeable pair left: stop" if len(pretoken.ids) > 1 or pretoken.merges else "one symbol: nothing to merge"
-    )
+        yield _more(left_out, "merge")
+    if len(pretoken.ids) > 1 or pretoken.merges:
+        yield translate("no mergeable pair left: stop")
+    else:
+        yield translate("one symbol: nothing to merge")
     for split in pretoken.splits[: limits.MAX_MERGES_SHOWN]:
         yield "-- " + split_words(split, describe)
     more = len(pretoken.splits) - limits.MAX_MERGES_SHOWN
     if more > 0:
-        yield f"… {counted(more, 'piece')} more: too long to show here; the JSON has them all"
+        yield _more(more, "piece")
     if pretoken.splits:
         yield sequence(pretoken.ids, describe, color=color)
     elif left_out <= 0 and last != list(pretoken.ids):
-        yield "symbols without an entry become bytes (byte fallback) or the unknown token:"
+        yield translate("symbols without an entry become bytes (byte fallback) or the unknown token:")
         yield sequence(pretoken.ids, describe, color=color)
-    yield f"ids {some(pretoken.ids)}"
+    yield translate("ids {ids}", ids=some(pretoken.ids))
 
 
 def _lattice(pretoken: ExplainedPretoken, lattice: Lattice) -> Iterator[str]:
-    yield f"lattice of {counted(lattice.num_edges, 'edge')}; score of the best segmentation (Viterbi):"
+    edges = counted(lattice.num_edges, "edge")
+    yield translate("lattice of {edges}; score of the best segmentation (Viterbi):", edges=edges)
     yield _path(pretoken, lattice.best)
     for path in lattice.others:
-        yield f"next best: {_path(pretoken, path)}"
+        yield translate("next best: {path}", path=_path(pretoken, path))
     if any(edge.id is None for edge in lattice.best.edges):
-        yield "an unknown character scores 10 less than the lowest-scoring piece"
-    yield f"ids {some(pretoken.ids)}"
+        yield translate("an unknown character scores 10 less than the lowest-scoring piece")
+    yield translate("ids {ids}", ids=some(pretoken.ids))
 
 
 def _path(pretoken: ExplainedPretoken, path: Segmentation) -> str:
     shown = path.edges[: limits.MAX_SYMBOLS_SHOWN]
-    more = f" … {len(path.edges) - len(shown)} more" if len(path.edges) > len(shown) else ""
+    more = " " + _left_out(len(path.edges) - len(shown)) if len(path.edges) > len(shown) else ""
     return f"{path.score:.2f} = " + " + ".join(edge_words(pretoken, edge) for edge in shown) + more
 
 
@@ -133,17 +147,18 @@ def edge_words(pretoken: ExplainedPretoken, edge: Edge) -> str:
 def attempt_words(pretoken: ExplainedPretoken, attempts: WordPieceAttempts, describe: Describe) -> Iterator[str]:
     """Yields the matches of WordPiece in a pretoken, with the longer prefixes that it tried before."""
     if attempts.is_too_long:
-        yield f"longer than max_input_chars_per_word: the whole pretoken is unknown, ids {some(pretoken.ids)}"
+        message = "longer than max_input_chars_per_word: the whole pretoken is unknown, ids {ids}"
+        yield translate(message, ids=some(pretoken.ids))
         return
     for start, end, id in attempts.found[: limits.MAX_MERGES_SHOWN]:
         yield f"{visible(describe(id))}  id {id}; {_tried(pretoken.text[start:], end - start)}"
     left_out = len(attempts.found) - limits.MAX_MERGES_SHOWN
     if left_out > 0:
-        yield f"… {counted(left_out, 'entry')} more: too long to show here; the JSON has them all"
+        yield _more(left_out, "entry")
     if attempts.stuck_at is not None:
         rest = quoted_text(pretoken.text[attempts.stuck_at :])
-        yield f"no entry is a prefix of {rest}: the whole pretoken is unknown"
-    yield f"ids {some(pretoken.ids)}"
+        yield translate("no entry is a prefix of {rest}: the whole pretoken is unknown", rest=rest)
+    yield translate("ids {ids}", ids=some(pretoken.ids))
 
 
 def _tried(rest: bytes, taken: int) -> str:
@@ -151,21 +166,21 @@ def _tried(rest: bytes, taken: int) -> str:
     text = rest.decode("utf-8", "replace")
     longer = range(len(text), len(rest[:taken].decode("utf-8", "replace")), -1)
     if not longer:
-        return "the whole rest"
+        return translate("the whole rest")
+    if len(text) > 60:
+        return translate("{candidates} not in the vocabulary", candidates=counted(len(longer), "longer candidate"))
     named = ", ".join(visible(text[:length].encode()) for length in longer[:3])
-    more = f" and {len(longer) - 3} more" if len(longer) > 3 else ""
-    return (
-        f"no entry: {named}{more}"
-        if len(text) <= 60
-        else f"{counted(len(longer), 'longer candidate')} not in the vocabulary"
-    )
+    if len(longer) > 3:
+        return translate("no entry: {names} and {number} more", names=named, number=len(longer) - 3)
+    return translate("no entry: {names}", names=named)
 
 
 def part_words(part: int, parts: Sequence[str]) -> str:
     """Names the regex alternative that matched a pretoken."""
     shown = visible(parts[part].encode())
     shown = shown if len(shown) <= limits.MAX_PART_SHOWN else shown[: limits.MAX_PART_SHOWN - 1] + "…"
-    return f"matched by regex alternative {part + 1} of {len(parts)}: {shown}"
+    message = "matched by regex alternative {number} of {all}: {regex}"
+    return translate(message, number=part + 1, all=len(parts), regex=shown)
 
 
 def merge_words(merge: ExplainedMerge, describe: Describe) -> str:
@@ -175,12 +190,12 @@ def merge_words(merge: ExplainedMerge, describe: Describe) -> str:
         return visible(describe(id))
 
     pair = f"({merge.left}, {merge.right}) {name(merge.left)}+{name(merge.right)} -> {name(merge.result)}"
-    said = f"{pair}  rank {merge.rank}, id {merge.result}"
+    said = f"{pair}  " + translate("rank {rank}, id {id}", rank=merge.rank, id=merge.result)
     if merge.rivals:
         rivals = [f"({left}, {right}) {name(left)}+{name(right)} rank {rank}" for left, right, rank in merge.rivals]
-        said += "; other candidates: " + ", ".join(rivals)
+        said += translate("; ") + translate("other candidates: {pairs}", pairs=", ".join(rivals))
     if merge.num_rivals > len(merge.rivals):
-        said += f"; {counted(merge.num_rivals, 'other mergeable position')}"
+        said += translate("; ") + counted(merge.num_rivals, "other mergeable position")
     return said
 
 
@@ -188,19 +203,20 @@ def split_words(split: ExplainedSplit, describe: Describe) -> str:
     """Formats the split of an unused piece."""
     whole, left, right = (visible(describe(id)) for id in (split.id, split.left, split.right))
     parts = f"({split.left}, {split.right}) {left}+{right}"
-    return f"{whole}, id {split.id}, is an unused piece: split into {parts}"
+    return translate("{piece}, id {id}, is an unused piece: split into {parts}", piece=whole, id=split.id, parts=parts)
 
 
 def heading(number: int, pretoken: ExplainedPretoken) -> str:
     """Formats a pretoken with its byte range."""
     start, end = pretoken.byte_span
-    return f"pretoken {number}: {quoted_text(pretoken.text)}, bytes {start} to {end}"
+    message = "pretoken {number}: {text}, bytes {start} to {end}"
+    return translate(message, number=number, text=quoted_text(pretoken.text), start=start, end=end)
 
 
 def sequence(ids: Sequence[int], describe: Describe, *, color: bool = False) -> str:
     """Formats a sequence of symbols, truncated; drawn together, so that a character split between two is named."""
     drawing = draw((id, describe(id)) for id in ids[: limits.MAX_SYMBOLS_SHOWN])
-    more = f" … {len(ids) - len(drawing)} more" if len(ids) > len(drawing) else ""
+    more = " " + _left_out(len(ids) - len(drawing)) if len(ids) > len(drawing) else ""
     if color:
         return to_terminal(drawing, color=True, break_lines=False) + more
     return " ".join(look.shown for look in drawing) + more
@@ -211,15 +227,14 @@ def some(ids: Sequence[int]) -> str:
     most = limits.MAX_SYMBOLS_SHOWN
     if len(ids) <= most:
         return str(list(ids))
-    return str(list(ids[:most]))[:-1] + f", … {len(ids) - most} more]"
+    return str(list(ids[:most]))[:-1] + f", {_left_out(len(ids) - most)}]"
+
+
+def _left_out(number: int) -> str:
+    return translate("… {number} more", number=number)
 
 
 def quoted_text(data: bytes) -> str:
     """Formats a text in quotes and in visible form, truncated."""
     shown = visible(data[:240])
     return f'"{shown}"' if len(data) <= 240 and len(shown) <= 60 else f'"{shown[:60]}…"'
-
-
-def counted(number: int, noun: str) -> str:
-    """Formats a number with its noun in the singular or plural."""
-    return f"{number:,} {noun if number == 1 else noun.removesuffix('y') + 'ies' if noun == 'entry' else noun + 's'}"

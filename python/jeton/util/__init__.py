@@ -5,6 +5,7 @@ arguments                    checks with errors that name the argument
 atomic, compression          files that are whole or absent; streams of compressed files
 machine, threads             available memory; number of threads
 forks, locks                 imports and locks that a forked process does not wait for
+messages                     text for people, in the language of the command line
 progress                     events of long operations, and their reporters
 lazy, record, readonly       attributes on first use; frozen dataclasses; read-only dicts and lists
 numpy_arrays                 NumPy, imported for the first array

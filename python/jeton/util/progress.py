@@ -19,6 +19,7 @@ from threading import RLock
 from typing import TYPE_CHECKING, NamedTuple, TextIO, TypeAlias
 
 from .arguments import wrong
+from .messages import translate
 
 if TYPE_CHECKING:
     from tqdm import tqdm
@@ -172,9 +173,9 @@ def _bar(event: ProgressEvent) -> tqdm[None]:
 
     Bar.set_lock(RLock())
     return Bar(
-        desc=STAGE_WORDS.get(event.stage, event.stage),
+        desc=translate(STAGE_WORDS.get(event.stage, event.stage)),
         total=event.total,
-        unit=event.unit if event.unit == "B" else f" {event.unit}",
+        unit=event.unit if event.unit == "B" else f" {translate(event.unit)}",
         unit_scale=True,
         mininterval=INTERVAL_S,
         delay=DELAY_S,

@@ -9,6 +9,7 @@ import numpy as np
 from ...corpus import Corpus, CorpusLike, open_corpus
 from ...tokenizer import Tokenizer
 from ...util.arguments import file_path, instance, integer, string
+from ...util.messages import translate
 from ...util.progress import Progress, ProgressEvent, Reporter, make_reporter
 from ...util.threads import num_threads
 from ...vocabulary.embeddings import read_embeddings
@@ -75,11 +76,11 @@ def audit(
         of_template, skipped = templates.rules(tok)
         results |= of_template
         if corpus is None:
-            skipped["unused"] = "no corpus was given"
+            skipped["unused"] = translate("no corpus was given")
         else:
             results["unused"] = _unused(facts, texts, max_examples, count, report)
         if rows is None:
-            skipped["glitch-candidates"] = "no embeddings were given"
+            skipped["glitch-candidates"] = translate("no embeddings were given")
         else:
             results["glitch-candidates"] = glitches(facts, rows, max_examples)
     findings = [each for each in results.values() if each is not None]
@@ -117,9 +118,14 @@ def _unused(found: Entries, corpus: Corpus, most: int, threads: int, report: Rep
     return Finding(
         "unused",
         "note",
-        f"{ids.size:,} of {int(reached.sum()):,} reached entries are not used by the corpus of {num_bytes:,} bytes.",
-        "If the corpus is like the texts of the model, jeton prune removes them with their rows.",
+        translate(
+            "{count} of {all} reached entries are not used by the corpus of {bytes} bytes.",
+            count=f"{ids.size:,}",
+            all=f"{int(reached.sum()):,}",
+            bytes=f"{num_bytes:,}",
+        ),
+        translate("If the corpus is like the texts of the model, jeton prune removes them with their rows."),
         int(ids.size),
-        found.examples(longest, lambda id: f"{found.num_chars[id]} characters", most),
+        found.examples(longest, lambda id: translate("{number} characters", number=found.num_chars[id]), most),
         {"ids": ids.tolist(), "tokens": int(counts.sum()), "bytes": num_bytes},
     )

@@ -10,6 +10,7 @@ from ... import _core
 from ...drawing import visible
 from ...tokenizer import Tokenizer
 from ...tokens.kinds import ADDED, SPECIAL
+from ...util.messages import translate
 from ...vocabulary.trees import column
 from .finding import Example, Finding
 
@@ -131,15 +132,17 @@ def _unreachable(found: Entries, most: int) -> Finding | None:
     fates, counts = np.unique(found.fates[ids], return_counts=True)
     by_reason = {FATES[fate]: int(count) for fate, count in zip(fates.tolist(), counts.tolist(), strict=True)}
     order = ids[np.argsort(is_byte[ids], kind="stable")]
-    reasons = ", ".join(f"{name} {count:,}" for name, count in by_reason.items())
+    reasons = translate(", ").join(f"{translate(name)} {count:,}" for name, count in by_reason.items())
     return Finding(
         "unreachable",
         "note" if is_byte[ids].all() else "warning",
-        f"{ids.size:,} entries are in the ids of no text ({reasons}).",
-        "No training text had them, so their embeddings are untrained: mask them in the output, or remove them by "
-        "jeton prune.",
+        translate("{count} entries are in the ids of no text ({reasons}).", count=f"{ids.size:,}", reasons=reasons),
+        translate(
+            "No training text had them, so their embeddings are untrained: mask them in the output, or remove them by "
+            "jeton prune."
+        ),
         int(ids.size),
-        found.examples(order, lambda id: WHY[FATES[int(found.fates[id])]], most),
+        found.examples(order, lambda id: translate(WHY[FATES[int(found.fates[id])]]), most),
         {"by_reason": by_reason, "ids": ids.tolist()},
     )
 
@@ -151,10 +154,12 @@ def _undecided(found: Entries, most: int) -> Finding | None:
     return Finding(
         "undecided",
         "note",
-        f"For {ids.size:,} entries neither a text nor a proof was found that no text has them.",
-        "Raise the budget of the search, or look at them by jeton explain.",
+        translate(
+            "For {count} entries neither a text nor a proof was found that no text has them.", count=f"{ids.size:,}"
+        ),
+        translate("Raise the budget of the search, or look at them by jeton explain."),
         int(ids.size),
-        found.examples(ids, lambda _: "no text and no proof", most),
+        found.examples(ids, lambda _: translate("no text and no proof"), most),
         {"ids": ids.tolist()},
     )
 
@@ -168,10 +173,10 @@ def _special(found: Entries, most: int) -> Finding | None:
     return Finding(
         "special-from-text",
         "error",
-        f"{len(ids):,} special tokens are in the ids of plain text, without permission.",
-        "Remove them from the model's entries: a text can spell them.",
+        translate("{count} special tokens are in the ids of plain text, without permission.", count=f"{len(ids):,}"),
+        translate("Remove them from the model's entries: a text can spell them."),
         len(ids),
-        found.examples(ids, lambda id: f"in the ids of {_shown(found, id)}", most),
+        found.examples(ids, lambda id: _in_ids(found, id), most),
         {"ids": ids},
     )
 
@@ -184,17 +189,22 @@ def _not_canonical(found: Entries, most: int) -> Finding | None:
     return Finding(
         "not-canonical",
         "note",
-        f"{ids.size:,} entries are in the ids of some text, but their own text alone has other ids.",
-        "Do not use encode(decode([id])) == [id] as a test of reachability.",
+        translate(
+            "{count} entries are in the ids of some text, but their own text alone has other ids.",
+            count=f"{ids.size:,}",
+        ),
+        translate("Do not use encode(decode([id])) == [id] as a test of reachability."),
         int(ids.size),
-        found.examples(ids, lambda id: f"in the ids of {_shown(found, id)}", most),
+        found.examples(ids, lambda id: _in_ids(found, id), most),
         {"ids": ids.tolist()},
     )
 
 
-def _shown(found: Entries, id: int) -> str:
+def _in_ids(found: Entries, id: int) -> str:
     text = found.reach.text(id)
-    return "a text" if text is None else repr(text.decode("utf-8", "replace"))
+    if text is None:
+        return translate("in the ids of a text")
+    return translate("in the ids of {text}", text=repr(text.decode("utf-8", "replace")))
 
 
 def _parts(found: Entries, most: int) -> Finding | None:
@@ -207,10 +217,14 @@ def _parts(found: Entries, most: int) -> Finding | None:
     return Finding(
         "partial-characters",
         "note",
-        f"{ids.size:,} entries are not whole characters; {longer.size:,} of them have more than one byte.",
-        "Decode whole sequences of ids, or with Tokenizer.stream: one such id alone decodes to U+FFFD.",
+        translate(
+            "{count} entries are not whole characters; {longer} of them have more than one byte.",
+            count=f"{ids.size:,}",
+            longer=f"{longer.size:,}",
+        ),
+        translate("Decode whole sequences of ids, or with Tokenizer.stream: one such id alone decodes to U+FFFD."),
         int(ids.size),
-        found.examples(order, lambda id: f"bytes {found.tok.id_to_bytes(id).hex(' ')}", most),
+        found.examples(order, lambda id: translate("bytes {hex}", hex=found.tok.id_to_bytes(id).hex(" ")), most),
         {"ids": ids.tolist()},
     )
 
@@ -222,13 +236,17 @@ def _duplicates(found: Entries, most: int) -> Finding | None:
     examples = []
     for ids, is_equal in groups[:most]:
         others = ", ".join(f"{id} {found.spelled(id)}" for id in ids[1:])
-        why = f"same bytes as {others}" if is_equal else f"after normalization the same text as {others}"
+        message = "same bytes as {entries}" if is_equal else "after normalization the same text as {entries}"
+        why = translate(message, entries=others)
         examples.append(Example(found.spelled(ids[0]), why, ids[0]))
     return Finding(
         "duplicates",
         "warning",
-        f"{len(groups):,} groups of entries have the same text, as they decode or after normalization.",
-        "At most one entry of a group is in the ids of ordinary text; the others share no training with it.",
+        translate(
+            "{count} groups of entries have the same text, as they decode or after normalization.",
+            count=f"{len(groups):,}",
+        ),
+        translate("At most one entry of a group is in the ids of ordinary text; the others share no training with it."),
         len(groups),
         tuple(examples),
         {"groups": [ids for ids, _ in groups]},
@@ -243,12 +261,14 @@ def _unused_merges(found: Entries, most: int) -> Finding | None:
     examples = []
     for rank in ranks[:most].tolist():
         left, right, made = merges[rank]
-        examples.append(Example(f"{found.spelled(left)} + {found.spelled(right)}", f"merge {rank}", made))
+        examples.append(
+            Example(f"{found.spelled(left)} + {found.spelled(right)}", translate("merge {rank}", rank=rank), made)
+        )
     return Finding(
         "unused-merges",
         "note",
-        f"{ranks.size:,} of {len(merges):,} merges are used by no text.",
-        "They change no ids; a conversion to another format may omit them.",
+        translate("{count} of {all} merges are used by no text.", count=f"{ranks.size:,}", all=f"{len(merges):,}"),
+        translate("They change no ids; a conversion to another format may omit them."),
         int(ranks.size),
         tuple(examples),
         {"ranks": ranks.tolist()},
@@ -265,8 +285,12 @@ def _holes(found: Entries) -> Finding | None:
     return Finding(
         "holes",
         "note",
-        f"{ids.size:,} ids below the highest have no entry: {shown}{' …' if len(runs) > 10 else ''}.",
-        "A model that samples one of them gives an id that does not decode: mask these rows of its output.",
+        translate(
+            "{count} ids below the highest have no entry: {ids}.",
+            count=f"{ids.size:,}",
+            ids=shown + (" …" if len(runs) > 10 else ""),
+        ),
+        translate("A model that samples one of them gives an id that does not decode: mask these rows of its output."),
         int(ids.size),
         facts={"runs": runs},
     )
@@ -279,15 +303,18 @@ def _private(found: Entries, most: int) -> Finding | None:
         return None
 
     def why(id: int) -> str:
-        return "form of " + " and ".join(name for bit, name in PRIVATE.items() if bits[id] & bit)
+        forms = [translate(name) for bit, name in PRIVATE.items() if bits[id] & bit]
+        return translate("form of {forms}", forms=translate(" and ").join(forms))
 
     by_form = {name: int(np.count_nonzero(bits & bit)) for bit, name in PRIVATE.items() if (bits & bit).any()}
     return Finding(
         "private-data",
         "warning",
-        f"{ids.size:,} entries have a form that private or identifying data often has.",
-        "The form proves nothing: an address may be public. Frequent strings of the training corpus become entries; "
-        "look at each before you publish the vocabulary.",
+        translate("{count} entries have a form that private or identifying data often has.", count=f"{ids.size:,}"),
+        translate(
+            "The form proves nothing: an address may be public. Frequent strings of the training corpus become "
+            "entries; look at each before you publish the vocabulary."
+        ),
         int(ids.size),
         found.examples(ids, why, most),
         {"by_form": by_form, "ids": ids.tolist()},

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...errors import ConfigError
+from ...util.messages import translate
 from .entries import REACHED, Entries
 from .finding import Example, Finding
 
@@ -91,14 +92,19 @@ def glitches(found: Entries, rows: NDArray[np.float32], most: int) -> Finding | 
         return None
 
     def why(id: int) -> str:
-        said = f"norm {norms[id]:.4g}, median {np.exp(middle):.4g}"
-        return said if distances is None else f"{said}; cosine distance to untrained rows {distances[id]:.3f}"
+        norm = translate("norm {norm}, median {median}", norm=f"{norms[id]:.4g}", median=f"{np.exp(middle):.4g}")
+        if distances is None:
+            return norm
+        distance = translate("cosine distance to untrained rows {distance}", distance=f"{distances[id]:.3f}")
+        return norm + translate("; ") + distance
 
     return Finding(
         "glitch-candidates",
         "warning",
-        f"{ids.size:,} entries that texts have are embedded as tokens that were hardly trained.",
-        "Verify them by prompting the model to repeat them; retrain their rows, or prune them.",
+        translate(
+            "{count} entries that texts have are embedded as tokens that were hardly trained.", count=f"{ids.size:,}"
+        ),
+        translate("Verify them by prompting the model to repeat them; retrain their rows, or prune them."),
         int(ids.size),
         tuple(Example(found.spelled(int(id)), why(int(id)), int(id)) for id in ids[:most]),
         {"ids": ids.tolist(), "reference_rows": int(untrained.size), "median_norm": float(np.exp(middle))},

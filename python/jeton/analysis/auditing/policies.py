@@ -6,6 +6,7 @@ import numpy as np
 
 from ...errors import JetonError
 from ...tokenizer import Tokenizer
+from ...util.messages import translate
 from .entries import DIGITS, LEADING_SPACE, NEWLINE, TAB, WHITE, Entries
 from .finding import Example, Finding
 
@@ -46,19 +47,23 @@ def _digits(found: Entries) -> Finding:
     longest = max([*by_length, *groups], default=0)
     is_cut = sum(groups) != len(DIGIT_PROBE)
     if tokens is None or is_cut:
-        policy, severity = "digits are not all entries", "warning"
+        policy, severity = translate("digits are not all entries"), "warning"
     elif longest == 1:
-        policy, severity = "one digit per token", "note"
+        policy, severity = translate("one digit per token"), "note"
     elif longest <= 3 and by_length.get(longest) == 10**longest:
-        policy = f"up to {longest} digits per token, and all {10**longest:,} groups of {longest} are entries"
+        policy = translate(
+            "up to {size} digits per token, and all {groups} groups of {size} are entries",
+            size=longest,
+            groups=f"{10**longest:,}",
+        )
         severity = "note"
     else:
         sizes = [size for size in range(2, min(longest, 4) + 1) if size in by_length]
-        has = "".join(f"; {by_length[size]:,} of {10**size:,} groups of {size} are entries" for size in sizes)
-        policy, severity = f"digits merge by frequency, up to {longest} in a token{has}", "warning"
+        policy = translate("; ").join([_by_frequency(longest), *(_groups(by_length, size) for size in sizes)])
+        severity = "warning"
     remedy = ""
     if severity == "warning":
-        remedy = (
+        remedy = translate(
             "Numbers of equal length are split in different ways, which arithmetic suffers from. For a new tokenizer, "
             "choose a pattern that splits digits, and require all groups of that length (jeton.Rules)."
         )
@@ -66,10 +71,10 @@ def _digits(found: Entries) -> Finding:
     return Finding(
         "digits",
         severity,
-        f"Policy of digits: {policy}.",
+        translate("Policy of digits: {policy}.", policy=policy),
         remedy,
         0,
-        (Example(DIGIT_PROBE, shown or "cannot be encoded"),),
+        (Example(DIGIT_PROBE, shown or translate("cannot be encoded")),),
         {
             "entries": int(is_digits.sum()),
             "entries_by_length": by_length,
@@ -77,6 +82,15 @@ def _digits(found: Entries) -> Finding:
             "groups_of_probe": groups,
         },
     )
+
+
+def _by_frequency(longest: int) -> str:
+    return translate("digits merge by frequency, up to {size} in a token", size=longest)
+
+
+def _groups(by_length: dict[int, int], size: int) -> str:
+    message = "{count} of {all} groups of {size} are entries"
+    return translate(message, count=f"{by_length[size]:,}", all=f"{10**size:,}", size=size)
 
 
 def _white_space(found: Entries, most: int) -> Finding:
@@ -97,21 +111,29 @@ def _white_space(found: Entries, most: int) -> Finding:
         if decoded.strip("\0") != text:
             lost.append(name)
         shown = (
-            "cannot be encoded"
+            translate("cannot be encoded")
             if tokens is None
             else " | ".join(repr(t.decode("utf-8", "replace"))[1:-1] for t in tokens)
         )
-        examples.append(Example(repr(text)[1:-1], f"{name}: {shown}"))
-    kept = f"White space is not kept: {', '.join(lost)} decode to other text." if lost else "White space is kept."
-    summary = (
-        f"{kept} {facts['white_space_entries']:,} entries are white space, with up to "
-        f"{facts['longest_run_of_spaces']} spaces; {facts['words_with_leading_space']:,} begin with one space."
+        examples.append(Example(repr(text)[1:-1], translate("{probe}: {tokens}", probe=translate(name), tokens=shown)))
+    probes = ", ".join(map(translate, lost))
+    if lost:
+        kept = translate("White space is not kept: {probes} decode to other text.", probes=probes)
+    else:
+        kept = translate("White space is kept.")
+    summary = translate(
+        "{kept} {count} entries are white space, with up to {spaces} spaces; {words} begin with one space.",
+        kept=kept,
+        count=f"{facts['white_space_entries']:,}",
+        spaces=facts["longest_run_of_spaces"],
+        words=f"{facts['words_with_leading_space']:,}",
     )
+    remedy = "Do not use this tokenizer for code, tables or text that must come back unchanged."
     return Finding(
         "white-space",
         "warning" if lost else "note",
         summary,
-        "Do not use this tokenizer for code, tables or text that must come back unchanged." if lost else "",
+        translate(remedy) if lost else "",
         len(lost),
         tuple(examples[:most]),
         {**facts, "lost": lost},

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import html
-import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ...drawing.display_width import wrapped
+from ...util.messages import translate
 from .finding import SEVERITIES, Finding
 
 __all__ = ["Audit"]
@@ -91,45 +92,50 @@ class Audit:
 def _text(audit: Audit) -> str:
     lines = [_heading(audit)]
     for each in audit.findings:
-        lines += ["", f"{each.severity}  {each.rule}", *_wrapped(each.summary)]
+        lines += ["", f"{translate(each.severity)}  {each.rule}", *_wrapped(each.summary)]
         if each.remedy:
-            lines += _wrapped(f"Remedy: {each.remedy}")
+            lines += _wrapped(translate("Remedy: {remedy}", remedy=each.remedy))
         lines += [f"    {_row(example.id, example.text, example.why)}" for example in each.examples]
         left_out = each.count - len(each.examples)
         if each.examples and left_out > 0:
-            lines.append(f"    … {left_out:,} more")
+            lines.append("    " + translate("… {number} more", number=f"{left_out:,}"))
     if audit.passed:
-        lines += ["", *_wrapped(f"Found nothing: {', '.join(audit.passed)}.", "")]
+        lines += ["", *_wrapped(_passed(audit), "")]
     lines += [line for words in _skipped(audit) for line in _wrapped(words, "")]
     return "\n".join(lines)
 
 
 def _html(audit: Audit) -> str:
     head = (
-        '<meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Audit of a tokenizer</title>'
+        '<meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>'
+        f"{translate('Audit of a tokenizer')}</title>"
     )
     style = "<style>:root{color-scheme:light dark}body{margin:1.5rem;background:light-dark(#fff,#181818)}</style>"
-    return f'<!doctype html>\n<html lang="en"><head>{head}{style}</head><body>{_fragment(audit)}</body></html>\n'
+    page = f"<head>{head}{style}</head><body>{_fragment(audit)}</body>"
+    return f'<!doctype html>\n<html lang="{translate("en")}">{page}</html>\n'
 
 
 def _fragment(audit: Audit) -> str:
-    parts = [f"<h1>Audit</h1><p class=soft>{html.escape(_heading(audit))}</p>"]
+    parts = [f"<h1>{translate('Audit')}</h1><p class=soft>{html.escape(_heading(audit))}</p>"]
     parts += map(_section, audit.findings)
     if audit.passed:
-        parts.append(f"<section><p class=soft>Found nothing: {html.escape(', '.join(audit.passed))}.</p></section>")
+        parts.append(f"<section><p class=soft>{html.escape(_passed(audit))}</p></section>")
     skipped = "".join(f"<p class=soft>{html.escape(words)}</p>" for words in _skipped(audit))
     return f'<div class="jeton-audit"><style>{_CSS}</style>{"".join(parts)}<section>{skipped}</section></div>'
 
 
 def _section(each: Finding) -> str:
-    title = f'<h2><span class="severity {each.severity}">{each.severity}</span> {html.escape(each.rule)}</h2>'
+    title = (
+        f'<h2><span class="severity {each.severity}">{translate(each.severity)}</span> {html.escape(each.rule)}</h2>'
+    )
     words = f"<p>{html.escape(each.summary)}</p>"
     if each.remedy:
         words += f"<p class=soft>{html.escape(each.remedy)}</p>"
     if each.examples:
         cells = (("" if one.id is None else str(one.id), one.text, one.why) for one in each.examples)
         rows = "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in cells)
-        title_of_rows = f"{len(each.examples):,} of {max(each.count, len(each.examples)):,}"
+        shown, count = len(each.examples), max(each.count, len(each.examples))
+        title_of_rows = translate("{shown} of {count}", shown=f"{shown:,}", count=f"{count:,}")
         words += f"<details><summary>{title_of_rows}</summary><table>{rows}</table></details>"
     return f"<section>{title}{words}</section>"
 
@@ -137,22 +143,32 @@ def _section(each: Finding) -> str:
 def _heading(audit: Audit) -> str:
     fates = audit.facts["fates"]
     unreached = sum(list(fates.values())[4:])
-    return (
-        f"{audit.facts['model']}, {audit.facts['entries']:,} entries: {fates['reached']:,} in the ids of some text, "
-        f"{unreached:,} of none (proved), {fates['undecided']:,} undecided, "
-        f"{fates['special']:,} special tokens by permission"
+    return translate(
+        "{model}, {entries} entries: {reached} in the ids of some text, {unreached} of none (proved), {undecided} "
+        "undecided, {special} special tokens by permission",
+        model=audit.facts["model"],
+        entries=f"{audit.facts['entries']:,}",
+        reached=f"{fates['reached']:,}",
+        unreached=f"{unreached:,}",
+        undecided=f"{fates['undecided']:,}",
+        special=f"{fates['special']:,}",
     )
+
+
+def _passed(audit: Audit) -> str:
+    return translate("Found nothing: {rules}.", rules=", ".join(audit.passed))
 
 
 def _skipped(audit: Audit) -> list[str]:
     """A sentence for each reason."""
     reasons = dict.fromkeys(audit.skipped.values())
     rules = {reason: [rule for rule, why in audit.skipped.items() if why == reason] for reason in reasons}
-    return [f"Skipped {', '.join(names)}: {reason}." for reason, names in rules.items()]
+    message = "Skipped {rules}: {reason}."
+    return [translate(message, rules=", ".join(names), reason=reason) for reason, names in rules.items()]
 
 
 def _wrapped(text: str, indent: str = "  ") -> list[str]:
-    return textwrap.wrap(text, WIDTH, initial_indent=indent, subsequent_indent=indent)
+    return [indent + line for line in wrapped(text, WIDTH - len(indent))]
 
 
 def _row(id: int | None, text: str, why: str) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 from ...drawing import visible
 from ...errors import ChatTemplateError, MissingDependencyError
 from ...tokenizer import Tokenizer
+from ...util.messages import translate
 from .finding import Example, Finding
 
 __all__ = ["RULES", "rules"]
@@ -29,7 +30,7 @@ PADDED = "  Qpadded\n\n  text \n"
 def rules(tok: Tokenizer) -> tuple[dict[str, Finding | None], dict[str, str]]:
     """Name → finding, or None if the rule found nothing; and rules that were skipped, with the reason."""
     if not tok.definition.chat_template:
-        return {}, dict.fromkeys(RULES, "the tokenizer has no chat template")
+        return {}, dict.fromkeys(RULES, translate("the tokenizer has no chat template"))
     try:
         found = {
             "template-prefix": _prefix(tok),
@@ -38,7 +39,7 @@ def rules(tok: Tokenizer) -> tuple[dict[str, Finding | None], dict[str, str]]:
             "template-special": _special(tok),
         }
     except ChatTemplateError as error:
-        return {}, dict.fromkeys(RULES, f"the template refuses the messages: {error}")
+        return {}, dict.fromkeys(RULES, translate("the template refuses the messages: {error}", error=error))
     except MissingDependencyError as error:
         return {}, dict.fromkeys(RULES, str(error))
     return found, {}
@@ -59,16 +60,25 @@ def _prefix(tok: Tokenizer) -> Finding | None:
             longer = _rendered(tok, MESSAGES[: number + 1])
             if not longer.startswith(shorter):
                 at = next(i for i, (a, b) in enumerate(zip(shorter + "\0", longer + "\1", strict=False)) if a != b)
-                what = f"{number} messages" + (" and the generation prompt" if prompt else "")
-                why = f"at character {at}: {shorter[at : at + 24]!r} becomes {longer[at : at + 24]!r}"
+                message = "{number} messages and the generation prompt" if prompt else "{number} messages"
+                what = translate(message, number=number)
+                why = translate(
+                    "at character {number}: {before} becomes {after}",
+                    number=at,
+                    before=repr(shorter[at : at + 24]),
+                    after=repr(longer[at : at + 24]),
+                )
                 examples.append(Example(what, why))
     if not examples:
         return None
     return Finding(
         "template-prefix",
         "warning",
-        f"{len(examples)} beginnings of a conversation, rendered, do not begin the rendering with one more message.",
-        "A cached prefix is lost at each turn, and training on whole conversations differs from generation.",
+        translate(
+            "{count} beginnings of a conversation, rendered, do not begin the rendering with one more message.",
+            count=len(examples),
+        ),
+        translate("A cached prefix is lost at each turn, and training on whole conversations differs from generation."),
         len(examples),
         tuple(examples),
     )
@@ -84,19 +94,20 @@ def _stop(tok: Tokenizer) -> Finding | None:
     )
     facts = {"eos": eos, "after_answer": after, "stop": found[2] if found else None}
     if found is None:
-        problem, remedy = "ends with no special token", "Add the eos token at the end of the assistant's turn."
+        problem = translate("The assistant's turn ends with no special token.")
+        remedy = translate("Add the eos token at the end of the assistant's turn.")
     elif eos is None:
-        problem, remedy = (
-            f"ends with {found[2]}, and no token has the role eos",
-            f"Set eos: tok.with_roles(eos={found[2]!r}).",
-        )
+        problem = translate("The assistant's turn ends with {token}, and no token has the role eos.", token=found[2])
+        remedy = translate("Set eos: {call}.", call=f"tok.with_roles(eos={found[2]!r})")
     elif found[2] != eos:
-        problem = f"ends with {found[2]}, and the role eos is {eos}"
-        remedy = f"Stop at {found[2]} when you generate: eos alone does not end a turn."
+        message = "The assistant's turn ends with {token}, and the role eos is {eos}."
+        problem = translate(message, token=found[2], eos=eos)
+        remedy = translate("Stop at {token} when you generate: eos alone does not end a turn.", token=found[2])
     else:
         return None
-    example = Example(visible(after.encode()) or "(nothing)", "text after the assistant's answer")
-    return Finding("template-stop", "warning", f"The assistant's turn {problem}.", remedy, 1, (example,), facts)
+    text_after = visible(after.encode()) or translate("(nothing)")
+    example = Example(text_after, translate("text after the assistant's answer"))
+    return Finding("template-stop", "warning", problem, remedy, 1, (example,), facts)
 
 
 def _content(tok: Tokenizer) -> Finding | None:
@@ -105,14 +116,14 @@ def _content(tok: Tokenizer) -> Finding | None:
         messages = [dict(each) for each in MESSAGES[:2]]
         messages[0 if role == "user" else 1]["content"] = PADDED
         if PADDED not in _rendered(tok, messages):
-            examples.append(Example(repr(PADDED), f"is changed in the message of the {role}"))
+            examples.append(Example(repr(PADDED), translate("is changed in the message of the {role}", role=role)))
     if not examples:
         return None
     return Finding(
         "template-content",
         "note",
-        "The template changes messages: white space at their ends is removed.",
-        "Code and tables in messages lose their indentation.",
+        translate("The template changes messages: white space at their ends is removed."),
+        translate("Code and tables in messages lose their indentation."),
         len(examples),
         tuple(examples),
     )
@@ -135,9 +146,11 @@ def _special(tok: Tokenizer) -> Finding | None:
     return Finding(
         "template-special",
         "error" if is_matched else "note",
-        "A special token that a user spells is in the rendered text as it is.",
-        "Use the ids of tok.chat, which encodes it as text; libraries that encode the rendered text match it.",
+        translate("A special token that a user spells is in the rendered text as it is."),
+        translate(
+            "Use the ids of tok.chat, which encodes it as text; libraries that encode the rendered text match it."
+        ),
         1,
-        (Example(visible(message["content"].encode()), "in the message of the user", id),),
+        (Example(visible(message["content"].encode()), translate("in the message of the user"), id),),
         {"in_ids_of_chat": is_matched},
     )

@@ -7,6 +7,7 @@ from html import escape
 from typing import NamedTuple
 
 from ...drawing.display_width import aligned, elided
+from ...util.messages import translate
 from ..measure_table import Measure
 
 __all__ = ["Row", "languages_html", "languages_text"]
@@ -15,7 +16,7 @@ NONE = "–"
 MAX_HEADING = 20  # columns of a tokenizer's name
 HEADINGS = {"language": ("language", "script", "family")}
 TITLES = {
-    "relative": "tokens relative to {}",
+    "relative": "tokens relative to {language}",
     "bytes_per_token": "bytes per token",
     "chars_per_token": "characters per token",
     "fertility": "tokens per word; c: tokens per character, for scripts without spaces between words",
@@ -38,11 +39,11 @@ def languages_text(
     """The table as lines of text; see `LanguageTable.to_terminal`."""
     headings = list(HEADINGS.get(by, (by, "languages")))
     num_names = len(headings)
-    headings += [elided(name, MAX_HEADING) for name in tokenizers]
-    lines = [[*row.names, *_figures(figure, row)] for row in rows]
+    headings = [translate(heading) for heading in headings] + [elided(name, MAX_HEADING) for name in tokenizers]
+    lines = [[*map(_local, row.names, [*HEADINGS.get(by, (by, ""))]), *_figures(figure, row)] for row in rows]
     drawn = [_title(baseline, by, figure), *aligned([headings, *lines], num_names)]
     if left_out:
-        drawn.append(f"left out, not complete: {', '.join(left_out)}")
+        drawn.append(translate("left out, not complete: {languages}", languages=", ".join(left_out)))
     return "\n".join(drawn)
 
 
@@ -63,9 +64,18 @@ def _html_cell(value: float) -> str:
     return f"<td style='background:rgba({RED},{GREEN},{BLUE},{alpha:.2f});color:{color}'>{value:.2f}</td>"
 
 
+def _local(name: str, kind: str) -> str:
+    """The name of a language, script or family in the chosen language. Scripts share English names with languages."""
+    message = f"{name} ({kind})"
+    found = translate(message)
+    return name if found == message else found
+
+
 def _title(baseline: str, by: str, figure: str) -> str:
-    title = TITLES[figure].format(baseline)
-    return title + ("" if by == "language" else ", median of the languages" if figure == "relative" else ", all texts")
+    title = translate(TITLES[figure], language=_local(baseline, "language"))
+    if by == "language":
+        return title
+    return title + translate(", median of the languages" if figure == "relative" else ", all texts")
 
 
 def _figures(figure: str, row: Row) -> Iterator[str]:

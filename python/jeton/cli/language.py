@@ -1,0 +1,119 @@
+"""Language of the command line: its choice by the environment, its catalogs, and messages of errors.
+
+``strings.<language>.json`` maps the English messages of `jeton.util.messages` and the texts of ``--help`` to another
+language. ``errors.<language>.json`` does so for messages of errors and warnings. These are not translated where they
+are raised, because ``str(error)`` is English for every caller of the library; the command line recognizes the message
+by its fixed text instead. A catalog is read only if its language is chosen, that of errors only for an error.
+
+Left out: JSON, CSV, names of options and values of them, which programs read and which are the same in each language.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import cache
+from typing import TypeAlias
+
+from ..util.messages import translate, use_catalog
+
+__all__ = ["LANGUAGES", "chosen_language", "in_language", "read_catalog", "use_language"]
+
+# Languages with catalogs. English has none: its text is in the code.
+LANGUAGES = ("zh",)
+# Placeholders whose value is a message itself.
+NESTED = ("message", "reason")
+
+_language: ContextVar[str] = ContextVar("jeton_language", default="en")
+_Templates: TypeAlias = tuple[tuple[re.Pattern[str], str], ...]  # (message, translation)
+
+
+def chosen_language(environ: Mapping[str, str]) -> str:
+    """The language for an environment: ``JETON_LANG``, else the locale of messages as in POSIX; English by default.
+
+    A language without a catalog is English, as with gettext; the region (``zh_TW``) has no effect.
+
+    Examples:
+        >>> chosen_language({"LANG": "zh_CN.UTF-8"}), chosen_language({"LANG": "zh_CN.UTF-8", "JETON_LANG": "en"})
+        ('zh', 'en')
+        >>> chosen_language({"LC_ALL": "C", "LANG": "zh_CN.UTF-8"}), chosen_language({"JETON_LANG": "zh-Hans"})
+        ('en', 'zh')
+    """
+    for name in ("JETON_LANG", "LC_ALL", "LC_MESSAGES", "LANG"):
+        if value := environ.get(name):
+            language = re.split(r"[_.@-]", value, maxsplit=1)[0].lower()
+            return language if language in LANGUAGES else "en"
+    return "en"
+
+
+def read_catalog(name: str, language: str) -> dict[str, str]:
+    """A catalog of this package: ``strings`` or ``errors``."""
+    import json
+    from importlib import resources
+
+    found: dict[str, str] = json.loads((resources.files(__package__) / f"{name}.{language}.json").read_bytes())
+    return found
+
+
+@contextmanager
+def use_language(language: str) -> Iterator[None]:
+    """Translates messages into a language inside of the block."""
+    if language == "en":
+        yield
+        return
+    token = _language.set(language)
+    try:
+        with use_catalog(read_catalog("strings", language)):
+            yield
+    finally:
+        _language.reset(token)
+
+
+def in_language(message: str) -> str:
+    """The message of an error or a warning in the chosen language, clause by clause: a problem, and hints after
+    semicolons. A clause that the catalog does not have stays English.
+
+    Examples:
+        >>> with use_language("zh"):
+        ...     print(in_language("texts/: no such file, folder or glob; ask a friend"))
+        texts/: 没有这个文件或目录，也没有匹配的文件；ask a friend
+        >>> in_language("out of memory")
+        'out of memory'
+    """
+    language = _language.get()
+    return message if language == "en" else _translated(message, _templates(language))
+
+
+def _translated(message: str, templates: _Templates) -> str:
+    return translate("; ").join(_clause(clause, templates) for clause in message.split("; "))
+
+
+def _clause(clause: str, templates: _Templates) -> str:
+    """A clause, which may have a file or another place before it."""
+    starts = [0, *(match.end() for match in re.finditer(": ", clause))]
+    for start in starts:
+        for pattern, translation in templates:
+            if match := pattern.fullmatch(clause, start):
+                values = {
+                    name: _translated(value, templates) if name in NESTED else value
+                    for name, value in match.groupdict("").items()
+                }
+                return clause[:start] + translation.format_map(values)
+    return clause
+
+
+@cache
+def _templates(language: str) -> _Templates:
+    """The messages of errors as regular expressions, with their translations; the most specific first."""
+    catalog = read_catalog("errors", language)
+    # Messages that begin with a placeholder match nearly anything before their fixed text, also another message.
+    keys = sorted(catalog, key=lambda key: (key.startswith("{"), -len(re.sub(r"\{\w*\}", "", key))))
+    return tuple((_pattern(key), catalog[key]) for key in keys)
+
+
+def _pattern(message: str) -> re.Pattern[str]:
+    parts = re.split(r"\{(\w+)\}", message)
+    named = [f"(?P<{part}>.+?)" if index % 2 else re.escape(part) for index, part in enumerate(parts)]
+    return re.compile("".join(named), re.DOTALL)

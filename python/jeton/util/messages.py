@@ -1,0 +1,68 @@
+"""Text that people read, in the language that the command line has chosen.
+
+The English text stays in the code and is the key of the catalog: ``translate("{left} or {right}", left=a, right=b)``.
+A catalog is a mapping from English messages to those of another language, with the same named placeholders. Without
+one, which is the case for every caller but the command line, the messages are English.
+
+Left out: the choice of a language, reading of catalogs, and messages of errors, which are in `jeton.cli.language`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+__all__ = ["Catalog", "counted", "is_translated", "translate", "use_catalog"]
+
+Catalog = Mapping[str, str]
+
+# Not a global variable: the server of the playground answers in English on threads of a Chinese command line.
+_catalog: ContextVar[Catalog | None] = ContextVar("jeton_catalog", default=None)
+
+
+@contextmanager
+def use_catalog(catalog: Catalog | None) -> Iterator[None]:
+    """Translates messages by a catalog inside of the block, in this thread; None: English.
+
+    Examples:
+        >>> with use_catalog({"{number} tokens": "{number} 个词元"}):
+        ...     counted(1200, "token")
+        '1,200 个词元'
+    """
+    token = _catalog.set(catalog)
+    try:
+        yield
+    finally:
+        _catalog.reset(token)
+
+
+def is_translated() -> bool:
+    """Tests whether messages are in another language than English."""
+    return _catalog.get() is not None
+
+
+def translate(message: str, /, **values: object) -> str:
+    """A message in the chosen language, with values in place of its placeholders. A message that is not in the catalog
+    stays English.
+
+    Examples:
+        >>> translate("wrote {path}", path="out.json")
+        'wrote out.json'
+    """
+    catalog = _catalog.get()
+    if catalog is not None:
+        message = catalog.get(message, message)
+    return message.format_map(values) if values else message
+
+
+def counted(number: int, noun: str) -> str:
+    """Formats a number with its noun in the singular or plural, which are two messages: ``{number} merges``.
+
+    Examples:
+        >>> counted(1, "file"), counted(1234, "merge"), counted(2, "entry")
+        ('1 file', '1,234 merges', '2 entries')
+    """
+    if number != 1:
+        noun = f"{noun[:-1]}ies" if noun == "entry" else f"{noun}s"
+    return translate("{number} " + noun, number=f"{number:,}")

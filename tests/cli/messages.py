@@ -1,0 +1,134 @@
+"""Messages that the sources have: those of `translate` and `counted`, of ``--help``, and of errors."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import click
+
+import jeton
+from jeton.analysis.auditing.entries import FATES, PRIVATE, WHY
+from jeton.analysis.auditing.finding import SEVERITIES
+from jeton.analysis.auditing.policies import SPACE_PROBES
+from jeton.analysis.compare import HEADINGS
+from jeton.analysis.measure_views import _FIGURES, LEGEND
+from jeton.analysis.parallel.texts import parallel_texts
+from jeton.analysis.parallel.views import HEADINGS as LANGUAGE_HEADINGS
+from jeton.analysis.parallel.views import TITLES
+from jeton.cli import SECTIONS, _jeton
+from jeton.cli.demo import SENTENCES
+from jeton.cli.help_text import paragraphs
+from jeton.cli.options import DEFAULT_USED
+from jeton.util.progress import STAGE_WORDS
+
+PACKAGE = Path(jeton.__file__).parent
+_PARAGRAPH = PACKAGE / "analysis" / "parallel" / "paragraph"
+# Functions with a message, and the index of the argument.
+CALLS = {"translate": 0, "counted": 1, "_more": 1}
+# Messages in tables, which are translated when they are shown.
+TABLES = (
+    *FATES[4:],
+    *WHY.values(),
+    *PRIVATE.values(),
+    *SPACE_PROBES,
+    *SEVERITIES,
+    *HEADINGS,
+    *(heading for heading in (*_FIGURES, "source") if heading != "ms/MB"),
+    LEGEND,
+    *LANGUAGE_HEADINGS["language"],
+    "languages",
+    *TITLES.values(),
+    *STAGE_WORDS.values(),
+    *("spool", "shuffle", "verify"),  # stages of shards
+    *("merges", "pieces", "texts"),  # units of progress
+    *SENTENCES,
+    *("Python source", "English lessons", "Chinese lessons"),
+    DEFAULT_USED,
+    *SECTIONS,
+    *("Options", "Commands", "required", "Show this message and exit."),  # of click
+    *{
+        f"{name} ({kind})"
+        for each in parallel_texts(_PARAGRAPH, "eng")[0]
+        for name, kind in zip(each[1:], LANGUAGE_HEADINGS["language"], strict=True)
+    },
+)
+
+
+@cache
+def messages() -> set[str]:
+    """All messages that `strings.<language>.json` must have."""
+    return {*TABLES, *_of_calls(), *_of_help(_jeton)}
+
+
+def placeholders(message: str) -> list[str]:
+    return sorted(re.findall(r"\{(\w+)\}", message))
+
+
+def _of_calls() -> Iterator[str]:
+    for path in PACKAGE.rglob("*.py"):
+        if path.relative_to(PACKAGE).parts[0] in ("reference", "playground") or path.name == "messages.py":
+            continue
+        tree = ast.parse(path.read_bytes())
+        for function in ast.walk(tree):
+            if isinstance(function, ast.FunctionDef):
+                yield from _of_function(function)
+
+
+def _of_function(function: ast.FunctionDef) -> Iterator[str]:
+    """Messages of the calls in a function, also those in variables of the function."""
+    values: dict[str, list[ast.expr]] = {}
+    for node in ast.walk(function):
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            values.setdefault(node.targets[0].id, []).append(node.value)
+    for node in ast.walk(function):
+        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name) or node.func.id not in CALLS:
+            continue
+        argument = node.args[CALLS[node.func.id]]
+        found = values.get(argument.id, []) if isinstance(argument, ast.Name) else [argument]
+        for text in (text for each in found for text in _literals(each)):
+            yield from [text] if node.func.id == "translate" else _numbers(text)
+
+
+def _literals(node: ast.expr) -> Iterator[str]:
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        yield node.value
+    elif isinstance(node, ast.IfExp):
+        yield from _literals(node.body)
+        yield from _literals(node.orelse)
+
+
+def _numbers(noun: str) -> list[str]:
+    plural = f"{noun[:-1]}ies" if noun == "entry" else f"{noun}s"
+    return ["{number} " + noun, "{number} " + plural]
+
+
+def commands_of_jeton() -> list[tuple[str, ...]]:
+    """Arguments that name each command and group; none for `jeton`."""
+    return [tuple(context.command_path.split()[1:]) for context in commands(_jeton)]
+
+
+def commands(command: click.Command, context: click.Context | None = None) -> Iterator[click.Context]:
+    """A command and those of its group, as contexts."""
+    here = command.context_class(command, info_name=command.name if context else "jeton", parent=context)
+    yield here
+    if isinstance(command, click.Group):
+        for name in command.list_commands(here):
+            found = command.get_command(here, name)
+            assert found is not None
+            yield from commands(found, here)
+
+
+def _of_help(command: click.Command) -> Iterator[str]:
+    for context in commands(command):
+        found = context.command
+        yield from (message for message, _ in paragraphs(inspect.cleandoc(found.help or "")))
+        if found.short_help:
+            yield found.short_help
+        for param in found.get_params(context):
+            if isinstance(param, click.Option) and param.help:
+                yield param.help
