@@ -21,15 +21,16 @@ The last works because counts of existing pairs only fall: a merge makes new pai
 symbol and was never in the heap before. An entry of the heap is therefore too good or right, never too bad. If the top
 one is right, no other pair is better.
 
-The first two merges of `abcababcaabc`, with all counts that they change:
+The first two merges of `abcababcaabc`, `ab` and `abc`, with all counts that they change:
 
->>> _ = train_fast([list(b"abcababcaabc")], None, BYTES, 2, trace=print_changes(BYTES))
-(97, 98) -> 256 'ab'
-  fewer: 'a'+'b' -4, 'b'+'c' -3, 'c'+'a' -1, 'b'+'a' -1, 'a'+'a' -1
-  more:  'ab'+'c' +3, 'c'+'ab' +1, 'ab'+'ab' +1, 'a'+'ab' +1
-(256, 99) -> 257 'abc'
-  fewer: 'ab'+'c' -3, 'c'+'ab' -1, 'ab'+'ab' -1, 'c'+'a' -1, 'a'+'ab' -1
-  more:  'abc'+'ab' +1, 'ab'+'abc' +1, 'abc'+'a' +1, 'a'+'abc' +1
+>>> chain = Chain([list(b"abcababcaabc")], [1])
+>>> spelling = BYTES | {256: b"ab", 257: b"abc"}
+>>> for pair, new in (((97, 98), 256), ((256, 99), 257)):
+...     for (left, right), change in chain.merge(pair, new).items():
+...         print(f"{spelling[left].decode()}+{spelling[right].decode()} {change:+}", end="; ")
+...     print("all others keep theirs")
+a+b -4; b+c -3; ab+c +3; c+a -1; b+a -1; c+ab +1; ab+ab +1; a+a -1; a+ab +1; all others keep theirs
+ab+c -3; c+ab -1; abc+ab +1; ab+ab -1; c+a -1; ab+abc +1; abc+a +1; a+ab -1; a+abc +1; all others keep theirs
 
 **Ties.** `lowest_ids`, `highest_pair` and `shortest` compare ids and spellings, which never change. `first` asks for
 the first occurrence, and that does change: merges destroy occurrences, so the first one that is left moves to the
@@ -54,17 +55,18 @@ by one, in the order from left to right.
 words whose frequencies follow Zipf's law, 300 merges:
 
 >>> sequences, weights = corpus(words=1000)
->>> report = Report()
->>> fast = train_fast(sequences, weights, BYTES, 300, report=report)
->>> slow, read = symbols_read(sequences, weights, 300)
->>> slow == fast, read, report.read  # equal merges; symbols read by step 4, and here
-(True, 1829936, 20485)
->>> report.pushed, report.stale  # entries of the heap
+>>> read, work = [], Counter()  # step 4 reads all symbols twice for each merge: to count and to merge
+>>> slow = train(sequences, weights, BYTES, 300, trace=lambda _, before, __: read.append(2 * sum(map(len, before))))
+>>> train_fast(sequences, weights, BYTES, 300, work=work) == slow
+True
+>>> sum(read), work["read"]
+(1829936, 20485)
+>>> work["pushed"], work["stale"]  # entries of the heap
 (2387, 489)
 
 `python step17_fast_training.py 3000 221` takes 3,000 words and 221 merges: 4.43 million symbols against 59 thousand.
 
-**With Jeton.** The engine does the same, in several threads, for all four rules:
+**With Jeton.** The engine keeps counts and positions too, with a bucket for each count in place of the heap:
 
     tok = jeton.train(counts, 306, pattern="none", tie_break="first", min_frequency=1)     # counts: word -> count
     tok.merges                                                                      # left, right and new id of each
@@ -83,9 +85,8 @@ from __future__ import annotations
 import random
 import sys
 import time
-from collections import deque
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter, deque
+from collections.abc import Mapping, Sequence
 from heapq import heapify, heappop, heappush
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -95,26 +96,12 @@ if not __package__:  # run as a file: `python step17_fast_training.py`
     __import__("running")
 
 from .running import jeton_command, with_jeton
-from .step01_levels import BYTES, show
+from .step01_levels import BYTES
 from .step02_pairs import Pair
 from .step03_merge import Merge
 from .step04_train import TIE_BREAKS, train
 
 GAP = -1  # stands after each sequence, so that no pair reaches from one to the next
-Trace = Callable[[Merge, dict[Pair, int]], None]  # the merge, and the changes of counts by it
-Key = tuple[object, ...]  # what the tie rule compares; the lowest wins
-
-
-@dataclass
-class Report:
-    """Work of a training: symbols read, entries pushed to the heap, and entries whose count had fallen.
-
-    Each symbol is read once at the start. Then each place of a merge costs four: the pair and its two neighbors.
-    """
-
-    read: int = 0
-    pushed: int = 0
-    stale: int = 0
 
 
 class Chain:
@@ -131,8 +118,7 @@ class Chain:
     """
 
     def __init__(self, sequences: Sequence[Sequence[int]], weights: Sequence[int]) -> None:
-        self.symbols = [GAP]
-        self.weights = [0]
+        self.symbols, self.weights = [GAP], [0]
         for sequence, weight in zip(sequences, weights, strict=True):
             self.symbols += [*sequence, GAP]
             self.weights += [weight] * (len(sequence) + 1)
@@ -146,11 +132,9 @@ class Chain:
     def change(self, at: int, sign: int, *tables: dict[Pair, int]) -> None:
         """Count the pair at a position once more or once less."""
         pair = (self.symbols[at], self.symbols[self.after[at]])
-        if GAP in pair:
-            return
-        for table in tables:
+        for table in tables if GAP not in pair else ():
             table[pair] = table.get(pair, 0) + sign * self.weights[at]
-        if sign > 0:
+        if GAP not in pair and sign > 0:
             self.positions.setdefault(pair, deque()).append(at)
 
     def first(self, pair: Pair) -> int:
@@ -174,10 +158,9 @@ class Chain:
             self.before[self.after[at]] = at
             for place in (self.before[at], at):
                 self.change(place, +1, self.counts, changes)
-        for changed in changes:
-            if not self.counts[changed]:
-                del self.counts[changed]
-        return changes
+        for changed in [pair for pair in changes if not self.counts[pair]]:
+            del self.counts[changed]
+        return {pair: by for pair, by in changes.items() if by}
 
 
 def train_fast(
@@ -189,10 +172,12 @@ def train_fast(
     tie_break: str = "first",
     min_frequency: int = 1,
     next_id: int | None = None,
-    report: Report | None = None,
-    trace: Trace | None = None,
+    work: Counter[str] | None = None,
 ) -> list[Merge]:
     """Learn the merges of `train` of step 4, from the same arguments.
+
+    `work` is counted up: symbols "read" (each once at the start; then four at each place of a merge, the pair and its
+    two neighbors), entries "pushed" to the heap, and entries that were "stale" when they came to the top.
 
     Raises:
         ValueError: If the tie rule is unknown.
@@ -205,97 +190,48 @@ def train_fast(
         raise ValueError(f"tie_break is {tie_break!r}, expected one of {', '.join(TIE_BREAKS)}")
     chain = Chain(sequences, [1] * len(sequences) if weights is None else weights)
     spelling, size = dict(strings), dict.fromkeys(strings, 1)
-    report = report or Report()
-    report.read += len(chain.symbols)
+    work = Counter() if work is None else work
 
-    def entry(pair: Pair) -> tuple[int, Key, Pair]:
-        """Order pairs like `choose` of step 4: the highest count, then the tie rule."""
+    def entry(pair: Pair) -> tuple[int, Any, Pair]:
+        """Order pairs like `choose` of step 4: the highest count, then what the tie rule compares; the lowest wins."""
         left, right = pair
-        key: Key
+        key: Any = pair
         match tie_break:
             case "first":
-                key = (chain.first(pair),)
-            case "lowest_ids":
-                key = pair
+                key = chain.first(pair)
             case "highest_pair":  # 255 - byte turns the order around; 256 is the end, and longer is higher
                 key = (*([255 - byte for byte in spelling[id]] + [256] for id in pair), pair)
-            case _:
+            case "shortest":
                 key = (size[left] + size[right], spelling[left] + spelling[right], pair)
         return -chain.counts[pair], key, pair
 
     heap = [entry(pair) for pair in chain.counts]
     heapify(heap)
-    report.pushed += len(heap)
+    work.update(read=len(chain.symbols), pushed=len(heap))
     merges: list[Merge] = []
     new = max(strings, default=-1) + 1 if next_id is None else next_id
     while heap and len(merges) < num_merges:
         popped = heappop(heap)
         pair = popped[2]
-        if pair not in chain.counts:
-            report.stale += 1
-            continue
-        if popped != (now := entry(pair)):
-            heappush(heap, now)
-            report.stale += 1
-            report.pushed += 1
+        now = entry(pair) if pair in chain.counts else None
+        if popped != now:
+            work["stale"] += 1
+            if now:
+                heappush(heap, now)
+                work["pushed"] += 1
             continue
         if -popped[0] < min_frequency:
             break
-        report.read += 4 * len(chain.positions[pair])
+        work["read"] += 4 * len(chain.positions[pair])
         merges.append(Merge(*pair, new, chain.counts[pair]))
         spelling[new] = spelling[pair[0]] + spelling[pair[1]]
         size[new] = size[pair[0]] + size[pair[1]]
-        changes = chain.merge(pair, new)
-        for made in changes:
+        for made in chain.merge(pair, new):
             if new in made and made in chain.counts:
                 heappush(heap, entry(made))
-                report.pushed += 1
-        if trace:
-            trace(merges[-1], changes)
+                work["pushed"] += 1
         new += 1
     return merges
-
-
-def print_changes(strings: Mapping[int, bytes]) -> Trace:
-    """Make a trace that prints every merge and the counts that it changes; for small texts.
-
-    Examples:
-        >>> _ = train_fast([[1, 2, 1, 2]], None, {1: b"a", 2: b"b"}, 1, trace=print_changes({1: b"a", 2: b"b"}))
-        (1, 2) -> 3 'ab'
-          fewer: 'a'+'b' -2, 'b'+'a' -1
-          more:  'ab'+'ab' +1
-    """
-    spelling = dict(strings)
-
-    def pair(left: int, right: int) -> str:
-        return f"{show(spelling[left])}+{show(spelling[right])}"
-
-    def trace(merge: Merge, changes: dict[Pair, int]) -> None:
-        left, right, new, _ = merge
-        spelling[new] = spelling[left] + spelling[right]
-        print(f"{(left, right)} -> {new} {show(spelling[new])}")
-        for name, sign in (("fewer:", -1), ("more: ", +1)):
-            print(" ", name, ", ".join(f"{pair(*ids)} {by:+}" for ids, by in changes.items() if by * sign > 0))
-
-    return trace
-
-
-def symbols_read(
-    sequences: Sequence[Sequence[int]], weights: Sequence[int] | None, num_merges: int
-) -> tuple[list[Merge], int]:
-    """Train by step 4, and count the symbols that it reads: all of them twice for a merge, to count and to merge.
-
-    Examples:
-        >>> symbols_read([list(b"abab")], None, 2)[1]
-        12
-    """
-    read = 0
-
-    def count(merge: Merge, before: list[list[int]], after: list[list[int]]) -> None:
-        nonlocal read
-        read += 2 * sum(map(len, before))
-
-    return train(sequences, weights, BYTES, num_merges, trace=count), read
 
 
 def corpus(words: int) -> tuple[list[list[int]], list[int]]:
@@ -316,20 +252,18 @@ def corpus(words: int) -> tuple[list[list[int]], list[int]]:
 
 
 def main(words: int = 1000, num_merges: int = 300) -> None:
-    """Show the counts that change, then compare the work and the time of both trainers."""
-    train_fast([list(b"abcababcaabc")], None, BYTES, 4, trace=print_changes(BYTES))
+    """Compare the work and the time of both trainers."""
     sequences, weights = corpus(words)
-    start = time.perf_counter()
-    slow, read = symbols_read(sequences, weights, num_merges)
-    middle = time.perf_counter()
-    report = Report()
-    fast = train_fast(sequences, weights, BYTES, num_merges, report=report)
-    end = time.perf_counter()
-    assert fast == slow
+    read, work = list[int](), Counter[str]()
+    times = [time.perf_counter()]
+    slow = train(sequences, weights, BYTES, num_merges, trace=lambda _, old, __: read.append(2 * sum(map(len, old))))
+    times.append(time.perf_counter())
+    assert train_fast(sequences, weights, BYTES, num_merges, work=work) == slow
+    times.append(time.perf_counter())
     print(f"{words} words of {sum(map(len, sequences))} bytes, {num_merges} merges, equal in both:")
-    print(f"  step 4 reads {read} symbols in {middle - start:.2f} s")
-    print(f"  step 17 reads {report.read} symbols in {end - middle:.2f} s,", end=" ")
-    print(f"{report.pushed} entries pushed to the heap, {report.stale} of them stale")
+    print(f"  step 4 reads {sum(read):,} symbols, {times[1] - times[0]:.2f} s")
+    print(f"  step 17 reads {work['read']:,} symbols, {times[2] - times[1]:.2f} s")
+    print(f"  the heap has {work['pushed']:,} entries, {work['stale']:,} of them stale")
 
 
 def beside_jeton() -> None:
@@ -341,16 +275,15 @@ def beside_jeton() -> None:
     with TemporaryDirectory() as folder:
         words, saved = Path(folder, "words.txt").as_posix(), Path(folder, "tok.json").as_posix()
         Path(words).write_text("".join(f"{word}\n" * count for word, count in counts.items()), "utf-8")
+        rule: Any
         for rule in TIE_BREAKS:
             expected = [merge[:3] for merge in train_fast(sequences, weights, BYTES, 50, tie_break=rule)]
-            options: dict[str, Any] = {"pattern": "none", "tie_break": rule, "min_frequency": 1}
-            print("jeton.train(counts, 306,", ", ".join(f"{name}={value!r}" for name, value in options.items()) + ")")
-            tok = jeton.train(counts, 306, **options, progress=False)
+            tok = jeton.train(counts, 306, pattern="none", tie_break=rule, min_frequency=1, progress=False)
             assert list(tok.merges) == expected
-            flags = f"-s 306 --documents line --pattern none --tie-break {rule} --min-frequency 1 --quiet"
-            jeton_command(f"jeton train {words} -o {saved} {flags}")
+            options = f"-s 306 --documents line --pattern none --tie-break {rule} --min-frequency 1 --quiet"
+            jeton_command(f"jeton train {words} -o {saved} {options}")
             assert list(jeton.load(saved).merges) == expected
-    print("The engine learns the same 50 merges by each tie rule.")
+            print(f"equal to jeton.train(counts, 306, pattern='none', tie_break={rule!r}, min_frequency=1)")
 
 
 if __name__ == "__main__":
