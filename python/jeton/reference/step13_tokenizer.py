@@ -1,7 +1,22 @@
 r"""Step 13. All of it in one class.
 
-The result of twelve steps: a list of merges, a pattern, a few special tokens; train, encode, decode. Nothing in this
-file is new.
+    python step13_tokenizer.py                 also without Jeton
+    python -m jeton.reference.step13_tokenizer
+
+The result of the lessons on bytes: a list of merges, a pattern, a few special tokens; train, encode, decode. Nothing in
+this file is new, except that a tokenizer can be saved. This is what each method takes, and what it returns:
+
+>>> print(in_and_out("hug pug hug", 258, "hugs"))
+method      input                    output
+train       'hug pug hug', 258       merges [(117, 103, 256), (104, 256, 257)]
+vocab_size                           258
+encode      'hugs'                   [257, 115]
+tokens      'hugs'                   [b'hug', b's']
+decode      [257, 115]               'hugs'
+save        a path                   a file of 113 bytes
+load        the path                 an equal tokenizer
+
+Chinese and English need the same code and share one vocabulary:
 
 >>> tok = Tokenizer.train("今天的天气很好，今天的风也很好。The weather is good, the wind is good.", 280)
 >>> tok.decode(tok.encode("今天 is good"))
@@ -23,26 +38,70 @@ Four special tokens are added. No older id moves, and the text reaches them only
 
 A tokenizer is immutable: `add_special` makes a new one. Ids keep their meaning, and threads can share a tokenizer.
 
-This class has all ideas, but it is slow. It reads the whole corpus again for each merge, and each pretoken again for
-each step of encoding. Jeton's engine in Rust gives the same merges and ids, and is much faster. It also reads and
-writes the files of other libraries, returns the span of each token in the text, explains its steps, and refuses bad
-input. You know now how it works; the rest is `import jeton`.
+**`vocab_size`** is the highest id plus one. `train(text, 280)` counts the 256 bytes: 24 merges are learned. It is the
+number of rows that an embedding table needs (step 12), and with holes in the ids it is more than the number of tokens:
+
+>>> holes = Tokenizer(special_tokens={"<s>": 300})
+>>> holes.vocab_size, len(holes.vocab)
+(301, 257)
+
+**What is in the file?** What encoding and decoding need, and nothing else: the merges in their order, the pattern, the
+special tokens. The spelling of a token is not stored, for the merges give it (step 3). Gone are the corpus, and the tie
+rule, which decided the order of the merges and has no further use.
+
+>>> print(Tokenizer.train("hug pug hug", 258).add_special(["<s>"]).to_json())
+{
+  "pattern": "gpt4",
+  "special_tokens": {"<s>": 258},
+  "merges": [
+    [117, 103, 256, 3],
+    [104, 256, 257, 2]
+  ]
+}
+>>> Tokenizer.from_json(chat.to_json()) == chat
+True
+
+A merge is saved as left, right, new id, and its count in the corpus, which is of interest to readers only. The pattern
+belongs in the file: the same merges behind another pattern give other ids. Rank files lack it, so that it must be known
+from elsewhere (step 15).
+
+>>> numbers = Tokenizer.train("202 202", 258)
+>>> numbers.encode("1202"), replace(numbers, pattern=None).encode("1202")
+([49, 256, 50], [49, 257])
+
+**With Jeton.** The names of this class are those of `jeton.Tokenizer`. This class reads the whole corpus again for each
+merge, and each pretoken again for each step of encoding; steps 16 and 17 do better, and Jeton's engine is written in
+Rust. It gives the same merges and ids, *if it has the same options*. The defaults of this class are minbpe's,
+`pattern="gpt4"` and `tie_break="first"`. Jeton's are `"o200k"` and `"lowest_ids"`, and give other merges:
+
+    tok = jeton.train(corpus, 282, pattern="gpt4", tie_break="first", min_frequency=2)
+    tok.save("tok.json")                                            # Hugging Face's format
+    jeton.load("tok.json").encode("今天 is good")
+
+    $ jeton train corpus.txt -o tok.json -s 282 --pattern gpt4 --tie-break first --min-frequency 2
+    $ jeton encode -t tok.json "今天 is good"
 
 Exercises, if you like: (1) train once with and once without a pattern, and compare the longest tokens. (2) Train on a
 text in your own language and look for the first token that is a whole word. (3) Find a text for which `longest_match`
 of step 5 gives *fewer* ids than `encode`. (4) Make `train` faster without changing a single merge: which pairs can
-have changed their count after a merge?
+have changed their count after a merge? Step 17 is one answer.
+
+Left out: files of other libraries, the span of each token in the text. Next: step15_gpt4.py.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 if not __package__:  # run as a file: `python step13_tokenizer.py`
     __import__("running")
 
+from .running import jeton_command, with_jeton
 from .step01_levels import BYTES, show
 from .step03_merge import Merge, vocabulary
 from .step04_train import train_bytes
@@ -144,11 +203,76 @@ class Tokenizer:
         """
         return decode(ids, self.vocab, errors)
 
+    def to_json(self) -> str:
+        """Write the tokenizer as text, one merge in each line.
+
+        Examples:
+            >>> print(Tokenizer().to_json())
+            {
+              "pattern": null,
+              "special_tokens": {},
+              "merges": []
+            }
+        """
+        pattern, special = json.dumps(self.pattern), json.dumps(dict(self.special_tokens), ensure_ascii=False)
+        merges = ",".join(f"\n    {json.dumps(merge)}" for merge in self.merges)
+        merges = f"[{merges}\n  ]" if merges else "[]"
+        return f'{{\n  "pattern": {pattern},\n  "special_tokens": {special},\n  "merges": {merges}\n}}'
+
+    @classmethod
+    def from_json(cls, text: str) -> Tokenizer:
+        """Read what `to_json` wrote.
+
+        Examples:
+            >>> Tokenizer.from_json(Tokenizer(pattern="gpt2").to_json())
+            Tokenizer(merges=(), pattern='gpt2', special_tokens={})
+        """
+        saved = json.loads(text)
+        return cls(tuple(Merge(*merge) for merge in saved["merges"]), saved["pattern"], saved["special_tokens"])
+
+    def save(self, path: str | Path) -> None:
+        """Write the tokenizer to a file, in UTF-8; see `in_and_out`."""
+        Path(path).write_text(self.to_json(), "utf-8")
+
+    @classmethod
+    def load(cls, path: str | Path) -> Tokenizer:
+        """Read a tokenizer from a file that `save` wrote."""
+        return cls.from_json(Path(path).read_text("utf-8"))
+
+
+def in_and_out(corpus: str, vocab_size: int, text: str) -> str:
+    """Train, encode, decode, save and load, and write what went in and what came out as a table.
+
+    Examples:
+        >>> print(in_and_out("abab", 257, "ab").splitlines()[3])
+        encode      'ab'                     [256]
+    """
+    tok = Tokenizer.train(corpus, vocab_size)
+    ids = tok.encode(text)
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "tok.json")
+        tok.save(path)
+        size, same = path.stat().st_size, Tokenizer.load(path) == tok
+    rows = [
+        ("method", "input", "output"),
+        ("train", f"{corpus!r}, {vocab_size}", f"merges {[merge[:3] for merge in tok.merges]}"),
+        ("vocab_size", "", str(tok.vocab_size)),
+        ("encode", repr(text), str(ids)),
+        ("tokens", repr(text), str(tok.tokens(text))),
+        ("decode", str(ids), repr(tok.decode(ids))),
+        ("save", "a path", f"a file of {size} bytes"),
+        ("load", "the path", "an equal tokenizer" if same else "another tokenizer"),
+    ]
+    return "\n".join(f"{method:<12}{given:<25}{result}" for method, given, result in rows)
+
+
+CORPUS = ["今天的天气很好，今天的风也很好。", "The weather is good today, and the wind is good today."]
+
 
 def main() -> None:
     """Train on two languages, add special tokens, and encode a turn of a conversation."""
-    corpus = ["今天的天气很好，今天的风也很好。", "The weather is good today, and the wind is good today."]
-    tok = Tokenizer.train(corpus, 290, min_frequency=2).add_special(["<|im_start|>", "<|im_end|>"])
+    print(in_and_out("hug pug hug", 258, "hugs"))
+    tok = Tokenizer.train(CORPUS, 290, min_frequency=2).add_special(["<|im_start|>", "<|im_end|>"])
     print(tok.vocab_size, "ids, the learned ones:", [show(tok.vocab[new]) for _, _, new, _ in tok.merges])
     turn = "<|im_start|>user\n今天的风?<|im_end|>"
     for special in ("all", "none"):
@@ -158,5 +282,29 @@ def main() -> None:
         print(" ", repr(tok.decode(ids)))
 
 
+def beside_jeton() -> None:
+    """Train the same tokenizer by Jeton, save it, and encode with it, in Python and on the command line."""
+    import jeton
+
+    mine = Tokenizer.train(CORPUS, 282, pattern="gpt4", tie_break="first", min_frequency=2)
+    tok = jeton.train(CORPUS, 282, pattern="gpt4", tie_break="first", min_frequency=2, progress=False)
+    assert tok.merges == tuple(merge[:3] for merge in mine.merges)
+    print(
+        f"jeton.train(corpus, 282, pattern='gpt4', tie_break='first', min_frequency=2): {len(tok.merges)} equal merges"
+    )
+    own = jeton.train(CORPUS, 282, min_frequency=2, progress=False)
+    print("with Jeton's defaults:", "equal" if own.merges == tok.merges else "other merges")
+    with TemporaryDirectory() as folder:
+        corpus, saved = Path(folder, "corpus.txt").as_posix(), Path(folder, "tok.json").as_posix()
+        tok.save(saved)
+        assert jeton.load(saved).encode("今天 is good") == mine.encode("今天 is good")
+        Path(corpus).write_text("\n".join(CORPUS), "utf-8")
+        options = "-s 282 --documents line --pattern gpt4 --tie-break first --min-frequency 2 --quiet"
+        jeton_command(f"jeton train {corpus} -o {saved} {options}")
+        ids = jeton_command(f'jeton encode -t {saved} --special none "今天 is good"')
+    assert list(map(int, ids.split())) == mine.encode("今天 is good")
+
+
 if __name__ == "__main__":
     main()
+    with_jeton(beside_jeton)

@@ -109,7 +109,7 @@ True
     $ jeton train any.txt -o bytes.json -s 256 --pattern cl100k --tie-break first --min-frequency 1
     $ jeton explain -t bytes.json --json "IT'S 2026"
 
-Left out: patterns that look behind or ahead by more than one character. Next: step15_gpt4.py.
+Left out: patterns that look behind or ahead by more than one character. Next: step13_tokenizer.py.
 
 Source: openai/gpt-2 (src/encoder.py) and openai/tiktoken (tiktoken_ext/openai_public.py).
 """

@@ -74,7 +74,7 @@ True
     $ jeton train words.txt -o tok.json -s 306 --documents line --pattern none --tie-break first --min-frequency 1
 
 Left out: memory. The positions of all pairs are as long as the corpus; engines keep the words that contain a pair
-instead, or count the pairs of rare words again. Next: step18_sentencepiece.py.
+instead, or count the pairs of rare words again. Next: step10_words.py.
 
 Source: subword-nmt (learn_bpe.py) keeps counts and positions; Hugging Face's tokenizers (models/bpe/trainer.rs) has
 the lazy heap as well.
