@@ -78,7 +78,7 @@ Rust. It gives the same merges and ids, *if it has the same options*. The defaul
     tok.save("tok.json")                                            # Hugging Face's format
     jeton.load("tok.json").encode("今天 is good")
 
-    $ jeton train corpus.txt -o tok.json -s 282 --pattern gpt4 --tie-break first --min-frequency 2
+    $ jeton train corpus.txt -o tok.json -s 282 --documents line --pattern gpt4 --tie-break first --min-frequency 2
     $ jeton encode -t tok.json "今天 is good"
 
 Exercises, if you like: (1) train once with and once without a pattern, and compare the longest tokens. (2) Train on a
