@@ -29,7 +29,7 @@ def random_text(rng: random.Random, longest: int) -> str:
 
 def test_fast_encoding_is_that_of_step_5_and_of_jeton() -> None:
     rng = random.Random(16)
-    for _ in range(amount(2500, default=150)):
+    for _ in range(amount(2500, default=80)):
         merges = train_bytes([random_text(rng, 60) for _ in range(3)], 256 + rng.randrange(25))
         table = ranks(merges)
         tok = jeton.Tokenizer.from_merges(vocabulary(BYTES, merges), [merge[:3] for merge in merges], pattern="none")

@@ -131,7 +131,12 @@ from .step08_split import PATTERNS, spell_out, split
 
 
 class Row(NamedTuple):
-    """One alternative of a pattern, and texts that show it: (text, reason)."""
+    r"""One alternative of a pattern, and texts that show it: (text, reason).
+
+    Examples:
+        >>> ROWS["gpt2"][2]
+        Row(alternative=' ?\\p{N}+', examples=(('in 2026', 'digits, as many as there are'),))
+    """
 
     alternative: str
     examples: tuple[tuple[str, str], ...]

@@ -106,7 +106,12 @@ GONE = -1  # written over a symbol that became part of the one before it
 
 
 class Work(NamedTuple):
-    """Entries of the heap: all that were pushed, those found stale, and those that became merges."""
+    """Entries of the heap: all that were pushed, those found stale, and those that became merges.
+
+    Examples:
+        >>> work(list(b"abab"), {(97, 98): (0, 256)})
+        Work(pushed=2, stale=0, merges=2)
+    """
 
     pushed: int
     stale: int
