@@ -1,22 +1,17 @@
-"""Step 13: a saved tokenizer is the same, and Jeton's with the same options; the endings of steps 13 to 17."""
+"""Step 13: a saved tokenizer is the same, and Jeton's with the same options."""
 
 from __future__ import annotations
 
 import json
 import random
-from importlib import import_module
 from pathlib import Path
 from typing import Any
-
-import pytest
 
 import jeton
 from jeton.reference.step04_train import TIE_BREAKS
 from jeton.reference.step13_tokenizer import Tokenizer, in_and_out
 
-from ..selection import amount, rest_is_slow
-
-ENDINGS = ["step13_tokenizer", "step14_regex", "step15_gpt4", "step16_fast_encoding", "step17_fast_training"]
+from ..selection import amount
 
 
 def random_text(rng: random.Random) -> str:
@@ -78,12 +73,3 @@ def test_the_defaults_of_jeton_give_other_merges() -> None:
 def test_the_table_of_inputs_and_outputs() -> None:
     methods = [line.split()[0] for line in in_and_out("hug pug hug", 258, "hugs").splitlines()[1:]]
     assert methods == ["train", "vocab_size", "encode", "tokens", "decode", "save", "load"]
-
-
-@pytest.mark.parametrize(
-    "name",
-    rest_is_slow(ENDINGS, lambda name: name == "step16_fast_encoding", "starts up to six processes; one of them runs"),
-)
-def test_the_ending_of_a_lesson_gives_the_same_by_jeton(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    import_module(f"jeton.reference.{name}").beside_jeton()
-    assert "$ jeton " in capsys.readouterr().out

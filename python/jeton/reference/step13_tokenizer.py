@@ -74,12 +74,14 @@ merge, and each pretoken again for each step of encoding; steps 16 and 17 do bet
 Rust. It gives the same merges and ids, *if it has the same options*. The defaults of this class are minbpe's,
 `pattern="gpt4"` and `tie_break="first"`. Jeton's are `"o200k"` and `"lowest_ids"`, and give other merges:
 
-    tok = jeton.train(corpus, 282, pattern="gpt4", tie_break="first", min_frequency=2)
-    tok.save("tok.json")                                            # Hugging Face's format
-    jeton.load("tok.json").encode("今天 is good")
+    tok = jeton.train(CORPUS, 282, level="byte", pattern="gpt4", tie_break="first", min_frequency=2, progress=False)
+    tok.save("saved.json")
+    ids = jeton.load("saved.json").encode("今天 is good")
 
-    $ jeton train corpus.txt -o tok.json -s 282 --documents line --pattern gpt4 --tie-break first --min-frequency 2
+    $ jeton train corpus.txt -o tok.json -s 282 --documents line --level byte --pattern gpt4 \
+        --tie-break first --min-frequency 2 -q
     $ jeton encode -t tok.json "今天 is good"
+    263 274 277
 
 Exercises, if you like: (1) train once with and once without a pattern, and compare the longest tokens. (2) Train on a
 text in your own language and look for the first token that is a whole word. (3) Find a text for which `longest_match`
@@ -93,6 +95,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Mapping
+from contextlib import chdir
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -287,22 +290,22 @@ def beside_jeton() -> None:
     import jeton
 
     mine = Tokenizer.train(CORPUS, 282, pattern="gpt4", tie_break="first", min_frequency=2)
-    tok = jeton.train(CORPUS, 282, pattern="gpt4", tie_break="first", min_frequency=2, progress=False)
+    tok = jeton.train(CORPUS, 282, level="byte", pattern="gpt4", tie_break="first", min_frequency=2, progress=False)
     assert tok.merges == tuple(merge[:3] for merge in mine.merges)
-    print(
-        f"jeton.train(corpus, 282, pattern='gpt4', tie_break='first', min_frequency=2): {len(tok.merges)} equal merges"
-    )
+    print(f"jeton: {len(tok.merges)} equal merges")
     own = jeton.train(CORPUS, 282, min_frequency=2, progress=False)
-    print("with Jeton's defaults:", "equal" if own.merges == tok.merges else "other merges")
-    with TemporaryDirectory() as folder:
-        corpus, saved = Path(folder, "corpus.txt").as_posix(), Path(folder, "tok.json").as_posix()
-        tok.save(saved)
-        assert jeton.load(saved).encode("今天 is good") == mine.encode("今天 is good")
-        Path(corpus).write_text("\n".join(CORPUS), "utf-8")
-        options = "-s 282 --documents line --pattern gpt4 --tie-break first --min-frequency 2 --quiet"
-        jeton_command(f"jeton train {corpus} -o {saved} {options}")
-        ids = jeton_command(f'jeton encode -t {saved} --special none "今天 is good"')
-    assert list(map(int, ids.split())) == mine.encode("今天 is good")
+    print("jeton, with its own pattern and tie rule:", "equal" if own.merges == tok.merges else "other merges")
+    with TemporaryDirectory() as folder, chdir(folder):
+        tok.save("saved.json")
+        ids = jeton.load("saved.json").encode("今天 is good")
+        assert ids == mine.encode("今天 is good")
+        Path("corpus.txt").write_text("\n".join(CORPUS), encoding="utf-8")
+        jeton_command(
+            "jeton train corpus.txt -o tok.json -s 282 --documents line --level byte --pattern gpt4 "
+            "--tie-break first --min-frequency 2 -q"
+        )
+        printed = jeton_command('jeton encode -t tok.json "今天 is good"')
+    assert list(map(int, printed.split())) == ids
 
 
 if __name__ == "__main__":

@@ -101,12 +101,12 @@ True
 >>> all("|".join(row.alternative for row in rows) == PATTERNS[name] for name, rows in ROWS.items())
 True
 
-**With Jeton.** `explain` names the alternative of each pretoken.
+**With Jeton.** `explain` names the alternative of each pretoken:
 
-    tok = jeton.train(["any"], 256, pattern="cl100k", tie_break="first", min_frequency=1)
-    [(pretoken.part + 1, pretoken.text) for pretoken in tok.explain("IT'S 2026").pretokens]
+    tok = jeton.train(["any"], 256, level="byte", pattern=name, tie_break="first", min_frequency=1, progress=False)
+    explained = [(pretoken.part, pretoken.text.decode()) for pretoken in tok.explain(text).pretokens]
 
-    $ jeton train any.txt -o bytes.json -s 256 --pattern cl100k --tie-break first --min-frequency 1
+    $ jeton train any.txt -o bytes.json -s 256 --level byte --pattern cl100k --tie-break first --min-frequency 1 -q
     $ jeton explain -t bytes.json --json "IT'S 2026"
 
 Left out: patterns that look behind or ahead by more than one character. Next: step13_tokenizer.py.
@@ -118,6 +118,7 @@ from __future__ import annotations
 
 import json
 import re
+from contextlib import chdir
 from functools import lru_cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -275,20 +276,21 @@ def beside_jeton() -> None:
     import jeton
 
     for name, rows in ROWS.items():
-        tok = jeton.train(["any"], 256, pattern=name, tie_break="first", min_frequency=1, progress=False)
+        tok = jeton.train(["any"], 256, level="byte", pattern=name, tie_break="first", min_frequency=1, progress=False)
         texts = [text for row in rows for text, _ in row.examples]
         for text in texts:
             explained = [(pretoken.part, pretoken.text.decode()) for pretoken in tok.explain(text).pretokens]
             assert explained == [(number - 1, pretoken) for number, pretoken in which(text, name)]
-        print(f"jeton.Tokenizer.explain: the same alternatives of {name} on {len(texts)} texts")
-        with TemporaryDirectory() as folder:
-            corpus, saved = Path(folder, "any.txt").as_posix(), Path(folder, "bytes.json").as_posix()
-            Path(corpus).write_text("any", "utf-8")
-            options = f"-s 256 --pattern {name} --tie-break first --min-frequency 1 --quiet"
-            jeton_command(f"jeton train {corpus} -o {saved} {options}")
-            printed = json.loads(jeton_command(f'jeton explain -t {saved} --json "IT\'S 2026"'))
-            explained = [(pretoken["part"] + 1, pretoken["text"]) for pretoken in printed["pretokens"]]
-            assert explained == which("IT'S 2026", name)
+        print(f"jeton, {name}: the same alternatives in {len(texts)} texts")
+    with TemporaryDirectory() as folder, chdir(folder):
+        Path("any.txt").write_text("any", encoding="utf-8")
+        jeton_command(
+            "jeton train any.txt -o bytes.json -s 256 --level byte --pattern cl100k "
+            "--tie-break first --min-frequency 1 -q"
+        )
+        printed = json.loads(jeton_command('jeton explain -t bytes.json --json "IT\'S 2026"'))
+    explained = [(pretoken["part"], pretoken["text"]) for pretoken in printed["pretokens"]]
+    assert explained == [(number - 1, pretoken) for number, pretoken in which("IT'S 2026", "cl100k")]
 
 
 if __name__ == "__main__":

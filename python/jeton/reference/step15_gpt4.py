@@ -90,12 +90,12 @@ ids 0 to 285, and a hole before the special tokens.
     '<|endoftext|>': [27, 91, 8862, 728, 428, 91, 29]
     '<|endoftext|>' as a permitted special token: [100257]
 
-**With Jeton.** A rank file has no pattern and no special tokens, so both are arguments.
+**With Jeton.** A rank file has no pattern and no special tokens, so both are arguments:
 
-    tok = jeton.load("small.tiktoken", pattern="cl100k", special_tokens={"<|endoftext|>": 287})
-    tok.encode("the weather")
+    tok = jeton.load("ranks.tiktoken", pattern="cl100k", special_tokens=mine.special)
 
-    $ jeton encode -t small.tiktoken --pattern cl100k "the weather"
+    $ jeton encode -t ranks.tiktoken --pattern cl100k --special none "the weather"
+    257 264
 
 Left out: other models' files (Llama 3's is a rank file too). Next: step16_fast_encoding.py.
 
@@ -109,6 +109,7 @@ import base64
 import sys
 import time
 from collections.abc import Collection, Mapping
+from contextlib import chdir
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -279,19 +280,18 @@ def beside_jeton(path: str | None = None) -> None:
     """Encode by Jeton with the same rank file, in Python and on the command line."""
     import jeton
 
-    with TemporaryDirectory() as folder:
-        file = Path(path or Path(folder, "small.tiktoken"))
-        if path is None:
-            file.write_bytes(small(30))
-        mine = Gpt4(read_ranks(file.read_bytes()))
-        tok = jeton.load(file, pattern="cl100k", special_tokens=mine.special)
-        for text in (TEXT, "Hello, 9.11 !!\r\n  <|endoftext|>", fill_in_the_middle(TEXT, 20, 30)):
+    file = Path(path).read_bytes() if path else small(30)
+    mine = Gpt4(read_ranks(file))
+    with TemporaryDirectory() as folder, chdir(folder):
+        Path("ranks.tiktoken").write_bytes(file)
+        tok = jeton.load("ranks.tiktoken", pattern="cl100k", special_tokens=mine.special)
+        assert tok.vocab_size == mine.vocab_size
+        for text in (TEXT, HELLO, "9.11 !!\r\n  <|endoftext|>", fill_in_the_middle(TEXT, 20, 30)):
             for special in ("none", "all"):
                 assert tok.encode(text, special=special) == mine.encode(text, special)
-        print(f"jeton.load({str(file)!r}, pattern='cl100k', special_tokens=…): equal ids of three texts")
-        assert tok.vocab_size == mine.vocab_size
-        ids = jeton_command(f'jeton encode -t {file.as_posix()} --pattern cl100k --special none "the weather"')
-        assert list(map(int, ids.split())) == mine.encode("the weather")
+            print(f"jeton: {len(tok.encode(text))} equal ids of {text[:20]!r}")
+        printed = jeton_command('jeton encode -t ranks.tiktoken --pattern cl100k --special none "the weather"')
+    assert list(map(int, printed.split())) == mine.encode("the weather")
 
 
 if __name__ == "__main__":

@@ -68,13 +68,13 @@ of its symbols exist. A list written by hand can:
 (True, False)
 
 **With Jeton.** The engine has a heap too, for long pretokens only; for a pretoken of a few bytes it scans an array,
-which is faster because it fits the processor's cache.
+which is faster because it fits the processor's cache:
 
-    tok = jeton.train(text, 270, pattern="none", tie_break="first", min_frequency=1)
-    tok.encode("oldest")                                            # [263, 265]
+    tok = jeton.train([text], 270, level="byte", pattern="none", tie_break="first", min_frequency=1, progress=False)
 
-    $ jeton train text.txt -o tok.json -s 270 --pattern none --tie-break first --min-frequency 1
+    $ jeton train text.txt -o tok.json -s 270 --level byte --pattern none --tie-break first --min-frequency 1 -q
     $ jeton encode -t tok.json oldest
+    263 265
 
 Left out: pretokens that were encoded before, whose ids a cache can keep (step 8). Next: step17_fast_training.py.
 
@@ -86,6 +86,7 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import chdir
 from heapq import heapify, heappop, heappush
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -253,21 +254,22 @@ def main() -> None:
 
 
 def beside_jeton() -> None:
-    """Encode the example of this lesson by Jeton, in Python and on the command line."""
+    """Encode the examples of this lesson by Jeton, in Python and on the command line."""
     import jeton
 
     text = "old older fast faster fastest best better yes desk mess"
-    expected = encode_fast(list(b"oldest"), ranks(train_bytes(text, 270)))
-    tok = jeton.train([text], 270, pattern="none", tie_break="first", min_frequency=1, progress=False)
-    print("jeton.Tokenizer.encode('oldest'):", tok.encode("oldest"))
-    assert tok.encode("oldest") == expected
-    with TemporaryDirectory() as folder:
-        corpus, saved = Path(folder, "text.txt").as_posix(), Path(folder, "tok.json").as_posix()
-        Path(corpus).write_bytes(text.encode())
-        options = "-s 270 --pattern none --tie-break first --min-frequency 1 --quiet"
-        jeton_command(f"jeton train {corpus} -o {saved} {options}")
-        ids = jeton_command(f"jeton encode -t {saved} oldest")
-    assert list(map(int, ids.split())) == expected
+    table = ranks(train_bytes(text, 270))
+    tok = jeton.train([text], 270, level="byte", pattern="none", tie_break="first", min_frequency=1, progress=False)
+    for word in ("oldest", text, sample(4000), "s" * 1000):
+        assert tok.encode(word) == encode_fast(list(word.encode()), table)
+        print(f"jeton: {len(tok.encode(word))} equal ids of {word[:20]!r}")
+    with TemporaryDirectory() as folder, chdir(folder):
+        Path("text.txt").write_text(text, encoding="utf-8")
+        jeton_command(
+            "jeton train text.txt -o tok.json -s 270 --level byte --pattern none --tie-break first --min-frequency 1 -q"
+        )
+        printed = jeton_command("jeton encode -t tok.json oldest")
+    assert list(map(int, printed.split())) == encode_fast(list(b"oldest"), table)
 
 
 if __name__ == "__main__":

@@ -68,10 +68,10 @@ True
 
 **With Jeton.** The engine keeps counts and positions too, with a bucket for each count in place of the heap:
 
-    tok = jeton.train(counts, 306, pattern="none", tie_break="first", min_frequency=1)     # counts: word -> count
-    tok.merges                                                                      # left, right and new id of each
+    tok = jeton.train(counts, 306, level="byte", pattern="none", tie_break=rule, min_frequency=1, progress=False)
 
-    $ jeton train words.txt -o tok.json -s 306 --documents line --pattern none --tie-break first --min-frequency 1
+    $ jeton train words.txt -o tok.json -s 306 --documents line --level byte --pattern none \\
+        --tie-break first --min-frequency 1 -q
 
 Left out: memory. The positions of all pairs are as long as the corpus; engines keep the words that contain a pair
 instead, or count the pairs of rare words again. Next: step10_words.py.
@@ -87,6 +87,7 @@ import sys
 import time
 from collections import Counter, deque
 from collections.abc import Mapping, Sequence
+from contextlib import chdir
 from heapq import heapify, heappop, heappush
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -212,7 +213,7 @@ def train_fast(
     new = max(strings, default=-1) + 1 if next_id is None else next_id
     while heap and len(merges) < num_merges:
         popped = heappop(heap)
-        pair = popped[2]
+        left, right = pair = popped[2]
         now = entry(pair) if pair in chain.counts else None
         if popped != now:
             work["stale"] += 1
@@ -224,8 +225,7 @@ def train_fast(
             break
         work["read"] += 4 * len(chain.positions[pair])
         merges.append(Merge(*pair, new, chain.counts[pair]))
-        spelling[new] = spelling[pair[0]] + spelling[pair[1]]
-        size[new] = size[pair[0]] + size[pair[1]]
+        spelling[new], size[new] = spelling[left] + spelling[right], size[left] + size[right]
         for made in chain.merge(pair, new):
             if new in made and made in chain.counts:
                 heappush(heap, entry(made))
@@ -267,23 +267,23 @@ def main(words: int = 1000, num_merges: int = 300) -> None:
 
 
 def beside_jeton() -> None:
-    """Train on the corpus of this lesson by Jeton, by each tie rule, in Python and on the command line."""
+    """Train on the corpus of this lesson by Jeton, by each tie rule, and on the command line."""
     import jeton
 
     sequences, weights = corpus(100)
     counts = {bytes(sequence).decode(): weight for sequence, weight in zip(sequences, weights, strict=True)}
-    with TemporaryDirectory() as folder:
-        words, saved = Path(folder, "words.txt").as_posix(), Path(folder, "tok.json").as_posix()
-        Path(words).write_text("".join(f"{word}\n" * count for word, count in counts.items()), "utf-8")
-        rule: Any
-        for rule in TIE_BREAKS:
-            expected = [merge[:3] for merge in train_fast(sequences, weights, BYTES, 50, tie_break=rule)]
-            tok = jeton.train(counts, 306, pattern="none", tie_break=rule, min_frequency=1, progress=False)
-            assert list(tok.merges) == expected
-            options = f"-s 306 --documents line --pattern none --tie-break {rule} --min-frequency 1 --quiet"
-            jeton_command(f"jeton train {words} -o {saved} {options}")
-            assert list(jeton.load(saved).merges) == expected
-            print(f"equal to jeton.train(counts, 306, pattern='none', tie_break={rule!r}, min_frequency=1)")
+    for rule in TIE_BREAKS:
+        tok = jeton.train(counts, 306, level="byte", pattern="none", tie_break=rule, min_frequency=1, progress=False)  # type: ignore[arg-type]
+        assert tok.merges == tuple(merge[:3] for merge in train_fast(sequences, weights, BYTES, 50, tie_break=rule))
+        print(f"jeton, {rule}: {len(tok.merges)} equal merges")
+    with TemporaryDirectory() as folder, chdir(folder):
+        Path("words.txt").write_text("".join(f"{word}\n" * count for word, count in counts.items()), encoding="utf-8")
+        jeton_command(
+            "jeton train words.txt -o tok.json -s 306 --documents line --level byte --pattern none "
+            "--tie-break first --min-frequency 1 -q"
+        )
+        saved = jeton.load("tok.json").merges
+    assert saved == tuple(merge[:3] for merge in train_fast(sequences, weights, BYTES, 50, tie_break="first"))
 
 
 if __name__ == "__main__":
