@@ -44,7 +44,7 @@ def public_functions(module: ModuleType) -> list[str]:
 
 
 def test_the_lessons_are_numbered_without_a_gap() -> None:
-    assert [name[4:6] for name in LESSONS] == [f"{number:02}" for number in range(1, 14)]
+    assert [name[4:6] for name in LESSONS] == [f"{number:02}" for number in range(1, len(LESSONS) + 1)]
 
 
 @pytest.mark.parametrize("name", LESSONS)
