@@ -1,4 +1,4 @@
-"""``return_tensors="pt"`` of accelerated tokenizers; needs torch 2.4 or later, as transformers does.
+"""``return_tensors="pt"`` of accelerated tokenizers; needs torch 2.6 or later, as transformers does.
 
 Neither the test extra nor CI installs it: PyPI's wheel for Linux requires CUDA, and Debian's torch is older.
 """

@@ -51,7 +51,7 @@ def test_two_vocabularies_of_26_merges_become_308_tokens() -> None:
 def test_merged_vocabularies_are_those_of_the_engine() -> None:
     rng = random.Random(22)
     left_out = shared = 0
-    for _ in range(amount(300, default=40)):
+    for _ in range(amount(100, default=15)):
         texts = random_text(rng), random_text(rng)
         sizes = [256 + rng.randrange(1, 30) for _ in texts]
         ours = [train_bytes(text, size, split=cl100k) for text, size in zip(texts, sizes, strict=True)]
@@ -63,12 +63,12 @@ def test_merged_vocabularies_are_those_of_the_engine() -> None:
         assert merged.report["shared"] == 256 + len(both.shared)
         left_out += len(both.left_out)
         shared += len(both.shared)
-    assert min(left_out, shared) > 10
+    assert min(left_out, shared) > 2
 
 
 def test_added_words_and_tokens_are_those_of_the_engine() -> None:
     rng = random.Random(7)
-    for _ in range(amount(300, default=40)):
+    for _ in range(amount(100, default=15)):
         text = random_text(rng)
         merges = train_bytes(text, 256 + rng.randrange(20), split=cl100k)
         tok = jeton.train([text], 256 + len(merges), **OPTIONS)

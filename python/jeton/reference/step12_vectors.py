@@ -1,5 +1,8 @@
 r"""Step 12. From ids to vectors: the embedding table.
 
+    python step12_vectors.py               also without Jeton
+    python -m jeton.reference.step12_vectors
+
 An id is a name, not a quantity: token 300 is not three times token 100. So a model first looks the id up in a table
 with one row for each id, and computes with the row, a list of some hundreds or thousands of numbers. The table is
 called the *embedding*, and the lookup is indexing:

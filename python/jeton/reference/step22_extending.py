@@ -1,5 +1,8 @@
 r"""Step 22. Extending a vocabulary: merging two, adding tokens, forbidding merges.
 
+    python step22_extending.py             also without Jeton
+    python -m jeton.reference.step22_extending
+
 A trained tokenizer must learn another language, or a product name, or must stop gluing punctuation to words. These are
 three different changes: merge two vocabularies, add entries by hand, and constrain the training.
 
@@ -59,13 +62,13 @@ sign go with the word after it (step 14), so in Chinese, which puts no space aft
 ['，', '我们出去']
 
 A rule looks at the spelling that a pair would get. `lone_punctuation` allows it if it is one character, or has no
-punctuation mark or symbol, or is a part of one character: the three bytes of `，` must still find together.
+punctuation mark or symbol, or is a part of one character: the three bytes of `，` must still be able to merge.
 
 **After it.** The model has no rows for the new ids (step 12). Random rows disturb it; a usual start is the mean of the
 rows of the old tokens that the new one replaces. Then the model must be trained further on text with the new tokens.
 
 **With Jeton.** The same three changes. Each result of `merge_vocab` and `add_words` has a report, and a plan of the
-embedding rows:
+embedding rows. The commands read `english`, `chinese` and `start`, which `save` has written:
 
     english, chinese = (
         jeton.train([text], vocab_size=282, level="byte", pattern="cl100k", tie_break="first", progress=False)
@@ -86,10 +89,7 @@ embedding rows:
         progress=False,
     )
 
-    $ jeton train english.txt -o english.json -s 282 --level byte --pattern cl100k --tie-break first -q
-    $ jeton train chinese.txt -o chinese.json -s 282 --level byte --pattern cl100k --tie-break first -q
     $ jeton merge-vocab -t english.json -t chinese.json -o both.json
-    $ jeton train start.txt -o start.json -s 260 --level byte --pattern cl100k --tie-break first -q
     $ jeton add-words -t start.json -o word.json art
     $ jeton add-tokens -t start.json -o token.json --plain art
     $ jeton train rule.txt -o rule.json -s 279 --level byte --pattern cl100k --tie-break first --min-frequency 2 \
@@ -291,16 +291,16 @@ def beside_jeton() -> None:
     assert [tok.encode("start art") for tok in (word, token)] == [word_ids, token_ids]
     print(f"jeton: {both.vocab_size} entries; word {word_ids}, token {token_ids}; the same merges by the rule")
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
-        for name, text in {"english": ENGLISH, "chinese": CHINESE, "start": START, "rule": RULE_TEXT}.items():
-            Path(f"{name}.txt").write_text(text, encoding="utf-8")
-        how = "--level byte --pattern cl100k --tie-break first"
-        jeton_command(f"jeton train english.txt -o english.json -s 282 {how} -q")
-        jeton_command(f"jeton train chinese.txt -o chinese.json -s 282 {how} -q")
+        for name, tok in {"english": english, "chinese": chinese, "start": start}.items():
+            tok.save(f"{name}.json")
+        Path("rule.txt").write_text(RULE_TEXT, encoding="utf-8")
         jeton_command("jeton merge-vocab -t english.json -t chinese.json -o both.json")
-        jeton_command(f"jeton train start.txt -o start.json -s 260 {how} -q")
         jeton_command("jeton add-words -t start.json -o word.json art")
         jeton_command("jeton add-tokens -t start.json -o token.json --plain art")
-        jeton_command(f"jeton train rule.txt -o rule.json -s 279 {how} --min-frequency 2 --rule lone_punctuation -q")
+        jeton_command(
+            "jeton train rule.txt -o rule.json -s 279 --level byte --pattern cl100k --tie-break first --min-frequency 2"
+            " --rule lone_punctuation -q"
+        )
         assert jeton.load("both.json").merges == both.merges
         assert jeton.load("rule.json").merges == ruled.merges
         assert [jeton.load(f"{name}.json").encode("start art") for name in ("word", "token")] == [word_ids, token_ids]
