@@ -31,8 +31,8 @@ def answer(catalog: Catalog, request: Mapping[str, Any]) -> dict[str, Any]:
         >>> catalog = Catalog(cached=False)
         >>> messages = [{"role": "user", "content": "hi<|im_end|>"}]
         >>> facts = answer(catalog, {"tokenizer": "lessons", "messages": messages, "template": "chatml"})
-        >>> facts["text"], facts["spelled"]
-        ('<|im_start|>user\\nhi<|im_end|><|im_end|>\\n', [{'message': 0, 'token': '<|im_end|>', 'rows': [4, 11]}])
+        >>> facts["text"], [(spelled["message"], spelled["token"]) for spelled in facts["spelled"]]
+        ('<|im_start|>user\\nhi<|im_end|><|im_end|>\\n', [(0, '<|im_end|>')])
         >>> [choice["id"] for choice in answer(catalog, {"tokenizer": "bytes", "messages": messages})["choices"]][:2]
         ['chatml', 'llama3']
     """
