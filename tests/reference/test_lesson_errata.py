@@ -100,7 +100,7 @@ def test_dropout_of_0_is_the_encoder_and_of_1_no_merge() -> None:
 
 
 def test_the_sizes_of_cl100k(data: Path) -> None:
-    rank_of = read_ranks(data / "vocabs" / "cl100k_base.tiktoken")
+    rank_of = read_ranks((data / "vocabs" / "cl100k_base.tiktoken").read_bytes())
     found = sizes(rank_of, CL100K_SPECIAL)
     assert found == (100_255, 100_256, 100_261, 100_277)
     tok = jeton.load(data / "vocabs" / "cl100k_base.tiktoken")

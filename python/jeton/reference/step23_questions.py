@@ -230,17 +230,14 @@ class Vocabulary(NamedTuple):
     path: Path | None = None  # the rank file it was read from
 
 
-def read_ranks(path: Path) -> dict[bytes, int]:
+def read_ranks(file: bytes) -> dict[bytes, int]:
     """Read a rank file of tiktoken: a line for each token, its bytes in base64 and its rank.
 
     Examples:
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     _ = (Path(folder) / "two.tiktoken").write_bytes(b"IQ== 0\\nIg== 1\\n")
-        ...     read_ranks(Path(folder) / "two.tiktoken")
+        >>> read_ranks(b"IQ== 0\\nIg== 1\\n")
         {b'!': 0, b'"': 1}
     """
-    lines = map(bytes.split, path.read_bytes().splitlines())
-    return {base64.b64decode(token): int(rank) for token, rank in lines}
+    return {base64.b64decode(token): int(rank) for token, rank in map(bytes.split, file.splitlines())}
 
 
 def published(folder: Path) -> list[Vocabulary]:
@@ -258,7 +255,7 @@ def published(folder: Path) -> list[Vocabulary]:
     found = []
     for name, pattern, end in (("r50k", "gpt2", 50256), ("cl100k", "cl100k", 100257), ("o200k", "o200k", 199999)):
         for path in sorted(folder.glob(f"{name}_base*.tiktoken"))[:1]:  # in Jeton's cache, a hash follows the name
-            found.append(Vocabulary(name, read_ranks(path), pattern, {END: end}, path))
+            found.append(Vocabulary(name, read_ranks(path.read_bytes()), pattern, {END: end}, path))
     if not found:
         raise FileNotFoundError(f"{folder} has no r50k_base.tiktoken, cl100k_base.tiktoken or o200k_base.tiktoken")
     return found

@@ -283,7 +283,7 @@ def main(folder: str = "") -> None:
             f"6. “dropout is 10%”: with {dropout} {len(found)} encodings of `oldest` in 1,000: {found.most_common(2)}"
         )
     files = sorted(Path(folder).glob("cl100k_base*.tiktoken")) if folder else []
-    rank_of = read_ranks(files[0]) if files else {b"%d" % rank: rank for rank in range(100_256)}
+    rank_of = read_ranks(files[0].read_bytes()) if files else {b"%d" % rank: rank for rank in range(100_256)}
     print("7. “100,255 tokens”:", sizes(rank_of, CL100K_SPECIAL))
 
 
