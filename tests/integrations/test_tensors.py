@@ -1,4 +1,7 @@
-"""``return_tensors="pt"`` of accelerated tokenizers; needs torch, which neither the test extra nor CI installs."""
+"""``return_tensors="pt"`` of accelerated tokenizers; needs torch 2.6 or later, as transformers does.
+
+Neither the test extra nor CI installs it: PyPI's wheel for Linux requires CUDA, and Debian's torch is older.
+"""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from importlib.resources import files
 
 import jeton
 from jeton.reference.step11_compression import parameters
-from jeton.reference.step12_vectors import NumpyEmbedding
+from jeton.reference.step12_vectors import Embedding
 from jeton.vocabulary.first_merges import first_merges
 
 from .canvas import MARGIN, WIDTH, Canvas, Say
@@ -84,9 +84,9 @@ def chart(canvas: Canvas, say: Say, sizes: list[int], curves: dict[str, list[flo
 def vectors(say: Say) -> Canvas:
     """The rows of an embedding that ids look up, and the rows that get a gradient."""
     ids, rows, columns = [5, 5, 7], 10, 8
-    table = NumpyEmbedding(rows, columns)
-    table.backward([ids])
-    gradient = [int(table.gradient()[row][0]) for row in range(rows)]
+    table = Embedding(rows, columns)
+    table.backward([ids], [[[1.0] * columns for _ in ids]])
+    gradient = [int(row[0]) for row in table.gradient]
     canvas = Canvas(
         say(
             f"An embedding of {rows} rows and {columns} columns. The ids {ids} look up their rows; row 5 gets the "
@@ -107,7 +107,7 @@ def vectors(say: Say) -> Canvas:
         y = top + row * height
         canvas.text(first - 4, y + 16, str(row), size=12, style="soft", anchor="end")
         for column in range(columns):
-            value = float(table.table[row][column])
+            value = table.weight[row][column]
             size = (cell - 4) * math.sqrt(min(abs(value), 2.5) / 2.5)
             x, middle = first + column * cell + cell / 2, y + height / 2
             canvas.box(x - size / 2, middle - size / 2, size, size, "plus" if value > 0 else "minus")

@@ -1,113 +1,154 @@
-"""Step 12. From ids to vectors: the embedding table.
+r"""Step 12. From ids to vectors: the embedding table.
+
+    python step12_vectors.py               also without Jeton
+    python -m jeton.reference.step12_vectors
 
 An id is a name, not a quantity: token 300 is not three times token 100. So a model first looks the id up in a table
 with one row for each id, and computes with the row, a list of some hundreds or thousands of numbers. The table is
-called the *embedding*, and the lookup is nothing but indexing:
+called the *embedding*, and the lookup is indexing:
 
->>> table = embedding(rows=10, columns=32)
+>>> table = Embedding(rows=10, columns=32)
 >>> vectors = table.lookup([[0, 1, 2]])
->>> tuple(vectors.shape)
-(1, 3, 32)
->>> bool((vectors[0, 2] == table.table[2]).all())
+>>> shape(vectors)
+[1, 3, 32]
+>>> vectors[0][2] == table.weight[2]
 True
 
-One text of three ids, each with its 32 numbers: `[1, 3, 32]`. Shapes like this are read from the left: how many texts
-in the batch, how many ids in each, how many numbers for each id.
+One text of three ids, each with its 32 numbers: `[1, 3, 32]`. Shapes like this are read from the left: number of texts
+in the batch, of ids in each text, of numbers for each id.
 
-**How the rows come to mean something.** They begin as random numbers. When the model has made its prediction, each
-number it used gets a *gradient*: in which direction, and how strongly, it should change for the prediction to be
-better. Through a lookup the gradient goes straight back to the rows that were looked up, and all others get zero:
+**The lookup is a matrix product.** Write an id as a vector with one 1, at the position of the id, and otherwise zeros:
+*one-hot*. One-hot vectors times the table are the rows of the ids:
 
->>> table.backward([[0, 1, 2]])
->>> [row for row in range(10) if bool((table.gradient()[row] != 0).any())]
-[0, 1, 2]
+>>> small = Embedding(weight=[[1, 2], [3, 4], [5, 6], [7, 8]])
+>>> ids = [1, 1, 3]
+>>> hot = [one_hot(id, rows=4) for id in ids]
+>>> hot
+[[0, 1, 0, 0], [0, 1, 0, 0], [0, 0, 0, 1]]
+>>> times(hot, small.weight)
+[[3, 4], [3, 4], [7, 8]]
+>>> small.lookup([ids])
+[[[3, 4], [3, 4], [7, 8]]]
 
-Here every number of the result had the gradient 1. An id that occurs twice collects it twice:
+So an embedding is a linear layer without bias. Indexing gives the same numbers and skips the multiplications by zero:
+with the 100,277 rows of GPT-4's vocabulary, a product would read the whole table for each id.
 
->>> table = embedding(rows=10, columns=4)
->>> table.backward([[5, 5, 7]])
->>> [float(table.gradient()[row][0]) for row in (5, 6, 7)]
-[2.0, 0.0, 1.0]
+**The gradient.** When the model has made its prediction, each number that it used gets a *gradient*: in which
+direction, and how strongly, the loss changes with the number. The gradient of a product is the transposed first matrix
+times the gradient of the result. With one-hot vectors that is an addition: each row of the table gets the sum of the
+gradients of the places where it was looked up, and all other rows get zero. Let every number of the result have the
+gradient 1; id 1 occurs twice:
+
+>>> ones = [[1, 1], [1, 1], [1, 1]]
+>>> small.backward([ids], [ones])
+>>> small.gradient
+[[0, 0], [2, 2], [0, 0], [1, 1]]
+>>> times(transposed(hot), ones)
+[[0, 0], [2, 2], [0, 0], [1, 1]]
 
 This has two consequences for tokenizers. The table needs as many rows as the *highest id plus one*, even if the ids
-have gaps: an id past the end is an error. And a token that never occurs in the corpus keeps its random initial row, so
-the model may behave unpredictably when a user types it. A rare token is not much better.
+have gaps. And a token that never occurs in the corpus of the model keeps its random initial row, so the model may
+behave unpredictably when a user types it (step 23 shows one). A rare token is not much better.
 
-PyTorch computes the gradients by itself, and it is used if it is installed. Otherwise NumPy does the lookup, and one
-line of calculus below computes the gradient. Left out: the model. Next: step13_tokenizer.py.
+**One step of SGD.** Stochastic gradient descent subtracts the gradient from the table, multiplied by the *learning
+rate*. As a loss we take half the sum of the squares of all vectors, so the gradient of a vector is the vector itself.
+Rate 0.5 then halves row 3. Row 1 was looked up twice, so its gradient is twice as large, and it becomes 0. Rows 0 and 2
+were not looked up and stay:
+
+>>> step = in_python(small.weight, [ids], rate=0.5)
+>>> step.loss, step.gradient
+(81.5, [[0, 0], [6, 8], [0, 0], [7, 8]])
+>>> step.weight
+[[1.0, 2.0], [0.0, 0.0], [5.0, 6.0], [3.5, 4.0]]
+>>> in_python(step.weight, [ids], rate=0.5).loss
+14.125
+
+**In PyTorch** the table is `torch.nn.Embedding(rows, columns)`, a module. Its `weight` is a `torch.nn.Parameter`: a
+tensor that gets gradients and that the module registers, so the optimizer finds it in `parameters()`, it is saved with
+`state_dict()`, and it moves to the GPU with the module. If a module of your own stores a plain tensor instead, lookups
+work, and the table is never trained, without any error. `in_torch` does the step above with both and `torch.optim.SGD`,
+and `in_numpy` with NumPy's arrays. Where they are installed, they give the same numbers:
+
+>>> all(run(small.weight, [ids], rate=0.5) == step for library, run in LIBRARIES.items() if find_spec(library))
+True
+
+**With Jeton.** A tokenizer says how many rows the table needs, and gives the ids. `vocab_size` is the highest id plus
+one, special tokens included. Here 256 bytes, 14 merges and `end`, the special token 270, need 271 rows, and the ids are
+263, 265 and 270:
+
+    tok = jeton.train(
+        [corpus], vocab_size=271, level="byte", pattern="none", tie_break="first", special_tokens=[end], progress=False
+    )
+    table = Embedding(rows=tok.vocab_size, columns=4)
+    vectors = table.lookup([tok.encode("oldest" + end, special="all")])
+
+    $ jeton train words.txt -o words.json --vocab-size 271 --level byte --pattern none --tie-break first \
+          --special-token '<|endoftext|>' --quiet
+    $ jeton encode -t words.json --special all 'oldest<|endoftext|>'
+
+Left out: the model. Next: step13_tokenizer.py.
 """
 
 from __future__ import annotations
 
+import contextlib
+import random
+import tempfile
 from collections.abc import Sequence
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Any, Protocol
+from pathlib import Path
+from typing import Any, NamedTuple
 
+if not __package__:  # run as a file: `python step12_vectors.py`
+    __import__("running")
+
+from .running import jeton_command, with_jeton
+from .step04_train import train_bytes
+from .step05_encode import encode, ranks
+
+Matrix = list[list[float]]  # rows of equal length
 Batch = Sequence[Sequence[int]]  # texts of equal length, each a list of ids
 
 
-class Embedding(Protocol):
-    """A table of rows, one for each id, with a gradient of the same shape."""
+def one_hot(id: int, rows: int) -> list[float]:
+    """Write an id as a vector: 1 at its position, otherwise 0.
 
-    table: Any  # float32[rows, columns]
-
-    def lookup(self, ids: Batch) -> Any:
-        """Return the rows of `ids`, of shape [texts, ids in each, columns]."""
-
-    def backward(self, ids: Batch) -> None:
-        """Look `ids` up and add the gradient of the sum of the result to the gradient of the table."""
-
-    def gradient(self) -> Any:
-        """Return the gradient collected so far, of the shape of the table."""
+    Examples:
+        >>> one_hot(2, rows=4)
+        [0, 0, 1, 0]
+    """
+    return [int(row == id) for row in range(rows)]
 
 
-class NumpyEmbedding:
-    """The table as a NumPy array; its gradient written out by hand."""
+def times(left: Matrix, right: Matrix) -> Matrix:
+    """Multiply two matrices.
 
-    def __init__(self, rows: int, columns: int, seed: int = 0) -> None:
-        """Fill the table with random numbers."""
-        self._numpy = import_module("numpy")
-        self.table = self._numpy.random.default_rng(seed).standard_normal((rows, columns), dtype="float32")
-        self._gradient = self._numpy.zeros_like(self.table)
-
-    def lookup(self, ids: Batch) -> Any:
-        """Return the rows of `ids`."""
-        check(ids, len(self.table))
-        return self.table[self._numpy.asarray(ids, dtype="int64")]
-
-    def backward(self, ids: Batch) -> None:
-        """Add 1 to the gradient of each number that was looked up, once for every time."""
-        ones = self._numpy.ones_like(self.lookup(ids))
-        # add.at and not `gradient[ids] += ones`, which counts an id that occurs twice only once
-        self._numpy.add.at(self._gradient, self._numpy.asarray(ids, dtype="int64"), ones)
-
-    def gradient(self) -> Any:
-        """Return the gradient collected so far."""
-        return self._gradient
+    Examples:
+        >>> times([[1, 2]], [[3, 4], [5, 6]])
+        [[13, 16]]
+    """
+    return [[sum(a * b for a, b in zip(row, column, strict=True)) for column in transposed(right)] for row in left]
 
 
-class TorchEmbedding:
-    """The table as a PyTorch tensor; PyTorch finds the gradient."""
+def transposed(matrix: Matrix) -> Matrix:
+    """Swap rows and columns.
 
-    def __init__(self, rows: int, columns: int, seed: int = 0) -> None:
-        """Fill the table with random numbers."""
-        self._torch = import_module("torch")
-        generator = self._torch.Generator().manual_seed(seed)
-        self.table = self._torch.randn(rows, columns, generator=generator).requires_grad_()
+    Examples:
+        >>> transposed([[1, 2, 3], [4, 5, 6]])
+        [[1, 4], [2, 5], [3, 6]]
+    """
+    return [list(column) for column in zip(*matrix, strict=True)]
 
-    def lookup(self, ids: Batch) -> Any:
-        """Return the rows of `ids`, as a tensor that remembers where it came from."""
-        check(ids, len(self.table))
-        return self.table[self._torch.tensor(ids, dtype=self._torch.int64)]
 
-    def backward(self, ids: Batch) -> None:
-        """Let PyTorch carry the gradient of the sum back to the table."""
-        self.lookup(ids).sum().backward()
+def shape(values: Any) -> list[int]:
+    """Lengths of nested lists, from the outside to the inside.
 
-    def gradient(self) -> Any:
-        """Return the gradient collected so far."""
-        return self._torch.zeros_like(self.table) if self.table.grad is None else self.table.grad
+    Examples:
+        >>> shape([[[1, 2], [3, 4], [5, 6]]]), shape(7)
+        ([1, 3, 2], [])
+    """
+    return [len(values), *shape(values[0])] if isinstance(values, list) else []
 
 
 def check(ids: Batch, rows: int) -> None:
@@ -129,42 +170,149 @@ def check(ids: Batch, rows: int) -> None:
                 raise IndexError(f"id {id} has no row: the table has rows 0 to {rows - 1}")
 
 
-def embedding(rows: int, columns: int, *, library: str | None = None, seed: int = 0) -> Embedding:
-    """Make a table of random numbers.
-
-    Args:
-        rows: The vocabulary size: the highest id plus one.
-        columns: The numbers in each row.
-        library: "torch" or "numpy"; when None, the first of them that is installed.
-        seed: The same seed gives the same table again (with the same library).
-
-    Raises:
-        ImportError: If the library is not installed; the message says how to install it.
-        ValueError: If the library is another one.
+class Embedding:
+    """A table with one row for each id, and its gradient.
 
     Examples:
-        >>> tuple(embedding(10, 32).lookup([[0, 1, 2], [3, 4, 5]]).shape)
-        (2, 3, 32)
+        >>> Embedding(weight=[[1, 2], [3, 4]]).lookup([[1, 0]])
+        [[[3, 4], [1, 2]]]
     """
-    kinds: dict[str, type[TorchEmbedding | NumpyEmbedding]] = {"torch": TorchEmbedding, "numpy": NumpyEmbedding}
-    if library is not None and library not in kinds:
-        raise ValueError(f"library is {library!r}, expected 'torch' or 'numpy'")
-    for name in [library] if library else kinds:
-        if find_spec(name):
-            return kinds[name](rows, columns, seed)
-    wanted = library or "numpy"
-    raise ImportError(f"this lesson needs {library or 'PyTorch or NumPy'}: run `pip install {wanted}`")
+
+    def __init__(self, rows: int = 0, columns: int = 0, *, weight: Matrix | None = None, seed: int = 0) -> None:
+        """Fill the table with random numbers, or with those of `weight`."""
+        normal = random.Random(seed).gauss  # noqa: S311  # repeatable numbers, no secret
+        self.weight = weight or [[normal(0, 1) for _ in range(columns)] for _ in range(rows)]
+        self.gradient: Matrix = [[0] * len(row) for row in self.weight]
+
+    def lookup(self, ids: Batch) -> list[Matrix]:
+        """Return the rows of `ids`, of shape [texts, ids in each, columns]."""
+        check(ids, len(self.weight))
+        return [[self.weight[id] for id in text] for text in ids]
+
+    def backward(self, ids: Batch, gradients: Sequence[Matrix]) -> None:
+        """Add the gradients of looked-up vectors to the gradient of the table, once for each occurrence of an id."""
+        for text, vectors in zip(ids, gradients, strict=True):
+            for id, vector in zip(text, vectors, strict=True):
+                self.gradient[id] = [a + b for a, b in zip(self.gradient[id], vector, strict=True)]
+
+
+class Step(NamedTuple):
+    """Loss before a step of SGD, gradient of the table, and the table after the step."""
+
+    loss: float
+    gradient: Matrix
+    weight: Matrix
+
+
+def in_python(weight: Matrix, ids: Batch, rate: float) -> Step:
+    """One step of SGD for the loss of half the sum of squares, in plain Python.
+
+    Examples:
+        >>> in_python([[4], [2]], [[1, 1]], rate=0.25)
+        Step(loss=4.0, gradient=[[0], [4]], weight=[[4.0], [1.0]])
+    """
+    table = Embedding(weight=weight)
+    vectors = table.lookup(ids)
+    loss = 0.5 * sum(number**2 for text in vectors for vector in text for number in vector)
+    table.backward(ids, vectors)  # the derivative of x²/2 is x
+    after = [[x - rate * g for x, g in zip(*rows, strict=True)] for rows in zip(weight, table.gradient, strict=True)]
+    return Step(loss, table.gradient, after)
+
+
+def in_numpy(weight: Matrix, ids: Batch, rate: float) -> Step:
+    """The same step with NumPy.
+
+    Examples:
+        >>> in_numpy([[4], [2]], [[1, 1]], rate=0.25) if find_spec("numpy") else None  # doctest: +SKIP
+        Step(loss=4.0, gradient=[[0.0], [4.0]], weight=[[4.0], [1.0]])
+    """
+    numpy: Any = import_module("numpy")
+    table, index = numpy.array(weight, dtype="float32"), numpy.array(ids)
+    vectors = table[index]
+    gradient = numpy.zeros_like(table)
+    numpy.add.at(gradient, index, vectors)  # `gradient[index] += vectors` counts an id that occurs twice only once
+    return Step(float((vectors**2).sum() / 2), gradient.tolist(), (table - rate * gradient).tolist())
+
+
+def in_torch(weight: Matrix, ids: Batch, rate: float) -> Step:
+    """The same step with PyTorch, by `nn.Embedding` and by a module with a `Parameter`; both must agree.
+
+    Examples:
+        >>> in_torch([[4], [2]], [[1, 1]], rate=0.25) if find_spec("torch") else None  # doctest: +SKIP
+        Step(loss=4.0, gradient=[[0.0], [4.0]], weight=[[4.0], [1.0]])
+    """
+    torch: Any = import_module("torch")
+
+    class OurEmbedding(torch.nn.Module):  # type: ignore[misc]  # the base class is known when torch is imported
+        def __init__(self, start: Any) -> None:
+            super().__init__()
+            self.plain = start.clone()  # a tensor, and no parameter
+            self.weight = torch.nn.Parameter(start.clone())
+
+        def forward(self, index: Any) -> Any:
+            return self.weight[index]  # the lookup of `nn.Embedding`
+
+    start, index = torch.tensor(weight, dtype=torch.float32), torch.tensor(ids)
+    ready_made = torch.nn.Embedding(*start.shape)
+    ready_made.load_state_dict({"weight": start})
+    steps = []
+    for table in (ready_made, OurEmbedding(start)):
+        assert [name for name, _ in table.named_parameters()] == list(table.state_dict()) == ["weight"]
+        optimizer = torch.optim.SGD(table.parameters(), lr=rate)
+        loss = (table(index) ** 2).sum() / 2
+        loss.backward()
+        optimizer.step()
+        steps.append(Step(loss.item(), table.weight.grad.tolist(), table.weight.tolist()))
+    assert steps[0] == steps[1]
+    return steps[0]
+
+
+LIBRARIES = {"numpy": in_numpy, "torch": in_torch}
 
 
 def main() -> None:
-    """Look three ids up and show where the gradient arrives."""
-    table = embedding(10, 32)
-    print("with", type(table).__name__)
-    print("ids [[0, 1, 2]] become vectors of shape", list(table.lookup([[0, 1, 2]]).shape))
-    table.backward([[0, 1, 2]])
-    for row in range(10):
-        print(f"row {row}: sum of the gradient {float(table.gradient()[row].sum()):>4}")
+    """Look three ids up, take a step of SGD, and compare it with the libraries that are installed."""
+    weight: Matrix = [[1, 2], [3, 4], [5, 6], [7, 8]]
+    ids = [[1, 1, 3]]
+    print("ids [[0, 1, 2]] become vectors of shape", shape(Embedding(10, 32).lookup([[0, 1, 2]])))
+    print("one-hot:", [one_hot(id, 4) for id in ids[0]])
+    print("  times the table:", times([one_hot(id, 4) for id in ids[0]], weight))
+    step = in_python(weight, ids, rate=0.5)
+    print(f"loss {step.loss}, gradient {step.gradient}")
+    print(f"table after one step of SGD: {step.weight}, loss {in_python(step.weight, ids, rate=0.5).loss}")
+    for library, run in LIBRARIES.items():
+        if find_spec(library):
+            assert run(weight, ids, rate=0.5) == step
+            print(f"{library} {import_module(library).__version__}: the same loss, gradient and table")
+        else:
+            print(f"{library} is not installed, so it was not compared: pip install {library}")
+
+
+def beside_jeton() -> None:
+    """Look up ids that Jeton gives, in a table with as many rows as it says."""
+    import jeton
+
+    corpus, end = "old older fast faster fastest best better yes desk mess", "<|endoftext|>"
+    merges = train_bytes(corpus, 270, tie_break="first")
+    ids = [*encode(list(b"oldest"), ranks(merges)), 270]
+    tok = jeton.train(
+        [corpus], vocab_size=271, level="byte", pattern="none", tie_break="first", special_tokens=[end], progress=False
+    )
+    table = Embedding(rows=tok.vocab_size, columns=4)
+    vectors = table.lookup([tok.encode("oldest" + end, special="all")])
+    assert tok.vocab_size == 256 + len(merges) + 1 == 271
+    assert vectors == table.lookup([ids])
+    print(f"jeton: {tok.vocab_size} rows, ids {ids}, vectors of shape {shape(vectors)}")
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        Path("words.txt").write_text(corpus, encoding="utf-8")
+        jeton_command(
+            "jeton train words.txt -o words.json --vocab-size 271 --level byte --pattern none --tie-break first"
+            " --special-token '<|endoftext|>' --quiet"
+        )
+        printed = jeton_command("jeton encode -t words.json --special all 'oldest<|endoftext|>'")
+    assert [int(id) for id in printed.split()] == ids
 
 
 if __name__ == "__main__":
     main()
+    with_jeton(beside_jeton)
