@@ -27,6 +27,17 @@ def test_every_lesson_is_in_one_group() -> None:
     assert sorted(found) == NAMES
 
 
+def test_the_overview_has_the_order_of_reading() -> None:
+    lines = re.findall(r"(?m)^    (\S.*?)  +(\d+ .*)$", jeton.reference.__doc__ or "")
+    assert [title for title, _ in lines] == [group.english for group in contents.GROUPS]
+    for (_, listed), group in zip(lines, contents.GROUPS, strict=True):
+        found = [entry.split() for entry in listed.split(" · ")]
+        assert tuple(int(number) for number, _ in found) == group.numbers
+        for number, name in found:
+            files = [path.stem for path in FOLDER.glob(f"step{int(number):02}_*.py")]
+            assert files in ([], [f"step{int(number):02}_{name}"])
+
+
 def test_a_lesson_is_read_after_the_lessons_that_it_imports() -> None:
     order = [lesson.name for _, members in contents.lessons() for lesson in members]
     late = {("step10_words", "step09_characters")}  # words come first in the history; step 9 has the names

@@ -38,7 +38,7 @@ def oracle(ids: list[int], ranks: Ranks) -> list[int]:
         if left >= 0 and right < len(ids):
             pair = symbols[left], symbols[right]
             if pair in ranks:
-                heapq.heappush(heap, (ranks[pair][0], left, *pair))  # type: ignore[index, arg-type]
+                heapq.heappush(heap, (ranks[pair][0], left, *pair))
 
     for at in range(len(ids) - 1):
         push(at, at + 1)
