@@ -36,12 +36,13 @@ __all__ = ["main"]
 
 FOLDER = Path(__file__).resolve().parent
 PACKAGE = "jeton.reference"
+PROGRAM = f"python -m {PACKAGE}.check" if __package__ == PACKAGE else f"python {Path(__file__)}"
 SHOWN = 300  # characters of a value
 CHILD = "--run-cases"  # an internal option: step, file of the reader, file of the report, name of a function
 
 ENGLISH = {
     "ask": (
-        "Write one or all of the functions into a file, then: python -m jeton.reference.check {step} my_file.py\n"
+        "Write one or all of the functions into a file, then: {program} {step} my_file.py\n"
         "It may import earlier lessons, for example: from jeton.reference.step03_merge import merge"
     ),
     "call": "{call}",
@@ -72,7 +73,7 @@ ENGLISH = {
 }
 CHINESE = {
     "ask": (
-        "把其中一个或全部函数写进自己的文件，然后运行：python -m jeton.reference.check {step} my_file.py\n"
+        "把其中一个或全部函数写进自己的文件，然后运行：{program} {step} my_file.py\n"
         "文件中可以导入前面的课，例如：from jeton.reference.step03_merge import merge"
     ),
     "call": "{call}",
@@ -121,7 +122,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if given[:1] == [CHILD]:
         run_cases(*given[1:])
         return 0
-    parser = argparse.ArgumentParser(prog="python -m jeton.reference.check", description=say("describe"))
+    parser = argparse.ArgumentParser(prog=PROGRAM, description=say("describe"))
     parser.add_argument("step", nargs="?", help=say("step"))
     parser.add_argument("file", nargs="?", type=Path, help=say("file"))
     parser.add_argument("--seconds", type=float, help=say("seconds"))
@@ -132,7 +133,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(say("no_step", step=options.step, steps=", ".join(steps())), file=sys.stderr)
         return 2
     if options.file is None:
-        print(f"{statement(step)}\n\n{say('ask', step=step)}")
+        print(f"{statement(step)}\n\n{say('ask', step=step, program=PROGRAM)}")
         return 0
     if not options.file.is_file():
         print(say("no_file", file=options.file), file=sys.stderr)

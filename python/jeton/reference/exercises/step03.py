@@ -22,8 +22,8 @@ from ..step03_merge import merge
 from . import Case, Task
 
 LEFT = (
-    "compare at each position from the left; after a match go on two places further, else one",
-    "从左起逐个位置比较；匹配后前进两位，否则前进一位",
+    "compare at each position from the left; after a match go on two places further, else one; keep the last id",
+    "从左起逐个位置比较；匹配后前进两位，否则前进一位；不要漏掉最后一个 ID",
 )
 
 

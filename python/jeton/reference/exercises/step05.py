@@ -79,8 +79,9 @@ TASKS = (
         "unreachable",
         reaching,
         (
-            "spell each new id in bytes, encode these bytes, and compare; two ids may have the same bytes",
-            "把每个新 ID 还原为字节，再编码并比较；两个 ID 的字节可能相同",
+            "spell each new id in bytes (its two parts joined), encode these bytes with all merges, and compare; being "
+            "a part of no other token does not make a token unreachable",
+            "把每个新 ID 还原为字节（左右两部分相连），用全部合并编码，再比较；没有被别的合并用到，不等于无法得到",
         ),
     ),
 )

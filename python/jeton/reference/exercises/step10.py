@@ -25,6 +25,10 @@ from itertools import pairwise
 from ..step10_words import longest_first
 from . import Case, Task
 
+RUN = (
+    "several letters in a row that no token covers are one </u> together, and none of them may get lost",
+    "连续几个没有词元覆盖的字符合为一个 </u>，一个字符也不能丢",
+)
 DROP = ("no letter may get lost: what no token covers becomes </u>", "任何字符都不能丢：没有词元覆盖的部分变为 </u>")
 LENGTH = (
     "the longest token anywhere, not the longest one at the start; `</w>` counts as one letter",
@@ -38,7 +42,7 @@ def greedy() -> Iterator[Case]:
     for word, tokens, hint in (
         ("lowest", ["low", "est</w>", "e", "s", "t"], LENGTH),
         ("newer", ["e", "r", "</w>"], DROP),
-        ("xay", [], DROP),
+        ("xay", [], RUN),
         ("aaaab", ["a", "aaa", "b"], LENGTH),
         ("abcd", ["ab", "bcd"], LENGTH),
         ("abc", ["ab", "bc"], ("of equal length the one listed first goes first", "长度相同时，列在前面的优先")),
