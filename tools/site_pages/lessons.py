@@ -25,7 +25,7 @@ LANGUAGES = ("en", "zh")
 YEAR = 2026  # of the citations
 FACTS: dict[str, dict[str, Any]] = tomllib.loads(Path(__file__).with_name("lessons.toml").read_text(encoding="utf-8"))
 EXAMPLES = "tests/reference/test_lessons.py::test_every_example_{}runs"
-WORDS = {
+WORDS: dict[str, dict[str, Any]] = {
     "en": {
         "checked": "Checked against",
         "cite": "Cite this lesson",
@@ -41,7 +41,7 @@ WORDS = {
         "overview": "All lessons",
         "previous": "Previous: {title}",
         "sources": "Sources: {links}",
-        "steps": "Lessons",
+        "steps": ("Neighboring lessons", "Neighboring lessons, at the end"),
     },
     "zh": {
         "checked": "核对依据",
@@ -58,7 +58,7 @@ WORDS = {
         "overview": "全部课程",
         "previous": "上一课：{title}",
         "sources": "参考文献：{links}",
-        "steps": "课程",
+        "steps": ("相邻课程", "相邻课程（页尾）"),
     },
 }
 
@@ -81,11 +81,11 @@ def lessons(folder: Path, pictures: Path) -> Iterator[Lesson]:
             before = order[at - 1][1] if at else None
             after = order[at + 1][1] if at + 1 < len(order) else None
             picture = f"{entry.name}.{language}.svg"
-            steps = links(language, entry, before, after)
+            both = links(language, entry, before, after)
             text = "\n\n".join(
                 [
                     "---\nhide:\n  - footer\n---",
-                    *page(folder / f"{entry.name}.py", language, entry, figure(pictures / picture), steps),
+                    *page(folder / f"{entry.name}.py", language, entry, figure(pictures / picture), both),
                 ]
             )
             plain = html.escape(number_and_title(entry, language).replace("`", ""))
@@ -98,7 +98,7 @@ def lessons(folder: Path, pictures: Path) -> Iterator[Lesson]:
             )
 
 
-def page(step: Path, language: str, entry: contents.Lesson, drawing: str, steps: str) -> Iterator[str]:
+def page(step: Path, language: str, entry: contents.Lesson, drawing: str, steps: tuple[str, str]) -> Iterator[str]:
     """The sections of a page."""
     words = WORDS[language]
     source = step.read_text(encoding="utf-8")
@@ -110,7 +110,7 @@ def page(step: Path, language: str, entry: contents.Lesson, drawing: str, steps:
         heading, _, prose = step.with_suffix(".zh.md").read_text(encoding="utf-8").partition("\n")
         title = heading.removeprefix("# ")
     yield f"# {title}"
-    yield steps
+    yield steps[0]
     yield drawing
     yield prose.strip()
     yield f"## {words['code']}"
@@ -123,7 +123,7 @@ def page(step: Path, language: str, entry: contents.Lesson, drawing: str, steps:
         yield words["run"].format(step=name)
     yield box("check", words["checked"], checked(step.stem, language, (prose + source).count("\n>>> ")))
     yield box("quote", words["cite"], cite(entry, language))
-    yield steps
+    yield steps[1]
 
 
 def number_and_title(entry: contents.Lesson, language: str) -> str:
@@ -131,8 +131,13 @@ def number_and_title(entry: contents.Lesson, language: str) -> str:
     return f"{entry.number} {entry.title(language)}"
 
 
-def links(language: str, entry: contents.Lesson, before: contents.Lesson | None, after: contents.Lesson | None) -> str:
-    """Links to the lessons before and after, to the overview, to the other language, and to the notebook."""
+def links(
+    language: str, entry: contents.Lesson, before: contents.Lesson | None, after: contents.Lesson | None
+) -> tuple[str, str]:
+    """Links to the lessons before and after, to the overview, to the other language, and to the notebook.
+
+    Once for the start of a page and once for its end, which differ in the name that screen readers say.
+    """
     words = WORDS[language]
 
     def neighbor(key: str, lesson: contents.Lesson | None) -> str:
@@ -150,10 +155,9 @@ def links(language: str, entry: contents.Lesson, before: contents.Lesson | None,
             f'<a href="{entry.name}.ipynb" download>{words["notebook"]}</a>',
         ]
     )
-    return (
-        f'<nav class="lesson-steps" aria-label="{words["steps"]}">{neighbor("previous", before)}'
-        f"<span>{middle}</span>{neighbor('next', after)}</nav>"
-    )
+    inner = f"{neighbor('previous', before)}<span>{middle}</span>{neighbor('next', after)}"
+    first, last = (f'<nav class="lesson-steps" aria-label="{label}">{inner}</nav>' for label in words["steps"])
+    return first, last
 
 
 def box(kind: str, title: str, text: str) -> str:
@@ -263,4 +267,4 @@ def introduction(folder: Path, language: str) -> str:
 
 def without_table(text: str) -> str:
     """The overview without its table of the lessons, for the page has links."""
-    return re.sub(r"(?m)^(?: {4}.*\n?)+\n?", "", text).strip()
+    return re.sub(r":\n\n(?: {4}.*\n)+", ".\n", text).strip()

@@ -30,7 +30,7 @@ GROUPS = (
     Group("One class, and GPT-4", "写成一个类，复现 GPT-4", (13, 15)),
     Group("The same, fast", "更快的算法", (16, 17)),
     Group("Other algorithms and alphabets", "其他算法与字母表", (10, 9, 18, 19, 20, 21)),
-    Group("Using a tokenizer", "用起来", (11, 12, 22, 23)),
+    Group("Using a tokenizer", "应用", (11, 12, 22, 23)),
     Group("Errata", "勘误", (24,)),
 )
 
