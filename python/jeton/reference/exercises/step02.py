@@ -23,7 +23,7 @@ from . import Case, Task
 
 ORDER = (
     "a dictionary keeps the order in which its keys came: add a pair when you see it first",
-    "字典保持键的加入次序：第一次见到某个相邻对时就加入",
+    "字典保持键的加入顺序：第一次见到某个相邻对时就加入",
 )
 
 

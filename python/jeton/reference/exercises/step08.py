@@ -25,7 +25,7 @@ from . import Case, Task
 
 ORDER = (
     "an engine tries the alternatives in their order at each position, and takes the first that fits",
-    "正则引擎在每个位置按次序尝试各分支，取第一个能匹配的",
+    "正则引擎在每个位置按顺序尝试各分支，取第一个能匹配的",
 )
 
 

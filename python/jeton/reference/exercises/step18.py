@@ -1,10 +1,10 @@
 """Exercise of step 18: the BPE of SentencePiece.
 
-Write `pieces(text, scores)`: begin with the characters; join the two neighbors whose joined text is in `scores` and has
-the highest score, the leftmost of equals; repeat until no joined neighbors are in `scores`. `scores` is a dictionary
-from piece to score, and characters stay even if it lacks them.
+Write `encode(text, pieces)`: begin with the characters; join the two neighbors whose joined text is in `pieces` and has
+the highest score, the leftmost of equals; repeat until no joined neighbors are pieces. `pieces` is a dictionary from
+text to a `Piece` with the attribute `score` (its `kind` is "normal"); characters stay even if they are no pieces.
 
->>> pieces("abcd", {"ab": -2.0, "bc": -1.0, "bcd": -3.0})
+>>> encode("abcd", {"ab": Piece(-2.0), "bc": Piece(-1.0), "bcd": Piece(-3.0)})
 ['a', 'bcd']
 """
 
@@ -13,8 +13,22 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 from itertools import pairwise
+from typing import NamedTuple
 
 from . import Case, Task
+
+
+class Piece(NamedTuple):
+    """A piece of a model: its score, and its kind."""
+
+    score: float
+    kind: str = "normal"
+
+
+def model(scores: dict[str, float]) -> dict[str, Piece]:
+    """Pieces with these scores."""
+    return {text: Piece(score) for text, score in scores.items()}
+
 
 SCORE = (
     "the highest score, that is, the one nearest to zero of negative ones; after each join look at all neighbors again",
@@ -34,16 +48,16 @@ def by_definition(symbols: list[str], scores: dict[str, float]) -> list[str]:
 def cases() -> Iterator[Case]:
     """Texts with the mark of SentencePiece, and random ones."""
     equal = ("of equal scores the leftmost is joined first", "得分相同时，先合并最左边的")
-    yield Case(("", {}), [])
-    yield Case(("x", {"x": -1.0}), ["x"])
-    yield Case(("abcd", {"ab": -2.0, "bc": -1.0, "bcd": -3.0}), ["a", "bcd"], SCORE)
-    yield Case(("aaa", {"aa": -1.0}), ["aa", "a"], equal)
-    yield Case(("▁low▁lower", {"lo": 0.0, "low": -1.0, "▁low": -2.0, "er": -3.0}), ["▁low", "▁low", "er"], SCORE)
+    yield Case(("", model({})), [])
+    yield Case(("x", model({"x": -1.0})), ["x"])
+    yield Case(("abcd", model({"ab": -2.0, "bc": -1.0, "bcd": -3.0})), ["a", "bcd"], SCORE)
+    yield Case(("aaa", model({"aa": -1.0})), ["aa", "a"], equal)
+    yield Case(("▁low▁lower", model({"lo": 0.0, "low": -1.0, "▁low": -2.0, "er": -3.0})), ["▁low", "▁low", "er"], SCORE)
     rng = random.Random(18)
     for _ in range(40):
         scores = {"".join(rng.choices("ab▁", k=rng.randrange(2, 5))): -float(rng.randrange(6)) for _ in range(12)}
         text = "".join(rng.choices("ab▁", k=rng.randrange(12)))
-        yield Case((text, scores), by_definition(list(text), scores), equal)
+        yield Case((text, model(scores)), by_definition(list(text), scores), equal)
 
 
-TASKS = (Task("pieces", cases, SCORE),)
+TASKS = (Task("encode", cases, SCORE),)

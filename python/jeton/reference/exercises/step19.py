@@ -1,8 +1,15 @@
-"""Exercise of step 19: the ids of fairseq.
+"""Exercises of step 19: characters in UTF-8, and the ids of fairseq.
 
-XLM-R has a SentencePiece model, whose pieces begin with `<unk>`, `<s>`, `</s>`, and ids of its own: `<s>` 0, `<pad>` 1,
-`</s>` 2, `<unk>` 3; every other piece has its id in the model plus 1; `<mask>` has the id after the last piece. Write
-`fairseq_id(piece, pieces)`, where `pieces` is the list of the model; an unknown piece has the id of `<unk>`.
+**1.** Write `one_char_len(first)`: how many bytes a character has that begins with the byte `first`, 1 to 4. For a byte
+that continues a character, give 1, as SentencePiece does: so a broken text is read on at the next byte.
+
+>>> [one_char_len(byte) for byte in (0x61, 0xC3, 0xE5, 0xF0, 0x80)]
+[1, 2, 3, 4, 1]
+
+**2.** XLM-R has a SentencePiece model, whose pieces begin with `<unk>`, `<s>`, `</s>`, and ids of its own: `<s>` 0,
+`<pad>` 1, `</s>` 2, `<unk>` 3; every other piece has its id in the model plus 1; `<mask>` has the id after the last
+piece. Write `fairseq_id(piece, pieces)`, where `pieces` is the list of the model; an unknown piece has the id of
+`<unk>`.
 
 >>> pieces = ["<unk>", "<s>", "</s>", ",", ".", "▁", "s"]
 >>> [fairseq_id(piece, pieces) for piece in ("<s>", "<unk>", ",", "s", "<mask>", "?")]
@@ -49,4 +56,21 @@ def cases() -> Iterator[Case]:
     yield Case(("<mask>", PIECES[:5]), 6, MASK)
 
 
-TASKS = (Task("fairseq_id", cases, FIRST),)
+def lengths() -> Iterator[Case]:
+    """All bytes."""
+    starts = {0: 1, 0x80: 1, 0xC0: 2, 0xE0: 3, 0xF0: 4}  # first byte of a range -> length
+    for byte in range(256):
+        yield Case((byte,), starts[max(start for start in starts if start <= byte)])
+
+
+TASKS = (
+    Task(
+        "one_char_len",
+        lengths,
+        (
+            "the high bits: 0xxxxxxx 1, 110xxxxx 2, 1110xxxx 3, 1111xxxx 4, and 10xxxxxx continues: 1",
+            "看高位：0xxxxxxx 为 1，110xxxxx 为 2，1110xxxx 为 3，1111xxxx 为 4；10xxxxxx 是后续字节，为 1",
+        ),
+    ),
+    Task("fairseq_id", cases, FIRST),
+)

@@ -1,10 +1,10 @@
 """Exercise of step 21: WordPiece.
 
-Write `wordpiece(word, vocab)`, as BERT encodes a word: from the left, take the longest token of `vocab` that the rest
+Write `encode_word(word, vocab)`, as BERT encodes a word: from the left, take the longest token of `vocab` that the rest
 of the word begins with; tokens inside of a word are written with `##` in front. If at any point no token fits, the
 whole word becomes `["[UNK]"]`.
 
->>> wordpiece("hugs", {"hu", "##gs", "hug", "##s"}), wordpiece("hugx", {"hug"})
+>>> encode_word("hugs", {"hu", "##gs", "hug", "##s"}), encode_word("hugx", {"hug"})
 (['hug', '##s'], ['[UNK]'])
 """
 
@@ -58,4 +58,4 @@ def cases() -> Iterator[Case]:
         yield Case((word, vocab), by_definition(word, vocab), WHOLE)
 
 
-TASKS = (Task("wordpiece", cases, INSIDE),)
+TASKS = (Task("encode_word", cases, INSIDE),)

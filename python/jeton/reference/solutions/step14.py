@@ -6,8 +6,10 @@ ENDINGS = ("'s", "'t", "'re", "'ve", "'m", "'ll", "'d")
 KINDS = ((2, r" ?[A-Za-z]+"), (3, r" ?[0-9]+"), (4, r" ?[^\sA-Za-z0-9]+"), (5, r"\s+(?!\S)"), (6, r"\s+"))
 
 
-def rows(text: str) -> list[tuple[int, str]]:
+def which(text: str, name: str) -> list[tuple[int, str]]:
     """Find the row of GPT-2's pattern that matches at each position."""
+    if name != "gpt2":
+        raise ValueError(f"the pattern is {name!r}, expected 'gpt2'")
     found: list[tuple[int, str]] = []
     at = 0
     while at < len(text):

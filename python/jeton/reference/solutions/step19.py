@@ -1,4 +1,9 @@
-"""An answer to the exercise of step 19."""
+"""Answers to the exercises of step 19."""
+
+
+def one_char_len(first: int) -> int:
+    """Read the length of a character from its first byte."""
+    return 4 if first >= 0xF0 else 3 if first >= 0xE0 else 2 if first >= 0xC0 else 1
 
 
 def fairseq_id(piece: str, pieces: list[str]) -> int:

@@ -1,7 +1,7 @@
 """An answer to the exercise of step 21."""
 
 
-def wordpiece(word: str, vocab: set[str]) -> list[str]:
+def encode_word(word: str, vocab: set[str]) -> list[str]:
     """Take the longest token from the left, repeatedly."""
     tokens: list[str] = []
     start = 0

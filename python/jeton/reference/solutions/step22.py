@@ -1,4 +1,16 @@
-"""An answer to the exercise of step 22."""
+"""Answers to the exercises of step 22."""
+
+from jeton.reference.step03_merge import Merge
+from jeton.reference.step05_encode import encode, ranks
+
+
+def add_words(merges: list[Merge], words: list[str]) -> list[Merge]:
+    """Append merges until each word is one token."""
+    result = list(merges)
+    for word in words:
+        while len(ids := encode(list(word.encode("utf-8")), ranks(result))) > 1:
+            result.append(Merge(ids[0], ids[1], 256 + len(result)))
+    return result
 
 
 def join(tokens: list[bytes], others: list[bytes]) -> tuple[list[bytes], list[int]]:
