@@ -104,6 +104,7 @@ def test_lessons_in_both_languages(made: list[lesson_pages.Lesson]) -> None:
     ending = next(lesson for lesson in made if lesson.path == "lessons/en/step10_words.md")
     assert ending.title.startswith("10 Words with an end: &lt;/w&gt;, ")
     assert "make newest&lt;/w&gt;." in ending.text
+    assert "\n\n    python step10_words.py " in ending.text  # a block of code, not a paragraph
 
 
 def test_lessons_link_to_their_neighbors_in_the_order_of_reading(made: list[lesson_pages.Lesson]) -> None:

@@ -112,7 +112,7 @@ def page(step: Path, language: str, entry: contents.Lesson, drawing: str, steps:
     yield f"# {title}"
     yield steps[0]
     yield drawing
-    yield prose.strip()
+    yield prose.strip("\n")  # a block of code may come first
     yield f"## {words['code']}"
     yield f"```python\n{code}\n```"
     if name := find(step.stem):

@@ -112,11 +112,11 @@ def parts(text: str) -> Iterator[Part]:
             prose += found
         else:
             if prose.strip():
-                yield Part(prose.strip())
+                yield Part(prose.strip("\n"))
             prose = ""
             yield Part("", found)
     if prose.strip():
-        yield Part(prose.strip())
+        yield Part(prose.strip("\n"))
 
 
 def fenced(text: str) -> str:
