@@ -131,7 +131,7 @@ def test_lessons_have_an_exercise_and_boxes(made: list[lesson_pages.Lesson]) -> 
         assert (exercise in lesson.text) == ("step24" not in lesson.path)
         assert f'!!! check "{checked}' in lesson.text
         assert f'!!! quote "{cite}' in lesson.text
-        assert re.search(r"<pre><code>@misc\{jeton-step\d\d-[a-z-]+,\n", lesson.text)
+        assert re.search(r"<pre><code>@misc\{jeton-step\d\d-[a-z0-9-]+,\n", lesson.text)
 
 
 def test_facts_about_lessons_name_tests_and_papers_that_exist() -> None:
