@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
@@ -14,10 +15,11 @@ from jeton.cli import COMMANDS, _jeton
 TOOLS = Path(__file__).parent.parent / "tools"
 sys.path.insert(0, str(TOOLS))
 
+from site_pages import lessons as lesson_pages  # noqa: E402
 from site_pages import public  # noqa: E402
 from site_pages.check import Site  # noqa: E402
 from site_pages.commands import command_pages, describe  # noqa: E402
-from site_pages.lessons import lessons  # noqa: E402
+from site_pages.lessons import introduction, lessons  # noqa: E402
 from site_pages.navigation import configuration, navigation  # noqa: E402
 from site_pages.repository import Repository, convert  # noqa: E402
 
@@ -82,19 +84,70 @@ def test_help_is_escaped() -> None:
     assert "- <code>--a-b TEXT</code>" in text
 
 
-def test_lessons_in_both_languages() -> None:
-    root = TOOLS.parent
-    made = list(lessons(root / "python" / "jeton" / "reference", root / "docs" / "pictures" / "lessons"))
+REFERENCE = TOOLS.parent / "python" / "jeton" / "reference"
+
+
+@pytest.fixture(scope="module")
+def made() -> list[lesson_pages.Lesson]:
+    """The pages of the lessons."""
+    return list(lessons(REFERENCE, TOOLS.parent / "docs" / "pictures" / "lessons"))
+
+
+def test_lessons_in_both_languages(made: list[lesson_pages.Lesson]) -> None:
     paths = [lesson.path for lesson in made]
-    assert len(paths) == 2 * len(list((root / "python" / "jeton" / "reference").glob("step*.py")))
+    assert len(paths) == 2 * len(list(REFERENCE.glob("step*.py")))
     assert {path.replace("/zh/", "/en/") for path in paths} == {path for path in paths if "/en/" in path}
     for lesson in made:
         assert "\n\n<img src=" in lesson.text
-        assert lesson.text.startswith('<div lang="zh-Hans" markdown="1">') == ("/zh/" in lesson.path)
+        assert ('<div lang="zh-Hans" markdown="1">' in lesson.text) == ("/zh/" in lesson.path)
         assert f'pictures/lessons/{lesson.picture}" alt="' in lesson.text
     ending = next(lesson for lesson in made if lesson.path == "lessons/en/step10_words.md")
-    assert ending.title == "Step 10. Words with an end: &lt;/w&gt;, and an encoder that loses nothing"
+    assert ending.title.startswith("10 Words with an end: &lt;/w&gt;, ")
     assert "make newest&lt;/w&gt;." in ending.text
+    assert "\n\n    python step10_words.py " in ending.text  # a block of code, not a paragraph
+
+
+def test_lessons_link_to_their_neighbors_in_the_order_of_reading(made: list[lesson_pages.Lesson]) -> None:
+    for language in ("en", "zh"):
+        own = [lesson for lesson in made if f"/{language}/" in lesson.path]
+        names = [Path(lesson.path).stem for lesson in own]
+        assert names[:3] == ["step01_levels", "step02_pairs", "step03_merge"]
+        for at, lesson in enumerate(own):
+            before = re.findall(r'rel="prev" href="(\w+)\.html"', lesson.text)
+            after = re.findall(r'rel="next" href="(\w+)\.html"', lesson.text)
+            assert set(before) == set(names[:at][-1:])
+            assert set(after) == set(names[at + 1 : at + 2])
+            assert lesson.text.count('<nav class="lesson-steps"') == 2
+        overview = introduction(REFERENCE, language)
+        folder = "en/" if language == "en" else ""
+        assert [name for name in names if f"({folder}{name}.md)" not in overview] == []
+
+
+def test_lessons_have_an_exercise_and_boxes(made: list[lesson_pages.Lesson]) -> None:
+    words = {"en": ("## Exercises", "Checked against", "Cite"), "zh": ("## 练习", "核对依据", "引用本课")}
+    for lesson in made:
+        language = lesson.path.split("/")[1]
+        exercise, checked, cite = words[language]
+        assert (exercise in lesson.text) == ("step24" not in lesson.path)
+        assert f'!!! check "{checked}' in lesson.text
+        assert f'!!! quote "{cite}' in lesson.text
+        assert re.search(r"<pre><code>@misc\{jeton-step\d\d-[a-z0-9-]+,\n", lesson.text)
+
+
+def test_facts_about_lessons_name_tests_and_papers_that_exist() -> None:
+    sections = {lesson_pages.slug(heading) for heading in lesson_pages.bibliography()}
+    extras = (TOOLS.parent / "pyproject.toml").read_text(encoding="utf-8")
+    assert len(sections) == 10
+    for step, facts in lesson_pages.FACTS.items():
+        assert set(facts["sources"]) <= sections, step
+        for row in facts.get("checked", ()):
+            file, _, name = row["test"].partition("::")
+            assert f"def {name}(" in (TOOLS.parent / file).read_text(encoding="utf-8"), row["test"]
+            assert len(row["cases"]) == 2
+            if row["library"] != "jeton":
+                assert f'"{row["library"]}' in extras, step
+    steps = {path.stem[:6] for path in REFERENCE.glob("step*.py")}
+    assert steps <= lesson_pages.FACTS.keys()
 
 
 def test_links_of_the_repository_become_links_of_the_site() -> None:

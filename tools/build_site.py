@@ -15,17 +15,21 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from pathlib import Path
+from itertools import groupby
+from pathlib import Path, PurePosixPath
 
 sys.path.insert(0, str(Path(__file__).parent))
 
 from site_pages.api import Reference
 from site_pages.check import Site
 from site_pages.commands import command_pages
-from site_pages.lessons import in_chinese, introduction, lessons
-from site_pages.navigation import configuration, navigation
+from site_pages.lessons import Lesson, in_chinese, introduction, lessons
+from site_pages.navigation import Entry, configuration, navigation
+from site_pages.notebooks import write as notebook_file
 from site_pages.public import api_pages
 from site_pages.repository import Repository
+
+from jeton.reference.check import find, statement
 
 ROOT = Path(__file__).parent.parent
 DESCRIPTION = "Trains, runs, converts and explains tokenizers, in Python with a Rust core."
@@ -74,7 +78,8 @@ def assemble(folder: Path) -> tuple[list[str], Path, set[str]]:
     steps = list(lessons(ROOT / "python" / "jeton" / "reference", ROOT / drawn))
     made |= {lesson.path: lesson.text for lesson in steps}
     repository.copies |= {f"pictures/lessons/{lesson.picture}": f"{drawn}/{lesson.picture}" for lesson in steps}
-    made["lessons/index.md"] = introduction(ROOT / "python" / "jeton" / "reference")
+    made["lessons/index.md"] = introduction(ROOT / "python" / "jeton" / "reference", "en")
+    made["lessons/zh/index.md"] = introduction(ROOT / "python" / "jeton" / "reference", "zh")
     while missing := {page: name for page, name in repository.sources.items() if page not in made}:
         made |= {page: repository.source(name) for page, name in missing.items()}
 
@@ -86,13 +91,15 @@ def assemble(folder: Path) -> tuple[list[str], Path, set[str]]:
         (pages / address).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(ROOT / name, pages / address)
     shutil.copyfile(Path(__file__).parent / "site_pages" / "site.css", pages / "site.css")
+    for lesson in steps:
+        step = ROOT / "python" / "jeton" / "reference" / f"{PurePosixPath(lesson.path).stem}.py"
+        language = PurePosixPath(lesson.path).parts[1]
+        exercise = statement(name, language) if (name := find(step.stem)) else ""
+        write((pages / lesson.path).with_suffix(".ipynb"), notebook_file(step, language, exercise))
     nav = navigation(
         {page.title: f"api/{page.slug}.md" for page in api},
         {name: f"commands/{name}.md" for name in commands},
-        [
-            {title: [{lesson.title: lesson.path} for lesson in steps if f"/{language}/" in lesson.path]}
-            for title, language in (("English", "en"), ("中文", "zh"))
-        ],
+        [{"English": grouped(steps, "en")}, {"中文": [{"教程": "lessons/zh/index.md"}, *grouped(steps, "zh")]}],
         {heading(made[name]): name for name in sorted(made) if name.startswith("decisions/")},
     )
     config = folder / "zensical.toml"
@@ -110,6 +117,15 @@ def documents(repository: Repository) -> Iterator[tuple[str, str]]:
     output = story.with_suffix(".txt").read_text(encoding="utf-8").rstrip()
     code = story.read_text(encoding="utf-8").rstrip()
     yield "first_user.md", f"# A complete example\n\n```python\n{code}\n```\n\nIt prints:\n\n```text\n{output}\n```\n"
+
+
+def grouped(steps: list[Lesson], language: str) -> list[Entry]:
+    """The lessons of a language for the navigation, in their groups."""
+    own = [lesson for lesson in steps if f"/{language}/" in lesson.path]
+    return [
+        {group: [{lesson.title: lesson.path} for lesson in members]}
+        for group, members in groupby(own, key=lambda lesson: lesson.group)
+    ]
 
 
 def heading(text: str) -> str:

@@ -13,6 +13,7 @@ ROOT = Path(__file__).parents[2]
 FILES = sorted(
     [
         ROOT / "docs" / "zh.md",
+        ROOT / "python" / "jeton" / "reference" / "zh.md",
         *ROOT.glob("docs/**/*.zh.md"),
         *ROOT.glob("docs/pictures/lessons/*.zh.svg"),
         *ROOT.glob("python/jeton/**/*.zh.md"),

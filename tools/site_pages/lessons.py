@@ -1,6 +1,8 @@
-"""Pages of the lessons: the docstring of a step and its code in English, the step's Chinese text with the same code.
+"""Pages of the lessons, in the order of reading, in English and Chinese.
 
-Each begins with the picture of its step, which `tools/draw_lessons.py` draws; its alternative text is its title.
+A page has the picture of its lesson, which `tools/draw_lessons.py` draws, the prose, the code, the exercise, and boxes:
+what the lesson was checked against, and how to cite it (`lessons.toml`). Links to the previous and the next lesson are
+at both ends. The alternative text of a picture is its title.
 """
 
 from __future__ import annotations
@@ -8,46 +10,225 @@ from __future__ import annotations
 import ast
 import html
 import re
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import jeton
+from jeton.reference import contents
+from jeton.reference.check import find, statement
 
 from .examples import fenced_examples
 
+LANGUAGES = ("en", "zh")
+YEAR = 2026  # of the citations
+FACTS: dict[str, dict[str, Any]] = tomllib.loads(Path(__file__).with_name("lessons.toml").read_text(encoding="utf-8"))
+EXAMPLES = "tests/reference/test_lessons.py::test_every_example_{}runs"
+WORDS: dict[str, dict[str, Any]] = {
+    "en": {
+        "checked": "Checked against",
+        "cite": "Cite this lesson",
+        "code": "Code",
+        "columns": "| library | version | cases | test |",
+        "examples": "{count} examples on this page",
+        "exercise": "Exercises",
+        "run": "Write the functions into a file; `python -m jeton.reference.check {step} my_file.py` checks it. "
+        "It names the first case that fails, and gives a hint.",
+        "next": "Next: {title}",
+        "notebook": "Notebook",
+        "other": '<a href="{address}" lang="zh-Hans" hreflang="zh-Hans">中文</a>',
+        "overview": "All lessons",
+        "previous": "Previous: {title}",
+        "sources": "Sources: {links}",
+        "steps": ("Neighboring lessons", "Neighboring lessons, at the end"),
+    },
+    "zh": {
+        "checked": "核对依据",
+        "cite": "引用本课",
+        "code": "代码",
+        "columns": "| 库 | 版本 | 用例 | 测试 |",
+        "examples": "本页的 {count} 个示例",
+        "exercise": "练习",
+        "run": "把函数写进一个文件，用 `python -m jeton.reference.check {step} my_file.py` 检查。"
+        "它会指出第一个未通过的用例，并给出提示。",
+        "next": "下一课：{title}",
+        "notebook": "Notebook",
+        "other": '<a href="{address}" lang="en" hreflang="en">English</a>',
+        "overview": "全部课程",
+        "previous": "上一课：{title}",
+        "sources": "参考文献：{links}",
+        "steps": ("相邻课程", "相邻课程（页尾）"),
+    },
+}
+
 
 class Lesson(NamedTuple):
-    """A step in one language."""
+    """A lesson in one language."""
 
     path: str  # "lessons/en/step01_levels.md"
     title: str  # for the navigation, which shows it as HTML
     text: str
     picture: str  # "step01_levels.en.svg"
+    group: str  # title of its group
 
 
 def lessons(folder: Path, pictures: Path) -> Iterator[Lesson]:
-    """All steps, in both languages."""
-    for step in sorted(folder.glob("step*.py")):
-        source = step.read_text(encoding="utf-8")
-        tree = ast.parse(source)
-        opening = tree.body[0]
-        summary, _, rest = (ast.get_docstring(tree) or "").partition("\n\n")
-        code = "\n".join(source.splitlines()[opening.end_lineno :]).strip()
-        chinese = step.with_suffix(".zh.md").read_text(encoding="utf-8")
-        heading, _, body = chinese.partition("\n")
-        for language, title, prose, section in (
-            ("en", summary.rstrip("."), fenced_examples(rest), "Code"),
-            ("zh", heading.removeprefix("# "), body.strip(), "代码"),
-        ):
-            picture = f"{step.stem}.{language}.svg"
-            text = f"# {title}\n\n{figure(pictures / picture)}\n\n{prose}\n\n## {section}\n\n```python\n{code}\n```\n"
-            text = in_chinese(text) if language == "zh" else text
-            plain = html.escape(title.replace("`", ""))
-            yield Lesson(f"lessons/{language}/{step.stem}.md", plain, text, picture)
+    """All lessons in both languages, each language in the order of reading."""
+    order = [(group, entry) for group, entries in contents.lessons(folder) for entry in entries]
+    for language in LANGUAGES:
+        for at, (group, entry) in enumerate(order):
+            before = order[at - 1][1] if at else None
+            after = order[at + 1][1] if at + 1 < len(order) else None
+            picture = f"{entry.name}.{language}.svg"
+            both = links(language, entry, before, after)
+            text = "\n\n".join(
+                [
+                    "---\nhide:\n  - footer\n---",
+                    *page(folder / f"{entry.name}.py", language, entry, figure(pictures / picture), both),
+                ]
+            )
+            plain = html.escape(number_and_title(entry, language).replace("`", ""))
+            yield Lesson(
+                f"lessons/{language}/{entry.name}.md",
+                plain,
+                in_chinese(text) if language == "zh" else text + "\n",
+                picture,
+                group.chinese if language == "zh" else group.english,
+            )
+
+
+def page(step: Path, language: str, entry: contents.Lesson, drawing: str, steps: tuple[str, str]) -> Iterator[str]:
+    """The sections of a page."""
+    words = WORDS[language]
+    source = step.read_text(encoding="utf-8")
+    tree = ast.parse(source)
+    summary, _, rest = (ast.get_docstring(tree) or "").partition("\n\n")
+    code = "\n".join(source.splitlines()[tree.body[0].end_lineno :]).strip()
+    title, prose = summary.rstrip("."), fenced_examples(rest)
+    if language == "zh":
+        heading, _, prose = step.with_suffix(".zh.md").read_text(encoding="utf-8").partition("\n")
+        title = heading.removeprefix("# ")
+    yield f"# {title}"
+    yield steps[0]
+    yield drawing
+    yield prose.strip("\n")  # a block of code may come first
+    yield f"## {words['code']}"
+    yield f"```python\n{code}\n```"
+    if name := find(step.stem):
+        text = statement(name, language)
+        yield f"## {words['exercise']}"
+        # the English text begins with a title, and has no fences
+        yield text if language == "zh" else fenced_examples(text.partition("\n\n")[2]).strip()
+        yield words["run"].format(step=name)
+    yield box("check", words["checked"], checked(step.stem, language, (prose + source).count("\n>>> ")))
+    yield box("quote", words["cite"], cite(entry, language))
+    yield steps[1]
+
+
+def number_and_title(entry: contents.Lesson, language: str) -> str:
+    """The title in the navigation and in links."""
+    return f"{entry.number} {entry.title(language)}"
+
+
+def links(
+    language: str, entry: contents.Lesson, before: contents.Lesson | None, after: contents.Lesson | None
+) -> tuple[str, str]:
+    """Links to the lessons before and after, to the overview, to the other language, and to the notebook.
+
+    Once for the start of a page and once for its end, which differ in the name that screen readers say.
+    """
+    words = WORDS[language]
+
+    def neighbor(key: str, lesson: contents.Lesson | None) -> str:
+        if lesson is None:
+            return "<span></span>"
+        relation = "prev" if key == "previous" else "next"
+        text = html.escape(words[key].format(title=number_and_title(lesson, language).replace("`", "")))
+        return f'<a class="{relation}" rel="{relation}" href="{lesson.name}.html">{text}</a>'
+
+    other = "zh" if language == "en" else "en"
+    middle = " · ".join(
+        [
+            f'<a href="{"../zh/" if language == "zh" else "../"}index.html">{words["overview"]}</a>',
+            words["other"].format(address=f"../{other}/{entry.name}.html"),
+            f'<a href="{entry.name}.ipynb" download>{words["notebook"]}</a>',
+        ]
+    )
+    inner = f"{neighbor('previous', before)}<span>{middle}</span>{neighbor('next', after)}"
+    first, last = (f'<nav class="lesson-steps" aria-label="{label}">{inner}</nav>' for label in words["steps"])
+    return first, last
+
+
+def box(kind: str, title: str, text: str) -> str:
+    """An admonition."""
+    lines = [f"    {line}" if line else "" for line in text.splitlines()]
+    return "\n".join([f'!!! {kind} "{title}"', "", *lines])
+
+
+def checked(name: str, language: str, examples: int) -> str:
+    """The table of what a lesson was compared with."""
+    words = WORDS[language]
+    rows = [
+        (
+            "Python",
+            "≥ 3.11",
+            words["examples"].format(count=examples),
+            EXAMPLES.format("" if language == "en" else "of_the_translation_"),
+        )
+    ]
+    for row in FACTS.get(name[:6], {}).get("checked", ()):
+        library = "Jeton" if row["library"] == "jeton" else row["library"]
+        rows.append((library, row.get("version", jeton.__version__), row["cases"][language == "zh"], row["test"]))
+    lines = [f"| {library} | {version} | {cases} | {test_name(test)} |" for library, version, cases, test in rows]
+    return "\n".join([words["columns"], "|---|---|---|---|", *lines])
+
+
+def test_name(test: str) -> str:
+    """A test, with places where a narrow column may break its name."""
+    parts = re.split(r"(?<=[_/:])(?![_/:])", test)
+    return f"<code>{'<wbr>'.join(parts)}</code>"
+
+
+def cite(entry: contents.Lesson, language: str) -> str:
+    """The BibTeX entry of a lesson, and its sources in the bibliography."""
+    title = entry.title(language).replace("`", "").replace("{", r"\{").replace("}", r"\}")
+    lines = [
+        f"@misc{{jeton-{entry.name.replace('_', '-')}{'-zh' if language == 'zh' else ''},",
+        f"  title        = {{{title}}},",
+        "  author       = {{The Jeton authors}},",
+        f"  howpublished = {{Jeton {jeton.__version__}, lesson {entry.number}}},",
+        f"  year         = {{{YEAR}}}" + (",\n  language     = {Chinese}" if language == "zh" else ""),
+        "}",
+    ]
+    text = "<pre><code>" + html.escape("\n".join(lines), quote=False) + "</code></pre>"  # a fence fails in a `div`
+    if sources := FACTS.get(entry.name[:6], {}).get("sources"):
+        found = ", ".join(f"[{source_name(source)}](../../bibliography.md#{source})" for source in sources)
+        text += "\n\n" + WORDS[language]["sources"].format(links=found)
+    return text
+
+
+def source_name(anchor: str) -> str:
+    """The heading of the bibliography that has this anchor."""
+    return next(heading for heading in bibliography() if slug(heading) == anchor)
+
+
+def bibliography() -> list[str]:
+    """The headings of the bibliography."""
+    text = (Path(__file__).parents[2] / "docs" / "bibliography.md").read_text(encoding="utf-8")
+    return re.findall(r"(?m)^## (.+)$", text)
+
+
+def slug(heading: str) -> str:
+    """The anchor of a heading, as GitHub makes it."""
+    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
 
 
 def in_chinese(text: str) -> str:
     """Markdown that is marked as Chinese, for screen readers and fonts: the language of the site is English."""
-    return f'<div lang="zh-Hans" markdown="1">\n\n{text.rstrip()}\n\n</div>\n'
+    front = match[0] if (match := re.match(r"---\n[\s\S]*?\n---\n", text)) else ""
+    text = text.removeprefix(front)
+    return f'{front}<div lang="zh-Hans" markdown="1">\n\n{text.strip()}\n\n</div>\n'
 
 
 def figure(picture: Path) -> str:
@@ -59,12 +240,31 @@ def figure(picture: Path) -> str:
     return f'<img src="../../pictures/lessons/{picture.name}" alt="{alternative}">'
 
 
-def introduction(folder: Path) -> str:
-    """The page before the lessons."""
-    text = ast.get_docstring(ast.parse((folder / "__init__.py").read_text(encoding="utf-8"))) or ""
-    summary, _, rest = text.partition("\n\n")
-    steps = sorted(folder.glob("step*.py"))
-    links = [
-        f"{i}. [{step.stem[7:]}](en/{step.stem}.md) · [中文](zh/{step.stem}.md)" for i, step in enumerate(steps, 1)
-    ]
-    return f"# Lessons\n\n{summary}\n\n{rest}\n\n" + "\n".join(links) + "\n"
+def introduction(folder: Path, language: str) -> str:
+    """The page before the lessons: the overview of the package, or its Chinese page, and links to all lessons."""
+    chinese = language == "zh"
+    if chinese:
+        parts = [(folder / "zh.md").read_text(encoding="utf-8").strip()]
+    else:
+        text = ast.get_docstring(ast.parse((folder / "__init__.py").read_text(encoding="utf-8"))) or ""
+        parts = ["# Lessons", without_table(text)]
+    own, other = ("", "../en/") if chinese else ("en/", "zh/")
+    for group, entries in contents.lessons(folder):
+        parts.append(f"## {group.chinese if chinese else group.english}")
+        parts.append(
+            "\n".join(
+                f"- [{number_and_title(entry, language)}]({own}{entry.name}.md)"
+                f" · [{'English' if chinese else '中文'}]({other}{entry.name}.md)"
+                for entry in entries
+            )
+        )
+    if chinese:
+        parts.append("另见[参考文献](../../bibliography.md)和 [Jeton 中文简介](../../zh.md)。")
+        return in_chinese("\n\n".join(parts))
+    parts.append("The papers are in the [bibliography](../bibliography.md).")
+    return "\n\n".join(parts) + "\n"
+
+
+def without_table(text: str) -> str:
+    """The overview without its table of the lessons, for the page has links."""
+    return re.sub(r":\n\n(?: {4}.*\n)+", ".\n", text).strip()

@@ -70,7 +70,7 @@ def navigation(
         {"Commands": [{"By example": "command_line.md"}, *entries(commands)]},
         {"Facts": entries(FACTS)},
         {"How it works": [*entries(HOW), {"Decisions": entries(decisions)}, {"Rejected": entries(REJECTED)}]},
-        {"Lessons": [{"Overview": "lessons/index.md"}, *lessons]},
+        {"Lessons": [{"Overview": "lessons/index.md"}, *lessons, {"Bibliography": "bibliography.md"}]},
         {"Project": entries(PROJECT)},
     ]
 

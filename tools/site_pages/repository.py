@@ -30,6 +30,7 @@ PAGES = {
     "README.md": "index.md",
     "docs/README.md": "project/pages.md",
     "python/jeton/reference/__init__.py": "lessons/index.md",
+    "python/jeton/reference/zh.md": "lessons/zh/index.md",
     "docs/first_user.py": "first_user.md",
     "docs/decisions": "project/pages.md",
 }

@@ -1,16 +1,20 @@
-"""A tokenizer from nothing, in thirteen short steps: to be read, and to be tested against.
+"""A tokenizer from nothing, in short lessons: to be read, and to be tested against.
 
-Read the files in the order of their numbers. Each adds one idea to those before it, opens with the idea in prose and
-examples, and can be run: `python -m jeton.reference.step04_train` prints the examples of that lesson. A student with
-some Python reads it all in about an hour. Each file has a Chinese version of its prose (`step04_train.zh.md` for
-`step04_train.py`).
+Each lesson adds one idea to those before it, opens with the idea in prose and examples, and can be run:
+`python step04_train.py` or `python -m jeton.reference.step04_train` prints the examples of that lesson. Each has a
+Chinese version of its prose (`step04_train.zh.md` for `step04_train.py`). The number of a file says when its lesson was
+written; this is the order of reading, which `python -m jeton.reference` prints with the titles:
 
-    text and ids       1 levels: bytes, characters, words
-    the algorithm      2 pairs · 3 merging · 4 training · 5 encoding · 6 decoding
-    around it          7 special tokens · 8 pre-tokenization
-    other alphabets    9 characters · 10 words with an end-of-word mark
-    applications      11 compression · 12 embeddings
-    all of it         13 one class
+    BPE, from bytes to ids           1 levels · 2 pairs · 3 merge · 4 train · 5 encode · 6 decode · 7 special
+    Splitting the text first         8 split · 14 regex
+    One class, and GPT-4             13 tokenizer · 15 gpt4
+    The same, fast                   16 fast_encoding · 17 fast_training
+    Other algorithms and alphabets   10 words · 9 characters · 18 sentencepiece · 19 xlmr · 20 unigram · 21 wordpiece
+    Using a tokenizer                11 compression · 12 vectors · 22 extending · 23 questions
+    Errata                           24 errata
+
+Exercises follow each lesson: `python -m jeton.reference.check step04` prints them, and
+`python -m jeton.reference.check step04 my_file.py` checks your answer and says which case fails.
 
 It is plain Python with the standard library only, and NumPy or PyTorch in step 12. It imports nothing else of Jeton,
 and only tests and pages of Jeton use it. It is written to be obviously correct and is therefore slow. Jeton's engine

@@ -1,0 +1,403 @@
+"""Checks an answer to the exercise of a lesson: ``python -m jeton.reference.check step04 my_file.py``.
+
+Without a file it prints the exercise, without a lesson the list of exercises. The exit status is 0 if the functions
+that the file defines pass all cases, 1 if one does not or there is none, and 2 if the command is wrong.
+
+The file runs in a process of its own, which writes what happens into a file, a line for each case. This process reads
+it, and ends the other one if a case takes too long. So an endless loop, an exception and the end of the interpreter
+all give a message.
+"""
+
+from __future__ import annotations
+
+import argparse
+import copy
+import importlib
+import importlib.util
+import io
+import json
+import math
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+if not __package__:  # run as a file: `python check.py`
+    __import__("running")
+
+from .contents import language, lessons
+from .exercises import Case, Raises, Task
+
+__all__ = ["main"]
+
+FOLDER = Path(__file__).resolve().parent
+PACKAGE = "jeton.reference"
+PROGRAM = f"python -m {PACKAGE}.check" if __package__ == PACKAGE else f"python {Path(__file__)}"
+SHOWN = 300  # characters of a value
+CHILD = "--run-cases"  # an internal option: step, file of the reader, file of the report, name of a function
+
+ENGLISH = {
+    "ask": (
+        "Write one or all of the functions into a file, then: {program} {step} my_file.py\n"
+        "It may import earlier lessons, for example: from jeton.reference.step03_merge import merge"
+    ),
+    "call": "{call}",
+    "changed": "changes its argument: the caller's list must stay as it was",
+    "correct": "Correct so far.",
+    "crashed": "{name}: the process ended with status {status} in case {number} of {total}",
+    "describe": "check an answer to the exercise of a lesson",
+    "expected": "expected  {value}",
+    "failed": "{name}: {failed} of {total} cases failed; the first of them is case {number}:",
+    "file": "the file with your functions; without it, the exercise is printed",
+    "got": "got       {value}",
+    "hint": "hint: {hint}",
+    "import": "{file} does not run: {error}",
+    "long": "{start} … ({length} characters)",
+    "missing": "{file} defines none of the functions that this exercise asks for: {names}",
+    "no_file": "{file}: no such file",
+    "no_step": "there is no exercise {step!r}; there are: {steps}",
+    "not_yet": "not written yet: {names}",
+    "passed": "{name}: {total} of {total} cases passed",
+    "raised": "raised    {error}",
+    "seconds": "seconds that one case may take; default: 10",
+    "slow": "{name}: case {number} of {total} gave no answer within {seconds:g} seconds: an endless loop, or too slow",
+    "slow_import": "{file} did not end within {seconds:g} seconds: an endless loop outside of functions?",
+    "solved": "Solved.",
+    "step": "a lesson, such as step04",
+    "unsolved": "Not solved yet.",
+    "where": "{error} (line {line} of {file})",
+}
+CHINESE = {
+    "ask": (
+        "把其中一个或全部函数写进自己的文件，然后运行：{program} {step} my_file.py\n"
+        "文件中可以导入前面的课，例如：from jeton.reference.step03_merge import merge"
+    ),
+    "call": "{call}",
+    "changed": "修改了传入的参数：调用者的列表应当保持不变",
+    "correct": "已编写的部分全部正确。",
+    "crashed": "{name}：运行第 {number} 个用例（共 {total} 个）时进程退出，状态码 {status}",
+    "describe": "检查某一课练习的答案",
+    "expected": "应得到  {value}",
+    "failed": "{name}：{total} 个用例中有 {failed} 个未通过，第一个是用例 {number}：",
+    "file": "写有你的函数的文件；不给出时显示题目",
+    "got": "实际为  {value}",
+    "hint": "提示：{hint}",
+    "import": "{file} 无法运行：{error}",
+    "long": "{start} …（共 {length} 个字符）",
+    "missing": "{file} 没有定义本练习要求的任何函数：{names}",
+    "no_file": "找不到文件 {file}",
+    "no_step": "没有练习 {step!r}；现有练习：{steps}",
+    "not_yet": "尚未编写：{names}",
+    "passed": "{name}：{total} 个用例全部通过",
+    "raised": "抛出了  {error}",
+    "seconds": "每个用例的时间上限（秒），默认为 10",
+    "slow": "{name}：用例 {number}（共 {total} 个）在 {seconds:g} 秒内没有返回，可能是死循环，或者太慢",
+    "slow_import": "{file} 在 {seconds:g} 秒内没有执行完毕：函数之外是否有死循环？",
+    "solved": "已完成。",
+    "step": "某一课，如 step04",
+    "unsolved": "尚未完成。",
+    "where": "{error}（{file} 第 {line} 行）",
+}
+
+
+def say(message: str, **values: Any) -> str:
+    """A message in the language of the reader.
+
+    Examples:
+        >>> say("passed", name="merge", total=3)
+        'merge: 3 of 3 cases passed'
+    """
+    return (CHINESE if language() == "zh" else ENGLISH)[message].format(**values)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Check an answer, or print an exercise or the list of them; return the exit status."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")  # a terminal that has no Chinese still gets the rest
+    if given[:1] == [CHILD]:
+        run_cases(*given[1:])
+        return 0
+    parser = argparse.ArgumentParser(prog=PROGRAM, description=say("describe"))
+    parser.add_argument("step", nargs="?", help=say("step"))
+    parser.add_argument("file", nargs="?", type=Path, help=say("file"))
+    parser.add_argument("--seconds", type=float, help=say("seconds"))
+    options = parser.parse_args(given)
+    if options.step is None:
+        return print_list()
+    if (step := find(options.step)) is None:
+        print(say("no_step", step=options.step, steps=", ".join(steps())), file=sys.stderr)
+        return 2
+    if options.file is None:
+        print(f"{statement(step)}\n\n{say('ask', step=step, program=PROGRAM)}")
+        return 0
+    if not options.file.is_file():
+        print(say("no_file", file=options.file), file=sys.stderr)
+        return 2
+    return check(step, options.file, options.seconds)
+
+
+def steps() -> list[str]:
+    """The lessons that have exercises.
+
+    Examples:
+        >>> steps()[:2]
+        ['step01', 'step02']
+    """
+    return sorted(path.stem for path in (FOLDER / "exercises").glob("step*.py"))
+
+
+def find(step: str) -> str | None:
+    """The exercise that `step04`, `step04_train`, `04` or `4` means.
+
+    Examples:
+        >>> find("step04_train"), find("4"), find("x")
+        ('step04', 'step04', None)
+    """
+    digits = step.removeprefix("step").partition("_")[0]
+    name = f"step{int(digits):02}" if digits.isdecimal() else ""
+    return name if name in steps() else None
+
+
+def print_list() -> int:
+    """Print the exercises in the order of reading, and those whose lesson does not exist at the end."""
+    order = [lesson.name.partition("_")[0] for _, members in lessons() for lesson in members]
+    for step in sorted(steps(), key=lambda step: order.index(step) if step in order else len(order)):
+        names = ", ".join(task.name for task in tasks(step))
+        print(f"{step}  {names}")
+    return 0
+
+
+def tasks(step: str) -> tuple[Task, ...]:
+    """The functions that an exercise asks for."""
+    found: tuple[Task, ...] = importlib.import_module(f".exercises.{step}", __package__).TASKS
+    return found
+
+
+def statement(step: str, reader: str | None = None) -> str:
+    """The text of an exercise, in Markdown.
+
+    Examples:
+        >>> print(statement("step04", "en").partition("\\n")[0])
+        Exercises of step 4: training.
+    """
+    if (reader or language()) == "zh":
+        return (FOLDER / "exercises" / f"{step}.zh.md").read_text("utf-8").strip()
+    return (importlib.import_module(f".exercises.{step}", __package__).__doc__ or "").strip()
+
+
+def check(step: str, file: Path, seconds: float | None = None) -> int:
+    """Run the cases on the functions of a file, print what happened, and return the exit status."""
+    asked = {task.name: task for task in tasks(step)}
+    with tempfile.TemporaryDirectory() as folder:
+        names, problem = run(step, file, Path(folder) / "names", "", seconds or 10.0)
+        if problem:
+            print(say(problem.pop("message"), file=file.name, **problem))
+            return 1
+        written = [name for name in asked if name in names[-1]["names"]]
+        if not written:
+            print(say("missing", file=file.name, names=", ".join(asked)))
+            return 1
+        solved = True
+        for name in written:
+            limit = seconds or asked[name].seconds
+            events, problem = run(step, file, Path(folder) / name, name, limit)
+            if not events or "error" in events[0]:  # it ran before, and now it does not
+                print(say(problem.pop("message"), file=file.name, **problem))
+                return 1
+            solved &= report(asked[name], events, problem)
+    if missing := [name for name in asked if name not in written]:
+        print(say("not_yet", names=", ".join(missing)))
+    print(say(("correct" if missing else "solved") if solved else "unsolved"))
+    return 0 if solved else 1
+
+
+def report(task: Task, events: list[dict[str, Any]], problem: dict[str, Any]) -> bool:
+    """Print what the cases of a function gave, and tell if all of them passed."""
+    total = events[0]["total"]
+    failed = [event for event in events if "failed" in event]
+    if not failed and not problem:
+        print(say("passed", name=task.name, total=total))
+        return True
+    if failed:
+        number = failed[0]["number"]
+        print(say("failed", name=task.name, failed=len(failed), total=total, number=number))
+        lines = [say(key, **values) for key, values in failed[0]["failed"]]
+    else:
+        number = events[-1]["number"]
+        print(say(problem.pop("message"), name=task.name, number=number, total=total, **problem))
+        lines = [say("call", call=events[-1]["call"])]
+    case = next(case for at, case in enumerate(task.cases(), 1) if at == number)
+    hint = (case.hint if case.hint[0] else task.hint)[language() == "zh"]
+    for line in [*lines, say("hint", hint=hint)]:
+        print("    " + line)
+    return False
+
+
+def run(step: str, file: Path, path: Path, name: str, seconds: float) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """Run the cases of a function in another process, or find the names of functions; give the events, and a problem.
+
+    The time counts for each case: the other process writes a line before it and a line after it.
+    """
+    path.touch()
+    program = ["-m", f"{__package__}.check"] if __spec__ and "." in (__package__ or "") else [str(FOLDER / "check.py")]
+    command = [sys.executable, "-X", "utf8", *program, CHILD, step, str(file.resolve()), str(path), name]
+    with subprocess.Popen(command, stdin=subprocess.DEVNULL) as process:
+        size, since = 0, time.monotonic()
+        while process.poll() is None:
+            if path.stat().st_size != size:
+                size, since = path.stat().st_size, time.monotonic()
+            if time.monotonic() - since > seconds:
+                process.kill()
+                break
+            time.sleep(0.005)
+        late = process.wait() != 0 and time.monotonic() - since > seconds
+    events = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+    if not events:
+        if late:
+            return [], {"message": "slow_import", "seconds": seconds}
+        return [], {"message": "import", "error": f"exit status {process.returncode}"}
+    if "error" in events[-1]:
+        return events, {"message": "import", "error": where(events[-1])}
+    if "done" in events[-1]:
+        return events, {}
+    if late:
+        return events, {"message": "slow", "seconds": seconds}
+    return events, {"message": "crashed", "status": process.returncode}
+
+
+# ── in the other process ──────────────────────────────────────────────────────────────────────────────────────────
+
+
+def run_cases(step: str, file: str, path: str, name: str) -> None:
+    """Run the cases of one function, or list the functions if the name is empty, and write what happens into `path`."""
+    sys.path.append(str(FOLDER.parents[1]))  # an answer may import lessons, also from a checkout that is not built
+    with Path(path).open("w", encoding="utf-8") as output:
+
+        def write(**event: Any) -> None:
+            print(json.dumps(event), file=output, flush=True)
+
+        try:
+            module = load(Path(file))
+        except BaseException as error:  # also SystemExit: the file must be importable
+            write(**told(error, file))
+            return
+        if not name:
+            write(names=[task.name for task in tasks(step) if defines(module, task.name)], done=True)
+            return
+        task = next(task for task in tasks(step) if task.name == name)
+        cases = list(task.cases())
+        for number, case in enumerate(cases, 1):
+            write(number=number, total=len(cases), call=shown_call(task, case))
+            failed = try_case(task, getattr(module, name), case, file)
+            write(number=number, total=len(cases), **({"failed": failed} if failed else {}))
+        write(number=len(cases), total=len(cases), done=True)
+
+
+def load(file: Path) -> Any:
+    """Import the file of a reader as if it were next to the lessons, so that a copy of a lesson runs too."""
+    if file.is_relative_to(FOLDER):
+        return importlib.import_module("." + ".".join(file.relative_to(FOLDER).with_suffix("").parts), __package__)
+    sys.path.insert(0, str(file.parent))
+    spec = importlib.util.spec_from_file_location(f"{__package__}.answer", file)
+    if spec is None or spec.loader is None:
+        raise ImportError(f"{file.name} is not a Python file: its name must end with .py")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # dataclasses look it up
+    spec.loader.exec_module(module)
+    return module
+
+
+def defines(module: Any, name: str) -> bool:
+    """Tell if a file defines a name; what it imports from a lesson is not its own."""
+    home = getattr(getattr(module, name, None), "__module__", module.__name__)
+    return hasattr(module, name) and (
+        home == module.__name__ or not home.startswith((f"{PACKAGE}.", f"{__package__}."))
+    )
+
+
+def try_case(task: Task, function: Any, case: Case, file: str) -> list[tuple[str, dict[str, str]]]:
+    """Run a case; give the messages about it, none if it passes."""
+    lines = [("call", {"call": shown_call(task, case)})]
+    expected = case.expected
+    if isinstance(expected, Raises):
+        wanted: tuple[str, dict[str, str]] = ("expected", {"value": expected.error.__name__})
+    else:
+        wanted = ("expected", {"value": shorten(repr(plain(expected)))})
+    given = copy.deepcopy(case.arguments)
+    try:
+        got = plain(task.call(function, *given))
+    except BaseException as error:
+        if isinstance(expected, Raises) and isinstance(error, expected.error):
+            return []
+        return [*lines, wanted, ("raised", {"error": where(told(error, file))})]
+    if isinstance(expected, Raises) or not same(got, plain(expected)):
+        return [*lines, wanted, ("got", {"value": shorten(repr(got))})]
+    return [] if same(plain(given), plain(case.arguments)) else [*lines, ("changed", {})]
+
+
+def plain(value: Any) -> Any:
+    """A value with lists in place of tuples and iterators, so that the kind of a sequence does not matter.
+
+    Examples:
+        >>> plain((1, iter([2, (3, 4)]), {"a": (5,)}))
+        [1, [2, [3, 4]], {'a': [5]}]
+    """
+    if isinstance(value, Mapping):
+        return {key: plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple | Iterator):
+        return [plain(item) for item in value]
+    return value
+
+
+def same(got: Any, expected: Any) -> bool:
+    """Compare results; floats may differ in the last digits.
+
+    Examples:
+        >>> same([0.1 + 0.2], [0.3]), same({1: "a"}, {1: "b"}), same("a", b"a"), same([1], [1, 2])
+        (True, False, False, False)
+    """
+    if isinstance(expected, float) and isinstance(got, int | float):
+        return math.isclose(got, expected, rel_tol=1e-6, abs_tol=1e-9)
+    if isinstance(expected, list) and isinstance(got, list):
+        return len(got) == len(expected) and all(map(same, got, expected))
+    if isinstance(expected, dict) and isinstance(got, dict):
+        return got.keys() == expected.keys() and all(same(got[key], expected[key]) for key in expected)
+    return type(got) is type(expected) and bool(got == expected)
+
+
+def shown_call(task: Task, case: Case) -> str:
+    """A call as Python writes it."""
+    return shorten(f"{task.name}({', '.join(map(repr, case.arguments))})")
+
+
+def shorten(text: str) -> str:
+    """The start of a long text.
+
+    Examples:
+        >>> shorten("short"), len(shorten("x" * 1000))
+        ('short', 320)
+    """
+    return text if len(text) <= SHOWN else say("long", start=text[:SHOWN], length=len(text))
+
+
+def told(error: BaseException, file: str) -> dict[str, Any]:
+    """An exception, and the last line of the reader's file that had a part in it."""
+    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file]
+    if isinstance(error, SyntaxError) and error.filename == file:
+        lines.append(error.lineno)
+    text = f"{type(error).__name__}: {error}".removesuffix(": ")
+    return {"error": shorten(text), "line": lines[-1] if lines else 0, "file": Path(file).name}
+
+
+def where(event: dict[str, Any]) -> str:
+    """An exception with the line, if the line is known."""
+    return say("where", **event) if event["line"] else str(event["error"])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

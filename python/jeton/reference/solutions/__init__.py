@@ -1,0 +1,1 @@
+"""Answers to the exercises that the lessons themselves do not answer."""

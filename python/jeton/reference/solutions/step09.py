@@ -1,0 +1,11 @@
+"""An answer to the second exercise of step 9."""
+
+
+def with_fallback(text: str, strings: dict[int, bytes], first: int) -> list[int]:
+    """Look up characters; unknown ones become the ids of their bytes."""
+    id_of = {spelling: id for id, spelling in strings.items()}
+    ids: list[int] = []
+    for character in text:
+        spelling = character.encode("utf-8")
+        ids += [id_of[spelling]] if spelling in id_of else [first + byte for byte in spelling]
+    return ids
