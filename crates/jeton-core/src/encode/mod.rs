@@ -51,6 +51,7 @@ use crate::util::atomic_cell::AtomicCell;
 use crate::util::buffer_pool;
 use crate::util::cancel::KeepGoing;
 use crate::util::short_key;
+use crate::vocab::alphabet::WORD_START;
 use crate::vocab::marks::{self, Marks};
 use crate::vocab::merge_boundaries::MergeBoundaries;
 use crate::vocab::merge_boundaries::SplitPoints;
@@ -264,20 +265,25 @@ fn token_table(
             let own = tokens().filter_map(|(_, _, content)| Some((content, made(content)?)));
             Some(TokenTable::new(own, vocab.num_tokens()))
         }
+        // Without entries: the cache of pretokens has the keys of the table.
+        (_, None) if matches!((model, marks), (Model::Unigram(_), Marks::Spaces { .. })) => {
+            Some(TokenTable::new(std::iter::empty(), 0))
+        }
         _ => None,
     })
 }
 
 impl Encoder {
     /// Creates the encoder of a model, without tables. `marks`: in the texts that it gets.
-    pub fn new(vocab: &Vocab, marks: Marks) -> Self {
+    pub fn new(vocab: &Vocab, model: &Model, marks: Marks) -> Self {
+        let is_free = always() || matches!(model, Model::Unigram(_)); // its table has no entries
         Self {
             marks,
             tables: OnceLock::new(),
             growth: AtomicUsize::new(0),
             building: AtomicU32::new(0),
             spent: AtomicUsize::new(0),
-            break_even: if always() { 0 } else { vocab.num_tokens() * COST_OF_AN_ENTRY },
+            break_even: if is_free { 0 } else { vocab.num_tokens() * COST_OF_AN_ENTRY },
             split_points: OnceLock::new(),
             workers: Default::default(),
         }
@@ -498,6 +504,49 @@ impl EncodeCall<'_> {
     #[inline]
     pub fn marked(&mut self, prefix: &[u8], text: &str) -> Result<()> {
         self.joined(prefix, &marks::with_spaces(text.as_bytes()), true)
+    }
+
+    /// Encodes the words of a text, between white space, each with a mark in front. Inside of a word, a mark begins another
+    /// pretoken.
+    ///
+    /// # Errors
+    /// As [`EncodeCall::flush`].
+    pub fn words(&mut self, text: &str) -> Result<()> {
+        if !self.worker.pending.is_text {
+            self.look_up_pending();
+        }
+        let mut start = 0;
+        while start < text.len() {
+            let word = Word::at(text, start);
+            let own = &text[start..word.end];
+            if word.has_mark {
+                // A mark at the start is the word's own.
+                let skipped = usize::from(own.starts_with(WORD_START));
+                own.split(WORD_START).skip(skipped).try_for_each(|part| self.word(part))?;
+            } else if !own.is_empty() {
+                self.word(own)?;
+            }
+            start = word.next;
+        }
+        Ok(())
+    }
+
+    /// Encodes a word with a mark in front.
+    #[inline]
+    fn word(&mut self, word: &str) -> Result<()> {
+        let PendingPretokens { bytes, bounds, is_text, .. } = &mut self.worker.pending;
+        if bounds.is_empty() {
+            bounds.push(0);
+            *is_text = true;
+        }
+        bytes.push(b' ');
+        bytes.extend_from_slice(word.as_bytes());
+        bounds.push(bytes.len() as u32);
+        if bounds.len() > BATCH {
+            self.look_up_pending();
+            self.flush_if_full()?;
+        }
+        Ok(())
     }
 
     /// Encodes one pretoken, both parts of which are spelled for the encoder; nothing without the second.
@@ -891,6 +940,31 @@ impl EncodeCall<'_> {
         }
         if !out.counts_only {
             out.ids.extend_from_slice(&ids[from..]);
+        }
+    }
+}
+
+/// A word of a text.
+struct Word {
+    end: usize,
+    next: usize, // what follows the white space character after it
+    has_mark: bool,
+}
+
+impl Word {
+    #[inline(always)]
+    fn at(text: &str, start: usize) -> Self {
+        let bytes = text.as_bytes();
+        let (mut at, mut has_mark) = (start, false);
+        loop {
+            // The first bytes of white space and of the mark in UTF-8, and of other characters.
+            let may_begin = |&byte: &u8| byte <= b' ' || matches!(byte, 0xC2 | 0xE1..=0xE3);
+            at = bytes[at..].iter().position(may_begin).map_or(text.len(), |found| at + found);
+            match text[at..].chars().next() {
+                None => return Self { end: at, next: at, has_mark },
+                Some(c) if c.is_whitespace() => return Self { end: at, next: at + c.len_utf8(), has_mark },
+                Some(c) => (at, has_mark) = (at + c.len_utf8(), has_mark || c == WORD_START),
+            }
         }
     }
 }

@@ -201,12 +201,13 @@ impl Model {
         }
     }
 
-    /// Returns true if the encoder's texts may spell `▁` so: as spaces if the model has a symbol for it, and knows no
-    /// pretoken as a whole.
+    /// Returns true if the encoder's texts may spell `▁` so: as spaces if the model has a symbol for it and knows no
+    /// pretoken as a whole, or if marks begin pretokens that it encodes one by one.
     pub fn takes(&self, vocab: &Vocab, marks: Marks) -> bool {
         match (self, marks) {
             (_, Marks::Written) => true,
             (Self::Bpe(model), _) => model.has_marks(),
+            (Self::Unigram(model), Marks::Spaces { begin_pretokens }) => begin_pretokens && !model.is_sum_of_words(),
             (Self::Pieces(_), Marks::Spaces { begin_pretokens }) => {
                 !begin_pretokens && vocab.find(&MARK, false).is_some()
             }

@@ -260,7 +260,15 @@ impl Splitter {
     /// Returns true if the component splits only at white space and around characters that it isolates.
     pub fn splits_at_characters(&self) -> bool {
         match &self.0 {
-            SplitterKind::Bert | SplitterKind::WhitespaceSplit => true,
+            SplitterKind::Bert => true,
+            _ => self.splits_at_white_space(),
+        }
+    }
+
+    /// Returns true if the component splits at white space and removes it, and does nothing else.
+    pub fn splits_at_white_space(&self) -> bool {
+        match &self.0 {
+            SplitterKind::WhitespaceSplit => true,
             SplitterKind::Pattern(pattern) => pattern.leaves_gaps(),
             _ => false,
         }

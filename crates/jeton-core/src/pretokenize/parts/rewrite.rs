@@ -71,7 +71,7 @@ pub(super) struct MetaspaceJson {
 }
 
 /// Metaspace: spaces become a mark, chunks begin with one and are split before each.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Metaspace {
     /// The mark.
     pub mark: char,

@@ -149,7 +149,7 @@ impl Tokenizer {
         let flags = with_entries(flags, model.added_entries());
         let needs_origins = splitters.iter().any(Splitter::needs_origins);
         let space_marks = SpaceMarks::of(&normalizers, &splitters).filter(|found| model.takes(&vocab, found.marks()));
-        let encoder = Encoder::new(&vocab, space_marks.as_ref().map_or(Marks::Written, SpaceMarks::marks));
+        let encoder = Encoder::new(&vocab, &model, space_marks.as_ref().map_or(Marks::Written, SpaceMarks::marks));
         let mut tokenizer = Self {
             vocab,
             added,

@@ -245,6 +245,9 @@ impl Tokenizer {
         run.joins_texts |= span.end - span.start < text.bytes.len();
         let (valid, keep_going) = (text.text(span), run.keep_going);
         if let (Some(space_marks), None, Some(text)) = (&self.space_marks, permit.normalized(), valid) {
+            if space_marks.takes_words() {
+                return run.words(&self.normalized(text, keep_going)?);
+            }
             return run.marked(space_marks.prefix(text, span.start), text);
         }
         // With marks, the encoder reads pretokens that it has spelled itself (`pretoken`, below).

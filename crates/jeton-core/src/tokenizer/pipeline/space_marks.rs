@@ -1,5 +1,5 @@
-//! Pipelines that replace spaces by `▁`, and do no more than put a text in front: they are recognized, and texts are not
-//! rewritten.
+//! Pipelines that replace spaces by `▁`: they are recognized, and texts are not rewritten where they do no more than put a text
+//! in front.
 //!
 //! SentencePiece's models have them as its normalizer, and a `tokenizer.json` as `Prepend` and `Replace` (Llama 2), as
 //! `Metaspace` (Mistral), or as `Replace` and a `Split` at spaces, which are gone by then (Gemma). What counts is what the
@@ -11,6 +11,9 @@
 //! of them, with `q` from the components alone, or from them, the first character of `t` and its place if `q` was empty. At
 //! the end it is `q e(t)`, where `q` has no space: one chunk, or one for each `▁` if Metaspace splits. The encoder takes `q`
 //! and `t`, and treats each space as `▁` ([`Marks::Spaces`]).
+//!
+//! A `tokenizer.json` of Unigram (T5, XLM-R) splits normalized text at white space and puts a `▁` before each word: the encoder
+//! takes the words, with spaces for the marks.
 //!
 //! Left out: added tokens that are matched in normalized text, and text that is not UTF-8 (both take `segments`).
 
@@ -25,6 +28,7 @@ pub(in crate::tokenizer) struct SpaceMarks {
     prefix: Prefix,
     begin_pretokens: bool,
     normalizers_alone: bool,
+    takes_words: bool,
 }
 
 /// Text in front of a stretch of text.
@@ -42,6 +46,14 @@ enum Prefix {
 impl SpaceMarks {
     /// Recognizes a pipeline.
     pub(in crate::tokenizer) fn of(normalizers: &[Normalizer], splitters: &[Splitter]) -> Option<Self> {
+        let spells_bytes = normalizers.iter().any(Normalizer::spells_bytes);
+        if let ([words, metaspace], false) = (splitters, spells_bytes) {
+            let always = Metaspace { mark: WORD_START, scheme: PrependScheme::Always, split: true };
+            if words.splits_at_white_space() && metaspace.metaspace() == Some(always) {
+                let prefix = Prefix::Fixed(Vec::new());
+                return Some(Self { prefix, begin_pretokens: true, normalizers_alone: false, takes_words: true });
+            }
+        }
         let mut prefix = String::new();
         let mut has_spaces = true;
         let mark = WORD_START.to_string();
@@ -77,12 +89,17 @@ impl SpaceMarks {
             PrependScheme::Always => Prefix::Mark { first: false },
         };
         let normalizers_alone = splitters.iter().all(Splitter::needs_spaces);
-        Some(Self { prefix, begin_pretokens, normalizers_alone })
+        Some(Self { prefix, begin_pretokens, normalizers_alone, takes_words: false })
     }
 
     /// Returns true if no splitter does anything.
     pub(in crate::tokenizer) fn normalizers_alone(&self) -> bool {
         self.normalizers_alone
+    }
+
+    /// Returns true if texts are normalized, and each word gets a mark.
+    pub(in crate::tokenizer) fn takes_words(&self) -> bool {
+        self.takes_words
     }
 
     /// Returns the spelling of `▁` in the encoder's texts.

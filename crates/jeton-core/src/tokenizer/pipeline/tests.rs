@@ -6,12 +6,15 @@ use std::fmt::Debug;
 
 use super::build::{Extras, LSTRIP, NORMALIZED, RSTRIP};
 use super::permit::{Permission, Permit};
+use super::space_marks::SpaceMarks;
 use super::Tokenizer;
+use crate::encode::Encoder;
 use crate::error::Result;
 use crate::model::Scratch;
 use crate::tokenizer::spans::token_widths::SpanKind;
 use crate::tokenizer::{Growing, TextCutter};
 use crate::util::text_unit::TextUnit;
+use crate::vocab::marks::Marks;
 use crate::vocab::{Kind, Vocab};
 
 const NORMALIZERS: [&str; 10] = [
@@ -198,6 +201,62 @@ fn long_texts_agree_on_any_number_of_threads() {
             let mut alone = Vec::new();
             slow.encode(text.as_bytes(), &plain, &|| true, &mut Scratch::default(), &mut alone).unwrap();
             assert!(ids[ends[i] as usize..ends[i + 1] as usize] == alone, "text {i}");
+        }
+    }
+}
+
+/// A Unigram model after white space is split and words get a mark; and the same whose stages rewrite an aligned text.
+fn words(draw: &mut Draw) -> [Tokenizer; 2] {
+    let normalizer = NORMALIZERS[[0, 3, 8, 6][draw.below(4)]];
+    let splitter = [r#"{"type":"WhitespaceSplit"}"#, PATTERNS[3]][draw.below(2)];
+    let alphabet: Vec<char> = "abcehlot1é漢▁ж".chars().collect();
+    let mut contents: Vec<String> = alphabet.iter().map(char::to_string).collect();
+    while contents.len() < 120 {
+        let piece: String = (0..2 + draw.below(4)).map(|_| alphabet[draw.below(alphabet.len())]).collect();
+        let piece = if draw.below(2) == 0 { format!("▁{piece}") } else { piece };
+        if !contents.contains(&piece) {
+            contents.push(piece);
+        }
+    }
+    let first = contents.len() as u32;
+    let mut entries: Vec<(u32, Kind, String)> = vec![(0, Kind::Token, "?".to_owned())];
+    entries.extend((1..).zip(contents).map(|(id, content)| (id, Kind::Token, content)));
+    entries.extend([(first + 1, Kind::Special, "<S>".to_owned()), (first + 2, Kind::Added, "<é>".to_owned())]);
+    let scores: Vec<f64> = (0..=first).map(|_| -1.0 - draw.below(12) as f64 / 2.0).collect();
+    let options = format!(
+        r#"{{"model":{{"type":"Unigram","unk":0,"single_precision":false}},"normalizer":[{normalizer}],"pretokenizer":[{splitter},
+            {{"type":"Metaspace","replacement":"▁","prepend_scheme":"always","split":true}}]}}"#
+    );
+    [true, false].map(|is_fast| {
+        let vocab = Vocab::new(entries.iter().map(|(id, kind, content)| (*id, *kind, content.as_bytes()))).unwrap();
+        let extras = Extras { scores: scores.clone(), ..Extras::default() };
+        let mut tok = Tokenizer::from_json(&options, vocab, extras).unwrap();
+        assert!(tok.space_marks.as_ref().is_some_and(SpaceMarks::takes_words), "{options}");
+        if is_fast {
+            tok.prepare(usize::MAX, &mut || true).unwrap();
+        } else {
+            tok.space_marks = None;
+            tok.encoder = Encoder::new(&tok.vocab, &tok.model, Marks::Written);
+        }
+        tok
+    })
+}
+
+#[test]
+fn words_agree_with_aligned_text() {
+    let mut draw = Draw(5);
+    for round in 0..120 {
+        let toks = words(&mut draw);
+        for _ in 0..6 {
+            let length = [0, 1, 5, 30, 200][draw.below(5)];
+            let space = [" ", "\n", "  ", "\u{a0}", "\u{3000}", "▁", " ▁", "▁▁"];
+            let text: Vec<String> = (0..length).map(|_| draw.text(5) + space[draw.below(space.len())]).collect();
+            let text = text.concat();
+            let permission = [Permission::None, Permission::All, Permission::Raise][round % 3].clone();
+            let [fast, slow] = [0, 1].map(|i| verbs(&toks[i], &text, &toks[i].permit(&permission).unwrap()));
+            for (index, (fast, slow)) in fast.iter().zip(&slow).enumerate() {
+                assert_eq!(fast, slow, "verb {index}, {permission:?} {text:?}");
+            }
         }
     }
 }
