@@ -79,7 +79,7 @@ Left out: user-defined pieces (their scores are made high enough to be always pr
 
     tok = jeton.load("hug.model")
     ids = tok.encode("unhug")
-    lattice = tok.explain("unhug").pretokens[0].lattice
+    paths = tok.explain("unhug").pretokens[0].lattice
 
     $ jeton encode --tokenizer hug.model --format ids unhug
     $ jeton explain --tokenizer hug.model unhug
@@ -110,6 +110,7 @@ __all__ = [
     "backward",
     "em_round",
     "forward",
+    "lattice",
     "log_probabilities",
     "loss",
     "nbest",
@@ -138,20 +139,21 @@ def log_probabilities(counts: Mapping[str, float]) -> dict[str, float]:
     return {piece: log(count / total) if count else -inf for piece, count in counts.items()}
 
 
-def edges(text: str, end: int, scores: Scores) -> list[tuple[int, float]]:
-    """List the pieces that end at `end`, by their starts: (start, score). An unknown character is a piece, too.
+def lattice(text: str, scores: Scores) -> list[list[tuple[int, float]]]:
+    """List the pieces that end at each position from 0 on: (start, score). A character that is no piece is unknown.
 
     Examples:
-        >>> edges("ab", 2, {"a": -1.0, "ab": -2.0})
-        [(0, -2.0), (1, -12.0)]
+        >>> lattice("ab", {"a": -1.0, "ab": -2.0})
+        [[], [(0, -1.0)], [(0, -2.0), (1, -12.0)]]
     """
-    longest = max(map(len, scores), default=1)
-    found = [
-        (start, scores[text[start:end]]) for start in range(max(0, end - longest), end) if text[start:end] in scores
-    ]
-    if text[end - 1 : end] not in scores:
-        found.append((end - 1, min(scores.values()) - UNKNOWN))
-    return found
+    longest, unknown = max(map(len, scores), default=1), min(scores.values(), default=0.0) - UNKNOWN
+    edges: list[list[tuple[int, float]]] = [[]]
+    for end in range(1, len(text) + 1):
+        starts = range(max(0, end - longest), end)
+        edges.append([(start, scores[text[start:end]]) for start in starts if text[start:end] in scores])
+        if text[end - 1] not in scores:
+            edges[end].append((end - 1, unknown))
+    return edges
 
 
 def viterbi(text: str, scores: Scores) -> tuple[float, list[str]]:
@@ -162,9 +164,9 @@ def viterbi(text: str, scores: Scores) -> tuple[float, list[str]]:
         (-2.0, ['a', 'b'])
     """
     best: list[tuple[float, int]] = [(0.0, 0)]  # for each position: the best score up to it, start of the last piece
-    for end in range(1, len(text) + 1):
-        at, start = max(((best[start][0] + score, -start) for start, score in edges(text, end, scores)))
-        best.append((at, -start))
+    for edges in lattice(text, scores)[1:]:
+        total, start = max((best[start][0] + score, -start) for start, score in edges)
+        best.append((total, -start))
     pieces: list[str] = []
     end = len(text)
     while end:
@@ -181,11 +183,9 @@ def nbest(text: str, scores: Scores, n: int) -> list[tuple[float, list[str]]]:
         [(-2.0, ['a', 'b']), (-2.5, ['ab'])]
     """
     best: list[list[tuple[float, list[str]]]] = [[(0.0, [])]]
-    for end in range(1, len(text) + 1):
+    for end, edges in enumerate(lattice(text, scores)[1:], start=1):
         found = [
-            (before + score, [*pieces, text[start:end]])
-            for start, score in edges(text, end, scores)
-            for before, pieces in best[start]
+            (before + score, [*pieces, text[start:end]]) for start, score in edges for before, pieces in best[start]
         ]
         best.append(sorted(found, key=lambda path: -path[0])[:n])
     return best[-1]
@@ -199,8 +199,8 @@ def forward(text: str, scores: Scores, alpha: float = 1.0) -> list[float]:
         [1.0, 0.5, 0.375]
     """
     sums = [1.0]
-    for end in range(1, len(text) + 1):
-        sums.append(sum(sums[start] * exp(alpha * score) for start, score in edges(text, end, scores)))
+    for edges in lattice(text, scores)[1:]:
+        sums.append(sum(sums[start] * exp(alpha * score) for start, score in edges))
     return sums
 
 
@@ -212,8 +212,9 @@ def backward(text: str, scores: Scores) -> list[float]:
         [0.375, 0.25, 1.0]
     """
     sums = [0.0] * len(text) + [1.0]
+    edges = lattice(text, scores)
     for end in range(len(text), 0, -1):
-        for start, score in edges(text, end, scores):
+        for start, score in edges[end]:
             sums[start] += exp(score) * sums[end]
     return sums
 
@@ -229,8 +230,8 @@ def em_round(corpus: Mapping[str, int], scores: Scores) -> tuple[float, dict[str
     for word, count in corpus.items():
         before, after = forward(word, scores), backward(word, scores)
         likelihood += count * log(before[-1])
-        for end in range(1, len(word) + 1):
-            for start, score in edges(word, end, scores):
+        for end, edges in enumerate(lattice(word, scores)):
+            for start, score in edges:
                 expected[word[start:end]] += count * before[start] * exp(score) * after[end] / before[-1]
     return likelihood, log_probabilities(expected)
 
@@ -276,12 +277,12 @@ def sample(text: str, scores: Scores, rng: random.Random, alpha: float = 1.0) ->
         >>> sample("ab", {"a": log(0.5), "b": log(0.5)}, random.Random(0))
         ['a', 'b']
     """
-    sums = forward(text, scores, alpha)
+    sums, edges = forward(text, scores, alpha), lattice(text, scores)
     pieces: list[str] = []
     end = len(text)
     while end:
-        last = edges(text, end, scores)
-        (start,) = rng.choices([s for s, _ in last], [sums[s] * exp(alpha * score) for s, score in last])
+        shares = [sums[start] * exp(alpha * score) for start, score in edges[end]]
+        start, _ = rng.choices(edges[end], shares)[0]
         pieces.insert(0, text[start:end])
         end = start
     return pieces
@@ -300,9 +301,9 @@ def beside_jeton() -> None:
         ids = tok.encode("unhug")
         print("jeton:", [tok.id_to_token(id) for id in ids])
         assert [tok.id_to_token(id) for id in ids] == viterbi("unhug", scores)[1]
-        lattice = tok.explain("unhug").pretokens[0].lattice
-        assert lattice is not None
-        for found, (score, segmentation) in zip([lattice.best, *lattice.others], expected, strict=False):
+        paths = tok.explain("unhug").pretokens[0].lattice
+        assert paths is not None
+        for found, (score, segmentation) in zip([paths.best, *paths.others], expected, strict=False):
             assert ["unhug"[edge.start : edge.end] for edge in found.edges] == segmentation
             assert abs(found.score - score) < 1e-5  # SentencePiece's files have 32 bits
         printed = jeton_command("jeton encode --tokenizer hug.model --format ids unhug")
