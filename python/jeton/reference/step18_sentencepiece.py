@@ -1,7 +1,10 @@
 """Step 18. SentencePiece's BPE: the same merges, chosen by scores.
 
-Run it: `python step18_sentencepiece.py`, or `python -m jeton.reference.step18_sentencepiece`. With the path of a
-published BPE model, such as Mistral's `tokenizer.model`, it also encodes with that; without, with the small ones here.
+    python step18_sentencepiece.py           also without Jeton
+    python -m jeton.reference.step18_sentencepiece
+
+With the path of a published BPE model, such as Mistral's `tokenizer.model`, it also encodes with that; without, with
+the small ones here.
 
 A SentencePiece model stores no merges. It stores *pieces*, each with a score, and two neighbors may merge when their
 characters joined are a piece. Training gives the piece of the first merge the score 0, the next one -1, and so on.

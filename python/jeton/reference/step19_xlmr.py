@@ -1,8 +1,10 @@
 """Step 19. From text to ids and back: SentencePiece around its model, and XLM-R around SentencePiece.
 
-Run it: `python step19_xlmr.py`, or `python -m jeton.reference.step19_xlmr`. With the path of a published model of this
-family (`sentencepiece.bpe.model` of XLM-R or mBART), it prints the first ids of that; without, those of the small one
-here, whose first pieces are XLM-R's.
+    python step19_xlmr.py                    also without Jeton
+    python -m jeton.reference.step19_xlmr
+
+With the path of a published model of this family (`sentencepiece.bpe.model` of XLM-R or mBART), it prints the first
+ids of that; without, those of the small one here, whose first pieces are XLM-R's.
 
 **Characters of UTF-8.** SentencePiece works on bytes, and steps from character to character by the first byte alone:
 its upper four bits say how long the character is. A continuation byte counts as a character of one byte, so that

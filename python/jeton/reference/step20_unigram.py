@@ -1,7 +1,10 @@
 """Step 20. Unigram: the most probable segmentation.
 
-Run it: `python step20_unigram.py`, or `python -m jeton.reference.step20_unigram`. With the path of a published Unigram
-model (XLM-R's, T5's, ALBERT's `.model`), it also encodes with that; without, with the toy here.
+    python step20_unigram.py                 also without Jeton
+    python -m jeton.reference.step20_unigram
+
+With the path of a published Unigram model (XLM-R's, T5's, ALBERT's `.model`), it also encodes with that; without,
+with the toy here.
 
 BPE builds tokens up by merging. Unigram (Kudo 2018) goes the other way: it starts from many pieces, gives each a
 probability, and drops those that are needed least. The probability of a segmentation is the product of those of its

@@ -1,7 +1,9 @@
 """Step 21. WordPiece: the longest match first, and pairs chosen by likelihood.
 
-Run it: `python step21_wordpiece.py`, or `python -m jeton.reference.step21_wordpiece`. With the path of BERT's
-`vocab.txt`, it also encodes with that; without, with the small vocabulary here.
+    python step21_wordpiece.py               also without Jeton
+    python -m jeton.reference.step21_wordpiece
+
+With the path of BERT's `vocab.txt`, it also encodes with that; without, with the small vocabulary here.
 
 WordPiece (Schuster and Nakajima 2012; BERT) looks like BPE and is encoded differently. Its vocabulary is a plain list
 of tokens. A token that continues a word is written with `##`, so `##s` and `s` are two tokens, and no mark is needed
