@@ -2,6 +2,7 @@
 
 ```text
 facts        steps within a pretoken: merges, a lattice, longest-match attempts
+agenda       priority queue of SentencePiece's BPE, with stale entries
 lazy         lazily computed sequence
 explanation  explanation of a text, as JSON
 explain      its assembly from the core's results
@@ -14,6 +15,7 @@ page         HTML report
 
 from __future__ import annotations
 
+from .agenda import Agenda, AgendaEntry
 from .card import tokenizer_card
 from .entry import entry_tree
 from .explain import explain
@@ -31,6 +33,8 @@ from .facts import (
 from .lazy import LazySequence
 
 __all__ = [
+    "Agenda",
+    "AgendaEntry",
     "Edge",
     "ExplainedMerge",
     "ExplainedPretoken",
