@@ -17,9 +17,6 @@ from .facts import ExplainedMerge, ExplainedPretoken, ExplainedSplit
 __all__ = ["AgendaStep", "agenda_steps", "agenda_totals", "frozen_words", "resegmented_words"]
 
 
-_AT = "score {score}, position {position}, id {id}"
-
-
 class AgendaStep(NamedTuple):
     """An entry in words."""
 
@@ -42,14 +39,17 @@ def agenda_steps(pretoken: ExplainedPretoken, agenda: Agenda, describe: Callable
 def _merged(merge: ExplainedMerge, entry: AgendaEntry, describe: Callable[[int], bytes]) -> str:
     left, right, result = (visible(describe(id)) for id in (merge.left, merge.right, merge.result))
     pair = f"({merge.left}, {merge.right}) {left}+{right} -> {result}"
-    at = translate(_AT, score=f"{entry.score:g}", position=entry.position, id=entry.id)
-    return f"{pair}  {at}"
+    return f"{pair}  {_at(entry)}"
 
 
 def _stale(entry: AgendaEntry, describe: Callable[[int], bytes]) -> str:
     piece = visible(describe(entry.id))
-    at = translate(_AT, score=f"{entry.score:g}", position=entry.position, id=entry.id)
-    return translate("stale entry: {piece}", piece=piece) + f"  {at}"
+    return translate("stale entry: {piece}", piece=piece) + f"  {_at(entry)}"
+
+
+def _at(entry: AgendaEntry) -> str:
+    message = "score {score}, position {position}, id {id}"
+    return translate(message, score=f"{entry.score:g}", position=entry.position, id=entry.id)
 
 
 def agenda_totals(agenda: Agenda) -> str:
