@@ -1,15 +1,16 @@
 """Step-by-step explanations of a tokenization: the regex alternative that matched each pretoken, and the model's steps.
 
 ```text
-facts        steps within a pretoken: merges, a lattice, longest-match attempts
-agenda       priority queue of SentencePiece's BPE, with stale entries
-lazy         lazily computed sequence
-explanation  explanation of a text, as JSON
-explain      its assembly from the core's results
-entry        merge tree of a vocabulary entry
-card         card of a tokenizer, for notebooks
-text_report  plain-text report
-page         HTML report
+facts          steps within a pretoken: merges, a lattice, longest-match attempts
+agenda         priority queue of SentencePiece's BPE, with stale entries
+agenda_report  words for its entries
+lazy           lazily computed sequence
+explanation    explanation of a text, as JSON
+explain        its assembly from the core's results
+entry          merge tree of a vocabulary entry
+card           card of a tokenizer, for notebooks
+text_report    plain-text report
+page           HTML report
 ```
 """
 

@@ -9,16 +9,13 @@ Source: google/sentencepiece src/bpe_model.cc (algorithm).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from heapq import heappop, heappush
 from itertools import accumulate
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from ..tokens.kinds import ADDED, TOKEN, UNUSED
 from . import limits
-
-if TYPE_CHECKING:
-    from .facts import ExplainedMerge
 
 __all__ = ["Agenda", "AgendaEntry", "PieceLookup", "agenda_of"]
 
@@ -76,7 +73,11 @@ class PieceLookup(NamedTuple):
 
 
 def agenda_of(
-    text: bytes, start_ids: Sequence[int], lengths: Sequence[int], merges: Sequence[ExplainedMerge], lookup: PieceLookup
+    text: bytes,
+    start_ids: Sequence[int],
+    lengths: Sequence[int],
+    merges: Iterable[tuple[int, int]],
+    lookup: PieceLookup,
 ) -> Agenda | None:
     """Replays the agenda of a pretoken; None if it is too long.
 
@@ -84,15 +85,13 @@ def agenda_of(
         text: bytes of the pretoken.
         start_ids: its initial symbols.
         lengths: bytes of the text that each of them covers.
-        merges: the merges of the core.
+        merges: position and result of each merge of the core.
         lookup: the vocabulary.
 
     Examples:
         >>> ids = {b"ab": 4, b"bc": 5, b"abc": 6}
         >>> lookup = PieceLookup([0, 0, 0, 0, -1.0, -2.0, -3.0], ids.get, lambda id: TOKEN)
-        >>> from jeton.explanation import ExplainedMerge
-        >>> merges = [ExplainedMerge(1, 2, 0, 4, 0), ExplainedMerge(4, 3, 2, 6, 0)]
-        >>> for entry in agenda_of(b"abc", [1, 2, 3], [1, 1, 1], merges, lookup).entries:
+        >>> for entry in agenda_of(b"abc", [1, 2, 3], [1, 1, 1], [(0, 4), (0, 6)], lookup).entries:
         ...     print(entry)
         AgendaEntry(score=-1.0, position=0, id=4, is_stale=False)
         AgendaEntry(score=-2.0, position=1, id=5, is_stale=True)
@@ -105,7 +104,7 @@ def agenda_of(
     frozen = [(start, id) for start, id, held in zip(starts, start_ids, is_frozen, strict=True) if held]
     entries = _replay(text, starts, is_frozen, lookup)
     merged = [(entry.position, entry.id) for entry in entries if not entry.is_stale]
-    is_equal = merged == [(merge.position, merge.result) for merge in merges]
+    is_equal = merged == list(merges)
     return Agenda(entries, frozen) if is_equal else None
 
 

@@ -212,7 +212,8 @@ def explained(
         lengths = [end - start for start, end in zip(starts, [*starts[1:], len(text)], strict=True)]
     agenda = None
     if lookup is not None and merged is not None and lengths is not None:
-        agenda = agenda_of(text, symbols, lengths, merges, lookup)
+        pairs = ((merge.position, merge.result) for merge in merges)
+        agenda = agenda_of(text, symbols, lengths, pairs, lookup)
     return ExplainedPretoken(
         byte_span,
         text,
