@@ -695,9 +695,10 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
     def explain(self, text: str | bytes, *, special: Special | None = None) -> Explanation:
         """Explanation of an encoding, step by step. Print it, or take `to_json()` or `.html`.
 
-        BPE: every merge, its rank, and the competing pairs. Unigram: the lattice of each pretoken with scores, the best
-        path and the second best. WordPiece: each longest match and the candidates tried before it. If one pattern
-        splits the text, each pretoken names the regex alternative that matched it.
+        BPE: every merge, its rank, and the competing pairs. SentencePiece's BPE: the agenda with scores, positions and
+        stale entries. Unigram: the lattice of each pretoken with scores, the best path and the second best. WordPiece:
+        each longest match and the candidates tried before it. If one pattern splits the text, each pretoken names the
+        regex alternative that matched it.
 
         Examples:
             >>> tok = Tokenizer.from_merges({97: b"a", 98: b"b", 256: b"ab"}, [(97, 98, 256)])

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import random
 import re
+from itertools import accumulate
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,8 @@ from hypothesis import strategies as st
 import jeton
 from jeton.definition import Pattern
 from jeton.drawing import Tree
+from jeton.reference.sentencepiece_file import write_model
+from jeton.reference.step18_sentencepiece import TRAINING, Merging, Piece
 from jeton.tokens.kinds import UNUSED
 
 from ..material import CORPUS, TRICKY
@@ -238,8 +242,84 @@ class TestUnusedPieces:
             splits = explanation.pretokens[0].splits
             if splits:
                 break
-        assert "is an unused piece: split into " in str(explanation)
-        assert "is an unused piece" in explanation.html
+        assert ", re-segmented because unused: " in str(explanation)
+        assert ", re-segmented because unused: " in explanation.html
         facts = explanation.to_json()["pretokens"][0]
         assert facts["by_merges"]
         assert facts["splits"] == [split._asdict() for split in splits]
+
+
+class TestAgenda:
+    """SentencePiece's BPE in the words of lesson 18: score and position, stale entries, frozen pieces."""
+
+    @pytest.fixture
+    def tok(self, tmp_path: Path) -> jeton.Tokenizer:
+        pieces = TRAINING | {"<sep>": Piece(0.0, "user_defined")}
+        (tmp_path / "lesson.model").write_bytes(write_model(pieces, "bpe"))
+        return jeton.load(tmp_path / "lesson.model")
+
+    def test_in_words(self, tok: jeton.Tokenizer) -> None:
+        assert str(tok.explain("<sep>▁the")).splitlines()[3:] == [
+            "  <sep> ▁ t h e",
+            "  <sep>, id 24, is a user-defined piece: frozen, in no entry of the agenda",
+            "  -- (15, 16) ▁+t -> ▁t  score 0, position 5, id 1",
+            "  <sep> ▁t h e",
+            "  -- (17, 18) h+e -> he  score -2, position 9, id 3",
+            "  <sep> ▁t he",
+            "  -- (1, 3) ▁t+he -> ▁the  score -3, position 5, id 4",
+            "  <sep> ▁the",
+            "  -- stale entry: ▁th  score -5, position 5, id 6",
+            "  -- stale entry: th  score -6, position 8, id 7",
+            "  agenda empty: 5 pushed, 2 stale, 3 merged",
+            "  ids [24, 4]",
+        ]
+
+    def test_in_html_and_json(self, tok: jeton.Tokenizer) -> None:
+        explanation = tok.explain("<sep>ing")
+        assert "<tr><th>score</th>" in explanation.html
+        assert "<td>-11</td><td>stale entry: ng  score -11, position 6, id 12</td>" in explanation.html
+        assert "<td>agenda empty: 3 pushed, 1 stale, 2 merged</td>" in explanation.html
+        (facts,) = json.loads(json.dumps(explanation.to_json()))["pretokens"]
+        assert facts["agenda"]["frozen"] == [[0, 24]]
+        assert facts["agenda"]["entries"] == [
+            {"score": -1.0, "position": 5, "id": 2, "is_stale": False},
+            {"score": -4.0, "position": 5, "id": 5, "is_stale": False},
+            {"score": -11.0, "position": 6, "id": 12, "is_stale": True},
+        ]
+
+    def test_long_pretokens_have_ranks(self, tok: jeton.Tokenizer) -> None:
+        explanation = tok.explain("ing" * 700)
+        assert explanation.pretokens[0].agenda is None
+        assert "(21, 22) i+n -> in  rank 1, id 2; other candidates: " in str(explanation)
+        assert "agenda" not in explanation.to_json()["pretokens"][0]
+        assert tok.explain("ing" * 600).pretokens[0].agenda is not None
+
+    def test_other_models_have_none(self) -> None:
+        tok = jeton.train([CORPUS], 300, pattern="gpt2", progress=False)
+        assert tok.explain("the").pretokens[0].agenda is None
+
+    def test_it_is_the_agenda_of_lesson_18(self, tmp_path: Path) -> None:
+        compared = 0
+        for seed in range(amount(60, default=8)):
+            rng = random.Random(seed)
+            words = {"".join(rng.choices("ab▁é", k=rng.randint(2, 5))) for _ in range(25)}
+            kinds = ("normal", "normal", "normal", "unused", "user_defined")
+            pieces = {word: Piece(-float(rng.randint(1, 9)), rng.choice(kinds)) for word in sorted(words)}
+            pieces |= {character: Piece(-20.0) for character in "ab▁é"}
+            (tmp_path / "lesson.model").write_bytes(write_model(pieces, "bpe"))
+            tok = jeton.load(tmp_path / "lesson.model")
+            for _ in range(20):
+                text = "".join(rng.choices([*"ab▁éx", *words], k=rng.randint(1, 20)))
+                merging = Merging(text, pieces)
+                starts = [0, *accumulate(len(symbol.encode()) for symbol in merging.symbols)]
+                expected = [
+                    (-entry.cost, starts[entry.left], entry.piece, what == "stale") for entry, what in merging.run()
+                ]
+                (pretoken,) = tok.explain(text).pretokens
+                assert pretoken.agenda is not None
+                found = pretoken.agenda.entries
+                assert [(score, at, tok.id_to_token(id), stale) for score, at, id, stale in found] == expected
+                frozen = [starts[index] for index, is_frozen in enumerate(merging.frozen) if is_frozen]
+                assert [start for start, _ in pretoken.agenda.frozen] == frozen
+                compared += len(expected)
+        assert compared > amount(8_000, default=1_000)

@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 def explain(common: CommonOptions, tok: jeton.Tokenizer, options: TextOptions, texts: tuple[str, ...]) -> None:
     """Shows every step from each TEXT, each text of the files with --files, or standard input to its ids: the
     pretokens, the regex alternative that matched each of them, and every merge with its pair, its rank and the other
-    candidates. For a Unigram model it shows the scores of the best segmentations, for WordPiece the attempted matches.
-    With --json, prints one complete object per text.
+    candidates. For SentencePiece's BPE it shows the agenda with scores, positions and stale entries, for a Unigram
+    model the scores of the best segmentations, for WordPiece the attempted matches. With --json, prints one complete
+    object per text.
 
     \b
     Examples:

@@ -1,19 +1,22 @@
 """Step-by-step explanations of a tokenization: the regex alternative that matched each pretoken, and the model's steps.
 
 ```text
-facts        steps within a pretoken: merges, a lattice, longest-match attempts
-lazy         lazily computed sequence
-explanation  explanation of a text, as JSON
-explain      its assembly from the core's results
-entry        merge tree of a vocabulary entry
-card         card of a tokenizer, for notebooks
-text_report  plain-text report
-page         HTML report
+facts          steps within a pretoken: merges, a lattice, longest-match attempts
+agenda         priority queue of SentencePiece's BPE, with stale entries
+agenda_report  words for its entries
+lazy           lazily computed sequence
+explanation    explanation of a text, as JSON
+explain        its assembly from the core's results
+entry          merge tree of a vocabulary entry
+card           card of a tokenizer, for notebooks
+text_report    plain-text report
+page           HTML report
 ```
 """
 
 from __future__ import annotations
 
+from .agenda import Agenda, AgendaEntry
 from .card import tokenizer_card
 from .entry import entry_tree
 from .explain import explain
@@ -31,6 +34,8 @@ from .facts import (
 from .lazy import LazySequence
 
 __all__ = [
+    "Agenda",
+    "AgendaEntry",
     "Edge",
     "ExplainedMerge",
     "ExplainedPretoken",

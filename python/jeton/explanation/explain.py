@@ -10,11 +10,12 @@ from collections.abc import Mapping, Sequence
 from typing import Literal, Protocol
 
 from .._core import Tokenizer as Core
-from ..definition import Bpe, Definition
+from ..definition import Bpe, Definition, Pieces
 from ..encoding import Encoding
 from ..tokens.special import Special
 from ..tokens.spelling import Spelling
 from . import limits
+from .agenda import PieceLookup
 from .explanation import Explanation
 from .facts import ExplainedPretoken, ExplanationTotals, explained
 from .lazy import LazySequence
@@ -42,12 +43,13 @@ class ExplainableTokenizer(Protocol):
 def explain(tok: ExplainableTokenizer, text: str | bytes, special: Special | None) -> Explanation:
     """Implements `Tokenizer.explain`."""
     by_chars = covers_other_bytes(tok.definition)
+    lookup = _piece_lookup(tok._core) if isinstance(tok.definition.model, Pieces) else None
 
     def pretokens(most: int) -> tuple[list[ExplainedPretoken], tuple[int, int, int, set[int]]]:
         found, num_pretokens, num_merges, num_tokens, added = tok._core.explain(
             text, tok._permission(special), most=most
         )
-        explained_pretokens = [explained(*pretoken, by_chars=by_chars) for pretoken in found]
+        explained_pretokens = [explained(*pretoken, by_chars=by_chars, lookup=lookup) for pretoken in found]
         return explained_pretokens, (num_pretokens, num_merges, num_tokens, added)
 
     head, (num_pretokens, num_merges, num_tokens, added) = pretokens(limits.MAX_PRETOKENS_SHOWN)
@@ -62,6 +64,10 @@ def explain(tok: ExplainableTokenizer, text: str | bytes, special: Special | Non
         tok._core.alternatives(),
         ExplanationTotals(num_merges, frozenset(added)),
     )
+
+
+def _piece_lookup(core: Core) -> PieceLookup:
+    return PieceLookup(core.scores(), lambda content: core.find(content, False), core.kind)
 
 
 def covers_other_bytes(definition: Definition) -> bool:

@@ -17,6 +17,7 @@ from ..drawing import Drawing, Tree, described, to_terminal, visible, wants_colo
 from ..util.lazy import cached_property
 from ..util.messages import counted, translate
 from . import limits
+from .agenda import Agenda
 from .facts import ExplainedPretoken, ExplanationTotals, Segmentation, symbol_sequences
 from .page import to_html
 from .text_report import quoted_text, report_lines
@@ -147,6 +148,8 @@ class Explanation:
         }
         if pretoken.splits:
             facts["splits"] = [split._asdict() for split in pretoken.splits]
+        if pretoken.agenda is not None:
+            facts["agenda"] = _agenda_dict(pretoken.agenda)
         if pretoken.start_lengths is not None:
             facts["start_lengths"] = list(pretoken.start_lengths)
         if pretoken.lattice is not None:
@@ -208,6 +211,13 @@ class Explanation:
     def name(self, id: int) -> str:
         """Returns the visible form of a symbol."""
         return visible(self.describe(id))
+
+
+def _agenda_dict(agenda: Agenda) -> dict[str, Any]:
+    return {
+        "entries": [entry._asdict() for entry in agenda.entries],
+        "frozen": [list(start_and_id) for start_and_id in agenda.frozen],
+    }
 
 
 def _path_dict(path: Segmentation) -> dict[str, Any]:

@@ -9,6 +9,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from .agenda import Agenda, PieceLookup, agenda_of
+
 __all__ = [
     "Edge",
     "ExplainedMerge",
@@ -137,6 +139,7 @@ class ExplainedPretoken:
         lattice: the lattice of a Unigram model.
         attempts: the matches of a WordPiece model.
         splits: unused pieces among the merged symbols, split again after the last merge, in order.
+        agenda: the priority queue of a SentencePiece BPE model.
     """
 
     byte_span: tuple[int, int]
@@ -152,6 +155,7 @@ class ExplainedPretoken:
     lattice: Lattice | None = None
     attempts: WordPieceAttempts | None = None
     splits: Sequence[ExplainedSplit] = ()
+    agenda: Agenda | None = None
 
 
 def symbol_sequences(pretoken: ExplainedPretoken) -> Iterator[list[int]]:
@@ -187,9 +191,10 @@ def explained(
     longest: tuple[list[tuple[int, int, int]], int | None, bool] | None,
     *,
     by_chars: bool,
+    lookup: PieceLookup | None = None,
 ) -> ExplainedPretoken:
     """Converts the core's result for one pretoken; `by_chars`: whether initial symbols may cover other bytes than their
-    own.
+    own; `lookup`: of a SentencePiece BPE model.
 
     Examples:
         >>> steps = [(0, (1, 2, 0), 256, [], 1)]
@@ -205,6 +210,10 @@ def explained(
     lengths = None
     if by_chars and starts is not None:
         lengths = [end - start for start, end in zip(starts, [*starts[1:], len(text)], strict=True)]
+    agenda = None
+    if lookup is not None and merged is not None and lengths is not None:
+        pairs = ((merge.position, merge.result) for merge in merges)
+        agenda = agenda_of(text, symbols, lengths, pairs, lookup)
     return ExplainedPretoken(
         byte_span,
         text,
@@ -219,6 +228,7 @@ def explained(
         lattice=None if lattice is None else _lattice(*lattice),
         attempts=None if longest is None else WordPieceAttempts(*longest),
         splits=[ExplainedSplit._make(split) for split in splits],
+        agenda=agenda,
     )
 
 

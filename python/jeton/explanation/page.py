@@ -9,8 +9,9 @@ from ..drawing import Drawing, visible
 from ..drawing import to_html as drawing_html
 from ..util.messages import counted
 from . import limits
+from .agenda_report import agenda_steps, agenda_totals, frozen_words, resegmented_words
 from .facts import ExplainedPretoken, Lattice, symbol_sequences
-from .text_report import Describe, attempt_words, heading, merge_words, part_words, sequence, some, split_words
+from .text_report import Describe, attempt_words, heading, merge_words, part_words, sequence, some
 
 __all__ = ["to_html"]
 
@@ -64,19 +65,26 @@ def _pretoken(number: int, pretoken: ExplainedPretoken, describe: Describe, part
 
 
 def _merges(pretoken: ExplainedPretoken, describe: Describe) -> str:
-    sequences = symbol_sequences(pretoken)
+    sequences, agenda = symbol_sequences(pretoken), pretoken.agenda
     rows = [_row(["", "", sequence(next(sequences), describe), ""])]
-    for merge, ids in zip(pretoken.merges[: limits.MAX_MERGES_SHOWN], sequences, strict=False):
-        merged, _, rivals = merge_words(merge, describe).partition("; ")
-        rows.append(_row([str(merge.rank), merged, sequence(ids, describe), rivals]))
+    if agenda is not None:
+        rows += [_row(["", words, "", ""]) for words in frozen_words(agenda, describe)]
+        for step in agenda_steps(pretoken, agenda, describe):
+            after = "" if step.is_stale else sequence(next(sequences), describe)
+            rows.append(_row([f"{step.score:g}", step.words, after, ""]))
+        rows.append(_row(["", agenda_totals(agenda), "", ""]))
+    else:
+        for merge, ids in zip(pretoken.merges[: limits.MAX_MERGES_SHOWN], sequences, strict=False):
+            merged, _, rivals = merge_words(merge, describe).partition("; ")
+            rows.append(_row([str(merge.rank), merged, sequence(ids, describe), rivals]))
     left_out = len(pretoken.merges) - limits.MAX_MERGES_SHOWN
     if left_out > 0:
         rows.append(f'<tr><td colspan="4">… {counted(left_out, "merge")} more; the JSON has them all</td></tr>')
     for split in pretoken.splits[: limits.MAX_MERGES_SHOWN]:
-        rows.append(_row(["", split_words(split, describe), "", ""]))
+        rows.append(_row(["", resegmented_words(split, describe), "", ""]))
     if pretoken.splits:
         rows.append(_row(["", "", sequence(pretoken.ids, describe), ""]))
-    return _table(["rank", "merge", "symbols", ""], rows)
+    return _table(["rank" if agenda is None else "score", "merge", "symbols", ""], rows)
 
 
 def _lattice(pretoken: ExplainedPretoken, lattice: Lattice) -> str:

@@ -8,11 +8,11 @@ from typing import TypeAlias
 from ..drawing import draw, to_terminal, visible
 from ..util.messages import counted, translate
 from . import limits
+from .agenda_report import agenda_steps, agenda_totals, frozen_words, resegmented_words
 from .facts import (
     Edge,
     ExplainedMerge,
     ExplainedPretoken,
-    ExplainedSplit,
     Lattice,
     Segmentation,
     WordPieceAttempts,
@@ -30,7 +30,6 @@ __all__ = [
     "report_lines",
     "sequence",
     "some",
-    "split_words",
 ]
 
 
@@ -99,18 +98,29 @@ def _merges(pretoken: ExplainedPretoken, describe: Describe, *, color: bool) -> 
     last = list(pretoken.start_ids)
     sequences = symbol_sequences(pretoken)
     yield sequence(next(sequences), describe, color=color)
-    for merge, last in zip(pretoken.merges[: limits.MAX_MERGES_SHOWN], sequences, strict=False):
-        yield "-- " + merge_words(merge, describe)
-        yield sequence(last, describe, color=color)
+    agenda = pretoken.agenda
+    if agenda is not None:
+        yield from frozen_words(agenda, describe)
+        for step in agenda_steps(pretoken, agenda, describe):
+            yield "-- " + step.words
+            if not step.is_stale:
+                last = next(sequences)
+                yield sequence(last, describe, color=color)
+    else:
+        for merge, last in zip(pretoken.merges[: limits.MAX_MERGES_SHOWN], sequences, strict=False):
+            yield "-- " + merge_words(merge, describe)
+            yield sequence(last, describe, color=color)
     left_out = len(pretoken.merges) - limits.MAX_MERGES_SHOWN
     if left_out > 0:
         yield _more(left_out, "merge")
-    if len(pretoken.ids) > 1 or pretoken.merges:
+    if agenda is not None:
+        yield agenda_totals(agenda)
+    elif len(pretoken.ids) > 1 or pretoken.merges:
         yield translate("no mergeable pair left: stop")
     else:
         yield translate("one symbol: nothing to merge")
     for split in pretoken.splits[: limits.MAX_MERGES_SHOWN]:
-        yield "-- " + split_words(split, describe)
+        yield "-- " + resegmented_words(split, describe)
     more = len(pretoken.splits) - limits.MAX_MERGES_SHOWN
     if more > 0:
         yield _more(more, "piece")
@@ -197,13 +207,6 @@ def merge_words(merge: ExplainedMerge, describe: Describe) -> str:
     if merge.num_rivals > len(merge.rivals):
         said += translate("; ") + counted(merge.num_rivals, "other mergeable position")
     return said
-
-
-def split_words(split: ExplainedSplit, describe: Describe) -> str:
-    """Formats the split of an unused piece."""
-    whole, left, right = (visible(describe(id)) for id in (split.id, split.left, split.right))
-    parts = f"({split.left}, {split.right}) {left}+{right}"
-    return translate("{piece}, id {id}, is an unused piece: split into {parts}", piece=whole, id=split.id, parts=parts)
 
 
 def heading(number: int, pretoken: ExplainedPretoken) -> str:

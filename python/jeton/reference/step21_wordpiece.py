@@ -1,0 +1,239 @@
+"""Step 21. WordPiece: the longest match first, and pairs chosen by likelihood.
+
+    python step21_wordpiece.py               also without Jeton
+    python -m jeton.reference.step21_wordpiece
+
+With the path of BERT's `vocab.txt`, it also encodes with that; without, with the small vocabulary here.
+
+WordPiece (Schuster and Nakajima 2012; BERT) looks like BPE and is encoded differently. Its vocabulary is a plain list
+of tokens. A token that continues a word is written with `##`, so `##s` and `s` are two tokens, and no mark is needed
+for spaces. Words are split at white space and punctuation before.
+
+**Encoding** takes the longest token that the word begins with, then the longest that the rest begins with. There are no
+ranks and no scores. If the rest begins with no token, the *whole* word is `[UNK]`, not only the rest: all or nothing.
+
+>>> VOCAB
+['[UNK]', 'b', 'h', 'p', '##g', '##n', '##s', '##u', '##gs', 'hu', 'hug']
+>>> encode_word("hugs", VOCAB), encode_word("bugs", VOCAB), encode_word("mug", VOCAB), encode_word("bum", VOCAB)
+(['hug', '##s'], ['b', '##u', '##gs'], ['[UNK]'], ['[UNK]'])
+
+Longest first is not lowest rank first (step 5), and not the most probable (step 20). Here it takes `hug`, though `hu`
+and `##gs` would be two tokens as well.
+
+**Training by likelihood.** As in BPE, a pair is merged in each round. The count of a pair is divided by the counts of
+both parts: how much more often do they occur together than their own frequencies would give? Merging the pair with the
+highest ratio raises the likelihood of the corpus most, under a model in which each token is drawn independently. With
+the corpus of step 20, the most frequent pair is `##u`+`##g`, 20 times. But `##u` is everywhere: 20/(36·20) = 0.028.
+`##g`+`##s` occurs 5 times only, and that is each `##s` there is: 5/(20·5) = 0.05.
+
+>>> words = {word: split_word(word) for word in CORPUS}
+>>> for rule in RULES:
+...     (left, right), value = best_pair(CORPUS, words, rule)
+...     print(f"{rule:<10} {left}+{right} {value:g}")
+likelihood ##g+##s 0.05
+frequency  ##u+##g 20
+>>> train(CORPUS, 3, "likelihood")
+['b', 'h', 'p', '##g', '##n', '##s', '##u', '##gs', 'hu', 'hugs']
+>>> train(CORPUS, 3, "frequency")
+['b', 'h', 'p', '##g', '##n', '##s', '##u', '##ug', '##un', 'hug']
+
+After `##gs`, all pairs have the ratio 1/36, and the first one wins; another rule for ties would give another
+vocabulary. Then `hu`+`##gs` has 5/(15·5), because each `##gs` comes after `hu`: the rule prefers parts that occur only
+together, rare ones too.
+
+**Who uses which rule?** Google has not published the trainer of BERT's vocabulary; the paper of 2012 and Hugging Face's
+course describe the likelihood rule. Hugging Face's `WordPieceTrainer` counts frequencies: it is its BPE trainer with
+`##`. TensorFlow Text's learner does not merge at all; it starts from long substrings and keeps the frequent ones.
+SentencePiece has no WordPiece. *Encoding* is the same for all of them: BERT, DistilBERT, ELECTRA, MobileBERT.
+
+Jeton's `preset="bert"` reproduces Hugging Face's trainer, so it counts frequencies, too; Jeton has no likelihood rule.
+
+Left out: BERT's cleaning before (lower case, accents, a space around each Chinese character). A word of more than 100
+characters is `[UNK]` without a look.
+
+**With Jeton.** `beside_jeton` writes the vocabulary to a `vocab.txt`, one token a line, and compares the tokens.
+
+    tok = jeton.load("vocab.txt")
+    ids = tok.encode("hugs bugs mug")
+
+    $ jeton encode --tokenizer vocab.txt --format ids "hugs bugs mug"
+    $ jeton explain --tokenizer vocab.txt hugs
+
+Source: Schuster and Nakajima 2012; google-research/bert, tokenization.py (encoding); Hugging Face's course, chapter 6.6
+(figures); huggingface/tokenizers, models/wordpiece (trainer); tensorflow/text, wordpiece_tokenizer_learner_lib.py.
+Next: step11_compression.py.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import chdir
+from itertools import pairwise
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+if not __package__:  # run as a file: `python step21_wordpiece.py`
+    __import__("running")
+
+from .running import jeton_command, with_jeton
+from .step20_unigram import CORPUS
+
+__all__ = ["RULES", "best_pair", "encode_word", "join", "merge_pair", "split_word", "train"]
+
+RULES = ("likelihood", "frequency")
+VOCAB = ["[UNK]", "b", "h", "p", "##g", "##n", "##s", "##u", "##gs", "hu", "hug"]
+
+
+def encode_word(word: str, vocab: Collection[str], unk: str = "[UNK]", max_chars: int = 100) -> list[str]:
+    """Encode a word by the longest match first; the whole word is `unk` if the rest begins with no token.
+
+    Examples:
+        >>> encode_word("unaffable", {"un", "##aff", "##able"})
+        ['un', '##aff', '##able']
+        >>> encode_word("unaffabel", {"un", "##aff", "##able"})
+        ['[UNK]']
+    """
+    tokens: list[str] = []
+    start = 0
+    while start < len(word) <= max_chars:
+        prefix = "##" if start else ""
+        ends = (end for end in range(len(word), start, -1) if prefix + word[start:end] in vocab)
+        end = next(ends, None)
+        if end is None:
+            return [unk]
+        tokens.append(prefix + word[start:end])
+        start = end
+    return tokens if len(word) <= max_chars else [unk]
+
+
+def split_word(word: str) -> list[str]:
+    """Split a word into its first symbols: characters, with `##` before all but the first.
+
+    Examples:
+        >>> split_word("hugs")
+        ['h', '##u', '##g', '##s']
+    """
+    return [character if at == 0 else "##" + character for at, character in enumerate(word)]
+
+
+def join(left: str, right: str) -> str:
+    """Join two symbols; the right one loses its `##`.
+
+    Examples:
+        >>> join("h", "##u"), join("##g", "##s")
+        ('hu', '##gs')
+    """
+    return left + right.removeprefix("##")
+
+
+def best_pair(
+    corpus: Mapping[str, int], words: Mapping[str, Sequence[str]], rule: str
+) -> tuple[tuple[str, str], float] | None:
+    """Find the pair to merge and its value by the rule; of equal values, the pair that occurs first.
+
+    Args:
+        corpus: Word -> number of occurrences.
+        words: Word -> its symbols now.
+        rule: "likelihood": count(pair) / (count(left) · count(right)); "frequency": count(pair).
+
+    Examples:
+        >>> best_pair({"aba": 2}, {"aba": ["a", "##b", "##a"]}, "likelihood")
+        (('a', '##b'), 0.5)
+    """
+    symbols: Counter[str] = Counter()
+    pairs: Counter[tuple[str, str]] = Counter()
+    for word, count in corpus.items():
+        for symbol in words[word]:
+            symbols[symbol] += count
+        for pair in pairwise(words[word]):
+            pairs[pair] += count
+    if not pairs:
+        return None
+
+    def value(pair: tuple[str, str]) -> float:
+        return pairs[pair] if rule == "frequency" else pairs[pair] / (symbols[pair[0]] * symbols[pair[1]])
+
+    best = max(pairs, key=value)  # the first of equals
+    return best, value(best)
+
+
+def merge_pair(symbols: Sequence[str], pair: tuple[str, str]) -> list[str]:
+    """Merge a pair from left to right, without overlap.
+
+    Examples:
+        >>> merge_pair(["a", "##a", "##a", "##a"], ("##a", "##a"))
+        ['a', '##aa', '##a']
+    """
+    merged: list[str] = []
+    at = 0
+    while at < len(symbols):
+        is_pair = tuple(symbols[at : at + 2]) == pair
+        merged.append(join(*pair) if is_pair else symbols[at])
+        at += 2 if is_pair else 1
+    return merged
+
+
+def train(corpus: Mapping[str, int], num_merges: int, rule: str = "likelihood") -> list[str]:
+    """Learn a vocabulary: all first symbols, sorted, then the result of each merge.
+
+    Raises:
+        ValueError: If the rule is unknown.
+
+    Examples:
+        >>> train({"ab": 3, "b": 2}, 5)
+        ['a', 'b', '##b', 'ab']
+    """
+    if rule not in RULES:
+        raise ValueError(f"rule is {rule!r}, expected one of {', '.join(RULES)}")
+    words = {word: split_word(word) for word in corpus}
+    alphabet = {symbol for symbols in words.values() for symbol in symbols}
+    vocab = sorted(alphabet, key=lambda symbol: (symbol.startswith("##"), symbol))
+    for _ in range(num_merges):
+        found = best_pair(corpus, words, rule)
+        if found is None:
+            break
+        pair, _value = found
+        words = {word: merge_pair(symbols, pair) for word, symbols in words.items()}
+        if join(*pair) not in vocab:
+            vocab.append(join(*pair))
+    return vocab
+
+
+def beside_jeton() -> None:
+    """Encode with Jeton, in Python and on the command line; the tokens must be equal."""
+    import jeton
+
+    expected = [token for word in ("hugs", "bugs", "mug") for token in encode_word(word, VOCAB)]
+    with TemporaryDirectory() as folder, chdir(folder):
+        Path("vocab.txt").write_text("\n".join(VOCAB) + "\n", encoding="utf-8")
+        tok = jeton.load("vocab.txt")
+        ids = tok.encode("hugs bugs mug")
+        print("jeton:", [tok.id_to_token(id) for id in ids])
+        assert [tok.id_to_token(id) for id in ids] == expected
+        printed = jeton_command('jeton encode --tokenizer vocab.txt --format ids "hugs bugs mug"')
+        assert [int(id) for id in printed.split()] == ids
+        printed = jeton_command("jeton explain --tokenizer vocab.txt hugs")
+        assert "hug  id 10; no entry: hugs" in printed
+
+
+def main(path: str | None = None) -> None:
+    """Show both rules on the corpus, encode some words, and encode with a published vocabulary."""
+    words = {word: split_word(word) for word in CORPUS}
+    for rule in RULES:
+        found = best_pair(CORPUS, words, rule)
+        print(f"{rule:<10}", found, train(CORPUS, 3, rule))
+    for word in ("hugs", "bugs", "mug", "bum"):
+        print(f"{word:<5}", encode_word(word, VOCAB))
+    if path is None:
+        print("No path of a vocab.txt was given: only the vocabulary of this lesson was used.")
+        return
+    published = dict.fromkeys(Path(path).read_text("utf-8").splitlines())
+    for word in ("training", "strawberry", "unaffable"):
+        print(f"{Path(path).name}, {len(published):,} tokens: {word}", *encode_word(word, published))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:2])
+    with_jeton(beside_jeton)
