@@ -1,8 +1,8 @@
 """Pictures of the lessons, drawn from what Jeton returns for the lessons' examples.
 
 `canvas` writes SVG and refuses labels that do not fit; `rows` draws sequences of tokens and trees of merges;
-`algorithm` (steps 2 to 5), `around` (1, 6 to 10), `applications` (11 to 13), `faster` (14 to 17) and `vocabularies` (22
-to 24) have a function for each lesson.
+`algorithm` (steps 2 to 5), `around` (1, 6 to 10), `applications` (11 to 13), `faster` (14 to 17), `models` (18 to 21)
+and `vocabularies` (22 to 24) have a function for each lesson.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from . import algorithm, applications, around, faster, vocabularies
+from . import algorithm, applications, around, faster, models, vocabularies
 from .canvas import Canvas, Say
 
 FOLDER = Path(__file__).parents[2] / "docs" / "pictures" / "lessons"
@@ -33,6 +33,10 @@ PICTURES = {
     "step15_gpt4": faster.recovered,
     "step16_fast_encoding": faster.heap,
     "step17_fast_training": faster.counts,
+    "step18_sentencepiece": models.agenda,
+    "step19_xlmr": models.orders,
+    "step20_unigram": models.best,
+    "step21_wordpiece": models.two_rules,
     "step22_extending": vocabularies.extended,
     "step23_questions": vocabularies.asked,
     "step24_errata": vocabularies.kinds,
