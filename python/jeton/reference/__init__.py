@@ -16,10 +16,11 @@ written; this is the order of reading, which `python -m jeton.reference` prints 
 Exercises follow each lesson: `python -m jeton.reference.check step04` prints them, and
 `python -m jeton.reference.check step04 my_file.py` checks your answer and says which case fails.
 
-It is plain Python with the standard library only, and NumPy or PyTorch in step 12. It imports nothing else of Jeton,
-and only tests and pages of Jeton use it. It is written to be obviously correct and is therefore slow. Jeton's engine
-is written to be fast and must give the same merges and ids for the same options (pattern, tie rule, minimum
-frequency). If the two disagree, one of them has a bug.
+It is plain Python with the standard library only; step 12 compares with NumPy and PyTorch where they are installed.
+It imports nothing else of Jeton, except where a lesson compares itself with Jeton, and only tests and pages of Jeton
+use it. It is written to be obviously correct and is therefore slow. Jeton's engine is written to be fast and must give
+the same merges and ids for the same options (pattern, tie rule, minimum frequency). If the two disagree, one of them
+has a bug.
 
 This file imports nothing, so each step can be read, run and tested alone.
 """
