@@ -388,13 +388,13 @@ def test_a_hostile_real_file(data: Path) -> None:
 
 @pytest.mark.alone
 def test_loading_is_quick(data: Path, tmp_path: Path) -> None:
-    """The budget is 120 ms for o200k; machines that run tests are slow at times, so ten times that."""
+    """The budget is 120 ms of the processor for o200k; machines that run tests are slow at times, so ten times that."""
     tok = jeton.load(data / "vocabs" / "o200k_base.tiktoken")
     tok.save(tmp_path / "t.json")
     for path in (data / "vocabs" / "o200k_base.tiktoken", tmp_path / "t.json"):
-        began = time.perf_counter()
+        began = time.process_time()
         jeton.load(path)
-        assert time.perf_counter() - began < 1.2
+        assert time.process_time() - began < 1.2
 
 
 def _byte_level_file(**changes: Any) -> dict[str, Any]:
