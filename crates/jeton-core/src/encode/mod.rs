@@ -497,13 +497,26 @@ impl EncodeCall<'_> {
         }
     }
 
-    /// Encodes `prefix`, spelled for the encoder, and a text as one pretoken; nothing without a text.
+    /// Encodes `prefix`, spelled for the encoder, and a text as one pretoken, or as several if marks begin pretokens; nothing
+    /// without a text.
     ///
     /// # Errors
     /// As [`EncodeCall::flush`].
     #[inline]
     pub fn marked(&mut self, prefix: &[u8], text: &str) -> Result<()> {
-        self.joined(prefix, &marks::with_spaces(text.as_bytes()), true)
+        let text = marks::with_spaces(text.as_bytes());
+        if !matches!((self.model, self.encoder.marks), (Model::Unigram(_), Marks::Spaces { .. })) {
+            return self.joined(prefix, &text, true); // at split points, before all marks
+        }
+        let mut start = 0;
+        let mut prefix = prefix;
+        while start < text.len() {
+            let from = if prefix.is_empty() { start + 1 } else { start };
+            let end = memchr::memchr(b' ', &text[from..]).map_or(text.len(), |at| from + at);
+            self.add_one(std::mem::take(&mut prefix), &text[start..end])?;
+            start = end;
+        }
+        Ok(())
     }
 
     /// Encodes the words of a text, between white space, each with a mark in front. Inside of a word, a mark begins another
@@ -512,9 +525,6 @@ impl EncodeCall<'_> {
     /// # Errors
     /// As [`EncodeCall::flush`].
     pub fn words(&mut self, text: &str) -> Result<()> {
-        if !self.worker.pending.is_text {
-            self.look_up_pending();
-        }
         let mut start = 0;
         while start < text.len() {
             let word = Word::at(text, start);
@@ -534,13 +544,22 @@ impl EncodeCall<'_> {
     /// Encodes a word with a mark in front.
     #[inline]
     fn word(&mut self, word: &str) -> Result<()> {
+        self.add_one(b" ", word.as_bytes())
+    }
+
+    /// Adds one pretoken of two parts, which is UTF-8, to the pending ones.
+    #[inline]
+    fn add_one(&mut self, prefix: &[u8], rest: &[u8]) -> Result<()> {
+        if !self.worker.pending.is_text {
+            self.look_up_pending();
+        }
         let PendingPretokens { bytes, bounds, is_text, .. } = &mut self.worker.pending;
         if bounds.is_empty() {
             bounds.push(0);
             *is_text = true;
         }
-        bytes.push(b' ');
-        bytes.extend_from_slice(word.as_bytes());
+        bytes.extend_from_slice(prefix);
+        bytes.extend_from_slice(rest);
         bounds.push(bytes.len() as u32);
         if bounds.len() > BATCH {
             self.look_up_pending();
