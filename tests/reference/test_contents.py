@@ -6,6 +6,7 @@ import doctest
 import re
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -25,9 +26,6 @@ def test_every_lesson_is_in_one_group() -> None:
     assert sorted(numbers) == list(range(1, 25))
     found = [lesson.name for _, members in contents.lessons() for lesson in members]
     assert sorted(found) == NAMES
-
-
-# not yet: their text is to be written anew
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -87,3 +85,11 @@ def test_the_list_as_a_file_in_a_terminal_without_chinese() -> None:
     command = [sys.executable, str(FOLDER / "__main__.py")]
     done = subprocess.run(command, capture_output=True, env=environment, check=True, timeout=60)
     assert b"  step04_train  " in done.stdout
+
+
+def test_each_lesson_names_the_next_one_in_the_order_of_reading() -> None:
+    order = [lesson.name for _, members in contents.lessons() for lesson in members]
+    for name, following in pairwise(order):
+        english, chinese = ((FOLDER / f"{name}{end}").read_text("utf-8") for end in (".py", ".zh.md"))
+        assert re.findall(r"Next:\s+(step\w+)\.py", english) == [following], name
+        assert re.findall(r"下一步：`(step\w+)\.py`", chinese) == [following], name

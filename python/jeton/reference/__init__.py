@@ -13,7 +13,7 @@ written; this is the order of reading, which `python -m jeton.reference` prints 
     Using a tokenizer                11 compression · 12 vectors · 22 extending · 23 questions
     Errata                           24 errata
 
-Exercises follow each lesson: `python -m jeton.reference.check step04` prints them, and
+Exercises follow each lesson but the last: `python -m jeton.reference.check step04` prints them, and
 `python -m jeton.reference.check step04 my_file.py` checks your answer and says which case fails.
 
 It is plain Python with the standard library only; step 12 compares with NumPy and PyTorch where they are installed.

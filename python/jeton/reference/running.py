@@ -12,6 +12,7 @@ first in that case, and it makes the folder of the lessons the package.
 from __future__ import annotations
 
 import importlib.util
+import io
 import shlex
 import subprocess
 import sys
@@ -19,6 +20,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 __all__ = ["jeton_command", "with_jeton"]
+
+for stream in (sys.stdout, sys.stderr):  # where output is not UTF-8, other characters are escaped
+    if isinstance(stream, io.TextIOWrapper):
+        stream.reconfigure(errors="backslashreplace")
 
 if not __package__:
     FOLDER = Path(__file__).resolve().parent

@@ -77,7 +77,7 @@ needs them, and Python's `re` does not support them. But `unicodedata` has the c
 Which characters exist depends on the version of Unicode, here that of your Python. Tokenizers for production use a
 regex engine that has the categories (the package `regex` in Python, `fancy-regex` in tiktoken).
 
-Left out: caching the ids of frequent pretokens. Next: step09_characters.py.
+Left out: caching the ids of frequent pretokens. Next: step14_regex.py.
 
 Source: `gpt2` from openai/gpt-2 (src/encoder.py), `gpt4` from karpathy/minbpe (minbpe/regex.py), `cl100k` and `o200k`
 from openai/tiktoken (tiktoken_ext/openai_public.py).

@@ -47,7 +47,7 @@ Watch it (needs `pip install "jeton[play]"`): while `jeton play --port 7777` run
     http://127.0.0.1:7777/#view=train&text=今天的天气很好，明天的天气不好。&level=char&ties=first&size:=16
 
 Left out: *byte fallback*, which spells an unknown character by its bytes and needs 256 more tokens (steps 18 and 19).
-Next: step10_words.py.
+Next: step18_sentencepiece.py.
 
 Source: 现代汉语常用字表 (1988), 3,500 characters; 通用规范汉字表 (2013), 8,105.
 

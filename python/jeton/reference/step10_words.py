@@ -65,7 +65,7 @@ A token is not a regular expression: the dot in `a.` matches only a dot.
 (['a.', '</w>'], ['</u>', '</w>'])
 
 Left out: white space. Cutting at spaces forgets how many there were, so `decode_words` gives one space for each mark.
-That is why byte-level tokenizers, which keep every space, have replaced this kind. Next: step11_compression.py.
+That is why byte-level tokenizers, which keep every space, have replaced this kind. Next: step09_characters.py.
 
 Source: Sennrich, Haddow and Birch 2016, whose program is subword-nmt (suffix style; ties by `highest_pair`).
 

@@ -86,7 +86,7 @@ one, special tokens included. Here 256 bytes, 14 merges and `end`, the special t
           --special-token '<|endoftext|>' --quiet
     $ jeton encode -t words.json --special all 'oldest<|endoftext|>'
 
-Left out: the model. Next: step13_tokenizer.py.
+Left out: the model. Next: step22_extending.py.
 """
 
 from __future__ import annotations

@@ -7,7 +7,8 @@
 every merge that the text uses: n symbols and m different merges cost n·m. Pretokens are short, so that is tolerable
 for words; for a text that is not split, or a pretoken of 10,000 equal characters, it is not.
 
-One merge changes three neighbors. Everything else that the loop reads again is as it was. Two data structures keep it:
+One merge changes its own pair, and the pairs to its left and right. Everything else that the loop reads again is as it
+was. Two data structures keep it:
 
 - A **linked list**: for each symbol the position of the one before it and of the one after it. A merge writes the new
   symbol in the place of the left one and unlinks the right one. No symbol moves, so a position stays valid.

@@ -14,7 +14,7 @@ So "the highest score first" is the "lowest rank first" of step 5; of equal scor
 **The agenda.** Scanning all pairs for each merge is slow. SentencePiece links each symbol to its neighbors, `prev` and
 `next`, and keeps the pairs that may merge in a priority queue, the *agenda*, ordered by score, then by position. After
 a merge only two pairs are new, and `maybe_add_new_symbol_pair` pushes them. The pieces below are in the order of
-Mistral 7B's model; only `▁training` has been marked as unused.
+Mistral 7B's model, except that `▁training` comes last here and is marked as unused.
 
 >>> print(explain("▁the▁training", TRAINING))
 ▁ t h e ▁ t r a i n i n g
@@ -95,7 +95,7 @@ if not __package__:  # run as a file: `python step18_sentencepiece.py`
     __import__("running")
 
 from .running import jeton_command, with_jeton
-from .sentencepiece_file import read_model, write_model
+from .sentencepiece_file import model_type, read_model, write_model
 
 __all__ = ["Entry", "Merging", "Piece", "encode", "explain", "segmentations"]
 
@@ -307,7 +307,10 @@ def main(path: str | None = None) -> None:
     if path is None:
         print("No path of a BPE .model was given: only the small vocabularies of this lesson were used.")
         return
-    published = {name: Piece(*fields) for name, fields in read_model(Path(path).read_bytes()).items()}
+    data = Path(path).read_bytes()
+    if model_type(data) != "bpe":
+        raise SystemExit(f"{path} is a {model_type(data)} model: this lesson encodes with BPE models")
+    published = {name: Piece(*fields) for name, fields in read_model(data).items()}
     for text in ("▁the▁training", "▁tokenization▁is▁not▁hard"):
         print(f"{path}, {len(published):,} pieces:", *encode(text, published))
 

@@ -32,9 +32,10 @@ the character instead. They are not merged: 小 always has three.
 >>> to_text(["▁de", "▁", *byte_pieces("小")])
 'de 小'
 
-**Two orders of ids.** A SentencePiece model begins with `<unk>`, `<s>`, `</s>`. The models of fairseq (XLM-R, mBART,
-CamemBERT) begin with `<s>`, `<pad>`, `</s>`, `<unk>`: one more. So each piece has the id of SentencePiece plus 1, and
-what has the id 0 there, `<unk>`, has 3. After the last piece comes `<mask>`, which is in no SentencePiece file.
+**Two orders of ids.** A SentencePiece model begins with `<unk>`, `<s>`, `</s>`. The models of fairseq (XLM-R, mBART)
+begin with `<s>`, `<pad>`, `</s>`, `<unk>`: one more. So each piece has the id of SentencePiece plus 1, and
+what has the id 0 there, `<unk>`, has 3. After the last piece comes `<mask>` (in mBART
+its language codes, and then `<mask>`), which is in no SentencePiece file. CamemBERT has four more tokens in front.
 
 >>> print(first_ids(SMALL, 10))
 id  SentencePiece  fairseq
@@ -262,7 +263,8 @@ def main(path: str | None = None) -> None:
         print(f"{Path(path).name} is a {model_type(data)} model")
     tok = XlmrTokenizer(pieces)
     print(first_ids(pieces, 10))
-    print(f"{len(pieces):,} pieces, {tok.vocab_size:,} ids, <mask> is {tok.fairseq_tokens_to_ids['<mask>']:,}")
+    mask = tok.fairseq_tokens_to_ids["<mask>"]
+    print(f"{len(pieces):,} pieces; laid out as XLM-R's: {tok.vocab_size:,} ids, <mask> is {mask:,}")
     text = "  de  la ｍesa."
     tok = XlmrTokenizer(SMALL)
     print(repr(text), "->", normalize(text), "->", tok._tokenize(text), "->", tok.encode(text))

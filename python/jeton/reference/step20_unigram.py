@@ -106,7 +106,7 @@ if not __package__:  # run as a file: `python step20_unigram.py`
     __import__("running")
 
 from .running import jeton_command, with_jeton
-from .sentencepiece_file import read_model, write_model
+from .sentencepiece_file import model_type, read_model, write_model
 from .step19_xlmr import normalize
 
 __all__ = [
@@ -333,7 +333,10 @@ def main(path: str | None = None) -> None:
     if path is None:
         print("No path of a Unigram .model was given: only the toy of this lesson was used.")
         return
-    published = {name: score for name, (score, kind) in read_model(Path(path).read_bytes()).items() if kind == "normal"}
+    data = Path(path).read_bytes()
+    if model_type(data) != "unigram":
+        raise SystemExit(f"{path} is a {model_type(data)} model: this lesson encodes with Unigram models")
+    published = {name: score for name, (score, kind) in read_model(data).items() if kind == "normal"}
     for text in ("the training", "internationalization"):
         score, pieces = viterbi(normalize(text), published)
         print(f"{Path(path).name}, {len(published):,} pieces: {score:.2f}", *pieces)

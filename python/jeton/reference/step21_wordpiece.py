@@ -48,8 +48,8 @@ SentencePiece has no WordPiece. *Encoding* is the same for all of them: BERT, Di
 
 Jeton's `preset="bert"` reproduces Hugging Face's trainer, so it counts frequencies, too; Jeton has no likelihood rule.
 
-Left out: BERT's cleaning before (lower case, accents, a space around each Chinese character). A word of more than 100
-characters is `[UNK]` without a look.
+Left out: BERT's cleaning before (lower case, accents, a space around each Chinese character). A word of more than 200
+characters (in Hugging Face's code: 100, as here) is `[UNK]` without a look.
 
 **With Jeton.** `beside_jeton` writes the vocabulary to a `vocab.txt`, one token a line, and compares the tokens.
 

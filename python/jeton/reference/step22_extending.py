@@ -99,7 +99,7 @@ Left out: removing tokens (`jeton.prune`), and learning new merges from a corpus
 step23_questions.py.
 
 Source: the algorithm for merged vocabularies is Jeton's (docs/surgery.md); the three extensions are the exercises of a
-Chinese notebook on BPE.
+Jupyter notebook on BPE, in Chinese, which these lessons began with (step 24).
 """
 
 from __future__ import annotations

@@ -3,10 +3,10 @@ r"""Step 24. Errata: seven statements of tutorials, and the output that is right
     python step24_errata.py [FOLDER]       also without Jeton
     python -m jeton.reference.step24_errata [FOLDER]
 
-These lessons began as a reading of four Chinese articles on BPE: one on byte-level BPE with embeddings, a notebook, one
-on the inside of SentencePiece, one on minbpe. They explain well, and seven of their statements are wrong; many other
-texts have them, too. Each is given here with output, and with the file of a library that shows it (tiktoken 0.14,
-transformers 5.24, SentencePiece 0.2.3). Two outputs are about published files: name a folder with
+These lessons began as a reading of four Chinese articles on BPE: one on byte-level BPE with embeddings, a Jupyter
+notebook, one on the inside of SentencePiece, one on minbpe. They explain well, and seven of their statements are wrong;
+many other texts have them, too. Each is given here with output, and with the file of a library that shows it (tiktoken
+0.14, transformers 5.24, SentencePiece 0.2.3). Two outputs are about published files: name a folder with
 `cl100k_base.tiktoken` and SentencePiece's `….model` files. Without it, the lesson says so and uses data of its own.
 
 **1. “The bytes 0–255 are the ASCII characters.”** ASCII has 128 characters, 0 to 127. The other 128 bytes are no
@@ -22,7 +22,7 @@ Shown by RFC 3629, section 4, and by Python's codecs: `bytes([128]).decode("asci
 
 **2. “Unicode characters begin with \x.”** `\x` is notation in source code and in the output of `repr`, for a number
 of two hexadecimal digits. In bytes it is a byte, in text a code point up to 255. Nothing of it is in the data. Python
-prints bytes that are ASCII as letters and all others with `\x`, also where they belong to a character:
+prints the bytes of printable ASCII as they are and all others with `\x`, also where they belong to a character:
 
 >>> spellings("é")
 ('U+00E9', "'\\xe9'", "b'\\xc3\\xa9'")

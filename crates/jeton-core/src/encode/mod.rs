@@ -561,7 +561,7 @@ impl EncodeCall<'_> {
         bytes.extend_from_slice(prefix);
         bytes.extend_from_slice(rest);
         bounds.push(bytes.len() as u32);
-        if bounds.len() > BATCH {
+        if bounds.len() > BATCH || bytes.len() > WAITING_BYTES {
             self.look_up_pending();
             self.flush_if_full()?;
         }
