@@ -271,6 +271,13 @@ def test_errors(run: Run, chinese: None, tmp_path: Path, args: list[str], code: 
         assert f"用“jeton {args[0]} --help”查看帮助。" in result.err
 
 
+@pytest.mark.parametrize("group", [(), ("shards",)])
+def test_a_group_without_arguments_prints_its_help(run: Run, chinese: None, group: tuple[str, ...]) -> None:
+    result = run(*group)  # as an error since click 8.2, before on standard output
+    assert result.err + result.text in (text := run(*group, "--help").text, text + "\n")
+    assert text.startswith("用法：jeton")
+
+
 def test_what_is_not_in_the_catalog_stays_english(run: Run, chinese: None) -> None:
     with use_language("zh"):
         assert in_language("something new; pass a folder outside of the corpus") == (
