@@ -259,6 +259,17 @@ def test_english_help_is_that_of_click(run: Run, monkeypatch: pytest.MonkeyPatch
             'jeton: 文本在位置 1 含有特殊词元 "<|endoftext|>"；用 --special all（或 --special <|endoftext|>）'
             "编码为特殊词元，用 --special none 按普通文本编码",
         ),
+        (["decode", "-q", "abc"], 2, "错误：参数: 'abc' 不是 ID；ID 是 0 至 4294967295 的整数"),
+        (
+            ["train", "x", "-o", "x.json", "--pattern", "("],
+            1,
+            "jeton: 模式 `(` 无法编译：`(` 没有对应的 `)`，位于模式的字节 1 处",
+        ),
+        (
+            ["train", "x", "-o", "x.json", "--memory-limit", "1"],
+            1,
+            'jeton: --memory-limit 1 不是有效的内存大小：至少 1 MiB，例如 500_000_000、"500MB" 或 "2GiB"',
+        ),
         (["measure", "-q", "--csv", "--json", "x"], 2, "错误：--csv 与 --json 不能同用"),
     ],
 )
@@ -271,12 +282,32 @@ def test_errors(run: Run, chinese: None, tmp_path: Path, args: list[str], code: 
         assert f"用“jeton {args[0]} --help”查看帮助。" in result.err
 
 
+@pytest.mark.parametrize("group", [(), ("shards",)])
+def test_a_group_without_arguments_prints_its_help(run: Run, chinese: None, group: tuple[str, ...]) -> None:
+    result = run(*group)  # as an error since click 8.2, before on standard output
+    assert result.err + result.text in (text := run(*group, "--help").text, text + "\n")
+    assert text.startswith("用法：jeton")
+
+
 def test_what_is_not_in_the_catalog_stays_english(run: Run, chinese: None) -> None:
     with use_language("zh"):
         assert in_language("something new; pass a folder outside of the corpus") == (
-            "something new；请给出语料以外的目录"
+            "something new; 请给出语料以外的目录"
+        )
+        known = "pass a folder outside of the corpus"  # "；" only between two translations
+        assert in_language(f"{known}; {known}; new; {known}") == "；".join(["请给出语料以外的目录"] * 2) + (
+            "; new; 请给出语料以外的目录"
         )
         assert in_language("a: b: No such file or directory") == "a: b: 没有这个文件或目录"
+
+
+def test_errors_of_downloads_and_of_special_tokens(run: Run, chinese: None) -> None:
+    with use_language("zh"):
+        error = "hf:x cannot be downloaded: [Errno -2] Name or service not known. Try again"
+        assert in_language(f"{error}; or download the tokenizer's files by other means and load their folder") == (
+            "hf:x 无法下载：[Errno -2] Name or service not known。请重试；或用其他方式下载分词器的文件，再加载所在目录"
+        )
+    assert "分词器没有特殊词元 'bad'；现有 '<|endoftext|>', '" in run("encode", "--special", "bad", "hi").err
 
 
 @pytest.mark.parametrize("name", NESTED)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, BinaryIO, Literal, cast
 import click
 
 from ..errors import FormatError, UnknownTokenError
+from ..util.messages import translate
 from .options import Command, CommonOptions, common_options, tokenizer_option
 from .streams import binary_output, standard_input, write_json
 
@@ -133,7 +134,7 @@ def _end_of_ids(block: bytes) -> int:
 
 def _from_arguments(ids: tuple[str, ...]) -> array[int]:
     try:
-        return _read_ids(BytesIO(" ".join(ids).encode("utf-8", "surrogateescape")), "the arguments")
+        return _read_ids(BytesIO(" ".join(ids).encode("utf-8", "surrogateescape")), translate("the arguments"))
     except FormatError as error:
         raise click.UsageError(str(error)) from None
 

@@ -73,12 +73,12 @@ def use_language(language: str) -> Iterator[None]:
 
 def in_language(message: str) -> str:
     """The message of an error or a warning in the chosen language, clause by clause: a problem, and hints after
-    semicolons. A clause that the catalog does not have stays English.
+    semicolons. A clause that the catalog does not have stays English, as do the semicolons beside it.
 
     Examples:
         >>> with use_language("zh"):
         ...     print(in_language("texts/: no such file, folder or glob; ask a friend"))
-        texts/: 没有这个文件或目录，也没有匹配的文件；ask a friend
+        texts/: 没有这个文件或目录，也没有匹配的文件; ask a friend
         >>> in_language("out of memory")
         'out of memory'
     """
@@ -87,7 +87,15 @@ def in_language(message: str) -> str:
 
 
 def _translated(message: str, templates: _Templates) -> str:
-    return translate("; ").join(_clause(clause, templates) for clause in message.split("; "))
+    found, was_translated = "", False
+    for index, clause in enumerate(message.split("; ")):
+        translation = _clause(clause, templates)
+        is_translated = translation != clause
+        if index:
+            found += translate("; ") if was_translated and is_translated else "; "
+        found += translation
+        was_translated = is_translated
+    return found
 
 
 def _clause(clause: str, templates: _Templates) -> str:

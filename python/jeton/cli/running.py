@@ -97,7 +97,8 @@ def _write_utf8() -> None:
 
 def _show(error: click.ClickException) -> None:
     """Prints an error of usage as click does, in the chosen language."""
-    if not is_translated():
+    # A group without arguments raises its help as an error (click 8.2), which the formatter has translated.
+    if not is_translated() or isinstance(error, getattr(click.exceptions, "NoArgsIsHelpError", ())):
         error.show()
         return
     if isinstance(error, click.UsageError) and (context := error.ctx) is not None:

@@ -279,18 +279,23 @@ def _failure(repository: str, revision: str, error: BaseException | None) -> Dow
     status = None if error is None else _status(error)
     kind = type(error).__name__
     if error is None or _is_offline():
-        why = "is not completely cached, and the network is off (JETON_OFFLINE, HF_HUB_OFFLINE)"
-        advice = "load it once with network access, and copy the caches (HF_HOME, JETON_CACHE_DIR) here"
+        message = (
+            f"{what} is not completely cached, and the network is off (JETON_OFFLINE, HF_HUB_OFFLINE). Load it once "
+            "with network access, and copy the caches (HF_HOME, JETON_CACHE_DIR) here"
+        )
     elif kind == "RevisionNotFoundError":
-        why, advice = "has no such revision", "a revision is a branch, a tag or a commit"
+        message = f"{what} has no such revision. A revision is a branch, a tag or a commit"
     elif kind == "GatedRepoError" or status == 403:
-        why = "is gated"
-        advice = "accept its conditions on the hub, and set HF_TOKEN or run `hf auth login`"
+        message = f"{what} is gated. Accept its conditions on the hub, and set HF_TOKEN or run `hf auth login`"
     elif status in (401, 404):
-        why = "does not exist, or is private"
-        advice = "check the spelling; for a private one set HF_TOKEN or run `hf auth login`"
+        message = (
+            f"{what} does not exist, or is private. Check the spelling; for a private one set HF_TOKEN or run "
+            "`hf auth login`"
+        )
     else:
-        why = f"cannot be downloaded: {_first_line(error)}"
-        advice = "try again; or download the tokenizer's files by other means and load their folder"
+        message = (
+            f"{what} cannot be downloaded: {_first_line(error)}. Try again; or download the tokenizer's files by "
+            "other means and load their folder"
+        )
     endpoint = _endpoint() or "https://huggingface.co"
-    return DownloadError(f"{what} {why}. {advice[0].upper()}{advice[1:]}", url=f"{endpoint}/{repository}")
+    return DownloadError(message, url=f"{endpoint}/{repository}")
