@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import os
 import re
 import string
 import subprocess
@@ -111,6 +112,11 @@ WRONG = {
     "import": ("def merge(ids, pair, new:", ["does not run", "无法运行"], "SyntaxError"),
     "import loop": ("while True: pass", ["outside of functions", "函数之外"], "answer.py"),
     "none": ("from jeton.reference.step03_merge import merge", ["none of", "没有定义"], "merge, unmerge"),
+    "no repr": (
+        "class Odd:\n    def __repr__(self): raise OSError\ndef merge(ids, pair, new): return Odd()",
+        ["got ", "实际为"],
+        "<Odd: __repr__ → OSError>",
+    ),
     "changes": (
         "def merge(ids, pair, new):\n    for at in range(len(ids) - 1):\n        if tuple(ids[at:at+2]) == pair:\n"
         "            ids[at:at+2] = [new]\n    return ids",
@@ -157,6 +163,26 @@ def test_wrong_commands(reader: str, tmp_path: Path, capsys: pytest.CaptureFixtu
     assert "step04  train_bytes, tied" in capsys.readouterr().out
     assert check.main(["step04"]) == 0
     assert ("Close the lesson" if reader == "en" else "合上教程") in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("text", ["0", "-1", "nan", "inf", "soon"])
+def test_wrong_seconds(text: str, reader: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        check.main(["step04", f"--seconds={text}"])
+    said = "greater than 0" if reader == "en" else "大于 0"
+    assert said in capsys.readouterr().err
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows reports a closed pipe as another error")
+def test_a_closed_pipe_is_no_error() -> None:
+    command = [sys.executable, "-m", "jeton.reference.check"]
+    reading, writing = os.pipe()
+    os.close(reading)
+    try:
+        done = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, check=False, timeout=60)
+    finally:
+        os.close(writing)
+    assert (done.returncode, done.stderr) == (0, b"")
 
 
 def test_messages_have_the_same_placeholders_in_both_languages() -> None:

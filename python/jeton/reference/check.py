@@ -17,6 +17,7 @@ import importlib.util
 import io
 import json
 import math
+import os
 import subprocess
 import sys
 import tempfile
@@ -46,6 +47,7 @@ ENGLISH = {
         "It may import earlier lessons, for example: from jeton.reference.step03_merge import merge"
     ),
     "call": "{call}",
+    "bad_seconds": "{text!r} is not a number of seconds, which is greater than 0 and finite, such as 2.5",
     "changed": "changes its argument: the caller's list must stay as it was",
     "correct": "Correct so far.",
     "crashed": "{name}: the process ended with status {status} in case {number} of {total}",
@@ -77,6 +79,7 @@ CHINESE = {
         "文件中可以导入前面的课，例如：from jeton.reference.step03_merge import merge"
     ),
     "call": "{call}",
+    "bad_seconds": "{text!r} 不是有效的秒数：应为大于 0 的有限数，例如 2.5",
     "changed": "修改了传入的参数：调用者的列表应当保持不变",
     "correct": "已编写的部分全部正确。",
     "crashed": "{name}：运行第 {number} 个用例（共 {total} 个）时进程退出，状态码 {status}",
@@ -116,6 +119,17 @@ def say(message: str, **values: Any) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Check an answer, or print an exercise or the list of them; return the exit status."""
+    try:
+        status = answer(arguments)
+        sys.stdout.flush()  # raises here if the reader has closed the pipe, as `head -1` does
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # otherwise Python reports it again on exit
+        return 0
+    return status
+
+
+def answer(arguments: Sequence[str] | None) -> int:
+    """Do what the command asks for."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # a terminal that has no Chinese still gets the rest
@@ -125,7 +139,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog=PROGRAM, description=say("describe"))
     parser.add_argument("step", nargs="?", help=say("step"))
     parser.add_argument("file", nargs="?", type=Path, help=say("file"))
-    parser.add_argument("--seconds", type=float, help=say("seconds"))
+    parser.add_argument("--seconds", type=parse_seconds, help=say("seconds"))
     options = parser.parse_args(given)
     if options.step is None:
         return print_list()
@@ -139,6 +153,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(say("no_file", file=options.file), file=sys.stderr)
         return 2
     return check(step, options.file, options.seconds)
+
+
+def parse_seconds(text: str) -> float:
+    """The value of `--seconds`.
+
+    Examples:
+        >>> parse_seconds("2.5")
+        2.5
+    """
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0 < value < math.inf:  # also false for NaN
+        raise argparse.ArgumentTypeError(say("bad_seconds", text=text))
+    return value
 
 
 def steps() -> list[str]:
@@ -336,7 +366,7 @@ def try_case(task: Task, function: Any, case: Case, file: str) -> list[tuple[str
             return []
         return [*lines, wanted, ("raised", {"error": where(told(error, file))})]
     if isinstance(expected, Raises) or not same(got, plain(expected)):
-        return [*lines, wanted, ("got", {"value": shorten(repr(got))})]
+        return [*lines, wanted, ("got", {"value": shown(got)})]
     return [] if same(plain(given), plain(case.arguments)) else [*lines, ("changed", {})]
 
 
@@ -373,6 +403,19 @@ def same(got: Any, expected: Any) -> bool:
 def shown_call(task: Task, case: Case) -> str:
     """A call as Python writes it."""
     return shorten(f"{task.name}({', '.join(map(repr, case.arguments))})")
+
+
+def shown(value: Any) -> str:
+    """The start of the `repr` of a result; an object of the reader's own class may have none.
+
+    Examples:
+        >>> shown([1, "a"])
+        "[1, 'a']"
+    """
+    try:
+        return shorten(repr(value))
+    except Exception as error:
+        return f"<{type(value).__name__}: __repr__ → {type(error).__name__}>"
 
 
 def shorten(text: str) -> str:
