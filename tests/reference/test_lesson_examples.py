@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from jeton.reference import step07_special
 from jeton.reference.step01_levels import BYTES, show
 from jeton.reference.step02_pairs import count_pairs, most_frequent
 from jeton.reference.step03_merge import Merge, merge, vocabulary
@@ -181,3 +182,18 @@ def test_the_sequences_of_example_5() -> None:
     )
     letters = {256: "Z", 257: "Y", 258: "X"}
     assert ["".join(letters.get(id) or chr(id) for id in ids) for ids in seen] == ["ZabdZabac", "ZYdZYac", "XdXac"]
+
+
+def test_the_conversation_of_example_6(capsys: pytest.CaptureFixture[str]) -> None:
+    step07_special.main()
+    printed = capsys.readouterr().out
+    ids = (
+        "300, 115, 121, 115, 116, 101, 109, 10, 121, 111, 117, 32, 97, 114, 276, 97, 32, 104, 101, 108, "
+        "112, 101, 293, 97, 115, 115, 105, 115, 116, 97, 110, 116, 10, 301, 10, 300, 117, 115, 101, 114, "
+        "10, 265, 138, 266, 169, 261, 266, 169, 230, 176, 148, 10, 301, 300, 97, 115, 115, 105, 115, "
+        "116, 97, 110, 116, 10"
+    )
+    assert f"a conversation: [{ids}]" in printed
+    merged = vocabulary(BYTES, step07_special.SOME_MERGES)
+    spelling = with_special(merged, step07_special.CHAT)
+    assert decode([int(id) for id in ids.split(", ")], spelling) == step07_special.CONVERSATION

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 from pathlib import Path
 from typing import NamedTuple
 
@@ -92,4 +93,4 @@ def language() -> str:
     """
     names = ("JETON_LANG", "LC_ALL", "LC_MESSAGES", "LANG")
     value = next((os.environ[name] for name in names if os.environ.get(name)), "")
-    return "zh" if value.lower().startswith("zh") else "en"
+    return "zh" if re.split(r"[_.@-]", value)[0].lower() == "zh" else "en"

@@ -85,7 +85,7 @@ if not __package__:  # run as a file: `python step07_special.py`
 
 from .running import jeton_command, with_jeton
 from .step01_levels import BYTES
-from .step03_merge import vocabulary
+from .step03_merge import Merge, vocabulary
 from .step04_train import train_bytes
 from .step05_encode import Ranks, encode, ranks
 from .step06_decode import decode
@@ -183,8 +183,24 @@ def with_special(spelling: Mapping[int, bytes], special: Mapping[str, int]) -> d
     return {**spelling, **{id: name.encode("utf-8") for name, id in special.items()}}
 
 
+# A conversation, those merges of a trained vocabulary of 300 tokens that apply to it, and special tokens from 300 on.
+CONVERSATION = (
+    "<|im_start|>system\nyou are a helper assistant\n<|im_end|>\n<|im_start|>user\n今天的天气\n<|im_end|>"
+    "<|im_start|>assistant\n"
+)
+SOME_MERGES = [
+    Merge(0xE7, 0x9A, 260, 1),
+    Merge(260, 0x84, 261, 1),  # 的
+    Merge(0xE4, 0xBB, 265, 1),
+    Merge(0xE5, 0xA4, 266, 1),
+    Merge(ord("e"), ord(" "), 276, 1),
+    Merge(ord("r"), ord(" "), 293, 1),
+]
+CHAT = add_special({}, ["<|im_start|>", "<|im_end|>", "<|endoftext|>", "<|padding|>"], next_id=300)
+
+
 def main() -> None:
-    """Encode a turn of a conversation with permission and without."""
+    """Encode a turn of a conversation with permission and without, and a whole one."""
     merges = train_bytes("the user used the weather: 天气", 259)
     special = add_special({}, ["<|im_start|>", "<|im_end|>"], next_id=259)
     turn = "<|im_start|>user\n天气?<|im_end|>"
@@ -192,6 +208,7 @@ def main() -> None:
         ids = encode_text(turn, ranks(merges), special, permit)
         back = decode(ids, with_special(vocabulary(BYTES, merges), special))
         print(f"permit={permit!r}: {len(ids)} ids {ids}, which decode to {back!r}")
+    print(f"a conversation: {encode_text(CONVERSATION, ranks(SOME_MERGES), CHAT, 'all')}")
 
 
 def beside_jeton() -> None:

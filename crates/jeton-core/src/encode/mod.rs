@@ -31,6 +31,7 @@ mod growable_cache;
 mod long_pretoken_cache;
 mod pretoken_cache;
 mod token_table;
+mod words;
 
 use std::iter::Peekable;
 use std::ops::Range;
@@ -42,6 +43,7 @@ use self::batch::{PretokenBatch, BATCH};
 use self::caches::{Caches, GROUP};
 use self::growable_cache::GrowableCache;
 use self::token_table::{TokenTable, NOT_ENTRY};
+use self::words::Word;
 use crate::error::Result;
 use crate::model::fast::{Bench, Fast, Job, TokenRange};
 use crate::model::{Model, Out, Scratch, Specials};
@@ -959,31 +961,6 @@ impl EncodeCall<'_> {
         }
         if !out.counts_only {
             out.ids.extend_from_slice(&ids[from..]);
-        }
-    }
-}
-
-/// A word of a text.
-struct Word {
-    end: usize,
-    next: usize, // what follows the white space character after it
-    has_mark: bool,
-}
-
-impl Word {
-    #[inline(always)]
-    fn at(text: &str, start: usize) -> Self {
-        let bytes = text.as_bytes();
-        let (mut at, mut has_mark) = (start, false);
-        loop {
-            // The first bytes of white space and of the mark in UTF-8, and of other characters.
-            let may_begin = |&byte: &u8| byte <= b' ' || matches!(byte, 0xC2 | 0xE1..=0xE3);
-            at = bytes[at..].iter().position(may_begin).map_or(text.len(), |found| at + found);
-            match text[at..].chars().next() {
-                None => return Self { end: at, next: at, has_mark },
-                Some(c) if c.is_whitespace() => return Self { end: at, next: at + c.len_utf8(), has_mark },
-                Some(c) => (at, has_mark) = (at + c.len_utf8(), has_mark || c == WORD_START),
-            }
         }
     }
 }

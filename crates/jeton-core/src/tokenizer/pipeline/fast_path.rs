@@ -239,9 +239,6 @@ impl Tokenizer {
         if let Some(id) = id {
             return run.known(id);
         }
-        if span.start == span.end {
-            return Ok(());
-        }
         run.joins_texts |= span.end - span.start < text.bytes.len();
         let (valid, keep_going) = (text.text(span), run.keep_going);
         if let (Some(space_marks), None, Some(text)) = (&self.space_marks, permit.normalized(), valid) {
@@ -433,9 +430,6 @@ fn run_plain(
     if let Some(id) = id {
         return run.known(id);
     }
-    if span.start == span.end {
-        return Ok(());
-    }
     run.joins_texts |= span.end - span.start < text.len();
     run.text(pretokenizer, &text[span.start..span.end], 0, usize::MAX).map(drop)
 }
@@ -495,9 +489,8 @@ impl InParts<'_> {
         };
         let (tok, permit, lists, counts_only) = (self.tok, self.permit, &self.lists, self.all.counts_only);
         let threads = self.threads.min(bytes(ranges) / BYTES_WORTH_A_THREAD).max(1);
-        let jobs: Vec<_> = ranges
-            .chunks(ranges.len().div_ceil(if threads == 1 { 1 } else { PARTS_OF_A_THREAD * threads }).max(1))
-            .collect();
+        let num_jobs = if threads == 1 { 1 } else { PARTS_OF_A_THREAD * threads };
+        let jobs: Vec<_> = ranges.chunks(ranges.len().div_ceil(num_jobs).max(1)).collect();
         let work = |job: usize, keep_going: KeepGoing<'_>| {
             tok.run(permit, lists.out(counts_only, bytes(jobs[job])), keep_going, |run| {
                 jobs[job].iter().try_for_each(|&(span, id)| each(span, id, run))

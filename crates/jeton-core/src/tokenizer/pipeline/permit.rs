@@ -90,8 +90,8 @@ impl Tokenizer {
         all.normalized.is_none().then(|| raw().filter(|found| self.vocab.kind(found.id) == Kind::Special))
     }
 
-    /// Calls `each` with the added tokens of the raw text and the ranges between them (id `None`, possibly empty), in
-    /// order.
+    /// Calls `each` with the added tokens of the raw text and the ranges between them (id `None`) that are not empty,
+    /// in order.
     pub(in crate::tokenizer) fn stretches(
         &self,
         text: &[u8],
@@ -120,14 +120,21 @@ impl Tokenizer {
         permit: &Permit<'_>,
         mut each: impl FnMut(Span, Option<u32>) -> Result<()>,
     ) -> Result<()> {
+        let between = |each: &mut dyn FnMut(Span, Option<u32>) -> Result<()>, start, end| {
+            if start < end {
+                each(Span { start, end }, None)
+            } else {
+                Ok(())
+            }
+        };
         let mut start = 0;
         for found in matcher.iter().flat_map(|matcher| matcher.matches(text)) {
             self.check(found.id, permit, || at + found.start)?;
-            each(Span { start, end: found.start }, None)?;
+            between(&mut each, start, found.start)?;
             each(Span { start: found.start, end: found.end }, Some(found.id))?;
             start = found.end;
         }
-        each(Span { start, end: text.len() }, None)
+        between(&mut each, start, text.len())
     }
 
     /// # Errors
