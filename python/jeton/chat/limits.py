@@ -23,7 +23,7 @@ from itertools import chain
 from typing import Any
 
 from ..errors import ChatTemplateError
-from .provenance import CALLER, MIXED, Origin, TracedStr, runs_of
+from .provenance import MIXED, Origin, TracedStr, runs_of
 
 __all__ = [
     "CONTAINERS",
@@ -324,7 +324,7 @@ class RenderBudget:
                 controls = controls or self._holds_control(value)
         if not owners:
             return result
-        origin = MIXED if controls else owners.pop() if len(owners) == 1 else CALLER
+        origin = MIXED if controls else Origin.of_all(owners)
         return TracedStr(str.__str__(result), ((len(result), origin),))
 
     def _holds_control(self, text: str) -> bool:

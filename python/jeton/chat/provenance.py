@@ -11,7 +11,7 @@ A plain `str` counts as the template's own text.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from itertools import islice
 from operator import index as to_index
 from typing import Any, Literal, NamedTuple, SupportsIndex
@@ -27,11 +27,46 @@ class Origin(NamedTuple):
             ``"mixed"``: template text and other text that cannot be told apart.
         message: index of the message.
         generated: whether the run is inside ``{% generation %}``, which marks the model's own output.
+        field: where in the message, or which variable: ``"content"``, ``"tools"``; of a list also the index, as in
+            ``"tool_calls[0]"``. None for the template's text, and for text of several fields.
     """
 
     source: Literal["template", "message", "caller", "mixed"]
     message: int | None = None
     generated: bool = False
+    field: str | None = None
+
+    def inside(self, key: str | int) -> Origin:
+        """Returns the origin of a part: a key of the message, or an index of a list in it; deeper parts are the same.
+
+        Examples:
+            >>> Origin("message", 0).inside("tool_calls").inside(1).inside("function").field
+            'tool_calls[1]'
+        """
+        if self.field is None and isinstance(key, str):
+            return self._replace(field=key)
+        if self.field is not None and isinstance(key, int) and not self.field.endswith("]"):
+            return self._replace(field=f"{self.field}[{key}]")
+        return self
+
+    @classmethod
+    def of_all(cls, origins: Collection[Origin]) -> Origin:
+        """Returns the origin of text that is computed from texts of several origins, none of them the template's.
+
+        Examples:
+            >>> Origin.of_all([Origin("message", 0, field="content[0]"), Origin("message", 0, field="content[1]")])
+            Origin(source='message', message=0, generated=False, field='content')
+            >>> Origin.of_all([Origin("message", 0), Origin("message", 1)])
+            Origin(source='caller', message=None, generated=False, field=None)
+        """
+        first, *others = origins
+        if all(origin == first for origin in others):
+            return first
+        base = (first.field or "").partition("[")[0]
+        is_one_field = all((origin.field or "").partition("[")[0] == base for origin in others)
+        if all(origin[:3] == first[:3] for origin in others):
+            return first._replace(field=base if base and is_one_field else None)
+        return CALLER
 
 
 TEMPLATE = Origin("template")

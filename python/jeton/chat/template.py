@@ -139,7 +139,7 @@ def render(
         ChatTemplateError: the template is broken, rejects the messages, or reaches a limit; names the line.
         MissingDependencyError: Jinja is not installed.
     """
-    given = {name: _seen(value, CALLER, name) for name, value in variables.items()}
+    given = {name: _seen(value, CALLER.inside(name), name) for name, value in variables.items()}
     seen = GivenList(_message(index, message) for index, message in enumerate(messages))
     seen._size = VALUE + sum(message._size for message in seen)
     template = compiled(source).template
@@ -211,11 +211,11 @@ def _seen(value: Any, origin: Origin, where: str, depth: int = 0) -> Any:
         for key, item in value.items():
             if not isinstance(key, str):
                 raise ConfigError(f"{where} has the key {key!r:.60}, which is not a string", option="messages")
-            fields[_seen(key, origin, where) if depth else key] = _seen(item, origin, where, depth + 1)
+            fields[_seen(key, origin, where) if depth else key] = _seen(item, origin.inside(key), where, depth + 1)
         fields._size = VALUE + sum(_size(item) for pair in fields.items() for item in pair)
         return fields
     if isinstance(value, list | tuple):
-        items = GivenList(_seen(item, origin, where, depth + 1) for item in value)
+        items = GivenList(_seen(item, origin.inside(index), where, depth + 1) for index, item in enumerate(value))
         items._size = VALUE + sum(map(_size, items))
         return items
     raise ConfigError(f"{where} holds {type(value).__name__}; a template is given JSON", option="messages")
