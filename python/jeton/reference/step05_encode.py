@@ -37,7 +37,7 @@ gives exactly the sequence with which training ended.
 >>> [show(spelling[id]) for id in encode(list(b"abcababcaabc"), ranks(merges))]
 ["'abcababc'", "'a'", "'abc'"]
 
-So does minbpe's own test, whose three merges are `aa`, `aaa` and `aaab`:
+minbpe's own test checks the same. Its three merges are `aa`, `aaa` and `aaab`:
 
 >>> encode(list(b"aaabdaaabac"), ranks(train_bytes("aaabdaaabac", 259)))
 [258, 100, 258, 97, 99]
