@@ -10,6 +10,7 @@ import pytest
 
 import jeton
 from jeton.cli import demo as module
+from jeton.drawing.display_width import display_width
 
 from .conftest import Run
 
@@ -46,6 +47,17 @@ def test_the_tour(run: Run, library: Path, tmp_path: Path) -> None:
     assert len(tok) == 600
     for sentence in module.SENTENCES.values():
         assert " ".join(map(str, tok.encode(sentence))) in result.text
+
+
+@pytest.mark.parametrize("reader", ["en", "zh"])
+def test_the_tour_fits_a_terminal(
+    reader: str, run: Run, library: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("JETON_LANG", reader)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(module, "terminal_look", lambda: (False, 80))
+    lines = run("demo", "-o", "out", "--progress", "none").text.splitlines()
+    assert [line for line in lines if display_width(line) > 80] == []
 
 
 def test_quiet_prints_results_alone(run: Run, library: Path, tmp_path: Path) -> None:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import doctest
 import os
 import re
+import shutil
 import string
 import subprocess
 import sys
+import venv
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -154,15 +156,30 @@ def test_a_copy_of_a_lesson_and_helpers_next_to_an_answer_are_imported(tmp_path:
 
 
 def test_wrong_commands(reader: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert check.main(["step99", "x.py"]) == 2
-    assert check.main(["step04", str(tmp_path / "gone.py")]) == 2
-    printed = capsys.readouterr().err
-    assert "gone.py" in printed
-    assert "step01, step02" in printed
+    wrong = {
+        "step01, step02": ["step99", "x.py"],
+        "gone.py": ["step04", str(tmp_path / "gone.py")],
+        "--fast": ["step04", "--fast=1"],
+        "b.py c.py": ["step04", "a.py", "b.py", "c.py"],
+        "''": ["step04", "--seconds"],
+    }
+    for said, command in wrong.items():
+        with pytest.raises(SystemExit, match="2"):
+            check.main(command)
+        printed = capsys.readouterr()
+        assert said in printed.err
+        assert printed.out == ""
     assert check.main([]) == 0
     assert "step04  train_bytes, tied" in capsys.readouterr().out
     assert check.main(["step04"]) == 0
     assert ("Close the lesson" if reader == "en" else "合上教程") in capsys.readouterr().out
+
+
+def test_the_help_is_in_the_language_of_the_reader(reader: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert check.main(["step04", "--help"]) == 0
+    printed = capsys.readouterr().out
+    assert printed.startswith("Usage: python" if reader == "en" else "用法：python")
+    assert all(word in printed for word in ("STEP", "FILE", "--seconds", "--help"))
 
 
 @pytest.mark.parametrize("text", ["0", "-1", "nan", "inf", "soon"])
@@ -174,8 +191,9 @@ def test_wrong_seconds(text: str, reader: str, capsys: pytest.CaptureFixture[str
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows reports a closed pipe as another error")
-def test_a_closed_pipe_is_no_error() -> None:
-    command = [sys.executable, "-m", "jeton.reference.check"]
+@pytest.mark.parametrize("module", ["jeton.reference", "jeton.reference.check"])
+def test_a_closed_pipe_is_no_error(module: str) -> None:
+    command = [sys.executable, "-m", module]
     reading, writing = os.pipe()
     os.close(reading)
     try:
@@ -222,3 +240,20 @@ def test_the_check_runs_with_nothing_but_python_and_as_a_file(tmp_path: Path) ->
     command = [sys.executable, str(FOLDER / "check.py"), "4", str(FOLDER / "solutions" / "step04.py")]
     done = subprocess.run(command, capture_output=True, check=False, cwd=tmp_path, timeout=60)
     assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_a_copy_of_the_folder_is_enough_for_a_python_without_packages(tmp_path: Path) -> None:
+    copied = tmp_path / "lessons"
+    shutil.copytree(FOLDER, copied, ignore=shutil.ignore_patterns("__pycache__"))
+    bare = venv.EnvBuilder(symlinks=sys.platform != "win32")
+    bare.create(tmp_path / "bare")
+    python = bare.ensure_directories(tmp_path / "bare").env_exe
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    for command in (
+        ["step04_train.py"],
+        ["check.py", "4", "solutions/step04.py"],
+    ):  # the answer imports jeton.reference
+        run = [python, *command]
+        done = subprocess.run(run, capture_output=True, check=False, cwd=copied, env=environment, timeout=60)
+        assert (done.returncode, done.stderr) == (0, b""), done.stdout
+        assert b"Not compared" in done.stdout or b"Correct" in done.stdout

@@ -194,6 +194,7 @@ def test_the_conversation_of_example_6(capsys: pytest.CaptureFixture[str]) -> No
         "116, 97, 110, 116, 10"
     )
     assert f"a conversation: [{ids}]" in printed
+    assert "without permission: 115 ids, the highest is 293" in printed
     merged = vocabulary(BYTES, step07_special.SOME_MERGES)
     spelling = with_special(merged, step07_special.CHAT)
     assert decode([int(id) for id in ids.split(", ")], spelling) == step07_special.CONVERSATION

@@ -42,6 +42,22 @@ def public_functions(module: ModuleType) -> list[str]:
     ]
 
 
+def code_lines(path: Path) -> int:
+    """The number of lines that are neither blank nor a comment nor in a docstring."""
+    source = path.read_text("utf-8")
+    prose: set[int] = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(node) is not None:
+            prose.update(range(node.body[0].lineno, (node.body[0].end_lineno or 0) + 1))
+    lines = enumerate(source.splitlines(), start=1)
+    return sum(bool(line.strip()) and not line.strip().startswith("#") and at not in prose for at, line in lines)
+
+
+@pytest.mark.parametrize("name", LESSONS)
+def test_a_lesson_is_short(name: str) -> None:
+    assert code_lines(FOLDER / f"{name}.py") <= 150
+
+
 def test_the_lessons_are_numbered_without_a_gap() -> None:
     assert [name[4:6] for name in LESSONS] == [f"{number:02}" for number in range(1, len(LESSONS) + 1)]
 

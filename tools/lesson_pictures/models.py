@@ -19,13 +19,13 @@ def agenda(say: Say) -> Canvas:
     canvas = Canvas(
         say(
             f"The agenda for {text}: {len(entries)} entries are popped, {stale} of them stale. {unused}.",
-            f"{text} 的优先队列：弹出 {len(entries)} 个条目，其中 {stale} 个是过期项。"
-            "▁training 未使用，退回 ▁train + ing。",
+            f"{text} 的优先队列：取出 {len(entries)} 项，其中 {stale} 项过期。"
+            "▁training 不使用，重新切分为 ▁train + ing。",
         )
     )
     left = 190.0
     unit = (WIDTH - 2 * MARGIN - left) / len(text)
-    y = heading(canvas, 10, say("popped: piece, score, position", "弹出：词元，得分，位置"))
+    y = heading(canvas, 10, say("popped: piece, score, position", "取出：子词，得分，位置"))
     piece, _, parts = unused.partition(" is unused: ")
     result = entries[-1].rpartition("  ")[2].replace(piece, parts.replace(" + ", " "))
     for line in [f"  {start}", *entries, f"  {result}"]:
@@ -38,7 +38,7 @@ def agenda(say: Say) -> Canvas:
         elif symbols == start:
             label = say("(start)", "（开始）")
         else:
-            label = say("(▁training is unused)", "（▁training 未使用）")
+            label = say("(re-segmented)", "（重新切分）")
         canvas.text(MARGIN, y + 18, label, size=13, style="soft" if is_stale else "ink", limit=left - 4)
         x = MARGIN + left
         for symbol in () if is_stale else symbols.split(" "):
@@ -46,7 +46,7 @@ def agenda(say: Say) -> Canvas:
             canvas.token(x, y, width, symbol, id=None if len(symbol) == 1 else sum(map(ord, symbol)), size=13)
             x += width
         y += 28 if is_stale else 34
-    canvas.text(MARGIN, y + 14, say(last, "推入 {}，过期 {}，合并 {}".format(*numbers(last))), size=13, style="soft")
+    canvas.text(MARGIN, y + 14, say(last, "入队 {}，过期 {}，合并 {}".format(*numbers(last))), size=13, style="soft")
     return canvas
 
 

@@ -1,8 +1,8 @@
 """Pages of the lessons, in the order of reading, in English and Chinese.
 
 A page has the picture of its lesson, which `tools/draw_lessons.py` draws, the prose, the code, the exercise, and boxes:
-what the lesson was checked against, and how to cite it (`lessons.toml`). Links to the previous and the next lesson are
-at both ends. The alternative text of a picture is its title.
+what the lesson was checked against (`lessons.toml`), and how to cite it, with its sources (docs/bibliography.md). Links
+to the previous and the next lesson are at both ends. The alternative text of a picture is its title.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from .examples import fenced_examples
 LANGUAGES = ("en", "zh")
 YEAR = 2026  # of the citations
 FACTS: dict[str, dict[str, Any]] = tomllib.loads(Path(__file__).with_name("lessons.toml").read_text(encoding="utf-8"))
+VERSIONS: dict[str, str] = FACTS.pop("versions") | {"jeton": jeton.__version__}
 EXAMPLES = "tests/reference/test_lessons.py::test_every_example_{}runs"
 WORDS: dict[str, dict[str, Any]] = {
     "en": {
@@ -179,7 +180,7 @@ def checked(name: str, language: str, examples: int) -> str:
     ]
     for row in FACTS.get(name[:6], {}).get("checked", ()):
         library = "Jeton" if row["library"] == "jeton" else row["library"]
-        rows.append((library, row.get("version", jeton.__version__), row["cases"][language == "zh"], row["test"]))
+        rows.append((library, VERSIONS[row["library"]], row["cases"][language == "zh"], row["test"]))
     lines = [f"| {library} | {version} | {cases} | {test_name(test)} |" for library, version, cases, test in rows]
     return "\n".join([words["columns"], "|---|---|---|---|", *lines])
 
@@ -202,21 +203,17 @@ def cite(entry: contents.Lesson, language: str) -> str:
         "}",
     ]
     text = "<pre><code>" + html.escape("\n".join(lines), quote=False) + "</code></pre>"  # a fence fails in a `div`
-    if sources := FACTS.get(entry.name[:6], {}).get("sources"):
-        found = ", ".join(f"[{source_name(source)}](../../bibliography.md#{source})" for source in sources)
-        text += "\n\n" + WORDS[language]["sources"].format(links=found)
+    if found := sources(entry.name):
+        links = ", ".join(f"[{heading}](../../bibliography.md#{slug(heading)})" for heading in found)
+        text += "\n\n" + WORDS[language]["sources"].format(links=links)
     return text
 
 
-def source_name(anchor: str) -> str:
-    """The heading of the bibliography that has this anchor."""
-    return next(heading for heading in bibliography() if slug(heading) == anchor)
-
-
-def bibliography() -> list[str]:
-    """The headings of the bibliography."""
+def sources(name: str) -> list[str]:
+    """The headings of the bibliography under which a lesson is named."""
     text = (Path(__file__).parents[2] / "docs" / "bibliography.md").read_text(encoding="utf-8")
-    return re.findall(r"(?m)^## (.+)$", text)
+    sections = [section.partition("\n") for section in re.split(r"(?m)^## ", text)[1:]]
+    return [heading for heading, _, section in sections if f"/{name}.py)" in section]
 
 
 def slug(heading: str) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import platform
 import sys
 import sysconfig
+import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib import resources
@@ -145,7 +146,7 @@ def _write_measures(measures: dict[str, Any]) -> None:
     for name, measure in measures.items():
         bar = "█" * max(round(measure.bytes_per_token / longest * BAR_CELLS), 1)
         write(f"  {padded(translate(name), NAME_CELLS)} {measure.bytes_per_token:5.2f}  {bar}")
-    write(translate("  One token a byte would be 1.00. What the corpus holds much of gets the long tokens."))
+    write(translate("  One token a byte would be 1.00. What the corpus has much of gets long tokens."))
 
 
 def _write_merges(tok: jeton.Tokenizer, training: jeton.training.TrainingFacts) -> None:
@@ -167,12 +168,10 @@ def _write_sentences(tok: jeton.Tokenizer) -> None:
         write(translate(line, name=translate(name), bytes=num_bytes, tokens=counted(len(tokens), "token")))
         drawing = tokens.drawing()
         write(to_terminal(drawing, color=color, width=width, indent="    "))
-        write(f"    {' '.join(map(str, tokens.ids))}")
+        ids = f"    {' '.join(map(str, tokens.ids))}"
+        write(textwrap.fill(ids, width or len(ids), subsequent_indent="    "))
         if any(part.kind is LookPartKind.BYTES for look in drawing.table for part in look.parts):
-            message = (
-                "    ⟨…⟩: a character cut into several tokens, with the bytes of each; more text of a kind mends it"
-            )
-            write(translate(message))
+            write(translate("    ⟨…⟩: a character cut into tokens of these bytes; more such text merges it"))
 
 
 def _write_next_steps(output: str) -> None:

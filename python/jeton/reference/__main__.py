@@ -5,7 +5,6 @@ The language is that of `JETON_LANG`, then of `LC_ALL`, `LC_MESSAGES` and `LANG`
 
 from __future__ import annotations
 
-import io
 import sys
 from pathlib import Path
 
@@ -13,6 +12,7 @@ if not __package__:  # run as a file: `python __main__.py`
     __import__("running")
 
 from .contents import language, lessons
+from .running import unless_closed
 
 TEXTS = {
     "en": (
@@ -34,10 +34,8 @@ TEXTS = {
 }
 
 
-def main() -> None:
-    """Print the list."""
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="replace")  # a terminal that has no Chinese still gets the rest
+def main() -> int:
+    """Print the list; return the exit status."""
     reader = language()
     first, *rest = TEXTS[reader]
     print(first)
@@ -48,7 +46,8 @@ def main() -> None:
     print()
     for line in rest:
         print(line.format(folder=Path(__file__).resolve().parent, example="step04_train", step="step04"))
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(unless_closed(main))

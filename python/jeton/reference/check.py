@@ -10,14 +10,11 @@ all give a message.
 
 from __future__ import annotations
 
-import argparse
 import copy
 import importlib
 import importlib.util
-import io
 import json
 import math
-import os
 import subprocess
 import sys
 import tempfile
@@ -25,13 +22,15 @@ import time
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from types import ModuleType
+from typing import Any, NamedTuple, NoReturn
 
 if not __package__:  # run as a file: `python check.py`
     __import__("running")
 
 from .contents import language, lessons
 from .exercises import Case, Raises, Task
+from .running import unless_closed
 
 __all__ = ["main"]
 
@@ -47,29 +46,35 @@ ENGLISH = {
         "It may import earlier lessons, for example: from jeton.reference.step03_merge import merge"
     ),
     "call": "{call}",
-    "bad_seconds": "{text!r} is not a number of seconds, which is greater than 0 and finite, such as 2.5",
+    "bad_seconds": "--seconds {text!r} is not a number of seconds, which is greater than 0 and finite, such as 2.5",
     "changed": "changes its argument: the caller's list must stay as it was",
     "correct": "Correct so far.",
     "crashed": "{name}: the process ended with status {status} in case {number} of {total}",
-    "describe": "check an answer to the exercise of a lesson",
     "expected": "expected  {value}",
     "failed": "{name}: {failed} of {total} cases failed; the first of them is case {number}:",
-    "file": "the file with your functions; without it, the exercise is printed",
     "got": "got       {value}",
+    "help": (
+        "Usage: {program} [STEP [FILE]] [--seconds N]\n\n"
+        "Check an answer to the exercise of a lesson.\n\n"
+        "  STEP         a lesson, such as step04; without it, the exercises are listed\n"
+        "  FILE         the file with your functions; without it, the exercise is printed\n"
+        "  --seconds N  seconds that one case may take; default: 10\n"
+        "  --help       print this text"
+    ),
     "hint": "hint: {hint}",
     "import": "{file} does not run: {error}",
     "long": "{start} … ({length} characters)",
     "missing": "{file} defines none of the functions that this exercise asks for: {names}",
     "no_file": "{file}: no such file",
+    "no_option": "there is no option {option}; there are: --seconds, --help",
     "no_step": "there is no exercise {step!r}; there are: {steps}",
     "not_yet": "not written yet: {names}",
     "passed": "{name}: {total} of {total} cases passed",
     "raised": "raised    {error}",
-    "seconds": "seconds that one case may take; default: 10",
     "slow": "{name}: case {number} of {total} gave no answer within {seconds:g} seconds: an endless loop, or too slow",
     "slow_import": "{file} did not end within {seconds:g} seconds: an endless loop outside of functions?",
     "solved": "Solved.",
-    "step": "a lesson, such as step04",
+    "too_many": "a lesson and a file are expected, and nothing after them; got also: {rest}",
     "unsolved": "Not solved yet.",
     "where": "{error} (line {line} of {file})",
 }
@@ -79,29 +84,35 @@ CHINESE = {
         "文件中可以导入前面的课，例如：from jeton.reference.step03_merge import merge"
     ),
     "call": "{call}",
-    "bad_seconds": "{text!r} 不是有效的秒数：应为大于 0 的有限数，例如 2.5",
+    "bad_seconds": "--seconds {text!r} 不是有效的秒数：应为大于 0 的有限数，例如 2.5",
     "changed": "修改了传入的参数：调用者的列表应当保持不变",
     "correct": "已编写的部分全部正确。",
     "crashed": "{name}：运行第 {number} 个用例（共 {total} 个）时进程退出，状态码 {status}",
-    "describe": "检查某一课练习的答案",
     "expected": "应得到  {value}",
     "failed": "{name}：{total} 个用例中有 {failed} 个未通过，第一个是用例 {number}：",
-    "file": "写有你的函数的文件；不给出时显示题目",
     "got": "实际为  {value}",
+    "help": (
+        "用法：{program} [STEP [FILE]] [--seconds N]\n\n"
+        "检查某一课练习的答案。\n\n"
+        "  STEP         某一课，如 step04；不给出时列出全部练习\n"
+        "  FILE         写有你的函数的文件；不给出时显示题目\n"
+        "  --seconds N  每个用例的时间上限（秒），默认为 10\n"
+        "  --help       显示本说明"
+    ),
     "hint": "提示：{hint}",
     "import": "{file} 无法运行：{error}",
     "long": "{start} …（共 {length} 个字符）",
     "missing": "{file} 没有定义本练习要求的任何函数：{names}",
     "no_file": "找不到文件 {file}",
+    "no_option": "没有选项 {option}；可用选项：--seconds、--help",
     "no_step": "没有练习 {step!r}；现有练习：{steps}",
     "not_yet": "尚未编写：{names}",
     "passed": "{name}：{total} 个用例全部通过",
     "raised": "抛出了  {error}",
-    "seconds": "每个用例的时间上限（秒），默认为 10",
     "slow": "{name}：用例 {number}（共 {total} 个）在 {seconds:g} 秒内没有返回，可能是死循环，或者太慢",
     "slow_import": "{file} 在 {seconds:g} 秒内没有执行完毕：函数之外是否有死循环？",
     "solved": "已完成。",
-    "step": "某一课，如 step04",
+    "too_many": "最多给出一课和一个文件，多余的参数：{rest}",
     "unsolved": "尚未完成。",
     "where": "{error}（{file} 第 {line} 行）",
 }
@@ -117,42 +128,62 @@ def say(message: str, **values: Any) -> str:
     return (CHINESE if language() == "zh" else ENGLISH)[message].format(**values)
 
 
+class Command(NamedTuple):
+    """What a command line asks for."""
+
+    step: str | None = None
+    file: Path | None = None
+    seconds: float | None = None
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Check an answer, or print an exercise or the list of them; return the exit status."""
-    try:
-        status = answer(arguments)
-        sys.stdout.flush()  # raises here if the reader has closed the pipe, as `head -1` does
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # otherwise Python reports it again on exit
-        return 0
-    return status
+    return unless_closed(lambda: answer(list(sys.argv[1:] if arguments is None else arguments)))
 
 
-def answer(arguments: Sequence[str] | None) -> int:
+def answer(given: list[str]) -> int:
     """Do what the command asks for."""
-    given = list(sys.argv[1:] if arguments is None else arguments)
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="replace")  # a terminal that has no Chinese still gets the rest
     if given[:1] == [CHILD]:
         run_cases(*given[1:])
         return 0
-    parser = argparse.ArgumentParser(prog=PROGRAM, description=say("describe"))
-    parser.add_argument("step", nargs="?", help=say("step"))
-    parser.add_argument("file", nargs="?", type=Path, help=say("file"))
-    parser.add_argument("--seconds", type=parse_seconds, help=say("seconds"))
-    options = parser.parse_args(given)
-    if options.step is None:
+    if {"-h", "--help"} & set(given):
+        print(say("help", program=PROGRAM))
+        return 0
+    command = parse(given)
+    if command.step is None:
         return print_list()
-    if (step := find(options.step)) is None:
-        print(say("no_step", step=options.step, steps=", ".join(steps())), file=sys.stderr)
-        return 2
-    if options.file is None:
+    if (step := find(command.step)) is None:
+        wrong("no_step", step=command.step, steps=", ".join(steps()))
+    if command.file is None:
         print(f"{statement(step)}\n\n{say('ask', step=step, program=PROGRAM)}")
         return 0
-    if not options.file.is_file():
-        print(say("no_file", file=options.file), file=sys.stderr)
-        return 2
-    return check(step, options.file, options.seconds)
+    if not command.file.is_file():
+        wrong("no_file", file=command.file)
+    return check(step, command.file, command.seconds)
+
+
+def parse(given: Sequence[str]) -> Command:
+    """The parts of a command line.
+
+    Examples:
+        >>> command = parse(["--seconds=2.5", "step04", "my_file.py"])
+        >>> command.step, str(command.file), command.seconds
+        ('step04', 'my_file.py', 2.5)
+    """
+    names: list[str] = []
+    seconds = None
+    rest = iter(given)
+    for word in rest:
+        option, equals, value = word.partition("=")
+        if option == "--seconds":
+            seconds = parse_seconds(value if equals else next(rest, ""))
+        elif word.startswith("-"):
+            wrong("no_option", option=word)
+        else:
+            names.append(word)
+    if names[2:]:
+        wrong("too_many", rest=" ".join(names[2:]))
+    return Command(names[0] if names else None, Path(names[1]) if names[1:] else None, seconds)
 
 
 def parse_seconds(text: str) -> float:
@@ -167,8 +198,14 @@ def parse_seconds(text: str) -> float:
     except ValueError:
         value = math.nan
     if not 0 < value < math.inf:  # also false for NaN
-        raise argparse.ArgumentTypeError(say("bad_seconds", text=text))
+        wrong("bad_seconds", text=text)
     return value
+
+
+def wrong(message: str, **values: Any) -> NoReturn:
+    """End with the status of a wrong command, and say what is wrong with it."""
+    print(say(message, **values), file=sys.stderr)
+    raise SystemExit(2)
 
 
 def steps() -> list[str]:
@@ -306,6 +343,9 @@ def run(step: str, file: Path, path: Path, name: str, seconds: float) -> tuple[l
 def run_cases(step: str, file: str, path: str, name: str) -> None:
     """Run the cases of one function, or list the functions if the name is empty, and write what happens into `path`."""
     sys.path.append(str(FOLDER.parents[1]))  # an answer may import lessons, also from a checkout that is not built
+    if importlib.util.find_spec("jeton") is None:  # a copy of the folder of the lessons alone
+        sys.modules["jeton"] = ModuleType("jeton")
+        sys.modules[PACKAGE] = sys.modules[str(__package__)]
     with Path(path).open("w", encoding="utf-8") as output:
 
         def write(**event: Any) -> None:

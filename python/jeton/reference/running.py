@@ -13,13 +13,14 @@ from __future__ import annotations
 
 import importlib.util
 import io
+import os
 import shlex
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
-__all__ = ["jeton_command", "with_jeton"]
+__all__ = ["jeton_command", "unless_closed", "with_jeton"]
 
 for stream in (sys.stdout, sys.stderr):  # where output is not UTF-8, other characters are escaped
     if isinstance(stream, io.TextIOWrapper):
@@ -29,6 +30,22 @@ if not __package__:
     FOLDER = Path(__file__).resolve().parent
     sys.path.append(str(FOLDER.parent))
     vars(sys.modules["__main__"])["__package__"] = FOLDER.name
+
+
+def unless_closed(command: Callable[[], int]) -> int:
+    """Run a command, and return its exit status: 0 if the reader of its output has closed the pipe, as `head -1` does.
+
+    Examples:
+        >>> unless_closed(lambda: 2)
+        2
+    """
+    try:
+        status = command()
+        sys.stdout.flush()  # raises here if the pipe is closed
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # otherwise Python reports it again on exit
+        return 0
+    return status
 
 
 def with_jeton(compare: Callable[[], None]) -> None:

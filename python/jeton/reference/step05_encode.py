@@ -37,6 +37,11 @@ gives exactly the sequence with which training ended.
 >>> [show(spelling[id]) for id in encode(list(b"abcababcaabc"), ranks(merges))]
 ["'abcababc'", "'a'", "'abc'"]
 
+minbpe's own test checks the same. Its three merges are `aa`, `aaa` and `aaab`:
+
+>>> encode(list(b"aaabdaaabac"), ranks(train_bytes("aaabdaaabac", 259)))
+[258, 100, 258, 97, 99]
+
 **Ranks of strings.** OpenAI's tiktoken keeps no pairs. Its files list the tokens, as bytes, with a rank each, and two
 neighbors may merge when their *bytes joined* are a token. `encode_by_rank` does that. For merges from plain BPE
 training both algorithms give the same ids, because each token's bytes result from one merge only.

@@ -209,6 +209,8 @@ def main() -> None:
         back = decode(ids, with_special(vocabulary(BYTES, merges), special))
         print(f"permit={permit!r}: {len(ids)} ids {ids}, which decode to {back!r}")
     print(f"a conversation: {encode_text(CONVERSATION, ranks(SOME_MERGES), CHAT, 'all')}")
+    plain = encode_text(CONVERSATION, ranks(SOME_MERGES), CHAT, "none")
+    print(f"the same without permission: {len(plain)} ids, the highest is {max(plain)}")
 
 
 def beside_jeton() -> None:

@@ -18,8 +18,8 @@ their count. So `train_fast` keeps four things between the merges:
   as it is. When it comes to the top it is compared with the count of now; if they differ, it is pushed again with that.
 
 The last works because counts of existing pairs only fall: a merge makes new pairs, but each of them contains the new
-symbol and was never in the heap before. An entry of the heap is therefore too good or right, never too bad. If the top
-one is right, no other pair is better.
+symbol and was never in the heap before. It is pushed when the merge is complete, because its count rises until then.
+An entry of the heap is therefore too good or right, never too bad. If the top one is right, no other pair is better.
 
 The first two merges of `abcababcaabc`, `ab` and `abc`, with all counts that they change:
 

@@ -42,8 +42,8 @@ would cost more than it saves. It is left in place, and dropped when it is poppe
 the two together no longer have the size that was noted. Here 5 of 16 entries are stale; the other 11 merged.
 
 **Unused pieces** (type UNUSED) take part in merging, because other pieces are built from them, but must not be in the
-result. `rev_merge` has the two symbols that formed each, and after the last merge they are put back: `▁training`
-becomes `▁train` and `ing`.
+result. `rev_merge` has the two symbols that formed each, and after the last merge the piece is *re-segmented because
+unused*, into these two: `▁training` becomes `▁train` and `ing`.
 
 **User-defined symbols** are cut out of the text before anything else, the longest at each position. They are *frozen*:
 no pair with one of them enters the agenda. Without `<sep>` in the text, `in` and `g` would have merged:

@@ -296,7 +296,6 @@ def beside_jeton() -> None:
     import jeton
 
     scores = log_probabilities(COUNTS)
-    expected = nbest("unhug", scores, 3)
     with TemporaryDirectory() as folder, chdir(folder):
         pieces = {piece: (score, "normal") for piece, score in scores.items()}
         Path("hug.model").write_bytes(write_model(pieces, "unigram"))
@@ -306,7 +305,7 @@ def beside_jeton() -> None:
         assert [tok.id_to_token(id) for id in ids] == viterbi("unhug", scores)[1]
         paths = tok.explain("unhug").pretokens[0].lattice
         assert paths is not None
-        for found, (score, segmentation) in zip([paths.best, *paths.others], expected, strict=False):
+        for found, (score, segmentation) in zip([paths.best, *paths.others], nbest("unhug", scores, 3), strict=False):
             assert ["unhug"[edge.start : edge.end] for edge in found.edges] == segmentation
             assert abs(found.score - score) < 1e-5  # SentencePiece's files have 32 bits
         printed = jeton_command("jeton encode --tokenizer hug.model --format ids unhug")

@@ -165,7 +165,8 @@ same ids:
     $ jeton encode -t small.json --special none '<|endoftext|>'
     $ jeton encode -t small.json --special all '<|endoftext|>'
 
-See them in color: while `jeton play --port 7777` runs, this address shows most of these questions.
+See them in color (needs `pip install "jeton[play]"`): while `jeton play --port 7777` runs, this address shows most of
+these questions.
 
     http://127.0.0.1:7777/#view=classics
 

@@ -119,7 +119,7 @@ def test_entries_that_are_not_in_use_are_taken_apart_again(open_page: Open, page
     page.locator(".place", has_text="step 2 of 2").wait_for()
     assert len(symbols(page)) == 2
     page.get_by_role("button", name="Step back").click()
-    page.locator(".verdict", has_text="is an unused piece, so it is split again").wait_for()
+    page.locator(".verdict", has_text="is re-segmented because unused").wait_for()
     assert len(symbols(page)) == 1
 
 

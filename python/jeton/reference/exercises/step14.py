@@ -1,9 +1,9 @@
-"""Exercise of step 14: the regex, row by row.
+r"""Exercise of step 14: the regex, row by row.
 
-Which row of GPT-2's pattern matched? Write `which(text, name)`, for the name "gpt2" and ASCII texts: a list of
-`(row, pretoken)`. The rows are 1 the endings 's 't 're 've 'm 'll 'd · 2 an optional space and letters · 3 an optional
-space and digits · 4 an optional space and other characters that are not white space · 5 white space that no other
-character follows · 6 white space.
+Which alternative of GPT-2's pattern matched? Write `which(text, name)`, for the name "gpt2" and ASCII texts: a list of
+`(alternative, pretoken)`. They are 1 the endings 's 't 're 've 'm 'll 'd · 2 an optional space and letters · 3 an
+optional space and digits · 4 an optional space and other characters that are not white space · 5 white space that no
+other character follows, `\s+(?!\S)` · 6 white space, `\s+`.
 
 >>> which("I'm 20,  ok", "gpt2")
 [(2, 'I'), (1, "'m"), (3, ' 20'), (4, ','), (5, ' '), (2, ' ok')]
@@ -35,8 +35,8 @@ TASKS = (
         "which",
         cases,
         (
-            "give each alternative a group, and ask the match for `lastindex`; row 5 is written `\\s+(?!\\S)`",
-            "给每个分支加一个分组，再看匹配的 `lastindex`；第 5 行写作 `\\s+(?!\\S)`",
+            "give each alternative a group, and ask the match for `lastindex`",
+            "给每个分支加一个分组，再看匹配的 `lastindex`",
         ),
     ),
 )

@@ -8,8 +8,9 @@ left to right, without overlap. Pairs whose count stays as it was are left out.
 [((1, 2), -1), ((1, 9), 1), ((2, 3), -1)]
 
 **2.** Write `train_fast(sequences, weights, strings, num_merges)`, with the arguments and the result of `train` of step
-4: `weights` is a list or None, ties go to the pair that occurs first in the corpus as it is now. Do not count all pairs
-again after each merge: the last case has 20,000 words and 300 merges, and a limit of ten seconds.
+4: `weights` is a list or None, the first new id is the highest of `strings` plus one, and ties go to the pair that
+occurs first in the corpus as it is now. Do not count all pairs again after each merge: the last case has 20,000 words
+and 300 merges, and a limit of ten seconds.
 
 >>> [tuple(merge) for merge in train_fast([[1, 2, 3, 1, 2]], None, {1: b"a", 2: b"b", 3: b"c"}, 1)]
 [(1, 2, 4, 2)]

@@ -18,9 +18,9 @@ from . import Case, Task
 VITERBI = (
     "for each position keep the best segmentation of the text up to it; it is the best one of an earlier position plus "
     "one piece",
-    "对每个位置保存到此为止的最佳切分：它等于某个更早位置的最佳切分再加一个 piece",
+    "对每个位置保存到此为止的最佳切分：它等于某个更早位置的最佳切分再加一个子词",
 )
-GREEDY = ("the longest piece is not always a part of the best segmentation", "最佳切分不一定包含最长的 piece")
+GREEDY = ("the longest piece is not always a part of the best segmentation", "最佳切分不一定包含最长的子词")
 
 
 def segmentations(text: str, scores: dict[str, float]) -> Iterator[tuple[float, list[str]]]:

@@ -98,7 +98,7 @@ function words(next, names) {
 }
 
 function apart({ id, left, right }, names) {
-  return ["Then: ", name(id, names), ` is an unused piece, so it is split again: `, ...pairOf(left, right, names)];
+  return ["Then: ", name(id, names), " is re-segmented because unused: ", ...pairOf(left, right, names)];
 }
 
 function ending(facts, num_symbols) {
