@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .environments import JETON
-from .starts import FORMATS
+from .starts import FIRST_SIZES, FIRST_TEXTS, FORMATS
 from .targets import HF, HF_RC, RIVALS
 from .texts import CALLS, KINDS, LENGTHS, WORST
 from .vocabularies import MODELS, VOCABULARIES
@@ -173,6 +173,7 @@ def cases(threads: int, cores: int, models: Iterable[str]) -> Iterator[Case]:
         yield Case(f"load: {vocab}", "load", vocab, "", "ms", turns, clock, "load")
     yield Case("import: jeton", "import", "", "", "ms", (Turn(JETON, ""),), "cpu", "import")
     yield from starts()
+    yield from first_texts()
     yield from footprints()
 
 
@@ -182,6 +183,16 @@ def starts() -> Iterator[Case]:
         for text, size in (("13 bytes", 13), ("1 KB", 1_000)):
             turns = tuple(Turn(engine, "", job={"format": format, "size": size}) for engine in engines)
             yield Case(f"start: {format}, {text}", "start", vocab, text, "ms", turns, "cpu", "start")
+
+
+def first_texts() -> Iterator[Case]:
+    """The same with one text of English, by its size: tables that are built on the way are part of its time."""
+    for format, vocabs in FIRST_TEXTS.items():
+        for vocab in vocabs:
+            for text, size in FIRST_SIZES.items():
+                job = {"format": format, "size": size}
+                turns = tuple(Turn(engine, "english", job=job) for engine in FORMATS[format][2])
+                yield Case(f"first: {format}, {vocab}, {text}", "start", vocab, text, "ms", turns, "cpu", "start")
 
 
 def footprints() -> Iterator[Case]:

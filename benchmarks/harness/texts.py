@@ -104,6 +104,10 @@ class Texts:
             return [(name, self.written(f"much {name}", partial(self.cut, name, self.much // 4))) for name in CORPORA]
         raise KeyError(spec)
 
+    def first(self, size: int) -> str:
+        """A file that begins with `size` bytes of English, if the corpus has as many."""
+        return self.written(f"first {size}", partial(self.cut, "english", max(size, MEGABYTE)))
+
     def halves(self, kind: str) -> tuple[str, str]:
         lines = self.cut(kind, self.limit).splitlines(keepends=True)
         sizes = [len(line.encode()) for line in lines]

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from corpora import MEGABYTE
 
 import jeton
 
@@ -98,12 +99,14 @@ class Bench:
         return Found({"import": added}, jeton.__version__)
 
     def start(self, case: Case, turn: Turn) -> Found:
-        """Times of a cold start: medians of several processes, after one that compiles the modules."""
+        """Times of a cold start, after one that compiles the modules: medians of several, one of over a megabyte."""
         forms = self.vocabularies.forms(case.vocab)
-        code = program(turn.job["format"], turn.engine, forms, turn.job["size"])
+        corpus = self.texts.first(turn.job["size"]) if turn.text else None
+        code = program(turn.job["format"], turn.engine, forms, turn.job["size"], corpus)
         python, setup = self.machinery.pythons[turn.engine], self.machinery.setups[turn.engine]
         try:
-            runs = [start(python, code) for _ in range(STARTS + 1)][1:]
+            count = STARTS if turn.job["size"] <= MEGABYTE else 1
+            runs = [start(python, code) for _ in range(count + 1)][1:]
         except RuntimeError as error:
             return Found({}, problem=str(error))
         phases = {

@@ -1,13 +1,23 @@
-//! Merges of a vocabulary that ranks tokens: the last merge of each token, found by merging its bytes alone.
+//! Merges of a vocabulary that ranks tokens: the last merge of each token, which its bytes alone have.
 //!
 //! Adjacent symbols merge if their concatenation is a token; the lowest rank first, then the leftmost. Before a token is formed, no merge
 //! crosses its edges, so the merges inside do not depend on the context: in any text, its last two symbols are those of its bytes alone.
-//! One pair for each token therefore suffices, whether or not ranks increase along merges. A token whose bytes alone end in more than two
-//! symbols is unreachable.
+//! One pair for each token therefore suffices. A token whose bytes alone end in more than two symbols is unreachable.
 //!
-//! Shorter tokens come first, because only they can occur inside.
+//! The last two symbols are two tokens that spell the token together. Which of these pairs it is follows without merging:
+//! the two parts are next to each other unless a merge across their joint comes before the last merge of one of them.
+//! So the merges at the joint are undone, the last one first, and each pair that this brings together is looked up
+//! ([`Tokens::is_last_pair`]). A token of seven bytes takes some lookups instead of all its merges.
 //!
-//! Cost: O(n log n) for n bytes of tokens of any lengths. Cancellable.
+//! This holds where ranks differ and increase along merges, as they do in training. Tokens that only parts of higher ranks may form,
+//! those of equal ranks, and all tokens in whose bytes one of these occurs, are merged, after all others. So are tokens of more than
+//! 63 bytes, which do not occur inside of shorter ones. Of o200k's tokens these are 93; Llama 3, whose vocabulary was extended, has
+//! 135 that only higher ranks may form.
+//!
+//! Cost: O(n log n) for n bytes of tokens of any lengths. Cancellable. Source of the idea to undo merges at the joint: rust-gems,
+//! crates/bpe (GitHub), which checks by it whether two tokens can be adjacent.
+
+use std::cmp::Ordering;
 
 use super::merging::Merger;
 use super::output::Out;
@@ -15,13 +25,20 @@ use super::pairs::{Merge, Pairs};
 use super::scratch::Scratch;
 use crate::error::Result;
 use crate::util::cancel::{CancelCheck, KeepGoing};
+use crate::util::pattern_set::{Candidates, PatternSet};
 use crate::vocab::Vocab;
 
-/// Minimum length of tokens with a cancellation check each.
+/// Minimum length of tokens with a cancellation check each, and of those that are merged: sets of lengths have 64 bits.
 const LONG: usize = 64;
 
-/// Returns the last merges of `tokens`. `symbols` appends the initial symbols of a content, and returns false if it has none; `rank` returns
-/// the rank of an id.
+/// No token.
+const NONE: u32 = u32::MAX;
+
+/// Bytes of a character: no initial symbol is longer.
+const MAX_SYMBOL: usize = 4;
+
+/// Returns the last merges of `tokens`. `symbols` appends the initial symbols of a content, each of a byte or a character, and returns false
+/// if it has none; `rank` returns the rank of an id.
 ///
 /// # Errors
 /// `Interrupted`.
@@ -32,30 +49,386 @@ pub(super) fn merges_of_tokens<'v>(
     rank: impl Fn(u32) -> u32,
     keep_going: KeepGoing<'_>,
 ) -> Result<Pairs> {
-    let mut tokens: Vec<(u32, &[u8])> = tokens.collect();
-    tokens.sort_by_key(|(_, content)| content.len());
-    let mut pairs = Pairs::with_capacity(tokens.len());
-    let (mut scratch, mut ids, mut cancel) = (Scratch::default(), Vec::new(), CancelCheck::new(keep_going));
-    for (result, content) in tokens {
-        if content.len() < LONG {
-            cancel.check()?;
-        } else {
-            cancel.check_now()?;
-        }
-        scratch.symbols.clear();
-        if !symbols(content, &mut scratch.symbols) || scratch.symbols.len() < 2 {
-            continue;
-        }
-        ids.clear();
-        let merger = Merger { merges: &pairs, word_start: None };
-        merger.run(content.len(), keep_going, &mut scratch, &mut Out::ids(&mut ids))?;
-        if let &[left, right] = &ids[..] {
-            // The content of the unknown token may differ from the text.
-            let rest = content.strip_prefix(vocab.content(left));
-            if rest.is_some_and(|rest| rest == vocab.content(right)) {
-                pairs.insert(left, right, Merge { rank: rank(result), result });
+    let mut ids: Vec<u32> = tokens.map(|(id, _)| id).collect();
+    let (mut pairs, merged) = by_undoing(vocab, &ids, &symbols, &rank, keep_going)?;
+    ids.retain(|&id| merged[id as usize]);
+    let by_merging = ByMerging { vocab, symbols: &symbols, rank: &rank, keep_going };
+    by_merging.add(&mut ids, &mut pairs)?;
+    Ok(pairs)
+}
+
+/// Finds last merges by merging the bytes of each token alone.
+struct ByMerging<'a, S, R> {
+    vocab: &'a Vocab,
+    symbols: &'a S,
+    rank: &'a R,
+    keep_going: KeepGoing<'a>,
+}
+
+impl<S: Fn(&[u8], &mut Vec<u32>) -> bool, R: Fn(u32) -> u32> ByMerging<'_, S, R> {
+    /// Adds the last merges of tokens to those of all shorter ones that may occur inside.
+    fn add(&self, tokens: &mut [u32], pairs: &mut Pairs) -> Result<()> {
+        tokens.sort_by_key(|&id| self.vocab.content_len(id));
+        let (mut scratch, mut ids, mut cancel) = (Scratch::default(), Vec::new(), CancelCheck::new(self.keep_going));
+        for &result in &*tokens {
+            let content = self.vocab.content(result);
+            if content.len() < LONG {
+                cancel.check()?;
+            } else {
+                cancel.check_now()?;
+            }
+            scratch.symbols.clear();
+            if !(self.symbols)(content, &mut scratch.symbols) || scratch.symbols.len() < 2 {
+                continue;
+            }
+            ids.clear();
+            let merger = Merger { merges: &*pairs, word_start: None };
+            merger.run(content.len(), self.keep_going, &mut scratch, &mut Out::ids(&mut ids))?;
+            if let &[left, right] = &ids[..] {
+                // The content of the unknown token may differ from the text.
+                let rest = content.strip_prefix(self.vocab.content(left));
+                if rest.is_some_and(|rest| rest == self.vocab.content(right)) {
+                    pairs.insert(left, right, Merge { rank: (self.rank)(result), result });
+                }
             }
         }
+        Ok(())
     }
-    Ok(pairs)
+}
+
+/// A token of less than [`LONG`] bytes.
+#[derive(Clone, Copy)]
+struct Token {
+    id: u32,
+    time: u32,       // 0 for an initial symbol, else its rank plus one
+    parts: [u32; 2], // indices of its last two symbols; NONE for an initial symbol, and if it is not formed
+}
+
+/// The tokens of less than [`LONG`] bytes, by ascending rank.
+struct Tokens(Vec<Token>);
+
+impl Tokens {
+    /// Finds the last merges of the tokens that are not `merged`. `odd` becomes the ids of those that have parts, but are formed by none
+    /// of lower ranks.
+    fn undo(
+        &mut self,
+        vocab: &Vocab,
+        [prefixes, suffixes]: [&Inside; 2],
+        merged: &[bool],
+        odd: &mut Vec<u32>,
+        keep_going: KeepGoing<'_>,
+    ) -> Result<Pairs> {
+        odd.clear();
+        let (mut pairs, mut cancel) = (Pairs::with_capacity(self.0.len()), CancelCheck::new(keep_going));
+        for index in 0..self.0.len() {
+            let Token { id, time, .. } = self.0[index];
+            self.0[index].parts = [NONE; 2];
+            if time == 0 || merged[id as usize] {
+                continue;
+            }
+            cancel.check()?;
+            let len = vocab.content_len(id);
+            // Lengths of the left one of two tokens that spell this one.
+            let mut splits = prefixes.lengths[index] & suffixes.lengths[index].reverse_bits() >> (LONG - 1 - len);
+            let mut has_later = false;
+            while splits != 0 {
+                let left_len = LONG - 1 - splits.leading_zeros() as usize;
+                splits ^= 1 << left_len;
+                let (left, right) = (prefixes.of_length(index, left_len), suffixes.of_length(index, len - left_len));
+                has_later |= left.max(right) as usize > index;
+                if self.is_formed(left) && self.is_formed(right) && self.is_last_pair(&pairs, left, right) {
+                    self.0[index].parts = [left, right];
+                    let [left, right] = [left, right].map(|part| self.0[part as usize].id);
+                    pairs.insert(left, right, Merge { rank: time - 1, result: id });
+                    break;
+                }
+            }
+            if has_later && !self.is_formed(index as u32) {
+                odd.push(id);
+            }
+        }
+        Ok(pairs)
+    }
+
+    #[inline]
+    fn is_formed(&self, token: u32) -> bool {
+        let token = self.0[token as usize];
+        token.time == 0 || token.parts[0] != NONE
+    }
+
+    /// Returns true if the bytes of two tokens that are formed become these two. `pairs`: the merges of all ranks up to theirs.
+    ///
+    /// Time runs backwards. Before the later one of their last merges, a part of that token was next to the other token. If
+    /// these two have a merge of lower rank, it came first; of equal ranks, the left one.
+    #[inline]
+    fn is_last_pair(&self, pairs: &Pairs, left: u32, right: u32) -> bool {
+        let (mut left, mut right) = (self.0[left as usize], self.0[right as usize]);
+        while left.time.max(right.time) > 0 {
+            let limit; // times of merges across the joint that would have come first are below it
+            if left.time > right.time {
+                limit = left.time;
+                left = self.0[left.parts[1] as usize];
+            } else {
+                limit = right.time + 1;
+                right = self.0[right.parts[0] as usize];
+            }
+            if pairs.get(left.id, right.id).is_some_and(|merge| merge.rank + 1 < limit) {
+                return false;
+            }
+        }
+        true
+    }
+}
+
+/// Finds last merges by undoing merges; returns also which ids are left to be merged.
+fn by_undoing(
+    vocab: &Vocab,
+    ids: &[u32],
+    symbols: &impl Fn(&[u8], &mut Vec<u32>) -> bool,
+    rank: &impl Fn(u32) -> u32,
+    keep_going: KeepGoing<'_>,
+) -> Result<(Pairs, Vec<bool>)> {
+    let mut merged = vec![false; vocab.len()];
+    let (mut own, mut tokens) = (Vec::new(), Vec::with_capacity(ids.len()));
+    for &id in ids {
+        let content = vocab.content(id);
+        if content.is_empty() {
+            continue;
+        }
+        if content.len() < LONG {
+            own.clear();
+            let is_symbol = content.len() <= MAX_SYMBOL && symbols(content, &mut own) && own == [id];
+            tokens.push(Token { id, time: if is_symbol { 0 } else { rank(id) + 1 }, parts: [NONE; 2] });
+        } else {
+            merged[id as usize] = true;
+        }
+    }
+    tokens.sort_by_key(|token| token.time);
+    let mut memory = Default::default();
+    let prefixes = Inside::new::<AtStart>(vocab, &tokens, &mut memory);
+    let suffixes = Inside::new::<AtEnd>(vocab, &tokens, &mut memory);
+    drop(memory);
+    let of_equal_ranks =
+        tokens.chunk_by(|one, other| one.time == other.time && one.time > 0).filter(|group| group.len() > 1);
+    let mut odd: Vec<u32> = of_equal_ranks.flatten().map(|token| token.id).collect();
+    let mut tokens = Tokens(tokens);
+    loop {
+        mark_all_with(vocab, &tokens.0, &odd, &mut merged);
+        let pairs = tokens.undo(vocab, [&prefixes, &suffixes], &merged, &mut odd, keep_going)?;
+        if odd.is_empty() {
+            return Ok((pairs, merged));
+        }
+    }
+}
+
+/// Marks the tokens in whose bytes a token of `odd` occurs.
+fn mark_all_with(vocab: &Vocab, tokens: &[Token], odd: &[u32], marks: &mut [bool]) {
+    if odd.is_empty() {
+        return;
+    }
+    let set = PatternSet::new(&odd.iter().map(|&id| vocab.content(id)).collect::<Vec<_>>());
+    for token in tokens {
+        let content = vocab.content(token.id);
+        marks[token.id as usize] |= set.find(content, 0, &mut Candidates::default()).is_some();
+    }
+}
+
+/// Side of a token at which others are looked for.
+trait Side {
+    /// Returns the eight bytes at that side, the outermost one in the highest bits, and zeros if there are fewer.
+    fn eight(content: &[u8]) -> u64;
+    fn has(content: &[u8], other: &[u8]) -> bool;
+    fn compare(one: &[u8], other: &[u8]) -> Ordering;
+}
+
+struct AtStart;
+struct AtEnd;
+
+impl Side for AtStart {
+    #[inline]
+    fn eight(content: &[u8]) -> u64 {
+        match content.first_chunk() {
+            Some(&eight) => u64::from_be_bytes(eight),
+            None => content.iter().rev().fold(0, |eight, &byte| eight >> 8 | u64::from(byte) << 56),
+        }
+    }
+
+    fn has(content: &[u8], other: &[u8]) -> bool {
+        content.starts_with(other)
+    }
+
+    fn compare(one: &[u8], other: &[u8]) -> Ordering {
+        one.cmp(other)
+    }
+}
+
+impl Side for AtEnd {
+    #[inline]
+    fn eight(content: &[u8]) -> u64 {
+        match content.last_chunk() {
+            Some(&eight) => u64::from_le_bytes(eight),
+            None => content.iter().fold(0, |eight, &byte| eight >> 8 | u64::from(byte) << 56),
+        }
+    }
+
+    fn has(content: &[u8], other: &[u8]) -> bool {
+        content.ends_with(other)
+    }
+
+    fn compare(one: &[u8], other: &[u8]) -> Ordering {
+        one.iter().rev().cmp(other.iter().rev())
+    }
+}
+
+/// The tokens that others have at one side.
+struct Inside {
+    longest: Vec<(u32, u8)>, // index of the longest one, and its length
+    lengths: Vec<u64>,       // set of the lengths of all
+}
+
+/// A token in alphabetical order.
+#[derive(Clone, Copy, Default)]
+struct Sorted {
+    eight: u64,
+    index: u32,
+    len: u8,
+}
+
+impl Inside {
+    /// Finds them in alphabetical order, in which a text follows its prefixes.
+    fn new<S: Side>(vocab: &Vocab, tokens: &[Token], memory: &mut [Vec<Sorted>; 2]) -> Self {
+        let content = |token: Sorted| vocab.content(tokens[token.index as usize].id);
+        let order = sort::<S>(vocab, tokens, memory);
+        let mut open: Vec<Sorted> = Vec::new(); // those that the token before has, and that token
+        let mut made = Self { longest: vec![(NONE, 0); tokens.len()], lengths: vec![0; tokens.len()] };
+        for &token in order {
+            let has = |&other: &Sorted| match other.len {
+                len @ ..=8 => len <= token.len && (token.eight ^ other.eight) >> (64 - 8 * u32::from(len)) == 0,
+                _ => token.eight == other.eight && S::has(content(token), content(other)),
+            };
+            while open.last().is_some_and(|other| !has(other)) {
+                open.pop();
+            }
+            if let Some(&other) = open.last() {
+                made.longest[token.index as usize] = (other.index, other.len);
+                made.lengths[token.index as usize] = made.lengths[other.index as usize] | 1 << other.len;
+            }
+            open.push(token);
+        }
+        made
+    }
+
+    /// Returns the index of the one with this length, which is one of `lengths`.
+    #[inline]
+    fn of_length(&self, index: usize, len: usize) -> u32 {
+        let (mut inside, mut its) = self.longest[index];
+        while usize::from(its) > len {
+            (inside, its) = self.longest[inside as usize];
+        }
+        inside
+    }
+}
+
+/// Sorts tokens: by their eight bytes, a byte at a time from the last one (radix sort), then those of equal bytes.
+fn sort<'m, S: Side>(vocab: &Vocab, tokens: &[Token], memory: &'m mut [Vec<Sorted>; 2]) -> &'m [Sorted] {
+    let [sorted, other] = memory;
+    sorted.clear();
+    sorted.extend(tokens.iter().zip(0..).map(|(token, index)| {
+        let content = vocab.content(token.id);
+        Sorted { eight: S::eight(content), index, len: content.len() as u8 }
+    }));
+    other.resize(sorted.len(), Sorted::default());
+    for shift in (0..64).step_by(8) {
+        let byte = |token: &Sorted| (token.eight >> shift) as usize & 0xFF;
+        let mut next = [0u32; 257];
+        sorted.iter().for_each(|token| next[byte(token) + 1] += 1);
+        (1..next.len()).for_each(|byte| next[byte] += next[byte - 1]);
+        for token in &*sorted {
+            let place = &mut next[byte(token)];
+            other[*place as usize] = *token;
+            *place += 1;
+        }
+        std::mem::swap(sorted, other);
+    }
+    let content = |token: &Sorted| vocab.content(tokens[token.index as usize].id);
+    for group in sorted.chunk_by_mut(|one, other| one.eight == other.eight) {
+        if group.len() > 1 {
+            group.sort_unstable_by(|one, other| {
+                if one.len.min(other.len) <= 8 {
+                    one.len.cmp(&other.len)
+                } else {
+                    S::compare(content(one), content(other))
+                }
+            });
+        }
+    }
+    sorted
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+    use super::*;
+    use crate::util::hash::Hash;
+    use crate::vocab::Kind;
+
+    /// Compares with merging each token; returns the numbers of tokens that are formed and are not.
+    fn check(entries: &[(u32, Vec<u8>)], rank: impl Fn(u32) -> u32) -> [usize; 2] {
+        let vocab = Vocab::new(entries.iter().map(|(id, content)| (*id, Kind::Token, &content[..]))).unwrap();
+        let symbols = |content: &[u8], symbols: &mut Vec<u32>| {
+            content.iter().all(|byte| vocab.find(&[*byte], false).inspect(|&id| symbols.push(id)).is_some())
+        };
+        let tokens = || vocab.iter().map(|(id, _, content)| (id, content));
+        let made = merges_of_tokens(&vocab, tokens(), symbols, &rank, &|| true).unwrap();
+        let mut expected = Pairs::with_capacity(0);
+        let by_merging = ByMerging { vocab: &vocab, symbols: &symbols, rank: &rank, keep_going: &|| true };
+        by_merging.add(&mut tokens().map(|(id, _)| id).collect::<Vec<_>>(), &mut expected).unwrap();
+        let sorted = |pairs: &Pairs| {
+            let mut all: Vec<_> =
+                pairs.iter().map(|(left, right, merge)| (merge.result, left, right, merge.rank)).collect();
+            all.sort_unstable();
+            all
+        };
+        assert_eq!(sorted(&made), sorted(&expected), "{entries:?}");
+        [expected.len(), tokens().filter(|(_, content)| content.len() > 1).count() - expected.len()]
+    }
+
+    #[test]
+    fn undoing_merges_equals_merging() {
+        let hash = Hash::default();
+        let mut state = 1u64;
+        let mut random = |below: u64| {
+            state = hash.int(state);
+            state % below
+        };
+        let mut total = [0; 2];
+        for case in 0..3_000 {
+            let letters = 1 + random(4);
+            let mut contents: Vec<Vec<u8>> = (0..letters).map(|letter| vec![b'a' + letter as u8]).collect();
+            for _ in 0..random(60) {
+                // Mostly two tokens that exist, as in training; else any bytes.
+                let content = if random(8) > 0 {
+                    let [left, right] = [0; 2].map(|_| contents[random(contents.len() as u64) as usize].clone());
+                    [left, right].concat()
+                } else {
+                    (0..2 + random(6)).map(|_| b'a' + random(letters + 1) as u8).collect()
+                };
+                if content.len() < 100 && !contents.contains(&content) {
+                    contents.push(content);
+                }
+            }
+            if case % 3 == 0 {
+                (1..contents.len()).for_each(|at| contents.swap(at, random(at as u64 + 1) as usize));
+            }
+            let entries: Vec<_> = (0..).zip(contents).collect();
+            let found = match case % 5 {
+                0 => check(&entries, |id| id / 2), // pairs of equal ranks
+                1 => check(&entries, |id| id.min(letters as u32 + 9)),
+                _ => check(&entries, |id| id),
+            };
+            total = [total[0] + found[0], total[1] + found[1]];
+        }
+        assert!(total[0] > 30_000 && total[1] > 3_000, "{total:?}");
+    }
 }

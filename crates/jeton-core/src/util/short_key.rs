@@ -39,11 +39,19 @@ impl ShortKey {
     }
 
     /// Makes the key of a string.
+    #[inline]
     pub(crate) fn of(string: &[u8]) -> Self {
-        let mut sixteen = [0; 16];
-        let len = string.len().min(16);
-        sixteen[..len].copy_from_slice(&string[..len]);
-        Self::new(sixteen, string.len())
+        // Two loads that overlap: a copy of any length is a call.
+        let start = &string[..string.len().min(16)];
+        let (eight, four) = ((start.first_chunk(), start.last_chunk()), (start.first_chunk(), start.last_chunk()));
+        let sixteen = if let (Some(&first), Some(&last)) = eight {
+            u128::from(u64::from_le_bytes(first)) | u128::from(u64::from_le_bytes(last)) << (8 * (start.len() - 8))
+        } else if let (Some(&first), Some(&last)) = four {
+            u128::from(u32::from_le_bytes(first)) | u128::from(u32::from_le_bytes(last)) << (8 * (start.len() - 4))
+        } else {
+            start.iter().rev().fold(0, |all, &byte| all << 8 | u128::from(byte))
+        };
+        Self::new(sixteen.to_le_bytes(), string.len())
     }
 
     /// Makes a key of a longer string that stores 120 bits of the caller.

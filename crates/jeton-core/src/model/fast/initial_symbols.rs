@@ -12,8 +12,8 @@
 
 use super::ranks::{Ranks, NONE, NO_SYMBOL};
 use crate::model::bpe::Bpe;
-use crate::model::pairs::Pairs;
-use crate::util::utf8::{of_three, of_two};
+use crate::model::pairs::{Merge, Pairs};
+use crate::util::utf8::{char_len, of_three, of_two};
 use crate::vocab::Vocab;
 
 const BITS: u32 = 20; // of a symbol
@@ -94,9 +94,10 @@ impl InitialSymbols {
         }
         for code in 0x80..1 << 16 {
             if let Some(c) = char::from_u32(code) {
-                let (symbols, top) = initial.alone(c, ranks, results);
-                let grows = !matches!(symbols[..], [whole] if whole != NO_SYMBOL && lowest[whole as usize] <= top);
-                if symbols.len() <= 3 && grows && !symbols.contains(&NO_SYMBOL) {
+                let (symbols, len, top) = initial.alone(c, ranks, results);
+                let symbols = &symbols[..len];
+                let grows = !matches!(*symbols, [whole] if whole != NO_SYMBOL && lowest[whole as usize] <= top);
+                if grows && !symbols.contains(&NO_SYMBOL) {
                     let packed = symbols.iter().rev().fold(0, |packed, &id| packed << BITS | u64::from(id));
                     initial.characters[code as usize] = packed | (symbols.len() as u64) << (3 * BITS);
                     initial.tops[code as usize] = top;
@@ -107,58 +108,42 @@ impl InitialSymbols {
         if initial.characters.iter().zip(&initial.tops).all(|(&packed, &top)| highest(packed) >= u64::from(top)) {
             initial.tops = Box::default();
         }
-        let mut joined = Vec::new();
-        for (left, right, merge) in pairs.iter() {
-            joined.clear();
-            joined.extend_from_slice(vocab.content(left));
-            joined.extend_from_slice(vocab.content(right));
-            initial.add_crossing(&joined, merge.rank);
+        // Most tokens neither begin nor end inside a character: a bitmap of the others is read in any order without cache misses.
+        let mut crosses = vec![0u64; vocab.len().div_ceil(64)];
+        for (id, _, content) in vocab.iter() {
+            crosses[id as usize / 64] |= u64::from(crossings(content).next().is_some()) << (id % 64);
+        }
+        for (_, _, Merge { rank, result }) in pairs.iter() {
+            if crosses[result as usize / 64] >> (result % 64) & 1 != 0 {
+                for [left, right] in crossings(vocab.content(result)) {
+                    let lowest = &mut initial.crossing[usize::from(left) << 8 | usize::from(right)];
+                    *lowest = rank.min(*lowest);
+                }
+            }
         }
         initial
     }
 
-    /// Merges the bytes of a character; returns the symbols and the highest rank among these merges.
-    fn alone(&self, c: char, ranks: &Ranks, results: &[u32]) -> (Vec<u32>, u32) {
-        let mut symbols: Vec<u32> =
-            c.encode_utf8(&mut [0; 4]).bytes().map(|byte| self.bytes[usize::from(byte)]).collect();
-        let mut top = 0;
-        loop {
-            let pairs = symbols.windows(2).map(|pair| ranks.of(pair[0], pair[1])).enumerate();
+    /// Merges the bytes of a character up to U+FFFF; returns the symbols, their number, and the highest rank among these merges.
+    fn alone(&self, c: char, ranks: &Ranks, results: &[u32]) -> ([u32; 3], usize, u32) {
+        let (mut symbols, mut len, mut top) = ([NO_SYMBOL; 3], 0, 0);
+        for byte in c.encode_utf8(&mut [0; 4]).bytes() {
+            symbols[len] = self.bytes[usize::from(byte)];
+            len += 1;
+        }
+        while len > 1 {
+            let pairs = symbols[..len].windows(2).map(|pair| ranks.of(pair[0], pair[1])).enumerate();
             match pairs.min_by_key(|&(_, rank)| rank) {
                 Some((at, rank)) if rank != NONE => {
                     symbols[at] = if results.is_empty() { rank } else { results[rank as usize] };
-                    symbols.remove(at + 1);
+                    symbols.copy_within(at + 2..len, at + 1);
+                    len -= 1;
                     top = top.max(rank);
                 }
-                _ => return (symbols, top),
+                _ => break,
             }
         }
-    }
-
-    /// Records a token that begins or ends inside a character and crosses its boundary.
-    fn add_crossing(&mut self, token: &[u8], rank: u32) {
-        let is_later = |byte: u8| byte & 0xC0 == 0x80;
-        let mut note = |at: usize| {
-            let entry = &mut self.crossing[usize::from(token[at - 1]) << 8 | usize::from(token[at])];
-            *entry = rank.min(*entry);
-        };
-        // Begins inside a character, which ends at the first start of another one.
-        if token.first().is_some_and(|&byte| is_later(byte)) {
-            if let Some(at) = token.iter().position(|&byte| !is_later(byte)) {
-                note(at);
-            }
-        }
-        // Ends inside a character, which starts at the last start of one.
-        let Some(at) = token.iter().rposition(|&byte| !is_later(byte)) else { return };
-        let length = match token[at] {
-            0..0x80 => 1,
-            0x80..0xE0 => 2,
-            0xE0..0xF0 => 3,
-            _ => 4,
-        };
-        if at > 0 && token.len() - at < length {
-            note(at);
-        }
+        (symbols, len, top)
     }
 
     /// Returns true if all bytes are symbols.
@@ -258,4 +243,17 @@ impl InitialSymbols {
     fn lowest_crossing(&self, left: u8, right: u8) -> u32 {
         self.crossing[usize::from(left) << 8 | usize::from(right)]
     }
+}
+
+/// Returns the pairs of bytes at which a token crosses the boundary of a character that it begins or ends inside of.
+fn crossings(token: &[u8]) -> impl Iterator<Item = [u8; 2]> + '_ {
+    let is_later = |byte: u8| byte & 0xC0 == 0x80;
+    // Begins inside a character, which ends at the first start of another one.
+    let begins = token.first().is_some_and(|&byte| is_later(byte));
+    let begin = if begins { token.iter().position(|&byte| !is_later(byte)) } else { None };
+    // Ends inside a character, which starts at the last start of one.
+    let ends = token.last().is_some_and(|&byte| byte >= 0x80);
+    let end = if ends { token.iter().rposition(|&byte| !is_later(byte)) } else { None };
+    let end = end.filter(|&at| at > 0 && token.len() - at < char_len(token[at]));
+    begin.into_iter().chain(end).map(|at| [token[at - 1], token[at]])
 }

@@ -19,8 +19,6 @@ mod lanes;
 mod long;
 mod ranks;
 
-use std::collections::HashSet;
-
 use self::initial_symbols::InitialSymbols;
 use self::lanes::{Rank, Work};
 use self::long::{LongTables, Window};
@@ -215,8 +213,15 @@ impl Fast {
         let whole_first = model.as_bpe().is_some_and(Bpe::whole_first);
         let ends = |content: &[u8]| content.len() > 2 && (content[0] >= 0xE0 || content[content.len() - 3] >= 0xE0);
         let ended = || vocab.iter().filter(|entry| whole_first && ends(entry.2)).map(|(id, _, content)| (content, id));
-        let made: HashSet<u32> = self.made(vocab, ended(), keep_going)?.into_iter().collect();
-        let wholes = ended().filter(|(_, id)| !made.contains(id)).map(|(content, _)| content);
+        let mut is_made = vec![false; vocab.len()];
+        match model.as_bpe().filter(|bpe| bpe.ranks == bpe::RankOrder::Tokens) {
+            // Exactly the tokens that their own bytes form have a merge.
+            Some(bpe) => {
+                bpe.pairs(vocab, keep_going)?.iter().for_each(|(.., merge)| is_made[merge.result as usize] = true)
+            }
+            None => self.made(vocab, ended(), keep_going)?.iter().for_each(|&id| is_made[id as usize] = true),
+        }
+        let wholes = ended().filter(|&(_, id)| !is_made[id as usize]).map(|(content, _)| content);
         Ok(MergeBoundaries::new(vocab.iter().map(|entry| entry.2), wholes))
     }
 

@@ -89,31 +89,35 @@ impl Ranks {
             *at += 1;
         }
         // The fullest buckets first, while most slots are free.
+        let mut taken = vec![0u64; num_slots / 64];
         for &bucket in of_size[1..].iter().rev().flatten() {
             let keys = &sorted[ends[bucket] as usize..ends[bucket + 1] as usize];
-            table.moves[bucket] = table.place(keys)?;
+            table.moves[bucket] = table.place(keys, &mut taken)?;
         }
         Some(table)
     }
 
-    /// Stores the entries of a bucket in free slots; returns the displacement.
-    fn place(&mut self, entries: &[u64]) -> Option<u8> {
+    /// Stores the entries of a bucket in free slots; returns the displacement. `taken`: bitmap of the other slots, which fits the L1 cache.
+    fn place(&mut self, entries: &[u64], taken: &mut [u64]) -> Option<u8> {
         let mask = self.slots.len() - 1;
-        let mut taken = [0; 64];
-        if entries.len() > taken.len() {
+        let mut places = [0; 64];
+        if entries.len() > places.len() {
             return None;
         }
         'moves: for moved in 0..=u8::MAX {
             for (i, &entry) in entries.iter().enumerate() {
                 let at = slot((entry >> RANK_BITS).wrapping_mul(self.seed), moved, mask);
-                if self.slots[at] != EMPTY {
-                    for &before in &taken[..i] {
-                        self.slots[before] = EMPTY;
+                if taken[at / 64] >> (at % 64) & 1 != 0 {
+                    for &before in &places[..i] {
+                        taken[before / 64] &= !(1 << (before % 64));
                     }
                     continue 'moves;
                 }
+                taken[at / 64] |= 1 << (at % 64);
+                places[i] = at;
+            }
+            for (&at, &entry) in places.iter().zip(entries) {
                 self.slots[at] = entry;
-                taken[i] = at;
             }
             return Some(moved);
         }

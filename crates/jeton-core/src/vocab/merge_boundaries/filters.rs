@@ -135,7 +135,8 @@ impl MergeBoundaries {
     /// only, so no split may yield one.
     pub fn new<'a>(tokens: impl Iterator<Item = &'a [u8]>, wholes: impl Iterator<Item = &'a [u8]>) -> Self {
         let mut boundaries = Self { pairs: Box::new([0; 1 << (BITS - 6)]), split: [0; 64], has_wholes: false };
-        for token in tokens {
+        // Most tokens of most vocabularies have no character of three bytes.
+        for token in tokens.filter(|token| token.iter().fold(0, |highest, &byte| highest.max(byte)) >= 0xE0) {
             let mut before: Option<&[u8]> = None; // the previous character, if complete
             let mut at = token.iter().position(|&byte| byte & 0xC0 != 0x80).unwrap_or(token.len());
             while at < token.len() {
