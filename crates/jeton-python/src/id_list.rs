@@ -9,12 +9,16 @@
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
+use jeton_core::util::simd::prefetch;
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 
 /// Ids of nearly all vocabularies.
 const NUM_SHARED: usize = 1 << 18;
+
+/// Ids whose integers are fetched before they are needed: the pointers and integers of a large vocabulary fill megabytes.
+const AHEAD: usize = 24;
 
 /// Integer of each id, with a reference of its own; null before its first use. Written with the GIL only.
 static SHARED: [AtomicPtr<ffi::PyObject>; NUM_SHARED] = [const { AtomicPtr::new(ptr::null_mut()) }; NUM_SHARED];
@@ -31,7 +35,19 @@ static PAIRS: [AtomicPtr<ffi::PyObject>; SHARED_STARTS * SHARED_LENS] =
 
 /// Creates a list of ids.
 pub fn list<'py>(py: Python<'py>, ids: &[u32]) -> PyResult<Bound<'py, PyList>> {
-    list_of(py, ids.iter().map(|&id| id.into()))
+    let pointer = |at: usize| ids.get(at).and_then(|&id| SHARED.get(id as usize));
+    list_of(
+        py,
+        ids.iter().enumerate().map(|(at, &id)| {
+            if let Some(later) = pointer(at + 2 * AHEAD) {
+                prefetch(std::ptr::from_ref(later));
+            }
+            if let Some(soon) = pointer(at + AHEAD) {
+                prefetch(soon.load(Ordering::Relaxed));
+            }
+            id.into()
+        }),
+    )
 }
 
 /// Creates a list of integers.

@@ -352,7 +352,7 @@ impl Tokenizer {
                 run.joins_texts = texts.len() > 1;
                 let following = texts.iter().skip(1).map(|text| text.bytes).chain([&[][..]]);
                 texts.iter().zip(following).try_for_each(|(&text, following)| {
-                    following.iter().take(4096).step_by(64).for_each(simd::prefetch);
+                    following.iter().take(4096).step_by(64).for_each(|byte| simd::prefetch(byte));
                     self.run_text(text, permit, run)?;
                     run.end_of_text();
                     Ok(())

@@ -97,14 +97,14 @@ macro_rules! dispatch {
 }
 pub(crate) use dispatch;
 
-/// Prefetches a cache line.
+/// Prefetches the cache line of an address, which need not be valid.
 #[inline(always)]
-pub(crate) fn prefetch<T>(place: &T) {
+pub fn prefetch<T>(place: *const T) {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: the instruction is a hint, which accesses no memory and never faults; SSE is part of x86-64.
     unsafe {
         use std::arch::x86_64::{_mm_prefetch, _MM_HINT_T0};
-        _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(place).cast());
+        _mm_prefetch::<_MM_HINT_T0>(place.cast());
     }
     #[cfg(not(target_arch = "x86_64"))]
     let _ = place;
