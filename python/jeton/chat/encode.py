@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["ChatTokenizer", "MaskedChat", "char_spans", "encode", "tokenize"]
+__all__ = ["ChatTokenizer", "MaskedChat", "between", "char_spans", "context", "encode", "tokenize"]
 
 # Mask characters by length in UTF-8, for word characters and for others. No normalizer changes them.
 _WORDS = ("qjxzkvwyQJXZKVWY0123456789abcdefghilmnoprstuABCDEFGHILMNOPRSTU_", "ƿƾƻǀ", "ꙮꜣꜥꚙ", "𐌰𐌱𐌲𐌳")
@@ -230,18 +230,19 @@ def _ids(tok: ChatTokenizer, text: str, segments: MaskedChat) -> list[int]:
     at = 0
     for match in segments.controls:
         if match.start > at:
-            ids += _between(tok, text[at : match.start], at)
+            ids += between(tok, text[at : match.start], at)
         ids.append(match.id)
         at = match.end
-    return ids + _between(tok, text[at:], at) if at < len(text) else ids
+    return ids + between(tok, text[at:], at) if at < len(text) else ids
 
 
-def _between(tok: ChatTokenizer, text: str, at: int) -> list[int]:
-    tok, first, permitted = _context(tok, text, at)
+def between(tok: ChatTokenizer, text: str, at: int) -> list[int]:
+    """Encodes text without special tokens: all of a text if `at` is 0, else what follows a special token."""
+    tok, first, permitted = context(tok, text, at)
     return tok.encode(first + text, special=permitted, add_special_tokens=False)[1 if first else 0 :]
 
 
-def _context(tok: ChatTokenizer, text: str, at: int) -> tuple[ChatTokenizer, str, Special]:
+def context(tok: ChatTokenizer, text: str, at: int) -> tuple[ChatTokenizer, str, Special]:
     """Returns a tokenizer, a special token to encode before a segment, for its context, and the permission of that."""
     if not at:
         return tok, "", "none"
@@ -287,7 +288,7 @@ def _in_segments(tok: ChatTokenizer, text: str, whole: Encoding, segments: Maske
 
 
 def _slice_between(tok: ChatTokenizer, text: str, at_byte: int, at_char: int) -> _TokenSlice:
-    tok, first, permitted = _context(tok, text, at_char)
+    tok, first, permitted = context(tok, text, at_char)
     encoding = tok.tokenize(first + text, special=permitted, add_special_tokens=False)
     length = len(first.encode())
     rows = slice(1 if first else 0, None)

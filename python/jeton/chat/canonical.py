@@ -1,0 +1,343 @@
+"""Canonical ids: `Tokenizer.drift`, `is_canonical` and `canonicalize`.
+
+```text
+ids ─ decode, special ids kept apart ─►  text with the origin of each character  ─ encode ─►  ids ─ compare
+```
+
+Ids are canonical if encoding their text returns them. The text of ids is the decoded text, in which the special tokens
+of special ids are control and all else is plain, whatever it spells: the same distinction as between the text of a chat
+template and that of its messages, so `encode` encodes it.
+
+Cost: one decoding, one encoding, and a comparison of arrays. Only ids that differ are aligned, by the places in the text
+at which they begin. That is linear as well.
+
+Left out: the cause of a difference, which is found from the ids around it (`drift`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from ..errors import InvalidTextError
+from ..tokens.special import Special
+from ..util.lazy import cached_property
+from .drift import CanonicalTokenizer, Drift, Group, explained, num_replaced
+from .encode import MaskedChat, between, char_spans, context, encode
+from .provenance import CALLER, TEMPLATE
+from .template import RenderedRun
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = ["CanonicalIds", "canonicalize", "drift", "is_canonical"]
+
+
+@dataclass(frozen=True, eq=False)
+class CanonicalIds:
+    """Result of `Tokenizer.canonicalize`: canonical ids, and where they and the old ids begin at the same place.
+
+    Attributes:
+        ids: the canonical ids.
+        boundaries: int64[m, 2], ascending: pairs of an old and a new position before which lies the same text. The first
+            is (0, 0), the last (number of old ids, number of new ids). Between two of them, the old and the new ids are
+            different tokens of the same text, or one equal id each.
+
+    Examples:
+        >>> import jeton
+        >>> tok = jeton.Tokenizer.from_merges({97: b"a", 98: b"b", 256: b"ab"}, [(97, 98, 256)])
+        >>> canonical = tok.canonicalize([98, 97, 98, 97])
+        >>> canonical.ids, canonical.boundaries.tolist()
+        ([98, 256, 97], [[0, 0], [1, 1], [3, 2], [4, 3]])
+        >>> canonical.to_new(3), canonical.to_new(2), canonical.to_old(1)
+        (2, None, 1)
+    """
+
+    ids: list[int]
+    boundaries: NDArray[np.int64]
+
+    def to_new(self, position: int) -> int | None:
+        """Position of the new id that begins where the old id at `position` begins; None if there is none."""
+        return self._other(position, 0)
+
+    def to_old(self, position: int) -> int | None:
+        """Position of the old id that begins where the new id at `position` begins; None if there is none."""
+        return self._other(position, 1)
+
+    def _other(self, position: int, column: int) -> int | None:
+        row = int(self.boundaries[:, column].searchsorted(position))
+        found = row < len(self.boundaries) and self.boundaries[row, column] == position
+        return int(self.boundaries[row, 1 - column]) if found else None
+
+
+def is_canonical(tok: CanonicalTokenizer, ids: Iterable[int], special: Special) -> bool:
+    """Implements `Tokenizer.is_canonical`."""
+    return _Comparison(tok, ids, special).first is None
+
+
+def drift(tok: CanonicalTokenizer, ids: Iterable[int], special: Special) -> Drift | None:
+    """Implements `Tokenizer.drift`."""
+    compared = _Comparison(tok, ids, special)
+    if compared.first is None:
+        return None
+    starts = compared.boundaries[:, 0], compared.boundaries[:, 1]
+    at = compared.first
+    row = int(((starts[0] > at) | (starts[1] > at)).argmax())
+    return explained(tok, compared.group(at, at, *compared.boundaries[row].tolist()), at, compared.unk)
+
+
+def canonicalize(tok: CanonicalTokenizer, ids: Iterable[int], special: Special) -> CanonicalIds:
+    """Implements `Tokenizer.canonicalize`."""
+    import numpy as np
+
+    compared = _Comparison(tok, ids, special)
+    if compared.first is None:
+        every = np.arange(len(compared.old) + 1)
+        return CanonicalIds(compared.old.tolist(), np.stack([every, every], axis=1))
+    made: list[int] = []
+    pairs: list[tuple[int, int]] = []
+    kept = compared.kept()
+    for (old, new), (old_end, new_end) in pairwise(compared.boundaries.tolist()):
+        pairs.append((old, len(made)))
+        if kept[old:old_end].any() and compared.loses(old, new, old_end, new_end):
+            pairs += zip(range(old + 1, old_end), range(len(made) + 1, len(made) + old_end - old), strict=True)
+            made += compared.old[old:old_end].tolist()
+        else:
+            made += compared.new[new:new_end].tolist()
+    pairs.append((len(compared.old), len(made)))
+    return CanonicalIds(made, np.array(pairs, np.int64))
+
+
+class _Comparison:
+    """Ids, and those that encoding their text gives.
+
+    Attributes:
+        tok: the tokenizer.
+        old: the ids, uint32[n].
+        new: the ids of their text, uint32[m].
+        first: the first position at which they differ; None if they are equal.
+        unk: the id of the unknown token, if there is one.
+    """
+
+    def __init__(self, tok: CanonicalTokenizer, ids: Iterable[int], special: Special) -> None:
+        import numpy as np
+
+        self.tok, self._special = tok, special
+        given: list[int] = ids.tolist() if getattr(ids, "dtype", None) is not None else ids  # type: ignore[attr-defined]
+        given = given if isinstance(given, list) else [*given]
+        self.decoded, starts = tok.decode_with_offsets(given)  # raises for ids that are not in the vocabulary
+        self.old = np.array(given, np.uint32)
+        self._starts = np.array([*starts, len(self.decoded)], np.int64)
+        unk = tok.special_tokens.get(tok.roles.get("unk", ""))
+        controls = [id for id in tok._special_matcher.controls if id != unk]
+        self._is_control = np.zeros(tok.vocab_size, bool)
+        self._is_control[controls] = True
+        self._kept_at = np.flatnonzero(self._is_control[self.old])
+        self.text, self._runs, self._shifts = _text_of(tok, self.decoded, self._starts, self.old, self._kept_at)
+        self._segments: MaskedChat | None = None
+        if len(self._kept_at):
+            again, self._segments = encode(tok, self.text, self._runs, special)
+            self.new = np.array(again, np.uint32)
+        else:
+            self.new = tok.encode_array(self.text, special=special, add_special_tokens=False)
+        self.first = _first_difference(self.old, self.new)
+        model_unk = tok.definition.model.unk_token
+        found = None if model_unk is None else tok._core.find(model_unk.encode(), False)
+        self.unk = unk if found is None else found
+
+    @cached_property
+    def boundaries(self) -> NDArray[np.int64]:
+        """int64[m, 2]: the `CanonicalIds.boundaries` of the two."""
+        import numpy as np
+
+        old_keys, new_keys = self._keys()
+        old_first, old_at = np.unique(old_keys, return_index=True)
+        new_first, new_at = np.unique(new_keys, return_index=True)
+        _, left, right = np.intersect1d(old_first, new_first, assume_unique=True, return_indices=True)
+        same = np.stack([old_at[left], new_at[right]], axis=1)
+        same = same[(old_keys[same[:, 0]] >= 0)]
+        equal = np.arange((self.first or 0) + 1)  # positions before which the ids are the same
+        ends = np.array([[len(self.old), len(self.new)]])
+        found = [same[(same > equal[-1]).all(axis=1)], ends]
+        new_kept_at = np.flatnonzero(self._is_control[self.new])
+        if np.array_equal(self.old[self._kept_at], self.new[new_kept_at]):
+            anchors = np.stack([self._kept_at, new_kept_at], axis=1)
+            anchors = anchors[(anchors >= equal[-1]).all(axis=1)]
+            found += [anchors, anchors + 1]
+        rows = np.unique(np.concatenate(found), axis=0)
+        rows = rows[(rows > equal[-1]).all(axis=1) | (rows == ends).all(axis=1)]
+        return np.concatenate([np.stack([equal, equal], axis=1), _ascending(rows)])
+
+    def _keys(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Places at which the old and the new ids begin, in one unit; negative for ids that begin inside a character."""
+        import numpy as np
+
+        tokens = [self.tok.decode_tokens_bytes(ids.tolist()) for ids in (self.old, self.new)]
+        if self.tok.definition.is_byte_level and b"".join(tokens[0]) == b"".join(tokens[1]):
+            ends = [np.cumsum([0, *map(len, each)]) for each in tokens]
+            return ends[0], ends[1]
+        decoded, starts = self.tok.decode_with_offsets(self.new.tolist())
+        if decoded == self.decoded:
+            keys = [self._starts, np.array([*starts, len(decoded)], np.int64)]
+        else:  # something changed the text: by the characters that each new id comes from
+            keys = [self._starts + self._shifts, np.append(self._spans()[:, 0], len(self.text))]
+        for column, each in zip(keys, tokens, strict=True):
+            inside = [at for at, token in enumerate(each) if token and 0x80 <= token[0] < 0xC0]
+            column[inside] = -1
+        return keys[0], keys[1]
+
+    def _spans(self) -> NDArray[np.int64]:
+        """int64[m, 2]: range of characters of `text` for each new id."""
+        import numpy as np
+
+        if self._segments is not None or (len(self._kept_at) and self._special != "all"):
+            return char_spans(self.tok, self.text, self.new.tolist(), self._segments)
+        encoding = self.tok.tokenize(self.text, special=self._special, add_special_tokens=False)
+        return np.array(encoding.char_spans, np.int64).reshape(-1, 2)
+
+    def kept(self) -> NDArray[np.bool_]:
+        """For each old id, whether the ids of its text may lose it: special, unknown, or part of U+FFFD."""
+        import numpy as np
+
+        kept = self._is_control[self.old]
+        if self.unk is not None:
+            kept |= self.old == self.unk
+        if "\ufffd" in self.decoded:
+            chars = np.frombuffer(self.decoded.encode("utf-32-le", "surrogatepass"), np.uint32)
+            before = np.concatenate([[0], np.cumsum(chars == 0xFFFD)])
+            ends = np.maximum(self._starts[1:], np.minimum(self._starts[:-1] + 1, len(self.decoded)))
+            kept |= before[ends] > before[self._starts[:-1]]
+        return kept
+
+    def loses(self, old: int, new: int, old_end: int, new_end: int) -> bool:
+        """Tests whether the new ids of a group lose what the old ones say."""
+        import numpy as np
+
+        group = self.old[old:old_end], self.new[new:new_end]
+        controls = [ids[self._is_control[ids]] for ids in group]
+        if not np.array_equal(controls[0], controls[1]) and len(controls[0]):
+            return True
+        if self.unk is not None and (group[0] == self.unk).any():
+            return True
+        return num_replaced(self.tok, self.group(old, new, old_end, new_end)) > 0
+
+    def group(self, old: int, new: int, old_end: int, new_end: int) -> Group:
+        """The old and the new ids of the text between two boundaries."""
+        text = self.decoded[self._starts[old] : self._starts[old_end]]
+        around = self.old[max(old - 1, 0) : old_end + 1].tolist()
+        is_first = old == 0 or bool(self._is_control[self.old[old - 1]])
+        return Group(self.old[old:old_end].tolist(), self.new[new:new_end].tolist(), text, around, is_first)
+
+
+def _first_difference(old: NDArray[np.uint32], new: NDArray[np.uint32]) -> int | None:
+    length = min(len(old), len(new))
+    differs = old[:length] != new[:length]
+    if differs.any():
+        return int(differs.argmax())
+    return None if len(old) == len(new) else length
+
+
+def _ascending(rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Rows of sorted pairs, without those that are not above all before them in both columns; the last row is kept."""
+    import numpy as np
+
+    if not len(rows):
+        return rows
+    above = np.ones(len(rows), bool)
+    above[1:] = (rows[1:] > np.maximum.accumulate(rows, axis=0)[:-1]).all(axis=1)
+    above[:-1] &= (rows[:-1] < rows[-1]).all(axis=1)
+    above[-1] = True
+    return rows[above]
+
+
+# ── the text of ids ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _text_of(
+    tok: CanonicalTokenizer, decoded: str, starts: NDArray[np.int64], ids: NDArray[np.uint32], kept_at: Sequence[int]
+) -> tuple[str, list[RenderedRun], NDArray[np.int64]]:
+    """Text to encode.
+
+    Args:
+        tok: the tokenizer.
+        decoded: the text of all ids.
+        starts: int64[n + 1]: the character at which each id begins, and their number.
+        ids: uint32[n].
+        kept_at: positions of the special ids.
+
+    Returns:
+        The text; its runs, those of special tokens as a template's; int64[n + 1]: what is added to the starts in the
+        decoded text to get those in this text.
+    """
+    import numpy as np
+
+    spaces = _PrefixSpaces(tok, decoded)
+    parts: list[str] = []
+    runs: list[RenderedRun] = []
+    shifts = np.zeros(len(starts), np.int64)
+    length = first = 0
+    has_text = False
+    for at in [*np.asarray(kept_at).tolist(), len(ids)]:
+        start, end = int(starts[first]), int(starts[at])
+        shifts[first:at] = length - start
+        if start < end:
+            place = "start" if first == 0 else "later" if has_text else "first"
+            if decoded[start] == " " and spaces(place):
+                shifts[first:at] -= 1
+                start += 1
+                shifts[first:at] = np.maximum(shifts[first:at], length - starts[first:at])
+            parts.append(decoded[start:end])
+            runs.append(RenderedRun(end - start, CALLER, None))
+            length += end - start
+            has_text = True
+        shifts[at:] = length - end
+        if at < len(ids):
+            content = tok.added_tokens[int(ids[at])].content
+            shown = decoded[end : int(starts[at + 1])]
+            written = shown if content in shown else content
+            parts.append(written)
+            runs.append(RenderedRun(len(written), TEMPLATE, None))
+            length += len(written)
+        first = at + 1
+    return "".join(parts), runs, shifts
+
+
+class _PrefixSpaces:
+    """Tells where the encoder puts a space before a text that decoding its ids does not remove again.
+
+    Such a space is not part of the text: SentencePiece encodes ``</s>a`` as ``</s> ▁a``, which decodes to `` a``, and the
+    ids of ``</s> a`` are others. It is tried on a character of the text.
+    """
+
+    def __init__(self, tok: CanonicalTokenizer, text: str) -> None:
+        self._tok, self._text = tok, text
+        self._known: dict[str, bool] = {}
+
+    def __call__(self, place: str) -> bool:
+        """`place`: ``"start"`` of the ids, the ``"first"`` text after special ids, or a ``"later"`` one."""
+        if place not in self._known:
+            self._known[place] = any(self._is_added(char, place) for char in self._chars())
+        return self._known[place]
+
+    def _chars(self) -> list[str]:
+        """A character that survives encoding and decoding, if there is one."""
+        for char in ("a", *self._text.replace("\ufffd", "").split()[:8]):
+            try:
+                ids = self._tok.encode(char[0], special="none", add_special_tokens=False)
+            except InvalidTextError:
+                continue
+            if self._tok.decode(ids).strip(" ") == char[0]:
+                return [char[0]]
+        return []
+
+    def _is_added(self, char: str, place: str) -> bool:
+        at = 0 if place == "start" else 1
+        tok, special, _ = context(self._tok, char, at)
+        control = [] if not at else [tok.special_tokens[special]]
+        ids = between(self._tok, char, at)
+        before = [*ids, *control] if place == "later" else control
+        text, starts = tok.decode_with_offsets([*before, *ids])  # type: ignore[attr-defined]
+        return text[starts[len(before)] :] == " " + char and between(self._tok, " " + char, at) != ids
