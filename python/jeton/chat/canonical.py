@@ -25,7 +25,7 @@ from ..errors import InvalidTextError
 from ..tokens.special import Special
 from ..util.lazy import cached_property
 from .drift import CanonicalTokenizer, Drift, Group, explained, num_replaced
-from .encode import MaskedChat, between, char_spans, context, encode
+from .encode import MaskedChat, between, char_spans, encode
 from .provenance import CALLER, TEMPLATE
 from .template import RenderedRun
 
@@ -83,10 +83,9 @@ def drift(tok: CanonicalTokenizer, ids: Iterable[int], special: Special) -> Drif
     compared = _Comparison(tok, ids, special)
     if compared.first is None:
         return None
-    starts = compared.boundaries[:, 0], compared.boundaries[:, 1]
-    at = compared.first
-    row = int(((starts[0] > at) | (starts[1] > at)).argmax())
-    return explained(tok, compared.group(at, at, *compared.boundaries[row].tolist()), at, compared.unk)
+    row = int((compared.boundaries > compared.first).any(axis=1).argmax())
+    start, end = compared.boundaries[row - 1 : row + 1].tolist()
+    return explained(tok, compared.group(*start, *end), compared.first, compared.unk)
 
 
 def canonicalize(tok: CanonicalTokenizer, ids: Iterable[int], special: Special) -> CanonicalIds:
@@ -99,10 +98,10 @@ def canonicalize(tok: CanonicalTokenizer, ids: Iterable[int], special: Special) 
         return CanonicalIds(compared.old.tolist(), np.stack([every, every], axis=1))
     made: list[int] = []
     pairs: list[tuple[int, int]] = []
-    kept = compared.kept()
-    for (old, new), (old_end, new_end) in pairwise(compared.boundaries.tolist()):
+    may_lose = compared.may_lose()
+    for check, ((old, new), (old_end, new_end)) in zip(may_lose, pairwise(compared.boundaries.tolist()), strict=True):
         pairs.append((old, len(made)))
-        if kept[old:old_end].any() and compared.loses(old, new, old_end, new_end):
+        if check and compared.loses(old, new, old_end, new_end):
             pairs += zip(range(old + 1, old_end), range(len(made) + 1, len(made) + old_end - old), strict=True)
             made += compared.old[old:old_end].tolist()
         else:
@@ -146,20 +145,19 @@ class _Comparison:
         self.first = _first_difference(self.old, self.new)
         model_unk = tok.definition.model.unk_token
         found = None if model_unk is None else tok._core.find(model_unk.encode(), False)
-        self.unk = unk if found is None else found
+        self.unk = -1 if found is None and unk is None else unk if found is None else found
 
     @cached_property
     def boundaries(self) -> NDArray[np.int64]:
         """int64[m, 2]: the `CanonicalIds.boundaries` of the two."""
         import numpy as np
 
-        old_keys, new_keys = self._keys()
-        old_first, old_at = np.unique(old_keys, return_index=True)
-        new_first, new_at = np.unique(new_keys, return_index=True)
-        _, left, right = np.intersect1d(old_first, new_first, assume_unique=True, return_indices=True)
+        (old_places, old_at), (new_places, new_at) = map(_distinct, self._keys())
+        _, left, right = np.intersect1d(old_places, new_places, assume_unique=True, return_indices=True)
         same = np.stack([old_at[left], new_at[right]], axis=1)
-        same = same[(old_keys[same[:, 0]] >= 0)]
-        equal = np.arange((self.first or 0) + 1)  # positions before which the ids are the same
+        # Positions before which the ids are the same. An unknown token may come from another text.
+        first = 0 if self.first is None else self.first
+        equal = np.arange(min([first, *np.flatnonzero(self.old[:first] == self.unk)[:1].tolist()]) + 1)
         ends = np.array([[len(self.old), len(self.new)]])
         found = [same[(same > equal[-1]).all(axis=1)], ends]
         new_kept_at = np.flatnonzero(self._is_control[self.new])
@@ -181,12 +179,13 @@ class _Comparison:
             return ends[0], ends[1]
         decoded, starts = self.tok.decode_with_offsets(self.new.tolist())
         if decoded == self.decoded:
-            keys = [self._starts, np.array([*starts, len(decoded)], np.int64)]
+            keys = [self._starts.copy(), np.array([*starts, len(decoded)], np.int64)]
+            for column, each in zip(keys, tokens, strict=True):
+                column[[at for at, token in enumerate(each) if token and 0x80 <= token[0] < 0xC0]] = -1
         else:  # something changed the text: by the characters that each new id comes from
-            keys = [self._starts + self._shifts, np.append(self._spans()[:, 0], len(self.text))]
-        for column, each in zip(keys, tokens, strict=True):
-            inside = [at for at, token in enumerate(each) if token and 0x80 <= token[0] < 0xC0]
-            column[inside] = -1
+            spans = self._spans()
+            starts = self._starts + self._shifts
+            keys = [_words(self.text, np.stack([starts[:-1], starts[1:]], 1), tokens[0]), _words(self.text, spans, tokens[1])]
         return keys[0], keys[1]
 
     def _spans(self) -> NDArray[np.int64]:
@@ -198,19 +197,19 @@ class _Comparison:
         encoding = self.tok.tokenize(self.text, special=self._special, add_special_tokens=False)
         return np.array(encoding.char_spans, np.int64).reshape(-1, 2)
 
-    def kept(self) -> NDArray[np.bool_]:
-        """For each old id, whether the ids of its text may lose it: special, unknown, or part of U+FFFD."""
+    def may_lose(self) -> list[bool]:
+        """For each two successive boundaries, whether there are ids between them for which `loses` may be true."""
         import numpy as np
 
         kept = self._is_control[self.old]
-        if self.unk is not None:
-            kept |= self.old == self.unk
         if "\ufffd" in self.decoded:
-            chars = np.frombuffer(self.decoded.encode("utf-32-le", "surrogatepass"), np.uint32)
-            before = np.concatenate([[0], np.cumsum(chars == 0xFFFD)])
-            ends = np.maximum(self._starts[1:], np.minimum(self._starts[:-1] + 1, len(self.decoded)))
-            kept |= before[ends] > before[self._starts[:-1]]
-        return kept
+            chars = np.frombuffer(self.decoded.encode("utf-32-le", "surrogatepass"), "<u4")
+            before = np.append(0, np.cumsum(chars == ord("\ufffd")))
+            last = np.maximum(self._starts[1:], np.minimum(self._starts[:-1] + 1, len(self.decoded)))
+            kept |= before[last] > before[self._starts[:-1]]
+        sums = [np.append(0, np.cumsum(kept | (self.old == self.unk))), np.append(0, np.cumsum(self.new == self.unk))]
+        at = [column[self.boundaries[:, row]] for row, column in enumerate(sums)]
+        return ((np.diff(at[0]) > 0) | (np.diff(at[1]) > 0)).tolist()
 
     def loses(self, old: int, new: int, old_end: int, new_end: int) -> bool:
         """Tests whether the new ids of a group lose what the old ones say."""
@@ -220,7 +219,7 @@ class _Comparison:
         controls = [ids[self._is_control[ids]] for ids in group]
         if not np.array_equal(controls[0], controls[1]) and len(controls[0]):
             return True
-        if self.unk is not None and (group[0] == self.unk).any():
+        if (np.concatenate(group) == self.unk).any():
             return True
         return num_replaced(self.tok, self.group(old, new, old_end, new_end)) > 0
 
@@ -238,6 +237,29 @@ def _first_difference(old: NDArray[np.uint32], new: NDArray[np.uint32]) -> int |
     if differs.any():
         return int(differs.argmax())
     return None if len(old) == len(new) else length
+
+
+def _words(text: str, spans: NDArray[np.int64], tokens: list[bytes]) -> NDArray[np.int64]:
+    """int64[n + 1]: place of the first character of each token that is no space, and the end of the text.
+
+    Negative where the text of the span is not that of the token: spans are approximate where normalization adds spaces.
+    """
+    import numpy as np
+
+    places = []
+    for (start, end), token in zip(spans.tolist(), tokens, strict=True):
+        word = text[start:end].lstrip(" ")
+        places.append(end - len(word) if word.encode() == token.lstrip(b" ") else -1)
+    return np.array([*places, len(text)], np.int64)
+
+
+def _distinct(places: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Places at which exactly one id begins, and the positions of these ids. Of ids without text it is uncertain."""
+    import numpy as np
+
+    found, at, counts = np.unique(places, return_index=True, return_counts=True)
+    is_one = (counts == 1) & (found >= 0)
+    return found[is_one], at[is_one]
 
 
 def _ascending(rows: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -274,7 +296,7 @@ def _text_of(
     """
     import numpy as np
 
-    spaces = _PrefixSpaces(tok, decoded)
+    spaces = _PrefixSpaces(tok, decoded, ids[kept_at[:1]].tolist())
     parts: list[str] = []
     runs: list[RenderedRun] = []
     shifts = np.zeros(len(starts), np.int64)
@@ -312,8 +334,8 @@ class _PrefixSpaces:
     ids of ``</s> a`` are others. It is tried on a character of the text.
     """
 
-    def __init__(self, tok: CanonicalTokenizer, text: str) -> None:
-        self._tok, self._text = tok, text
+    def __init__(self, tok: CanonicalTokenizer, text: str, control: list[int]) -> None:
+        self._tok, self._text, self._control = tok, text, control
         self._known: dict[str, bool] = {}
 
     def __call__(self, place: str) -> bool:
@@ -335,9 +357,7 @@ class _PrefixSpaces:
 
     def _is_added(self, char: str, place: str) -> bool:
         at = 0 if place == "start" else 1
-        tok, special, _ = context(self._tok, char, at)
-        control = [] if not at else [tok.special_tokens[special]]
         ids = between(self._tok, char, at)
-        before = [*ids, *control] if place == "later" else control
-        text, starts = tok.decode_with_offsets([*before, *ids])  # type: ignore[attr-defined]
+        before = {"start": [], "first": self._control, "later": [*ids, *self._control]}[place]
+        text, starts = self._tok.decode_with_offsets([*before, *ids])
         return text[starts[len(before)] :] == " " + char and between(self._tok, " " + char, at) != ids

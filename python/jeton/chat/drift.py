@@ -96,9 +96,10 @@ class Drift:
             ``special=`` permits.
             ``"stripped_space"``: an added token takes the white space beside it.
             ``"unmatched_token"``: an added token of the ids is not matched there.
-            ``"unknown"``: one of the ids is the unknown token, which does not tell its text.
+            ``"unknown"``: one of `ids` or of `expected` is the unknown token, which does not tell its text.
             ``"invalid_bytes"``: the ids have bytes that are not UTF-8, such as half a character.
-        ids: the ids from `position` to the next place at which both have a boundary.
+        ids: the ids around `position`, between the two nearest places at which both have a boundary. The first is the
+            one at `position`, or before it if an unknown token makes an equal id there uncertain.
         expected: the ids that encoding gives there.
         text: their text.
 
@@ -130,8 +131,8 @@ class Drift:
         )
 
 
-def explained(tok: CanonicalTokenizer, group: Group, position: int, unk: int | None) -> Drift:
-    """Builds the `Drift` of a group that begins at a position. `unk`: the id of the unknown token."""
+def explained(tok: CanonicalTokenizer, group: Group, position: int, unk: int) -> Drift:
+    """Builds the `Drift` of a group that begins at a position. `unk`: the id of the unknown token, or -1."""
     return Drift(position, _cause(tok, group, unk), group.old, group.new, group.text)
 
 
@@ -142,10 +143,10 @@ def num_replaced(tok: CanonicalTokenizer, group: Group) -> int:
     return group.text.count(_REPLACEMENT) - b"".join(tok.decode_tokens_bytes(group.old)).count(_REPLACEMENT.encode())
 
 
-def _cause(tok: CanonicalTokenizer, group: Group, unk: int | None) -> Cause:
+def _cause(tok: CanonicalTokenizer, group: Group, unk: int) -> Cause:
     if num_replaced(tok, group) > 0:
         return "invalid_bytes"
-    if unk is not None and unk in group.around:
+    if unk in (*group.old, *group.new):
         return "unknown"
     added = tok.added_tokens
     if any(id in added and id not in group.old for id in group.new):

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["ChatTokenizer", "MaskedChat", "between", "char_spans", "context", "encode", "tokenize"]
+__all__ = ["ChatTokenizer", "MaskedChat", "between", "char_spans", "encode", "tokenize"]
 
 # Mask characters by length in UTF-8, for word characters and for others. No normalizer changes them.
 _WORDS = ("qjxzkvwyQJXZKVWY0123456789abcdefghilmnoprstuABCDEFGHILMNOPRSTU_", "ƿƾƻǀ", "ꙮꜣꜥꚙ", "𐌰𐌱𐌲𐌳")
@@ -238,11 +238,11 @@ def _ids(tok: ChatTokenizer, text: str, segments: MaskedChat) -> list[int]:
 
 def between(tok: ChatTokenizer, text: str, at: int) -> list[int]:
     """Encodes text without special tokens: all of a text if `at` is 0, else what follows a special token."""
-    tok, first, permitted = context(tok, text, at)
+    tok, first, permitted = _context(tok, text, at)
     return tok.encode(first + text, special=permitted, add_special_tokens=False)[1 if first else 0 :]
 
 
-def context(tok: ChatTokenizer, text: str, at: int) -> tuple[ChatTokenizer, str, Special]:
+def _context(tok: ChatTokenizer, text: str, at: int) -> tuple[ChatTokenizer, str, Special]:
     """Returns a tokenizer, a special token to encode before a segment, for its context, and the permission of that."""
     if not at:
         return tok, "", "none"
@@ -288,7 +288,7 @@ def _in_segments(tok: ChatTokenizer, text: str, whole: Encoding, segments: Maske
 
 
 def _slice_between(tok: ChatTokenizer, text: str, at_byte: int, at_char: int) -> _TokenSlice:
-    tok, first, permitted = context(tok, text, at_char)
+    tok, first, permitted = _context(tok, text, at_char)
     encoding = tok.tokenize(first + text, special=permitted, add_special_tokens=False)
     length = len(first.encode())
     rows = slice(1 if first else 0, None)
