@@ -16,17 +16,18 @@ Left out: the cause of a difference, which is found from the ids around it (`dri
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from array import array
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..errors import InvalidTextError
 from ..tokens.special import Special
 from ..util.lazy import cached_property
 from .drift import CanonicalTokenizer, Drift, Group, explained, num_replaced
 from .encode import MaskedChat, between, char_spans, encode
-from .provenance import CALLER, TEMPLATE
+from .provenance import CALLER, TEMPLATE, Origin
 from .template import RenderedRun
 
 if TYPE_CHECKING:
@@ -118,34 +119,62 @@ class _Comparison:
         old: the ids, uint32[n].
         new: the ids of their text, uint32[m].
         first: the first position at which they differ; None if they are equal.
-        unk: the id of the unknown token, if there is one.
+        unk: the id of the unknown token; -1: there is none.
+        text: the text that is encoded.
+        decoded: the text that the ids decode to. It may lack special tokens.
     """
 
     def __init__(self, tok: CanonicalTokenizer, ids: Iterable[int], special: Special) -> None:
         import numpy as np
 
         self.tok, self._special = tok, special
-        given: list[int] = ids.tolist() if getattr(ids, "dtype", None) is not None else ids  # type: ignore[attr-defined]
-        given = given if isinstance(given, list) else [*given]
-        self.decoded, starts = tok.decode_with_offsets(given)  # raises for ids that are not in the vocabulary
-        self.old = np.array(given, np.uint32)
-        self._starts = np.array([*starts, len(self.decoded)], np.int64)
+        given = ids if isinstance(ids, list) or getattr(ids, "dtype", None) is not None else [*ids]
+        self.old = _array(tok, given)
         unk = tok.special_tokens.get(tok.roles.get("unk", ""))
-        controls = [id for id in tok._special_matcher.controls if id != unk]
         self._is_control = np.zeros(tok.vocab_size, bool)
-        self._is_control[controls] = True
-        self._kept_at = np.flatnonzero(self._is_control[self.old])
-        self.text, self._runs, self._shifts = _text_of(tok, self.decoded, self._starts, self.old, self._kept_at)
+        self._is_control[[id for id in tok._special_matcher.controls if id != unk]] = True
+        self._controls_at = np.flatnonzero(self._is_control[self.old])
         self._segments: MaskedChat | None = None
-        if len(self._kept_at):
-            again, self._segments = encode(tok, self.text, self._runs, special)
-            self.new = np.array(again, np.uint32)
+        if len(self._controls_at):
+            self.decoded, self._starts = tok.decode_with_offsets(self.old.tolist())
         else:
+            self.decoded = tok.decode(given)
+        read = _Reading(tok, self.decoded, self.old, self._controls_at.tolist())
+        if len(self._controls_at):
+            read.add_all(self._starts)
+            self.text = "".join(read.parts)
+            again, self._segments = encode(tok, self.text, read.runs, special)
+            self.new = np.frombuffer(array("I", again), np.uint32)
+        else:
+            read.add(0, 0, len(self.old), len(self.decoded))
+            self.text = "".join(read.parts)
             self.new = tok.encode_array(self.text, special=special, add_special_tokens=False)
+        self._moves = read.moves
         self.first = _first_difference(self.old, self.new)
-        model_unk = tok.definition.model.unk_token
-        found = None if model_unk is None else tok._core.find(model_unk.encode(), False)
-        self.unk = -1 if found is None and unk is None else unk if found is None else found
+        name = tok.definition.model.unk_token
+        found = None if name is None else tok._core.find(name.encode(), False)
+        self.unk = next((id for id in (found, unk) if id is not None), -1)
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        """The character of `decoded` at which each id begins."""
+        return self.tok.decode_with_offsets(self.old.tolist())[1]
+
+    @cached_property
+    def _bounds(self) -> NDArray[np.int64]:
+        """int64[n + 1]: `_starts`, and the number of characters."""
+        import numpy as np
+
+        return np.array([*self._starts, len(self.decoded)], np.int64)
+
+    def _bounds_in_text(self) -> NDArray[np.int64]:
+        """int64[n + 1]: the same in `text`."""
+        import numpy as np
+
+        moves = np.array(self._moves, np.int64).reshape(-1, 3)
+        counts = np.diff(moves[:, 0], append=len(self.old))
+        places = np.maximum(self._bounds[:-1] + moves[:, 1].repeat(counts), moves[:, 2].repeat(counts))
+        return np.append(places, len(self.text))
 
     @cached_property
     def boundaries(self) -> NDArray[np.int64]:
@@ -160,9 +189,9 @@ class _Comparison:
         equal = np.arange(min([first, *np.flatnonzero(self.old[:first] == self.unk)[:1].tolist()]) + 1)
         ends = np.array([[len(self.old), len(self.new)]])
         found = [same[(same > equal[-1]).all(axis=1)], ends]
-        new_kept_at = np.flatnonzero(self._is_control[self.new])
-        if np.array_equal(self.old[self._kept_at], self.new[new_kept_at]):
-            anchors = np.stack([self._kept_at, new_kept_at], axis=1)
+        new_controls_at = np.flatnonzero(self._is_control[self.new])
+        if np.array_equal(self.old[self._controls_at], self.new[new_controls_at]):
+            anchors = np.stack([self._controls_at, new_controls_at], axis=1)
             anchors = anchors[(anchors >= equal[-1]).all(axis=1)]
             found += [anchors, anchors + 1]
         rows = np.unique(np.concatenate(found), axis=0)
@@ -179,23 +208,21 @@ class _Comparison:
             return ends[0], ends[1]
         decoded, starts = self.tok.decode_with_offsets(self.new.tolist())
         if decoded == self.decoded:
-            keys = [self._starts.copy(), np.array([*starts, len(decoded)], np.int64)]
+            keys = [self._bounds.copy(), np.array([*starts, len(decoded)], np.int64)]
             for column, each in zip(keys, tokens, strict=True):
                 column[[at for at, token in enumerate(each) if token and 0x80 <= token[0] < 0xC0]] = -1
         else:  # something changed the text: by the characters that each new id comes from
-            spans = self._spans()
-            starts = self._starts + self._shifts
-            keys = [_words(self.text, np.stack([starts[:-1], starts[1:]], 1), tokens[0]), _words(self.text, spans, tokens[1])]
+            places = self._bounds_in_text()
+            spans = np.stack([places[:-1], places[1:]], axis=1)
+            keys = [_words(self.text, spans, tokens[0]), _words(self.text, self._new_spans(), tokens[1])]
         return keys[0], keys[1]
 
-    def _spans(self) -> NDArray[np.int64]:
+    def _new_spans(self) -> NDArray[np.int64]:
         """int64[m, 2]: range of characters of `text` for each new id."""
-        import numpy as np
-
-        if self._segments is not None or (len(self._kept_at) and self._special != "all"):
+        if len(self._controls_at) and self._special != "all":
             return char_spans(self.tok, self.text, self.new.tolist(), self._segments)
         encoding = self.tok.tokenize(self.text, special=self._special, add_special_tokens=False)
-        return np.array(encoding.char_spans, np.int64).reshape(-1, 2)
+        return encoding.array("char_spans")
 
     def may_lose(self) -> list[bool]:
         """For each two successive boundaries, whether there are ids between them for which `loses` may be true."""
@@ -205,8 +232,8 @@ class _Comparison:
         if "\ufffd" in self.decoded:
             chars = np.frombuffer(self.decoded.encode("utf-32-le", "surrogatepass"), "<u4")
             before = np.append(0, np.cumsum(chars == ord("\ufffd")))
-            last = np.maximum(self._starts[1:], np.minimum(self._starts[:-1] + 1, len(self.decoded)))
-            kept |= before[last] > before[self._starts[:-1]]
+            last = np.maximum(self._bounds[1:], np.minimum(self._bounds[:-1] + 1, len(self.decoded)))
+            kept |= before[last] > before[self._bounds[:-1]]
         sums = [np.append(0, np.cumsum(kept | (self.old == self.unk))), np.append(0, np.cumsum(self.new == self.unk))]
         at = [column[self.boundaries[:, row]] for row, column in enumerate(sums)]
         return ((np.diff(at[0]) > 0) | (np.diff(at[1]) > 0)).tolist()
@@ -225,7 +252,7 @@ class _Comparison:
 
     def group(self, old: int, new: int, old_end: int, new_end: int) -> Group:
         """The old and the new ids of the text between two boundaries."""
-        text = self.decoded[self._starts[old] : self._starts[old_end]]
+        text = self.decoded[self._bounds[old] : self._bounds[old_end]]
         around = self.old[max(old - 1, 0) : old_end + 1].tolist()
         is_first = old == 0 or bool(self._is_control[self.old[old - 1]])
         return Group(self.old[old:old_end].tolist(), self.new[new:new_end].tolist(), text, around, is_first)
@@ -278,53 +305,69 @@ def _ascending(rows: NDArray[np.int64]) -> NDArray[np.int64]:
 # ── the text of ids ─────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _text_of(
-    tok: CanonicalTokenizer, decoded: str, starts: NDArray[np.int64], ids: NDArray[np.uint32], kept_at: Sequence[int]
-) -> tuple[str, list[RenderedRun], NDArray[np.int64]]:
-    """Text to encode.
-
-    Args:
-        tok: the tokenizer.
-        decoded: the text of all ids.
-        starts: int64[n + 1]: the character at which each id begins, and their number.
-        ids: uint32[n].
-        kept_at: positions of the special ids.
-
-    Returns:
-        The text; its runs, those of special tokens as a template's; int64[n + 1]: what is added to the starts in the
-        decoded text to get those in this text.
-    """
+def _array(tok: CanonicalTokenizer, ids: Any) -> NDArray[np.uint32]:
+    """uint32[n]: the ids, none of them above those of the vocabulary."""
     import numpy as np
 
-    spaces = _PrefixSpaces(tok, decoded, ids[kept_at[:1]].tolist())
-    parts: list[str] = []
-    runs: list[RenderedRun] = []
-    shifts = np.zeros(len(starts), np.int64)
-    length = first = 0
-    has_text = False
-    for at in [*np.asarray(kept_at).tolist(), len(ids)]:
-        start, end = int(starts[first]), int(starts[at])
-        shifts[first:at] = length - start
-        if start < end:
-            place = "start" if first == 0 else "later" if has_text else "first"
-            if decoded[start] == " " and spaces(place):
-                shifts[first:at] -= 1
-                start += 1
-                shifts[first:at] = np.maximum(shifts[first:at], length - starts[first:at])
-            parts.append(decoded[start:end])
-            runs.append(RenderedRun(end - start, CALLER, None))
-            length += end - start
-            has_text = True
-        shifts[at:] = length - end
-        if at < len(ids):
-            content = tok.added_tokens[int(ids[at])].content
-            shown = decoded[end : int(starts[at + 1])]
-            written = shown if content in shown else content
-            parts.append(written)
-            runs.append(RenderedRun(len(written), TEMPLATE, None))
-            length += len(written)
-        first = at + 1
-    return "".join(parts), runs, shifts
+    try:
+        if isinstance(ids, np.ndarray) and ids.dtype == np.uint32 and ids.ndim == 1:
+            found: NDArray[np.uint32] = ids
+        else:
+            found = np.frombuffer(array("I", ids if isinstance(ids, list) else ids.tolist()), np.uint32)
+        if len(found) and found.max() >= tok.vocab_size:
+            raise OverflowError
+    except (OverflowError, TypeError):
+        tok.decode(ids)  # raises the error that tells which id it is
+        raise
+    return found
+
+
+class _Reading:
+    """The text to encode, from the text of all ids.
+
+    Attributes:
+        parts: parts of the text.
+        runs: their origins; special tokens are those of a template.
+        moves: rows of the first of some ids, what is added to their starts in the decoded text, and the least result.
+    """
+
+    def __init__(self, tok: CanonicalTokenizer, decoded: str, ids: NDArray[np.uint32], controls_at: list[int]) -> None:
+        self._tok, self._decoded, self._ids, self._controls_at = tok, decoded, ids, controls_at
+        self._spaces = _PrefixSpaces(tok, decoded, ids[controls_at[:1]].tolist())
+        self.parts: list[str] = []
+        self.runs: list[RenderedRun] = []
+        self.moves: list[tuple[int, int, int]] = []
+        self._length = 0
+        self._has_text = False
+
+    def add_all(self, starts: list[int]) -> None:
+        """Adds the special tokens, and the text between them."""
+        decoded, added = self._decoded, self._tok.added_tokens
+        first = at_char = 0
+        for at, id in zip(self._controls_at, self._ids[self._controls_at].tolist(), strict=True):
+            start = starts[at]
+            self.add(first, at_char, at, start)
+            first = at + 1
+            at_char = starts[first] if first < len(starts) else len(decoded)
+            content, shown = added[id].content, decoded[start:at_char]
+            self.moves.append((at, self._length - start, self._length))
+            self._append(shown if content in shown else content, TEMPLATE)
+        self.add(first, at_char, len(starts), len(decoded))
+
+    def add(self, first: int, start: int, end: int, end_char: int) -> None:
+        """Adds the text of ids between special tokens: range of their positions and of characters."""
+        if start < end_char and self._decoded[start] == " ":
+            start += self._spaces("start" if first == 0 else "later" if self._has_text else "first")
+        if first < end:
+            self.moves.append((first, self._length - start, self._length))
+        if start < end_char:
+            self._append(self._decoded[start:end_char], CALLER)
+            self._has_text = True
+
+    def _append(self, part: str, origin: Origin) -> None:
+        self.parts.append(part)
+        self.runs.append(RenderedRun(len(part), origin, None))
+        self._length += len(part)
 
 
 class _PrefixSpaces:
@@ -346,7 +389,7 @@ class _PrefixSpaces:
 
     def _chars(self) -> list[str]:
         """A character that survives encoding and decoding, if there is one."""
-        for char in ("a", *self._text.replace("\ufffd", "").split()[:8]):
+        for char in ("a", *self._text[:1000].replace("\ufffd", "").split()):
             try:
                 ids = self._tok.encode(char[0], special="none", add_special_tokens=False)
             except InvalidTextError:

@@ -11,7 +11,7 @@ columns, takes many times as long. Special tokens are located by an `AddedTokenM
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from itertools import accumulate
@@ -305,7 +305,8 @@ def _joined(parts: Iterable[_TokenSlice], whole: Encoding) -> Encoding:
         for name, column in columns.items():
             values = getattr(part.encoding, name)
             if name in ("pretokens", "dropped"):
-                values = [span for span in values if low <= span[0] and span[1] <= high]
+                first = bisect_left(values, low, key=itemgetter(0))
+                values = values[first : max(bisect_right(values, high, key=itemgetter(1)), first)]
             else:
                 values = values[part.rows]
             if name in ("byte_spans", "pretokens", "dropped") and part.byte_shift:
