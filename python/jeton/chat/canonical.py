@@ -26,7 +26,7 @@ from ..errors import InvalidTextError
 from ..tokens.special import Special
 from ..util.lazy import cached_property
 from .drift import CanonicalTokenizer, Drift, Group, explained, num_replaced
-from .encode import MaskedChat, between, char_spans, encode
+from .encode import MaskedChat, char_spans, encode, encode_between
 from .provenance import CALLER, TEMPLATE, Origin
 from .template import RenderedRun
 
@@ -400,7 +400,7 @@ class _PrefixSpaces:
 
     def _is_added(self, char: str, place: str) -> bool:
         at = 0 if place == "start" else 1
-        ids = between(self._tok, char, at)
+        ids = encode_between(self._tok, char, at)
         before = {"start": [], "first": self._control, "later": [*ids, *self._control]}[place]
         text, starts = self._tok.decode_with_offsets([*before, *ids])
-        return text[starts[len(before)] :] == " " + char and between(self._tok, " " + char, at) != ids
+        return text[starts[len(before)] :] == " " + char and encode_between(self._tok, " " + char, at) != ids
