@@ -854,9 +854,11 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         Raises:
             UnknownTokenError: as `decode`.
             SpecialTokenError: ``special="raise"`` and plain ids spell a special token.
+            InvalidTextError: the text cannot be encoded, and the tokenizer has no unknown token.
 
         Examples:
-            >>> tok = Tokenizer.from_merges({97: b"a", 98: b"b", 256: b"ab"}, [(97, 98, 256)], special_tokens={"b": 300})
+            >>> vocab = {97: b"a", 98: b"b", 256: b"ab"}
+            >>> tok = Tokenizer.from_merges(vocab, [(97, 98, 256)], special_tokens={"b": 300})
             >>> tok.drift([97, 300]), tok.drift([256, 97, 98]).cause
             (None, 'merge')
             >>> print(tok.drift([98], special="all"))

@@ -8,8 +8,8 @@ Ids are canonical if encoding their text returns them. The text of ids is the de
 of special ids are control and all else is plain, whatever it spells: the same distinction as between the text of a chat
 template and that of its messages, so `encode` encodes it.
 
-Cost: one decoding, one encoding, and a comparison of arrays. Only ids that differ are aligned, by the places in the text
-at which they begin. That is linear as well.
+Cost: one decoding, one encoding, and a comparison of arrays. Only ids that differ are aligned, by the places in the
+text at which they begin. That is linear as well.
 
 Left out: the cause of a difference, which is found from the ids around it (`drift`).
 """
@@ -43,9 +43,9 @@ class CanonicalIds:
 
     Attributes:
         ids: the canonical ids.
-        boundaries: int64[m, 2], ascending: pairs of an old and a new position before which lies the same text. The first
-            is (0, 0), the last (number of old ids, number of new ids). Between two of them, the old and the new ids are
-            different tokens of the same text, or one equal id each.
+        boundaries: int64[m, 2], ascending: pairs of an old and a new position before which lies the same text. The
+            first is (0, 0), the last (number of old ids, number of new ids). Between two of them, the old and the new
+            ids are different tokens of the same text, or one equal id each.
 
     Examples:
         >>> import jeton
@@ -128,7 +128,7 @@ class _Comparison:
         import numpy as np
 
         self.tok, self._special = tok, special
-        given = ids if isinstance(ids, list) or getattr(ids, "dtype", None) is not None else [*ids]
+        given: Any = ids if isinstance(ids, list) or getattr(ids, "dtype", None) is not None else [*ids]
         self.old = _array(tok, given)
         unk = tok.special_tokens.get(tok.roles.get("unk", ""))
         self._is_control = np.zeros(tok.vocab_size, bool)
@@ -199,7 +199,7 @@ class _Comparison:
         return np.concatenate([np.stack([equal, equal], axis=1), _ascending(rows)])
 
     def _keys(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Places at which the old and the new ids begin, in one unit; negative for ids that begin inside a character."""
+        """Places at which the old and the new ids begin, in one unit; negative: inside a character, or unknown."""
         import numpy as np
 
         tokens = [self.tok.decode_tokens_bytes(ids.tolist()) for ids in (self.old, self.new)]
@@ -236,7 +236,7 @@ class _Comparison:
             kept |= before[last] > before[self._bounds[:-1]]
         sums = [np.append(0, np.cumsum(kept | (self.old == self.unk))), np.append(0, np.cumsum(self.new == self.unk))]
         at = [column[self.boundaries[:, row]] for row, column in enumerate(sums)]
-        return ((np.diff(at[0]) > 0) | (np.diff(at[1]) > 0)).tolist()
+        return [*map(bool, (np.diff(at[0]) > 0) | (np.diff(at[1]) > 0))]
 
     def loses(self, old: int, new: int, old_end: int, new_end: int) -> bool:
         """Tests whether the new ids of a group lose what the old ones say."""
@@ -373,8 +373,8 @@ class _Reading:
 class _PrefixSpaces:
     """Tells where the encoder puts a space before a text that decoding its ids does not remove again.
 
-    Such a space is not part of the text: SentencePiece encodes ``</s>a`` as ``</s> ▁a``, which decodes to `` a``, and the
-    ids of ``</s> a`` are others. It is tried on a character of the text.
+    Such a space is not part of the text: SentencePiece encodes ``</s>a`` as ``</s> ▁a``, which decodes to `` a``, and
+    the ids of ``</s> a`` are others. It is tried on a character of the text.
     """
 
     def __init__(self, tok: CanonicalTokenizer, text: str, control: list[int]) -> None:

@@ -163,6 +163,8 @@ def _cause(tok: CanonicalTokenizer, group: Group, unk: int) -> Cause:
             return "prefix_space"
         if new.strip() != group.text.strip().encode():
             return "dropped" if _is_subsequence(new, old) else "normalization"
+    if not group.old:  # the encoder ends the text in another way
+        return "normalization"
     if len(group.old) > 1:
         return "merge"
     return "split" if _is_reachable(tok, group.old) else "unreachable"
