@@ -81,11 +81,17 @@ def is_canonical(tok: CanonicalTokenizer, ids: Iterable[int], special: Special) 
 
 def drift(tok: CanonicalTokenizer, ids: Iterable[int], special: Special) -> Drift | None:
     """Implements `Tokenizer.drift`."""
+    import numpy as np
+
     compared = _Comparison(tok, ids, special)
     if compared.first is None:
         return None
-    row = int((compared.boundaries > compared.first).any(axis=1).argmax())
-    start, end = compared.boundaries[row - 1 : row + 1].tolist()
+    starts, sizes = compared.boundaries[:-1], np.diff(compared.boundaries, axis=0)
+    is_one = (sizes == 1).all(axis=1)
+    is_equal = is_one.copy()
+    is_equal[is_one] = compared.old[starts[is_one, 0]] == compared.new[starts[is_one, 1]]
+    row = int(is_equal.argmin())  # what equals before a difference may be of another text: unknown tokens
+    start, end = compared.boundaries[row : row + 2].tolist()
     return explained(tok, compared.group(*start, *end), compared.first, compared.unk)
 
 
