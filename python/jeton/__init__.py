@@ -32,6 +32,8 @@ _PUBLIC = {
         "sizes",
     ),
     "calls.batch": ("PaddedBatch", "TokenBatch"),
+    "chat.canonical": ("CanonicalIds",),
+    "chat.drift": ("Drift",),
     "corpus": ("Corpus", "Source"),
     "calls.cutting": ("Chunk",),
     "encoding": ("Encoding", "Token"),

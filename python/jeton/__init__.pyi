@@ -22,6 +22,8 @@ from .analysis import (
     sizes as sizes,
 )
 from .calls.batch import PaddedBatch as PaddedBatch, TokenBatch as TokenBatch
+from .chat.canonical import CanonicalIds as CanonicalIds
+from .chat.drift import Drift as Drift
 from .corpus import (
     Corpus as Corpus,
     Source as Source,

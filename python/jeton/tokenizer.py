@@ -44,6 +44,8 @@ if TYPE_CHECKING:
     from .calls.text_errors import InvalidUtf8, SurrogateErrors
     from .calls.truncation import Strategy
     from .chat import Chat, ChatOptions, Conversation
+    from .chat.canonical import CanonicalIds
+    from .chat.drift import Drift
     from .definition import TrainingFacts
     from .drawing import Tree
     from .encoding import Encoding
@@ -813,6 +815,81 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
             template=template,
             variables={} if variables is None else variables,
         )
+
+    # ── ids → text → ids ─────────────────────────────────────────────────────────────────────────────────────────────
+
+    def is_canonical(self, ids: Iterable[int] | NDArray[Any], *, special: Special | None = None) -> bool:
+        """True if encoding the text of ids returns these ids: `drift` is None.
+
+        Args:
+            ids: as `decode`.
+            special: as `drift`.
+
+        Raises:
+            UnknownTokenError: as `decode`.
+
+        Examples:
+            >>> tok = Tokenizer.from_merges({97: b"a", 98: b"b", 256: b"ab"}, [(97, 98, 256)])
+            >>> tok.is_canonical([256]), tok.is_canonical([97, 98])
+            (True, False)
+        """
+        from .chat.canonical import is_canonical
+
+        return is_canonical(self, ids, self._defaults.special if special is None else special)
+
+    def drift(self, ids: Iterable[int] | NDArray[Any], *, special: Special | None = None) -> Drift | None:
+        """The first position at which encoding the text of ids gives other ids, and the cause; None: there is none.
+
+        The text of ids is `decode` of them, with the special ids (of special tokens, but the unknown token) marked.
+        Encoding it matches the special tokens of these ids and no others, and adds no special tokens of a template; the
+        text after a special token is encoded as what follows it. So plain ids that spell a special token stay plain.
+        Bytes that are not UTF-8 are U+FFFD in the text. A space that the tokenizer puts before each text, and
+        that decoding does not remove again, is not part of the text.
+
+        Args:
+            ids: as `decode`.
+            special: special tokens that plain ids may not spell, because the reader of the text matches them:
+                ``"none"`` (the default), ``"all"`` or others as in `encode`.
+
+        Raises:
+            UnknownTokenError: as `decode`.
+            SpecialTokenError: ``special="raise"`` and plain ids spell a special token.
+            InvalidTextError: the text cannot be encoded, and the tokenizer has no unknown token.
+
+        Examples:
+            >>> vocab = {97: b"a", 98: b"b", 256: b"ab"}
+            >>> tok = Tokenizer.from_merges(vocab, [(97, 98, 256)], special_tokens={"b": 300})
+            >>> tok.drift([97, 300]), tok.drift([256, 97, 98]).cause
+            (None, 'merge')
+            >>> print(tok.drift([98], special="all"))
+            position 0: ids [98], encoding 'b' gives [300]: the text spells an added token
+        """
+        from .chat.canonical import drift
+
+        return drift(self, ids, self._defaults.special if special is None else special)
+
+    def canonicalize(self, ids: Iterable[int] | NDArray[Any], *, special: Special | None = None) -> CanonicalIds:
+        """The ids that encoding the text of ids gives, and the positions at which both begin at the same place.
+
+        Text and encoding are those of `drift`. Ids that their text loses are kept: special ids, the unknown token, and
+        bytes that are not UTF-8.
+
+        Args:
+            ids: as `decode`.
+            special: as `drift`.
+
+        Raises:
+            UnknownTokenError, SpecialTokenError: as `drift`.
+
+        Examples:
+            >>> tok = Tokenizer.from_merges({97: b"a", 98: b"b", 256: b"ab"}, [(97, 98, 256)])
+            >>> canonical = tok.canonicalize([97, 98, 98])
+            >>> canonical.ids, canonical.to_new(2)
+            ([256, 98], 1)
+        """
+        from .chat.canonical import canonicalize
+
+        return canonicalize(self, ids, self._defaults.special if special is None else special)
 
     # ── ids → text ───────────────────────────────────────────────────────────────────────────────────────────────────
 

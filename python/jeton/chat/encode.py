@@ -11,7 +11,7 @@ columns, takes many times as long. Special tokens are located by an `AddedTokenM
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from itertools import accumulate
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["ChatTokenizer", "MaskedChat", "char_spans", "encode", "tokenize"]
+__all__ = ["ChatTokenizer", "MaskedChat", "char_spans", "encode", "encode_between", "tokenize"]
 
 # Mask characters by length in UTF-8, for word characters and for others. No normalizer changes them.
 _WORDS = ("qjxzkvwyQJXZKVWY0123456789abcdefghilmnoprstuABCDEFGHILMNOPRSTU_", "ƿƾƻǀ", "ꙮꜣꜥꚙ", "𐌰𐌱𐌲𐌳")
@@ -230,13 +230,14 @@ def _ids(tok: ChatTokenizer, text: str, segments: MaskedChat) -> list[int]:
     at = 0
     for match in segments.controls:
         if match.start > at:
-            ids += _between(tok, text[at : match.start], at)
+            ids += encode_between(tok, text[at : match.start], at)
         ids.append(match.id)
         at = match.end
-    return ids + _between(tok, text[at:], at) if at < len(text) else ids
+    return ids + encode_between(tok, text[at:], at) if at < len(text) else ids
 
 
-def _between(tok: ChatTokenizer, text: str, at: int) -> list[int]:
+def encode_between(tok: ChatTokenizer, text: str, at: int) -> list[int]:
+    """Encodes text without special tokens: all of a text if `at` is 0, else what follows a special token."""
     tok, first, permitted = _context(tok, text, at)
     return tok.encode(first + text, special=permitted, add_special_tokens=False)[1 if first else 0 :]
 
@@ -272,15 +273,16 @@ class _TokenSlice(NamedTuple):
 def _in_segments(tok: ChatTokenizer, text: str, whole: Encoding, segments: MaskedChat) -> Encoding:
     """Joins the special tokens of the masked encoding with encodings of the text between them."""
     masked = tok.tokenize(segments.masked, special="all", add_special_tokens=False)
+    byte_spans = masked.byte_spans
     row_of = {(id, *span): row for row, (id, span) in enumerate(zip(masked.ids, masked.char_spans, strict=True))}
-    parts = []
+    parts: list[_TokenSlice] = []
     at_char = at_byte = 0
     for match in segments.controls:
         if between := text[at_char : match.start]:
             parts.append(_slice_between(tok, between, at_byte, at_char))
         row = row_of[match.id, match.start, match.end]
-        parts.append(_TokenSlice(masked, slice(row, row + 1), masked.byte_spans[row], 0, 0))
-        at_char, at_byte = match.end, masked.byte_spans[row][1]
+        parts.append(_TokenSlice(masked, slice(row, row + 1), byte_spans[row], 0, 0))
+        at_char, at_byte = match.end, byte_spans[row][1]
     if between := text[at_char:]:
         parts.append(_slice_between(tok, between, at_byte, at_char))
     return _joined(parts, whole)
@@ -299,12 +301,16 @@ def _joined(parts: Iterable[_TokenSlice], whole: Encoding) -> Encoding:
     columns: dict[str, Any] = {
         column.name: [] for column in fields(Encoding) if isinstance(getattr(whole, column.name), list)
     }
+    known: dict[tuple[int, str], list[Any]] = {}  # columns that are computed on access, of encodings with many slices
     for part in parts:
         low, high = part.byte_range
         for name, column in columns.items():
-            values = getattr(part.encoding, name)
+            values = known.get((id(part.encoding), name))
+            if values is None:
+                values = known[id(part.encoding), name] = getattr(part.encoding, name)
             if name in ("pretokens", "dropped"):
-                values = [span for span in values if low <= span[0] and span[1] <= high]
+                first = bisect_left(values, low, key=itemgetter(0))
+                values = values[first : max(bisect_right(values, high, key=itemgetter(1)), first)]
             else:
                 values = values[part.rows]
             if name in ("byte_spans", "pretokens", "dropped") and part.byte_shift:

@@ -1,0 +1,412 @@
+"""Canonical ids: `Tokenizer.drift`, `is_canonical` and `canonicalize`.
+
+```text
+ids ─ decode, special ids kept apart ─►  text with the origin of each character  ─ encode ─►  ids ─ compare
+```
+
+Ids are canonical if encoding their text returns them. The text of ids is the decoded text, in which the special tokens
+of special ids are control and all else is plain, whatever it spells: the same distinction as between the text of a chat
+template and that of its messages, so `encode` encodes it.
+
+Cost: one decoding, one encoding, and a comparison of arrays. Only ids that differ are aligned, by the places in the
+text at which they begin. That is linear as well.
+
+Left out: the cause of a difference, which is found from the ids around it (`drift`).
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+from ..errors import InvalidTextError
+from ..tokens.special import Special
+from ..util.lazy import cached_property
+from .drift import CanonicalTokenizer, Drift, Group, explained, num_replaced
+from .encode import MaskedChat, char_spans, encode, encode_between
+from .provenance import CALLER, TEMPLATE, Origin
+from .template import RenderedRun
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = ["CanonicalIds", "canonicalize", "drift", "is_canonical"]
+
+
+@dataclass(frozen=True, eq=False)
+class CanonicalIds:
+    """Result of `Tokenizer.canonicalize`: canonical ids, and where they and the old ids begin at the same place.
+
+    Attributes:
+        ids: the canonical ids.
+        boundaries: int64[m, 2], ascending: pairs of an old and a new position before which lies the same text. The
+            first is (0, 0), the last (number of old ids, number of new ids). Between two of them, the old and the new
+            ids are different tokens of the same text, or one equal id each.
+
+    Examples:
+        >>> import jeton
+        >>> tok = jeton.Tokenizer.from_merges({97: b"a", 98: b"b", 256: b"ab"}, [(97, 98, 256)])
+        >>> canonical = tok.canonicalize([98, 97, 98, 97])
+        >>> canonical.ids, canonical.boundaries.tolist()
+        ([98, 256, 97], [[0, 0], [1, 1], [3, 2], [4, 3]])
+        >>> canonical.to_new(3), canonical.to_new(2), canonical.to_old(1)
+        (2, None, 1)
+    """
+
+    ids: list[int]
+    boundaries: NDArray[np.int64]
+
+    def to_new(self, position: int) -> int | None:
+        """Position of the new id that begins where the old id at `position` begins; None if there is none."""
+        return self._other(position, 0)
+
+    def to_old(self, position: int) -> int | None:
+        """Position of the old id that begins where the new id at `position` begins; None if there is none."""
+        return self._other(position, 1)
+
+    def _other(self, position: int, column: int) -> int | None:
+        row = int(self.boundaries[:, column].searchsorted(position))
+        found = row < len(self.boundaries) and self.boundaries[row, column] == position
+        return int(self.boundaries[row, 1 - column]) if found else None
+
+
+def is_canonical(tok: CanonicalTokenizer, ids: Iterable[int], special: Special) -> bool:
+    """Implements `Tokenizer.is_canonical`."""
+    return _Comparison(tok, ids, special).first is None
+
+
+def drift(tok: CanonicalTokenizer, ids: Iterable[int], special: Special) -> Drift | None:
+    """Implements `Tokenizer.drift`."""
+    import numpy as np
+
+    compared = _Comparison(tok, ids, special)
+    if compared.first is None:
+        return None
+    starts, sizes = compared.boundaries[:-1], np.diff(compared.boundaries, axis=0)
+    is_one = (sizes == 1).all(axis=1)
+    is_equal = is_one.copy()
+    is_equal[is_one] = compared.old[starts[is_one, 0]] == compared.new[starts[is_one, 1]]
+    row = int(is_equal.argmin())  # what equals before a difference may be of another text: unknown tokens
+    start, end = compared.boundaries[row : row + 2].tolist()
+    return explained(tok, compared.group(*start, *end), compared.first, compared.unk)
+
+
+def canonicalize(tok: CanonicalTokenizer, ids: Iterable[int], special: Special) -> CanonicalIds:
+    """Implements `Tokenizer.canonicalize`."""
+    import numpy as np
+
+    compared = _Comparison(tok, ids, special)
+    if compared.first is None:
+        every = np.arange(len(compared.old) + 1)
+        return CanonicalIds(compared.old.tolist(), np.stack([every, every], axis=1))
+    made: list[int] = []
+    pairs: list[tuple[int, int]] = []
+    may_lose = compared.may_lose()
+    for check, ((old, new), (old_end, new_end)) in zip(may_lose, pairwise(compared.boundaries.tolist()), strict=True):
+        pairs.append((old, len(made)))
+        if check and compared.loses(old, new, old_end, new_end):
+            pairs += zip(range(old + 1, old_end), range(len(made) + 1, len(made) + old_end - old), strict=True)
+            made += compared.old[old:old_end].tolist()
+        else:
+            made += compared.new[new:new_end].tolist()
+    pairs.append((len(compared.old), len(made)))
+    return CanonicalIds(made, np.array(pairs, np.int64))
+
+
+class _Comparison:
+    """Ids, and those that encoding their text gives.
+
+    Attributes:
+        tok: the tokenizer.
+        old: the ids, uint32[n].
+        new: the ids of their text, uint32[m].
+        first: the first position at which they differ; None if they are equal.
+        unk: the id of the unknown token; -1: there is none.
+        text: the text that is encoded.
+        decoded: the text that the ids decode to. It may lack special tokens.
+    """
+
+    def __init__(self, tok: CanonicalTokenizer, ids: Iterable[int], special: Special) -> None:
+        import numpy as np
+
+        self.tok, self._special = tok, special
+        given: Any = ids if isinstance(ids, list) or getattr(ids, "dtype", None) is not None else [*ids]
+        self.old = _array(tok, given)
+        unk = tok.special_tokens.get(tok.roles.get("unk", ""))
+        self._is_control = np.zeros(tok.vocab_size, bool)
+        self._is_control[[id for id in tok._special_matcher.controls if id != unk]] = True
+        self._controls_at = np.flatnonzero(self._is_control[self.old])
+        self._segments: MaskedChat | None = None
+        if len(self._controls_at):
+            self.decoded, self._starts = tok.decode_with_offsets(self.old.tolist())
+        else:
+            self.decoded = tok.decode(given)
+        read = _Reading(tok, self.decoded, self.old, self._controls_at.tolist())
+        if len(self._controls_at):
+            read.add_all(self._starts)
+            self.text = "".join(read.parts)
+            again, self._segments = encode(tok, self.text, read.runs, special)
+            self.new = np.frombuffer(array("I", again), np.uint32)
+        else:
+            read.add(0, 0, len(self.old), len(self.decoded))
+            self.text = "".join(read.parts)
+            self.new = tok.encode_array(self.text, special=special, add_special_tokens=False)
+        self._moves = read.moves
+        self.first = _first_difference(self.old, self.new)
+        name = tok.definition.model.unk_token
+        found = None if name is None else tok._core.find(name.encode(), False)
+        self.unk = next((id for id in (found, unk) if id is not None), -1)
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        """The character of `decoded` at which each id begins."""
+        return self.tok.decode_with_offsets(self.old.tolist())[1]
+
+    @cached_property
+    def _bounds(self) -> NDArray[np.int64]:
+        """int64[n + 1]: `_starts`, and the number of characters."""
+        import numpy as np
+
+        return np.array([*self._starts, len(self.decoded)], np.int64)
+
+    def _bounds_in_text(self) -> NDArray[np.int64]:
+        """int64[n + 1]: the same in `text`."""
+        import numpy as np
+
+        moves = np.array(self._moves, np.int64).reshape(-1, 3)
+        counts = np.diff(moves[:, 0], append=len(self.old))
+        places = np.maximum(self._bounds[:-1] + moves[:, 1].repeat(counts), moves[:, 2].repeat(counts))
+        return np.append(places, len(self.text))
+
+    @cached_property
+    def boundaries(self) -> NDArray[np.int64]:
+        """int64[m, 2]: the `CanonicalIds.boundaries` of the two."""
+        import numpy as np
+
+        (old_places, old_at), (new_places, new_at) = map(_distinct, self._keys())
+        _, left, right = np.intersect1d(old_places, new_places, assume_unique=True, return_indices=True)
+        same = np.stack([old_at[left], new_at[right]], axis=1)
+        # Positions before which the ids are the same. An unknown token may come from another text.
+        first = 0 if self.first is None else self.first
+        equal = np.arange(min([first, *np.flatnonzero(self.old[:first] == self.unk)[:1].tolist()]) + 1)
+        ends = np.array([[len(self.old), len(self.new)]])
+        found = [same[(same > equal[-1]).all(axis=1)], ends]
+        new_controls_at = np.flatnonzero(self._is_control[self.new])
+        if np.array_equal(self.old[self._controls_at], self.new[new_controls_at]):
+            anchors = np.stack([self._controls_at, new_controls_at], axis=1)
+            anchors = anchors[(anchors >= equal[-1]).all(axis=1)]
+            found += [anchors, anchors + 1]
+        rows = np.unique(np.concatenate(found), axis=0)
+        rows = rows[(rows > equal[-1]).all(axis=1) | (rows == ends).all(axis=1)]
+        return np.concatenate([np.stack([equal, equal], axis=1), _ascending(rows)])
+
+    def _keys(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Places at which the old and the new ids begin, in one unit; negative: inside a character, or unknown."""
+        import numpy as np
+
+        tokens = [self.tok.decode_tokens_bytes(ids.tolist()) for ids in (self.old, self.new)]
+        if self.tok.definition.is_byte_level and b"".join(tokens[0]) == b"".join(tokens[1]):
+            ends = [np.cumsum([0, *map(len, each)]) for each in tokens]
+            return ends[0], ends[1]
+        decoded, starts = self.tok.decode_with_offsets(self.new.tolist())
+        if decoded == self.decoded:
+            keys = [self._bounds.copy(), np.array([*starts, len(decoded)], np.int64)]
+            for column, each in zip(keys, tokens, strict=True):
+                column[[at for at, token in enumerate(each) if token and 0x80 <= token[0] < 0xC0]] = -1
+        else:  # something changed the text: by the characters that each new id comes from
+            places = self._bounds_in_text()
+            spans = np.stack([places[:-1], places[1:]], axis=1)
+            keys = [_words(self.text, spans, tokens[0]), _words(self.text, self._new_spans(), tokens[1])]
+        return keys[0], keys[1]
+
+    def _new_spans(self) -> NDArray[np.int64]:
+        """int64[m, 2]: range of characters of `text` for each new id."""
+        if len(self._controls_at) and self._special != "all":
+            return char_spans(self.tok, self.text, self.new.tolist(), self._segments)
+        encoding = self.tok.tokenize(self.text, special=self._special, add_special_tokens=False)
+        return encoding.array("char_spans")
+
+    def may_lose(self) -> list[bool]:
+        """For each two successive boundaries, whether there are ids between them for which `loses` may be true."""
+        import numpy as np
+
+        kept = self._is_control[self.old]
+        if "\ufffd" in self.decoded:
+            chars = np.frombuffer(self.decoded.encode("utf-32-le", "surrogatepass"), "<u4")
+            before = np.append(0, np.cumsum(chars == ord("\ufffd")))
+            last = np.maximum(self._bounds[1:], np.minimum(self._bounds[:-1] + 1, len(self.decoded)))
+            kept |= before[last] > before[self._bounds[:-1]]
+        sums = [np.append(0, np.cumsum(kept | (self.old == self.unk))), np.append(0, np.cumsum(self.new == self.unk))]
+        at = [column[self.boundaries[:, row]] for row, column in enumerate(sums)]
+        return [*map(bool, (np.diff(at[0]) > 0) | (np.diff(at[1]) > 0))]
+
+    def loses(self, old: int, new: int, old_end: int, new_end: int) -> bool:
+        """Tests whether the new ids of a group lose what the old ones say."""
+        import numpy as np
+
+        group = self.old[old:old_end], self.new[new:new_end]
+        controls = [ids[self._is_control[ids]] for ids in group]
+        if not np.array_equal(controls[0], controls[1]) and len(controls[0]):
+            return True
+        if (np.concatenate(group) == self.unk).any():
+            return True
+        return num_replaced(self.tok, self.group(old, new, old_end, new_end)) > 0
+
+    def group(self, old: int, new: int, old_end: int, new_end: int) -> Group:
+        """The old and the new ids of the text between two boundaries."""
+        text = self.decoded[self._bounds[old] : self._bounds[old_end]]
+        around = self.old[max(old - 1, 0) : old_end + 1].tolist()
+        is_first = old == 0 or bool(self._is_control[self.old[old - 1]])
+        return Group(self.old[old:old_end].tolist(), self.new[new:new_end].tolist(), text, around, is_first)
+
+
+def _first_difference(old: NDArray[np.uint32], new: NDArray[np.uint32]) -> int | None:
+    length = min(len(old), len(new))
+    differs = old[:length] != new[:length]
+    if differs.any():
+        return int(differs.argmax())
+    return None if len(old) == len(new) else length
+
+
+def _words(text: str, spans: NDArray[np.int64], tokens: list[bytes]) -> NDArray[np.int64]:
+    """int64[n + 1]: place of the first character of each token that is no space, and the end of the text.
+
+    Negative where the text of the span is not that of the token: spans are approximate where normalization adds spaces.
+    """
+    import numpy as np
+
+    places = []
+    for (start, end), token in zip(spans.tolist(), tokens, strict=True):
+        word = text[start:end].lstrip(" ")
+        places.append(end - len(word) if word.encode() == token.lstrip(b" ") else -1)
+    return np.array([*places, len(text)], np.int64)
+
+
+def _distinct(places: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Places at which exactly one id begins, and the positions of these ids. Of ids without text it is uncertain."""
+    import numpy as np
+
+    found, at, counts = np.unique(places, return_index=True, return_counts=True)
+    is_one = (counts == 1) & (found >= 0)
+    return found[is_one], at[is_one]
+
+
+def _ascending(rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Rows of sorted pairs, without those that are not above all before them in both columns; the last row is kept."""
+    import numpy as np
+
+    if not len(rows):
+        return rows
+    above = np.ones(len(rows), bool)
+    above[1:] = (rows[1:] > np.maximum.accumulate(rows, axis=0)[:-1]).all(axis=1)
+    above[:-1] &= (rows[:-1] < rows[-1]).all(axis=1)
+    above[-1] = True
+    return rows[above]
+
+
+# ── the text of ids ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _array(tok: CanonicalTokenizer, ids: Any) -> NDArray[np.uint32]:
+    """uint32[n]: the ids, none of them above those of the vocabulary."""
+    import numpy as np
+
+    try:
+        if isinstance(ids, np.ndarray) and ids.dtype == np.uint32 and ids.ndim == 1:
+            found: NDArray[np.uint32] = ids
+        else:
+            found = np.frombuffer(array("I", ids if isinstance(ids, list) else ids.tolist()), np.uint32)
+        if len(found) and found.max() >= tok.vocab_size:
+            raise OverflowError
+    except (OverflowError, TypeError):
+        tok.decode(ids)  # raises the error that tells which id it is
+        raise
+    return found
+
+
+class _Reading:
+    """The text to encode, from the text of all ids.
+
+    Attributes:
+        parts: parts of the text.
+        runs: their origins; special tokens are those of a template.
+        moves: rows of the first of some ids, what is added to their starts in the decoded text, and the least result.
+    """
+
+    def __init__(self, tok: CanonicalTokenizer, decoded: str, ids: NDArray[np.uint32], controls_at: list[int]) -> None:
+        self._tok, self._decoded, self._ids, self._controls_at = tok, decoded, ids, controls_at
+        self._spaces = _PrefixSpaces(tok, decoded, ids[controls_at[:1]].tolist())
+        self.parts: list[str] = []
+        self.runs: list[RenderedRun] = []
+        self.moves: list[tuple[int, int, int]] = []
+        self._length = 0
+        self._has_text = False
+
+    def add_all(self, starts: list[int]) -> None:
+        """Adds the special tokens, and the text between them."""
+        decoded, added = self._decoded, self._tok.added_tokens
+        first = at_char = 0
+        for at, id in zip(self._controls_at, self._ids[self._controls_at].tolist(), strict=True):
+            start = starts[at]
+            self.add(first, at_char, at, start)
+            first = at + 1
+            at_char = starts[first] if first < len(starts) else len(decoded)
+            content, shown = added[id].content, decoded[start:at_char]
+            self.moves.append((at, self._length - start, self._length))
+            self._append(shown if content in shown else content, TEMPLATE)
+        self.add(first, at_char, len(starts), len(decoded))
+
+    def add(self, first: int, start: int, end: int, end_char: int) -> None:
+        """Adds the text of ids between special tokens: range of their positions and of characters."""
+        if start < end_char and self._decoded[start] == " ":
+            start += self._spaces("start" if first == 0 else "later" if self._has_text else "first")
+        if first < end:
+            self.moves.append((first, self._length - start, self._length))
+        if start < end_char:
+            self._append(self._decoded[start:end_char], CALLER)
+            self._has_text = True
+
+    def _append(self, part: str, origin: Origin) -> None:
+        self.parts.append(part)
+        self.runs.append(RenderedRun(len(part), origin, None))
+        self._length += len(part)
+
+
+class _PrefixSpaces:
+    """Tells where the encoder puts a space before a text that decoding its ids does not remove again.
+
+    Such a space is not part of the text: SentencePiece encodes ``</s>a`` as ``</s> ▁a``, which decodes to `` a``, and
+    the ids of ``</s> a`` are others. It is tried on a character of the text.
+    """
+
+    def __init__(self, tok: CanonicalTokenizer, text: str, control: list[int]) -> None:
+        self._tok, self._text, self._control = tok, text, control
+        self._known: dict[str, bool] = {}
+
+    def __call__(self, place: str) -> bool:
+        """`place`: ``"start"`` of the ids, the ``"first"`` text after special ids, or a ``"later"`` one."""
+        if place not in self._known:
+            self._known[place] = any(self._is_added(char, place) for char in self._chars())
+        return self._known[place]
+
+    def _chars(self) -> list[str]:
+        """A character that survives encoding and decoding, if there is one."""
+        for char in ("a", *self._text[:1000].replace("\ufffd", "").split()):
+            try:
+                ids = self._tok.encode(char[0], special="none", add_special_tokens=False)
+            except InvalidTextError:
+                continue
+            if self._tok.decode(ids).strip(" ") == char[0]:
+                return [char[0]]
+        return []
+
+    def _is_added(self, char: str, place: str) -> bool:
+        at = 0 if place == "start" else 1
+        ids = encode_between(self._tok, char, at)
+        before = {"start": [], "first": self._control, "later": [*ids, *self._control]}[place]
+        text, starts = self._tok.decode_with_offsets([*before, *ids])
+        return text[starts[len(before)] :] == " " + char and encode_between(self._tok, " " + char, at) != ids
