@@ -1,0 +1,674 @@
+"""`Conversation`: a chat as ids that only grow, with the ids that a model sampled kept as they are.
+
+    prompt ids │ sampled ids │ closing │ messages, generation prompt │ sampled ids │ …
+
+Each part that the template writes is encoded once. Before it is appended, the template renders all messages, and the
+rendering is compared with the previous one. The appended ids continue the ids so far exactly if
+
+1. the text of the previous prompt, generation prompt included, is a prefix of the new rendering;
+2. the text that follows is the reply: the sampled text, up to white space, or a message of the caller of which no field
+   is left out;
+3. what follows is the template's own text up to the next message, without the stop token if the model sampled it.
+
+Otherwise nothing is appended. The end of a reply is found by provenance: it is after the last character that comes from
+the reply's message, at the sampled stop token if there is one. No spelling of a marker is assumed.
+
+Time and memory: a rendering of the messages, which is linear in their length, and an encoding of the new text only.
+
+Left out: parsing replies, a reply that is sampled in several calls.
+"""
+
+from __future__ import annotations
+
+import copy
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import accumulate
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeAlias
+
+from ..errors import ChatTemplateError, ConfigError
+from ..tokens.special import Special
+from ..util.arguments import flag, wrong
+from .encode import MaskedChat, char_spans, encode
+from .prepared import PreparedTemplate, TemplateTokenizer, prepare
+from .provenance import CALLER, TEMPLATE, Origin
+from .template import RenderedRun
+
+if TYPE_CHECKING:
+    from .._core import TextStream
+
+__all__ = ["Conversation", "ConversationTokenizer", "IdSpan", "conversation"]
+
+_CONTEXT = 16  # ids before new text that are encoded with it, at most, if none of them is a special token
+_REASONING = frozenset({"reasoning", "reasoning_content", "thinking"})
+_PLACEHOLDER = "reply"
+_SHOWN = 40  # characters of text in a reason
+
+
+class ConversationTokenizer(TemplateTokenizer, Protocol):
+    """The part of a tokenizer's interface that a conversation needs."""
+
+    def decode(self, ids: list[int]) -> str: ...  # noqa: D102
+    def stream(self, prompt_ids: list[int]) -> TextStream: ...  # noqa: D102
+
+
+SpanSource: TypeAlias = Literal["message", "header", "sampled", "closing", "template"]
+
+
+class IdSpan(NamedTuple):
+    """A range of ids of a conversation, and who wrote it.
+
+    Attributes:
+        source: ``"message"``: a message of the caller, with the template's text around it; ``"header"``: the generation
+            prompt; ``"sampled"``: the model; ``"closing"``: the template, after a sampled reply; ``"template"``: other
+            text of the template, of tools and of variables.
+        message: index of the message in `Conversation.messages`, also of the reply that a header opens; None for
+            ``"template"``.
+        start, end: half-open range of indices into `Conversation.ids`.
+    """
+
+    source: SpanSource
+    message: int | None
+    start: int
+    end: int
+
+
+class Rendering(NamedTuple):
+    """A rendered text and the runs that tile it."""
+
+    text: str
+    runs: list[RenderedRun]
+
+    def after(self, start: int) -> Rendering:
+        """Returns the rendering from a character on."""
+        runs, at = [], 0
+        for run in self.runs:
+            at += run.length
+            if at > start:
+                runs.append(run._replace(length=min(run.length, at - start)))
+        return Rendering(self.text[start:], runs)
+
+    def before(self, end: int) -> Rendering:
+        """Returns the rendering up to a character."""
+        runs, at = [], 0
+        for run in self.runs:
+            if at < end:
+                runs.append(run._replace(length=min(run.length, end - at)))
+            at += run.length
+        return Rendering(self.text[:end], runs)
+
+    def at(self, char: int) -> RenderedRun | None:
+        """Returns the run of a character; None beyond the end."""
+        ends = list(accumulate(run.length for run in self.runs))
+        index = bisect_right(ends, char)
+        return self.runs[index] if index < len(ends) else None
+
+    def is_template(self, start: int, end: int) -> bool:
+        """Tests whether the template itself wrote a range of characters."""
+        at = 0
+        for run in self.runs:
+            if at < end and start < at + run.length and run.origin.source != "template":
+                return False
+            at += run.length
+        return True
+
+
+class Reply(NamedTuple):
+    """The sampled text of a turn.
+
+    Attributes:
+        text: the text without the stop token.
+        stop: spelling of the last id if it is an added token, such as ``<|im_end|>``; else empty.
+        message: the message that the template is shown.
+        is_parsed: whether the caller gave the message.
+        closing: the template's text that was appended after the reply.
+    """
+
+    text: str
+    stop: str
+    message: Mapping[str, Any]
+    is_parsed: bool
+    closing: str = ""
+
+
+class _Part(NamedTuple):
+    """Ids of a rendered text whose spans have not been computed yet.
+
+    Attributes:
+        start, end: range in the ids of the conversation.
+        rendering: the text, context included.
+        ids: ids of the text, context included.
+        segments: as from `encode`.
+        shift: added to the index of a rendered message, gives that in the conversation.
+        reply: index of the sampled message before the text; None for the first prompt.
+        opened: index of the message that the generation prompt at the end opens; None for a closing.
+    """
+
+    start: int
+    end: int
+    rendering: Rendering
+    ids: list[int]
+    segments: MaskedChat | None
+    shift: int
+    reply: int | None
+    opened: int | None
+
+
+class Conversation:
+    """A chat as ids, in which sampled ids stay as the model sampled them. From `Tokenizer.conversation`.
+
+    The order of calls is: read `prompt_ids` and sample; `add_sampled`; `add` the next messages; read `prompt_ids` …
+
+    Attributes:
+        refusal: the reason why the last call of `add` appended nothing; else None.
+
+    Examples:
+        >>> import jeton
+        >>> tokens = ["<|im_start|>", "<|im_end|>"]
+        >>> tok = jeton.train(["hi there you"], 256 + 2, special_tokens=tokens, progress=False)
+        >>> conv = tok.conversation([{"role": "user", "content": "hi"}], template="chatml")
+        >>> tok.decode(conv.prompt_ids)
+        '<|im_start|>user\\nhi<|im_end|>\\n<|im_start|>assistant\\n'
+        >>> conv.add_sampled(tok.encode("hello<|im_end|>", special="all"))
+        >>> tok.decode(conv.add([{"role": "user", "content": "bye"}]))
+        '<|im_start|>user\\nbye<|im_end|>\\n<|im_start|>assistant\\n'
+        >>> tok.decode([id for id, sampled in zip(conv.ids, conv.mask) if sampled])
+        'hello<|im_end|>'
+    """
+
+    refusal: str | None
+
+    def __init__(
+        self,
+        tok: ConversationTokenizer,
+        template: PreparedTemplate,
+        messages: Sequence[Mapping[str, Any]],
+        *,
+        special: Special,
+        keep_sampled: bool,
+    ) -> None:
+        self._tok = tok
+        self._template = template
+        self._special = special
+        self._keep_sampled = keep_sampled
+        self._messages: list[Mapping[str, Any]] = copy.deepcopy(list(messages))
+        self._shown = list(self._messages)  # what the template is shown
+        self._ids: list[int] = []
+        self._spans: list[IdSpan] = []
+        self._parts: list[_Part] = []  # whose spans are computed on access, in order with `_spans`
+        self._sampled: list[tuple[int, int]] = []
+        self._reply: Reply | None = None
+        self.refusal = None
+        self._prompt = self._render(self._shown, True)
+        self._append(self._prompt, reply=None, opened=len(self._messages))
+
+    # ── results ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    @property
+    def ids(self) -> list[int]:
+        """All ids so far, in order."""
+        return list(self._ids)
+
+    @property
+    def prompt_ids(self) -> list[int]:
+        """All ids so far, which end with the generation prompt: the model's input.
+
+        Raises:
+            ConfigError: the last turn was sampled, and `add` has not opened another one.
+        """
+        if self._reply is not None:
+            raise ConfigError(
+                "the conversation ends with a sampled turn; add(messages) opens the next one, and add([]) another "
+                "turn of the model"
+            )
+        return list(self._ids)
+
+    @property
+    def mask(self) -> list[bool]:
+        """For each id, whether the model sampled it."""
+        mask = [False] * len(self._ids)
+        for start, end in self._sampled:
+            mask[start:end] = [True] * (end - start)
+        return mask
+
+    @property
+    def spans(self) -> list[IdSpan]:
+        """Who wrote which ids; the spans are in order and tile `ids`."""
+        for part in self._parts:
+            self._spans += _part_spans(self._tok, part)
+        self._parts = []
+        self._spans = sorted((span for span in self._spans if span.start < span.end), key=attrgetter("start"))
+        return list(self._spans)
+
+    @property
+    def messages(self) -> list[Mapping[str, Any]]:
+        """The messages so far, with one for each sampled turn."""
+        return copy.deepcopy(self._messages)
+
+    # ── growth ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def add_sampled(self, ids: Iterable[int], message: Mapping[str, Any] | None = None) -> None:
+        """Appends the ids that the model sampled for the open turn, as they are, and closes the turn.
+
+        The template's text that ends a turn (a stop token that the ids lack, a newline) is appended if the template
+        writes the same at the end of a chat and before a generation prompt. Otherwise `add` appends it.
+
+        Args:
+            ids: the sampled ids, with or without the stop token.
+            message: the reply as a message, for the template: ``content``, ``reasoning_content``, ``tool_calls``.
+                None: a message of role ``assistant`` whose content is the decoded text without the stop token.
+
+        Raises:
+            UnknownTokenError: an id is not in the vocabulary.
+            ConfigError: the turn was sampled already, or `message` is not a message.
+        """
+        if self._reply is not None:
+            raise ConfigError(
+                "the turn was sampled already: pass add_sampled all ids of a turn at once, and call add(messages) "
+                "before the next one"
+            )
+        if message is not None and not isinstance(message, Mapping):
+            raise wrong("message", message, 'a message: {"role": "assistant", "content": …}')
+        sampled = [int(id) for id in ids]
+        text, stop = self._decoded(sampled)
+        if message is None:
+            shown: Mapping[str, Any] = {"role": "assistant", "content": text}
+        else:
+            shown = {"role": "assistant", **copy.deepcopy(dict(message))}
+        start = len(self._ids)
+        self._ids += sampled
+        self._sampled.append((start, start + len(sampled)))
+        self._spans.append(IdSpan("sampled", len(self._messages), start, len(self._ids)))
+        self._messages.append(shown)
+        self._reply = Reply(text, stop, shown, message is not None)
+        self.refusal = None
+        closing = self._closing(self._reply)
+        if closing is not None and closing.text:
+            self._append(closing, reply=len(self._messages) - 1, opened=None)
+            self._reply = self._reply._replace(closing=closing.text)
+
+    def add(self, messages: Sequence[Mapping[str, Any]]) -> list[int] | None:
+        """Appends messages and the generation prompt of the next turn, if the template leaves all before as it is.
+
+        Args:
+            messages: messages after the sampled turn, such as tool results or the user's next one; may be empty.
+
+        Returns:
+            The ids that were appended to `ids`. None if nothing was appended; `refusal` has the reason.
+
+        Raises:
+            ConfigError: no turn was sampled since the last call, or `messages` are not messages.
+            SpecialTokenError: as `Tokenizer.chat`.
+        """
+        if self._reply is None:
+            raise ConfigError("the conversation waits for a sampled turn; call add_sampled(ids) before add(messages)")
+        if isinstance(messages, str | bytes | Mapping) or not isinstance(messages, Sequence):
+            raise wrong("messages", messages, 'a list of {"role": …, "content": …}')
+        new = copy.deepcopy(list(messages))
+        refusal = ""
+        for reply in self._readings(self._reply):
+            shown = [*self._shown, self._opaque(reply), *new]
+            try:
+                rendering = self._render(shown, True)
+                tail = self._tail(rendering, reply, keeps=self._keep_sampled)
+                if not isinstance(tail, str):
+                    last = len(self._messages) - 1
+                    appended = self._append(tail, reply=last, opened=last + 1 + len(new))
+                    break
+            except ChatTemplateError as error:
+                tail = str(error)
+            refusal = refusal or tail
+        else:
+            self.refusal = refusal
+            return None
+        self.refusal = None
+        self._messages[-1] = reply.message
+        self._messages += new
+        self._shown, self._prompt, self._reply = shown, rendering, None
+        return appended
+
+    def copy(self) -> Conversation:
+        """Returns an independent conversation with the same ids, for another branch.
+
+        Examples:
+            >>> import jeton
+            >>> tokens = ["<|im_start|>", "<|im_end|>"]
+            >>> tok = jeton.train(["hi there you"], 256 + 2, special_tokens=tokens, progress=False)
+            >>> conv = tok.conversation([{"role": "user", "content": "hi"}], template="chatml")
+            >>> branch = conv.copy()
+            >>> branch.add_sampled([104])
+            >>> len(conv.ids) < len(branch.ids)
+            True
+        """
+        made = copy.copy(self)
+        for name, value in vars(self).items():
+            if isinstance(value, list):
+                setattr(made, name, value[:])
+        return made
+
+    def __repr__(self) -> str:
+        state = "waits for a sampled turn" if self._reply is None else "waits for messages"
+        return f"Conversation({len(self._messages)} messages, {len(self._ids)} ids, {state})"
+
+    # ── proof ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def _tail(self, rendering: Rendering, reply: Reply, *, keeps: bool) -> Rendering | str:
+        """Returns the rendering after what `ids` have, or the reason why they are no beginning of it.
+
+        Args:
+            rendering: messages, the reply, and messages after it.
+            reply: the reply.
+            keeps: whether the reply, generation prompt included, may be rendered differently.
+        """
+        index = len(self._shown)
+        start = self._reply_start(rendering, keeps=keeps)
+        if isinstance(start, str):
+            return start
+        located = _locate(rendering, index, start, reply)
+        if isinstance(located, str):
+            return located
+        changed = None if keeps else _changed(rendering, index, start, located, reply, len(self._messages) - 1)
+        if changed:
+            return changed
+        tail = rendering.after(located.tail)
+        if not tail.text.startswith(reply.closing):
+            written, expected = tail.text[: len(reply.closing)], reply.closing
+            return f"the template closes the turn with {_quoted(written)} here, and with {_quoted(expected)} at the end"
+        return tail.after(len(reply.closing))
+
+    def _reply_start(self, rendering: Rendering, *, keeps: bool) -> int | str:
+        """Returns the number of characters of the previous prompt, or the reason why the rendering changes them."""
+        prompt = self._prompt
+        if rendering.text.startswith(prompt.text):
+            return len(prompt.text)
+        base = _shared(prompt.text, self._render(self._shown, False).text)
+        if rendering.text.startswith(prompt.text[:base]):
+            if keeps:
+                return base
+            was, is_now = prompt.text[base:], rendering.text[base : base + len(prompt.text) - base]
+            return (
+                f"the template begins the sampled turn with {_quoted(is_now)}, where the generation prompt was "
+                f"{_quoted(was)}"
+            )
+        return _difference(prompt, rendering)
+
+    def _closing(self, given: Reply) -> Rendering | None:
+        """Returns the text that ends the sampled turn, whether or not a generation prompt follows; None if unknown."""
+        for reply in self._readings(given):
+            shown = [*self._shown, self._opaque(reply)]
+            try:
+                tails = [self._tail(self._render(shown, prompt), reply, keeps=True) for prompt in (False, True)]
+            except ChatTemplateError:
+                continue
+            last, followed = tails
+            if isinstance(last, Rendering) and isinstance(followed, Rendering):
+                return last.before(_shared(last.text, followed.text))
+        return None
+
+    def _readings(self, reply: Reply) -> list[Reply]:
+        """Returns the reply; without a message of the caller also as one whose last token is part of the text."""
+        if not reply.stop or reply.is_parsed:
+            return [reply]
+        text = reply.text + reply.stop
+        return [reply, reply._replace(text=text, stop="", message={"role": "assistant", "content": text})]
+
+    def _opaque(self, reply: Reply) -> Mapping[str, Any]:
+        """Returns the message that the template is shown; with ``keep_sampled``, a placeholder of the text."""
+        message = reply.message
+        if not self._keep_sampled:
+            return message
+        kept = {key: value for key, value in message.items() if key not in _REASONING}
+        if kept.get("content") or not kept.get("tool_calls"):
+            kept["content"] = _PLACEHOLDER
+        return kept
+
+    # ── text and ids ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def _render(self, messages: Sequence[Mapping[str, Any]], prompt: bool) -> Rendering:
+        return Rendering(*self._template.render(messages, add_generation_prompt=prompt))
+
+    def _decoded(self, ids: list[int]) -> tuple[str, str]:
+        """Returns the text that ids add, and the spelling of the last one if it is an added token."""
+        added = self._tok.added_tokens.get(ids[-1]) if ids else None
+        stop = "" if added is None else added.content
+        stream = self._tok.stream(self._ids[-_CONTEXT:])
+        text = stream.push(ids[:-1] if stop else ids) + stream.finish()
+        return text, stop
+
+    def _append(self, rendering: Rendering, *, reply: int | None, opened: int | None) -> list[int]:
+        """Encodes text after the ids so far, and appends its ids. The arguments are those of `_Part`."""
+        context, before = self._context()
+        whole = Rendering(context.text + rendering.text, context.runs + rendering.runs)
+        ids, segments = encode(self._tok, whole.text, whole.runs, self._special)
+        if ids[: len(before)] != before:  # the sampled ids are not those of their text
+            before, whole = [], rendering
+            ids, segments = encode(self._tok, whole.text, whole.runs, self._special)
+        start = len(self._ids)
+        self._ids += ids[len(before) :]
+        shift = 0 if reply is None else reply - len(self._shown)
+        part = _Part(start, len(self._ids), whole, ids, segments, shift, reply, opened)
+        self._parts.append(part)
+        return self._ids[start:]
+
+    def _context(self) -> tuple[Rendering, list[int]]:
+        """Returns the text and ids before new text: from the last special token on, if it is near the end."""
+        special = set(self._tok.special_tokens.values())
+        ids: list[int] = []
+        for id in self._ids[: -_CONTEXT - 1 : -1]:
+            ids.insert(0, id)
+            if id in special:
+                break
+        if not ids:
+            return Rendering("", []), []
+        first = self._tok.added_tokens[ids[0]].content if ids[0] in special else ""
+        text = self._tok.decode(ids)
+        runs = [RenderedRun(len(first), TEMPLATE, None), RenderedRun(len(text) - len(first), CALLER, None)]
+        return Rendering(text, [run for run in runs if run.length]), ids
+
+
+# ── proof: where a reply ends ───────────────────────────────────────────────────────────────────────────────────────
+
+
+class Located(NamedTuple):
+    """The end of a reply in a rendering.
+
+    Attributes:
+        end: end of the reply's text.
+        tail: start of the text after it, without the stop token if it was sampled.
+    """
+
+    end: int
+    tail: int
+
+
+def _locate(rendering: Rendering, message: int, start: int, reply: Reply) -> Located | str:
+    """Finds the end of a reply in a rendering, or returns the reason why it has none.
+
+    Args:
+        rendering: the rendering.
+        message: index of the reply's message.
+        start: first character of the reply.
+        reply: the sampled text.
+    """
+    text = rendering.text
+    last, following = start, len(text)
+    at = 0
+    for run in rendering.runs:
+        of = run.origin.message
+        if of is not None and of > message and at >= start:
+            following = min(following, at)
+        at += run.length
+        if of == message:
+            last = max(last, at)
+    if last > following:
+        return "the template writes text of the reply after that of later messages"
+    if text.startswith(reply.text, start) and start + len(reply.text) >= last:
+        end = start + len(reply.text)
+        if not reply.stop:
+            return Located(end, end)
+        if text.startswith(reply.stop, end) and rendering.is_template(end, end + len(reply.stop)):
+            return Located(end, end + len(reply.stop))
+    if reply.stop:
+        end = text.find(reply.stop, last, following)
+        if end < 0:
+            written = text[last : min(following, last + _SHOWN)]
+            return f"the reply ends with {reply.stop!r}, where the template writes {_quoted(written)}"
+        return Located(end, end + len(reply.stop))
+    end = last + _overlap(reply.text, text[last:following])
+    return Located(end, end)
+
+
+def _overlap(text: str, following: str) -> int:
+    """Returns the length of the longest end of a text that the following text begins with."""
+    return next((n for n in range(min(len(text), len(following)), 0, -1) if text.endswith(following[:n])), 0)
+
+
+def _changed(rendering: Rendering, message: int, start: int, located: Located, reply: Reply, index: int) -> str | None:
+    """Returns the reason if the template's form of a reply leaves out or rewrites some of it.
+
+    Args:
+        rendering: the rendering.
+        message: index of the reply's message in it.
+        start, located: where the reply is.
+        reply: the sampled text and its message.
+        index: index of the message for the reason.
+    """
+    written = rendering.text[start : located.end]
+    if _words(written) == _words(reply.text):
+        return None
+    if not reply.is_parsed:
+        at = _shared(written, reply.text)
+        sampled, now = reply.text[at : at + _SHOWN], written[at : at + _SHOWN]
+        return f"the template rewrites the sampled text of message {index}: {_quoted(sampled)} becomes {_quoted(now)}"
+    fields: dict[str | None, str] = {}
+    at = 0
+    for run in rendering.runs:
+        if run.origin.message == message and at >= start:
+            key = _field(run.origin)
+            fields[key] = fields.get(key, "") + rendering.text[at : at + run.length]
+        at += run.length
+    for key, value in reply.message.items():
+        name = "reasoning" if key in _REASONING else key
+        if name == "tool_calls":
+            missing = any(f"tool_calls[{number}]" not in fields for number in range(len(value or ())))
+        elif name in ("content", "reasoning") and isinstance(value, str):
+            missing = _words(value) not in _words(fields.get(name, ""))
+        else:
+            continue
+        if missing:
+            return f"the template drops the {_NAMES.get(name, name)} of message {index}, or writes it differently"
+    return None
+
+
+_NAMES = {"tool_calls": "tool calls"}
+
+
+def _field(origin: Origin) -> str | None:
+    """Returns the field of a message, without the index of a part, and one name for all of reasoning."""
+    field = origin.field
+    if field is None or field.startswith("tool_calls["):
+        return field
+    name = field.partition("[")[0]
+    return "reasoning" if name in _REASONING else name
+
+
+def _words(text: str) -> str:
+    """Returns a text without white space."""
+    return "".join(text.split())
+
+
+# ── reasons ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _difference(old: Rendering, new: Rendering) -> str:
+    """Describes where and how a rendering differs from a previous one that it should begin with."""
+    at = _shared(old.text, new.text)
+    was, run = old.text[at : at + _SHOWN], old.at(at)
+    is_now = new.text[at : at + _SHOWN]
+    return f"the template rewrites {_writer(run)}, at character {at}: {_quoted(was)} becomes {_quoted(is_now)}"
+
+
+def _writer(run: RenderedRun | None) -> str:
+    """Names who wrote a run of text."""
+    if run is None:
+        return "the end of the text"
+    origin = run.origin
+    if origin.message is not None:
+        field = _field(origin)
+        what = _NAMES.get((field or "").partition("[")[0], field)
+        return f"message {origin.message}" if what is None else f"the {what} of message {origin.message}"
+    if origin.field is not None:
+        return f"its text of {origin.field}"
+    return "its own text" if run.turn is None else f"its own text in message {run.turn}"
+
+
+def _shared(first: str, second: str) -> int:
+    """Returns the length of the common beginning of two texts; by bisection, because slices compare fast."""
+    low, high = 0, min(len(first), len(second))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if first[low:middle] == second[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def _quoted(text: str) -> str:
+    return repr(text if len(text) <= _SHOWN else text[:_SHOWN] + "…")
+
+
+# ── spans ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _part_spans(tok: TemplateTokenizer, part: _Part) -> list[IdSpan]:
+    """Attributes the ids of a rendered text to messages. An id belongs to the run that it begins in."""
+    if part.opened is None:
+        return [IdSpan("closing", part.reply, part.start, part.end)]
+    runs = part.rendering.runs
+    starts = char_spans(tok, part.rendering.text, part.ids, part.segments)[:, 0]
+    ends = list(accumulate(run.length for run in runs))
+    num_messages = max((number for number, run in enumerate(runs, 1) if run.turn is not None), default=0)
+    spans: list[IdSpan] = []
+    at = part.end - len(part.ids)  # index of the first id of the text, context included
+    first = part.start
+    for number, (run, last) in enumerate(zip(runs, starts.searchsorted(ends).tolist(), strict=True)):
+        end = max(at + last, first)
+        message = None if run.turn is None else run.turn + part.shift
+        source: SpanSource = "template"
+        if message is not None:
+            source = "closing" if message == part.reply else "message"
+        elif number >= num_messages and (num_messages or part.reply is not None):
+            source, message = "header", part.opened
+        _extend(spans, IdSpan(source, message, first, end))
+        first = end
+    return spans
+
+
+def _extend(spans: list[IdSpan], span: IdSpan) -> None:
+    """Appends a span, or extends the last one if both have the same writer."""
+    if spans and spans[-1][:2] == span[:2]:
+        spans[-1] = spans[-1]._replace(end=span.end)
+    elif span.start < span.end:
+        spans.append(span)
+
+
+def conversation(
+    tok: ConversationTokenizer,
+    messages: Sequence[Mapping[str, Any]],
+    *,
+    special: Special,
+    tools: Sequence[Mapping[str, Any]] | None = None,
+    template: str | None = None,
+    variables: Mapping[str, Any],
+    keep_sampled: bool = False,
+) -> Conversation:
+    """Implements `Tokenizer.conversation`."""
+    if isinstance(messages, str | bytes | Mapping) or not isinstance(messages, Sequence):
+        raise wrong("messages", messages, 'a list of {"role": …, "content": …}')
+    if not messages:
+        raise ConfigError("a conversation begins with at least one message", option="messages")
+    flag(keep_sampled, "keep_sampled")
+    prepared = prepare(tok, tools=tools, template=template, variables=variables)
+    return Conversation(tok, prepared, messages, special=special, keep_sampled=keep_sampled)
