@@ -36,6 +36,9 @@ from .provenance import CALLER, TEMPLATE, Origin
 from .template import RenderedRun
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from .._core import TextStream
 
 __all__ = ["Conversation", "ConversationTokenizer", "IdSpan", "conversation"]
@@ -132,14 +135,32 @@ class Reply(NamedTuple):
     closing: str = ""
 
 
+class Encoded(NamedTuple):
+    """The ids of a text.
+
+    Attributes:
+        rendering: the text, with the context that it was encoded in.
+        ids: ids of the text, context included.
+        segments: as from `encode`.
+        num_before: number of ids of the context.
+    """
+
+    rendering: Rendering
+    ids: list[int]
+    segments: MaskedChat | None
+    num_before: int
+
+    def starts(self, tok: TemplateTokenizer) -> NDArray[np.int64]:
+        """Returns the first character of each id."""
+        return char_spans(tok, self.rendering.text, self.ids, self.segments)[:, 0]
+
+
 class _Part(NamedTuple):
     """Ids of a rendered text whose spans have not been computed yet.
 
     Attributes:
         start, end: range in the ids of the conversation.
-        rendering: the text, context included.
-        ids: ids of the text, context included.
-        segments: as from `encode`.
+        encoded: the text and its ids.
         shift: added to the index of a rendered message, gives that in the conversation.
         reply: index of the sampled message before the text; None for the first prompt.
         opened: index of the message that the generation prompt at the end opens; None for a closing.
@@ -147,9 +168,7 @@ class _Part(NamedTuple):
 
     start: int
     end: int
-    rendering: Rendering
-    ids: list[int]
-    segments: MaskedChat | None
+    encoded: Encoded
     shift: int
     reply: int | None
     opened: int | None
@@ -403,7 +422,7 @@ class Conversation:
                 continue
             last, followed = tails
             if isinstance(last, Rendering) and isinstance(followed, Rendering):
-                return last.before(_shared(last.text, followed.text))
+                return last.before(self._shared_ids(last, followed))
         return None
 
     def _readings(self, reply: Reply) -> list[Reply]:
@@ -438,18 +457,35 @@ class Conversation:
 
     def _append(self, rendering: Rendering, *, reply: int | None, opened: int | None) -> list[int]:
         """Encodes text after the ids so far, and appends its ids. The arguments are those of `_Part`."""
+        encoded = self._encode(rendering)
+        start = len(self._ids)
+        self._ids += encoded.ids[encoded.num_before :]
+        shift = 0 if reply is None else reply - len(self._shown)
+        self._parts.append(_Part(start, len(self._ids), encoded, shift, reply, opened))
+        return self._ids[start:]
+
+    def _encode(self, rendering: Rendering) -> Encoded:
+        """Encodes text that follows the ids so far."""
         context, before = self._context()
         whole = Rendering(context.text + rendering.text, context.runs + rendering.runs)
         ids, segments = encode(self._tok, whole.text, whole.runs, self._special)
-        if ids[: len(before)] != before:  # the sampled ids are not those of their text
-            before, whole = [], rendering
-            ids, segments = encode(self._tok, whole.text, whole.runs, self._special)
-        start = len(self._ids)
-        self._ids += ids[len(before) :]
-        shift = 0 if reply is None else reply - len(self._shown)
-        part = _Part(start, len(self._ids), whole, ids, segments, shift, reply, opened)
-        self._parts.append(part)
-        return self._ids[start:]
+        if ids[: len(before)] == before:
+            return Encoded(whole, ids, segments, len(before))
+        ids, segments = encode(self._tok, rendering.text, rendering.runs, self._special)
+        return Encoded(rendering, ids, segments, 0)  # the sampled ids are not those of their text
+
+    def _shared_ids(self, first: Rendering, second: Rendering) -> int:
+        """Returns the number of characters of the text in which two continuations have the same ids."""
+        shared = _shared(first.text, second.text)
+        encoded, other = self._encode(first), self._encode(second)
+        same = next(
+            (at for at, pair in enumerate(zip(encoded.ids, other.ids, strict=False)) if pair[0] != pair[1]),
+            min(len(encoded.ids), len(other.ids)),
+        )
+        if same == len(encoded.ids):
+            return shared
+        start = int(encoded.starts(self._tok)[same]) - (len(encoded.rendering.text) - len(first.text))
+        return min(shared, max(start, 0))
 
     def _context(self) -> tuple[Rendering, list[int]]:
         """Returns the text and ids before new text: from the last special token on, if it is near the end."""
@@ -494,15 +530,16 @@ def _locate(rendering: Rendering, message: int, start: int, reply: Reply) -> Loc
     text = rendering.text
     last, following = start, len(text)
     at = 0
+    is_over = False  # a later turn may print fields of the reply again, such as the name of the called function
     for run in rendering.runs:
-        of = run.origin.message
-        if of is not None and of > message and at >= start:
-            following = min(following, at)
+        if at >= start:
+            is_over = is_over or (run.turn is not None and run.turn > message)
+            if run.origin.message is not None and run.origin.message > message:
+                following = at
+                break
         at += run.length
-        if of == message:
+        if run.origin.message == message and not is_over:
             last = max(last, at)
-    if last > following:
-        return "the template writes text of the reply after that of later messages"
     if text.startswith(reply.text, start) and start + len(reply.text) >= last:
         end = start + len(reply.text)
         if not reply.stop:
@@ -538,15 +575,15 @@ def _changed(rendering: Rendering, message: int, start: int, located: Located, r
     if _words(written) == _words(reply.text):
         return None
     if not reply.is_parsed:
-        at = _shared(written, reply.text)
-        sampled, now = reply.text[at : at + _SHOWN], written[at : at + _SHOWN]
-        return f"the template rewrites the sampled text of message {index}: {_quoted(sampled)} becomes {_quoted(now)}"
+        return _rewritten(index, reply.text, written)
     fields: dict[str | None, str] = {}
-    at = 0
+    first = last = at = 0  # the ends of the first and of the last run that come from the message
     for run in rendering.runs:
-        if run.origin.message == message and at >= start:
+        if run.origin.message == message and start <= at < located.end:
             key = _field(run.origin)
             fields[key] = fields.get(key, "") + rendering.text[at : at + run.length]
+            last = at + run.length
+            first = first or last
         at += run.length
     for key, value in reply.message.items():
         name = "reasoning" if key in _REASONING else key
@@ -558,7 +595,19 @@ def _changed(rendering: Rendering, message: int, start: int, located: Located, r
             continue
         if missing:
             return f"the template drops the {_NAMES.get(name, name)} of message {index}, or writes it differently"
+    # Where the template formats a call of a tool differently, its own text is not that of the sampled ids to the letter.
+    # It must begin and end alike.
+    if first and not _words(reply.text).startswith(_words(rendering.text[start:first])):
+        return _rewritten(index, reply.text, written)
+    if last and not _words(reply.text).endswith(_words(rendering.text[last : located.end])):
+        return _rewritten(index, reply.text, written)
     return None
+
+
+def _rewritten(index: int, sampled: str, written: str) -> str:
+    at = _shared(sampled, written)
+    sampled, written = _quoted(sampled[at:]), _quoted(written[at:])
+    return f"the template rewrites the sampled text of message {index}: {sampled} becomes {written}"
 
 
 _NAMES = {"tool_calls": "tool calls"}
@@ -626,12 +675,12 @@ def _part_spans(tok: TemplateTokenizer, part: _Part) -> list[IdSpan]:
     """Attributes the ids of a rendered text to messages. An id belongs to the run that it begins in."""
     if part.opened is None:
         return [IdSpan("closing", part.reply, part.start, part.end)]
-    runs = part.rendering.runs
-    starts = char_spans(tok, part.rendering.text, part.ids, part.segments)[:, 0]
+    runs = part.encoded.rendering.runs
+    starts = part.encoded.starts(tok)
     ends = list(accumulate(run.length for run in runs))
     num_messages = max((number for number, run in enumerate(runs, 1) if run.turn is not None), default=0)
     spans: list[IdSpan] = []
-    at = part.end - len(part.ids)  # index of the first id of the text, context included
+    at = part.end - len(part.encoded.ids)  # index of the first id of the text, context included
     first = part.start
     for number, (run, last) in enumerate(zip(runs, starts.searchsorted(ends).tolist(), strict=True)):
         end = max(at + last, first)
