@@ -23,11 +23,12 @@ from __future__ import annotations
 import copy
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from itertools import accumulate
-from operator import attrgetter
+from operator import attrgetter, index
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeAlias
 
-from ..errors import ChatTemplateError, ConfigError
+from ..errors import ChatTemplateError, ConfigError, SpecialTokenError
 from ..tokens.special import Special
 from ..util.arguments import flag, wrong
 from .encode import MaskedChat, char_spans, encode
@@ -47,6 +48,9 @@ _CONTEXT = 16  # ids before new text that are encoded with it, at most, if none 
 _REASONING = frozenset({"reasoning", "reasoning_content", "thinking"})
 _PLACEHOLDER = "reply"
 _SHOWN = 40  # characters of text in a reason
+# Messages of one rendering. A turn of 48 messages takes a few milliseconds; 16 have several turns before the last ones.
+_MOST_SHOWN, _LEAST_SHOWN = 48, 16
+_GROWTH = 1.25  # all messages are rendered again when they are so many times as many, so a turn takes constant time
 
 
 class ConversationTokenizer(TemplateTokenizer, Protocol):
@@ -135,6 +139,18 @@ class Reply(NamedTuple):
     closing: str = ""
 
 
+class Tail(NamedTuple):
+    """New text of a rendering.
+
+    Attributes:
+        kept: number of characters of the previous prompt that the rendering begins with.
+        start: start of the new text, after the reply and its closing.
+    """
+
+    kept: int
+    start: int
+
+
 class Encoded(NamedTuple):
     """The ids of a text.
 
@@ -143,14 +159,16 @@ class Encoded(NamedTuple):
         ids: ids of the text, context included.
         segments: as from `encode`.
         num_before: number of ids of the context.
+        start: number of characters of the context.
     """
 
     rendering: Rendering
     ids: list[int]
     segments: MaskedChat | None
     num_before: int
+    start: int
 
-    def starts(self, tok: TemplateTokenizer) -> NDArray[np.int64]:
+    def char_starts(self, tok: TemplateTokenizer) -> NDArray[np.int64]:
         """Returns the first character of each id."""
         return char_spans(tok, self.rendering.text, self.ids, self.segments)[:, 0]
 
@@ -212,15 +230,20 @@ class Conversation:
         self._special = special
         self._keep_sampled = keep_sampled
         self._messages: list[Mapping[str, Any]] = copy.deepcopy(list(messages))
-        self._shown = list(self._messages)  # what the template is shown
+        self._rendered = list(self._messages)  # as the template is shown them, without the reply of a turn not closed
+        self._skipped = (0, 0)  # range of `_rendered` that is left out of renderings
+        self._texts: list[str] = []  # joined, the rendering of `_rendered` with the generation prompt
+        self._num_whole = 0  # number of messages when all of them were last rendered
+        self._can_skip = True
         self._ids: list[int] = []
         self._spans: list[IdSpan] = []
         self._parts: list[_Part] = []  # whose spans are computed on access, in order with `_spans`
         self._sampled: list[tuple[int, int]] = []
         self._reply: Reply | None = None
         self.refusal = None
-        self._prompt = self._render(self._shown, True)
-        self._append(self._prompt, reply=None, opened=len(self._messages))
+        self._prompt = self._render(self._rendered, True)  # the rendering that the next one must begin with
+        self._texts.append(self._prompt.text)
+        self._append(self._encode(self._prompt, []), reply=None, opened=len(self._messages))
 
     # ── results ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -289,23 +312,25 @@ class Conversation:
             )
         if message is not None and not isinstance(message, Mapping):
             raise wrong("message", message, 'a message: {"role": "assistant", "content": …}')
-        sampled = [int(id) for id in ids]
+        sampled = _integers(ids)
         text, stop = self._decoded(sampled)
         if message is None:
             shown: Mapping[str, Any] = {"role": "assistant", "content": text}
         else:
             shown = {"role": "assistant", **copy.deepcopy(dict(message))}
-        start = len(self._ids)
+        reply = Reply(text, stop, shown, message is not None)
+        start, end = len(self._ids), len(self._ids) + len(sampled)
+        closing = self._closing(reply, (self._ids[-_CONTEXT:] + sampled)[-_CONTEXT:])
+        number = len(self._messages)
         self._ids += sampled
-        self._sampled.append((start, start + len(sampled)))
-        self._spans.append(IdSpan("sampled", len(self._messages), start, len(self._ids)))
+        self._sampled.append((start, end))
+        self._spans.append(IdSpan("sampled", number, start, end))
         self._messages.append(shown)
-        self._reply = Reply(text, stop, shown, message is not None)
+        if closing is not None:
+            reply = reply._replace(closing=closing.rendering.text[closing.start :])
+            self._append(closing, reply=number, opened=None)
+        self._reply = reply
         self.refusal = None
-        closing = self._closing(self._reply)
-        if closing is not None and closing.text:
-            self._append(closing, reply=len(self._messages) - 1, opened=None)
-            self._reply = self._reply._replace(closing=closing.text)
 
     def add(self, messages: Sequence[Mapping[str, Any]]) -> list[int] | None:
         """Appends messages and the generation prompt of the next turn, if the template leaves all before as it is.
@@ -327,24 +352,35 @@ class Conversation:
         new = copy.deepcopy(list(messages))
         refusal = ""
         for reply in self._readings(self._reply):
-            shown = [*self._shown, self._opaque(reply), *new]
+            added = [self._opaque(reply), *new]
             try:
-                rendering = self._render(shown, True)
+                rendering = self._render([*self._shown, *added], True)
                 tail = self._tail(rendering, reply, keeps=self._keep_sampled)
-                if not isinstance(tail, str):
-                    last = len(self._messages) - 1
-                    appended = self._append(tail, reply=last, opened=last + 1 + len(new))
-                    break
+                if isinstance(tail, Tail):
+                    encoded = self._encode(rendering.after(tail.start), self._ids[-_CONTEXT:])
+                    cut = len(self._prompt.text) - tail.kept
+                    text = rendering.text[tail.kept :]
+                    if self._num_skipped and len(self._rendered) + len(added) >= _GROWTH * self._num_whole:
+                        tail = self._difference_of_whole(added, cut, text) or tail
             except ChatTemplateError as error:
                 tail = str(error)
+            if isinstance(tail, Tail):
+                break
             refusal = refusal or tail
         else:
             self.refusal = refusal
             return None
-        self.refusal = None
-        self._messages[-1] = reply.message
-        self._messages += new
-        self._shown, self._prompt, self._reply = shown, rendering, None
+        number = len(self._messages) - 1
+        appended = self._append(encoded, reply=number, opened=number + 1 + len(new))
+        self._messages[-1:] = [reply.message, *new]
+        self._rendered += added
+        self._texts[-1] = self._texts[-1][: len(self._texts[-1]) - cut]
+        self._texts.append(text)
+        self._prompt = rendering
+        self._reply = self.refusal = None
+        if not self._num_skipped:
+            self._num_whole = len(self._rendered)
+        self._skip()
         return appended
 
     def copy(self) -> Conversation:
@@ -372,8 +408,40 @@ class Conversation:
 
     # ── proof ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-    def _tail(self, rendering: Rendering, reply: Reply, *, keeps: bool) -> Rendering | str:
-        """Returns the rendering after what `ids` have, or the reason why they are no beginning of it.
+    def prove(self) -> bool:
+        """Renders all messages up to the last generation prompt, and compares the text with what `add` has appended.
+
+        `add` does the same by itself, but in a long conversation not in each call: see `Conversation`.
+
+        Returns:
+            Whether both are equal; if not, `refusal` has the reason.
+        """
+        try:
+            self.refusal = self._difference_of_whole([], 0, "")
+        except ChatTemplateError as error:
+            self.refusal = str(error)
+        return self.refusal is None
+
+    def _difference_of_whole(self, added: list[Mapping[str, Any]], cut: int, text: str) -> str | None:
+        """Renders all messages; returns the reason if the text is not that of the renderings of some of them.
+
+        Args:
+            added: messages that are being added.
+            cut: number of characters that are dropped from the end of the text so far.
+            text: text that is then appended to it.
+        """
+        rendering = self._render([*self._rendered, *added], True)
+        expected = "".join(self._texts)
+        expected = expected[: len(expected) - cut] + text
+        if expected == rendering.text:
+            self._num_whole = len(self._rendered) + len(added)
+            return None
+        at = _shared(expected, rendering.text)
+        reason = _difference(expected, rendering.at(at), rendering.text)
+        return f"{reason}; all messages were last rendered when they were {self._num_whole}"
+
+    def _tail(self, rendering: Rendering, reply: Reply, *, keeps: bool) -> Tail | str:
+        """Finds the text of a rendering after that of `ids`, or returns the reason why it does not begin with that.
 
         Args:
             rendering: messages, the reply, and messages after it.
@@ -390,11 +458,13 @@ class Conversation:
         changed = None if keeps else _changed(rendering, index, start, located, reply, len(self._messages) - 1)
         if changed:
             return changed
-        tail = rendering.after(located.tail)
-        if not tail.text.startswith(reply.closing):
-            written, expected = tail.text[: len(reply.closing)], reply.closing
-            return f"the template closes the turn with {_quoted(written)} here, and with {_quoted(expected)} at the end"
-        return tail.after(len(reply.closing))
+        if not rendering.text.startswith(reply.closing, located.tail):
+            written = rendering.text[located.tail :][: len(reply.closing)]
+            return (
+                f"the template closes the turn with {_quoted(written)} before these messages, and with "
+                f"{_quoted(reply.closing)} at the end of a chat"
+            )
+        return Tail(start, located.tail + len(reply.closing))
 
     def _reply_start(self, rendering: Rendering, *, keeps: bool) -> int | str:
         """Returns the number of characters of the previous prompt, or the reason why the rendering changes them."""
@@ -405,24 +475,56 @@ class Conversation:
         if rendering.text.startswith(prompt.text[:base]):
             if keeps:
                 return base
-            was, is_now = prompt.text[base:], rendering.text[base : base + len(prompt.text) - base]
+            was, is_now = prompt.text[base:], rendering.text[base:]
             return (
                 f"the template begins the sampled turn with {_quoted(is_now)}, where the generation prompt was "
                 f"{_quoted(was)}"
             )
-        return _difference(prompt, rendering)
+        at = self._token_start(prompt.text, _shared(prompt.text, rendering.text))
+        run = prompt.at(at)
+        if run is not None:
+            run = run._replace(
+                origin=run.origin._replace(message=self._number(run.origin.message)), turn=self._number(run.turn)
+            )
+        return _difference(prompt.text, run, rendering.text, at)
 
-    def _closing(self, given: Reply) -> Rendering | None:
-        """Returns the text that ends the sampled turn, whether or not a generation prompt follows; None if unknown."""
+    def _number(self, shown: int | None) -> int | None:
+        """Returns the index of a message that the template is shown."""
+        if shown is None or shown < self._skipped[0]:
+            return shown
+        return shown + self._num_skipped
+
+    def _token_start(self, text: str, char: int) -> int:
+        """Returns the start of the special token that a character is inside of, else the character."""
+        before = text[max(0, char - 2 * _SHOWN) : char + 2 * _SHOWN]
+        offset = max(0, char - 2 * _SHOWN)
+        for match in self._tok._special_matcher(before):
+            if match.start < char - offset < match.end:
+                return match.start + offset
+        return char
+
+    def _closing(self, given: Reply, before: list[int]) -> Encoded | None:
+        """Returns the text that ends the sampled turn, whether or not a generation prompt follows; None if unknown.
+
+        Args:
+            given: the sampled reply.
+            before: the last ids.
+        """
         for reply in self._readings(given):
             shown = [*self._shown, self._opaque(reply)]
-            try:
-                tails = [self._tail(self._render(shown, prompt), reply, keeps=True) for prompt in (False, True)]
-            except ChatTemplateError:
-                continue
-            last, followed = tails
-            if isinstance(last, Rendering) and isinstance(followed, Rendering):
-                return last.before(self._shared_ids(last, followed))
+            texts = []
+            for prompt in (False, True):
+                try:
+                    rendering = self._render(shown, prompt)
+                except ChatTemplateError:
+                    break
+                tail = self._tail(rendering, reply, keeps=True)
+                if isinstance(tail, Tail):
+                    texts.append(rendering.after(tail.start))
+            if len(texts) == 2:
+                last, followed = texts
+                common = last.before(self._shared_ids(last, followed, before))
+                return self._encode(common, before) if common.text else None
         return None
 
     def _readings(self, reply: Reply) -> list[Reply]:
@@ -442,6 +544,40 @@ class Conversation:
             kept["content"] = _PLACEHOLDER
         return kept
 
+    # ── messages that are rendered ───────────────────────────────────────────────────────────────────────────────────
+
+    @property
+    def _num_skipped(self) -> int:
+        return self._skipped[1] - self._skipped[0]
+
+    @property
+    def _shown(self) -> list[Mapping[str, Any]]:
+        """The messages that the template is shown."""
+        first, end = self._skipped
+        return self._rendered[:first] + self._rendered[end:]
+
+    def _skip(self) -> None:
+        """Leaves messages in the middle out of later renderings, if the text without them is the rest of the text."""
+        num_shown = len(self._rendered) - self._num_skipped
+        if num_shown <= _MOST_SHOWN or not self._can_skip:
+            return
+        roles = [message.get("role") for message in self._rendered]
+        first = roles.index("assistant") if "assistant" in roles else len(roles)
+        ends = [at for at in range(len(roles) - _LEAST_SHOWN, first, -1) if roles[at] == "assistant"]
+        alike = [at for at in ends if roles[at - 1] == (roles[first - 1] if first else None)]
+        self._can_skip = False
+        for end in [*alike[:1], *ends[:1]]:
+            try:
+                rendering = self._render(self._rendered[:first] + self._rendered[end:], True)
+            except ChatTemplateError:
+                continue
+            text, rest = self._prompt.text, rendering.text
+            begin = _shared(text, rest)
+            if text.endswith(rest[begin:]):
+                self._skipped, self._prompt = (first, end), rendering
+                self._can_skip = True
+                return
+
     # ── text and ids ─────────────────────────────────────────────────────────────────────────────────────────────────
 
     def _render(self, messages: Sequence[Mapping[str, Any]], prompt: bool) -> Rendering:
@@ -455,52 +591,58 @@ class Conversation:
         text = stream.push(ids[:-1] if stop else ids) + stream.finish()
         return text, stop
 
-    def _append(self, rendering: Rendering, *, reply: int | None, opened: int | None) -> list[int]:
-        """Encodes text after the ids so far, and appends its ids. The arguments are those of `_Part`."""
-        encoded = self._encode(rendering)
+    def _append(self, encoded: Encoded, *, reply: int | None, opened: int | None) -> list[int]:
+        """Appends ids of text. The arguments are those of `_Part`."""
         start = len(self._ids)
         self._ids += encoded.ids[encoded.num_before :]
-        shift = 0 if reply is None else reply - len(self._shown)
-        self._parts.append(_Part(start, len(self._ids), encoded, shift, reply, opened))
+        self._parts.append(_Part(start, len(self._ids), encoded, self._num_skipped, reply, opened))
         return self._ids[start:]
 
-    def _encode(self, rendering: Rendering) -> Encoded:
-        """Encodes text that follows the ids so far."""
-        context, before = self._context()
-        whole = Rendering(context.text + rendering.text, context.runs + rendering.runs)
-        ids, segments = encode(self._tok, whole.text, whole.runs, self._special)
-        if ids[: len(before)] == before:
-            return Encoded(whole, ids, segments, len(before))
-        ids, segments = encode(self._tok, rendering.text, rendering.runs, self._special)
-        return Encoded(rendering, ids, segments, 0)  # the sampled ids are not those of their text
+    def _encode(self, rendering: Rendering, before: list[int]) -> Encoded:
+        """Encodes text that follows ids.
 
-    def _shared_ids(self, first: Rendering, second: Rendering) -> int:
-        """Returns the number of characters of the text in which two continuations have the same ids."""
+        Args:
+            rendering: the text.
+            before: the last ids before it, at most `_CONTEXT`.
+        """
+        context, before = self._context(before)
+        whole = Rendering(context.text + rendering.text, context.runs + rendering.runs)
+        with suppress(SpecialTokenError):  # of the context, else it is raised below
+            ids, segments = encode(self._tok, whole.text, whole.runs, self._special)
+            if ids[: len(before)] == before:
+                return Encoded(whole, ids, segments, len(before), len(context.text))
+        ids, segments = encode(self._tok, rendering.text, rendering.runs, self._special)
+        return Encoded(rendering, ids, segments, 0, 0)  # the sampled ids are not those of their text
+
+    def _shared_ids(self, first: Rendering, second: Rendering, before: list[int]) -> int:
+        """Returns the number of characters of the text in which two texts after `before` have the same ids."""
         shared = _shared(first.text, second.text)
-        encoded, other = self._encode(first), self._encode(second)
+        encoded, other = self._encode(first, before), self._encode(second, before)
         same = next(
             (at for at, pair in enumerate(zip(encoded.ids, other.ids, strict=False)) if pair[0] != pair[1]),
             min(len(encoded.ids), len(other.ids)),
         )
         if same == len(encoded.ids):
             return shared
-        start = int(encoded.starts(self._tok)[same]) - (len(encoded.rendering.text) - len(first.text))
-        return min(shared, max(start, 0))
+        return min(shared, max(int(encoded.char_starts(self._tok)[same]) - encoded.start, 0))
 
-    def _context(self) -> tuple[Rendering, list[int]]:
-        """Returns the text and ids before new text: from the last special token on, if it is near the end."""
-        special = set(self._tok.special_tokens.values())
-        ids: list[int] = []
-        for id in self._ids[: -_CONTEXT - 1 : -1]:
-            ids.insert(0, id)
-            if id in special:
-                break
-        if not ids:
-            return Rendering("", []), []
-        first = self._tok.added_tokens[ids[0]].content if ids[0] in special else ""
+    def _context(self, before: list[int]) -> tuple[Rendering, list[int]]:
+        """Returns the text and the ids before new text: from the last special token on, if there is one."""
+        known = self._tok.added_tokens
+        starts = (at for at in range(len(before) - 1, -1, -1) if before[at] in known and known[before[at]].special)
+        start = next(starts, None)
+        ids = before[start or 0 :]
         text = self._tok.decode(ids)
-        runs = [RenderedRun(len(first), TEMPLATE, None), RenderedRun(len(text) - len(first), CALLER, None)]
+        num_own = 0 if start is None else len(known[ids[0]].content)
+        runs = [RenderedRun(num_own, TEMPLATE, None), RenderedRun(len(text) - num_own, CALLER, None)]
         return Rendering(text, [run for run in runs if run.length]), ids
+
+
+def _integers(ids: Iterable[int]) -> list[int]:
+    try:
+        return [index(id) for id in ids]
+    except TypeError:
+        raise wrong("ids", ids, "a sequence of ids: integers") from None
 
 
 # ── proof: where a reply ends ───────────────────────────────────────────────────────────────────────────────────────
@@ -630,12 +772,17 @@ def _words(text: str) -> str:
 # ── reasons ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _difference(old: Rendering, new: Rendering) -> str:
-    """Describes where and how a rendering differs from a previous one that it should begin with."""
-    at = _shared(old.text, new.text)
-    was, run = old.text[at : at + _SHOWN], old.at(at)
-    is_now = new.text[at : at + _SHOWN]
-    return f"the template rewrites {_writer(run)}, at character {at}: {_quoted(was)} becomes {_quoted(is_now)}"
+def _difference(old: str, run: RenderedRun | None, new: str, at: int | None = None) -> str:
+    """Describes how a text differs from one that it should begin with.
+
+    Args:
+        old: the text that it should begin with.
+        run: who wrote the first character that differs.
+        new: the text.
+        at: the character; None: the first one that differs.
+    """
+    at = _shared(old, new) if at is None else at
+    return f"the template rewrites {_writer(run)}, at character {at}: {_quoted(old[at:])} becomes {_quoted(new[at:])}"
 
 
 def _writer(run: RenderedRun | None) -> str:
@@ -676,7 +823,7 @@ def _part_spans(tok: TemplateTokenizer, part: _Part) -> list[IdSpan]:
     if part.opened is None:
         return [IdSpan("closing", part.reply, part.start, part.end)]
     runs = part.encoded.rendering.runs
-    starts = part.encoded.starts(tok)
+    starts = part.encoded.char_starts(tok)
     ends = list(accumulate(run.length for run in runs))
     num_messages = max((number for number, run in enumerate(runs, 1) if run.turn is not None), default=0)
     spans: list[IdSpan] = []
