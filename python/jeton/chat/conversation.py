@@ -21,7 +21,6 @@ Left out: parsing replies, a reply that is sampled in several calls.
 from __future__ import annotations
 
 import copy
-from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from itertools import accumulate
@@ -33,7 +32,8 @@ from ..tokens.special import Special
 from ..util.arguments import flag, wrong
 from .encode import MaskedChat, char_spans, encode
 from .prepared import PreparedTemplate, TemplateTokenizer, prepare
-from .provenance import CALLER, TEMPLATE, Origin
+from .proof import REASONING, Rendering, Reply, describe_change, describe_difference, locate, quoted, shared
+from .provenance import CALLER, TEMPLATE
 from .template import RenderedRun
 
 if TYPE_CHECKING:
@@ -45,9 +45,8 @@ if TYPE_CHECKING:
 __all__ = ["Conversation", "ConversationTokenizer", "IdSpan", "conversation"]
 
 _CONTEXT = 16  # ids before new text that are encoded with it, at most, if none of them is a special token
-_REASONING = frozenset({"reasoning", "reasoning_content", "thinking"})
+_NEAR = 100  # characters around a difference in which the special token that it is inside of is searched
 _PLACEHOLDER = "reply"
-_SHOWN = 40  # characters of text in a reason
 # Messages of one rendering. A turn of 48 messages takes a few milliseconds; 16 have several turns before the last ones.
 _MOST_SHOWN, _LEAST_SHOWN = 48, 16
 _GROWTH = 1.25  # all messages are rendered again when they are so many times as many, so a turn takes constant time
@@ -79,64 +78,6 @@ class IdSpan(NamedTuple):
     message: int | None
     start: int
     end: int
-
-
-class Rendering(NamedTuple):
-    """A rendered text and the runs that tile it."""
-
-    text: str
-    runs: list[RenderedRun]
-
-    def after(self, start: int) -> Rendering:
-        """Returns the rendering from a character on."""
-        runs, at = [], 0
-        for run in self.runs:
-            at += run.length
-            if at > start:
-                runs.append(run._replace(length=min(run.length, at - start)))
-        return Rendering(self.text[start:], runs)
-
-    def before(self, end: int) -> Rendering:
-        """Returns the rendering up to a character."""
-        runs, at = [], 0
-        for run in self.runs:
-            if at < end:
-                runs.append(run._replace(length=min(run.length, end - at)))
-            at += run.length
-        return Rendering(self.text[:end], runs)
-
-    def at(self, char: int) -> RenderedRun | None:
-        """Returns the run of a character; None beyond the end."""
-        ends = list(accumulate(run.length for run in self.runs))
-        index = bisect_right(ends, char)
-        return self.runs[index] if index < len(ends) else None
-
-    def is_template(self, start: int, end: int) -> bool:
-        """Tests whether the template itself wrote a range of characters."""
-        at = 0
-        for run in self.runs:
-            if at < end and start < at + run.length and run.origin.source != "template":
-                return False
-            at += run.length
-        return True
-
-
-class Reply(NamedTuple):
-    """The sampled text of a turn.
-
-    Attributes:
-        text: the text without the stop token.
-        stop: spelling of the last id if it is an added token, such as ``<|im_end|>``; else empty.
-        message: the message that the template is shown.
-        is_parsed: whether the caller gave the message.
-        closing: the template's text that was appended after the reply.
-    """
-
-    text: str
-    stop: str
-    message: Mapping[str, Any]
-    is_parsed: bool
-    closing: str = ""
 
 
 class Tail(NamedTuple):
@@ -436,8 +377,10 @@ class Conversation:
         if expected == rendering.text:
             self._num_whole = len(self._rendered) + len(added)
             return None
-        at = _shared(expected, rendering.text)
-        reason = _difference(expected, rendering.at(at), rendering.text)
+        # The runs of the text so far are not kept. Where the new one has the same text, so are its runs.
+        at = self._token_start(expected, shared(expected, rendering.text))
+        was = Rendering(expected, [*rendering.before(at).runs, RenderedRun(len(expected) - at, TEMPLATE, None)])
+        reason = describe_difference(was, rendering, at)
         return f"{reason}; all messages were last rendered when they were {self._num_whole}"
 
     def _tail(self, rendering: Rendering, reply: Reply, *, keeps: bool) -> Tail | str:
@@ -452,17 +395,17 @@ class Conversation:
         start = self._reply_start(rendering, keeps=keeps)
         if isinstance(start, str):
             return start
-        located = _locate(rendering, index, start, reply)
+        located = locate(rendering, index, start, reply)
         if isinstance(located, str):
             return located
-        changed = None if keeps else _changed(rendering, index, start, located, reply, len(self._messages) - 1)
+        changed = None if keeps else describe_change(rendering, index, start, located, reply, len(self._messages) - 1)
         if changed:
             return changed
         if not rendering.text.startswith(reply.closing, located.tail):
             written = rendering.text[located.tail :][: len(reply.closing)]
             return (
-                f"the template closes the turn with {_quoted(written)} before these messages, and with "
-                f"{_quoted(reply.closing)} at the end of a chat"
+                f"the template closes the turn with {quoted(written)} before these messages, and with "
+                f"{quoted(reply.closing)} at the end of a chat"
             )
         return Tail(start, located.tail + len(reply.closing))
 
@@ -471,22 +414,29 @@ class Conversation:
         prompt = self._prompt
         if rendering.text.startswith(prompt.text):
             return len(prompt.text)
-        base = _shared(prompt.text, self._render(self._shown, False).text)
+        base = shared(prompt.text, self._render(self._shown, False).text)
         if rendering.text.startswith(prompt.text[:base]):
             if keeps:
                 return base
             was, is_now = prompt.text[base:], rendering.text[base:]
             return (
-                f"the template begins the sampled turn with {_quoted(is_now)}, where the generation prompt was "
-                f"{_quoted(was)}"
+                f"the template begins the sampled turn with {quoted(is_now)}, where the generation prompt was "
+                f"{quoted(was)}"
             )
-        at = self._token_start(prompt.text, _shared(prompt.text, rendering.text))
-        run = prompt.at(at)
-        if run is not None:
-            run = run._replace(
-                origin=run.origin._replace(message=self._number(run.origin.message)), turn=self._number(run.turn)
-            )
-        return _difference(prompt.text, run, rendering.text, at)
+        at = self._token_start(prompt.text, shared(prompt.text, rendering.text))
+        return describe_difference(self._numbered(prompt), self._numbered(rendering), at)
+
+    def _numbered(self, rendering: Rendering) -> Rendering:
+        """Returns a rendering whose messages have the numbers of the conversation."""
+        return Rendering(
+            rendering.text,
+            [
+                RenderedRun(
+                    run.length, run.origin._replace(message=self._number(run.origin.message)), self._number(run.turn)
+                )
+                for run in rendering.runs
+            ],
+        )
 
     def _number(self, shown: int | None) -> int | None:
         """Returns the index of a message that the template is shown."""
@@ -496,9 +446,8 @@ class Conversation:
 
     def _token_start(self, text: str, char: int) -> int:
         """Returns the start of the special token that a character is inside of, else the character."""
-        before = text[max(0, char - 2 * _SHOWN) : char + 2 * _SHOWN]
-        offset = max(0, char - 2 * _SHOWN)
-        for match in self._tok._special_matcher(before):
+        offset = max(0, char - _NEAR)
+        for match in self._tok._special_matcher(text[offset : char + _NEAR]):
             if match.start < char - offset < match.end:
                 return match.start + offset
         return char
@@ -539,7 +488,7 @@ class Conversation:
         message = reply.message
         if not self._keep_sampled:
             return message
-        kept = {key: value for key, value in message.items() if key not in _REASONING}
+        kept = {key: value for key, value in message.items() if key not in REASONING}
         if kept.get("content") or not kept.get("tool_calls"):
             kept["content"] = _PLACEHOLDER
         return kept
@@ -572,7 +521,7 @@ class Conversation:
             except ChatTemplateError:
                 continue
             text, rest = self._prompt.text, rendering.text
-            begin = _shared(text, rest)
+            begin = shared(text, rest)
             if text.endswith(rest[begin:]):
                 self._skipped, self._prompt = (first, end), rendering
                 self._can_skip = True
@@ -616,15 +565,15 @@ class Conversation:
 
     def _shared_ids(self, first: Rendering, second: Rendering, before: list[int]) -> int:
         """Returns the number of characters of the text in which two texts after `before` have the same ids."""
-        shared = _shared(first.text, second.text)
+        common = shared(first.text, second.text)
         encoded, other = self._encode(first, before), self._encode(second, before)
         same = next(
             (at for at, pair in enumerate(zip(encoded.ids, other.ids, strict=False)) if pair[0] != pair[1]),
             min(len(encoded.ids), len(other.ids)),
         )
         if same == len(encoded.ids):
-            return shared
-        return min(shared, max(int(encoded.char_starts(self._tok)[same]) - encoded.start, 0))
+            return common
+        return min(common, max(int(encoded.char_starts(self._tok)[same]) - encoded.start, 0))
 
     def _context(self, before: list[int]) -> tuple[Rendering, list[int]]:
         """Returns the text and the ids before new text: from the last special token on, if there is one."""
@@ -643,176 +592,6 @@ def _integers(ids: Iterable[int]) -> list[int]:
         return [index(id) for id in ids]
     except TypeError:
         raise wrong("ids", ids, "a sequence of ids: integers") from None
-
-
-# ── proof: where a reply ends ───────────────────────────────────────────────────────────────────────────────────────
-
-
-class Located(NamedTuple):
-    """The end of a reply in a rendering.
-
-    Attributes:
-        end: end of the reply's text.
-        tail: start of the text after it, without the stop token if it was sampled.
-    """
-
-    end: int
-    tail: int
-
-
-def _locate(rendering: Rendering, message: int, start: int, reply: Reply) -> Located | str:
-    """Finds the end of a reply in a rendering, or returns the reason why it has none.
-
-    Args:
-        rendering: the rendering.
-        message: index of the reply's message.
-        start: first character of the reply.
-        reply: the sampled text.
-    """
-    text = rendering.text
-    last, following = start, len(text)
-    at = 0
-    is_over = False  # a later turn may print fields of the reply again, such as the name of the called function
-    for run in rendering.runs:
-        if at >= start:
-            is_over = is_over or (run.turn is not None and run.turn > message)
-            if run.origin.message is not None and run.origin.message > message:
-                following = at
-                break
-        at += run.length
-        if run.origin.message == message and not is_over:
-            last = max(last, at)
-    if text.startswith(reply.text, start) and start + len(reply.text) >= last:
-        end = start + len(reply.text)
-        if not reply.stop:
-            return Located(end, end)
-        if text.startswith(reply.stop, end) and rendering.is_template(end, end + len(reply.stop)):
-            return Located(end, end + len(reply.stop))
-    if reply.stop:
-        end = text.find(reply.stop, last, following)
-        if end < 0:
-            written = text[last : min(following, last + _SHOWN)]
-            return f"the reply ends with {reply.stop!r}, where the template writes {_quoted(written)}"
-        return Located(end, end + len(reply.stop))
-    end = last + _overlap(reply.text, text[last:following])
-    return Located(end, end)
-
-
-def _overlap(text: str, following: str) -> int:
-    """Returns the length of the longest end of a text that the following text begins with."""
-    return next((n for n in range(min(len(text), len(following)), 0, -1) if text.endswith(following[:n])), 0)
-
-
-def _changed(rendering: Rendering, message: int, start: int, located: Located, reply: Reply, index: int) -> str | None:
-    """Returns the reason if the template's form of a reply leaves out or rewrites some of it.
-
-    Args:
-        rendering: the rendering.
-        message: index of the reply's message in it.
-        start, located: where the reply is.
-        reply: the sampled text and its message.
-        index: index of the message for the reason.
-    """
-    written = rendering.text[start : located.end]
-    if _words(written) == _words(reply.text):
-        return None
-    if not reply.is_parsed:
-        return _rewritten(index, reply.text, written)
-    fields: dict[str | None, str] = {}
-    first = last = at = 0  # the ends of the first and of the last run that come from the message
-    for run in rendering.runs:
-        if run.origin.message == message and start <= at < located.end:
-            key = _field(run.origin)
-            fields[key] = fields.get(key, "") + rendering.text[at : at + run.length]
-            last = at + run.length
-            first = first or last
-        at += run.length
-    for key, value in reply.message.items():
-        name = "reasoning" if key in _REASONING else key
-        if name == "tool_calls":
-            missing = any(f"tool_calls[{number}]" not in fields for number in range(len(value or ())))
-        elif name in ("content", "reasoning") and isinstance(value, str):
-            missing = _words(value) not in _words(fields.get(name, ""))
-        else:
-            continue
-        if missing:
-            return f"the template drops the {_NAMES.get(name, name)} of message {index}, or writes it differently"
-    # Where the template formats a call of a tool differently, its own text is not that of the sampled ids to the letter.
-    # It must begin and end alike.
-    if first and not _words(reply.text).startswith(_words(rendering.text[start:first])):
-        return _rewritten(index, reply.text, written)
-    if last and not _words(reply.text).endswith(_words(rendering.text[last : located.end])):
-        return _rewritten(index, reply.text, written)
-    return None
-
-
-def _rewritten(index: int, sampled: str, written: str) -> str:
-    at = _shared(sampled, written)
-    sampled, written = _quoted(sampled[at:]), _quoted(written[at:])
-    return f"the template rewrites the sampled text of message {index}: {sampled} becomes {written}"
-
-
-_NAMES = {"tool_calls": "tool calls"}
-
-
-def _field(origin: Origin) -> str | None:
-    """Returns the field of a message, without the index of a part, and one name for all of reasoning."""
-    field = origin.field
-    if field is None or field.startswith("tool_calls["):
-        return field
-    name = field.partition("[")[0]
-    return "reasoning" if name in _REASONING else name
-
-
-def _words(text: str) -> str:
-    """Returns a text without white space."""
-    return "".join(text.split())
-
-
-# ── reasons ─────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-def _difference(old: str, run: RenderedRun | None, new: str, at: int | None = None) -> str:
-    """Describes how a text differs from one that it should begin with.
-
-    Args:
-        old: the text that it should begin with.
-        run: who wrote the first character that differs.
-        new: the text.
-        at: the character; None: the first one that differs.
-    """
-    at = _shared(old, new) if at is None else at
-    return f"the template rewrites {_writer(run)}, at character {at}: {_quoted(old[at:])} becomes {_quoted(new[at:])}"
-
-
-def _writer(run: RenderedRun | None) -> str:
-    """Names who wrote a run of text."""
-    if run is None:
-        return "the end of the text"
-    origin = run.origin
-    if origin.message is not None:
-        field = _field(origin)
-        what = _NAMES.get((field or "").partition("[")[0], field)
-        return f"message {origin.message}" if what is None else f"the {what} of message {origin.message}"
-    if origin.field is not None:
-        return f"its text of {origin.field}"
-    return "its own text" if run.turn is None else f"its own text in message {run.turn}"
-
-
-def _shared(first: str, second: str) -> int:
-    """Returns the length of the common beginning of two texts; by bisection, because slices compare fast."""
-    low, high = 0, min(len(first), len(second))
-    while low < high:
-        middle = (low + high + 1) // 2
-        if first[low:middle] == second[low:middle]:
-            low = middle
-        else:
-            high = middle - 1
-    return low
-
-
-def _quoted(text: str) -> str:
-    return repr(text if len(text) <= _SHOWN else text[:_SHOWN] + "…")
 
 
 # ── spans ───────────────────────────────────────────────────────────────────────────────────────────────────────────
