@@ -32,7 +32,7 @@ from ..tokens.special import Special
 from ..util.arguments import flag, wrong
 from .encode import MaskedChat, char_spans, encode
 from .prepared import PreparedTemplate, TemplateTokenizer, prepare
-from .proof import REASONING, Rendering, Reply, describe_change, describe_difference, locate, quoted, shared
+from .proof import REASONING, Located, Rendering, Reply, describe_change, describe_difference, locate, quoted, shared
 from .provenance import CALLER, TEMPLATE
 from .template import RenderedRun
 
@@ -47,6 +47,7 @@ __all__ = ["Conversation", "ConversationTokenizer", "IdSpan", "conversation"]
 _CONTEXT = 16  # ids before new text that are encoded with it, at most, if none of them is a special token
 _NEAR = 100  # characters around a difference in which the special token that it is inside of is searched
 _PLACEHOLDER = "reply"
+_PROBE = {"role": "user", "content": "."}
 # Messages of one rendering. A turn of 48 messages takes a few milliseconds; 16 have several turns before the last ones.
 _MOST_SHOWN, _LEAST_SHOWN = 48, 16
 _GROWTH = 1.25  # all messages are rendered again when they are so many times as many, so a turn takes constant time
@@ -235,7 +236,7 @@ class Conversation:
         """Appends the ids that the model sampled for the open turn, as they are, and closes the turn.
 
         The template's text that ends a turn (a stop token that the ids lack, a newline) is appended if the template
-        writes the same at the end of a chat and before a generation prompt. Otherwise `add` appends it.
+        writes the same at the end of a chat and before a message. Otherwise `add` appends it.
 
         Args:
             ids: the sampled ids, with or without the stop token.
@@ -396,6 +397,8 @@ class Conversation:
         if isinstance(start, str):
             return start
         located = locate(rendering, index, start, reply)
+        if isinstance(located, str) and keeps:
+            located = self._other_stop(rendering, start, reply) or located
         if isinstance(located, str):
             return located
         changed = None if keeps else describe_change(rendering, index, start, located, reply, len(self._messages) - 1)
@@ -408,6 +411,24 @@ class Conversation:
                 f"{quoted(reply.closing)} at the end of a chat"
             )
         return Tail(start, located.tail + len(reply.closing))
+
+    def _other_stop(self, rendering: Rendering, start: int, reply: Reply) -> Located | None:
+        """Locates a reply whose stop token is another one unless it ends the chat, as of gpt-oss; None if it is not."""
+        final = self._render([*self._shown, self._opaque(reply)], False)
+        index = len(self._shown)
+        unstopped = reply._replace(text="", stop="")
+        at, located = (locate(final, index, start, each) for each in (unstopped, reply))
+        here = locate(rendering, index, start, unstopped)
+        if isinstance(at, str) or isinstance(located, str) or isinstance(here, str):
+            return None
+        between = final.text[at.end : located.end]
+        end = here.end + len(between)
+        if rendering.text[here.end : end] != between:
+            return None
+        for match in self._tok._special_matcher(rendering.text[end : end + _NEAR])[:1]:
+            if match.start == 0 and rendering.is_template(end, end + match.end):
+                return Located(end, end + match.end)
+        return None
 
     def _reply_start(self, rendering: Rendering, *, keeps: bool) -> int | str:
         """Returns the number of characters of the previous prompt, or the reason why the rendering changes them."""
@@ -453,7 +474,7 @@ class Conversation:
         return char
 
     def _closing(self, given: Reply, before: list[int]) -> Encoded | None:
-        """Returns the text that ends the sampled turn, whether or not a generation prompt follows; None if unknown.
+        """Returns the text that ends the sampled turn, whether or not a message follows; None if it is unknown.
 
         Args:
             given: the sampled reply.
@@ -462,9 +483,9 @@ class Conversation:
         for reply in self._readings(given):
             shown = [*self._shown, self._opaque(reply)]
             texts = []
-            for prompt in (False, True):
+            for following in ([], [_PROBE]):
                 try:
-                    rendering = self._render(shown, prompt)
+                    rendering = self._render([*shown, *following], bool(following))
                 except ChatTemplateError:
                     break
                 tail = self._tail(rendering, reply, keeps=True)
@@ -472,13 +493,19 @@ class Conversation:
                     texts.append(rendering.after(tail.start))
             if len(texts) == 2:
                 last, followed = texts
-                common = last.before(self._shared_ids(last, followed, before))
+                # A template may write the opening of the next turn, too: only the text of this turn is taken.
+                ends = accumulate(run.length for run in last.runs)
+                others = (
+                    end - run.length for run, end in zip(last.runs, ends, strict=True) if run.turn != len(shown) - 1
+                )
+                own = next(others, len(last.text))
+                common = last.before(min(own, self._shared_ids(last, followed, before)))
                 return self._encode(common, before) if common.text else None
         return None
 
     def _readings(self, reply: Reply) -> list[Reply]:
-        """Returns the reply; without a message of the caller also as one whose last token is part of the text."""
-        if not reply.stop or reply.is_parsed:
+        """Returns the reply, and another reading of it if its last token may be text: ``</think>`` is no stop token."""
+        if not reply.stop or reply.is_parsed or reply.stop in self._tok.special_tokens:
             return [reply]
         text = reply.text + reply.stop
         return [reply, reply._replace(text=text, stop="", message={"role": "assistant", "content": text})]
