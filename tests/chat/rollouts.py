@@ -117,11 +117,11 @@ class Rollout:
         """Samples a turn, adds messages, and checks both; returns whether they were appended."""
         rng, tok = self.rng, self.tok
         kind = rng.choice(["plain", "plain", "cut", "white space", "bytes", "reasoning", "tool", "not UTF-8"])
-        content = "it is " + (text(rng) or "so")
+        content = "it is " + (text(rng).replace("<|im_end|>", "") or "so")
         message: dict[str, Any] | None = reply(content)
         following = [user("and " + text(rng))]
         if kind == "reasoning":
-            message = reply(content, reasoning_content="so " + (text(rng) or "what"))
+            message = reply(content, reasoning_content="so " + (text(rng).replace("<|im_end|>", "") or "what"))
         if kind == "tool":
             message = reply("" if rng.random() < 0.5 else content, tool_calls=[call({"city": "北京 x"})])
             following = [result("rain " + text(rng))]
@@ -136,14 +136,13 @@ class Rollout:
             body = " " + body + " \n"
         if body.strip() == content:  # the decoded text is the content, so the caller need not parse it
             message = None
+            body += rng.choice(["", "", " <|im_end|>", "<|im_end|> <s>"])  # spelled, which is text
         ids = tok.encode(body, special="all" if message else "none") + tok.encode(stop, special="all")
         if kind == "bytes":
             ids = in_bytes(tok, ids)
         if kind == "not UTF-8":
             ids, message = in_bytes(tok, [*base().encode("é")])[:1] + ids, None
-        self.is_canonical = (
-            self.is_canonical and kind not in ("bytes", "not UTF-8") and "<|im_end|>" not in str(message)
-        )
+        self.is_canonical = self.is_canonical and kind not in ("bytes", "not UTF-8")
         conv.add_sampled(ids, message)
         self.sampled.append((len(before), len(before) + len(ids)))
         assert conv.ids[: len(before) + len(ids)] == before + ids

@@ -2,18 +2,20 @@
 
     prompt ids │ sampled ids │ closing │ messages, generation prompt │ sampled ids │ …
 
-Each part that the template writes is encoded once. Before it is appended, the template renders all messages, and the
-rendering is compared with the previous one. The appended ids continue the ids so far exactly if
+Text that the template writes is encoded once. Before it is appended, the template renders the messages, and the
+rendering is compared with the previous one (`proof`):
 
-1. the text of the previous prompt, generation prompt included, is a prefix of the new rendering;
-2. the text that follows is the reply: the sampled text, up to white space, or a message of the caller of which no field
-   is left out;
-3. what follows is the template's own text up to the next message, without the stop token if the model sampled it.
+1. the text of the previous prompt, generation prompt included, must be its beginning;
+2. the text that follows must be the reply: the sampled text, up to white space, or a message of the caller, of which no
+   field is left out;
+3. the rest is appended, without the stop token if the model sampled it.
 
-Otherwise nothing is appended. The end of a reply is found by provenance: it is after the last character that comes from
-the reply's message, at the sampled stop token if there is one. No spelling of a marker is assumed.
+Otherwise nothing is appended.
 
-Time and memory: a rendering of the messages, which is linear in their length, and an encoding of the new text only.
+Time: a rendering of at most 50 messages and an encoding of the new text for each turn. Messages in the middle of a longer
+conversation are left out of the rendering, if the text without them is the rest of the text, to the letter. That the
+template would not change them later is then an assumption. All messages are rendered when their number has grown by a
+quarter, and by `Conversation.prove`. If the text without them is not the rest of the text, all are always rendered.
 
 Left out: parsing replies, a reply that is sampled in several calls.
 """
@@ -138,6 +140,10 @@ class Conversation:
     """A chat as ids, in which sampled ids stay as the model sampled them. From `Tokenizer.conversation`.
 
     The order of calls is: read `prompt_ids` and sample; `add_sampled`; `add` the next messages; read `prompt_ids` …
+
+    `add` renders the messages to prove that the template leaves all of the text as it is. Of more than 48 messages it
+    renders the first and the last ones only. It renders all of them when their number has grown by a quarter; call
+    `prove` to do so at any time.
 
     Attributes:
         refusal: the reason why the last call of `add` appended nothing; else None.
