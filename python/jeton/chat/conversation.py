@@ -12,9 +12,9 @@ rendering is compared with the previous one (`proof`):
 
 Otherwise nothing is appended.
 
-Time: a rendering of at most 50 messages and an encoding of the new text for each turn. Messages in the middle of a longer
-conversation are left out of the rendering, if the text without them is the rest of the text, to the letter. That the
-template would not change them later is then an assumption. All messages are rendered when their number has grown by a
+Time: a rendering of at most 50 messages and an encoding of the new text for each turn. Messages in the middle of a
+longer conversation are left out of the rendering, if the text without them is the rest of the text, to the letter. That
+the template will not change them is then an assumption. All messages are rendered when their number has grown by a
 quarter, and by `Conversation.prove`. If the text without them is not the rest of the text, all are always rendered.
 
 Left out: parsing replies, a reply that is sampled in several calls.
@@ -498,7 +498,7 @@ class Conversation:
                 if isinstance(tail, Tail):
                     texts.append(rendering.after(tail.start))
             if len(texts) == 2:
-                last, followed = texts
+                last, followed = (text.before(text.template_end()) for text in texts)
                 # A template may write the opening of the next turn, too: only the text of this turn is taken.
                 ends = accumulate(run.length for run in last.runs)
                 others = (

@@ -69,6 +69,15 @@ class Rendering(NamedTuple):
             at += run.length
         return True
 
+    def template_end(self) -> int:
+        """Returns the end of the text that the template itself wrote at the beginning."""
+        at = 0
+        for run in self.runs:
+            if run.origin.source != "template":
+                break
+            at += run.length
+        return at
+
     def find(self, text: str, start: int, end: int) -> int:
         """Finds text that the template itself wrote; -1 if there is none."""
         at = self.text.find(text, start, end)
