@@ -67,8 +67,12 @@ class Rollout:
 
     def run(self) -> None:
         system = [{"role": "system", "content": "Be short."}] if self.rng.random() < 0.4 else []
+        messages = [*system, user("q " + text(self.rng))]
+        if self.render(messages, prompt=True) is None:  # some templates need tools, or have no system message
+            messages = messages[-1:]
+            self.options |= {"tools": TOOLS, "variables": {"datetime": "now", "functions": "[]"}}
         try:
-            conv = self.tok.conversation([*system, user("q " + text(self.rng))], **self.options)
+            conv = self.tok.conversation(messages, **self.options)
         except ChatTemplateError:
             self.counts["no first prompt"] += 1
             return
@@ -86,13 +90,14 @@ class Rollout:
     def written(self, messages: Any, message: Any, following: Any) -> tuple[str, str] | None:
         """What a model that learned the template writes for a message, and its stop token; None if that is unknown.
 
-        It is read from the chat with following messages, or from the one without if only that one has the prompt.
+        It is read from the chat with following messages, or from the one without if only that one has the prompt. A
+        reply with reasoning is read from the latter, as the template may drop the reasoning when messages follow.
         """
         prompt = self.render(messages, prompt=True)
         final = self.render([*messages, message], prompt=False)
         try:
             chat = self.tok.chat([*messages, message, *following], add_generation_prompt=True, **self.options)
-            if not chat.text.startswith(prompt or ""):
+            if "reasoning_content" in message or not chat.text.startswith(prompt or ""):
                 chat = self.tok.chat([*messages, message], **self.options)
         except ChatTemplateError:
             return None
@@ -116,7 +121,9 @@ class Rollout:
     def turn(self, conv: Conversation) -> bool:
         """Samples a turn, adds messages, and checks both; returns whether they were appended."""
         rng, tok = self.rng, self.tok
-        kind = rng.choice(["plain", "plain", "cut", "white space", "bytes", "reasoning", "tool", "not UTF-8"])
+        kind = rng.choice(
+            ["plain", "plain", "cut", "white space", "bytes", "reasoning", "tool", "reasoning, tool", "not UTF-8"]
+        )
         content = "it is " + (text(rng).replace("<|im_end|>", "") or "so")
         message: dict[str, Any] | None = reply(content)
         following = [user("and " + text(rng))]
@@ -124,10 +131,13 @@ class Rollout:
             message = reply(content, reasoning_content="so " + (text(rng).replace("<|im_end|>", "") or "what"))
         if kind == "tool":
             message = reply("" if rng.random() < 0.5 else content, tool_calls=[call({"city": "北京 x"})])
+        if kind == "reasoning, tool":
+            message = reply("", reasoning_content="so", tool_calls=[call({"city": "x"})])
+        if message is not None and "tool_calls" in message:
             following = [result("rain " + text(rng))]
         before, messages = conv.ids, conv.messages
         written = self.written(messages, message, following)
-        if written is None and kind in ("reasoning", "tool"):
+        if written is None and message is not None and len(message) > 2:
             return True  # the template has no such turn
         body, stop = (content, "") if written is None else written
         if kind == "cut":

@@ -408,3 +408,32 @@ def test_special_tokens_in_messages() -> None:
     conv.add_sampled(ids("ok<|im_end|>"))
     conv.add(user("<|im_end|>"))
     assert conv.ids.count(TOK.special_tokens["<|im_end|>"]) == 3
+
+
+# ── published vocabularies ──────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    "name", ["phi-3-mini.tokenizer.json", "mistral-v1.model", "roberta-base.tokenizer.json", "spm-ja.model"]
+)
+@pytest.mark.parametrize("template", ["chatml", "llama3", "mistral", "gemma"])
+def test_ids_of_published_vocabularies_are_those_of_the_whole(data: Path, name: str, template: str) -> None:
+    """Whatever a vocabulary does at the start of a text, the ids after a reply are those that the whole chat has."""
+    special = jeton.chat.PRESETS[template].tokens
+    tok = jeton.load(data / "vocabs" / name).add_tokens(list(special))
+    messages = user("hi there")
+    conv = tok.conversation(messages, template=template)
+    for number, text in enumerate(["the old man", "ok then", "a", "two lines"]):
+        before = tok.chat(messages, template=template, add_generation_prompt=True).ids
+        following = user(f"and {number}")
+        messages = [*messages, {"role": "assistant", "content": text}, *following]
+        whole = tok.chat(messages, template=template)
+        if whole.ids[: len(before)] != before:
+            assert (name, template) == ("roberta-base.tokenizer.json", "llama3")  # which has a token of two newlines
+            return
+        assert conv.prompt_ids == before
+        end = whole.turns[-2].token_spans[0][1]
+        stop = max(at for at in range(end) if tok.id_to_token(whole.ids[at]) in special)
+        conv.add_sampled(whole.ids[len(before) : stop + number % 2])  # with the stop token, and without it
+        assert conv.add(following) is not None, conv.refusal
+    assert conv.ids == tok.chat(messages, template=template, add_generation_prompt=True).ids

@@ -613,11 +613,14 @@ class Conversation:
         known = self._tok.added_tokens
         starts = (at for at in range(len(before) - 1, -1, -1) if before[at] in known and known[before[at]].special)
         start = next(starts, None)
-        ids = before[start or 0 :]
-        text = self._tok.decode(ids)
-        num_own = 0 if start is None else len(known[ids[0]].content)
-        runs = [RenderedRun(num_own, TEMPLATE, None), RenderedRun(len(text) - num_own, CALLER, None)]
-        return Rendering(text, [run for run in runs if run.length]), ids
+        if start is None:
+            text = self._tok.decode(before)
+            return Rendering(text, [RenderedRun(len(text), CALLER, None)] if text else []), before
+        own = known[before[start]].content
+        stream = self._tok.stream(before[start : start + 1])
+        text = stream.push(before[start + 1 :]) + stream.finish()
+        runs = [RenderedRun(len(own), TEMPLATE, None), RenderedRun(len(text), CALLER, None)]
+        return Rendering(own + text, runs if text else runs[:1]), before[start:]
 
 
 def _integers(ids: Iterable[int]) -> list[int]:
