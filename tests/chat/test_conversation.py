@@ -299,6 +299,20 @@ def test_a_message_of_the_caller() -> None:
     assert conv.refusal.startswith("the template rewrites the sampled text of message 1: 'well: <tool_call>")
 
 
+def test_a_part_of_the_content_that_is_dropped() -> None:
+    template = "{% for m in messages %}{{ '<|im_start|>' + (m.content if m.content is string else m.content[0].text) + '<|im_end|>' }}{% endfor %}"
+    template += "{% if add_generation_prompt %}{{ '<|im_start|>' }}{% endif %}"
+    for texts, refusal in (
+        (["ok"], None),
+        (["o", "k"], "the template drops the content of message 1, or writes it differently"),
+    ):
+        conv = start(template)
+        conv.add_sampled(ids("ok<|im_end|>"),
+                         {"content": [{"type": "text", "text": text} for text in texts]})  # fmt: skip
+        assert (conv.add(user("bye")) is None) is (refusal is not None)
+        assert conv.refusal == refusal
+
+
 # ── long conversations ──────────────────────────────────────────────────────────────────────────────────────────────
 
 

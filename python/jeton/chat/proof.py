@@ -27,6 +27,7 @@ __all__ = [
 ]
 
 REASONING = frozenset({"reasoning", "reasoning_content", "thinking"})  # fields with the same text; see `template`
+_OVERLAP = 500  # characters: what ends a reply after its message's text is much shorter
 _QUOTED = 40  # characters of text in a reason
 
 
@@ -154,8 +155,9 @@ def locate(rendering: Rendering, message: int, start: int, reply: Reply) -> Loca
 
 
 def _overlap(text: str, following: str) -> int:
-    """Returns the length of the longest end of a text that the following text begins with."""
-    return next((n for n in range(min(len(text), len(following)), 0, -1) if text.endswith(following[:n])), 0)
+    """Returns the length of the longest end of a text that the following text begins with, at most `_OVERLAP`."""
+    longest = min(len(text), len(following), _OVERLAP)
+    return next((n for n in range(longest, 0, -1) if text.endswith(following[:n])), 0)
 
 
 # ── what a template changes ─────────────────────────────────────────────────────────────────────────────────────────
@@ -197,8 +199,8 @@ def describe_change(
         field = "reasoning" if key in REASONING else key
         if field == "tool_calls":
             is_missing = any(f"tool_calls[{call}]" not in fields for call in range(len(value or ())))
-        elif field in ("content", "reasoning") and isinstance(value, str):
-            is_missing = _dense(value) not in _dense(fields.get(field, ""))
+        elif field in ("content", "reasoning"):
+            is_missing = any(_dense(part) not in _dense(fields.get(field, "")) for part in _parts(value))
         else:
             continue
         if is_missing:
@@ -208,6 +210,15 @@ def describe_change(
     if last and not _dense(sampled).endswith(_dense(text[last : located.end])):
         return _rewritten(number, sampled, written)
     return None
+
+
+def _parts(value: Any) -> list[str]:
+    """Returns the texts of a field that is a text or a list of parts."""
+    if isinstance(value, str):
+        return [value]
+    parts = value if isinstance(value, list | tuple) else []
+    texts = (part.get("text") if isinstance(part, Mapping) else part for part in parts)
+    return [text for text in texts if isinstance(text, str)]
 
 
 def _rewritten(number: int, sampled: str, written: str) -> str:
