@@ -78,7 +78,7 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "add_tokens": (["<new>"],),
     "with_chat_template": ("{{ messages }}",),
     "train": (["ab"], 257),
-    "chat": ([{"role": "user", "content": "a"}],),
+    **dict.fromkeys(("chat", "conversation"), ([{"role": "user", "content": "a"}],)),
     "from_bytes": (b"{}",),
     "get": ("bytes",),
     "most_common": (3,),

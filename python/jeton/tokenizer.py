@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from .calls.cutting import Chunk, Side, TextUnit
     from .calls.text_errors import InvalidUtf8, SurrogateErrors
     from .calls.truncation import Strategy
-    from .chat import Chat, ChatOptions, Conversation
+    from .chat import Chat, ChatOptions, Conversation, Messages
     from .chat.canonical import CanonicalIds
     from .chat.drift import Drift
     from .definition import TrainingFacts
@@ -741,17 +741,17 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
 
         @overload
         def chat(
-            self, messages: Conversation, *, tokenize: Literal[True] = True, **options: Unpack[ChatOptions]
+            self, messages: Messages, *, tokenize: Literal[True] = True, **options: Unpack[ChatOptions]
         ) -> Chat: ...
         @overload
-        def chat(self, messages: Conversation, *, tokenize: Literal[False], **options: Unpack[ChatOptions]) -> str: ...
+        def chat(self, messages: Messages, *, tokenize: Literal[False], **options: Unpack[ChatOptions]) -> str: ...
         @overload
         def chat(
-            self, messages: Sequence[Conversation], *, tokenize: Literal[True] = True, **options: Unpack[ChatOptions]
+            self, messages: Sequence[Messages], *, tokenize: Literal[True] = True, **options: Unpack[ChatOptions]
         ) -> list[Chat]: ...
         @overload
         def chat(
-            self, messages: Sequence[Conversation], *, tokenize: Literal[False], **options: Unpack[ChatOptions]
+            self, messages: Sequence[Messages], *, tokenize: Literal[False], **options: Unpack[ChatOptions]
         ) -> list[str]: ...
 
     def chat(
@@ -814,6 +814,60 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
             tools=tools,
             template=template,
             variables={} if variables is None else variables,
+        )
+
+    def conversation(
+        self,
+        messages: Messages,
+        *,
+        tools: Sequence[Mapping[str, Any]] | None = None,
+        template: str | None = None,
+        special: Special | None = None,
+        variables: Mapping[str, Any] | None = None,
+        keep_sampled: bool = False,
+    ) -> Conversation:
+        """A chat as ids that only grow, in which the ids that a model samples stay as they are.
+
+        Args:
+            messages: the first messages, as for `chat`.
+            tools: as for `chat`.
+            template: as for `chat`.
+            special: as for `chat`.
+            variables: as for `chat`.
+            keep_sampled: keep sampled turns although the template would rewrite them, as those that drop the reasoning
+                of earlier turns. The template is shown a placeholder for their text. Its text before, between and after
+                them must still be unchanged.
+
+        Returns:
+            A `jeton.chat.Conversation`, which has the ids of the first prompt.
+
+        Raises:
+            ConfigError, ChatTemplateError, SpecialTokenError, MissingDependencyError: as `chat`.
+
+        Examples:
+            >>> special = {"<|user|>": 300, "<|assistant|>": 301}
+            >>> tok = Tokenizer.from_merges({104: b"h", 105: b"i"}, [], special_tokens=special)
+            >>> turns = "{% for m in messages %}{{ '<|' + m.role + '|>' + m.content }}{% endfor %}"
+            >>> template = turns + "{% if add_generation_prompt %}{{ '<|assistant|>' }}{% endif %}"
+            >>> conv = tok.conversation([{"role": "user", "content": "hi"}], template=template)
+            >>> conv.prompt_ids
+            [300, 104, 105, 301]
+            >>> conv.add_sampled([105, 105])
+            >>> conv.add([{"role": "user", "content": "hi"}])
+            [300, 104, 105, 301]
+            >>> conv.ids
+            [300, 104, 105, 301, 105, 105, 300, 104, 105, 301]
+        """
+        from .chat.conversation import conversation
+
+        return conversation(
+            self,
+            messages,
+            special=self._defaults.special if special is None else special,
+            tools=tools,
+            template=template,
+            variables={} if variables is None else variables,
+            keep_sampled=keep_sampled,
         )
 
     # ── ids → text → ids ─────────────────────────────────────────────────────────────────────────────────────────────

@@ -4,25 +4,28 @@
 
 Special tokens that the template itself writes are control tokens. The content of a message never is, whatever it
 spells. `provenance` tracks the origin of text through a template, `sandbox` and `limits` run it, `template` selects and
-renders it, `encode` produces ids, and `presets` holds templates for tokenizers that have none.
+renders it, `encode` produces ids, and `presets` holds templates for tokenizers that have none. `conversation` appends
+ids turn by turn and keeps those that a model sampled, by `proof`.
 
 Left out: images and sounds in messages (a template sees their items), calling models, parsing their answers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypedDict
 
 from ..encoding import Encoding
 from ..errors import ChatTemplateError, ConfigError, JetonError
 from ..tokens.special import Special
 from ..util.arguments import flag, wrong
 from ..util.lazy import cached_property
+from .conversation import Conversation, IdSpan
 from .encode import ChatTokenizer, MaskedChat, char_spans, encode, tokenize
+from .prepared import TemplateTokenizer, check_tokens, prepare
 from .presets import PRESETS, ChatPreset
 from .provenance import Origin
 from .template import RenderedRun, choose, has_generation, is_refusal, render, templates
@@ -31,14 +34,14 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from ..definition import Definition
-
 __all__ = [
     "PRESETS",
     "Chat",
     "ChatOptions",
     "ChatPreset",
     "Conversation",
+    "IdSpan",
+    "Messages",
     "Origin",
     "RenderedRun",
     "Turn",
@@ -51,7 +54,7 @@ __all__ = [
 ]
 
 
-Conversation: TypeAlias = Sequence[Mapping[str, Any]]
+Messages: TypeAlias = Sequence[Mapping[str, Any]]
 
 
 class ChatOptions(TypedDict, total=False):
@@ -149,13 +152,8 @@ class Chat:
         return f"Chat({len(self._roles)} messages, {len(self.ids)} tokens: {self.text[:60]!r}{more})"
 
 
-class _Tokenizer(ChatTokenizer, Protocol):
-    @property
-    def definition(self) -> Definition: ...
-
-
 def chat(
-    tok: _Tokenizer,
+    tok: TemplateTokenizer,
     messages: Sequence[Any],
     *,
     special: Special,
@@ -171,29 +169,15 @@ def chat(
         raise ConfigError('messages is a list of {"role": …, "content": …}', option="messages")
     if not messages:
         raise ConfigError("a chat has at least one message", option="messages")
-    if not isinstance(variables, Mapping) or not all(isinstance(name, str) for name in variables):
-        raise ConfigError('variables is a mapping of names: {"enable_thinking": False}', option="variables")
-    own = {f"{role}_token": token for role, token in tok.roles.items()}
-    for name in ("messages", "add_generation_prompt", "tools", *own):
-        if name in variables:
-            setter = "the tokenizer" if name in own else f"chat({name}=…)"
-            raise ConfigError(f"variables cannot contain {name}: {setter} sets it", option="variables")
-    if tools is not None and (isinstance(tools, str | bytes) or not all(isinstance(tool, Mapping) for tool in tools)):
-        raise ConfigError("tools is a list of objects: JSON schemas", option="tools")
-    source = choose(tok.definition.chat_template, template, tools=bool(tools))
-    if template in PRESETS and source == PRESETS[template].source:
-        check_tokens(template, tok.special_tokens)
-    given = {"documents": None, **variables, "tools": tools}
-    fixed = {**own, "add_generation_prompt": add_generation_prompt}
-    controls = list(tok.special_tokens)
+    prepared = prepare(tok, tools=tools, template=template, variables=variables)
 
     def one(conversation: Sequence[Mapping[str, Any]]) -> Chat | str:
-        text, pieces = render(source, conversation, given, fixed, controls)
+        text, pieces = prepared.render(conversation, add_generation_prompt=add_generation_prompt)
         if not tokenize:
             return text
         ids, segments = encode(tok, text, pieces, special)
         roles = [message["role"] for message in conversation]
-        return Chat(text, ids, pieces, roles, has_generation(source), (tok, segments))
+        return Chat(text, ids, pieces, roles, has_generation(prepared.source), (tok, segments))
 
     return _each(messages, one) if _is_batch(messages) else one(messages)
 
@@ -279,20 +263,6 @@ def _checked(tok: ChatTokenizer, template: object) -> str:
                 return source
             failed = failed or error
     raise failed or RuntimeError("a template neither rendered nor failed")
-
-
-def check_tokens(name: str, special_tokens: Collection[str]) -> None:
-    """Checks that a tokenizer has the special tokens of a preset.
-
-    Raises:
-        ChatTemplateError: tokens are missing; names them.
-    """
-    missing = [token for token in PRESETS[name].tokens if token not in special_tokens]
-    if missing:
-        raise ChatTemplateError(
-            f"the template {name!r} needs special tokens that the tokenizer lacks: {', '.join(map(repr, missing))}; "
-            f"tok.add_tokens({missing!r}) has them"
-        )
 
 
 def _turns(roles: Sequence[str], pieces: Sequence[RenderedRun], char_spans: NDArray[np.int64]) -> list[Turn]:

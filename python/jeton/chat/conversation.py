@@ -1,0 +1,685 @@
+"""`Conversation`: a chat as ids that only grow, with the ids that a model sampled kept as they are.
+
+    prompt ids │ sampled ids │ closing │ messages, generation prompt │ sampled ids │ …
+
+Text that the template writes is encoded once. Before it is appended, the template renders the messages, and the
+rendering is compared with the previous one (`proof`):
+
+1. the text of the previous prompt, generation prompt included, must be its beginning;
+2. the text that follows must be the reply: the sampled text, up to white space, or a message of the caller, of which no
+   field is left out;
+3. the rest is appended, without the stop token if the model sampled it.
+
+Otherwise nothing is appended.
+
+Time: a rendering of at most 50 messages and an encoding of the new text for each turn. Messages in the middle of a
+longer conversation are left out of the rendering, if the text without them is the rest of the text, to the letter. That
+the template will not change them is then an assumption. All messages are rendered when their number has grown by a
+quarter, and by `Conversation.prove`. If the text without them is not the rest of the text, all are always rendered.
+
+Left out: parsing replies, a reply that is sampled in several calls.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from itertools import accumulate
+from operator import attrgetter, index
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeAlias
+
+from ..errors import ChatTemplateError, ConfigError, SpecialTokenError
+from ..tokens.special import Special
+from ..util.arguments import flag, wrong
+from .encode import MaskedChat, char_spans, encode
+from .prepared import PreparedTemplate, TemplateTokenizer, prepare
+from .proof import REASONING, Located, Rendering, Reply, describe_change, describe_difference, locate, quoted, shared
+from .provenance import CALLER, TEMPLATE
+from .template import RenderedRun
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from .._core import TextStream
+
+__all__ = ["Conversation", "ConversationTokenizer", "IdSpan", "conversation"]
+
+_CONTEXT = 16  # ids before new text that are encoded with it, at most, if none of them is a special token
+_NEAR = 100  # characters around a difference in which the special token that it is inside of is searched
+_PLACEHOLDER = "reply"
+_PROBE = {"role": "user", "content": "."}
+# Messages of one rendering. A turn of 48 messages takes a few milliseconds; 16 have several turns before the last ones.
+_MOST_SHOWN, _LEAST_SHOWN = 48, 16
+_GROWTH = 1.25  # all messages are rendered again when they are so many times as many, so a turn takes constant time
+
+
+class ConversationTokenizer(TemplateTokenizer, Protocol):
+    """The part of a tokenizer's interface that a conversation needs."""
+
+    def decode(self, ids: list[int]) -> str: ...  # noqa: D102
+    def stream(self, prompt_ids: list[int]) -> TextStream: ...  # noqa: D102
+
+
+SpanSource: TypeAlias = Literal["message", "header", "sampled", "closing", "template"]
+
+
+class IdSpan(NamedTuple):
+    """A range of ids of a conversation, and who wrote it.
+
+    Attributes:
+        source: ``"message"``: a message of the caller, with the template's text around it; ``"header"``: the generation
+            prompt; ``"sampled"``: the model; ``"closing"``: the template, after a sampled reply; ``"template"``: other
+            text of the template, of tools and of variables.
+        message: index of the message in `Conversation.messages`, also of the reply that a header opens; None for
+            ``"template"``.
+        start, end: half-open range of indices into `Conversation.ids`.
+    """
+
+    source: SpanSource
+    message: int | None
+    start: int
+    end: int
+
+
+class Tail(NamedTuple):
+    """New text of a rendering.
+
+    Attributes:
+        kept: number of characters of the previous prompt that the rendering begins with.
+        start: start of the new text, after the reply and its closing.
+    """
+
+    kept: int
+    start: int
+
+
+class Encoded(NamedTuple):
+    """The ids of a text.
+
+    Attributes:
+        rendering: the text, with the context that it was encoded in.
+        ids: ids of the text, context included.
+        segments: as from `encode`.
+        num_before: number of ids of the context.
+        start: number of characters of the context.
+    """
+
+    rendering: Rendering
+    ids: list[int]
+    segments: MaskedChat | None
+    num_before: int
+    start: int
+
+    def char_starts(self, tok: TemplateTokenizer) -> NDArray[np.int64]:
+        """Returns the first character of each id."""
+        return char_spans(tok, self.rendering.text, self.ids, self.segments)[:, 0]
+
+
+class _Part(NamedTuple):
+    """Ids of a rendered text whose spans have not been computed yet.
+
+    Attributes:
+        start, end: range in the ids of the conversation.
+        encoded: the text and its ids.
+        shift: added to the index of a rendered message, gives that in the conversation.
+        reply: index of the sampled message before the text; None for the first prompt.
+        opened: index of the message that the generation prompt at the end opens; None for a closing.
+    """
+
+    start: int
+    end: int
+    encoded: Encoded
+    shift: int
+    reply: int | None
+    opened: int | None
+
+
+class Conversation:
+    """A chat as ids, in which sampled ids stay as the model sampled them. From `Tokenizer.conversation`.
+
+    The order of calls is: read `prompt_ids` and sample; `add_sampled`; `add` the next messages; read `prompt_ids` …
+
+    `add` renders the messages to prove that the template leaves all of the text as it is. Of more than 48 messages it
+    renders the first and the last ones only. It renders all of them when their number has grown by a quarter; call
+    `prove` to do so at any time.
+
+    Attributes:
+        refusal: the reason why the last call of `add` appended nothing; else None.
+
+    Examples:
+        >>> import jeton
+        >>> tokens = ["<|im_start|>", "<|im_end|>"]
+        >>> tok = jeton.train(["hi there you"], 256 + 2, special_tokens=tokens, progress=False)
+        >>> conv = tok.conversation([{"role": "user", "content": "hi"}], template="chatml")
+        >>> tok.decode(conv.prompt_ids)
+        '<|im_start|>user\\nhi<|im_end|>\\n<|im_start|>assistant\\n'
+        >>> conv.add_sampled(tok.encode("hello<|im_end|>", special="all"))
+        >>> tok.decode(conv.add([{"role": "user", "content": "bye"}]))
+        '<|im_start|>user\\nbye<|im_end|>\\n<|im_start|>assistant\\n'
+        >>> tok.decode([id for id, sampled in zip(conv.ids, conv.mask) if sampled])
+        'hello<|im_end|>'
+    """
+
+    refusal: str | None
+
+    def __init__(
+        self,
+        tok: ConversationTokenizer,
+        template: PreparedTemplate,
+        messages: Sequence[Mapping[str, Any]],
+        *,
+        special: Special,
+        keep_sampled: bool,
+    ) -> None:
+        self._tok = tok
+        self._template = template
+        self._special = special
+        self._keep_sampled = keep_sampled
+        self._messages: list[Mapping[str, Any]] = copy.deepcopy(list(messages))
+        self._rendered = list(self._messages)  # as the template is shown them, without the reply of a turn not closed
+        self._skipped = (0, 0)  # range of `_rendered` that is left out of renderings
+        self._texts: list[str] = []  # joined, the rendering of `_rendered` with the generation prompt
+        self._num_whole = 0  # number of messages when all of them were last rendered
+        self._can_skip = True
+        self._ids: list[int] = []
+        self._spans: list[IdSpan] = []
+        self._parts: list[_Part] = []  # whose spans are computed on access, in order with `_spans`
+        self._sampled: list[tuple[int, int]] = []
+        self._reply: Reply | None = None
+        self.refusal = None
+        self._prompt = self._render(self._rendered, True)  # the rendering that the next one must begin with
+        self._texts.append(self._prompt.text)
+        self._append(self._encode(self._prompt, []), reply=None, opened=len(self._messages))
+
+    # ── results ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    @property
+    def ids(self) -> list[int]:
+        """All ids so far, in order."""
+        return list(self._ids)
+
+    @property
+    def prompt_ids(self) -> list[int]:
+        """All ids so far, which end with the generation prompt: the model's input.
+
+        Raises:
+            ConfigError: the last turn was sampled, and `add` has not opened another one.
+        """
+        if self._reply is not None:
+            raise ConfigError(
+                "the conversation ends with a sampled turn; add(messages) opens the next one, and add([]) another "
+                "turn of the model"
+            )
+        return list(self._ids)
+
+    @property
+    def mask(self) -> list[bool]:
+        """For each id, whether the model sampled it."""
+        mask = [False] * len(self._ids)
+        for start, end in self._sampled:
+            mask[start:end] = [True] * (end - start)
+        return mask
+
+    @property
+    def spans(self) -> list[IdSpan]:
+        """Who wrote which ids; the spans are in order and tile `ids`."""
+        for part in self._parts:
+            self._spans += _part_spans(self._tok, part)
+        self._parts = []
+        self._spans = sorted((span for span in self._spans if span.start < span.end), key=attrgetter("start"))
+        return list(self._spans)
+
+    @property
+    def messages(self) -> list[Mapping[str, Any]]:
+        """The messages so far, with one for each sampled turn."""
+        return copy.deepcopy(self._messages)
+
+    # ── growth ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def add_sampled(self, ids: Iterable[int], message: Mapping[str, Any] | None = None) -> None:
+        """Appends the ids that the model sampled for the open turn, as they are, and closes the turn.
+
+        The template's text that ends a turn (a stop token that the ids lack, a newline) is appended if the template
+        writes the same at the end of a chat and before a message. Otherwise `add` appends it.
+
+        Args:
+            ids: the sampled ids, with or without the stop token.
+            message: the reply as a message, for the template: ``content``, ``reasoning_content``, ``tool_calls``.
+                None: a message of role ``assistant`` whose content is the decoded text without the stop token.
+
+        Raises:
+            UnknownTokenError: an id is not in the vocabulary.
+            ConfigError: the turn was sampled already, or `message` is not a message.
+        """
+        if self._reply is not None:
+            raise ConfigError(
+                "the turn was sampled already: pass add_sampled all ids of a turn at once, and call add(messages) "
+                "before the next one"
+            )
+        if message is not None and not isinstance(message, Mapping):
+            raise wrong("message", message, 'a message: {"role": "assistant", "content": …}')
+        sampled = _integers(ids)
+        text, stop = self._decoded(sampled)
+        if message is None:
+            shown: Mapping[str, Any] = {"role": "assistant", "content": text}
+        else:
+            shown = {"role": "assistant", **copy.deepcopy(dict(message))}
+        reply = Reply(text, stop, shown, message is not None)
+        start, end = len(self._ids), len(self._ids) + len(sampled)
+        closing = self._closing(reply, (self._ids[-_CONTEXT:] + sampled)[-_CONTEXT:])
+        number = len(self._messages)
+        self._ids += sampled
+        self._sampled.append((start, end))
+        self._spans.append(IdSpan("sampled", number, start, end))
+        self._messages.append(shown)
+        if closing is not None:
+            reply = reply._replace(closing=closing.rendering.text[closing.start :])
+            self._append(closing, reply=number, opened=None)
+        self._reply = reply
+        self.refusal = None
+
+    def add(self, messages: Sequence[Mapping[str, Any]]) -> list[int] | None:
+        """Appends messages and the generation prompt of the next turn, if the template leaves all before as it is.
+
+        Args:
+            messages: messages after the sampled turn, such as tool results or the user's next one; may be empty.
+
+        Returns:
+            The ids that were appended to `ids`. None if nothing was appended; `refusal` has the reason.
+
+        Raises:
+            ConfigError: no turn was sampled since the last call, or `messages` are not messages.
+            SpecialTokenError: as `Tokenizer.chat`.
+        """
+        if self._reply is None:
+            raise ConfigError("the conversation waits for a sampled turn; call add_sampled(ids) before add(messages)")
+        if isinstance(messages, str | bytes | Mapping) or not isinstance(messages, Sequence):
+            raise wrong("messages", messages, 'a list of {"role": …, "content": …}')
+        new = copy.deepcopy(list(messages))
+        refusal = ""
+        for reply in self._readings(self._reply):
+            added = [self._opaque(reply), *new]
+            try:
+                rendering = self._render([*self._shown, *added], True)
+                tail = self._tail(rendering, reply, keeps=self._keep_sampled)
+                if isinstance(tail, Tail):
+                    encoded = self._encode(rendering.after(tail.start), self._ids[-_CONTEXT:])
+                    cut = len(self._prompt.text) - tail.kept
+                    text = rendering.text[tail.kept :]
+                    if self._num_skipped and len(self._rendered) + len(added) >= _GROWTH * self._num_whole:
+                        tail = self._difference_of_whole(added, cut, text) or tail
+            except ChatTemplateError as error:
+                tail = str(error)
+            if isinstance(tail, Tail):
+                break
+            refusal = refusal or tail
+        else:
+            self.refusal = refusal
+            return None
+        number = len(self._messages) - 1
+        appended = self._append(encoded, reply=number, opened=number + 1 + len(new))
+        self._messages[-1:] = [reply.message, *new]
+        self._rendered += added
+        self._texts[-1] = self._texts[-1][: len(self._texts[-1]) - cut]
+        self._texts.append(text)
+        self._prompt = rendering
+        self._reply = self.refusal = None
+        if not self._num_skipped:
+            self._num_whole = len(self._rendered)
+        self._skip()
+        return appended
+
+    def copy(self) -> Conversation:
+        """Returns an independent conversation with the same ids, for another branch.
+
+        Examples:
+            >>> import jeton
+            >>> tokens = ["<|im_start|>", "<|im_end|>"]
+            >>> tok = jeton.train(["hi there you"], 256 + 2, special_tokens=tokens, progress=False)
+            >>> conv = tok.conversation([{"role": "user", "content": "hi"}], template="chatml")
+            >>> branch = conv.copy()
+            >>> branch.add_sampled([104])
+            >>> len(conv.ids) < len(branch.ids)
+            True
+        """
+        made = copy.copy(self)
+        for name, value in vars(self).items():
+            if isinstance(value, list):
+                setattr(made, name, value[:])
+        return made
+
+    def __repr__(self) -> str:
+        state = "waits for a sampled turn" if self._reply is None else "waits for messages"
+        return f"Conversation({len(self._messages)} messages, {len(self._ids)} ids, {state})"
+
+    # ── proof ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def prove(self) -> bool:
+        """Renders all messages up to the last generation prompt, and compares the text with what `add` has appended.
+
+        `add` does the same by itself, but in a long conversation not in each call: see `Conversation`.
+
+        Returns:
+            Whether both are equal; if not, `refusal` has the reason.
+        """
+        try:
+            self.refusal = self._difference_of_whole([], 0, "")
+        except ChatTemplateError as error:
+            self.refusal = str(error)
+        return self.refusal is None
+
+    def _difference_of_whole(self, added: list[Mapping[str, Any]], cut: int, text: str) -> str | None:
+        """Renders all messages; returns the reason if the text is not that of the renderings of some of them.
+
+        Args:
+            added: messages that are being added.
+            cut: number of characters that are dropped from the end of the text so far.
+            text: text that is then appended to it.
+        """
+        rendering = self._render([*self._rendered, *added], True)
+        expected = "".join(self._texts)
+        expected = expected[: len(expected) - cut] + text
+        if expected == rendering.text:
+            self._num_whole = len(self._rendered) + len(added)
+            return None
+        # The runs of the text so far are not kept. Where the new one has the same text, so are its runs.
+        at = self._token_start(expected, shared(expected, rendering.text))
+        was = Rendering(expected, [*rendering.before(at).runs, RenderedRun(len(expected) - at, TEMPLATE, None)])
+        reason = describe_difference(was, rendering, at)
+        return f"{reason}; all messages were last rendered when they were {self._num_whole}"
+
+    def _tail(self, rendering: Rendering, reply: Reply, *, keeps: bool) -> Tail | str:
+        """Finds the text of a rendering after that of `ids`, or returns the reason why it does not begin with that.
+
+        Args:
+            rendering: messages, the reply, and messages after it.
+            reply: the reply.
+            keeps: whether the reply, generation prompt included, may be rendered differently.
+        """
+        index = len(self._shown)
+        start = self._reply_start(rendering, keeps=keeps)
+        if isinstance(start, str):
+            return start
+        located = locate(rendering, index, start, reply)
+        if isinstance(located, str) and keeps:
+            located = self._other_stop(rendering, start, reply) or located
+        if isinstance(located, str):
+            return located
+        changed = None if keeps else describe_change(rendering, index, start, located, reply, len(self._messages) - 1)
+        if changed:
+            return changed
+        if not rendering.text.startswith(reply.closing, located.tail):
+            written = rendering.text[located.tail :][: len(reply.closing)]
+            return (
+                f"the template closes the turn with {quoted(written)} before these messages, and with "
+                f"{quoted(reply.closing)} at the end of a chat"
+            )
+        return Tail(start, located.tail + len(reply.closing))
+
+    def _other_stop(self, rendering: Rendering, start: int, reply: Reply) -> Located | None:
+        """Locates a reply whose stop token is another one unless it ends the chat, as of gpt-oss; None if it is not."""
+        final = self._render([*self._shown, self._opaque(reply)], False)
+        index = len(self._shown)
+        unstopped = reply._replace(text="", stop="")
+        at, located = (locate(final, index, start, each) for each in (unstopped, reply))
+        here = locate(rendering, index, start, unstopped)
+        if isinstance(at, str) or isinstance(located, str) or isinstance(here, str):
+            return None
+        between = final.text[at.end : located.end]
+        end = here.end + len(between)
+        if rendering.text[here.end : end] != between:
+            return None
+        for match in self._tok._special_matcher(rendering.text[end : end + _NEAR])[:1]:
+            if match.start == 0 and rendering.is_template(end, end + match.end):
+                return Located(end, end + match.end)
+        return None
+
+    def _reply_start(self, rendering: Rendering, *, keeps: bool) -> int | str:
+        """Returns the number of characters of the previous prompt, or the reason why the rendering changes them."""
+        prompt = self._prompt
+        if rendering.text.startswith(prompt.text):
+            return len(prompt.text)
+        base = shared(prompt.text, self._render(self._shown, False).text)
+        if rendering.text.startswith(prompt.text[:base]):
+            if keeps:
+                return base
+            was, is_now = prompt.text[base:], rendering.text[base:]
+            return (
+                f"the template begins the sampled turn with {quoted(is_now)}, where the generation prompt was "
+                f"{quoted(was)}"
+            )
+        at = self._token_start(prompt.text, shared(prompt.text, rendering.text))
+        return describe_difference(self._numbered(prompt), self._numbered(rendering), at)
+
+    def _numbered(self, rendering: Rendering) -> Rendering:
+        """Returns a rendering whose messages have the numbers of the conversation."""
+        return Rendering(
+            rendering.text,
+            [
+                RenderedRun(
+                    run.length, run.origin._replace(message=self._number(run.origin.message)), self._number(run.turn)
+                )
+                for run in rendering.runs
+            ],
+        )
+
+    def _number(self, shown: int | None) -> int | None:
+        """Returns the index of a message that the template is shown."""
+        if shown is None or shown < self._skipped[0]:
+            return shown
+        return shown + self._num_skipped
+
+    def _token_start(self, text: str, char: int) -> int:
+        """Returns the start of the special token that a character is inside of, else the character."""
+        offset = max(0, char - _NEAR)
+        for match in self._tok._special_matcher(text[offset : char + _NEAR]):
+            if match.start < char - offset < match.end:
+                return match.start + offset
+        return char
+
+    def _closing(self, given: Reply, before: list[int]) -> Encoded | None:
+        """Returns the text that ends the sampled turn, whether or not a message follows; None if it is unknown.
+
+        Args:
+            given: the sampled reply.
+            before: the last ids.
+        """
+        for reply in self._readings(given):
+            shown = [*self._shown, self._opaque(reply)]
+            texts = []
+            for following in ([], [_PROBE]):
+                try:
+                    rendering = self._render([*shown, *following], bool(following))
+                except ChatTemplateError:
+                    break
+                tail = self._tail(rendering, reply, keeps=True)
+                if isinstance(tail, Tail):
+                    texts.append(rendering.after(tail.start))
+            if len(texts) == 2:
+                last, followed = (text.before(text.template_end()) for text in texts)
+                # A template may write the opening of the next turn, too: only the text of this turn is taken.
+                ends = accumulate(run.length for run in last.runs)
+                others = (
+                    end - run.length for run, end in zip(last.runs, ends, strict=True) if run.turn != len(shown) - 1
+                )
+                own = next(others, len(last.text))
+                common = last.before(min(own, self._shared_ids(last, followed, before)))
+                return self._encode(common, before) if common.text else None
+        return None
+
+    def _readings(self, reply: Reply) -> list[Reply]:
+        """Returns the reply, and another reading of it if its last token may be text: ``</think>`` is no stop token."""
+        if not reply.stop or reply.is_parsed or reply.stop in self._tok.special_tokens:
+            return [reply]
+        text = reply.text + reply.stop
+        return [reply, reply._replace(text=text, stop="", message={"role": "assistant", "content": text})]
+
+    def _opaque(self, reply: Reply) -> Mapping[str, Any]:
+        """Returns the message that the template is shown; with ``keep_sampled``, a placeholder of the text."""
+        message = reply.message
+        if not self._keep_sampled:
+            return message
+        kept = {key: value for key, value in message.items() if key not in REASONING}
+        if kept.get("content") or not kept.get("tool_calls"):
+            kept["content"] = _PLACEHOLDER
+        return kept
+
+    # ── messages that are rendered ───────────────────────────────────────────────────────────────────────────────────
+
+    @property
+    def _num_skipped(self) -> int:
+        return self._skipped[1] - self._skipped[0]
+
+    @property
+    def _shown(self) -> list[Mapping[str, Any]]:
+        """The messages that the template is shown."""
+        first, end = self._skipped
+        return self._rendered[:first] + self._rendered[end:]
+
+    def _skip(self) -> None:
+        """Leaves messages in the middle out of later renderings, if the text without them is the rest of the text."""
+        num_shown = len(self._rendered) - self._num_skipped
+        if num_shown <= _MOST_SHOWN or not self._can_skip:
+            return
+        roles = [message.get("role") for message in self._rendered]
+        first = roles.index("assistant") if "assistant" in roles else len(roles)
+        ends = [at for at in range(len(roles) - _LEAST_SHOWN, first, -1) if roles[at] == "assistant"]
+        alike = [at for at in ends if roles[at - 1] == (roles[first - 1] if first else None)]
+        self._can_skip = False
+        for end in [*alike[:1], *ends[:1]]:
+            try:
+                rendering = self._render(self._rendered[:first] + self._rendered[end:], True)
+            except ChatTemplateError:
+                continue
+            text, rest = self._prompt.text, rendering.text
+            begin = shared(text, rest)
+            if text.endswith(rest[begin:]):
+                self._skipped, self._prompt = (first, end), rendering
+                self._can_skip = True
+                return
+
+    # ── text and ids ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def _render(self, messages: Sequence[Mapping[str, Any]], prompt: bool) -> Rendering:
+        return Rendering(*self._template.render(messages, add_generation_prompt=prompt))
+
+    def _decoded(self, ids: list[int]) -> tuple[str, str]:
+        """Returns the text that ids add, and the spelling of the last one if it is an added token."""
+        added = self._tok.added_tokens.get(ids[-1]) if ids else None
+        stop = "" if added is None else added.content
+        stream = self._tok.stream(self._ids[-_CONTEXT:])
+        text = stream.push(ids[:-1] if stop else ids) + stream.finish()
+        return text, stop
+
+    def _append(self, encoded: Encoded, *, reply: int | None, opened: int | None) -> list[int]:
+        """Appends ids of text. The arguments are those of `_Part`."""
+        start = len(self._ids)
+        self._ids += encoded.ids[encoded.num_before :]
+        self._parts.append(_Part(start, len(self._ids), encoded, self._num_skipped, reply, opened))
+        return self._ids[start:]
+
+    def _encode(self, rendering: Rendering, before: list[int]) -> Encoded:
+        """Encodes text that follows ids.
+
+        Args:
+            rendering: the text.
+            before: the last ids before it, at most `_CONTEXT`.
+        """
+        context, before = self._context(before)
+        whole = Rendering(context.text + rendering.text, context.runs + rendering.runs)
+        with suppress(SpecialTokenError):  # of the context, else it is raised below
+            ids, segments = encode(self._tok, whole.text, whole.runs, self._special)
+            if ids[: len(before)] == before:
+                return Encoded(whole, ids, segments, len(before), len(context.text))
+        ids, segments = encode(self._tok, rendering.text, rendering.runs, self._special)
+        return Encoded(rendering, ids, segments, 0, 0)  # the sampled ids are not those of their text
+
+    def _shared_ids(self, first: Rendering, second: Rendering, before: list[int]) -> int:
+        """Returns the number of characters of the text in which two texts after `before` have the same ids."""
+        common = shared(first.text, second.text)
+        encoded, other = self._encode(first, before), self._encode(second, before)
+        same = next(
+            (at for at, pair in enumerate(zip(encoded.ids, other.ids, strict=False)) if pair[0] != pair[1]),
+            min(len(encoded.ids), len(other.ids)),
+        )
+        if same == len(encoded.ids):
+            return common
+        return min(common, max(int(encoded.char_starts(self._tok)[same]) - encoded.start, 0))
+
+    def _context(self, before: list[int]) -> tuple[Rendering, list[int]]:
+        """Returns the text and the ids before new text: from the last special token on, if there is one."""
+        known = self._tok.added_tokens
+        starts = (at for at in range(len(before) - 1, -1, -1) if before[at] in known and known[before[at]].special)
+        start = next(starts, None)
+        if start is None:
+            text = self._tok.decode(before)
+            return Rendering(text, [RenderedRun(len(text), CALLER, None)] if text else []), before
+        own = known[before[start]].content
+        stream = self._tok.stream(before[start : start + 1])
+        text = stream.push(before[start + 1 :]) + stream.finish()
+        runs = [RenderedRun(len(own), TEMPLATE, None), RenderedRun(len(text), CALLER, None)]
+        return Rendering(own + text, runs if text else runs[:1]), before[start:]
+
+
+def _integers(ids: Iterable[int]) -> list[int]:
+    try:
+        return [index(id) for id in ids]
+    except TypeError:
+        raise wrong("ids", ids, "a sequence of ids: integers") from None
+
+
+# ── spans ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _part_spans(tok: TemplateTokenizer, part: _Part) -> list[IdSpan]:
+    """Attributes the ids of a rendered text to messages. An id belongs to the run that it begins in."""
+    if part.opened is None:
+        return [IdSpan("closing", part.reply, part.start, part.end)]
+    runs = part.encoded.rendering.runs
+    starts = part.encoded.char_starts(tok)
+    ends = list(accumulate(run.length for run in runs))
+    num_messages = max((number for number, run in enumerate(runs, 1) if run.turn is not None), default=0)
+    spans: list[IdSpan] = []
+    at = part.end - len(part.encoded.ids)  # index of the first id of the text, context included
+    first = part.start
+    for number, (run, last) in enumerate(zip(runs, starts.searchsorted(ends).tolist(), strict=True)):
+        end = max(at + last, first)
+        message = None if run.turn is None else run.turn + part.shift
+        source: SpanSource = "template"
+        if message is not None:
+            source = "closing" if message == part.reply else "message"
+        elif number >= num_messages and (num_messages or part.reply is not None):
+            source, message = "header", part.opened
+        _extend(spans, IdSpan(source, message, first, end))
+        first = end
+    return spans
+
+
+def _extend(spans: list[IdSpan], span: IdSpan) -> None:
+    """Appends a span, or extends the last one if both have the same writer."""
+    if spans and spans[-1][:2] == span[:2]:
+        spans[-1] = spans[-1]._replace(end=span.end)
+    elif span.start < span.end:
+        spans.append(span)
+
+
+def conversation(
+    tok: ConversationTokenizer,
+    messages: Sequence[Mapping[str, Any]],
+    *,
+    special: Special,
+    tools: Sequence[Mapping[str, Any]] | None = None,
+    template: str | None = None,
+    variables: Mapping[str, Any],
+    keep_sampled: bool = False,
+) -> Conversation:
+    """Implements `Tokenizer.conversation`."""
+    if isinstance(messages, str | bytes | Mapping) or not isinstance(messages, Sequence):
+        raise wrong("messages", messages, 'a list of {"role": …, "content": …}')
+    if not messages:
+        raise ConfigError("a conversation begins with at least one message", option="messages")
+    flag(keep_sampled, "keep_sampled")
+    prepared = prepare(tok, tools=tools, template=template, variables=variables)
+    return Conversation(tok, prepared, messages, special=special, keep_sampled=keep_sampled)

@@ -1,0 +1,94 @@
+"""`PreparedTemplate`: a chat template with its variables, checked once, for any number of renderings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from ..errors import ChatTemplateError, ConfigError
+from .encode import ChatTokenizer
+from .presets import PRESETS
+from .template import RenderedRun, choose, render
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from ..definition import Definition
+
+__all__ = ["PreparedTemplate", "TemplateTokenizer", "check_tokens", "prepare"]
+
+
+class TemplateTokenizer(ChatTokenizer, Protocol):
+    """The part of a tokenizer's interface that rendering and encoding a chat need."""
+
+    @property
+    def definition(self) -> Definition: ...  # noqa: D102
+
+
+class PreparedTemplate(NamedTuple):
+    """A template and all of its variables but the messages.
+
+    Attributes:
+        source: Jinja source.
+        given: the caller's variables, tools included.
+        own: the tokenizer's variables, such as ``bos_token``.
+        controls: spellings of the special tokens.
+    """
+
+    source: str
+    given: dict[str, Any]
+    own: dict[str, Any]
+    controls: list[str]
+
+    def render(
+        self, messages: Sequence[Mapping[str, Any]], *, add_generation_prompt: bool
+    ) -> tuple[str, list[RenderedRun]]:
+        """Renders messages; see `template.render`."""
+        own = {**self.own, "add_generation_prompt": add_generation_prompt}
+        return render(self.source, messages, self.given, own, self.controls)
+
+
+def prepare(
+    tok: TemplateTokenizer,
+    *,
+    tools: Sequence[Mapping[str, Any]] | None,
+    template: str | None,
+    variables: Mapping[str, Any],
+) -> PreparedTemplate:
+    """Selects a template and checks its variables.
+
+    Args:
+        tok: the tokenizer.
+        tools, template, variables: as for `Tokenizer.chat`.
+
+    Raises:
+        ConfigError: wrong arguments.
+        ChatTemplateError: no such template, or the tokenizer lacks special tokens of a preset.
+    """
+    if not isinstance(variables, Mapping) or not all(isinstance(name, str) for name in variables):
+        raise ConfigError('variables is a mapping of names: {"enable_thinking": False}', option="variables")
+    own = {f"{role}_token": token for role, token in tok.roles.items()}
+    for name in ("messages", "add_generation_prompt", "tools", *own):
+        if name in variables:
+            setter = "the tokenizer" if name in own else f"chat({name}=…)"
+            raise ConfigError(f"variables cannot contain {name}: {setter} sets it", option="variables")
+    if tools is not None and (isinstance(tools, str | bytes) or not all(isinstance(tool, Mapping) for tool in tools)):
+        raise ConfigError("tools is a list of objects: JSON schemas", option="tools")
+    source = choose(tok.definition.chat_template, template, tools=bool(tools))
+    if template in PRESETS and source == PRESETS[template].source:
+        check_tokens(template, tok.special_tokens)
+    return PreparedTemplate(source, {"documents": None, **variables, "tools": tools}, own, list(tok.special_tokens))
+
+
+def check_tokens(name: str, special_tokens: Collection[str]) -> None:
+    """Checks that a tokenizer has the special tokens of a preset.
+
+    Raises:
+        ChatTemplateError: tokens are missing; names them.
+    """
+    missing = [token for token in PRESETS[name].tokens if token not in special_tokens]
+    if missing:
+        raise ChatTemplateError(
+            f"the template {name!r} needs special tokens that the tokenizer lacks: {', '.join(map(repr, missing))}; "
+            f"tok.add_tokens({missing!r}) has them"
+        )

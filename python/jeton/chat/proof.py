@@ -1,0 +1,316 @@
+"""Proof that a rendering continues a previous one: where a sampled reply ends in it, and what differs if anything does.
+
+The end of a reply is found by provenance. It is after the last character that comes from the reply's message, at the
+sampled stop token if there is one. No spelling of a marker is assumed.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Mapping
+from itertools import accumulate
+from typing import Any, NamedTuple
+
+from .provenance import Origin
+from .template import RenderedRun
+
+__all__ = [
+    "REASONING",
+    "Located",
+    "Rendering",
+    "Reply",
+    "describe_change",
+    "describe_difference",
+    "locate",
+    "quoted",
+    "shared",
+]
+
+REASONING = frozenset({"reasoning", "reasoning_content", "thinking"})  # fields with the same text; see `template`
+_OVERLAP = 500  # characters: what ends a reply after its message's text is much shorter
+_QUOTED = 40  # characters of text in a reason
+
+
+class Rendering(NamedTuple):
+    """A rendered text and the runs that tile it."""
+
+    text: str
+    runs: list[RenderedRun]
+
+    def after(self, start: int) -> Rendering:
+        """Returns the rendering from a character on."""
+        runs, at = [], 0
+        for run in self.runs:
+            at += run.length
+            if at > start:
+                runs.append(run._replace(length=min(run.length, at - start)))
+        return Rendering(self.text[start:], runs)
+
+    def before(self, end: int) -> Rendering:
+        """Returns the rendering up to a character."""
+        runs, at = [], 0
+        for run in self.runs:
+            if at < end:
+                runs.append(run._replace(length=min(run.length, end - at)))
+            at += run.length
+        return Rendering(self.text[:end], runs)
+
+    def at(self, char: int) -> RenderedRun | None:
+        """Returns the run of a character; None beyond the end."""
+        ends = list(accumulate(run.length for run in self.runs))
+        number = bisect_right(ends, char)
+        return self.runs[number] if number < len(ends) else None
+
+    def is_template(self, start: int, end: int) -> bool:
+        """Tests whether the template itself wrote a range of characters."""
+        at = 0
+        for run in self.runs:
+            if at < end and start < at + run.length and run.origin.source != "template":
+                return False
+            at += run.length
+        return True
+
+    def template_end(self) -> int:
+        """Returns the end of the text that the template itself wrote at the beginning."""
+        at = 0
+        for run in self.runs:
+            if run.origin.source != "template":
+                break
+            at += run.length
+        return at
+
+    def find(self, text: str, start: int, end: int) -> int:
+        """Finds text that the template itself wrote; -1 if there is none."""
+        at = self.text.find(text, start, end)
+        while at >= 0 and not self.is_template(at, at + len(text)):
+            at = self.text.find(text, at + 1, end)
+        return at
+
+
+class Reply(NamedTuple):
+    """The sampled text of a turn.
+
+    Attributes:
+        text: the text without the stop token.
+        stop: spelling of the last id if it is an added token, such as ``<|im_end|>``; else empty.
+        message: the message that the template is shown.
+        is_parsed: whether the caller gave the message.
+        closing: the template's text that was appended after the reply.
+    """
+
+    text: str
+    stop: str
+    message: Mapping[str, Any]
+    is_parsed: bool
+    closing: str = ""
+
+
+class Located(NamedTuple):
+    """The end of a reply in a rendering.
+
+    Attributes:
+        end: end of the reply's text.
+        tail: start of the text after it, without the stop token if it was sampled.
+    """
+
+    end: int
+    tail: int
+
+
+def locate(rendering: Rendering, message: int, start: int, reply: Reply) -> Located | str:
+    """Finds the end of a reply in a rendering, or returns the reason why it has none.
+
+    Args:
+        rendering: the rendering.
+        message: index of the reply's message.
+        start: first character of the reply.
+        reply: the sampled text.
+    """
+    text = rendering.text
+    last, following = start, len(text)  # the end of the message's text, and the start of the next message's
+    at = 0
+    is_over = False  # a later turn may print fields of the reply again, such as the name of the called function
+    for run in rendering.runs:
+        if at >= start:
+            is_over = is_over or (run.turn is not None and run.turn > message)
+            if run.origin.message is not None and run.origin.message > message:
+                following = at
+                break
+        at += run.length
+        if run.origin.message == message and not is_over:
+            last = max(last, at)
+    end = start + len(reply.text)
+    if end >= last and text.startswith(reply.text, start):  # rendered as sampled
+        if not reply.stop:
+            return Located(end, end)
+        if text.startswith(reply.stop, end) and rendering.is_template(end, end + len(reply.stop)):
+            return Located(end, end + len(reply.stop))
+    if reply.stop:
+        end = rendering.find(reply.stop, last, following)
+        if end < 0:
+            return f"the reply ends with {reply.stop!r}, where the template writes {quoted(text[last:following])}"
+        return Located(end, end + len(reply.stop))
+    end = last + _overlap(reply.text, text[last:following])
+    return Located(end, end)
+
+
+def _overlap(text: str, following: str) -> int:
+    """Returns the length of the longest end of a text that the following text begins with, at most `_OVERLAP`."""
+    longest = min(len(text), len(following), _OVERLAP)
+    return next((n for n in range(longest, 0, -1) if text.endswith(following[:n])), 0)
+
+
+# ── what a template changes ─────────────────────────────────────────────────────────────────────────────────────────
+
+
+def describe_change(
+    rendering: Rendering, message: int, start: int, located: Located, reply: Reply, number: int
+) -> str | None:
+    """Returns a reason if a template leaves out or rewrites some of a reply, else None.
+
+    The rendered reply must be the sampled text, up to white space. A caller that gives the reply as a message vouches
+    that it is that of the ids. Then the template must write all of its fields, and begin and end the reply as it was
+    sampled. White space, and the form of tool calls, may differ.
+
+    Args:
+        rendering: the rendering.
+        message: index of the reply's message in it.
+        start: first character of the reply.
+        located: the end of the reply.
+        reply: the sampled text and its message.
+        number: index of the message in the conversation, for the reason.
+    """
+    text = rendering.text
+    written, sampled = text[start : located.end], reply.text
+    if written == sampled or _dense(written) == _dense(sampled):
+        return None
+    if not reply.is_parsed:
+        return _rewritten(number, sampled, written)
+    fields: dict[str | None, str] = {}
+    first = last = at = 0  # ends of the first and of the last run that come from the message
+    for run in rendering.runs:
+        if run.origin.message == message and start <= at < located.end:
+            field = _field(run.origin)
+            last = at + run.length
+            first = first or last
+            fields[field] = fields.get(field, "") + text[at:last]
+        at += run.length
+    for key, value in reply.message.items():
+        field = "reasoning" if key in REASONING else key
+        if field == "tool_calls":
+            is_missing = any(f"tool_calls[{call}]" not in fields for call in range(len(value or ())))
+        elif field in ("content", "reasoning"):
+            is_missing = any(_dense(part) not in _dense(fields.get(field, "")) for part in _parts(value))
+        else:
+            continue
+        if is_missing:
+            return f"the template drops the {_name(field)} of message {number}, or writes it differently"
+    if first and not _dense(sampled).startswith(_dense(text[start:first])):
+        return _rewritten(number, sampled, written)
+    if last and not _dense(sampled).endswith(_dense(text[last : located.end])):
+        return _rewritten(number, sampled, written)
+    return None
+
+
+def _parts(value: Any) -> list[str]:
+    """Returns the texts of a field that is a text or a list of parts."""
+    if isinstance(value, str):
+        return [value]
+    parts = value if isinstance(value, list | tuple) else []
+    texts = (part.get("text") if isinstance(part, Mapping) else part for part in parts)
+    return [text for text in texts if isinstance(text, str)]
+
+
+def _rewritten(number: int, sampled: str, written: str) -> str:
+    at = shared(sampled, written)
+    sampled, written = quoted(sampled[at:]), quoted(written[at:])
+    return f"the template rewrites the sampled text of message {number}: {sampled} becomes {written}"
+
+
+def _dense(text: str) -> str:
+    """Returns a text without its white space."""
+    return "".join(text.split())
+
+
+def describe_difference(old: Rendering, new: Rendering, at: int) -> str:
+    """Describes how a rendering differs from one that it should begin with.
+
+    Args:
+        old: the rendering that it should begin with. Its messages have the numbers of the conversation.
+        new: the rendering, with the same numbers.
+        at: the first character that differs.
+    """
+    was, is_now = _origins(old, at), _origins(new, at)
+    run = old.at(at)
+    verb = "rewrites"
+    what = "the end of the text" if run is None else _writer(run)
+    if was and was[0] not in is_now[:1]:
+        verb = "moves" if was[0] in is_now else "drops"
+        what = _owner(was[0])
+    return f"the template {verb} {what}, at character {at}: {quoted(old.text[at:])} becomes {quoted(new.text[at:])}"
+
+
+def _origins(rendering: Rendering, start: int) -> list[Origin]:
+    """Returns the origins of text from a character on that the template did not write, in order, without indices."""
+    origins = []
+    at = 0
+    for run in rendering.runs:
+        at += run.length
+        if at > start and run.origin.source in ("message", "caller"):
+            origins.append(run.origin._replace(generated=False, field=_field(run.origin)))
+    return origins
+
+
+def _writer(run: RenderedRun) -> str:
+    """Names who wrote a run of text."""
+    if run.origin.source in ("message", "caller"):
+        return _owner(run.origin)
+    return "its own text" if run.turn is None else f"its own text in message {run.turn}"
+
+
+def _owner(origin: Origin) -> str:
+    """Names a field of a message, or a variable."""
+    field = (_field(origin) or "").partition("[")[0]
+    if origin.message is None:
+        return f"the {_name(field)}" if field else "text of the caller"
+    return f"the {_name(field)} of message {origin.message}" if field else f"message {origin.message}"
+
+
+def _field(origin: Origin) -> str | None:
+    """Returns a field without the index of a part, except that of a tool call; reasoning has one name."""
+    field = origin.field
+    if field is None or field.startswith("tool_calls["):
+        return field
+    base = field.partition("[")[0]
+    return "reasoning" if base in REASONING else base
+
+
+def _name(field: str) -> str:
+    return field.replace("_", " ")
+
+
+def shared(first: str, second: str) -> int:
+    """Returns the length of the common beginning of two texts.
+
+    Examples:
+        >>> shared("abc", "abd")
+        2
+    """
+    low, high = 0, min(len(first), len(second))
+    while low < high:  # by bisection: slices compare fast
+        middle = (low + high + 1) // 2
+        if first[low:middle] == second[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def quoted(text: str) -> str:
+    """Returns the beginning of a text for a message.
+
+    Examples:
+        >>> quoted("a" * 50)
+        "'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa…'"
+    """
+    return repr(text if len(text) <= _QUOTED else text[:_QUOTED] + "…")

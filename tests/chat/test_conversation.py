@@ -1,0 +1,488 @@
+"""Conversations keep sampled ids, equal the rendering of the whole, and refuse what the template rewrites."""
+
+from __future__ import annotations
+
+import pickle
+import random
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import jeton
+from jeton.chat import Conversation, conversation
+from jeton.chat.prepared import PreparedTemplate
+from jeton.errors import ChatTemplateError, ConfigError, SpecialTokenError, UnknownTokenError
+
+from ..selection import amount
+from .rollouts import Rollout, in_bytes, tokenizer_of
+from .templates import TEMPLATES
+from .test_published import TOOLS
+from .test_trust import TOK, user
+
+ROUNDS = amount(500, default=1)
+THINKING = """\
+{%- set ns = namespace(last=0) %}
+{%- for m in messages %}{% if m.role == 'user' %}{% set ns.last = loop.index0 %}{% endif %}{% endfor %}
+{%- for m in messages %}
+    {{- '<|im_start|>' + m.role + '\\n' }}
+    {%- set content = m.content | trim %}
+    {%- if '</think>' in content and loop.index0 < ns.last %}{% set content = content.split('</think>')[-1] %}{% endif %}
+    {{- content + '<|im_end|>\\n' }}
+{%- endfor %}
+{%- if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}"""
+OWNED_BY_NEXT = "{% for m in messages %}{{ '<|' + m.role + '|>' + m.content }}{% endfor %}{% if add_generation_prompt %}{{ '<|assistant|>' }}{% endif %}"
+# As gpt-oss: the last reply of a chat has another stop token.
+TWO_STOPS = """\
+{%- for m in messages %}
+    {{- '<|im_start|>' + m.role + '<|user|>' + m.content }}
+    {{- '</s>' if loop.last and not add_generation_prompt and m.role == 'assistant' else '<|im_end|>' }}
+{%- endfor %}
+{%- if add_generation_prompt %}{{ '<|im_start|>assistant<|user|>' }}{% endif %}"""
+
+
+def ids(text: str) -> list[int]:
+    return TOK.encode(text, special="all")
+
+
+def start(template: str = "chatml", **options: Any) -> Conversation:
+    return TOK.conversation(user("hi"), template=template, **options)
+
+
+def decoded(found: list[int] | None) -> str | None:
+    return None if found is None else TOK.decode(found)
+
+
+# ── every published template ────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("part", range(18))
+def test_random_conversations(part: int, data: Path) -> None:
+    """500 conversations with each published template, one in the default selection."""
+    paths = sorted((data / "templates").glob("*.jinja"))[part::18]
+    if not paths:
+        pytest.skip(f"no templates in {data}")
+    counts: Counter[str] = Counter()
+    for path in paths:
+        source = path.read_text(encoding="utf-8")
+        for number in range(ROUNDS):
+            try:
+                Rollout(source, random.Random(f"{path.name} {number}"), counts).run()
+            except Exception as error:
+                error.add_note(f"{path.name}, conversation {number}")
+                raise
+    for name, count in sorted(counts.items()):
+        print(f"{count:8,} {name}")
+    if ROUNDS > 1:
+        assert counts["text equal"] + counts["text equal but for white space"] >= ROUNDS / 2
+
+
+@pytest.mark.parametrize("part", range(9))
+def test_kept_turns_of_published_templates(part: int, data: Path) -> None:
+    """Reasoning that a template would drop stays; between the sampled turns is the template's text for other replies."""
+    kept = 0
+    for path in sorted((data / "templates").glob("*.jinja"))[part::9]:
+        source = path.read_text(encoding="utf-8")
+        tok = tokenizer_of(source)
+        options: dict[str, Any] = {"template": source}
+        try:
+            conv = tok.conversation(user("hi"), keep_sampled=True, **options)
+        except ChatTemplateError:
+            options |= {"tools": TOOLS, "variables": {"datetime": "now", "functions": "[]"}}
+            if "c4ai-command-r-plus" in path.name:  # which has tools in a form of its own
+                continue
+            conv = tok.conversation(user("hi"), keep_sampled=True, **options)
+        for turn in range(3):
+            conv.add_sampled(tok.encode("<think>\nhm</think>ok"))
+            if conv.add(user(f"q{turn}")) is None:
+                assert "c4ai-command-r7b" in path.name, conv.refusal  # which always writes a generation prompt
+                break
+        else:
+            kept += 1
+            shown = [
+                message if message["role"] == "user" else {**message, "content": "ok"} for message in conv.messages
+            ]
+            whole = tok.chat(shown, add_generation_prompt=True, **options).text
+            assert tok.decode(conv.ids).count("<think>\nhm</think>ok") == 3
+            assert (
+                tok.decode(conv.ids[conv.spans[-2].start :])
+                == whole[-len(tok.decode(conv.ids[conv.spans[-2].start :])) :]
+            )
+    assert kept or not (data / "templates").is_dir()
+
+
+@pytest.mark.parametrize("name", sorted({*TEMPLATES} - {"filters", "generation"}))
+def test_random_conversations_with_small_templates(name: str) -> None:
+    counts: Counter[str] = Counter()
+    for number in range(amount(100, default=5)):
+        Rollout(TEMPLATES[name], random.Random(f"{name} {number}"), counts).run()
+    assert sum(counts.values())
+
+
+# ── closing a turn ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("sampled", "closing", "added"),
+    [
+        ("ok<|im_end|>", "\n", "<|im_start|>user\nbye<|im_end|>\n<|im_start|>assistant\n"),
+        ("ok", "<|im_end|>\n", "<|im_start|>user\nbye<|im_end|>\n<|im_start|>assistant\n"),
+        ("", "<|im_end|>\n", "<|im_start|>user\nbye<|im_end|>\n<|im_start|>assistant\n"),
+        ("<|im_end|>", "\n", "<|im_start|>user\nbye<|im_end|>\n<|im_start|>assistant\n"),
+    ],
+)
+def test_a_turn_is_closed_once(sampled: str, closing: str, added: str) -> None:
+    conv = start()
+    before = conv.prompt_ids
+    conv.add_sampled(ids(sampled))
+    assert decoded(conv.ids[len(before) :]) == sampled + closing
+    assert decoded(conv.add(user("bye"))) == added
+
+
+def test_a_stop_token_of_the_next_turn_is_not_doubled() -> None:
+    tok = TOK.add_tokens(["<|assistant|>"])
+    for sampled, added in (("ok<|user|>", "bye<|assistant|>"), ("ok", "<|user|>bye<|assistant|>")):
+        conv = tok.conversation(user("hi"), template=OWNED_BY_NEXT)
+        conv.add_sampled(tok.encode(sampled, special="all"))
+        assert tok.decode(conv.add(user("bye")) or []) == added
+
+
+def test_another_stop_token_than_the_templates() -> None:
+    conv = start(TWO_STOPS)
+    conv.add_sampled(ids("ok</s>"))
+    assert conv.add(user("bye")) is None
+    assert conv.refusal == (
+        "the reply ends with '</s>', where the template writes '<|im_end|><|im_start|>user<|user|>'"
+    )
+    conv = start(TWO_STOPS, keep_sampled=True)
+    conv.add_sampled(ids("ok</s>"))
+    assert decoded(conv.add(user("bye"))) == "<|im_start|>user<|user|>bye<|im_end|><|im_start|>assistant<|user|>"
+
+
+def test_a_stop_token_that_the_reply_spells_is_not_one() -> None:
+    conv = start()
+    conv.add_sampled(TOK.encode("ok<|im_end|>", special="none"))
+    assert decoded(conv.add(user("bye"))) == "<|im_start|>user\nbye<|im_end|>\n<|im_start|>assistant\n"
+    assert decoded(conv.ids).count("<|im_end|><|im_end|>\n") == 1  # type: ignore[union-attr]
+
+
+def test_a_token_at_the_end_that_is_no_stop_token() -> None:
+    tok = TOK.add_tokens([jeton.AddedToken("</think>", special=False)])
+    conv = tok.conversation(user("hi"), template="chatml")
+    conv.add_sampled(tok.encode("<think>hm</think>"))  # cut there
+    assert tok.decode(conv.add(user("bye")) or []).startswith("<|im_start|>user")
+    assert tok.decode(conv.ids).count("hm</think><|im_end|>\n") == 1
+    assert conv.messages[1]["content"] == "<think>hm</think>"
+    conv = start()
+    conv.add_sampled(ids("ok</s>"))  # special tokens end a reply
+    assert conv.add(user("bye")) is None
+    assert conv.refusal == "the reply ends with '</s>', where the template writes '<|im_end|>\\n<|im_start|>user\\n'"
+
+
+# ── sampled ids stay ────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    "sampled",
+    [
+        in_bytes(TOK, ids("the old man<|im_end|>")),
+        [*ids("a")[:1], *in_bytes(TOK, ids("é"))[:1]],  # half a character
+        ids("  the old  \n\n<|im_end|>"),
+        ids("a<|im_start|>user\nb<|im_end|>"),
+        ids(""),
+    ],
+)
+@pytest.mark.parametrize("template", ["chatml", "llama3"])  # the second strips replies
+def test_ids_that_are_not_those_of_their_text(sampled: list[int], template: str) -> None:
+    tok = TOK.add_tokens(list(jeton.chat.PRESETS[template].tokens))
+    if template == "llama3":
+        sampled = [tok.special_tokens["<|eot_id|>"] if id == tok.special_tokens["<|im_end|>"] else id for id in sampled]
+    conv = tok.conversation(user("hi"), template=template)
+    before = conv.prompt_ids
+    conv.add_sampled(sampled)
+    assert conv.add(user("bye")) is not None
+    assert conv.ids[len(before) :][: len(sampled)] == sampled
+    assert [id for id, is_sampled in zip(conv.ids, conv.mask, strict=True) if is_sampled] == sampled
+
+
+def test_ids_as_an_array() -> None:
+    np = pytest.importorskip("numpy")
+    conv = start()
+    conv.add_sampled(np.array(ids("ok<|im_end|>"), np.int64))
+    assert conv.ids[-len(ids("ok<|im_end|>\n")) :] == ids("ok<|im_end|>\n")
+
+
+def test_spans() -> None:
+    conv = start()
+    conv.add_sampled(ids("ok<|im_end|>"))
+    conv.add([*user("bye"), *user("now")])
+    assert [(span.source, span.message, decoded(conv.ids[span.start : span.end])) for span in conv.spans] == [
+        ("message", 0, "<|im_start|>user\nhi<|im_end|>\n"),
+        ("header", 1, "<|im_start|>assistant\n"),
+        ("sampled", 1, "ok<|im_end|>"),
+        ("closing", 1, "\n"),
+        ("message", 2, "<|im_start|>user\nbye<|im_end|>\n"),
+        ("message", 3, "<|im_start|>user\nnow<|im_end|>\n"),
+        ("header", 4, "<|im_start|>assistant\n"),
+    ]
+
+
+# ── what a template rewrites ────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_reasoning_that_the_next_turn_drops() -> None:
+    sampled = ids("<think>hm</think>ok<|im_end|>")
+    conv = start(THINKING)
+    conv.add_sampled(sampled)
+    closed = conv.ids
+    assert conv.add(user("bye")) is None
+    assert conv.refusal == "the template rewrites the sampled text of message 1: '<think>hm</think>ok' becomes 'ok'"
+    assert conv.ids == closed
+    tool = [{"role": "tool", "content": "rain"}]
+    assert conv.add(tool) is not None  # the same conversation goes on with other messages
+    assert conv.refusal is None
+    conv.add_sampled(ids("It rains.<|im_end|>"))
+    assert conv.add(user("bye")) is None  # which drops the reasoning two turns before
+    assert conv.refusal is not None
+    assert conv.refusal.startswith(
+        "the template rewrites the content of message 1, at character 52: '<think>hm</think>ok"
+    )
+    assert "becomes 'ok<|im_end|>" in conv.refusal
+
+
+def test_keeping_reasoning() -> None:
+    conv = start(THINKING, keep_sampled=True)
+    for turn in range(3):
+        conv.add_sampled(ids("<think>hm</think>ok<|im_end|>"))
+        assert conv.add(user(f"bye {turn}")) is not None
+    assert decoded(conv.ids).count("<think>") == 3  # type: ignore[union-attr]
+
+
+def test_other_reasons() -> None:
+    moved = "{% for m in messages %}{% if loop.last %}{{ '<|user|>' + tools[0].name }}{% endif %}{{ '<|im_start|>' + m.content + '<|im_end|>' }}{% endfor %}"
+    conv = start(moved, tools=[{"name": "weather"}])
+    conv.add_sampled(ids("ok<|im_end|>"))
+    assert conv.add(user("bye")) is None
+    assert conv.refusal is not None
+    assert conv.refusal.startswith("the template moves the tools, at character 0: '<|user|>weather<|im_start|>hi")
+    counts = "{% for m in messages %}{{ messages|length }}{{ m.content + '<|im_end|>' }}{% endfor %}"
+    conv = start(counts)
+    conv.add_sampled(ids("ok<|im_end|>"))
+    assert conv.add(user("bye")) is None
+    assert conv.refusal == (
+        "the template rewrites its own text in message 0, at character 0: '1hi<|im_end|>' becomes "
+        "'3hi<|im_end|>3ok<|im_end|>3bye<|im_end|>'"
+    )
+    refuses = "{{ raise_exception('three') if messages|length > 2 }}{% for m in messages %}{{ m.content }}{% endfor %}"
+    conv = start(refuses)
+    conv.add_sampled(ids("ok"))
+    assert conv.add(user("bye")) is None
+    assert conv.refusal == "the chat template refuses in line 1: three"
+
+
+def test_a_message_of_the_caller() -> None:
+    tool_calls = [{"function": {"name": "weather", "arguments": {"city": "x"}}}]
+    message = {"content": "", "tool_calls": tool_calls}
+    result = [{"role": "tool", "content": "rain"}]
+    tok = TOK.add_tokens(["<|im_start|>", "<|im_end|>"])
+    template = TEMPLATES["chatml with tools"]
+    spaced = '<tool_call>\n{"name":   "weather",\n "arguments": {"city":  "x"}}\n</tool_call><|im_end|>'
+    conv = tok.conversation(user("hi"), template=template)
+    conv.add_sampled(tok.encode(spaced, special="all"), message)
+    assert conv.add(result) is not None, conv.refusal
+    assert tok.decode(conv.ids).count(spaced) == 1
+    conv = tok.conversation(user("hi"), template=template)
+    conv.add_sampled(tok.encode("well: " + spaced, special="all"), message)  # not what the message has
+    assert conv.add(result) is None
+    assert conv.refusal is not None
+    assert conv.refusal.startswith("the template rewrites the sampled text of message 1: 'well: <tool_call>")
+
+
+def test_a_part_of_the_content_that_is_dropped() -> None:
+    template = "{% for m in messages %}{{ '<|im_start|>' + (m.content if m.content is string else m.content[0].text) + '<|im_end|>' }}{% endfor %}"
+    template += "{% if add_generation_prompt %}{{ '<|im_start|>' }}{% endif %}"
+    for texts, refusal in (
+        (["ok"], None),
+        (["o", "k"], "the template drops the content of message 1, or writes it differently"),
+    ):
+        conv = start(template)
+        conv.add_sampled(ids("ok<|im_end|>"),
+                         {"content": [{"type": "text", "text": text} for text in texts]})  # fmt: skip
+        assert (conv.add(user("bye")) is None) is (refusal is not None)
+        assert conv.refusal == refusal
+
+
+# ── long conversations ──────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def grow(conv: Conversation, turns: int) -> list[int]:
+    for turn in range(turns):
+        conv.add_sampled(ids("ok<|im_end|>"))
+        if conv.add(user(f"and {turn}")) is None:
+            break
+    return conv.ids
+
+
+@pytest.mark.parametrize("template", ["chatml", THINKING])
+def test_a_turn_renders_and_encodes_a_bounded_part(template: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    rendered: list[int] = []
+    encoded: list[int] = []
+    render, encode = PreparedTemplate.render, conversation.encode
+
+    def counted(self: Any, messages: Any, **options: Any) -> Any:
+        rendered.append(len(messages))
+        return render(self, messages, **options)
+
+    def measured(tok: Any, text: str, *rest: Any) -> Any:
+        encoded.append(len(text))
+        return encode(tok, text, *rest)
+
+    monkeypatch.setattr(PreparedTemplate, "render", counted)
+    monkeypatch.setattr(conversation, "encode", measured)
+    conv = start(template)
+    costs = {}
+    for turns in (50, 50):
+        rendered.clear()
+        grow(conv, turns)
+        costs[len(conv.messages)] = sum(rendered) / turns
+    assert max(costs.values()) < 2 * costs[101], costs
+    assert max(encoded) < 200
+    assert sorted(number for number in rendered if number > 60)[-1] < 202  # the whole, now and then
+    monkeypatch.undo()
+    assert conv.prove()
+    assert conv.ids == TOK.chat(conv.messages, template=template, add_generation_prompt=True).ids
+    assert [span.message for span in conv.spans if span.source == "sampled"] == list(range(1, 200, 2))
+
+
+def test_a_change_beyond_the_rendered_part_is_found() -> None:
+    forgetful = THINKING.replace(
+        "{%- set content = m.content | trim %}",
+        "{%- set content = m.content if loop.index0 + 100 > messages|length else '' %}",
+    )
+    conv = start(forgetful)
+    grow(conv, 100)
+    assert conv.refusal is not None
+    assert "all messages were last rendered when they were" in conv.refusal
+    assert 100 < len(conv.messages) < 130
+    assert conv.prove() is (len(conv.messages) < 101)
+
+
+def test_a_template_that_permits_no_part() -> None:
+    numbered = "{% for m in messages %}{{ '<|im_start|>' ~ loop.index ~ m.content + '<|im_end|>' }}{% endfor %}"
+    numbered += "{% if add_generation_prompt %}{{ '<|im_start|>' ~ (messages|length + 1) }}{% endif %}"
+    conv = start(numbered)
+    grow(conv, 40)
+    assert len(conv.messages) == 81
+    assert conv.ids == TOK.chat(conv.messages, template=numbered, add_generation_prompt=True).ids
+
+
+# ── copies, errors ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_branches_are_independent() -> None:
+    conv = start()
+    grow(conv, 2)
+    branches = [conv.copy() for _ in range(2)]
+    branches[0].add_sampled(ids("one<|im_end|>"))
+    branches[0].add(user("more"))
+    branches[1].add_sampled(ids("two"))
+    assert conv.ids == branches[0].ids[: len(conv.ids)] == branches[1].ids[: len(conv.ids)]
+    assert len({len(conv.ids), len(branches[0].ids), len(branches[1].ids)}) == 3
+    assert conv.mask != branches[0].mask[: len(conv.ids)] or len(conv.messages) == 5
+    assert len(conv.spans) < len(branches[0].spans)
+    grow(conv, 1)
+    assert decoded(branches[1].add(user("end"))) == "<|im_start|>user\nend<|im_end|>\n<|im_start|>assistant\n"
+
+
+def test_pickling() -> None:
+    conv = start(THINKING)
+    conv.add_sampled(ids("<think>hm</think>ok<|im_end|>"))
+    again = pickle.loads(pickle.dumps(conv))
+    assert (again.ids, again.mask, again.spans) == (conv.ids, conv.mask, conv.spans)
+    assert again.add([{"role": "tool", "content": "x"}]) == conv.add([{"role": "tool", "content": "x"}])
+
+
+def test_messages_are_copies() -> None:
+    messages = user("hi")
+    conv = TOK.conversation(messages, template="chatml")
+    messages[0]["content"] = "changed"
+    conv.messages[0]["content"] = "changed"  # type: ignore[index]
+    conv.add_sampled(ids("ok<|im_end|>"))
+    assert conv.add(user("bye")) is not None
+
+
+def test_wrong_calls() -> None:
+    conv = start()
+    with pytest.raises(ConfigError, match=r"waits for a sampled turn; call add_sampled\(ids\) before add"):
+        conv.add(user("bye"))
+    before = conv.ids
+    with pytest.raises(UnknownTokenError):
+        conv.add_sampled([10**6])
+    for wrong in (["a"], [1.5], 3, None):
+        with pytest.raises(ConfigError, match="not a sequence of ids"):
+            conv.add_sampled(wrong)  # type: ignore[arg-type]
+    with pytest.raises(UnknownTokenError):
+        conv.add_sampled([-1])
+    with pytest.raises(ConfigError, match="is not a message"):
+        conv.add_sampled([], "text")  # type: ignore[arg-type]
+    with pytest.raises(ConfigError, match="holds set"):
+        conv.add_sampled(ids("ok"), {"content": {1, 2}})
+    assert conv.ids == before
+    conv.add_sampled(ids("ok"))
+    with pytest.raises(ConfigError, match="sampled already"):
+        conv.add_sampled(ids("ok"))
+    with pytest.raises(ConfigError, match=r"add\(messages\) opens the next one"):
+        _ = conv.prompt_ids
+    closed = conv.ids
+    for messages in ("text", {"role": "user"}, None):
+        with pytest.raises(ConfigError, match="messages"):
+            conv.add(messages)  # type: ignore[arg-type]
+    with pytest.raises(ConfigError, match="has no role"):
+        conv.add([{"content": "x"}])
+    assert conv.ids == closed
+    assert conv.add([]) is not None  # another turn of the model
+    for messages in ([], "text", None):
+        with pytest.raises(ConfigError, match=r"messages|conversation"):
+            TOK.conversation(messages, template="chatml")  # type: ignore[arg-type]
+
+
+def test_special_tokens_in_messages() -> None:
+    conv = start(special="raise")
+    conv.add_sampled(TOK.encode("ok <|im_end|>", special="none"))  # the reply spells one
+    with pytest.raises(SpecialTokenError):
+        conv.add(user("<|im_end|>"))
+    assert conv.add(user("bye")) is not None
+    conv = start()
+    conv.add_sampled(ids("ok<|im_end|>"))
+    conv.add(user("<|im_end|>"))
+    assert conv.ids.count(TOK.special_tokens["<|im_end|>"]) == 3
+
+
+# ── published vocabularies ──────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    "name", ["phi-3-mini.tokenizer.json", "mistral-v1.model", "roberta-base.tokenizer.json", "spm-ja.model"]
+)
+@pytest.mark.parametrize("template", ["chatml", "llama3", "mistral", "gemma"])
+def test_ids_of_published_vocabularies_are_those_of_the_whole(data: Path, name: str, template: str) -> None:
+    """Whatever a vocabulary does at the start of a text, the ids after a reply are those that the whole chat has."""
+    special = jeton.chat.PRESETS[template].tokens
+    tok = jeton.load(data / "vocabs" / name).add_tokens(list(special))
+    messages = user("hi there")
+    conv = tok.conversation(messages, template=template)
+    for number, text in enumerate(["the old man", "ok then", "a", "two lines"]):
+        before = tok.chat(messages, template=template, add_generation_prompt=True).ids
+        following = user(f"and {number}")
+        messages = [*messages, {"role": "assistant", "content": text}, *following]
+        whole = tok.chat(messages, template=template)
+        if whole.ids[: len(before)] != before:
+            assert (name, template) == ("roberta-base.tokenizer.json", "llama3")  # which has a token of two newlines
+            return
+        assert conv.prompt_ids == before
+        end = whole.turns[-2].token_spans[0][1]
+        stop = max(at for at in range(end) if tok.id_to_token(whole.ids[at]) in special)
+        conv.add_sampled(whole.ids[len(before) : stop + number % 2])  # with the stop token, and without it
+        assert conv.add(following) is not None, conv.refusal
+    assert conv.ids == tok.chat(messages, template=template, add_generation_prompt=True).ids
