@@ -31,6 +31,7 @@ _PUBLIC = {
         "measure",
         "sizes",
     ),
+    "chat.difference": ("ChatDifference", "chat_diff"),
     "calls.batch": ("PaddedBatch", "TokenBatch"),
     "chat.canonical": ("CanonicalIds",),
     "chat.drift": ("Drift",),
