@@ -24,6 +24,7 @@ _PUBLIC = {
     "tokens.added": ("AddedToken",),
     "analysis": (
         "audit",
+        "chat_check",
         "compare",
         "compare_corpus",
         "cost",

@@ -14,6 +14,7 @@ from ._core import (
 from .tokens.added import AddedToken as AddedToken
 from .analysis import (
     audit as audit,
+    chat_check as chat_check,
     compare as compare,
     compare_corpus as compare_corpus,
     cost as cost,

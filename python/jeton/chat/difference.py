@@ -262,8 +262,8 @@ def author(run: RenderedRun | None, roles: Sequence[str] = ()) -> str:
     Examples:
         >>> author(RenderedRun(3, Origin("message", 1, field="content"), 1), ["system", "user"])
         'message 1 (user), content'
-        >>> author(RenderedRun(3, Origin("template"), None)), author(RenderedRun(3, Origin("template"), 1), ["", "user"])
-        ('the template', 'the template, around message 1 (user)')
+        >>> author(RenderedRun(3, Origin("template"), 1), ["system", "user"])
+        'the template, around message 1 (user)'
     """
     if run is None:
         return translate("(the end of the text)")
@@ -332,6 +332,8 @@ class _Comparison:
         words = translate("the generation prompt")
         authors = [words if is_prompt else each for is_prompt, each in zip(self.in_prompt, authors, strict=True)]
         kind, cause = self._special(char) if is_same_text else self._cause(runs, authors, char)
+        if kind == "date":
+            authors = [translate("the template, by the date")] * 2
         excerpts = tuple(text[char : char + 24] for text in self.texts)
         return ChatDifference(
             kind,
@@ -470,12 +472,10 @@ class _Comparison:
         fields = [name for name in dict.fromkeys((*one, *two)) if dumped(one.get(name)) != dumped(two.get(name))]
         written = [run.origin.field or "" for run in runs if run is not None and run.origin.message == index]
         field = next((name for name in fields if any(each.partition("[")[0] == name for each in written)), fields[0])
-        words = difference_of_values(one.get(field), two.get(field))
+        words = difference_of_values(one.get(field), two.get(field), "" if field == "content" else field)
         if role in ("system", "developer") and field == "content":
             return "system", translate("system message: {words}", words=words)
-        if field == "content":
-            return "message", f"{self._name(0, index)}: {words}"
-        return "message", f"{self._name(0, index)}, {field}: {words}"
+        return "message", f"{self._name(0, index)}: {words}"
 
     def _moved(
         self, messages: Sequence[Mapping[str, Any]], start: int, number: int, runs: Sequence[RenderedRun | None]

@@ -73,17 +73,18 @@ def skipped(items: Sequence[str], others: Sequence[str]) -> int:
     return others.index(items[0]) if items[0] in others else 0
 
 
-def difference_of_values(one: Any, two: Any) -> str:
-    """The first difference of two JSON values in words; None counts as a missing value.
+def difference_of_values(one: Any, two: Any, name: str = "") -> str:
+    """The first difference of two JSON values of a name in words; None counts as a missing value.
 
     Examples:
         >>> difference_of_values({"a": 1, "b": 2}, {"b": 2, "a": 1})
         'same JSON, other key order'
-        >>> difference_of_values({"at": ["10:30"]}, {"at": ["10:31"]})
+        >>> difference_of_values(["10:30"], ["10:31"], "at")
         "at[0]: differs at character 4: '10:30' / '10:31' (a time)"
     """
     path, words = _difference(one, two)
-    return f"{path}: {words}" if path else words
+    place = _joined(name, path) if name else path
+    return f"{place}: {words}" if place else words
 
 
 def difference_of_tools(
@@ -102,6 +103,8 @@ def difference_of_tools(
         >>> difference_of_tools([{"name": "f"}, {"name": "g"}], [{"name": "g"}, {"name": "f"}])
         ('tools', 'tools in another order: f, g / g, f')
     """
+    if not one or not two:
+        return "tools", translate("tools are only in B") if two else translate("tools are only in A")
     names = [[dumped(tool) for tool in tools] for tools in (one, two)]
     sorted_keys = [[json.dumps(tool, sort_keys=True) for tool in tools] for tools in (one, two)]
     first = first_difference(*names) or 0
