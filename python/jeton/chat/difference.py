@@ -125,7 +125,8 @@ def _percent(number: int, whole: int) -> float:
 class _Tokenizer(Protocol):
     @property
     def special_tokens(self) -> Mapping[str, int]: ...
-    def chat(self, messages: Any, **options: Any) -> Any: ...
+    @property
+    def chat(self) -> Callable[..., Any]: ...
 
 
 def chat_diff(

@@ -66,7 +66,7 @@ def chat_check(
         >>> [each.rule for each in found.findings]
         ['template-tools', 'template-reasoning', 'template-special']
         >>> found["template-tools"].summary
-        'The template does not render all that belongs to tools.'
+        'The template has no tools.'
     """
     if tok is None and template is None:
         raise ConfigError("give a tokenizer or a template", option="template")
@@ -140,11 +140,16 @@ def _statuses(answers: Mapping[str, str], but: str = "") -> str:
 
 def _stop(stop: Mapping[str, Any]) -> str:
     if stop["token"] is None:
-        return translate("none") if not stop["after_answer"] else repr(stop["after_answer"])
+        return (
+            translate("none") if not stop["after_answer"] else translate("text {text}", text=repr(stop["after_answer"]))
+        )
     words = [stop["token"]]
     if stop["written_by"] == "next turn":
         words.append(translate("written by the next message"))
-    words.append(translate("the same as eos") if stop["token"] == stop["eos"] else translate("not eos"))
+    if stop["token"] == stop["eos"]:
+        words.append(translate("the same as eos"))
+    elif stop["eos"] is None or not stop["eos"].startswith("{{"):  # else the token of a template without a tokenizer
+        words.append(translate("not eos"))
     if stop["after_call"] not in (None, stop["token"]):
         words.append(translate("after calls: {token}", token=stop["after_call"]))
     return translate("; ").join(words)

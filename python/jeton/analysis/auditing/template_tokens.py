@@ -94,15 +94,18 @@ def bos(template: Template, facts: Facts) -> Result:
     )
 
 
-# Where a message or a tool spells a special token: name → (conversation with the text, tools), None: no such field.
-_PLACES: dict[str, Callable[[str], tuple[list[Any], list[Any] | None]]] = {
-    "user": lambda text: ([{**PLAIN[0], "content": text}], None),
-    "assistant": lambda text: ([PLAIN[0], {**PLAIN[1], "content": text}, PLAIN[2]], None),
-    "system": lambda text: ([{**SYSTEM[0], "content": text}, SYSTEM[1]], None),
-    "reasoning": lambda text: ([REASONING[0], {**REASONING[1], "reasoning_content": text}], None),
-    "results": lambda text: ([*RESULTS[:2], {**RESULTS[2], "content": text}], TOOLS),
-    "calls": lambda text: ([RESULTS[0], {**RESULTS[1], "tool_calls": [_call_of(text)]}, RESULTS[2]], TOOLS),
-    "definitions": lambda text: (
+# Where a special token can be spelled: name → a function that makes a conversation and tools with a text there.
+PLACES: dict[str, Callable[[str], tuple[list[Any], list[Any] | None]]] = {
+    "a message of the user": lambda text: ([{**PLAIN[0], "content": text}], None),
+    "a message of the assistant": lambda text: ([PLAIN[0], {**PLAIN[1], "content": text}, PLAIN[2]], None),
+    "the system message": lambda text: ([{**SYSTEM[0], "content": text}, SYSTEM[1]], None),
+    "the reasoning of a message": lambda text: ([REASONING[0], {**REASONING[1], "reasoning_content": text}], None),
+    "the result of a tool": lambda text: ([*RESULTS[:2], {**RESULTS[2], "content": text}], TOOLS),
+    "the arguments of a call": lambda text: (
+        [RESULTS[0], {**RESULTS[1], "tool_calls": [_call_of(text)]}, RESULTS[2]],
+        TOOLS,
+    ),
+    "the description of a tool": lambda text: (
         [PLAIN[0]],
         [{**TOOLS[0], "function": {**TOOLS[0]["function"], "description": text}}, TOOLS[1]],
     ),
@@ -116,14 +119,15 @@ def _call_of(text: str) -> dict[str, Any]:
 def special(template: Template, facts: Facts) -> Result:
     """Spelled special tokens of a message: `tok.chat` encodes them as text, other libraries as special tokens."""
     own = "\n".join(piece for _, pieces in own_texts(template) for piece in pieces)
-    ending = facts["stop"]["after_answer"].strip()  # without a tokenizer, the text that ends replies stands for one
+    stop = facts.get("stop") or {"token": None, "after_answer": ""}
+    ending = (stop["token"] or stop["after_answer"]).strip()  # without a tokenizer, it stands for a special token
     known = template.controls if template.tok is not None else [ending, *template.controls]
     tokens = sorted({token for token in known if token.strip() == token != "" and token in own}, key=own.find)
     tokens = (tokens or [token for token in known if token.strip() == token != ""][:1])[:MAX_SPELLED]
     raw: list[Example] = []
     matched: list[Example] = []
     steered: list[Example] = []
-    for place, made in _PLACES.items():
+    for place, made in PLACES.items():
         harmless = template.attempt(*made("QxQy"))
         if isinstance(harmless, str):
             continue

@@ -73,8 +73,9 @@ def check(template: Template) -> tuple[dict[str, Finding | None], dict[str, str]
 
 def _prefix(template: Template, facts: Facts) -> Result:
     """Beginnings of a conversation whose text does not begin that of a longer one, with or without prompts."""
-    examples = []
+    examples: dict[str, Example] = {}  # by what becomes of what: the same change in several conversations is one
     kept: dict[str, dict[str, bool | None]] = {"turns": {}, "prompts": {}}
+    count = 0
     for kind, prompt in (("turns", False), ("prompts", True)):
         for scenario in SCENARIOS.values():
             made = list(template.beginnings(scenario, prompt=prompt))
@@ -83,39 +84,46 @@ def _prefix(template: Template, facts: Facts) -> Result:
                 for shorter, longer in pairwise(made)
                 if not longer[1].text.startswith(shorter[1].text)
             ]
-            examples += lost
+            for change, example in lost:
+                examples.setdefault(change, example)
+            count += len(lost)
             kept[kind][scenario.name] = not lost if len(made) > 1 else None
     facts["prefix"] = kept
     if not examples:
         return None
-    return finding(
+    return Finding(
         "template-prefix",
         "warning",
         translate(
             "{count} beginnings of a conversation, rendered, do not begin the rendering with more messages.",
-            count=len(examples),
+            count=count,
         ),
         translate("A cached prefix is lost at each turn, and training on whole conversations differs from generation."),
-        examples,
-        kept=kept,
+        count,
+        tuple(examples.values()),
+        {"kept": kept},
     )
 
 
 def _changed(
     scenario: Scenario, shorter: tuple[int, Rendering], longer: tuple[int, Rendering], *, prompt: bool
-) -> Example:
+) -> tuple[str, Example]:
+    """What becomes of what, and where."""
     (number, before), (_, after) = shorter, longer
     at = first_difference(before.text, after.text) or 0
     message = "{name}: {number} messages and the generation prompt" if prompt else "{name}: {number} messages"
     what = translate(message, name=translate(scenario.name), number=number)
+    start = max(0, at - 8)
+    change = translate(
+        "{before} becomes {after}", before=repr(before.text[start : at + 16]), after=repr(after.text[start : at + 16])
+    )
     why = translate(
-        "at character {number}: {before} becomes {after}; written by {author}",
+        "at character {number}: {change}; written by {author}",
         number=at,
-        before=repr(before.text[at : at + 24]),
-        after=repr(after.text[at : at + 24]),
+        change=change,
         author=author(run_at(before.runs, at) or run_at(after.runs, at), [each["role"] for each in scenario.messages]),
     )
-    return Example(what, why)
+    return change, Example(what, why)
 
 
 def _prompt(template: Template, facts: Facts) -> Result:
@@ -131,7 +139,7 @@ def _prompt(template: Template, facts: Facts) -> Result:
             continue
         starts[name] = replied.text.startswith(asked.text)
         if not starts[name]:
-            examples.append(_changed(SCENARIOS[name], (1, asked), (2, replied), prompt=True))
+            examples.append(_changed(SCENARIOS[name], (1, asked), (2, replied), prompt=True)[1])
     before, after = template.attempt(PLAIN[:1]), template.attempt(PLAIN[:1], prompt=True)
     text = None
     if isinstance(before, Rendering) and isinstance(after, Rendering) and after.text.startswith(before.text):
@@ -165,8 +173,8 @@ def _stop(template: Template, facts: Facts) -> Result:
     eos = template.own.get("eos_token")
     calls = _after(template, RESULTS, "Qargument", "Qresult", TOOLS)
     after_call = _last_token(template, calls[0][: _common(*calls)])
-    if template.tok is None and writer == "next turn" and end:
-        writer, stop = None, None  # the turn ends with a text that may be a token
+    if template.tok is None and writer != "turn":  # which text of the template is a token, is unknown
+        writer, stop = (None, None) if end or not middle else ("next turn", middle)
     known = {"token": stop, "written_by": writer, "eos": eos, "after_answer": end, "after_call": after_call}
     facts["stop"] = known
     examples = [
@@ -178,8 +186,6 @@ def _stop(template: Template, facts: Facts) -> Result:
         return translate(
             "without a tokenizer, it is unknown whether {text}, which ends replies, is eos", text=repr(end)
         )
-    if stop is None and middle and not end:
-        examples.append(Example(visible(middle.encode()), translate("text between the answer and the next message")))
     if stop is None:
         problem = translate("The assistant's turn ends with no special token.")
         remedy = translate("Add the eos token at the end of the assistant's turn.")
@@ -310,7 +316,7 @@ def _tools(template: Template, facts: Facts) -> Result:
     if not examples:
         summary = translate("The template fails on the arguments of calls as objects, and takes JSON text.")
         return finding("template-tools", "note", summary, "", [], **facts["tools"])
-    if RENDERED not in found.values():
+    if RENDERED not in (found["definitions"], found["calls"]):
         summary = translate("The template has no tools.")
         return finding("template-tools", "note", summary, "", examples, **facts["tools"])
     return finding(
