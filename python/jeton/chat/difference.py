@@ -492,13 +492,15 @@ class _Comparison:
             return "generation prompt", translate(
                 "the generation prompt of A is not the start of {message} of B, the reply", message=name
             )
-        if number > 1 or number < -1:
-            name = translate("{number} messages, from {message},", number=abs(number), message=name)
-        is_end = start == len(self.a.request.messages) or start == len(self.b.request.messages)
-        if number > 0:
-            verb = "{message} was added" if is_end else "{message} was inserted"
-            return "inserted", translate(verb, message=name)
-        return "removed", translate("{message} was removed", message=name)
+        is_end = start in (len(self.a.request.messages), len(self.b.request.messages))
+        kind = "inserted" if number > 0 else "removed"
+        if number < 0:
+            words = "{message} was removed" if number == -1 else "{number} messages were removed: {message} and later"
+        elif is_end:
+            words = "{message} was added" if number == 1 else "{number} messages were added: {message} and later"
+        else:
+            words = "{message} was inserted" if number == 1 else "{number} messages were inserted: {message} and later"
+        return kind, translate(words, number=abs(number), message=name)
 
     def _first_cause(self, start: int) -> int:
         """The first added message that already makes the template write the history otherwise, by bisection."""
