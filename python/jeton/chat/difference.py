@@ -517,7 +517,11 @@ class _Comparison:
 
     def _rewritten(self, start: int, runs: Sequence[RenderedRun | None]) -> str | None:
         """Words for a message before `start`, the same in both, that the template writes otherwise; None if none."""
-        turns = [run.turn for run in runs if run is not None and run.turn is not None and run.turn < start]
+        turns = [
+            run.turn
+            for run, in_prompt in zip(runs, self.in_prompt, strict=True)
+            if run is not None and run.turn is not None and run.turn < start and not in_prompt
+        ]
         if not turns:
             return None
         message = min(turns)
