@@ -26,7 +26,8 @@ class TemplateCheck(Audit):
     Attributes:
         findings, passed, skipped: as of `Audit`.
         facts: what the rules found out: ``prefix``, ``prompt``, ``stop``, ``content``, ``system``, ``tools``,
-            ``reasoning``, ``tokens``, ``bos``, ``special``, ``date``, and ``variables``, those that the template reads.
+            ``reasoning``, ``tokens``, ``bos``, ``special``, ``date``, ``markers`` (whether it has
+            ``{% generation %}``), and ``variables``, those that the template reads.
 
     Examples:
         >>> import jeton

@@ -12,6 +12,7 @@ from datetime import timedelta
 from itertools import pairwise
 from typing import Any
 
+from ...chat import has_generation
 from ...chat.difference import author, run_at
 from ...chat.values import first_difference
 from ...drawing import visible
@@ -51,8 +52,7 @@ def check(template: Template) -> tuple[dict[str, Finding | None], dict[str, str]
         ChatTemplateError: there is no such template, or it is broken.
         MissingDependencyError: Jinja is not installed.
     """
-    template.source()
-    facts: Facts = {}
+    facts: Facts = {"markers": has_generation(template.source())}  # also an error of a broken template
     refused = template.attempt(PLAIN[:2])
     if isinstance(refused, str):
         reason = translate("the template refuses the messages: {error}", error=refused)
