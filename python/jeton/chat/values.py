@@ -13,13 +13,13 @@ from typing import Any
 
 from ..util.messages import translate
 
-__all__ = ["difference_of_tools", "difference_of_values", "dumped", "first_difference", "skipped"]
+__all__ = ["KINDS", "difference_of_tools", "difference_of_values", "dumped", "first_difference", "skipped"]
 
 _SHOWN = 40  # characters of a text that are shown
 _MONTHS = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
 # Forms of text that programs put into prompts, and that change with each request. The first one that matches in both
 # texts at the difference is named.
-_KINDS = {
+KINDS = {
     "a time": re.compile(r"\d{1,2}:\d\d(?::\d\d)?(?:\.\d+)?"),
     "a date": re.compile(
         r"\d{4}[-/.年]\d{1,2}[-/.月]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4}"
@@ -200,7 +200,7 @@ def _kind(one: str, two: str, at: int) -> str:
         return translate("the same characters in another Unicode normalization form")
     if one.casefold() == two.casefold():
         return translate("case only")
-    for kind, pattern in _KINDS.items():
+    for kind, pattern in KINDS.items():
         if all(_matches(pattern, text, at) for text in (one, two)):
             return translate(kind)
     return ""

@@ -19,6 +19,9 @@ from .templates import check
 __all__ = ["TemplateCheck", "chat_check"]
 
 
+GROUPS = {True: "yes: {names}", False: "no: {names}", None: "refused: {names}"}
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class TemplateCheck(Audit):
     """Findings on a chat template, the most severe first. Its string is a report in text.
@@ -124,7 +127,7 @@ def _rows(facts: Mapping[str, Any]) -> list[tuple[str, str]]:
 def _groups(answers: Mapping[str, bool | None]) -> str:
     """Scenarios by their answer: ``yes: plain, system; no: tools``."""
     groups = []
-    for answer, message in ((True, "yes: {names}"), (False, "no: {names}"), (None, "refused: {names}")):
+    for answer, message in GROUPS.items():
         names = [translate(name) for name, each in answers.items() if each is answer]
         if names:
             groups.append(translate(message, names=", ".join(names)))

@@ -262,7 +262,7 @@ def _content(template: Template, facts: Facts) -> Result:
     )
 
 
-RENDERED, DROPPED, REFUSED = "rendered", "dropped", "refused"
+RENDERED, DROPPED, REFUSED = STATUSES = ("rendered", "dropped", "refused")
 
 
 def _status(made: Rendering | str, *texts: str) -> str:
