@@ -117,13 +117,17 @@ def test_check_with_variables(run: Run, tmp_path: Path) -> None:
         (["chatml", "--variables", "[]"], 2, "--variables is not a JSON object"),
         (["chatml", "--variables", "{"], 1, "--variables is not JSON"),
         (["no-such-template"], 1, "no-such-template"),
-        (["o200k"], 1, "has no chat template"),
-        (["no-such-template", "-t", "o200k"], 1, "there is no chat template 'no-such-template'"),
+        (["no-such-template", "-t", "default"], 1, "there is no chat template 'no-such-template'"),
     ],
 )
 def test_wrong_arguments_of_check(run: Run, arguments: list[str], code: int, said: str) -> None:
     result = run("chat", "check", *arguments)
     assert (result.code, said in result.err) == (code, True), result.err
+
+
+def test_check_of_a_tokenizer_without_template(run: Run, path: Path) -> None:
+    result = run("chat", "check", path)
+    assert (result.code, f"the tokenizer {path} has no chat template" in result.err) == (1, True)
 
 
 def test_diff(run: Run, path: Path, template: Path, tmp_path: Path) -> None:

@@ -200,7 +200,7 @@ def diff(
       jeton chat diff -t folder/ request.json request.json --dates 2026-11-26 2026-11-27
       jeton chat diff -t folder/ a.json b.json --json | jq .cause
     """
-    requests = [_json(file.read(), file.name) for file in (a, b)]
+    requests = [_json(file.read(), getattr(file, "name", "-")) for file in (a, b)]
     with use_catalog(None) if common.as_json else nullcontext():
         found = jeton.chat_diff(
             tok, *requests, template=_source(template), special=permission(special), dates=dates or None
