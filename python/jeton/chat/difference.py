@@ -111,7 +111,8 @@ class ChatDifference:
                 place = translate(
                     "differs  at id {position}, character {char}", position=f"{self.position:,}", char=f"{self.char:,}"
                 )
-            lines.append(f"{place}: {self.excerpts[0]!r} / {self.excerpts[1]!r}")
+            words = " / ".join(map(repr, self.excerpts))
+            lines.append(translate("{place}: {words}", place=place, words=words))
             one, two = self.authors
             words = one if one == two else translate("A: {one}; B: {two}", one=one, two=two)
             lines.append(translate("written  by {author}", author=words))
@@ -469,14 +470,14 @@ class _Comparison:
         role = one["role"]
         if role != two["role"]:
             words = translate("role {one} / {two}", one=role, two=two["role"])
-            return "message", f"{self._name(0, index)}: {words}"
+            return "message", translate("{place}: {words}", place=self._name(0, index), words=words)
         fields = [name for name in dict.fromkeys((*one, *two)) if dumped(one.get(name)) != dumped(two.get(name))]
         written = [run.origin.field or "" for run in runs if run is not None and run.origin.message == index]
         field = next((name for name in fields if any(each.partition("[")[0] == name for each in written)), fields[0])
         words = difference_of_values(one.get(field), two.get(field), "" if field == "content" else field)
         if role in ("system", "developer") and field == "content":
             return "system", translate("system message: {words}", words=words)
-        return "message", f"{self._name(0, index)}: {words}"
+        return "message", translate("{place}: {words}", place=self._name(0, index), words=words)
 
     def _moved(
         self, messages: Sequence[Mapping[str, Any]], start: int, number: int, runs: Sequence[RenderedRun | None]

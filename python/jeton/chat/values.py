@@ -84,7 +84,7 @@ def difference_of_values(one: Any, two: Any, name: str = "") -> str:
     """
     path, words = _difference(one, two)
     place = _joined(name, path) if name else path
-    return f"{place}: {words}" if place else words
+    return translate("{place}: {words}", place=place, words=words) if place else words
 
 
 def difference_of_tools(
@@ -119,7 +119,7 @@ def difference_of_tools(
     if index is None or index >= min(len(one), len(two)) or names[0][index] == names[1][index]:
         index = first
     tool = translate("tool {number}", number=index) + f" ({_tool_name(one[index])})"
-    return "tool", f"{tool}: {difference_of_values(one[index], two[index])}"
+    return "tool", translate("{place}: {words}", place=tool, words=difference_of_values(one[index], two[index]))
 
 
 def _tails(lists: Sequence[Sequence[str]], first: int) -> list[Sequence[str]]:

@@ -130,7 +130,7 @@ def _groups(answers: Mapping[str, bool | None]) -> str:
     for answer, message in GROUPS.items():
         names = [translate(name) for name, each in answers.items() if each is answer]
         if names:
-            groups.append(translate(message, names=", ".join(names)))
+            groups.append(translate(message, names=translate(", ").join(names)))
     return translate("; ").join(groups)
 
 
@@ -139,7 +139,10 @@ def _statuses(answers: Mapping[str, str], but: str = "") -> str:
     for name, status in answers.items():
         if name != but:
             groups.setdefault(status, []).append(translate(name))
-    return translate("; ").join(f"{translate(status)}: {', '.join(names)}" for status, names in groups.items())
+    return translate("; ").join(
+        translate("{place}: {words}", place=translate(status), words=translate(", ").join(names))
+        for status, names in groups.items()
+    )
 
 
 def _stop(stop: Mapping[str, Any]) -> str:
