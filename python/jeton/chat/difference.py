@@ -11,24 +11,25 @@ Left out: differences after the first one.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any
 
-from ..errors import ChatTemplateError, ConfigError, JetonError
+from ..errors import JetonError
 from ..util.messages import translate
-from .clock import clock, now
+from .authors import author, message_name, run_at
+from .clock import now
+from .prompts import Prompts, PromptTokenizer, Side
 from .provenance import Origin
-from .requests import ChatRequest, read_request, with_text_arguments
-from .template import RenderedRun, is_refusal
+from .requests import read_request
+from .template import RenderedRun
 from .values import difference_of_tools, difference_of_values, dumped, first_difference, skipped
 
 if TYPE_CHECKING:
     from ..tokens.special import Special
     from . import Chat
 
-__all__ = ["ChatDifference", "author", "chat_diff", "run_at"]
+__all__ = ["ChatDifference", "chat_diff"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,15 +124,8 @@ def _percent(number: int, whole: int) -> float:
     return round(100 * number / whole, 1) if whole else 100.0
 
 
-class _Tokenizer(Protocol):
-    @property
-    def special_tokens(self) -> Mapping[str, int]: ...
-    @property
-    def chat(self) -> Callable[..., Any]: ...
-
-
 def chat_diff(
-    tok: _Tokenizer,
+    tok: PromptTokenizer,
     a: Any,
     b: Any,
     *,
@@ -168,88 +162,16 @@ def chat_diff(
     """
     if dates is None:
         dates = (now(),) * 2
-    prompts = _Prompts(tok, {"template": template, "special": special}, variables or {})
+    prompts = Prompts(tok, {"template": template, "special": special}, variables or {})
     sides = []
     for name, given, date in zip("AB", (a, b), dates, strict=True):
         try:
-            sides.append(_Side(read_request(given), date))
+            sides.append(Side(read_request(given), date))
         except JetonError as error:
             error.prefix(f"{name}: ")
             raise
     chats = prompts.both(sides)
     return _Comparison(prompts, sides, chats).result()
-
-
-class _Side(NamedTuple):
-    request: ChatRequest
-    date: datetime
-
-    def with_messages(self, messages: Sequence[dict[str, Any]]) -> _Side:
-        return self._replace(request=self.request._replace(messages=list(messages)))
-
-
-class _Prompts:
-    """Renders requests; the last argument of tool calls is an object, or text if the template needs it."""
-
-    def __init__(self, tok: _Tokenizer, options: dict[str, Any], variables: Mapping[str, Any]) -> None:
-        self.tok, self.options, self.variables = tok, options, variables
-        self.has_text_arguments = False
-
-    def both(self, sides: Sequence[_Side]) -> list[Chat]:
-        """Renders both requests.
-
-        Raises:
-            ChatTemplateError: the template fails or refuses; names the request.
-        """
-        failed: ChatTemplateError | None = None
-        for self.has_text_arguments in (False, True):
-            try:
-                return [self._named(name, side) for name, side in zip("AB", sides, strict=True)]
-            except ChatTemplateError as error:
-                failed = failed or error
-                if is_refusal(error):
-                    break
-        raise failed or RuntimeError("two prompts neither rendered nor failed")
-
-    def _named(self, name: str, side: _Side) -> Chat:
-        try:
-            return self(side)
-        except JetonError as error:
-            error.prefix(f"{name}: ")
-            raise
-
-    def __call__(self, side: _Side, **options: Any) -> Chat:
-        request = side.request
-        messages = with_text_arguments(request.messages) if self.has_text_arguments else request.messages
-        given = {
-            "tools": request.tools,
-            "variables": {**self.variables, **request.variables},
-            "add_generation_prompt": request.add_generation_prompt,
-            **self.options,
-            **options,
-        }
-        with clock(side.date):
-            chat: Chat = self.tok.chat(messages, **given)
-        return chat
-
-    def text(self, side: _Side, **options: Any) -> str | None:
-        """Renders a request without ids; None if the template refuses it."""
-        with suppress(ChatTemplateError, ConfigError):
-            return str(self(side, tokenize=False, **options))
-        return None
-
-
-# ── texts ───────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-def run_at(runs: Sequence[RenderedRun], char: int) -> RenderedRun | None:
-    """Returns the run of a rendered text that has a character; None at the end of the text."""
-    end = 0
-    for run in runs:
-        end += run.length
-        if char < end:
-            return run
-    return None
 
 
 def _tool_index(runs: Sequence[RenderedRun | None]) -> int | None:
@@ -258,53 +180,13 @@ def _tool_index(runs: Sequence[RenderedRun | None]) -> int | None:
     return next((int(field[6:-1]) for field in fields if field.startswith("tools[")), None)
 
 
-def author(run: RenderedRun | None, roles: Sequence[str] = ()) -> str:
-    """The author of a run in words.
-
-    Examples:
-        >>> author(RenderedRun(3, Origin("message", 1, field="content"), 1), ["system", "user"])
-        'message 1 (user), content'
-        >>> author(RenderedRun(3, Origin("template"), 1), ["system", "user"])
-        'the template, around message 1 (user)'
-    """
-    if run is None:
-        return translate("(the end of the text)")
-    origin = run.origin
-    index = run.turn if origin.message is None else origin.message
-    role = roles[index] if index is not None and index < len(roles) else ""
-    if origin.source in ("template", "mixed"):
-        who = translate("the template") if origin.source == "template" else translate("the template and other text")
-        return (
-            who if index is None else translate("{who}, around {message}", who=who, message=_message_name(index, role))
-        )
-    if origin.message is None:
-        field = origin.field or ""
-        if field == "tools":
-            return translate("the tools")
-        if field.startswith("tools["):
-            return translate("tool {number}", number=field[6:-1])
-        return translate("variable {name}", name=field) if field else translate("several messages or variables")
-    if role in ("system", "developer"):
-        return translate("the system message")
-    field = origin.field or translate("several fields")
-    return translate("{message}, {field}", message=_message_name(origin.message, role), field=field)
-
-
-def _message_name(index: int, role: str, path: str = "") -> str:
-    """A message by its index, role and, if it is another, its place in the request."""
-    more = ""
-    if path and path != f"messages[{index}]":
-        more = translate(", {path} of the request", path=path)
-    return translate("message {number}", number=index) + (f" ({role}{more})" if role else "")
-
-
 # ── the comparison ──────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 class _Comparison:
     """Two rendered requests, and the search of the cause."""
 
-    def __init__(self, prompts: _Prompts, sides: Sequence[_Side], chats: Sequence[Chat]) -> None:
+    def __init__(self, prompts: Prompts, sides: Sequence[Side], chats: Sequence[Chat]) -> None:
         self.prompts = prompts
         self.a, self.b = sides
         self.chats = chats
@@ -358,7 +240,7 @@ class _Comparison:
             return int(spans[0][0]), True
         return (int(spans[0][0]), True) if char is None else (char, False)
 
-    def _is_prompt(self, side: _Side, text: str, char: int) -> bool:
+    def _is_prompt(self, side: Side, text: str, char: int) -> bool:
         """Tests whether a character is of the generation prompt, which ends a prompt."""
         if not side.request.add_generation_prompt:
             return False
@@ -398,7 +280,7 @@ class _Comparison:
         )
         return "unknown", cause
 
-    def _changes(self, runs: Sequence[RenderedRun | None]) -> Iterator[tuple[_Side, Callable[[], tuple[str, str]]]]:
+    def _changes(self, runs: Sequence[RenderedRun | None]) -> Iterator[tuple[Side, Callable[[], tuple[str, str]]]]:
         """A with a single change of B, and the words for it; the likeliest first."""
         a, b = self.a, self.b
         if a.date != b.date:
@@ -417,7 +299,7 @@ class _Comparison:
             yield a._replace(request=request), lambda: ("generation prompt", translate("only one has it"))
         yield from self._changed_messages(runs)
 
-    def _changed_variables(self) -> Iterator[tuple[_Side, Callable[[], tuple[str, str]]]]:
+    def _changed_variables(self) -> Iterator[tuple[Side, Callable[[], tuple[str, str]]]]:
         one, two = self.a.request.variables, self.b.request.variables
         for name in dict.fromkeys((*one, *two)):
             if dumped(one.get(name)) == dumped(two.get(name)) and (name in one) == (name in two):
@@ -431,7 +313,7 @@ class _Comparison:
 
     def _changed_messages(
         self, runs: Sequence[RenderedRun | None]
-    ) -> Iterator[tuple[_Side, Callable[[], tuple[str, str]]]]:
+    ) -> Iterator[tuple[Side, Callable[[], tuple[str, str]]]]:
         one, two = self.a.request.messages, self.b.request.messages
         names = [[*map(dumped, messages)] for messages in (one, two)]
         start = first_difference(*names)
@@ -539,4 +421,4 @@ class _Comparison:
 
     def _name(self, side: int, index: int) -> str:
         request = (self.a, self.b)[side].request
-        return _message_name(index, request.messages[index]["role"], request.paths[index])
+        return message_name(index, request.messages[index]["role"], request.paths[index])

@@ -8,7 +8,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
-from ...chat.difference import run_at
+from ...chat.authors import run_at
 from ...drawing import visible
 from ...errors import ChatTemplateError
 from ...util.messages import translate

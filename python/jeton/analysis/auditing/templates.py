@@ -13,7 +13,7 @@ from itertools import pairwise
 from typing import Any
 
 from ...chat import has_generation
-from ...chat.difference import author, run_at
+from ...chat.authors import author, run_at
 from ...chat.values import first_difference
 from ...drawing import visible
 from ...errors import ChatTemplateError, MissingDependencyError
