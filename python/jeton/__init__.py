@@ -24,6 +24,7 @@ _PUBLIC = {
     "tokens.added": ("AddedToken",),
     "analysis": (
         "audit",
+        "chat_check",
         "compare",
         "compare_corpus",
         "cost",
@@ -31,6 +32,7 @@ _PUBLIC = {
         "measure",
         "sizes",
     ),
+    "chat.difference": ("ChatDifference", "chat_diff"),
     "calls.batch": ("PaddedBatch", "TokenBatch"),
     "chat.canonical": ("CanonicalIds",),
     "chat.drift": ("Drift",),

@@ -14,6 +14,7 @@ from ._core import (
 from .tokens.added import AddedToken as AddedToken
 from .analysis import (
     audit as audit,
+    chat_check as chat_check,
     compare as compare,
     compare_corpus as compare_corpus,
     cost as cost,
@@ -24,6 +25,7 @@ from .analysis import (
 from .calls.batch import PaddedBatch as PaddedBatch, TokenBatch as TokenBatch
 from .chat.canonical import CanonicalIds as CanonicalIds
 from .chat.drift import Drift as Drift
+from .chat.difference import ChatDifference as ChatDifference, chat_diff as chat_diff
 from .corpus import (
     Corpus as Corpus,
     Source as Source,

@@ -15,11 +15,16 @@ import jeton
 from jeton.analysis.auditing.entries import FATES, PRIVATE, WHY
 from jeton.analysis.auditing.finding import SEVERITIES
 from jeton.analysis.auditing.policies import SPACE_PROBES
+from jeton.analysis.auditing.renderings import SCENARIOS
+from jeton.analysis.auditing.template_check import GROUPS
+from jeton.analysis.auditing.template_tokens import PLACES
+from jeton.analysis.auditing.templates import STATUSES, UNITS
 from jeton.analysis.compare import HEADINGS
 from jeton.analysis.measure_views import _FIGURES, LEGEND
 from jeton.analysis.parallel.texts import parallel_texts
 from jeton.analysis.parallel.views import HEADINGS as LANGUAGE_HEADINGS
 from jeton.analysis.parallel.views import TITLES
+from jeton.chat.values import KINDS
 from jeton.cli import SECTIONS, _jeton
 from jeton.cli.demo import SENTENCES
 from jeton.cli.help_text import paragraphs
@@ -47,6 +52,8 @@ TABLES = (
     *("spool", "shuffle", "verify"),  # stages of shards
     *("merges", "pieces", "texts"),  # units of progress
     *SENTENCES,
+    *(*SCENARIOS, *PLACES, *STATUSES, *UNITS, *GROUPS.values(), *KINDS),
+    *("definitions", "calls", "results", "last turn", "earlier turns", "between calls"),  # facts of templates
     *("Python source", "English lessons", "Chinese lessons"),
     DEFAULT_USED,
     *SECTIONS,

@@ -58,3 +58,96 @@ def test_no_template(run: Run, path: Path) -> None:
     result = run("chat", "-t", path, input=json.dumps(MESSAGES).encode())
     assert (result.code, result.out) == (1, b"")
     assert "no chat template" in result.err
+
+
+# ── jeton chat without a command, check and diff ────────────────────────────────────────────────────────────────────
+
+
+def test_without_a_command_it_renders(run: Run, path: Path, tmp_path: Path) -> None:
+    file = tmp_path / "messages.json"
+    file.write_text(json.dumps(MESSAGES))
+    expected = TOK.chat(MESSAGES, template="chatml").text + "\n"
+    for arguments in (
+        ("-t", path, "--template", "chatml", file),
+        (file, "-t", path, "--template", "chatml"),
+        ("render", "-t", path, "--template", "chatml", file),
+        ("--template", "chatml", "-t", path, "-"),
+    ):
+        assert run("chat", *arguments, input=file.read_bytes()).text == expected
+    text = run("chat", "--help").text
+    assert "--generation-prompt" in text
+    assert "\n  diff " in text
+    assert run("chat", "nothing.json").code == 2
+
+
+@pytest.fixture
+def template(tmp_path: Path) -> Path:
+    path = tmp_path / "mine.jinja"
+    path.write_text("{{ strftime_now('%Y-%m-%d') }}" + jeton.chat.PRESETS["chatml"].source)
+    return path
+
+
+def test_check(run: Run, path: Path, template: Path, tmp_path: Path) -> None:
+    source = template.read_text() + "\n"
+    found = jeton.chat_check(None, source)
+    assert run("chat", "check", template).text == str(found) + "\n"
+    assert json.loads(run("chat", "check", template, "--json").text) == json.loads(json.dumps(found.to_json()))
+    with_ids = jeton.chat_check(TOK, source)
+    assert run("chat", "check", template, "-t", path).text == str(with_ids) + "\n"
+    assert run("chat", "check", "chatml", "-t", path).text == str(jeton.chat_check(TOK, "chatml")) + "\n"
+    assert run("chat", "check", "chatml").text == str(jeton.chat_check(None, "chatml")) + "\n"
+    own = TOK.with_chat_template("chatml")
+    own.save(tmp_path / "folder", format="folder")
+    for arguments in ((tmp_path / "folder",), ("-t", tmp_path / "folder")):
+        assert run("chat", "check", *arguments).text == str(jeton.chat_check(own)) + "\n"
+
+
+def test_check_with_variables(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "trims.jinja"
+    file.write_text("{% for m in messages %}{{ m.content if keep else m.content | trim }};{% endfor %}")
+    assert "template-content\n" in run("chat", "check", file).text
+    assert "template-content\n" not in run("chat", "check", file, "--variables", '{"keep": true}').text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        ([], 2, "give a template"),
+        (["chatml", "--variables", "[]"], 2, "--variables is not a JSON object"),
+        (["chatml", "--variables", "{"], 1, "--variables is not JSON"),
+        (["no-such-template"], 1, "no-such-template"),
+        (["no-such-template", "-t", "default"], 1, "there is no chat template 'no-such-template'"),
+    ],
+)
+def test_wrong_arguments_of_check(run: Run, arguments: list[str], code: int, said: str) -> None:
+    result = run("chat", "check", *arguments)
+    assert (result.code, said in result.err) == (code, True), result.err
+
+
+def test_check_of_a_tokenizer_without_template(run: Run, path: Path) -> None:
+    result = run("chat", "check", path)
+    assert (result.code, f"the tokenizer {path} has no chat template" in result.err) == (1, True)
+
+
+def test_diff(run: Run, path: Path, template: Path, tmp_path: Path) -> None:
+    a, b = tmp_path / "a.json", tmp_path / "b.json"
+    one = {"system": "Today is 2026-11-26.", "messages": MESSAGES[:1]}
+    two = {**one, "system": "Today is 2026-11-27."}
+    a.write_text(json.dumps(one))
+    b.write_text(json.dumps(two))
+    arguments = ("chat", "diff", "-t", path, "--template", "chatml")
+    found = jeton.chat_diff(TOK, one, two, template="chatml")
+    result = run(*arguments, a, b)
+    assert (result.text, result.code) == (str(found) + "\n", 4)
+    assert json.loads(run(*arguments, a, b, "--json").text) == json.loads(json.dumps(found.to_json()))
+    assert run(*arguments, a, "-", input=a.read_bytes()).code == 0
+    assert run(*arguments, "--special", "all", a, b).code == 4
+    dated = run("chat", "diff", "-t", path, "--template", template, a, a, "--dates", "2026-11-26", "2026-11-27")
+    assert (dated.code, dated.text.splitlines()[-1]) == (
+        4, "cause    the template writes the date: 2026-11-26 00:00:00 / 2026-11-27 00:00:00",
+    )  # fmt: skip
+    b.write_text("{")
+    broken = run(*arguments, a, b)
+    assert (broken.code, "b.json is not JSON" in broken.err) == (1, True)
+    b.write_text('[{"role": "user", "content": [{"type": "image"}]}]')
+    assert "B: messages[0].content[0]: content of type 'image' has no template form" in run(*arguments, a, b).err

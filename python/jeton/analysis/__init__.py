@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .auditing import Audit, Example, Finding, audit
+from .auditing import Audit, Example, Finding, TemplateCheck, audit, chat_check
 from .compare import Comparison, compare
 from .corpus_comparison import CorpusComparison, Difference, compare_corpus
 from .cost import Cost, CostTable, cost
@@ -27,8 +27,10 @@ __all__ = [
     "Measure",
     "MeasureTable",
     "Sizes",
+    "TemplateCheck",
     "VocabSize",
     "audit",
+    "chat_check",
     "compare",
     "compare_corpus",
     "cost",

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from datetime import datetime
 from typing import Any
 
 from jinja2.exceptions import SecurityError, TemplateError
 from jinja2.sandbox import safe_range
 from jinja2.utils import Cycler, Joiner, Namespace
 
+from .clock import now
 from .limits import SLOT, VALUE, bytes_of, current
 
 __all__ = ["Dict", "functions"]
@@ -99,12 +99,12 @@ _DIRECTIVE = re.compile(r"%(?![-_^#]?[EO]?[A-Za-z%+])")
 
 
 def _strftime_now(format: str) -> str:
-    """Formats the current time with `datetime.strftime`; rejects field widths, an extension of some C libraries."""
+    """Formats the time with `datetime.strftime`; rejects field widths, an extension of some C libraries."""
     if not isinstance(format, str) or len(format) > _MAX_TIME_FORMAT or _DIRECTIVE.search(format.replace("%%", "")):
         raise TemplateError(
             f"strftime_now takes a format of at most {_MAX_TIME_FORMAT} characters without field widths"
         )
     state = current()
-    text: str = state.own(datetime.now().strftime(format), format)
+    text: str = state.own(now().strftime(format), format)
     state.charge(bytes_of(text))
     return text

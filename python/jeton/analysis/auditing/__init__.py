@@ -5,5 +5,6 @@ from __future__ import annotations
 from .audit import audit
 from .finding import Example, Finding
 from .report import Audit
+from .template_check import TemplateCheck, chat_check
 
-__all__ = ["Audit", "Example", "Finding", "audit"]
+__all__ = ["Audit", "Example", "Finding", "TemplateCheck", "audit", "chat_check"]

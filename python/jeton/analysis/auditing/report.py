@@ -22,6 +22,7 @@ _CSS = """
 .jeton-audit h1{font-size:1.4rem;margin:0 0 .2rem}
 .jeton-audit p{margin:.2rem 0}
 .jeton-audit .soft{color:var(--soft)}
+.jeton-audit .heading{white-space:pre-wrap}
 .jeton-audit section{border-top:1px solid var(--line);padding:.6rem 0}
 .jeton-audit h2{font-size:1rem;margin:0}
 .jeton-audit .severity{display:inline-block;min-width:4.6rem}
@@ -65,6 +66,21 @@ class Audit:
     def __contains__(self, rule: object) -> bool:
         return any(each.rule == rule for each in self.findings)
 
+    def heading(self) -> str:
+        """Figures of the whole, before the findings."""
+        fates = self.facts["fates"]
+        unreached = sum(list(fates.values())[4:])
+        return translate(
+            "{model}, {entries} entries: {reached} in the ids of some text, {unreached} of none (proved), {undecided} "
+            "undecided, {special} special tokens by permission",
+            model=self.facts["model"],
+            entries=f"{self.facts['entries']:,}",
+            reached=f"{fates['reached']:,}",
+            unreached=f"{unreached:,}",
+            undecided=f"{fates['undecided']:,}",
+            special=f"{fates['special']:,}",
+        )
+
     def to_json(self) -> dict[str, Any]:
         """The audit as JSON."""
         return {
@@ -90,7 +106,7 @@ class Audit:
 
 
 def _text(audit: Audit) -> str:
-    lines = [_heading(audit)]
+    lines = [audit.heading()]
     for each in audit.findings:
         lines += ["", f"{translate(each.severity)}  {each.rule}", *_wrapped(each.summary)]
         if each.remedy:
@@ -116,7 +132,7 @@ def _html(audit: Audit) -> str:
 
 
 def _fragment(audit: Audit) -> str:
-    parts = [f"<h1>{translate('Audit')}</h1><p class=soft>{html.escape(_heading(audit))}</p>"]
+    parts = [f"<h1>{translate('Audit')}</h1><p class='soft heading'>{html.escape(audit.heading())}</p>"]
     parts += map(_section, audit.findings)
     if audit.passed:
         parts.append(f"<section><p class=soft>{html.escape(_passed(audit))}</p></section>")
@@ -138,21 +154,6 @@ def _section(each: Finding) -> str:
         title_of_rows = translate("{shown} of {count}", shown=f"{shown:,}", count=f"{count:,}")
         words += f"<details><summary>{title_of_rows}</summary><table>{rows}</table></details>"
     return f"<section>{title}{words}</section>"
-
-
-def _heading(audit: Audit) -> str:
-    fates = audit.facts["fates"]
-    unreached = sum(list(fates.values())[4:])
-    return translate(
-        "{model}, {entries} entries: {reached} in the ids of some text, {unreached} of none (proved), {undecided} "
-        "undecided, {special} special tokens by permission",
-        model=audit.facts["model"],
-        entries=f"{audit.facts['entries']:,}",
-        reached=f"{fates['reached']:,}",
-        unreached=f"{unreached:,}",
-        undecided=f"{fates['undecided']:,}",
-        special=f"{fates['special']:,}",
-    )
 
 
 def _passed(audit: Audit) -> str:

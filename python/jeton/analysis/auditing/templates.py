@@ -1,30 +1,33 @@
-"""Faults of chat templates: renderings that do not continue each other, stop tokens, and changed messages.
+"""Rules for chat templates: prefixes, generation prompt, stop token, contents, system, tools, reasoning, and the date.
 
-Training on a conversation, and a cache of its prefix, need that the rendering of n messages begins that of n + 1.
-Generation ends at a stop token, which must end the assistant's turns in the template and be the role `eos`.
+Each is decided by renderings of the conversations of `renderings` and by the origin of their text, so it holds for any
+template; no spelling of a model is known here. Training on a conversation, and a cache of its prefix, need that the
+rendering of n messages begins that of n + 1. Generation ends at a stop token, which must end the assistant's turns in
+the template and be the role `eos`. Rules for other special tokens are in `template_tokens`.
 """
 
 from __future__ import annotations
 
+from datetime import timedelta
+from itertools import pairwise
 from typing import Any
 
+from ...chat import has_generation
+from ...chat.authors import author, run_at
+from ...chat.values import first_difference
 from ...drawing import visible
 from ...errors import ChatTemplateError, MissingDependencyError
 from ...tokenizer import Tokenizer
 from ...util.messages import translate
 from .finding import Example, Finding
+from .renderings import CALL, MOMENT, SCENARIOS, TOOLS, Facts, Rendering, Result, Rule, Scenario, Template, finding
+from .template_tokens import bos, special, tokens
 
-__all__ = ["RULES", "rules"]
+__all__ = ["RULES", "check", "rules"]
 
-RULES = ("template-prefix", "template-stop", "template-content", "template-special")
-# Contents with marks at both ends that a template may strip, in letters that no template has.
-MESSAGES = [
-    {"role": "user", "content": "Qfirst question"},
-    {"role": "assistant", "content": "Qfirst answer"},
-    {"role": "user", "content": "Qsecond question"},
-    {"role": "assistant", "content": "Qsecond answer"},
-]
 PADDED = "  Qpadded\n\n  text \n"
+PLAIN, RESULTS, REASONING = (SCENARIOS[name].messages for name in ("plain", "tool results", "reasoning"))
+SYSTEM = SCENARIOS["system"].messages
 
 
 def rules(tok: Tokenizer) -> tuple[dict[str, Finding | None], dict[str, str]]:
@@ -32,125 +35,376 @@ def rules(tok: Tokenizer) -> tuple[dict[str, Finding | None], dict[str, str]]:
     if not tok.definition.chat_template:
         return {}, dict.fromkeys(RULES, translate("the tokenizer has no chat template"))
     try:
-        found = {
-            "template-prefix": _prefix(tok),
-            "template-stop": _stop(tok),
-            "template-content": _content(tok),
-            "template-special": _special(tok),
-        }
-    except ChatTemplateError as error:
-        return {}, dict.fromkeys(RULES, translate("the template refuses the messages: {error}", error=error))
-    except MissingDependencyError as error:
+        found, skipped, _ = check(Template(tok, None))
+    except (ChatTemplateError, MissingDependencyError) as error:
         return {}, dict.fromkeys(RULES, str(error))
-    return found, {}
+    return found, skipped
 
 
-def _rendered(tok: Tokenizer, messages: list[dict[str, str]], **options: Any) -> str:
-    text: str = tok.chat(messages, tokenize=False, **options)
-    return text
+def check(template: Template) -> tuple[dict[str, Finding | None], dict[str, str], Facts]:
+    """Checks a template by all rules.
+
+    Returns:
+        Name → finding, or None if the rule found nothing; rules that were skipped, with the reason; and what the rules
+        found out, by their names without ``template-``.
+
+    Raises:
+        ChatTemplateError: there is no such template, or it is broken.
+        MissingDependencyError: Jinja is not installed.
+    """
+    facts: Facts = {"markers": has_generation(template.source())}  # also an error of a broken template
+    refused = template.attempt(PLAIN[:2])
+    if isinstance(refused, str):
+        reason = translate("the template refuses the messages: {error}", error=refused)
+        return {}, dict.fromkeys(RULES, reason), facts
+    found: dict[str, Finding | None] = {}
+    skipped: dict[str, str] = {}
+    for name, rule in RULES.items():
+        result = rule(template, facts)
+        if isinstance(result, str):
+            skipped[name] = result
+        else:
+            found[name] = result
+    return found, skipped, facts
 
 
-def _prefix(tok: Tokenizer) -> Finding | None:
-    examples = []
-    for number in range(1, len(MESSAGES)):
-        for prompt in (False, True):
-            if prompt and MESSAGES[number]["role"] != "assistant":
-                continue
-            shorter = _rendered(tok, MESSAGES[:number], add_generation_prompt=prompt)
-            longer = _rendered(tok, MESSAGES[: number + 1])
-            if not longer.startswith(shorter):
-                at = next(i for i, (a, b) in enumerate(zip(shorter + "\0", longer + "\1", strict=False)) if a != b)
-                message = "{number} messages and the generation prompt" if prompt else "{number} messages"
-                what = translate(message, number=number)
-                why = translate(
-                    "at character {number}: {before} becomes {after}",
-                    number=at,
-                    before=repr(shorter[at : at + 24]),
-                    after=repr(longer[at : at + 24]),
-                )
-                examples.append(Example(what, why))
+# ── continuations ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _prefix(template: Template, facts: Facts) -> Result:
+    """Beginnings of a conversation whose text does not begin that of a longer one, with or without prompts."""
+    examples: dict[str, Example] = {}  # by what becomes of what: the same change in several conversations is one
+    kept: dict[str, dict[str, bool | None]] = {"turns": {}, "prompts": {}}
+    count = 0
+    for kind, prompt in (("turns", False), ("prompts", True)):
+        for scenario in SCENARIOS.values():
+            made = list(template.beginnings(scenario, prompt=prompt))
+            lost = [
+                _changed(scenario, shorter, longer, prompt=prompt)
+                for shorter, longer in pairwise(made)
+                if not longer[1].text.startswith(shorter[1].text)
+            ]
+            for change, example in lost:
+                examples.setdefault(change, example)
+            count += len(lost)
+            kept[kind][scenario.name] = not lost if len(made) > 1 else None
+    facts["prefix"] = kept
     if not examples:
         return None
     return Finding(
         "template-prefix",
         "warning",
         translate(
-            "{count} beginnings of a conversation, rendered, do not begin the rendering with one more message.",
-            count=len(examples),
+            "{count} beginnings of a conversation, rendered, do not begin the rendering with more messages.",
+            count=count,
         ),
         translate("A cached prefix is lost at each turn, and training on whole conversations differs from generation."),
-        len(examples),
-        tuple(examples),
+        count,
+        tuple(examples.values()),
+        {"kept": kept},
     )
 
 
-def _stop(tok: Tokenizer) -> Finding | None:
-    text = _rendered(tok, MESSAGES[:2])
-    after = text.rpartition(MESSAGES[1]["content"])[2]
-    eos = tok.roles.get("eos")
-    found = min(
-        ((after.find(token), -len(token), token) for token in tok.special_tokens if token and token in after),
-        default=None,
+def _changed(
+    scenario: Scenario, shorter: tuple[int, Rendering], longer: tuple[int, Rendering], *, prompt: bool
+) -> tuple[str, Example]:
+    """What becomes of what, and where."""
+    (number, before), (_, after) = shorter, longer
+    at = first_difference(before.text, after.text) or 0
+    message = "{name}: {number} messages and the generation prompt" if prompt else "{name}: {number} messages"
+    what = translate(message, name=translate(scenario.name), number=number)
+    start = max(0, at - 8)
+    change = translate(
+        "{before} becomes {after}", before=repr(before.text[start : at + 16]), after=repr(after.text[start : at + 16])
     )
-    facts = {"eos": eos, "after_answer": after, "stop": found[2] if found else None}
-    if found is None:
+    why = translate(
+        "at character {number}: {change}; written by {author}",
+        number=at,
+        change=change,
+        author=author(run_at(before.runs, at) or run_at(after.runs, at), [each["role"] for each in scenario.messages]),
+    )
+    return change, Example(what, why)
+
+
+def _prompt(template: Template, facts: Facts) -> Result:
+    """The generation prompt, and the replies whose rendering it begins."""
+    starts: dict[str, bool | None] = {}
+    examples = []
+    for name in ("plain", "reasoning", "tool results", "reasoning and tools"):
+        messages, tools = SCENARIOS[name].messages, SCENARIOS[name].tools
+        asked = template.attempt(messages[:1], tools, prompt=True)
+        replied = template.attempt(messages[:2], tools)
+        if isinstance(asked, str) or isinstance(replied, str):
+            starts[name] = None
+            continue
+        starts[name] = replied.text.startswith(asked.text)
+        if not starts[name]:
+            examples.append(_changed(SCENARIOS[name], (1, asked), (2, replied), prompt=True)[1])
+    before, after = template.attempt(PLAIN[:1]), template.attempt(PLAIN[:1], prompt=True)
+    text = None
+    if isinstance(before, Rendering) and isinstance(after, Rendering) and after.text.startswith(before.text):
+        text = after.text[len(before.text) :]
+    facts["prompt"] = {"text": text, "starts": starts}
+    if starts["plain"] is not False:
+        return None
+    if starts["reasoning"]:
+        return finding(
+            "template-prompt",
+            "note",
+            translate("The generation prompt is the start of replies with reasoning only."),
+            translate("Render replies with their reasoning, or turn reasoning off by the variable for it."),
+            examples,
+        )
+    return finding(
+        "template-prompt",
+        "warning",
+        translate("The generation prompt is not the start of a rendered reply."),
+        translate("A model that is trained on rendered replies generates after another text."),
+        examples,
+    )
+
+
+def _stop(template: Template, facts: Facts) -> Result:
+    """The stop token: the first special token after the assistant's answer."""
+    end, middle = _after(template, PLAIN, "Qfirst answer", "Qsecond question")
+    tokens = {"turn": _first_token(template, end), "next turn": _first_token(template, middle)}
+    writer = next((name for name, token in tokens.items() if token is not None), None)
+    stop = tokens.get(writer or "")
+    eos = template.own.get("eos_token")
+    calls = _after(template, RESULTS, "Qargument", "Qresult", TOOLS)
+    after_call = _last_token(template, calls[0][: _common(*calls)])
+    if template.tok is None and writer != "turn":  # which text of the template is a token, is unknown
+        writer, stop = (None, None) if end or not middle else ("next turn", middle)
+    known = {"token": stop, "written_by": writer, "eos": eos, "after_answer": end, "after_call": after_call}
+    facts["stop"] = known
+    examples = [
+        Example(visible(end.encode()) or translate("(nothing)"), translate("text after the assistant's answer"))
+    ]
+    if after_call is not None and after_call not in (stop, eos):
+        examples.append(Example(after_call, translate("ends turns with calls of tools")))
+    if stop is None and template.tok is None and end:
+        return translate(
+            "without a tokenizer, it is unknown whether {text}, which ends replies, is eos", text=repr(end)
+        )
+    if stop is None:
         problem = translate("The assistant's turn ends with no special token.")
         remedy = translate("Add the eos token at the end of the assistant's turn.")
+    elif writer == "next turn":
+        message = "The assistant's turn ends with no special token; the next message begins with {token}."
+        problem = translate(message, token=stop)
+        remedy = translate(
+            "Training on a conversation that ends with the reply teaches no stop token; stop at {token}.", token=stop
+        )
     elif eos is None:
-        problem = translate("The assistant's turn ends with {token}, and no token has the role eos.", token=found[2])
-        remedy = translate("Set eos: {call}.", call=f"tok.with_roles(eos={found[2]!r})")
-    elif found[2] != eos:
+        problem = translate("The assistant's turn ends with {token}, and no token has the role eos.", token=stop)
+        remedy = translate("Set eos: {call}.", call=f"tok.with_roles(eos={stop!r})")
+    elif stop != eos:
         message = "The assistant's turn ends with {token}, and the role eos is {eos}."
-        problem = translate(message, token=found[2], eos=eos)
-        remedy = translate("Stop at {token} when you generate: eos alone does not end a turn.", token=found[2])
+        problem = translate(message, token=stop, eos=eos)
+        remedy = translate("Stop at {token} when you generate: eos alone does not end a turn.", token=stop)
+    elif len(examples) > 1:
+        problem = translate("Turns with calls of tools end with another token than answers.")
+        remedy = translate("Stop at both tokens when you generate.")
     else:
         return None
-    text_after = visible(after.encode()) or translate("(nothing)")
-    example = Example(text_after, translate("text after the assistant's answer"))
-    return Finding("template-stop", "warning", problem, remedy, 1, (example,), facts)
+    return finding("template-stop", "warning", problem, remedy, examples, **known)
 
 
-def _content(tok: Tokenizer) -> Finding | None:
+def _after(
+    template: Template, messages: list[Any], mark: str, next_mark: str, tools: list[Any] | None = None
+) -> tuple[str, str]:
+    """The text after a reply at the end of a conversation, and before the next message."""
+    end, middle = template.attempt(messages[:2], tools), template.attempt(messages[:3], tools)
+    last = "" if isinstance(end, str) or mark not in end.text else end.text.rpartition(mark)[2]
+    if isinstance(middle, str) or mark not in middle.text:
+        return last, ""
+    return last, middle.text.rpartition(next_mark)[0].rpartition(mark)[2]
+
+
+def _common(one: str, two: str) -> int:
+    at = first_difference(one, two)
+    return len(one) if at is None else at
+
+
+def _first_token(template: Template, text: str) -> str | None:
+    found = min(((text.find(token), -len(token), token) for token in template.controls if token in text), default=None)
+    return None if found is None else found[2]
+
+
+def _last_token(template: Template, text: str) -> str | None:
+    found = max(
+        ((text.rfind(token) + len(token), len(token), token) for token in template.controls if token in text),
+        default=None,
+    )
+    return None if found is None else found[2]
+
+
+# ── what is rendered ────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _content(template: Template, facts: Facts) -> Result:
     examples = []
     for role in ("user", "assistant"):
-        messages = [dict(each) for each in MESSAGES[:2]]
+        messages = [dict(each) for each in PLAIN[:2]]
         messages[0 if role == "user" else 1]["content"] = PADDED
-        if PADDED not in _rendered(tok, messages):
+        made = template.attempt(messages)
+        if isinstance(made, Rendering) and PADDED not in made.text:
             examples.append(Example(repr(PADDED), translate("is changed in the message of the {role}", role=role)))
+    facts["content"] = not examples
     if not examples:
         return None
-    return Finding(
+    return finding(
         "template-content",
         "note",
         translate("The template changes messages: white space at their ends is removed."),
         translate("Code and tables in messages lose their indentation."),
-        len(examples),
-        tuple(examples),
+        examples,
     )
 
 
-def _special(tok: Tokenizer) -> Finding | None:
-    """Spelled special tokens of a message: `tok.chat` encodes them as text, other libraries as special tokens."""
-    special = next(
-        (token for token, id in tok.special_tokens.items() if token.strip() == token != "" and id >= 0), None
-    )
-    if special is None:
+RENDERED, DROPPED, REFUSED = STATUSES = ("rendered", "dropped", "refused")
+
+
+def _status(made: Rendering | str, *texts: str) -> str:
+    """Whether texts are in a rendering."""
+    if isinstance(made, str):
+        return REFUSED
+    return RENDERED if all(text in made.text for text in texts) else DROPPED
+
+
+def _system(template: Template, facts: Facts) -> Result:
+    made = template.attempt(SYSTEM[:2])
+    facts["system"] = status = _status(made, "Qsystem text")
+    if status == RENDERED:
         return None
-    message = {"role": "user", "content": f"Qx{special}Qy"}
-    text = _rendered(tok, [message])
-    if message["content"] not in text:
+    if isinstance(made, str):
+        summary = translate("The template refuses a system message.")
+        return finding("template-system", "note", summary, _to_user(), [Example(made, translate("the reason"))])
+    return finding("template-system", "warning", translate("The template drops the system message."), _to_user(), [])
+
+
+def _to_user() -> str:
+    return translate("Put its text into the first message of the user.")
+
+
+def _tools(template: Template, facts: Facts) -> Result:
+    """Definitions of tools with all their parts, calls, several calls at once, and results."""
+    names = [each["function"]["name"] for each in TOOLS]
+    details = [text for each in ("first", "second") for text in (f"Qdescription {each}", f"Qparameter_{each}")]
+    asked = template.attempt(RESULTS[:1], TOOLS)
+    called = template.attempt(RESULTS[:2], TOOLS)
+    second = {**CALL, "id": "Qcall5678", "function": {**CALL["function"], "arguments": {"Qparameter_first": "Qother"}}}
+    both = {**RESULTS[1], "tool_calls": [CALL, second]}
+    made = {
+        "definitions": (asked, (*names, *details)),
+        "calls": (called, ("Qargument",)),
+        "several calls": (template.attempt([RESULTS[0], both], TOOLS), ("Qargument", "Qother")),
+        "results": (template.attempt(RESULTS[:3], TOOLS), ("Qresult",)),
+    }
+    found = {name: _status(rendering, *texts) for name, (rendering, texts) in made.items()}
+    if found["calls"] == RENDERED and isinstance(called, Rendering) and isinstance(asked, Rendering):
+        is_named = called.text.count(names[0]) > asked.text.count(names[0])
+        found["calls"] = RENDERED if is_named else DROPPED
+    facts["tools"] = {**found, "arguments": "text" if template.has_text_arguments else "object"}
+    examples = [
+        Example(translate(name), made[name][0] if isinstance(made[name][0], str) else translate(status))  # type: ignore[arg-type]
+        for name, status in found.items()
+        if status != RENDERED
+    ]
+    if not examples and not template.has_text_arguments:
         return None
-    id = tok.special_tokens[special]
-    plain = tok.chat([{**message, "content": "QxQy"}]).ids.count(id)
-    is_matched = tok.chat([message]).ids.count(id) > plain
-    return Finding(
-        "template-special",
-        "error" if is_matched else "note",
-        translate("A special token that a user spells is in the rendered text as it is."),
-        translate(
-            "Use the ids of tok.chat, which encodes it as text; libraries that encode the rendered text match it."
-        ),
-        1,
-        (Example(visible(message["content"].encode()), translate("in the message of the user"), id),),
-        {"in_ids_of_chat": is_matched},
+    if not examples:
+        summary = translate("The template fails on the arguments of calls as objects, and takes JSON text.")
+        return finding("template-tools", "note", summary, "", [], **facts["tools"])
+    if RENDERED not in (found["definitions"], found["calls"]):
+        summary = translate("The template has no tools.")
+        return finding("template-tools", "note", summary, "", examples, **facts["tools"])
+    return finding(
+        "template-tools",
+        "note" if [each.text for each in examples] == [translate("several calls")] else "warning",
+        translate("The template does not render all that belongs to tools."),
+        translate("The model does not see it; use another template, or put it into messages."),
+        examples,
+        **facts["tools"],
     )
+
+
+def _reasoning(template: Template, facts: Facts) -> Result:
+    with_tools = SCENARIOS["reasoning and tools"]
+    found = {
+        "last turn": _status(template.attempt(REASONING[:2]), "Qfirst reasoning"),
+        "earlier turns": _status(template.attempt(REASONING[:3]), "Qfirst reasoning"),
+        "between calls": _status(template.attempt(with_tools.messages[:3], with_tools.tools), "Qfirst reasoning"),
+    }
+    facts["reasoning"] = found
+    if RENDERED in found.values():
+        return None
+    return finding(
+        "template-reasoning",
+        "note",
+        translate("The template drops the reasoning of messages (reasoning_content)."),
+        translate("Put it into the content, if the model has it there, or set the variable that turns reasoning on."),
+        [],
+        **found,
+    )
+
+
+# ── the date ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+# The shortest first: a template that writes the minute changes with the hour, too.
+UNITS = {
+    "second": timedelta(seconds=1),
+    "minute": timedelta(minutes=1),
+    "hour": timedelta(hours=1),
+    "day": timedelta(days=1),
+    "month": timedelta(days=31),
+    "year": timedelta(days=366),
+}
+
+
+def _date(template: Template, facts: Facts) -> Result:
+    """The shortest unit of time after which the same conversation is rendered otherwise."""
+    facts["date"] = None
+    for unit, step in UNITS.items():
+        for scenario in SCENARIOS.values():
+            messages = scenario.messages[:2]
+            before = template.attempt(messages, scenario.tools)
+            after = template.attempt(messages, scenario.tools, moment=MOMENT + step)
+            if isinstance(before, str) or isinstance(after, str) or before.text == after.text:
+                continue
+            at = first_difference(before.text, after.text) or 0
+            facts["date"] = {"unit": unit, "char": at}
+            why = translate(
+                "at character {number} of {length} before the first message, after a {unit}"
+                if at < len(before.text.partition("Q")[0])
+                else "at character {number} of {length}, after a {unit}",
+                number=at,
+                length=len(before.text),
+                unit=translate(unit),
+            )
+            start = max(0, at - 24)
+            example = Example(f"{before.text[start : at + 16]!r} / {after.text[start : at + 16]!r}", why)
+            return finding(
+                "template-date",
+                "warning" if step < UNITS["day"] else "note",
+                translate("The template writes the time: the rendering changes after a {unit}.", unit=translate(unit)),
+                translate("A cached prefix ends there; if the template has a variable for the date, pass a fixed one."),
+                [example],
+                **facts["date"],
+            )
+    return None
+
+
+RULES: dict[str, Rule] = {
+    "template-prefix": _prefix,
+    "template-prompt": _prompt,
+    "template-stop": _stop,
+    "template-content": _content,
+    "template-system": _system,
+    "template-tools": _tools,
+    "template-reasoning": _reasoning,
+    "template-tokens": tokens,
+    "template-bos": bos,
+    "template-special": special,
+    "template-date": _date,
+}

@@ -1,0 +1,258 @@
+"""Conversations on which chat templates are checked, and their renderings, with a tokenizer or without.
+
+Their texts have words that no template has, so that a rendering shows where each of them is. Without a tokenizer, the
+special tokens of roles have the name of their variable as their text: ``{{ eos_token }}``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, NamedTuple, TypeAlias
+
+from ...chat import RenderedRun
+from ...chat.clock import clock
+from ...chat.requests import with_text_arguments
+from ...chat.template import choose, render
+from ...errors import ChatTemplateError
+from ...tokenizer import Tokenizer
+from ...tokens.roles import ROLES
+from .finding import Example, Finding
+
+__all__ = [
+    "CALL",
+    "MOMENT",
+    "SCENARIOS",
+    "TOOLS",
+    "Facts",
+    "Rendering",
+    "Result",
+    "Rule",
+    "Scenario",
+    "Template",
+    "finding",
+    "variables_of",
+]
+
+Json = dict[str, Any]
+
+MOMENT = datetime(2026, 11, 26, 10, 20, 30)
+TOOLS: list[Json] = [
+    {
+        "type": "function",
+        "function": {
+            "name": f"Qtool_{name}",
+            "description": f"Qdescription {name}",
+            "parameters": {
+                "type": "object",
+                "properties": {f"Qparameter_{name}": {"type": "string", "description": f"Qmeaning {name}"}},
+                "required": [f"Qparameter_{name}"],
+            },
+        },
+    }
+    for name in ("first", "second")
+]
+# Some templates need ids of nine letters and digits.
+CALL: Json = {
+    "id": "Qcall1234",
+    "type": "function",
+    "function": {"name": "Qtool_first", "arguments": {"Qparameter_first": "Qargument"}},
+}
+
+
+class Scenario(NamedTuple):
+    """A conversation.
+
+    Attributes:
+        name: what it has.
+        messages: the messages.
+        tools: schemas of functions, or None.
+    """
+
+    name: str
+    messages: list[Json]
+    tools: list[Json] | None = None
+
+
+def _turn(role: str, text: str, **more: Any) -> Json:
+    return {"role": role, "content": f"Q{text}", **more}
+
+
+_FIRST, _SECOND, _THIRD = (_turn("user", f"{name} question") for name in ("first", "second", "third"))
+_ANSWER, _AGAIN = _turn("assistant", "first answer"), _turn("assistant", "second answer")
+_SYSTEM = _turn("system", "system text")
+_THOUGHT = _turn("assistant", "first answer", reasoning_content="Qfirst reasoning")
+_THOUGHT_AGAIN = _turn("assistant", "second answer", reasoning_content="Qsecond reasoning")
+_CALLING = {"role": "assistant", "content": "", "tool_calls": [CALL]}
+_RESULT = {"role": "tool", "content": "Qresult", "tool_call_id": CALL["id"], "name": "Qtool_first"}
+_THINKING_CALL = {**_CALLING, "reasoning_content": "Qfirst reasoning"}
+
+SCENARIOS = {
+    scenario.name: scenario
+    for scenario in (
+        Scenario("plain", [_FIRST, _ANSWER, _SECOND, _AGAIN, _THIRD]),
+        Scenario("system", [_SYSTEM, _FIRST, _ANSWER, _SECOND]),
+        Scenario("tools", [_FIRST, _ANSWER, _SECOND, _AGAIN], TOOLS),
+        Scenario("tool results", [_FIRST, _CALLING, _RESULT, _AGAIN, _THIRD], TOOLS),
+        Scenario("reasoning", [_FIRST, _THOUGHT, _SECOND, _THOUGHT_AGAIN, _THIRD]),
+        Scenario("reasoning and tools", [_FIRST, _THINKING_CALL, _RESULT, _THOUGHT_AGAIN, _THIRD], TOOLS),
+    )
+}
+
+
+class Rendering(NamedTuple):
+    """A rendered conversation: its text, and the runs that tile it."""
+
+    text: str
+    runs: list[RenderedRun]
+
+    def of_template(self) -> list[str]:
+        """The template's own text, in pieces between other text."""
+        texts, at = [""], 0
+        for run in self.runs:
+            if run.origin.source == "template":
+                texts[-1] += self.text[at : at + run.length]
+            elif texts[-1]:
+                texts.append("")
+            at += run.length
+        return texts
+
+
+@dataclass
+class Template:
+    """A chat template and its variables.
+
+    Attributes:
+        tok: the tokenizer, or None.
+        name: as `Tokenizer.chat` takes it: a name, the source, or None.
+        variables: variables of the template.
+        own: special tokens of roles: ``{"eos_token": "</s>"}``.
+        controls: texts of special tokens.
+        has_text_arguments: whether the arguments of tool calls are JSON text, because it fails on objects.
+        needs_tools: whether it fails without tools, so all conversations have them.
+    """
+
+    tok: Tokenizer | None
+    name: str | None
+    variables: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        roles = self.tok.roles if self.tok is not None else {role: f"{{{{ {role}_token }}}}" for role in ROLES}
+        self.own = {f"{role}_token": token for role, token in roles.items()}
+        self.controls = (
+            list(self.own.values()) if self.tok is None else [token for token in self.tok.special_tokens if token]
+        )
+        self.has_text_arguments = self.needs_tools = False
+        with suppress(ChatTemplateError):
+            asked = SCENARIOS["plain"].messages[:1]
+            self.needs_tools = isinstance(self.attempt(asked), str) and not isinstance(self.attempt(asked, TOOLS), str)
+            self.has_text_arguments = self._needs_text()
+
+    def source(self, *, tools: bool = False) -> str:
+        """The source of the template that is used with tools, or without.
+
+        Raises:
+            ChatTemplateError: there is no such template.
+        """
+        return choose(None if self.tok is None else self.tok.definition.chat_template, self.name, tools=tools)
+
+    def render(
+        self,
+        messages: Sequence[Json],
+        tools: list[Json] | None = None,
+        *,
+        prompt: bool = False,
+        moment: datetime = MOMENT,
+        controls: Sequence[str] | None = None,
+    ) -> Rendering:
+        """Renders a conversation.
+
+        Raises:
+            ChatTemplateError: the template refuses it or fails.
+        """
+        tools = TOOLS if tools is None and self.needs_tools else tools
+        given = {"documents": None, **self.variables, "tools": tools}
+        own = {**self.own, "add_generation_prompt": prompt}
+        seen = with_text_arguments(messages) if self.has_text_arguments else messages
+        with clock(moment):
+            return Rendering(
+                *render(
+                    self.source(tools=bool(tools)), seen, given, own, self.controls if controls is None else controls
+                )
+            )
+
+    def attempt(self, messages: Sequence[Json], tools: list[Json] | None = None, **options: Any) -> Rendering | str:
+        """Renders a conversation; returns the reason if the template refuses it."""
+        try:
+            return self.render(messages, tools, **options)
+        except ChatTemplateError as error:
+            return str(error)
+
+    def beginnings(self, scenario: Scenario, *, prompt: bool) -> Iterator[tuple[int, Rendering]]:
+        """Renders each beginning of a conversation that the template does not refuse.
+
+        Args:
+            scenario: the conversation.
+            prompt: only those that the model replies to, with the generation prompt.
+        """
+        for number in range(1, len(scenario.messages) + 1):
+            if prompt and scenario.messages[number - 1]["role"] not in ("user", "tool"):
+                continue
+            made = self.attempt(scenario.messages[:number], scenario.tools, prompt=prompt)
+            if isinstance(made, Rendering):
+                yield number, made
+
+    def ids(self, messages: Sequence[Json], tools: list[Json] | None = None) -> list[int]:
+        """The ids of `Tokenizer.chat`."""
+        if self.tok is None:
+            raise RuntimeError("a template without a tokenizer has no ids")
+        seen = with_text_arguments(messages) if self.has_text_arguments else messages
+        tools = TOOLS if tools is None and self.needs_tools else tools
+        with clock(MOMENT):
+            ids: list[int] = self.tok.chat(seen, tools=tools, template=self.name, variables=self.variables).ids
+        return ids
+
+    def _needs_text(self) -> bool:
+        """Tests whether the template fails on the arguments of a call as an object, and renders them as text."""
+        scenario = SCENARIOS["tool results"]
+        if isinstance(self.attempt(scenario.messages[:2], scenario.tools), Rendering):
+            return False
+        self.has_text_arguments = True
+        return isinstance(self.attempt(scenario.messages[:2], scenario.tools), Rendering)
+
+
+def variables_of(source: str) -> list[str]:
+    """Returns the variables that a template reads, except those of every template.
+
+    Examples:
+        >>> variables_of("{% if enable_thinking %}{{ messages[0].content }}{% endif %}{{ eos_token }}")
+        ['enable_thinking']
+    """
+    from jinja2 import nodes
+    from jinja2.meta import find_undeclared_variables
+
+    from ...chat.sandbox import sandbox
+
+    environment = sandbox()
+    tree = environment.parse(source)
+    known = {*environment.globals, "messages", "tools", "add_generation_prompt", *(f"{role}_token" for role in ROLES)}
+    # A name that is set in one branch counts as undeclared in others. It is a variable if it may be undefined.
+    is_set = {name.name for name in tree.find_all(nodes.Name) if name.ctx != "load"}
+    optional = {
+        use.node.name
+        for use in tree.find_all((nodes.Test, nodes.Filter))
+        if use.name in ("defined", "default", "d") and isinstance(use.node, nodes.Name)
+    }
+    return sorted(find_undeclared_variables(tree) - known - (is_set - optional))
+
+
+Facts: TypeAlias = dict[str, Any]
+Result: TypeAlias = Finding | str | None  # of a rule: a finding, the reason why it was skipped, or nothing
+Rule: TypeAlias = Callable[[Template, Facts], Result]
+
+
+def finding(rule: str, severity: str, summary: str, remedy: str, examples: list[Example], **facts: Any) -> Finding:
+    """Makes a finding whose examples are all that there are."""
+    return Finding(rule, severity, summary, remedy, len(examples), tuple(examples), facts)

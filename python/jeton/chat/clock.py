@@ -1,0 +1,33 @@
+"""The time that chat templates see, which checks and comparisons set."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from datetime import datetime
+
+__all__ = ["clock", "now"]
+
+_moment: ContextVar[datetime | None] = ContextVar("jeton_chat_moment", default=None)
+
+
+def now() -> datetime:
+    """Returns the current time, or that of `clock`."""
+    return _moment.get() or datetime.now()
+
+
+@contextmanager
+def clock(moment: datetime | None) -> Iterator[None]:
+    """Sets the time of ``strftime_now`` inside of the block, in this context; None: the current time.
+
+    Examples:
+        >>> with clock(datetime(2026, 11, 26)):
+        ...     print(f"{now():%d %b %Y}")
+        26 Nov 2026
+    """
+    token = _moment.set(moment)
+    try:
+        yield
+    finally:
+        _moment.reset(token)
