@@ -178,9 +178,15 @@ def chat(
         if name in variables:
             setter = "the tokenizer" if name in own else f"chat({name}=…)"
             raise ConfigError(f"variables cannot contain {name}: {setter} sets it", option="variables")
-    if tools is not None and (isinstance(tools, str | bytes) or not all(isinstance(tool, Mapping) for tool in tools)):
-        raise ConfigError("tools is a list of objects: JSON schemas", option="tools")
-    source = choose(tok.definition.chat_template, template, tools=bool(tools))
+    if tools is not None:
+        if not _are_objects(tools):
+            is_code = isinstance(tools, list | tuple) and any(callable(tool) for tool in tools)
+            hint = "; a Python function is not supported, pass its schema" if is_code else ""
+            raise ConfigError(f"tools is a list of objects: JSON schemas{hint}", option="tools")
+        tools = list(tools)
+    if variables.get("documents") is not None and not _are_objects(variables["documents"]):
+        raise ConfigError("documents is a list of objects with a title and a text", option="variables")
+    source = choose(tok.definition.chat_template, template, tools=tools is not None)
     if template in PRESETS and source == PRESETS[template].source:
         check_tokens(template, tok.special_tokens)
     given = {"documents": None, **variables, "tools": tools}
@@ -196,6 +202,10 @@ def chat(
         return Chat(text, ids, pieces, roles, has_generation(source), (tok, segments))
 
     return _each(messages, one) if _is_batch(messages) else one(messages)
+
+
+def _are_objects(values: Any) -> bool:
+    return isinstance(values, list | tuple) and all(isinstance(value, Mapping) for value in values)
 
 
 def _is_batch(messages: Sequence[Any]) -> bool:
