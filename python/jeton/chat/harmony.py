@@ -154,8 +154,9 @@ class _Fields:
         return value
 
     def text(self, key: str, *, required: bool = False) -> Any:
-        """Returns a text."""
-        return self.get(key, str, "a string", required=required)
+        """Returns a text; of a subclass, such as an enum, the plain string."""
+        value = self.get(key, str, "a string", required=required)
+        return None if value is None else str.__str__(value)
 
 
 def _namespaces(values: Sequence[Any], where: str) -> list[dict[str, Any]]:
