@@ -172,8 +172,11 @@ def compare(pair: Pair, source: str, messages: Sequence[Mapping[str, Any]], opti
     return _compare(pair, source, messages, options) if outcome.mark == "X" else outcome  # the clock has moved on
 
 
+_KEYWORDS = ("tools", "add_generation_prompt", "continue_final_message")
+
+
 def _compare(pair: Pair, source: str, messages: Sequence[Mapping[str, Any]], options: Mapping[str, Any]) -> Outcome:
-    known = {name: value for name, value in options.items() if name in ("tools", "add_generation_prompt")}
+    known = {name: value for name, value in options.items() if name in _KEYWORDS}
     variables = {name: value for name, value in options.items() if name not in known}
     tok, theirs = pair
     given: dict[str, Any] = {"template": source, "variables": variables, **known}

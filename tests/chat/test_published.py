@@ -157,6 +157,59 @@ def cases(rng: random.Random) -> Iterator[tuple[list[dict[str, Any]], dict[str, 
             yield messages, {**options, **rng.choice(VARIABLES)}
 
 
+# (messages, field to continue)
+CONTINUED: list[tuple[list[dict[str, Any]], bool | str]] = [
+    ([user("a"), reply("Sure, ")], True),
+    ([user("a"), reply("  x y \n")], True),
+    ([user("a"), reply("a"), user("b"), reply("a")], True),
+    ([user("a"), reply("assistant")], "content"),
+    ([user("a"), reply(parts("p ", " q "))], True),
+    ([user("w"), reply("wait", tool_calls=[call({"city": "x"})])], True),
+    ([user("w"), reply("<think>\nhm</think>\n\nyes")], True),
+    ([user("w"), reply("yes", reasoning_content="hm")], True),
+    ([user("w"), reply("yes", reasoning_content="hm")], "reasoning_content"),
+    ([user("w"), reply("", thinking="hm ")], "thinking"),
+    ([SYSTEM, user("tell me")], True),
+    ([user("a"), reply("")], True),
+    ([user("a"), reply(None)], True),
+    ([user("a"), reply([{"type": "image"}])], True),
+]
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+def test_continued(part: int, data: Path) -> None:
+    """The last message's text ends the rendering as in transformers, or we refuse it."""
+    counts: Counter[str] = Counter()
+    for path in some(data, part):
+        source = path.read_text(encoding="utf-8")
+        pair = tool.pair(source, tool.small())
+        for messages, field in CONTINUED:
+            outcome = tool.compare(pair, source, messages, {"continue_final_message": field})
+            assert outcome.mark in "=Rrs", (path.name, outcome, messages)
+            counts[outcome.mark] += 1
+    assert counts["="] >= 5
+
+
+def test_continued_is_a_prefix() -> None:
+    tok = tool.pair(tool.TOOLS[0]["type"], tool.small()).ours
+    template = "{% for m in messages %}[{{ m.role }}]{{ m.content | trim }}</s>{% endfor %}"
+    chat = tok.chat([user("a"), reply(" b ")], template=template, continue_final_message=True)
+    assert chat.text == "[user]a</s>[assistant]b"
+    assert sum(piece.length for piece in chat.pieces) == len(chat.text)
+    assert chat.turns[1].char_spans == [(11, 23)]
+    refused: list[tuple[dict[str, Any], str]] = [
+        ({"continue_final_message": True, "add_generation_prompt": True}, "pass one of both"),
+        ({"continue_final_message": 1}, "continue_final_message=1 is not"),
+        ({"continue_final_message": "reasoning"}, "no 'reasoning' to continue"),
+        ({"continue_final_message": True, "template": "{{ messages[1].content | upper }}"}, "does not end the last message"),
+        ({"continue_final_message": True, "template": "{{ messages[0].content }}"}, "does not end the last message"),
+    ]  # fmt: skip
+    for options, text in refused:
+        with pytest.raises(JetonError) as caught:
+            tok.chat([user("a"), reply(" b ")], **{"template": template, **options})
+        assert text in str(caught.value)
+
+
 @pytest.mark.slow(reason="the table has 12 conversations for all templates, in the default selection")
 @pytest.mark.parametrize("part", range(PARTS))
 def test_more_conversations(part: int, data: Path) -> None:

@@ -19,10 +19,11 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, TypedDict
 
 from ..encoding import Encoding
-from ..errors import ChatTemplateError, ConfigError, JetonError
+from ..errors import ChatTemplateError, ConfigError, JetonError, keyword
 from ..tokens.special import Special
 from ..util.arguments import flag, wrong
 from ..util.lazy import cached_property
+from .continuing import continued
 from .encode import ChatTokenizer, MaskedChat, char_spans, encode, tokenize
 from .presets import PRESETS, ChatPreset
 from .provenance import Origin
@@ -59,6 +60,7 @@ class ChatOptions(TypedDict, total=False):
     """Keywords of `Tokenizer.chat` that do not change the type of its result."""
 
     add_generation_prompt: bool
+    continue_final_message: bool | str
     tools: Sequence[Mapping[str, Any]] | None
     template: str | None
     special: Special | None
@@ -162,6 +164,7 @@ def chat(
     special: Special,
     tokenize: bool = True,
     add_generation_prompt: bool = False,
+    continue_final_message: bool | str = False,
     tools: Sequence[Mapping[str, Any]] | None = None,
     template: str | None = None,
     variables: Mapping[str, Any],
@@ -187,6 +190,7 @@ def chat(
         tools = list(tools)
     if variables.get("documents") is not None and not _are_objects(variables["documents"]):
         raise ConfigError("documents is a list of objects with a title and a text", option="variables")
+    continues = _continued_field(continue_final_message, add_generation_prompt)
     source = choose(tok.definition.chat_template, template, tools=tools is not None)
     if template in PRESETS and source == PRESETS[template].source:
         check_tokens(template, tok.special_tokens)
@@ -196,6 +200,8 @@ def chat(
 
     def one(conversation: Sequence[Mapping[str, Any]]) -> Chat | str:
         text, pieces = render(source, conversation, given, fixed, controls)
+        if continues:
+            text, pieces = continued(text, pieces, conversation[-1], len(conversation) - 1, continues)
         if not tokenize:
             return text
         ids, segments = encode(tok, text, pieces, special)
@@ -203,6 +209,19 @@ def chat(
         return Chat(text, ids, pieces, roles, has_generation(source), (tok, segments))
 
     return _each(messages, one) if _is_batch(messages) else one(messages)
+
+
+def _continued_field(value: object, add_generation_prompt: object) -> str | None:
+    """Returns the field of the last message that is to be continued."""
+    if not isinstance(value, str | bool) or value == "":
+        raise wrong("continue_final_message", value, "True, False or a key of the last message")
+    if value and add_generation_prompt:
+        raise ConfigError(
+            f"{keyword('continue_final_message')} continues a reply, {keyword('add_generation_prompt')} begins one: "
+            "pass one of both",
+            option="continue_final_message",
+        )
+    return "content" if value is True else value or None
 
 
 def _are_objects(values: Any) -> bool:
@@ -227,7 +246,7 @@ def _each(conversations: Sequence[Any], one: Callable[[Any], Chat | str]) -> lis
     return made
 
 
-_KEYWORDS = ("add_generation_prompt", "tokenize", "tools", "template", "special", "variables")
+_KEYWORDS = ("add_generation_prompt", "continue_final_message", "tokenize", "tools", "template", "special", "variables")
 
 
 def refuse_keywords(unknown: Mapping[str, Any]) -> None:

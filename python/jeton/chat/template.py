@@ -21,12 +21,12 @@ from .provenance import CALLER, Origin, TracedStr, runs_of
 if TYPE_CHECKING:
     from jinja2 import Template
 
-__all__ = ["RenderedRun", "choose", "has_generation", "is_refusal", "render", "templates"]
+__all__ = ["REASONING", "RenderedRun", "choose", "has_generation", "is_refusal", "render", "templates"]
 
 _FILE = "<chat template>"
 # Names under which messages contain their reasoning, first one first. As in transformers 5, a template finds it under
 # the first two (`_alias_reasoning_fields` in transformers/utils/chat_template_utils.py).
-_REASONING = ("reasoning_content", "thinking", "reasoning")
+REASONING = ("reasoning_content", "thinking", "reasoning")
 
 
 class RenderedRun(NamedTuple):
@@ -184,7 +184,7 @@ def _message(index: int, message: Mapping[str, Any]) -> GivenDict:
     origin = Origin("message", index)
     # A null counts as a missing key: templates would print "None".
     kept = {key: value for key, value in message.items() if value is not None}
-    thoughts = next((kept[key] for key in _REASONING if key in kept), None)
+    thoughts = next((kept[key] for key in REASONING if key in kept), None)
     if thoughts is not None:
         kept = {"thinking": thoughts, **kept, "reasoning_content": thoughts}
     seen = _seen(kept, origin, f"message {index}")
