@@ -102,7 +102,7 @@ def test_training_ends_with_return() -> None:
     assert rendered(messages, training=True).endswith("<|message|>b<|return|>")
     assert rendered(messages[:2], training=True).endswith("<|message|>hm<|end|>")
     assert rendered([messages[0], CALL], training=True).endswith("<|call|>")
-    with pytest.raises(ConfigError, match="without next_role"):
+    with pytest.raises(ConfigError, match="without next_role="):
         HARMONY.render(messages, training=True, next_role="assistant")
 
 

@@ -178,7 +178,7 @@ def chat(
     if not isinstance(variables, Mapping) or not all(isinstance(name, str) for name in variables):
         raise ConfigError('variables is a mapping of names: {"enable_thinking": False}', option="variables")
     own = {f"{role}_token": token for role, token in tok.roles.items()}
-    for name in ("messages", "add_generation_prompt", "tools", *own):
+    for name in ("messages", "add_generation_prompt", "continue_final_message", "tools", *own):
         if name in variables:
             setter = "the tokenizer" if name in own else f"chat({name}=…)"
             raise ConfigError(f"variables cannot contain {name}: {setter} sets it", option="variables")

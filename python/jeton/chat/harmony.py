@@ -23,7 +23,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, Protocol, TypeAlias, TypedDict
 
-from ..errors import ConfigError, FormatError
+from ..errors import ConfigError, FormatError, keyword
 from ..tokens.special import Special
 from ..util.arguments import choice, flag
 from .typescript import MAX_DEPTH, tools_section
@@ -393,7 +393,10 @@ class Harmony:
         if next_role is not None:
             choice(next_role, "next_role", _ROLES)
             if training:
-                raise ConfigError("training=True renders a finished conversation, without next_role", option="training")
+                raise ConfigError(
+                    f"{keyword('training', True)} renders a finished conversation, without {keyword('next_role')}",
+                    option="training",
+                )
         checked = [_checked(message, index) for index, message in enumerate(messages)]
         has_functions = _has_functions(checked)
         dropped = range(0) if keep_analysis else _dropped(checked)
