@@ -760,6 +760,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         *,
         tokenize: bool = True,
         add_generation_prompt: bool = False,
+        continue_final_message: bool | str = False,
         tools: Sequence[Mapping[str, Any]] | None = None,
         template: str | None = None,
         special: Special | None = None,
@@ -776,6 +777,8 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
                 such lists, a batch.
             tokenize: False: return the rendered text.
             add_generation_prompt: end the text with the opening of an assistant turn.
+            continue_final_message: end the text with the last message's content, for the model to continue it; or with
+                another text of it, by its key: ``"reasoning_content"``.
             tools: JSON schemas of functions that the model may call.
             template: a name, if the tokenizer has several templates; one of `jeton.chat.PRESETS` (``"chatml"`` …); or a
                 Jinja template. None: the tokenizer's own.
@@ -790,7 +793,8 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         Raises:
             TypeError: an unknown keyword.
             ChatTemplateError: no template, a broken one, one that refuses the messages or exceeds a limit of time or
-                size; or the origin of a special token (template or message) is ambiguous.
+                size; or the origin of a special token (template or message) is ambiguous; or it changes a text that
+                is to be continued.
             SpecialTokenError: ``special="raise"`` and a message spells one.
             MissingDependencyError: Jinja is not installed (extra ``chat``).
 
@@ -811,6 +815,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
             special=self._defaults.special if special is None else special,
             tokenize=tokenize,
             add_generation_prompt=add_generation_prompt,
+            continue_final_message=continue_final_message,
             tools=tools,
             template=template,
             variables={} if variables is None else variables,

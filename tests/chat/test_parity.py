@@ -163,7 +163,7 @@ def test_templates_by_name() -> None:
     hf.chat_template = {one["name"]: one["template"] for one in named}
     try:
         messages = CONVERSATIONS["one"]
-        for options in ({}, {"tools": TOOLS}):
+        for options in ({}, {"tools": TOOLS}, {"tools": []}, {"tools": None}):
             expected = hf.apply_chat_template(messages, tokenize=False, **options)
             assert tok.chat(messages, **options).text == expected  # type: ignore[arg-type]
         assert tok.chat(messages, template="tool_use").text == "t"

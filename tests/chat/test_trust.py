@@ -123,9 +123,9 @@ def test_roles_make_tokens_if_they_are_names() -> None:
 
 def test_variables_and_tools_are_text_and_the_tokenizer_s_own_are_not() -> None:
     template = "{{ bos_token }}{{ date }}{{ tools[0].name }}{{ documents }}"
-    variables = {"date": "<s>", "documents": ["<s>"]}
+    variables = {"date": "<s>", "documents": [{"text": "<s>"}]}
     chat = TOK.chat(user(""), template=template, tools=[{"name": "<s>"}], variables=variables)
-    assert chat.text == "<s><s><s>['<s>']"
+    assert chat.text == "<s><s><s>[{'text': '<s>'}]"
     assert specials(chat.ids) == [TOK.special_tokens["<s>"]]
     with pytest.raises(ConfigError, match="bos_token"):
         TOK.chat(user(""), template=template, variables={"bos_token": "x"})

@@ -5,7 +5,8 @@
 Special tokens that the template itself writes are control tokens. The content of a message never is, whatever it
 spells. `provenance` tracks the origin of text through a template, `sandbox` and `limits` run it, `template` selects and
 renders it, `encode` produces ids, and `presets` holds templates for tokenizers that have none. `conversation` appends
-ids turn by turn and keeps those that a model sampled, by `proof`.
+ids turn by turn and keeps those that a model sampled, by `proof`. `harmony` renders and parses the messages of gpt-oss
+without a template.
 
 Left out: images and sounds in messages (a template sees their items), calling models, parsing their answers.
 """
@@ -19,10 +20,11 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypedDict
 
 from ..encoding import Encoding
-from ..errors import ChatTemplateError, ConfigError, JetonError
+from ..errors import ChatTemplateError, ConfigError, JetonError, keyword
 from ..tokens.special import Special
 from ..util.arguments import flag, wrong
 from ..util.lazy import cached_property
+from .continuing import continued
 from .conversation import Conversation, IdSpan
 from .encode import ChatTokenizer, MaskedChat, char_spans, encode, tokenize
 from .prepared import TemplateTokenizer, check_tokens, prepare
@@ -61,6 +63,7 @@ class ChatOptions(TypedDict, total=False):
     """Keywords of `Tokenizer.chat` that do not change the type of its result."""
 
     add_generation_prompt: bool
+    continue_final_message: bool | str
     tools: Sequence[Mapping[str, Any]] | None
     template: str | None
     special: Special | None
@@ -159,6 +162,7 @@ def chat(
     special: Special,
     tokenize: bool = True,
     add_generation_prompt: bool = False,
+    continue_final_message: bool | str = False,
     tools: Sequence[Mapping[str, Any]] | None = None,
     template: str | None = None,
     variables: Mapping[str, Any],
@@ -170,9 +174,12 @@ def chat(
     if not messages:
         raise ConfigError("a chat has at least one message", option="messages")
     prepared = prepare(tok, tools=tools, template=template, variables=variables)
+    continues = _continued_field(continue_final_message, add_generation_prompt)
 
     def one(conversation: Sequence[Mapping[str, Any]]) -> Chat | str:
         text, pieces = prepared.render(conversation, add_generation_prompt=add_generation_prompt)
+        if continues:
+            text, pieces = continued(text, pieces, conversation[-1], len(conversation) - 1, continues)
         if not tokenize:
             return text
         ids, segments = encode(tok, text, pieces, special)
@@ -180,6 +187,19 @@ def chat(
         return Chat(text, ids, pieces, roles, has_generation(prepared.source), (tok, segments))
 
     return _each(messages, one) if _is_batch(messages) else one(messages)
+
+
+def _continued_field(value: object, add_generation_prompt: object) -> str | None:
+    """Returns the field of the last message that is to be continued."""
+    if not isinstance(value, str | bool) or value == "":
+        raise wrong("continue_final_message", value, "True, False or a key of the last message")
+    if value and add_generation_prompt:
+        raise ConfigError(
+            f"{keyword('continue_final_message')} continues a reply, {keyword('add_generation_prompt')} begins one: "
+            "pass one of both",
+            option="continue_final_message",
+        )
+    return "content" if value is True else value or None
 
 
 def _is_batch(messages: Sequence[Any]) -> bool:
@@ -200,7 +220,7 @@ def _each(conversations: Sequence[Any], one: Callable[[Any], Chat | str]) -> lis
     return made
 
 
-_KEYWORDS = ("add_generation_prompt", "tokenize", "tools", "template", "special", "variables")
+_KEYWORDS = ("add_generation_prompt", "continue_final_message", "tokenize", "tools", "template", "special", "variables")
 
 
 def refuse_keywords(unknown: Mapping[str, Any]) -> None:

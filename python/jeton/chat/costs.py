@@ -326,12 +326,18 @@ def _slice(state: RenderBudget, value: Any, slices: Any, fill_with: Any = None) 
     state.charge(2 * SLOT * _length(value) + (VALUE + SLOT) * _count(slices))
 
 
-def _sum(state: RenderBudget, value: Any, attribute: Any = None, start: Any = 0) -> None:
-    if not isinstance(start, int | float):
-        raise TemplateError("|sum supports only numbers; concatenation would take quadratic time")
+def _sum(state: RenderBudget, value: Any, attribute: Any = None, start: Any = 0, *, environment: Any) -> None:
+    number = total = 0
+    get = None if attribute is None else make_attrgetter(environment, attribute)
     for item in value:
         state.charge()
-        check_number(item)
+        of = item if get is None else get(item)
+        check_number(of)
+        number, total = number + 1, total + (len(of) if isinstance(of, list | tuple) else 0)
+    if isinstance(start, list | tuple):  # each addition copies the list so far
+        total += len(start)
+        state.afford(2 * SLOT * total)
+        state.step(SLOT * total * number)
 
 
 def _sorted(state: RenderBudget, keys: Iterable[Any], case_sensitive: Any, *, sorts: bool) -> None:

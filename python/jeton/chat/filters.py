@@ -48,7 +48,7 @@ _ITERATE = frozenset({
 })  # fmt: skip
 _OF_STRINGS = frozenset({"indent", "truncate", "wordwrap"})  # filters of `OF_TEXT` that do not convert to text
 _MAKES_TEXT = frozenset({*OF_TEXT, "filesizeformat", "reverse", "tojson"})
-_COMPARE_BY_ATTRIBUTE = frozenset({"groupby", "max", "min", "sort", "unique"})
+_BOUND_BY_ATTRIBUTE = frozenset({"groupby", "max", "min", "sort", "sum", "unique"})
 
 
 def _filter(name: str, filter: Callable[..., Any]) -> Callable[..., Any]:
@@ -82,7 +82,7 @@ def _filter(name: str, filter: Callable[..., Any]) -> Callable[..., Any]:
             values[0] = text
         if isinstance(values[0], str):
             state.step(len(values[0]) + VALUE * len(runs_of(values[0])))
-        if name in _COMPARE_BY_ATTRIBUTE:
+        if name in _BOUND_BY_ATTRIBUTE:
             cost(state, *values, **kwargs, environment=own[0])
         else:
             cost(state, *values, **kwargs)

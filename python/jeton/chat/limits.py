@@ -42,6 +42,7 @@ __all__ = [
     "VIEWS",
     "GivenDict",
     "GivenList",
+    "GivenTuple",
     "RenderBudget",
     "bytes_of",
     "current",
@@ -91,6 +92,12 @@ class GivenList(list[Any]):
     _size: int = 0
 
 
+class GivenTuple(tuple[Any, ...]):
+    """A tuple of the caller's input, with its size; templates print it otherwise than a list."""
+
+    _size: int = 0
+
+
 def width(text: str) -> int:
     """Upper bound of the bytes per character of a `str`."""
     return 1 if text.isascii() else min(4, str.__sizeof__(text) // len(text))
@@ -121,7 +128,7 @@ class RenderBudget:
 
         Args:
             controls: spellings of the special tokens.
-            given: size of messages and variables (`GivenDict._size`, `GivenList._size`).
+            given: size of messages and variables (`GivenDict._size` etc.).
             printable: types that may be printed, beside strings and containers.
         """
         self.controls = tuple(controls)
@@ -213,7 +220,7 @@ class RenderBudget:
         """
         if isinstance(value, str):
             return VALUE + len(value)
-        if isinstance(value, GivenDict | GivenList) and value._size:
+        if isinstance(value, GivenDict | GivenList | GivenTuple) and value._size:
             return value._size
         if not isinstance(value, CONTAINERS):
             return VALUE

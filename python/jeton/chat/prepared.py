@@ -68,16 +68,26 @@ def prepare(
     if not isinstance(variables, Mapping) or not all(isinstance(name, str) for name in variables):
         raise ConfigError('variables is a mapping of names: {"enable_thinking": False}', option="variables")
     own = {f"{role}_token": token for role, token in tok.roles.items()}
-    for name in ("messages", "add_generation_prompt", "tools", *own):
+    for name in ("messages", "add_generation_prompt", "continue_final_message", "tools", *own):
         if name in variables:
             setter = "the tokenizer" if name in own else f"chat({name}=…)"
             raise ConfigError(f"variables cannot contain {name}: {setter} sets it", option="variables")
-    if tools is not None and (isinstance(tools, str | bytes) or not all(isinstance(tool, Mapping) for tool in tools)):
-        raise ConfigError("tools is a list of objects: JSON schemas", option="tools")
-    source = choose(tok.definition.chat_template, template, tools=bool(tools))
+    if tools is not None:
+        if not _are_objects(tools):
+            is_code = isinstance(tools, list | tuple) and any(callable(tool) for tool in tools)
+            hint = "; a Python function is not supported, pass its schema" if is_code else ""
+            raise ConfigError(f"tools is a list of objects: JSON schemas{hint}", option="tools")
+        tools = list(tools)
+    if variables.get("documents") is not None and not _are_objects(variables["documents"]):
+        raise ConfigError("documents is a list of objects with a title and a text", option="variables")
+    source = choose(tok.definition.chat_template, template, tools=tools is not None)
     if template in PRESETS and source == PRESETS[template].source:
         check_tokens(template, tok.special_tokens)
     return PreparedTemplate(source, {"documents": None, **variables, "tools": tools}, own, list(tok.special_tokens))
+
+
+def _are_objects(values: Any) -> bool:
+    return isinstance(values, list | tuple) and all(isinstance(value, Mapping) for value in values)
 
 
 def check_tokens(name: str, special_tokens: Collection[str]) -> None:

@@ -54,7 +54,13 @@ _COMPARED: dict[str, Callable[[Any, Any], bool]] = {
 }
 _SMALL = 1 << 12  # results of at most so many characters are charged after the operation, without a bound before it
 _OF_MAPPINGS = frozenset({"copy", "get", "items", "keys", "values"})
-_GIVEN: tuple[type, ...] = (Markup, str, dict, list)  # classes of the caller's values and of text, by their base class
+_GIVEN: tuple[type, ...] = (
+    Markup,
+    str,
+    dict,
+    list,
+    tuple,
+)  # classes of the caller's values and of text, by their base class
 _NAMES_OF_DICT = frozenset(dir(dict))
 _OF_SEQUENCES = frozenset({"copy", "count", "index"})
 _OF_OTHERS: dict[type, frozenset[str]] = {

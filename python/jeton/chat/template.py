@@ -6,6 +6,7 @@ with runs that tile it, each with its origin and its turn.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from types import TracebackType
@@ -13,19 +14,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import ChatTemplateError, ConfigError, JetonError, keyword
 from ..util.optional import import_optional
-from .limits import MAX_DEPTH, MAX_SOURCE, VALUE, GivenDict, GivenList, RenderBudget, running
+from .limits import MAX_DEPTH, MAX_SOURCE, VALUE, GivenDict, GivenList, GivenTuple, RenderBudget, running
 from .presets import PRESETS
 from .provenance import CALLER, Origin, TracedStr, runs_of
 
 if TYPE_CHECKING:
     from jinja2 import Template
 
-__all__ = ["RenderedRun", "choose", "has_generation", "is_refusal", "render", "templates"]
+__all__ = ["REASONING", "RenderedRun", "choose", "has_generation", "is_refusal", "render", "templates"]
 
 _FILE = "<chat template>"
 # Names under which messages contain their reasoning, first one first. As in transformers 5, a template finds it under
 # the first two (`_alias_reasoning_fields` in transformers/utils/chat_template_utils.py).
-_REASONING = ("reasoning_content", "thinking", "reasoning")
+REASONING = ("reasoning_content", "thinking", "reasoning")
 
 
 class RenderedRun(NamedTuple):
@@ -174,15 +175,16 @@ def _pieces(chunk: str, turn: int | None) -> list[RenderedRun]:
 
 def _message(index: int, message: Mapping[str, Any]) -> GivenDict:
     if not isinstance(message, Mapping):
+        hint = "; pass its model_dump()" if callable(getattr(message, "model_dump", None)) else ""
         raise ConfigError(
-            f"message {index} is {message!r:.60}, not an object with a role and a content", option="messages"
+            f"message {index} is {message!r:.60}, not an object with a role and a content{hint}", option="messages"
         )
     if not isinstance(message.get("role"), str):
         raise ConfigError(f"message {index} has no role", option="messages")
     origin = Origin("message", index)
     # A null counts as a missing key: templates would print "None".
     kept = {key: value for key, value in message.items() if value is not None}
-    thoughts = next((kept[key] for key in _REASONING if key in kept), None)
+    thoughts = next((kept[key] for key in REASONING if key in kept), None)
     if thoughts is not None:
         kept = {"thinking": thoughts, **kept, "reasoning_content": thoughts}
     seen = _seen(kept, origin, f"message {index}")
@@ -215,7 +217,8 @@ def _seen(value: Any, origin: Origin, where: str, depth: int = 0) -> Any:
         fields._size = VALUE + sum(_size(item) for pair in fields.items() for item in pair)
         return fields
     if isinstance(value, list | tuple):
-        items = GivenList(_seen(item, origin.inside(index), where, depth + 1) for index, item in enumerate(value))
+        kind = GivenList if isinstance(value, list) else GivenTuple
+        items = kind(_seen(item, origin.inside(index), where, depth + 1) for index, item in enumerate(value))
         items._size = VALUE + sum(map(_size, items))
         return items
     raise ConfigError(f"{where} holds {type(value).__name__}; a template is given JSON", option="messages")
@@ -223,7 +226,7 @@ def _seen(value: Any, origin: Origin, where: str, depth: int = 0) -> Any:
 
 def _size(value: Any) -> int:
     """Equals `RenderBudget.size` of the value."""
-    if isinstance(value, GivenDict | GivenList):
+    if isinstance(value, GivenDict | GivenList | GivenTuple):
         return value._size
     return VALUE + (len(value) if isinstance(value, str) else 0)
 
@@ -284,9 +287,21 @@ def compiled(source: str) -> CompiledTemplate:
         raise ChatTemplateError(f"the chat template cannot be compiled: {error or type(error).__name__}") from error
 
 
+# Our classes, which messages of Jinja and Python name, and those that a template's author knows.
+_CLASSES = {
+    "BriefUndefined": "Undefined",
+    "GivenDict": "dict",
+    "GivenList": "list",
+    "GivenTuple": "tuple",
+    "TracedMarkup": "Markup",
+    "TracedStr": "str",
+}
+_OWN_CLASS = re.compile(rf"\b(?:jeton\.chat\.\w+\.)?({'|'.join(_CLASSES)})\b")
+
+
 def _failure(error: Exception, template: Template) -> ChatTemplateError:
     """Turns an exception of a rendering into an error that names the template's line."""
-    from jinja2 import TemplateError, UndefinedError
+    from jinja2 import TemplateError, TemplateRuntimeError
     from jinja2.exceptions import SecurityError
 
     line = _line(error.__traceback__, template)
@@ -299,20 +314,18 @@ def _failure(error: Exception, template: Template) -> ChatTemplateError:
         text = "recursion too deep"
     if isinstance(error, SecurityError):
         return ChatTemplateError(f"the chat template uses something that is not permitted{place}: {text}", line=line)
-    if isinstance(error, TemplateError) and not isinstance(error, UndefinedError):
+    if isinstance(error, TemplateError) and not isinstance(error, TemplateRuntimeError):
         return ChatTemplateError(f"the chat template refuses{place}: {text}", line=line)
+    text = _OWN_CLASS.sub(lambda match: _CLASSES[match[1]], text)
     return ChatTemplateError(f"the chat template fails{place}: {text}", line=line)
 
 
 def is_refusal(error: ChatTemplateError) -> bool:
     """Tests whether a template refused the messages itself, by ``raise_exception``."""
-    from jinja2 import TemplateError, TemplateSyntaxError, UndefinedError
-    from jinja2.exceptions import SecurityError
+    from jinja2 import TemplateError, TemplateRuntimeError, TemplateSyntaxError
 
     cause = error.__cause__
-    return isinstance(cause, TemplateError) and not isinstance(
-        cause, TemplateSyntaxError | UndefinedError | SecurityError
-    )
+    return isinstance(cause, TemplateError) and not isinstance(cause, TemplateSyntaxError | TemplateRuntimeError)
 
 
 def _line(trace: TracebackType | None, template: Template) -> int | None:
