@@ -11,7 +11,6 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from itertools import product
-from os.path import commonpath
 from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
@@ -20,6 +19,7 @@ import jeton
 from jeton.chat.grammar import ReplyGrammar
 from jeton.chat.parsing import Reply, ReplyParser
 from jeton.chat.prepared import PreparedTemplate, prepare
+from jeton.chat.proof import shared
 from jeton.errors import ChatTemplateError
 
 TYPES = {"city": "string", "n": "integer", "x": "number", "b": "boolean", "f": "array", "o": "object", "z": "null"}
@@ -168,10 +168,10 @@ def sampled(parser: ReplyParser, grammar: ReplyGrammar, message: Mapping[str, An
         return Written(marked[len(prompt) :], fields)
     if is_exact or grammar.prompt in grammar.starts("reasoning"):
         return None
-    shared = len(commonpath([marked, prompt]))
-    while shared and not (marked[shared - 1] in ">\n" or parser._controls.ends(marked[:shared])):
-        shared -= 1
-    return Written(marked[shared:], fields)
+    start = shared(marked, prompt)
+    while start and not (marked[start - 1] in ">\n" or parser._controls.ends(marked[:start])):
+        start -= 1
+    return Written(marked[start:], fields)
 
 
 def outcome(reply: Reply, given: Mapping[str, Any], fields: set[str]) -> dict[str, str]:

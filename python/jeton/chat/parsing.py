@@ -21,13 +21,13 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
-from os.path import commonpath
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from ..errors import ChatTemplateError
 from .encode import ChatTokenizer, control_spans
 from .grammar import Edge, ReplyGrammar, derive
 from .prepared import PreparedTemplate
+from .proof import shared
 from .readings import Part, Reading, SchemaTypes, Search, value_at
 
 if TYPE_CHECKING:
@@ -179,9 +179,9 @@ class ReplyParser:
 
     def _stop(self, literal: str) -> str:
         """Returns the last special token of a text that ends a turn; empty if it has none."""
-        shared = len(commonpath([literal[::-1], self._prompt[::-1]]))
+        num_shared = shared(literal[::-1], self._prompt[::-1])
         # Some templates write the generation prompt after each chat.
-        after = self._controls.any.findall(literal[len(literal) - shared :])
+        after = self._controls.any.findall(literal[len(literal) - num_shared :])
         return after[0] if after else "".join(self._controls.any.findall(literal)[-1:])
 
     def _grammar(self, context: list[Mapping[str, Any]]) -> ReplyGrammar:
@@ -389,7 +389,7 @@ def _starts(grammar: ReplyGrammar, whole: str, is_relaxed: bool) -> Iterator[_St
     opened = any(edge.target == "reasoning" and edge.literal.rstrip() == prompt.rstrip() for edge in edges)
     others = [edge for edge in edges if edge.target == "reasoning" or not opened]
     for edge in others:
-        at = len(commonpath([prompt, edge.literal]))
+        at = shared(prompt, edge.literal)
         for cut in range(at, -1, -1):
             rest = edge.literal[cut:]
             if cut < len(prompt) and whole.startswith(rest, len(prompt)) and rest:
