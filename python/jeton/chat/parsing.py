@@ -163,7 +163,9 @@ class ReplyParser:
         """
         grammar = self._grammar([])
         shown = [*self._messages, grammar.style.message(None, _REPLY, [])]
-        edges = [edge for source, edges in grammar.edges.items() if source != "start" for edge in edges]
+        edges = [
+            edge for source, edges in grammar.edges.items() if source not in ("start", "reasoning") for edge in edges
+        ]
         literals = dict.fromkeys(edge.literal for edge in edges if edge.target == "end")
         found = [self._stop(literal) for literal in literals]
         for role in ("user", "tool") if "" in found else ():
