@@ -5,10 +5,15 @@
 Special tokens that the template itself writes are control tokens. The content of a message never is, whatever it
 spells. `provenance` tracks the origin of text through a template, `sandbox` and `limits` run it, `template` selects and
 renders it, `encode` produces ids, and `presets` holds templates for tokenizers that have none. `conversation` appends
+<<<<<<< HEAD
 ids turn by turn and keeps those that a model sampled, by `proof`. `harmony` renders and parses the messages of gpt-oss
 without a template.
+=======
+ids turn by turn and keeps those that a model sampled, by `proof`. `parsing` reads replies by the `grammar` that
+renderings of a template give.
+>>>>>>> parse
 
-Left out: images and sounds in messages (a template sees their items), calling models, parsing their answers.
+Left out: images and sounds in messages (a template sees their items), calling models.
 """
 
 from __future__ import annotations
@@ -27,6 +32,7 @@ from ..util.lazy import cached_property
 from .continuing import continued
 from .conversation import Conversation, IdSpan
 from .encode import ChatTokenizer, MaskedChat, char_spans, encode, tokenize
+from .parsing import Reply
 from .prepared import TemplateTokenizer, check_tokens, prepare
 from .presets import PRESETS, ChatPreset
 from .provenance import Origin
@@ -46,6 +52,7 @@ __all__ = [
     "Messages",
     "Origin",
     "RenderedRun",
+    "Reply",
     "Turn",
     "chat",
     "check_tokens",

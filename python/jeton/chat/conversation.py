@@ -17,7 +17,7 @@ longer conversation are left out of the rendering, if the text without them is t
 the template will not change them is then an assumption. All messages are rendered when their number has grown by a
 quarter, and by `Conversation.prove`. If the text without them is not the rest of the text, all are always rendered.
 
-Left out: parsing replies, a reply that is sampled in several calls.
+Left out: a reply that is sampled in several calls. `parsing` parses replies.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeAlias
 from ..errors import ChatTemplateError, ConfigError, SpecialTokenError
 from ..tokens.special import Special
 from ..util.arguments import flag, wrong
+from . import parsing
 from .encode import MaskedChat, char_spans, encode
 from .prepared import PreparedTemplate, TemplateTokenizer, prepare
 from .proof import REASONING, Located, Rendering, Reply, describe_change, describe_difference, locate, quoted, shared
@@ -58,6 +59,7 @@ _GROWTH = 1.25  # all messages are rendered again when they are so many times as
 class ConversationTokenizer(TemplateTokenizer, Protocol):
     """The part of a tokenizer's interface that a conversation needs."""
 
+    def decode_bytes(self, ids: Iterable[int]) -> bytes: ...  # noqa: D102
     def decode(self, ids: list[int]) -> str: ...  # noqa: D102
     def stream(self, prompt_ids: list[int]) -> TextStream: ...  # noqa: D102
 
@@ -330,6 +332,35 @@ class Conversation:
             self._num_whole = len(self._rendered)
         self._skip()
         return appended
+
+    def parse(self, ids: Iterable[int]) -> parsing.Reply:
+        """Parses the ids that the model sampled for the open turn, or for the last one; appends nothing.
+
+        The template's form of reasoning and tool calls is derived from its renderings. The reply's message, rendered
+        again, gives the text of the ids; what cannot be proved so stays text. See `jeton.chat.Reply`.
+
+        Args:
+            ids: the sampled ids, with or without the stop token.
+
+        Raises:
+            UnknownTokenError: an id is not in the vocabulary.
+
+        Examples:
+            >>> import jeton
+            >>> tokens = ["<|im_start|>", "<|im_end|>"]
+            >>> tok = jeton.train(["hi there you"], 256 + 2, special_tokens=tokens, progress=False)
+            >>> conv = tok.conversation([{"role": "user", "content": "hi"}], template="chatml")
+            >>> reply = conv.parse(tok.encode("hello<|im_end|>", special="all"))
+            >>> reply.content, reply.reasoning, reply.tool_calls
+            ('hello', None, [])
+        """
+        return self.parser()(ids)
+
+    def parser(self) -> parsing.ReplyParser:
+        """Returns the parser of replies to the open turn, or to the last one."""
+        before = self._messages if self._reply is None else self._messages[:-1]
+        num_calls = sum(len(message.get("tool_calls") or ()) for message in before)
+        return parsing.ReplyParser(self._tok, self._template, self._shown, num_calls=num_calls)
 
     def copy(self) -> Conversation:
         """Returns an independent conversation with the same ids, for another branch.

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["ChatTokenizer", "MaskedChat", "char_spans", "encode", "encode_between", "tokenize"]
+__all__ = ["ChatTokenizer", "MaskedChat", "char_spans", "control_spans", "encode", "encode_between", "tokenize"]
 
 # Mask characters by length in UTF-8, for word characters and for others. No normalizer changes them.
 _WORDS = ("qjxzkvwyQJXZKVWY0123456789abcdefghilmnoprstuABCDEFGHILMNOPRSTU_", "ƿƾƻǀ", "ꙮꜣꜥꚙ", "𐌰𐌱𐌲𐌳")
@@ -132,6 +132,13 @@ def char_spans(tok: ChatTokenizer, text: str, ids: list[int], segments: MaskedCh
     if segments is None:
         return np.frombuffer(tok._core.chat_spans(text, ids), "<i8").reshape(-1, 2)
     return np.array(tokenize(tok, text, segments).char_spans, np.int64).reshape(-1, 2)
+
+
+def control_spans(tok: ChatTokenizer, text: str, pieces: Sequence[RenderedRun]) -> list[AddedTokenMatch]:
+    """Locates the special tokens that the template writes, in order."""
+    theirs = _ranges(pieces, {"message", "caller", "mixed"})
+    masked = _masked(text, theirs, [], tok.special_tokens)
+    return [match for match in tok._special_matcher(masked) if not _covers(theirs, [], text, match)]
 
 
 def _refuse(
