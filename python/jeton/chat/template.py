@@ -20,12 +20,22 @@ from .provenance import CALLER, Origin, TracedStr, runs_of
 if TYPE_CHECKING:
     from jinja2 import Template
 
-__all__ = ["RenderedRun", "choose", "has_generation", "is_refusal", "render", "templates"]
+__all__ = [
+    "REASONING",
+    "RenderedRun",
+    "choose",
+    "has_generation",
+    "is_refusal",
+    "prepared",
+    "render",
+    "templates",
+    "variables_of",
+]
 
 _FILE = "<chat template>"
 # Names under which messages contain their reasoning, first one first. As in transformers 5, a template finds it under
 # the first two (`_alias_reasoning_fields` in transformers/utils/chat_template_utils.py).
-_REASONING = ("reasoning_content", "thinking", "reasoning")
+REASONING = ("reasoning_content", "thinking", "reasoning")
 
 
 class RenderedRun(NamedTuple):
@@ -140,8 +150,7 @@ def render(
         MissingDependencyError: Jinja is not installed.
     """
     given = {name: _seen(value, CALLER.inside(name), name) for name, value in variables.items()}
-    seen = GivenList(_message(index, message) for index, message in enumerate(messages))
-    seen._size = VALUE + sum(message._size for message in seen)
+    seen = prepared(messages)
     template = compiled(source).template
     pieces: list[RenderedRun] = []
     texts: list[str] = []
@@ -160,6 +169,17 @@ def render(
     return "".join(texts), pieces
 
 
+def prepared(messages: Sequence[Mapping[str, Any]]) -> GivenList:
+    """Copies messages as a template is given them. Messages that are copies already are not copied again.
+
+    Raises:
+        ConfigError: messages that are not JSON, or have no role.
+    """
+    seen = GivenList(_message(index, message) for index, message in enumerate(messages))
+    seen._size = VALUE + sum(message._size for message in seen)
+    return seen
+
+
 def _pieces(chunk: str, turn: int | None) -> list[RenderedRun]:
     """Runs of one expression's output. Outside of a turn, template text belongs to the message printed with it."""
     runs = runs_of(chunk)
@@ -173,6 +193,8 @@ def _pieces(chunk: str, turn: int | None) -> list[RenderedRun]:
 
 
 def _message(index: int, message: Mapping[str, Any]) -> GivenDict:
+    if isinstance(message, GivenDict) and message._message == index:
+        return message
     if not isinstance(message, Mapping):
         raise ConfigError(
             f"message {index} is {message!r:.60}, not an object with a role and a content", option="messages"
@@ -182,7 +204,7 @@ def _message(index: int, message: Mapping[str, Any]) -> GivenDict:
     origin = Origin("message", index)
     # A null counts as a missing key: templates would print "None".
     kept = {key: value for key, value in message.items() if value is not None}
-    thoughts = next((kept[key] for key in _REASONING if key in kept), None)
+    thoughts = next((kept[key] for key in REASONING if key in kept), None)
     if thoughts is not None:
         kept = {"thinking": thoughts, **kept, "reasoning_content": thoughts}
     seen = _seen(kept, origin, f"message {index}")
@@ -252,6 +274,23 @@ def has_generation(source: str) -> bool:
         (True, False)
     """
     return compiled(source).has_generation
+
+
+@lru_cache(maxsize=32)
+def variables_of(source: str) -> frozenset[str]:
+    """Returns the names of the variables that a template reads, without those that it sets before.
+
+    Raises:
+        ChatTemplateError, MissingDependencyError: as `has_generation`.
+
+    Examples:
+        >>> sorted(variables_of("{% set a = 1 %}{{ a + b }}{{ raise_exception(c) }}"))
+        ['b', 'c']
+    """
+    environment = compiled(source).template.environment
+    from jinja2.meta import find_undeclared_variables
+
+    return frozenset(find_undeclared_variables(environment.parse(source)) - environment.globals.keys())
 
 
 @lru_cache(maxsize=32)
