@@ -233,13 +233,19 @@ class _Derivation:
 
     def replies(self) -> Iterator[Reply]:
         messages = self._chat.messages
-        has_any = False
+        said = [index for index, facts in enumerate(messages) if facts["role"] == "assistant" and _has_text(facts)]
+        if said and not any(index in self._own for index in said):
+            for index in said:
+                self._check_omitted(index)
+            raise ChatTemplateError("the chat template prints nothing of the assistant's messages, so there is no mask")
+        roles = [facts["role"] for facts in messages]
+        if "assistant" not in roles and any(_has_reply_fields(facts) for facts in messages):
+            raise ChatTemplateError(f"no message has the role 'assistant', whose text a mask marks (roles: {roles})")
         end = 0
         for message, facts in enumerate(messages):
             if facts["role"] != "assistant":
                 continue
             own = self._own.get(message, [])
-            has_any = has_any or bool(own)
             if not own and _has_text(facts):
                 self._check_omitted(message)
             reply = self._reply(message, own)
@@ -249,11 +255,6 @@ class _Derivation:
                 raise self._unproven(message, "it would begin before the end of the message before")
             end = reply.spans[-1][1]
             yield reply
-        roles = [facts["role"] for facts in messages]
-        if not has_any and any(_has_text(facts) for facts in messages if facts["role"] == "assistant"):
-            raise ChatTemplateError("the chat template prints nothing of the assistant's messages, so there is no mask")
-        if "assistant" not in roles and any(_has_reply_fields(facts) for facts in messages):
-            raise ChatTemplateError(f"no message has the role 'assistant', whose text a mask marks (roles: {roles})")
 
     def _check_omitted(self, message: int) -> None:
         """Checks that a message without a mark is not in text of unknown origin."""
@@ -412,7 +413,16 @@ class _Derivation:
         at = between.rfind(needed, after) if needed.strip() else -1
         if at < 0:
             return None
-        return at + self._edge(begin + at, len(_shared_prefix([between[at:], self._added])))
+        length = self._edge(begin + at, len(_shared_prefix([between[at:], self._added])))
+        # An opening token alone may begin a turn of any role.
+        is_header = length > len(needed) or length == len(self._added) or (opening and opening[0] not in self._preamble)
+        return at + length if is_header else None
+
+    @cached_property
+    def _preamble(self) -> str:
+        """The text before the first one of a user's message."""
+        users = (mark.start for mark in self._whole.marks if self._place(mark) == ("user", mark.base))
+        return self._whole.text[: next(users, 0)]
 
     def _edge(self, begin: int, length: int) -> int:
         """Reduces a length of text after `begin` to an end of an expression, special token, word or white space."""
