@@ -41,18 +41,22 @@ TOOLS = [
 
 
 def user(text: str) -> dict[str, Any]:
+    """A message of the user."""
     return {"role": "user", "content": text}
 
 
 def reply(text: Any, **more: Any) -> dict[str, Any]:
+    """A message of the assistant."""
     return {"role": "assistant", "content": text, **more}
 
 
 def call(city: str, id: str) -> dict[str, Any]:
+    """A call of the tool."""
     return {"id": id, "type": "function", "function": {"name": "weather", "arguments": {"city": city}}}
 
 
 def result(text: str, id: str) -> dict[str, Any]:
+    """A result of the tool."""
     return {"role": "tool", "content": text, "tool_call_id": id, "name": "weather"}
 
 
@@ -147,6 +151,7 @@ def marked_templates(folders: list[Path]) -> Iterator[Path]:
 
 
 def main(arguments: list[str]) -> int:
+    """Prints the table."""
     folders = [Path(one) for one in arguments if not one.startswith("--")]
     totals = [0, 0, 0]
     for path in marked_templates(folders):

@@ -45,6 +45,8 @@ __all__ = ["MaskDifference", "MaskSource", "MaskTurns", "RenderedMessages", "Rep
 MaskTurns = Literal["all", "last"]
 MaskSource = Literal["auto", "markers", "provenance"]
 Span = tuple[int, int]  # half-open range of characters
+# Values in JSON, which count as the template's text: another value makes no other kind of turn.
+_NUMBER = re.compile(r"-?\d+(?:\.\d+)?|true|false|null")
 
 
 @dataclass(frozen=True)
@@ -374,7 +376,9 @@ class _Derivation:
         begin, end = self._whole.gap(first)
         between = self._whole.text[begin:end]
         if between.startswith(tail):
-            return self._late_header(begin, between, len(tail)) or len(tail)  # else it prompts after other messages
+            # Some templates prompt after messages of other roles only.
+            late = self._late_header(begin, between, len(tail)) if has_text else None
+            return late or len(tail)
         if not has_text and not self._specials(between):
             return None
         if has_text and self._whole.marks[first].base == "name":
@@ -394,7 +398,7 @@ class _Derivation:
             mode = self._modes[between] = self._mode(message, between)
         if len(mode) > shared:
             return len(mode)
-        if late := self._late_header(begin, between, 0):
+        if has_text and (late := self._late_header(begin, between, 0)):
             return late
         if self._added and shared <= len(_shared_prefix([tail[: len(tail) - len(self._added)], between])):
             return None
@@ -476,11 +480,13 @@ class _Derivation:
     def _openings(self) -> frozenset[str]:
         """Special tokens that begin a turn: the first one of the generation prompt, and one that begins the text."""
         bos = self._chat.own.get("bos_token")
-        leading = self._whole.text[: self._whole.gap(0)[1]].removeprefix(bos or "").lstrip()
-        match = self._special.match(leading)
-        first = match[0] if match else None
-        prompt = next((match[0] for match in self._specials(self._added)), None)
-        return frozenset(token for token in (first, prompt) if token is not None)
+        match = self._special.match(self._whole.text[: self._whole.gap(0)[1]].removeprefix(bos or "").lstrip())
+        return frozenset(token for token in (match and match[0], self._opening) if token is not None)
+
+    @cached_property
+    def _opening(self) -> str | None:
+        """The first special token of the generation prompt."""
+        return next((match[0] for match in self._specials(self._added)), None)
 
     def _unproven(self, message: int, reason: str) -> ChatTemplateError:
         return ChatTemplateError(
@@ -497,7 +503,7 @@ class _Derivation:
         for at, index in enumerate(own):
             begin, end = whole.gap(index)
             is_next = at > 0 and own[at - 1] == index - 1
-            shape.append((whole.text[begin:end] if is_next else None, whole.marks[index].field))
+            shape.append((_NUMBER.sub("0", whole.text[begin:end]) if is_next else None, whole.marks[index].field))
         last = own[-1] + 1 if own else bisect_left(whole.marks, (start,))
         begin, end = whole.gap(last)
         key = *shape, whole.text[max(begin, start) : end], last < len(whole.marks)
@@ -511,11 +517,12 @@ class _Derivation:
         before, facts = self._chat.messages[:message], self._chat.messages[message]
         if not own:
             return [_End((), self._closing_of(before, {"role": facts["role"], "content": "x"}))]
+        number_of = {index: number for number, index in enumerate(own)}
         both = self._both([*before, facts])
         plain = both[0]
         if isinstance(plain, ChatTemplateError):
             # The template requires more messages: without them, the first special token after the text is the stop.
-            return [_End(tuple(own.index(index) for index in row), _Closing()) for row in _rows(own)]
+            return [_End(tuple(map(number_of.__getitem__, row)), _Closing()) for row in _rows(own)]
         mine = plain.own(message)
         pairs = dict(
             _pairs([whole.marks[index] for index in own], whole, [plain.marks[index] for index in mine], plain)
@@ -525,9 +532,14 @@ class _Derivation:
                 f"the chat template prints message {message} in another way if it is the last one, so there is no mask"
             )
         kept: list[int] = []
+        said: set[tuple[str | None, str]] = set()
         closings: dict[int, _Closing] = {}
         closing = None
         for at, index in enumerate(own):
+            fact = whole.marks[index].field, whole.of(whole.marks[index])
+            if kept and kept[-1] != index - 1 and fact in said:
+                continue  # a copy after text of other messages
+            said.add(fact)
             if at in pairs:
                 is_last = at + 1 not in pairs or own[at + 1] != index + 1
                 closing = self._shared([*before, facts], message, mine[pairs[at]], both) if is_last else None
@@ -539,7 +551,7 @@ class _Derivation:
                     continue  # a copy after the turn, such as the name of a tool before its result
             kept.append(index)
             closings[index] = closing or _Closing()
-        return [_End(tuple(own.index(index) for index in row), closings[row[-1]]) for row in _rows(kept)]
+        return [_End(tuple(map(number_of.__getitem__, row)), closings[row[-1]]) for row in _rows(kept)]
 
     def _both(self, messages: Sequence[Any]) -> list[Any]:
         """Renderings without and with generation prompt; an error is last."""
@@ -637,7 +649,7 @@ class _Derivation:
             shared = after.index(closing.text) + len(closing.text)
         cut = next((match.start() for match in found if match.start() < shared < match.end()), shared)
         match = next((one for one in found if one.start() >= cut and one[0] not in closing.inner), None)
-        if match is not None and not after[cut : match.start()].strip() and match[0] not in self._openings:
+        if match is not None and not after[cut : match.start()].strip() and match[0] != self._opening:
             return match.span()
         cut = self._edge(last, cut)
         return (0 if closing.is_plain else cut, cut)
