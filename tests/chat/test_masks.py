@@ -215,9 +215,9 @@ def test_differences_have_reasons() -> None:
         ("one", True, "the text of message 0 (user)"),
         ("<|im_end|>", False, "the stop token of message 1"),
     ]
-    with pytest.raises(ChatTemplateError, match="has no .% generation %"):
+    with pytest.raises(ChatTemplateError, match=r"has no \{% generation %\}"):
         TOK.chat(TURNS, template="chatml").mask_differences()
-    with pytest.raises(ChatTemplateError, match="has no .% generation %"):
+    with pytest.raises(ChatTemplateError, match=r"has no \{% generation %\}"):
         TOK.chat(TURNS, template="chatml").reply_mask(source="markers")
 
 
