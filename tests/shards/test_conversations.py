@@ -367,7 +367,9 @@ def test_plans_of_older_versions(chats: tuple[Path, list[Messages]], chat_tok: j
         with pytest.raises(FormatError, match="not a plan"):
             jeton.shards.Plan.from_json({**facts, "conversations": wrong})
     with pytest.raises(FormatError, match="without rows"):
-        jeton.shards.Plan.from_json({**facts, "packing": None})
+        jeton.shards.Plan.from_json({name: value for name, value in facts.items() if name != "packing"})
+    with pytest.raises(FormatError, match="not a plan"):
+        jeton.shards.Plan.from_json({name: value for name, value in facts.items() if name != "chat"})
 
 
 def test_a_broken_template(chats: tuple[Path, list[Messages]], chat_tok: jeton.Tokenizer, tmp_path: Path) -> None:

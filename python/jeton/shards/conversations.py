@@ -43,7 +43,14 @@ from ..util.arguments import choice
 from .encoding import EncodedDocuments, Encoder, places_of
 from .plan import LONG, MASK, TOO_LONG, Plan
 
-__all__ = ["ConversationEncoder", "chat_template", "conversation_options", "make_encoder"]
+__all__ = [
+    "ConversationEncoder",
+    "ConversationFitter",
+    "chat_template",
+    "conversation_options",
+    "make_encoder",
+    "mask_options",
+]
 
 REFUSED = "conversation that the template refuses"
 
@@ -87,12 +94,16 @@ def conversation_options(
             raise ConfigError(f"{keyword('too_long', too_long)} is for rows with whole conversations: pass {fitting}")
     if is_fitted and too_long != "cut":
         made["too_long"] = too_long or TOO_LONG[0]
-    changed = _mask_options(source, mask or {})
+    changed = mask_options(source, mask or {})
     return {**made, "mask": changed} if changed else made or None
 
 
-def _mask_options(source: str, mask: Mapping[str, Any]) -> dict[str, Any]:
-    """The options of `Chat.reply_mask` that are not the defaults."""
+def mask_options(source: str, mask: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of `Chat.reply_mask` that are not the defaults.
+
+    Raises:
+        ConfigError: an unknown option or value.
+    """
     from ..chat import has_generation  # here, because plans without conversations do not need it
 
     if not isinstance(mask, Mapping):
@@ -112,74 +123,33 @@ def _mask_options(source: str, mask: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in mask.items() if value != MASK[name][0]}
 
 
-class ConversationEncoder(Encoder):
-    """Encoder of one task, whose documents are conversations.
+class ConversationFitter:
+    """Renders conversations, and makes those that fit into a length of those that are longer.
 
     Attributes:
-        long: counts of conversations that are longer than a row: ``too_long``, ``truncated``, ``split``, ``dropped``;
-            and ``replies_dropped``, the assistant's messages that are left out with them.
+        long: counts of conversations that are longer: ``too_long``, ``truncated``, ``split``, ``dropped``; and
+            ``replies_dropped``, the assistant's messages that are left out with them.
     """
 
-    def __init__(self, tok: Tokenizer, plan: Plan, skip: Skip) -> None:
-        """`skip`: called with kind, place and error of a bad record; may raise."""
-        super().__init__(tok, plan)
-        self._template, self._policy, self._skip = plan.chat, plan.reading["errors"], skip
-        options = plan.conversations or {}
-        self._mask = dict(options.get("mask", {}))
-        self._too_long = options.get("too_long")
-        self._row = plan.packing["length"] if plan.packing is not None and self._too_long else None
+    def __init__(self, tok: Tokenizer, template: str | None, length: int | None, policy: str | None) -> None:
+        """`length`: ids of a row; None: any. `policy`: one of `TOO_LONG`, without ``"cut"``."""
+        self._tok, self._template, self._length, self._policy = tok, template, length, policy
         self.long: Counter[str] = Counter(dict.fromkeys(LONG, 0))
 
-    def encode(self, batch: Batch) -> EncodedDocuments:
-        """Encodes a batch.
-
-        Raises:
-            FormatError: a conversation that the template refuses, under ``errors="strict"``.
-        """
-        ids: list[NDArray[Any]] = [np.empty(0, self._dtype)]
-        masks: list[NDArray[np.uint8]] = [np.empty(0, np.uint8)]
-        numbers = np.zeros(len(batch), np.int64)  # documents of each conversation
-        sizes = np.zeros(len(batch), np.int64)
-        num_empty = 0
-        for index, data in enumerate(batch.texts):
-            try:
-                found = self._conversations(json.loads(data))
-                marked = [chat.reply_mask(**self._mask) for chat in found]
-            except (ChatTemplateError, ConfigError, InvalidTextError, SpecialTokenError) as error:
-                self._refuse(batch, index, error)
-                continue
-            for chat, mask in zip(found, marked, strict=True):
-                if not chat.ids:
-                    num_empty += 1
-                    continue
-                numbers[index] += 1
-                ids.append(np.array(chat.ids, self._dtype))
-                masks.append(np.array(mask, np.uint8))
-                sizes[index] += len(chat.text.encode())
-        self._count_special([TextColumn(list(compress(batch.texts, numbers > 0)))])
-        lengths = np.fromiter(map(len, ids[1:]), np.int64, len(ids) - 1)
-        joined = np.concatenate(ids)
-        self.highest = max(self.highest, int(joined.max()) if len(joined) else -1)
-        self._count(batch, lengths, numbers, int(sizes.sum()))
-        self.empty += num_empty
-        ends = np.cumsum([0, *(len(chunk.texts) for chunk in batch.chunks)])
-        num_bytes = np.diff(np.cumsum(np.append(0, sizes))[ends]).tolist()
-        return EncodedDocuments(joined, lengths, places_of(batch, numbers), np.concatenate(masks), num_bytes)
-
-    def _conversations(self, messages: Any) -> list[Any]:
+    def chats(self, messages: Any) -> list[Any]:
         """The chats of a conversation: one, or as many as the policy for long ones makes of it."""
         if not isinstance(messages, list) or (messages and isinstance(messages[0], list)):
             raise ConfigError("a conversation is a list of messages", option="messages")
         chat = self._chat(messages)
-        if self._row is None or len(chat.ids) <= self._row:
+        if self._length is None or len(chat.ids) <= self._length:
             return [chat]
         self.long["too_long"] += 1
         made: list[Any] = []
         kept = 0  # replies
-        if self._too_long == "truncate":
+        if self._policy == "truncate":
             end = self._fitting(messages, _reply_ends(messages, 0))
             made = [messages[:end]] if end else []
-        elif self._too_long == "split":
+        elif self._policy == "split":
             made = self._split(messages)
         chats = [self._chat(one) for one in made]
         kept = sum(_num_replies(one) for one in made)
@@ -192,7 +162,7 @@ class ConversationEncoder(Encoder):
 
     def _fits(self, messages: Sequence[Any]) -> bool:
         try:
-            return len(self._chat(messages).ids) <= (self._row or 0)
+            return len(self._chat(messages).ids) <= (self._length or 0)
         except ChatTemplateError:
             return False  # the template does not end a conversation there
 
@@ -226,10 +196,60 @@ class ConversationEncoder(Encoder):
                 made.append([*lead, *messages[start:end]])
         return made
 
+
+class ConversationEncoder(Encoder):
+    """Encoder of one task, whose documents are conversations."""
+
+    def __init__(self, tok: Tokenizer, plan: Plan, skip: Skip) -> None:
+        """`skip`: called with kind, place and error of a bad record; may raise."""
+        super().__init__(tok, plan)
+        self._policy, self._skip = plan.reading["errors"], skip
+        options = plan.conversations or {}
+        self._mask = dict(options.get("mask", {}))
+        policy = options.get("too_long")
+        length = plan.packing["length"] if plan.packing is not None and policy else None
+        self._fitter, self._is_fitted = ConversationFitter(tok, plan.chat, length, policy), length is not None
+
+    def encode(self, batch: Batch) -> EncodedDocuments:
+        """Encodes a batch.
+
+        Raises:
+            FormatError: a conversation that the template refuses, under ``errors="strict"``.
+        """
+        ids: list[NDArray[Any]] = [np.empty(0, self._dtype)]
+        masks: list[NDArray[np.uint8]] = [np.empty(0, np.uint8)]
+        numbers = np.zeros(len(batch), np.int64)  # documents of each conversation
+        sizes = np.zeros(len(batch), np.int64)
+        num_empty = 0
+        for index, data in enumerate(batch.texts):
+            try:
+                found = self._fitter.chats(json.loads(data))
+                marked = [chat.reply_mask(**self._mask) for chat in found]
+            except (ChatTemplateError, ConfigError, InvalidTextError, SpecialTokenError) as error:
+                self._refuse(batch, index, error)
+                continue
+            for chat, mask in zip(found, marked, strict=True):
+                if not chat.ids:
+                    num_empty += 1
+                    continue
+                numbers[index] += 1
+                ids.append(np.array(chat.ids, self._dtype))
+                masks.append(np.array(mask, np.uint8))
+                sizes[index] += len(chat.text.encode())
+        self._count_special([TextColumn(list(compress(batch.texts, numbers > 0)))])
+        lengths = np.fromiter(map(len, ids[1:]), np.int64, len(ids) - 1)
+        joined = np.concatenate(ids)
+        self.highest = max(self.highest, int(joined.max()) if len(joined) else -1)
+        self._count(batch, lengths, numbers, int(sizes.sum()))
+        self.empty += num_empty
+        ends = np.cumsum([0, *(len(chunk.texts) for chunk in batch.chunks)])
+        num_bytes = np.diff(np.cumsum(np.append(0, sizes))[ends]).tolist()
+        return EncodedDocuments(joined, lengths, places_of(batch, numbers), np.concatenate(masks), num_bytes)
+
     @property
     def totals(self) -> dict[str, Any]:
         """Entries of the completion file."""
-        return {"conversations": dict(self.long)} if self._row is not None else {}
+        return {"conversations": dict(self._fitter.long)} if self._is_fitted else {}
 
     def _refuse(self, batch: Batch, index: int, error: JetonError) -> None:
         """Skips a conversation, or raises."""
