@@ -4,7 +4,8 @@
 
 Special tokens that the template itself writes are control tokens. The content of a message never is, whatever it
 spells. `provenance` tracks the origin of text through a template, `sandbox` and `limits` run it, `template` selects and
-renders it, `encode` produces ids, and `presets` holds templates for tokenizers that have none.
+renders it, `encode` produces ids, `masks` derives what the model generates, and `presets` holds templates for
+tokenizers that have none.
 
 Left out: images and sounds in messages (a template sees their items), calling models, parsing their answers.
 """

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import click
 
 from ..drawing import to_terminal
-from ..errors import FormatError
+from ..errors import ChatTemplateError, FormatError
 from .options import Command, CommonOptions, common_options, permission, special_option, tokenizer_option
 from .streams import terminal_look, write
 
@@ -68,7 +68,11 @@ def chat(
     )
     if common.as_json or form == "json":
         turns = [{"message": turn.message, "role": turn.role, "token_spans": turn.token_spans} for turn in made.turns]
-        write(json.dumps({"text": made.text, "ids": made.ids, "turns": turns, "mask": made.mask}))
+        try:
+            mask: list[bool] | None = made.mask
+        except ChatTemplateError:  # the template does not show what the model generates
+            mask = None
+        write(json.dumps({"text": made.text, "ids": made.ids, "turns": turns, "mask": mask}))
     elif form == "ids":
         write(" ".join(map(str, made.ids)))
     elif form == "tokens":
