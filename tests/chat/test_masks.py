@@ -294,6 +294,9 @@ def test_consecutive_and_empty_messages() -> None:
     assert said(chat) == ["uno<|im_end|>", "dos<|im_end|>", "<|im_end|>"]
     assert said(TOK.chat([reply("hello"), *TURNS], template="chatml"))[0] == "hello<|im_end|>"
     assert said(TOK.chat(TURNS[:3], template="chatml", add_generation_prompt=True)) == ["uno<|im_end|>"]
+    glm = "{% for m in messages %}<|{{ m.role }}|>{% if m.role == 'assistant' %}\n<think></think>{% endif %}"
+    glm += "{% if m.content %}{{ '\n' + m.content }}{% endif %}{% endfor %}{% if add_generation_prompt %}<|assistant|>{% endif %}"
+    assert said(TOK.chat([user("one"), reply("")], template=glm)) == []
     assert TOK.chat(TURNS[:1], template="chatml").mask == [False] * len(TOK.chat(TURNS[:1], template="chatml").ids)
 
 

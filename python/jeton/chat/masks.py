@@ -285,6 +285,8 @@ class _Derivation:
             index = row[-1] + 1 if row else bisect_left(whole.marks, (begin,))
             if not row and whole.text.startswith(closing.lead, at := whole.gap(index)[0]):
                 last = max(begin, at + len(closing.lead))
+            elif not row and not closing.tokens:
+                return None  # no text, and the template's own text has no stop token
             stop = self._stop(last, whole.text[last : max(last, whole.gap(index)[1])], closing)
             for low, high in self._stops_between(row, whole.text[last + stop[0] : last + stop[1]]):
                 spans.append((begin, low[1]))
