@@ -207,11 +207,10 @@ def test_runs_that_are_none() -> None:
     ],
 )  # fmt: skip
 def test_the_mask_of_a_template_that_generates_nothing(source: str, mask: bool | None) -> None:
-    """None says that the template marks nothing; a chat of which nothing is generated has a mask."""
+    """None says that the template has no markers; a chat of which nothing is generated has a mask."""
     chat = TOK.chat(user("hi"), template=source)
     for one in (chat, pickle.loads(pickle.dumps(chat)), *TOK.chat([user("hi")], template=source)):
-        expected = None if mask is None else [mask and start < 2 for start, _ in one.encoding.char_spans]
-        assert one.mask == expected
+        assert one.mask == [bool(mask) and start < 2 for start, _ in one.encoding.char_spans]
     assert (mask is None) is not has_generation(source)
 
 
@@ -229,7 +228,7 @@ def test_spans_are_computed_on_access(monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patched:
         patched.setattr(jeton.Tokenizer, "tokenize", refused)
         chats = [TOK.chat(user(text), template="chatml") for text in ("hi", "a<|im_end|>b")]
-        assert all(chat.mask is None for chat in chats)
+        assert not any(any(chat.mask) for chat in chats)
         assert chats[0].turns[0].token_spans == [(0, len(chats[0].ids))]
     assert [len(chat.encoding) for chat in chats] == [len(chat.ids) for chat in chats]
     assert chats[0].encoding is chats[0].encoding

@@ -29,7 +29,7 @@ def test_forms(run: Run, path: Path) -> None:
     assert run(*arguments, "--format", "ids", input=data).text == " ".join(map(str, expected.ids)) + "\n"
     assert "│" in run(*arguments, "--format", "tokens", input=data).text
     answer = json.loads(run(*arguments, "--json", input=data).text)
-    assert (answer["text"], answer["ids"], answer["mask"]) == (expected.text, expected.ids, None)
+    assert (answer["text"], answer["ids"], answer["mask"]) == (expected.text, expected.ids, expected.mask)
     assert [turn["role"] for turn in answer["turns"]] == ["user", "assistant"]
 
 

@@ -125,6 +125,26 @@ def test_conversations(run: Run, tmp_path: Path) -> None:
     assert set((tmp_path / "out" / "shard-00000.mask").read_bytes()) == {1}
 
 
+def test_long_conversations(run: Run, tmp_path: Path) -> None:
+    pytest.importorskip("jinja2")
+    template = (
+        "{% for m in messages %}<|{{ m.role }}|>{{ m.content }}<|end|>{% endfor %}"
+        "{% if add_generation_prompt %}<|assistant|>{% endif %}"
+    )
+    tokens = ["<|user|>", "<|assistant|>", "<|end|>"]
+    made = jeton.train(["low lower row"], 270, special_tokens=tokens, progress=False).with_chat_template(template)
+    made.save(tmp_path / "chat.json")
+    turns = [{"role": "user", "content": "low"}, {"role": "assistant", "content": "row"}]
+    (tmp_path / "chats.jsonl").write_text(json.dumps({"messages": turns * 5}) + "\n")
+    options = ("-t", tmp_path / "chat.json", "--chat", "--format", "bin", "--pack", "16", "--packing", "best-fit")
+    result = run("shards", "make", tmp_path / "chats.jsonl", "-o", tmp_path / "out", *options, "--pad", "<|end|>",
+                 "--too-long", "truncate", "--mask", "no-stop", "--mask", "last")  # fmt: skip
+    assert result.code == 0, result.err
+    assert "1 conversations are longer than a row (truncate)" in result.err
+    shard = jeton.shards.open(tmp_path / "out").shard(0)
+    assert made.decode(shard.tokens[shard.mask == 1]) == "row"
+
+
 def test_skipped_records(run: Run, rows: Path, tok: Path, tmp_path: Path) -> None:
     rows.write_text(rows.read_text() + "nonsense\n")
     strict = run("shards", "make", rows, "-o", tmp_path / "a", "-t", tok)

@@ -224,3 +224,41 @@ class TestDatasets:
             jeton.map_dataset(rows, tok, keep=["number"])
         with pytest.raises(FormatError, match="no column 'body'"):
             jeton.map_dataset(rows, tok, column="body")
+
+
+CHATML = (
+    "{% for m in messages %}{{ '<|im_start|>' + m.role + '\\n' + m.content + '<|im_end|>\\n' }}{% endfor %}"
+    "{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}"
+)
+
+
+def test_conversations_of_a_dataset(tok: jeton.Tokenizer, tmp_path: Path) -> None:
+    datasets = pytest.importorskip("datasets")
+    pytest.importorskip("jinja2")
+    chat_tok = tok.add_tokens(["<|im_start|>", "<|im_end|>"]).with_chat_template(CHATML)
+    turns = [{"role": "user", "content": "to be"}, {"role": "assistant", "content": "or not"}]
+    rows = [
+        turns,
+        [*turns, {**turns[0], "content": "x " * 50}, turns[1]],
+        [{"role": "user", "content": "y " * 80}, turns[1]],
+    ]
+    dataset = datasets.Dataset.from_dict({"messages": rows, "id": [1, 2, 3]})
+    made = jeton.map_dataset(dataset, chat_tok, "messages", chat=True, mask={"stop": False})
+    assert made.column_names == ["input_ids", "loss_mask"]
+    for row, messages in zip(made, rows, strict=True):
+        chat = chat_tok.chat(messages, special="none")
+        assert (row["input_ids"], row["loss_mask"]) == (chat.ids, list(map(int, chat.reply_mask(stop=False))))
+    short = chat_tok.chat(turns).ids
+    for policy, expected_rows in (("truncate", [short, short]), ("drop", [short])):
+        found = jeton.map_dataset(dataset, chat_tok, "messages", chat=True, max_length=40, too_long=policy)
+        assert found["input_ids"][:] == expected_rows
+    split = jeton.map_dataset(dataset, chat_tok, "messages", chat=True, max_length=70, too_long="split")
+    assert split["input_ids"][:] == [short, short, chat_tok.chat(rows[1][2:]).ids]
+    stream = jeton.map_dataset(dataset.to_iterable_dataset(), chat_tok, "messages", chat=True)
+    assert [row["input_ids"] for row in stream] == [chat_tok.chat(one).ids for one in rows]
+    with pytest.raises(ConfigError, match="is for conversations: pass chat=True"):
+        jeton.map_dataset(dataset, chat_tok, "messages", max_length=40)
+    with pytest.raises(ConfigError, match="append_eos= is not supported with chat=True"):
+        jeton.map_dataset(dataset, chat_tok, "messages", chat=True, append_eos="<|im_end|>")
+    with pytest.raises(ConfigError, match="has no 'roles'"):
+        jeton.map_dataset(dataset, chat_tok, "messages", chat=True, mask={"roles": 1})

@@ -126,7 +126,13 @@ def test_packed_conversations(
     format: str, shuffle: int | None, chats: tuple[Path, list[Messages]], chat_tok: jeton.Tokenizer, tmp_path: Path
 ) -> None:
     corpus, messages = chats
-    options: dict[str, Any] = {"format": format, "shuffle": shuffle, "pack": 64, "packing": "best_fit"}
+    options: dict[str, Any] = {
+        "format": format,
+        "shuffle": shuffle,
+        "pack": 64,
+        "packing": "best_fit",
+        "too_long": "cut",
+    }
     make(corpus, tmp_path / "out", chat_tok, join=format == "bin", **options)
     if format == "parquet":
         rows = [
@@ -213,7 +219,17 @@ def test_what_cannot_be_chats(
     refused("the tokenizer has no; tok.with_chat_template", tokenizer=tok)
     refused("has several", tokenizer=tok.with_chat_template({"a": TEMPLATE, "b": TEMPLATE}))
     for unmarked in ("{{ messages[0].content }}", "{# {% generation %} #}{{ messages[0].content }}"):
-        refused("marks what the model generates", tokenizer=tok.with_chat_template(unmarked))
+        refused(
+            "to have the template's markers", tokenizer=tok.with_chat_template(unmarked), mask={"source": "markers"}
+        )
+    refused("has no 'roles'; it has turns, reasoning, stop, source", mask={"roles": 1})
+    refused("turns of mask= is 'first'", mask={"turns": "first"})
+    refused("mask= is a mapping", mask="last")
+    refused("too_long='half'", too_long="half", pack=64, packing="best_fit")
+    refused("is for rows with whole conversations", too_long="drop")
+    refused("is for rows with whole conversations", too_long="drop", pack=64)
+    for option in ({"too_long": "drop"}, {"mask": {"stop": False}}):
+        refused("is for conversations: pass chat=True", chat=False, **option)
     (tmp_path / "a.txt").write_text("low")
     refused("reads conversations from .jsonl, .ndjson and .parquet, not from ", places=tmp_path / "a.txt")
     with pytest.raises(ConfigError, match="chat= is for formats of ids"):
@@ -223,6 +239,137 @@ def test_what_cannot_be_chats(
         make(corpus, tmp_path / "made", tok.with_chat_template(TEMPLATE + "{{ '' }}"))
     assert caught.value.option == "chat"
     assert len(str(caught.value)) < 1000
+
+
+UNMARKED = """\
+{%- for message in messages %}
+    {{- '<|begin|>' + message.role + '\\n' + message.content + '<|end|>\\n' }}
+{%- endfor %}
+{%- if add_generation_prompt %}{{ '<|begin|>assistant\\n' }}{% endif %}
+"""
+
+
+def test_a_template_without_markers(
+    chats: tuple[Path, list[Messages]], chat_tok: jeton.Tokenizer, tmp_path: Path
+) -> None:
+    corpus, messages = chats
+    tok = chat_tok.with_chat_template(UNMARKED)
+    make(corpus, tmp_path / "out", tok)
+    assert stored(tmp_path / "out") == [tok.chat(one, special="none").ids for one in messages]
+    assert masks(tmp_path / "out", "bin") == [mask for _, mask in expected(chat_tok, messages)]
+    make(corpus, tmp_path / "last", tok, mask={"turns": "last", "stop": False})
+    made = [tok.chat(one, special="none").reply_mask("last", stop=False) for one in messages]
+    assert masks(tmp_path / "last", "bin") == [list(map(int, mask)) for mask in made]
+    assert jeton.shards.verify(tmp_path / "last", progress=False).is_valid
+    hidden = tok.with_chat_template("{{ messages[0].content }}")
+    with pytest.raises(FormatError, match=r"a\.jsonl:.*prints nothing of the assistant's messages"):
+        make(corpus, tmp_path / "hidden", hidden)
+
+
+LONG = [
+    [
+        {"role": "user", "content": "low"},
+        {"role": "assistant", "content": "new"},
+        {"role": "user", "content": "low " * 9},
+        {"role": "assistant", "content": "new " * 9},
+        {"role": "user", "content": "low"},
+        {"role": "assistant", "content": "new " * 40},
+    ],
+    [{"role": "user", "content": "low " * 90}, {"role": "assistant", "content": "new"}],
+    [{"role": "user", "content": "low"}, {"role": "assistant", "content": "new"}],
+]
+
+
+@pytest.mark.parametrize("shuffle", [None, 3])
+@pytest.mark.parametrize(
+    ("policy", "kept", "counts"),
+    [
+        (None, [LONG[0][:4], LONG[2]], {"truncated": 1, "split": 0, "dropped": 1, "replies_dropped": 2}),
+        ("drop", [LONG[2]], {"truncated": 0, "split": 0, "dropped": 2, "replies_dropped": 4}),
+        (
+            "split",
+            [LONG[0][:4], LONG[0][4:], LONG[2]],
+            {"truncated": 0, "split": 1, "dropped": 1, "replies_dropped": 1},
+        ),
+    ],
+)
+def test_conversations_longer_than_a_row(
+    policy: str | None,
+    kept: list[Messages],
+    counts: dict[str, int],
+    shuffle: int | None,
+    chat_tok: jeton.Tokenizer,
+    tmp_path: Path,
+) -> None:
+    tok = chat_tok.with_chat_template(UNMARKED)
+    lengths = [len(tok.chat(one).ids) for one in (LONG[0][:4], LONG[0][4:])]
+    row = max(lengths) + 4
+    assert min(len(tok.chat(one).ids) for one in LONG[:2]) > row
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps({"messages": one}) + "\n" for one in LONG))
+    options: dict[str, Any] = {"pack": row, "packing": "best_fit", "shuffle": shuffle, "too_long": policy}
+    report = make(tmp_path / "a.jsonl", tmp_path / "out", tok, **options)
+    rows = next(jeton.shards.open(tmp_path / "out").rows(len(kept)))
+    assert rows.loss_mask is not None
+    found = []
+    for ids, mask in zip(rows.ids.tolist(), rows.loss_mask.tolist(), strict=True):
+        at = 0
+        for chat in (tok.chat(one, special="none") for one in kept):
+            if ids[at : at + len(chat.ids)] == chat.ids and mask[at : at + len(chat.ids)] == list(map(int, chat.mask)):
+                at += len(chat.ids)
+                found.append(chat.ids)
+        assert set(ids[at:]) <= {chat_tok.eos_id}
+    assert sorted(found) == sorted(tok.chat(one).ids for one in kept)
+    assert report.conversations == {"policy": policy or "truncate", "too_long": 2, **counts}
+    assert jeton.shards.report(tmp_path / "out") == report
+    assert f"{counts['replies_dropped']} replies are left out" in report.to_markdown()
+    assert report.documents == len(kept)
+    assert jeton.shards.verify(tmp_path / "out", progress=False).is_valid
+    make(tmp_path / "a.jsonl", tmp_path / "again", tok, workers=3, task_bytes=500, **options)
+    assert jeton.shards.verify(tmp_path / "again", progress=False).is_valid
+    assert jeton.shards.report(tmp_path / "again").conversations == report.conversations
+
+
+def test_split_keeps_system_messages(chat_tok: jeton.Tokenizer, tmp_path: Path) -> None:
+    tok = chat_tok.with_chat_template(UNMARKED)
+    system = {"role": "system", "content": "est"}
+    turns = [[{"role": "user", "content": "low " * 5}, {"role": "assistant", "content": f"new {n}"}] for n in range(6)]
+    long = [system, *(message for turn in turns for message in turn)]
+    row = len(tok.chat(long[:5]).ids) + 2
+    (tmp_path / "a.jsonl").write_text(json.dumps({"messages": long}) + "\n")
+    report = make(tmp_path / "a.jsonl", tmp_path / "out", tok, pack=row, packing="best_fit", too_long="split")
+    assert (report.documents, report.conversations["replies_dropped"]) == (3, 0)  # type: ignore[index]
+    parts = [[system, *long[start : start + 4]] for start in (1, 5, 9)]
+    shard = jeton.shards.open(tmp_path / "out").shard(0)
+    for number, part in enumerate(parts):
+        ids = tok.chat(part, special="none").ids
+        assert shard.tokens[number * row : number * row + len(ids)].tolist() == ids
+
+
+def test_plans_of_older_versions(chats: tuple[Path, list[Messages]], chat_tok: jeton.Tokenizer, tmp_path: Path) -> None:
+    """Their digest stays; a folder that cuts long conversations goes on with ``too_long="cut"`` only."""
+    corpus, _ = chats
+    options: dict[str, Any] = {"chat": True, "format": "bin"}
+    assert "conversations" not in jeton.shards.plan(corpus, tmp_path / "a", chat_tok, **options).to_json()
+    options |= {"pack": 64}
+    assert "conversations" not in jeton.shards.plan(corpus, tmp_path / "b", chat_tok, **options).to_json()
+    options |= {"packing": "best_fit"}
+    old = jeton.shards.plan(corpus, tmp_path / "c", chat_tok, too_long="cut", **options)
+    assert "conversations" not in old.to_json()
+    with pytest.raises(ConfigError, match="was planned with too_long 'cut', and this call has 'truncate'"):
+        jeton.shards.plan(corpus, tmp_path / "c", chat_tok, **options)
+    assert jeton.shards.plan(corpus, tmp_path / "c", chat_tok, too_long="cut", **options).digest == old.digest
+    with pytest.raises(ConfigError, match=r"was planned with mask \{\}, and this call has"):
+        jeton.shards.plan(corpus, tmp_path / "c", chat_tok, too_long="cut", mask={"stop": False}, **options)
+    new = jeton.shards.plan(corpus, tmp_path / "d", chat_tok, **options)
+    facts = new.to_json()
+    assert jeton.shards.Plan.from_json(facts) == new
+    for wrong in ({}, {"too_long": "cut"}, {"mask": {"turns": "first"}}, {"more": 1}, []):
+        with pytest.raises(FormatError, match="not a plan"):
+            jeton.shards.Plan.from_json({**facts, "conversations": wrong})
+    with pytest.raises(FormatError, match="without rows"):
+        jeton.shards.Plan.from_json({name: value for name, value in facts.items() if name != "packing"})
+    with pytest.raises(FormatError, match="not a plan"):
+        jeton.shards.Plan.from_json({name: value for name, value in facts.items() if name != "chat"})
 
 
 def test_a_broken_template(chats: tuple[Path, list[Messages]], chat_tok: jeton.Tokenizer, tmp_path: Path) -> None:

@@ -189,7 +189,15 @@ TAKES: dict[str, dict[str, str]] = {
     },
     "languages": {"toks": "tokens", "folder": "path?", "relative_to": "str", **RUNNING},
     "encode_arrow": {"batch": "nothing", **ARROW},
-    "map_dataset": {"dataset": "nothing", **ARROW, "batch_rows": "int"},
+    "map_dataset": {
+        "dataset": "nothing",
+        **ARROW,
+        "batch_rows": "int",
+        "chat": "bool",
+        "mask": "mapping?",
+        "max_length": "int?",
+        "too_long": "str",
+    },
     "measure": {
         "tok": "nothing",
         "corpus": "corpus",

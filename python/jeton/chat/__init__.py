@@ -4,14 +4,10 @@
 
 Special tokens that the template itself writes are control tokens. The content of a message never is, whatever it
 spells. `provenance` tracks the origin of text through a template, `sandbox` and `limits` run it, `template` selects and
-renders it, `encode` produces ids, and `presets` holds templates for tokenizers that have none. `conversation` appends
-<<<<<<< HEAD
-ids turn by turn and keeps those that a model sampled, by `proof`. `harmony` renders and parses the messages of gpt-oss
-without a template.
-=======
-ids turn by turn and keeps those that a model sampled, by `proof`. `parsing` reads replies by the `grammar` that
-renderings of a template give.
->>>>>>> parse
+renders it, `encode` produces ids, `masks` derives what the model generates, and `presets` holds templates for
+tokenizers that have none. `conversation` appends ids turn by turn and keeps those that a model sampled, by `proof`.
+`parsing` reads replies by the `grammar` that renderings of a template give. `harmony` renders and parses the messages
+of gpt-oss without a template.
 
 Left out: images and sounds in messages (a template sees their items), calling models.
 """
@@ -19,6 +15,7 @@ Left out: images and sounds in messages (a template sees their items), calling m
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass
 from difflib import get_close_matches
 from itertools import accumulate
@@ -27,16 +24,28 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypedDict
 from ..encoding import Encoding
 from ..errors import ChatTemplateError, ConfigError, JetonError, keyword
 from ..tokens.special import Special
-from ..util.arguments import flag, wrong
+from ..util.arguments import choice, flag, wrong
 from ..util.lazy import cached_property
 from .continuing import continued
 from .conversation import Conversation, IdSpan
 from .encode import ChatTokenizer, MaskedChat, char_spans, encode, tokenize
+from .masks import (
+    MaskDifference,
+    MaskSource,
+    MaskTurns,
+    RenderedMessages,
+    ReplySpans,
+    differences,
+    ids_of,
+    marked_spans,
+    replies,
+    without,
+)
 from .parsing import Reply
 from .prepared import TemplateTokenizer, check_tokens, prepare
 from .presets import PRESETS, ChatPreset
 from .provenance import Origin
-from .template import RenderedRun, choose, has_generation, is_refusal, render, templates
+from .template import RenderedRun, choose, given_messages, has_generation, is_refusal, render, templates
 
 if TYPE_CHECKING:
     import numpy as np
@@ -49,10 +58,12 @@ __all__ = [
     "ChatPreset",
     "Conversation",
     "IdSpan",
+    "MaskDifference",
     "Messages",
     "Origin",
     "RenderedRun",
     "Reply",
+    "ReplySpans",
     "Turn",
     "chat",
     "check_tokens",
@@ -117,8 +128,7 @@ class Chat:
     text: str
     ids: list[int]
     pieces: list[RenderedRun]
-    _roles: list[str]
-    _has_generation: bool
+    _rendered: RenderedMessages
     _source: tuple[ChatTokenizer, MaskedChat | None] | None
 
     @cached_property
@@ -132,18 +142,117 @@ class Chat:
     @cached_property
     def turns(self) -> list[Turn]:
         """One `Turn` for each message; without spans if the template omits the message."""
-        return _turns(self._roles, self.pieces, self._char_spans())
+        return _turns([message["role"] for message in self._rendered.messages], self.pieces, self._char_spans())
 
     @cached_property
-    def mask(self) -> list[bool] | None:
-        """For each id, whether the model generates it, by the template's ``{% generation %}`` blocks; None without.
+    def mask(self) -> list[bool]:
+        """For each id, whether the model generates it: `reply_mask` with its defaults."""
+        return self.reply_mask()
 
-        A template with such blocks that generated nothing gives a mask of False.
+    def reply_mask(
+        self,
+        turns: MaskTurns = "all",
+        *,
+        reasoning: bool = True,
+        stop: bool = True,
+        source: MaskSource = "auto",
+    ) -> list[bool]:
+        """For each id, whether the model generates it, and is to be trained on it.
+
+        Args:
+            turns: ``"all"`` assistant messages, or the ``"last"`` one.
+            reasoning: False: without reasoning, and the template's text that begins and ends it.
+            stop: False: without the stop token of each turn.
+            source: ``"markers"``: the template's ``{% generation %}`` blocks; ``"provenance"``: derived from the origin
+                of the text, for any template (`replies`); ``"auto"``: markers if the template has them.
+
+        Returns:
+            A boolean for each id. Of a template whose blocks mark nothing, all are False.
+
+        Raises:
+            ChatTemplateError: the template does not show what the model generates, or has no markers and
+                ``source="markers"``; says why.
+
+        Examples:
+            >>> import jeton
+            >>> tok = jeton.train(["hi"], 256 + 2, special_tokens=["<|im_start|>", "<|im_end|>"], progress=False)
+            >>> chat = tok.chat([{"role": "assistant", "content": "hi"}], template="chatml")
+            >>> [tok.decode([id]) for id, is_reply in zip(chat.ids, chat.reply_mask()) if is_reply]
+            ['h', 'i', '<|im_end|>']
+            >>> sum(chat.reply_mask(stop=False))
+            2
         """
-        if not self._has_generation:
-            return None
-        generated = _generated(self.pieces)
-        return _mask(generated, self._char_spans()) if generated else [False] * len(self.ids)
+        choice(turns, "turns", ("all", "last"))
+        choice(source, "source", ("auto", "markers", "provenance"))
+        is_plain = flag(reasoning, "reasoning") and flag(stop, "stop") and turns == "all"
+        if source == "markers" or (source == "auto" and self.has_markers):
+            self._check_markers()
+            marked = marked_spans(self.pieces)
+            if not is_plain and marked:
+                chosen = self._chosen(turns, reasoning, stop)
+                everything = [span for reply in self.replies for span in reply.spans]
+                marked = without(marked, without(everything, chosen))
+                if turns == "last" and self.replies:
+                    marked = without(marked, [(0, self.replies[-1].spans[0][0])])
+            return _mask(marked, self._char_spans()) if marked else [False] * len(self.ids)
+        found = self.replies if stop else []
+        stops = [one for reply in (found if turns == "all" else found[-1:]) for one in reply.stops]
+        spans = self._chosen(turns, reasoning, stop)
+        return ids_of(spans, stops, self._char_spans()) if spans else [False] * len(self.ids)
+
+    def _chosen(self, turns: MaskTurns, reasoning: bool, stop: bool) -> list[tuple[int, int]]:
+        found = self.replies if turns == "all" else self.replies[-1:]
+        spans = [span for reply in found for span in reply.spans]
+        if not reasoning:
+            spans = without(spans, [span for reply in found for span in reply.reasoning])
+        return spans if stop else without(spans, [span for reply in found for span in reply.stops])
+
+    @property
+    def has_markers(self) -> bool:
+        """Whether the template marks what the model generates, by ``{% generation %}``."""
+        return has_generation(self._rendered.source)
+
+    def _check_markers(self) -> None:
+        if not self.has_markers:
+            raise ChatTemplateError(
+                "the chat template has no {% generation %} … {% endgeneration %}, which marks a reply"
+            )
+
+    @cached_property
+    def replies(self) -> list[ReplySpans]:
+        """What the model generates in each assistant message, derived from the origin of the text.
+
+        The template's markers are not read. Deriving renders parts of the conversation again, a few times for each kind
+        of turn.
+
+        Raises:
+            ChatTemplateError: the template does not show it; says for which message, and why.
+        """
+        return replies(self._rendered, self.text, self.pieces)
+
+    def mask_differences(self) -> list[MaskDifference]:
+        """Compares the template's markers with the derived replies.
+
+        Returns:
+            The ranges of characters that only one of them has, each with a reason; none if they agree.
+
+        Raises:
+            ChatTemplateError: no markers, or the template does not show what the model generates.
+
+        Examples:
+            >>> import jeton
+            >>> tok = jeton.train(["hi"], 256 + 2, special_tokens=["<|im_start|>", "<|im_end|>"], progress=False)
+            >>> marked = (
+            ...     "{% for m in messages %}{{ '<|im_start|>' + m.role }} {% generation %}{{ m.content }}"
+            ...     "{% endgeneration %}<|im_end|>{% endfor %}"
+            ...     "{% if add_generation_prompt %}<|im_start|>assistant {% endif %}"
+            ... )
+            >>> found = tok.chat([{"role": "assistant", "content": "hi"}], template=marked).mask_differences()
+            >>> [(one.text, one.is_marked, one.reason) for one in found]
+            [('<|im_end|>', False, 'the stop token of message 0')]
+        """
+        self._check_markers()
+        return differences(self._rendered, self.text, self.pieces, self.replies)
 
     def _char_spans(self) -> NDArray[np.int64]:
         """int64[n, 2]: `char_spans` of `encoding`, without the other columns."""
@@ -159,7 +268,7 @@ class Chat:
 
     def __repr__(self) -> str:
         more = "…" if len(self.text) > 60 else ""
-        return f"Chat({len(self._roles)} messages, {len(self.ids)} tokens: {self.text[:60]!r}{more})"
+        return f"Chat({len(self._rendered.messages)} messages, {len(self.ids)} tokens: {self.text[:60]!r}{more})"
 
 
 def chat(
@@ -184,14 +293,16 @@ def chat(
     continues = _continued_field(continue_final_message, add_generation_prompt)
 
     def one(conversation: Sequence[Mapping[str, Any]]) -> Chat | str:
-        text, pieces = prepared.render(conversation, add_generation_prompt=add_generation_prompt)
+        seen = given_messages(conversation)
+        text, pieces = prepared.render(seen, add_generation_prompt=add_generation_prompt)
         if continues:
             text, pieces = continued(text, pieces, conversation[-1], len(conversation) - 1, continues)
         if not tokenize:
             return text
         ids, segments = encode(tok, text, pieces, special)
-        roles = [message["role"] for message in conversation]
-        return Chat(text, ids, pieces, roles, has_generation(prepared.source), (tok, segments))
+        own = {**prepared.own, "add_generation_prompt": add_generation_prompt}
+        rendered = RenderedMessages(prepared.source, seen, deepcopy(prepared.given), own, tuple(prepared.controls))
+        return Chat(text, ids, pieces, rendered, (tok, segments))
 
     return _each(messages, one) if _is_batch(messages) else one(messages)
 
@@ -311,12 +422,6 @@ def _extend(spans: list[tuple[int, int]], start: int, end: int) -> None:
         spans[-1] = (spans[-1][0], end)
     elif start < end:
         spans.append((start, end))
-
-
-def _generated(pieces: Sequence[RenderedRun]) -> list[tuple[int, int]]:
-    """Returns the ranges of characters in ``{% generation %}`` blocks."""
-    ends = accumulate(piece.length for piece in pieces)
-    return [(end - piece.length, end) for piece, end in zip(pieces, ends, strict=True) if piece.origin.generated]
 
 
 def _mask(generated: Sequence[tuple[int, int]], char_spans: NDArray[np.int64]) -> list[bool]:

@@ -35,7 +35,17 @@ from ..util.arguments import flag, wrong
 from . import parsing
 from .encode import MaskedChat, char_spans, encode
 from .prepared import PreparedTemplate, TemplateTokenizer, prepare
-from .proof import REASONING, Located, Rendering, Reply, describe_change, describe_difference, locate, quoted, shared
+from .proof import (
+    REASONING,
+    Located,
+    Rendering,
+    SampledReply,
+    describe_change,
+    describe_difference,
+    locate,
+    quoted,
+    shared,
+)
 from .provenance import CALLER, TEMPLATE
 from .template import RenderedRun
 
@@ -189,7 +199,7 @@ class Conversation:
         self._spans: list[IdSpan] = []
         self._parts: list[_Part] = []  # whose spans are computed on access, in order with `_spans`
         self._sampled: list[tuple[int, int]] = []
-        self._reply: Reply | None = None
+        self._reply: SampledReply | None = None
         self.refusal = None
         self._prompt = self._render(self._rendered, True)  # the rendering that the next one must begin with
         self._texts.append(self._prompt.text)
@@ -268,7 +278,7 @@ class Conversation:
             shown: Mapping[str, Any] = {"role": "assistant", "content": text}
         else:
             shown = {"role": "assistant", **copy.deepcopy(dict(message))}
-        reply = Reply(text, stop, shown, message is not None)
+        reply = SampledReply(text, stop, shown, message is not None)
         start, end = len(self._ids), len(self._ids) + len(sampled)
         closing = self._closing(reply, (self._ids[-_CONTEXT:] + sampled)[-_CONTEXT:])
         number = len(self._messages)
@@ -421,7 +431,7 @@ class Conversation:
         reason = describe_difference(was, rendering, at)
         return f"{reason}; all messages were last rendered when they were {self._num_whole}"
 
-    def _tail(self, rendering: Rendering, reply: Reply, *, keeps: bool) -> Tail | str:
+    def _tail(self, rendering: Rendering, reply: SampledReply, *, keeps: bool) -> Tail | str:
         """Finds the text of a rendering after that of `ids`, or returns the reason why it does not begin with that.
 
         Args:
@@ -449,7 +459,7 @@ class Conversation:
             )
         return Tail(start, located.tail + len(reply.closing))
 
-    def _other_stop(self, rendering: Rendering, start: int, reply: Reply) -> Located | None:
+    def _other_stop(self, rendering: Rendering, start: int, reply: SampledReply) -> Located | None:
         """Locates a reply whose stop token is another one unless it ends the chat, as of gpt-oss; None if it is not."""
         final = self._render([*self._shown, self._opaque(reply)], False)
         index = len(self._shown)
@@ -510,7 +520,7 @@ class Conversation:
                 return match.start + offset
         return char
 
-    def _closing(self, given: Reply, before: list[int]) -> Encoded | None:
+    def _closing(self, given: SampledReply, before: list[int]) -> Encoded | None:
         """Returns the text that ends the sampled turn, whether or not a message follows; None if it is unknown.
 
         Args:
@@ -540,14 +550,14 @@ class Conversation:
                 return self._encode(common, before) if common.text else None
         return None
 
-    def _readings(self, reply: Reply) -> list[Reply]:
+    def _readings(self, reply: SampledReply) -> list[SampledReply]:
         """Returns the reply, and another reading of it if its last token may be text: ``</think>`` is no stop token."""
         if not reply.stop or reply.is_parsed or reply.stop in self._tok.special_tokens:
             return [reply]
         text = reply.text + reply.stop
         return [reply, reply._replace(text=text, stop="", message={"role": "assistant", "content": text})]
 
-    def _opaque(self, reply: Reply) -> Mapping[str, Any]:
+    def _opaque(self, reply: SampledReply) -> Mapping[str, Any]:
         """Returns the message that the template is shown; with ``keep_sampled``, a placeholder of the text."""
         message = reply.message
         if not self._keep_sampled:

@@ -18,7 +18,7 @@ __all__ = [
     "REASONING",
     "Located",
     "Rendering",
-    "Reply",
+    "SampledReply",
     "describe_change",
     "describe_difference",
     "locate",
@@ -87,7 +87,7 @@ class Rendering(NamedTuple):
         return at
 
 
-class Reply(NamedTuple):
+class SampledReply(NamedTuple):
     """The sampled text of a turn.
 
     Attributes:
@@ -117,7 +117,7 @@ class Located(NamedTuple):
     tail: int
 
 
-def locate(rendering: Rendering, message: int, start: int, reply: Reply) -> Located | str:
+def locate(rendering: Rendering, message: int, start: int, reply: SampledReply) -> Located | str:
     """Finds the end of a reply in a rendering, or returns the reason why it has none.
 
     Args:
@@ -164,7 +164,7 @@ def _overlap(text: str, following: str) -> int:
 
 
 def describe_change(
-    rendering: Rendering, message: int, start: int, located: Located, reply: Reply, number: int
+    rendering: Rendering, message: int, start: int, located: Located, reply: SampledReply, number: int
 ) -> str | None:
     """Returns a reason if a template leaves out or rewrites some of a reply, else None.
 

@@ -21,7 +21,17 @@ from .provenance import CALLER, Origin, TracedStr, runs_of
 if TYPE_CHECKING:
     from jinja2 import Template
 
-__all__ = ["REASONING", "RenderedRun", "choose", "has_generation", "is_refusal", "render", "templates"]
+__all__ = [
+    "REASONING",
+    "RenderedRun",
+    "choose",
+    "given_messages",
+    "has_generation",
+    "is_refusal",
+    "render",
+    "templates",
+    "variables_of",
+]
 
 _FILE = "<chat template>"
 # Names under which messages contain their reasoning, first one first. As in transformers 5, a template finds it under
@@ -141,8 +151,7 @@ def render(
         MissingDependencyError: Jinja is not installed.
     """
     given = {name: _seen(value, CALLER.inside(name), name) for name, value in variables.items()}
-    seen = GivenList(_message(index, message) for index, message in enumerate(messages))
-    seen._size = VALUE + sum(message._size for message in seen)
+    seen = given_messages(messages)
     template = compiled(source).template
     pieces: list[RenderedRun] = []
     texts: list[str] = []
@@ -161,6 +170,17 @@ def render(
     return "".join(texts), pieces
 
 
+def given_messages(messages: Sequence[Mapping[str, Any]]) -> GivenList:
+    """Copies messages as a template is given them. Messages that are copies already are not copied again.
+
+    Raises:
+        ConfigError: messages that are not JSON, or have no role.
+    """
+    seen = GivenList(_message(index, message) for index, message in enumerate(messages))
+    seen._size = VALUE + sum(message._size for message in seen)
+    return seen
+
+
 def _pieces(chunk: str, turn: int | None) -> list[RenderedRun]:
     """Runs of one expression's output. Outside of a turn, template text belongs to the message printed with it."""
     runs = runs_of(chunk)
@@ -174,6 +194,8 @@ def _pieces(chunk: str, turn: int | None) -> list[RenderedRun]:
 
 
 def _message(index: int, message: Mapping[str, Any]) -> GivenDict:
+    if isinstance(message, GivenDict) and message._message == index:
+        return message
     if not isinstance(message, Mapping):
         hint = "; pass its model_dump()" if callable(getattr(message, "model_dump", None)) else ""
         raise ConfigError(
@@ -255,6 +277,23 @@ def has_generation(source: str) -> bool:
         (True, False)
     """
     return compiled(source).has_generation
+
+
+@lru_cache(maxsize=32)
+def variables_of(source: str) -> frozenset[str]:
+    """Returns the names of the variables that a template reads, without those that it sets before.
+
+    Raises:
+        ChatTemplateError, MissingDependencyError: as `has_generation`.
+
+    Examples:
+        >>> sorted(variables_of("{% set a = 1 %}{{ a + b }}{{ raise_exception(c) }}"))
+        ['b', 'c']
+    """
+    environment = compiled(source).template.environment
+    from jinja2.meta import find_undeclared_variables
+
+    return frozenset(find_undeclared_variables(environment.parse(source)) - environment.globals.keys())
 
 
 @lru_cache(maxsize=32)

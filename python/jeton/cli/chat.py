@@ -13,7 +13,7 @@ import jeton
 
 from ..chat import PRESETS
 from ..drawing import to_terminal
-from ..errors import ConfigError, FormatError
+from ..errors import ChatTemplateError, ConfigError, FormatError
 from ..formats.detection import is_json, is_rank_file
 from ..util.messages import use_catalog
 from .help_text import Context
@@ -110,7 +110,11 @@ def render(
     )
     if common.as_json or form == "json":
         turns = [{"message": turn.message, "role": turn.role, "token_spans": turn.token_spans} for turn in made.turns]
-        write(json.dumps({"text": made.text, "ids": made.ids, "turns": turns, "mask": made.mask}))
+        try:
+            mask: list[bool] | None = made.mask
+        except ChatTemplateError:  # the template does not show what the model generates
+            mask = None
+        write(json.dumps({"text": made.text, "ids": made.ids, "turns": turns, "mask": mask}))
     elif form == "ids":
         write(" ".join(map(str, made.ids)))
     elif form == "tokens":

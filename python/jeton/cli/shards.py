@@ -14,7 +14,7 @@ import jeton
 from ..corpus import Source
 from ..runners import RUNNERS
 from ..shards import FORMATS, Report, Status, kubernetes_manifest, slurm_script
-from ..shards.plan import TASK_BYTES
+from ..shards.plan import TASK_BYTES, TOO_LONG
 from ..shards.running import Runner
 from ..util.messages import translate
 from .help_text import Context
@@ -48,6 +48,16 @@ def shards() -> None:
       jeton shards merge out/
       jeton shards verify out/
     """
+
+
+# Value of --mask -> option of `Chat.reply_mask`.
+MASKS: dict[str, tuple[str, object]] = {
+    "last": ("turns", "last"),
+    "no-reasoning": ("reasoning", False),
+    "no-stop": ("stop", False),
+    "markers": ("source", "markers"),
+    "provenance": ("source", "provenance"),
+}
 
 
 def _plan_options(command: Function) -> Function:
@@ -103,6 +113,20 @@ def _plan_options(command: Function) -> Function:
         is_flag=True,
         help="The field (default: messages) has conversations; encode them by the chat template, with a loss mask.",
     )
+    @click.option(
+        "--too-long",
+        type=click.Choice(TOO_LONG),
+        help="Conversations longer than a row of --packing best-fit: end them with the last reply that fits (default), "
+        "leave them out, split them before user messages, or cut their ids.",
+    )
+    @click.option(
+        "--mask",
+        "masks",
+        type=click.Choice(tuple(MASKS)),
+        multiple=True,
+        help="Loss mask: of the last reply only, without reasoning, without stop tokens; by the template's markers, or "
+        "derived from any template.",
+    )
     @click.option("--pattern", default="o200k", metavar="NAME|REGEX", help="For --format counts: the pattern.")
     @click.option(
         "--special-token", "special_tokens", multiple=True, metavar="T", help="For --format counts; splits documents."
@@ -129,6 +153,8 @@ def _plan_options(command: Function) -> Function:
             common.say(translate(DEFAULT_USED))
         options |= {"tok": tok, "append_eos": eos or append_eos, "prepend_bos": bos or prepend_bos}
         options["packing"] = options["packing"].replace("-", "_")
+        masks = options.pop("masks")
+        options["mask"] = {name: value for one in masks for name, value in [MASKS[one]]} or None
         read = jeton.Corpus([Source(place) for place in corpus], **reading)
         command(common, **_rest(options), corpus=read, output=output, options=options)
 

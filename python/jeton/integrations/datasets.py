@@ -6,19 +6,22 @@ answered from the cache, in another process, too. `datasets` itself would hash t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 from ..errors import ConfigError, keyword
+from ..shards.conversations import ConversationFitter, chat_template, mask_options
+from ..shards.plan import TOO_LONG
 from ..tokenizer import Tokenizer
-from ..util.arguments import integer, wrong
+from ..util.arguments import choice, flag, integer, wrong
 from ..util.optional import import_optional
 from .arrow import ArrowEncoder, encode_arrow
 
 __all__ = ["map_dataset"]
 
 BATCH_ROWS = 1000
+LOSS_MASK = "loss_mask"
 VERSION = 1  # of the fingerprint: changes with the meaning of an option
 
 
@@ -34,14 +37,25 @@ def map_dataset(
     large_list: bool = False,
     batch_rows: int = BATCH_ROWS,
     threads: int | None = None,
+    chat: bool = False,
+    mask: Mapping[str, Any] | None = None,
+    max_length: int | None = None,
+    too_long: Literal["truncate", "drop", "split"] = "truncate",
 ) -> Any:
-    """Encodes a column of a dataset of the package `datasets`.
+    """Encodes a column of a dataset of the package `datasets`: texts, or conversations with a loss mask.
 
     Args:
         dataset: a `Dataset`, an `IterableDataset`, or a dictionary of them (`DatasetDict`, …).
         tok: the tokenizer.
         column, output, keep, append_eos, prepend_bos, large_list, threads: as in `encode_arrow`.
         batch_rows: rows that are encoded at a time.
+        chat: the column has conversations, lists of messages; they are encoded by the tokenizer's chat template, and
+            the result has a column ``loss_mask``, too: whether the model generates each id. `append_eos`, `prepend_bos`
+            and `keep` are not supported with it.
+        mask: options of the loss mask, as of `Chat.reply_mask`.
+        max_length: the most ids of a conversation; None: any.
+        too_long: conversations with more: ``"truncate"`` ends them with the last reply that fits, ``"drop"`` leaves
+            them out, ``"split"`` makes several of them, each with the system messages.
 
     Returns:
         A dataset of the same kind, with the columns `keep` and `output` and without a format. That of a `Dataset` is in
@@ -49,6 +63,8 @@ def map_dataset(
 
     Raises:
         ConfigError: another type, or an invalid option.
+        ChatTemplateError: a conversation that the template refuses, or for which it does not show what the model
+            generates.
         FormatError, InvalidTextError: as `encode_arrow`.
         MissingDependencyError: `datasets` is not installed.
 
@@ -70,26 +86,82 @@ def map_dataset(
         "large_list": large_list,
     }
     ArrowEncoder(tok, threads=threads, **options)  # checks the options before any work
+    chats = _chat_options(tok, options, mask, max_length, too_long) if flag(chat, "chat") else None
+    if chats is None and (mask is not None or max_length is not None or too_long != "truncate"):
+        option = "mask" if mask is not None else "max_length" if max_length is not None else "too_long"
+        raise ConfigError(f"{keyword(option)} is for conversations: pass {keyword('chat', True)}")
     options["keep"] = list(keep)
     if isinstance(dataset, datasets.DatasetDict | datasets.IterableDatasetDict):
-        more = {"batch_rows": batch_rows, "threads": threads, **options}
+        more = {"batch_rows": batch_rows, "threads": threads, "chat": chat, **options}
+        more |= {"mask": mask, "max_length": max_length, "too_long": too_long}
         return type(dataset)({name: map_dataset(split, tok, **more) for name, split in dataset.items()})
     if not isinstance(dataset, datasets.Dataset | datasets.IterableDataset):
         raise wrong("dataset", dataset, "a Dataset, an IterableDataset, or a dictionary of them")
     encode = partial(encode_arrow, tok=tok, threads=threads, **options)
     features = _features(datasets, dataset, options)
+    if chats is not None:
+        options |= {"chat": chats}
+        encode = partial(_encode_chats, tok=tok, column=column, output=output, **chats)
+        make = datasets.LargeList if large_list else datasets.List
+        features = datasets.Features({**features, LOSS_MASK: make(datasets.Value("int8"))})
     removed = [name for name in dataset.column_names or () if name not in features]
     common = {"batched": True, "batch_size": batch_rows, "features": features, "remove_columns": removed}
+    form = None if chats is not None else "arrow"
     if isinstance(dataset, datasets.IterableDataset):
-        return dataset.with_format("arrow").map(encode, **common).with_format(None)
+        return dataset.with_format(form).map(encode, **common).with_format(None)
     facts = ["jeton.map_dataset", VERSION, dataset._fingerprint, tok.fingerprint, options]
-    made = dataset.with_format("arrow").map(
+    made = dataset.with_format(form).map(
         encode,
         new_fingerprint=datasets.fingerprint.Hasher.hash(facts),
         desc="Encoding",
         **common,
     )
     return made.with_format(None)
+
+
+def _chat_options(
+    tok: Tokenizer,
+    options: Mapping[str, Any],
+    mask: Mapping[str, Any] | None,
+    max_length: int | None,
+    too_long: str,
+) -> dict[str, Any]:
+    """The checked options of conversations; they are part of the fingerprint."""
+    for option in ("append_eos", "prepend_bos", "keep"):
+        if options[option]:
+            raise ConfigError(f"{keyword(option)} is not supported with {keyword('chat', True)}", option=option)
+    if options["output"] == LOSS_MASK:
+        raise ConfigError(f"{keyword('output', LOSS_MASK)} is the name of the loss mask")
+    if max_length is not None:
+        integer(max_length, "max_length", 1)
+    choice(too_long, "too_long", TOO_LONG[:-1])
+    template = chat_template(tok)
+    return {"mask": mask_options(template, mask or {}), "max_length": max_length, "too_long": too_long}
+
+
+def _encode_chats(
+    batch: Mapping[str, list[Any]],
+    tok: Tokenizer,
+    column: str,
+    output: str,
+    mask: Mapping[str, Any],
+    max_length: int | None,
+    too_long: str,
+) -> dict[str, list[Any]]:
+    """Encodes conversations: ids and loss mask of each, or of each part of one."""
+    fitter = ConversationFitter(tok, None, max_length, too_long)
+    chats = [chat for messages in batch[column] for chat in fitter.chats(_without_nulls(messages))]
+    return {
+        output: [chat.ids for chat in chats],
+        LOSS_MASK: [list(map(int, chat.reply_mask(**mask))) for chat in chats],
+    }
+
+
+def _without_nulls(value: Any) -> Any:
+    """JSON without the keys that a table adds with null: a struct has the fields of all rows."""
+    if isinstance(value, Mapping):
+        return {name: _without_nulls(one) for name, one in value.items() if one is not None}
+    return [_without_nulls(one) for one in value] if isinstance(value, list) else value
 
 
 def _features(datasets: Any, dataset: Any, options: dict[str, Any]) -> Any:

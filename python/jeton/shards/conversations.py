@@ -1,13 +1,26 @@
 """Conversations → ids and loss mask, by the chat template of the plan.
 
-A document of the corpus is a list of messages, as JSON. Text in the template's ``{% generation %}`` blocks has the mask
-1, all else 0. A conversation that the template refuses is a bad record.
+A document of the corpus is a list of messages, as JSON. What the model generates has the mask 1, all else 0:
+`Chat.reply_mask`, with the options of the plan. A conversation that the template refuses, or for which it does not show
+what the model generates, is a bad record.
+
+Conversations that are longer than a row of ``"best_fit"``:
+
+- ``"truncate"``: they end with the last reply that fits. Each reply is trained with all of its context, so this is the
+  default. One whose first reply does not fit is dropped.
+- ``"drop"``: they are left out.
+- ``"split"``: before messages of the user, into conversations that fit, each with the system messages. More replies are
+  trained, those of later parts without the earlier ones.
+- ``"cut"``: they are packed in pieces of ids, later ones without their context.
+
+Shorter conversations are rendered anew, because a template may write the last turn in another way than earlier ones.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from itertools import compress
 from typing import Any
 
@@ -26,10 +39,18 @@ from ..errors import (
     keyword,
 )
 from ..tokenizer import Tokenizer
+from ..util.arguments import choice
 from .encoding import EncodedDocuments, Encoder, places_of
-from .plan import Plan
+from .plan import LONG, MASK, TOO_LONG, Plan
 
-__all__ = ["ConversationEncoder", "chat_template", "make_encoder"]
+__all__ = [
+    "ConversationEncoder",
+    "ConversationFitter",
+    "chat_template",
+    "conversation_options",
+    "make_encoder",
+    "mask_options",
+]
 
 REFUSED = "conversation that the template refuses"
 
@@ -40,12 +61,10 @@ def chat_template(tok: Tokenizer) -> str:
     """The chat template of a tokenizer, for a plan.
 
     Raises:
-        ConfigError: it has none, several, or one without a loss mask.
+        ConfigError: it has none, or several.
         ChatTemplateError: it is broken.
         MissingDependencyError: Jinja is not installed.
     """
-    from ..chat import has_generation  # here, because plans without conversations do not need it
-
     source = tok.definition.chat_template
     if not isinstance(source, str):
         many = "several" if source else "no"
@@ -54,15 +73,128 @@ def chat_template(tok: Tokenizer) -> str:
             "tok.with_chat_template(…) sets one"
         )
         raise ConfigError(message)
-    if not has_generation(source):
-        message = (
-            f"{keyword('chat', True)} needs a template that marks what the model generates by {{% generation %}} … "
-            "{% endgeneration %}, and that of the tokenizer does not; add the marks, and set it by "
-            "tok.with_chat_template(…)"
-        )
-        raise ConfigError(message)
     tok.with_chat_template(source)  # checks that it renders
     return source
+
+
+def conversation_options(
+    source: str, packing: Mapping[str, Any] | None, too_long: str | None, mask: Mapping[str, Any] | None
+) -> dict[str, Any] | None:
+    """The options of conversations for a plan, without those that have the defaults of older plans; None without any.
+
+    Raises:
+        ConfigError: an invalid option.
+    """
+    made: dict[str, Any] = {}
+    is_fitted = packing is not None and packing["method"] == "best_fit"
+    if too_long is not None:
+        choice(too_long, "too_long", TOO_LONG)
+        if not is_fitted and too_long != "cut":
+            fitting = f"{keyword('pack')} and {keyword('packing', 'best_fit')}"
+            raise ConfigError(f"{keyword('too_long', too_long)} is for rows with whole conversations: pass {fitting}")
+    if is_fitted and too_long != "cut":
+        made["too_long"] = too_long or TOO_LONG[0]
+    changed = mask_options(source, mask or {})
+    return {**made, "mask": changed} if changed else made or None
+
+
+def mask_options(source: str, mask: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of `Chat.reply_mask` that are not the defaults.
+
+    Raises:
+        ConfigError: an unknown option or value.
+    """
+    from ..chat import has_generation  # here, because plans without conversations do not need it
+
+    if not isinstance(mask, Mapping):
+        raise ConfigError(f"{keyword('mask')} is a mapping with {', '.join(MASK)}", option="mask")
+    for name, value in mask.items():
+        if name not in MASK:
+            raise ConfigError(f"{keyword('mask')} has no {name!r}; it has {', '.join(MASK)}", option="mask")
+        if not any(value is one or (isinstance(value, str) and value == one) for one in MASK[name]):
+            some = ", ".join(map(repr, MASK[name]))
+            raise ConfigError(f"{name} of {keyword('mask')} is {value!r:.60}; it is one of {some}", option="mask")
+    if mask.get("source") == "markers" and not has_generation(source):
+        raise ConfigError(
+            "the mask is to have the template's markers, and that of the tokenizer has no {% generation %} … "
+            "{% endgeneration %}",
+            option="mask",
+        )
+    return {name: value for name, value in mask.items() if value != MASK[name][0]}
+
+
+class ConversationFitter:
+    """Renders conversations, and makes those that fit into a length of those that are longer.
+
+    Attributes:
+        long: counts of conversations that are longer: ``too_long``, ``truncated``, ``split``, ``dropped``; and
+            ``replies_dropped``, the assistant's messages that are left out with them.
+    """
+
+    def __init__(self, tok: Tokenizer, template: str | None, length: int | None, policy: str | None) -> None:
+        """`length`: ids of a row; None: any. `policy`: one of `TOO_LONG`, without ``"cut"``."""
+        self._tok, self._template, self._length, self._policy = tok, template, length, policy
+        self.long: Counter[str] = Counter(dict.fromkeys(LONG, 0))
+
+    def chats(self, messages: Any) -> list[Any]:
+        """The chats of a conversation: one, or as many as the policy for long ones makes of it."""
+        if not isinstance(messages, list) or (messages and isinstance(messages[0], list)):
+            raise ConfigError("a conversation is a list of messages", option="messages")
+        chat = self._chat(messages)
+        if self._length is None or len(chat.ids) <= self._length:
+            return [chat]
+        self.long["too_long"] += 1
+        made: list[Any] = []
+        kept = 0  # replies
+        if self._policy == "truncate":
+            end = self._fitting(messages, _reply_ends(messages, 0))
+            made = [messages[:end]] if end else []
+        elif self._policy == "split":
+            made = self._split(messages)
+        chats = [self._chat(one) for one in made]
+        kept = sum(_num_replies(one) for one in made)
+        self.long["replies_dropped"] += _num_replies(messages) - kept
+        self.long["dropped" if not made else "truncated" if len(made) == 1 else "split"] += 1
+        return chats
+
+    def _chat(self, messages: Sequence[Any]) -> Any:
+        return self._tok.chat(messages, template=self._template, special="none")
+
+    def _fits(self, messages: Sequence[Any]) -> bool:
+        try:
+            return len(self._chat(messages).ids) <= (self._length or 0)
+        except ChatTemplateError:
+            return False  # the template does not end a conversation there
+
+    def _fitting(self, messages: Sequence[Any], ends: Sequence[int], lead: Sequence[Any] = (), start: int = 0) -> int:
+        """The last end at which a conversation fits into a row, by bisection; 0 if none is found."""
+        low, high, found = 0, len(ends) - 1, 0
+        while low <= high:
+            middle = (low + high) // 2
+            if self._fits([*lead, *messages[start : ends[middle]]]):
+                found, low = ends[middle], middle + 1
+            else:
+                high = middle - 1
+        return found
+
+    def _split(self, messages: Sequence[Any]) -> list[list[Any]]:
+        """Conversations of whole exchanges, which begin with a user's message; the system messages begin each."""
+        first = next((at for at, one in enumerate(messages) if _role(one) in ("user", "assistant")), len(messages))
+        lead = list(messages[:first])
+        starts = [at for at in range(first, len(messages)) if at == first or _role(messages[at]) == "user"]
+        stops = [*starts[1:], len(messages)]
+        made, number = [], 0
+        while number < len(starts):
+            start = starts[number]
+            end = self._fitting(messages, stops[number:], lead, start)
+            if not end:  # an exchange that is too long by itself ends with the last reply that fits
+                end = self._fitting(messages, _reply_ends(messages[: stops[number]], start), lead, start)
+                number += 1
+            else:
+                number = stops.index(end) + 1
+            if end and _num_replies(messages[start:end]):
+                made.append([*lead, *messages[start:end]])
+        return made
 
 
 class ConversationEncoder(Encoder):
@@ -71,7 +203,12 @@ class ConversationEncoder(Encoder):
     def __init__(self, tok: Tokenizer, plan: Plan, skip: Skip) -> None:
         """`skip`: called with kind, place and error of a bad record; may raise."""
         super().__init__(tok, plan)
-        self._template, self._policy, self._skip = plan.chat, plan.reading["errors"], skip
+        self._policy, self._skip = plan.reading["errors"], skip
+        options = plan.conversations or {}
+        self._mask = dict(options.get("mask", {}))
+        policy = options.get("too_long")
+        length = plan.packing["length"] if plan.packing is not None and policy else None
+        self._fitter, self._is_fitted = ConversationFitter(tok, plan.chat, length, policy), length is not None
 
     def encode(self, batch: Batch) -> EncodedDocuments:
         """Encodes a batch.
@@ -81,33 +218,38 @@ class ConversationEncoder(Encoder):
         """
         ids: list[NDArray[Any]] = [np.empty(0, self._dtype)]
         masks: list[NDArray[np.uint8]] = [np.empty(0, np.uint8)]
-        kept = np.zeros(len(batch), np.bool_)
+        numbers = np.zeros(len(batch), np.int64)  # documents of each conversation
         sizes = np.zeros(len(batch), np.int64)
         num_empty = 0
         for index, data in enumerate(batch.texts):
             try:
-                chat = self._tok.chat(json.loads(data), template=self._template, special="none")
-                mask = chat.mask
+                found = self._fitter.chats(json.loads(data))
+                marked = [chat.reply_mask(**self._mask) for chat in found]
             except (ChatTemplateError, ConfigError, InvalidTextError, SpecialTokenError) as error:
                 self._refuse(batch, index, error)
                 continue
-            if not chat.ids:
-                num_empty += 1
-                continue
-            kept[index] = True
-            ids.append(np.array(chat.ids, self._dtype))
-            masks.append(np.array(mask, np.uint8))
-            sizes[index] = len(chat.text.encode())
-        self._count_special([TextColumn(list(compress(batch.texts, kept)))])
+            for chat, mask in zip(found, marked, strict=True):
+                if not chat.ids:
+                    num_empty += 1
+                    continue
+                numbers[index] += 1
+                ids.append(np.array(chat.ids, self._dtype))
+                masks.append(np.array(mask, np.uint8))
+                sizes[index] += len(chat.text.encode())
+        self._count_special([TextColumn(list(compress(batch.texts, numbers > 0)))])
         lengths = np.fromiter(map(len, ids[1:]), np.int64, len(ids) - 1)
-        before = self.num_bytes, self.empty
         joined = np.concatenate(ids)
         self.highest = max(self.highest, int(joined.max()) if len(joined) else -1)
-        self._count(batch, lengths, kept)
-        self.num_bytes, self.empty = before[0] + int(sizes.sum()), before[1] + num_empty
+        self._count(batch, lengths, numbers, int(sizes.sum()))
+        self.empty += num_empty
         ends = np.cumsum([0, *(len(chunk.texts) for chunk in batch.chunks)])
         num_bytes = np.diff(np.cumsum(np.append(0, sizes))[ends]).tolist()
-        return EncodedDocuments(joined, lengths, places_of(batch, kept), np.concatenate(masks), num_bytes)
+        return EncodedDocuments(joined, lengths, places_of(batch, numbers), np.concatenate(masks), num_bytes)
+
+    @property
+    def totals(self) -> dict[str, Any]:
+        """Entries of the completion file."""
+        return {"conversations": dict(self._fitter.long)} if self._is_fitted else {}
 
     def _refuse(self, batch: Batch, index: int, error: JetonError) -> None:
         """Skips a conversation, or raises."""
@@ -116,6 +258,19 @@ class ConversationEncoder(Encoder):
             raise FormatError(f"{source}: {error}", format="messages", place=source) from None
         file, number = batch.place(index)  # as skipped lines are named: relative to the range
         self._skip(REFUSED, file if number is None else f"{file}:{number}", error)
+
+
+def _role(message: Any) -> Any:
+    return message.get("role") if isinstance(message, Mapping) else None
+
+
+def _reply_ends(messages: Sequence[Any], start: int) -> list[int]:
+    """Indices after the assistant's messages."""
+    return [at + 1 for at in range(start, len(messages)) if _role(messages[at]) == "assistant"]
+
+
+def _num_replies(messages: Sequence[Any]) -> int:
+    return len(_reply_ends(messages, 0))
 
 
 def make_encoder(tok: Tokenizer, plan: Plan, reader: RangeReader) -> Encoder:

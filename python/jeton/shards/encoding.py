@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from heapq import nlargest
-from itertools import compress
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -87,31 +86,43 @@ class Encoder:
         lengths = np.frombuffer(found[1], "<i8")
         dropped, highest = found[2:]
         self._count_special(batch.columns)
-        kept = None
+        numbers = None
         if dropped:
-            kept = np.ones(len(batch), np.bool_)
-            kept[dropped] = False
+            numbers = np.ones(len(batch), np.int64)
+            numbers[dropped] = 0
         self.highest = max(self.highest, -1 if highest is None else highest)
-        self._count(batch, lengths, kept)
-        return EncodedDocuments(ids, lengths, places_of(batch, kept))
+        self._count(batch, lengths, numbers)
+        self.empty += len(dropped)
+        return EncodedDocuments(ids, lengths, places_of(batch, numbers))
 
     def _count_special(self, columns: list[TextColumn]) -> None:
         """Counts the special tokens that documents spell."""
         if self._spellings:
             self._special += self._counter.count(columns)
 
-    def _count(self, batch: Batch, lengths: Int64, kept: NDArray[np.bool_] | None) -> None:
-        """Adds the documents to the totals."""
-        self.empty += 0 if kept is None else len(kept) - len(lengths)
-        self.num_bytes += batch.num_bytes
+    def _count(self, batch: Batch, lengths: Int64, numbers: Int64 | None, num_bytes: int | None = None) -> None:
+        """Adds documents to the totals.
+
+        Args:
+            batch: the batch.
+            lengths: number of ids of each document.
+            numbers: number of documents that each one of the batch gave; None: one.
+            num_bytes: bytes of the documents; None: those of the batch.
+        """
+        self.num_bytes += batch.num_bytes if num_bytes is None else num_bytes
         if len(lengths):
-            indices = np.arange(len(batch)) if kept is None else np.flatnonzero(kept)
+            indices = np.arange(len(batch)) if numbers is None else np.repeat(np.arange(len(batch)), numbers)
             for index in _largest(lengths):
                 place = batch.place(int(indices[index]))
                 self._largest.append((int(lengths[index]), -self.documents - index, *place))
             self._largest = nlargest(NUM_LARGEST, self._largest, key=lambda found: found[:2])
         self.documents += len(lengths)
         self.tokens += int(lengths.sum())
+
+    @property
+    def totals(self) -> dict[str, Any]:
+        """Further entries of the completion file."""
+        return {}
 
     @property
     def special(self) -> dict[str, int]:
@@ -135,15 +146,20 @@ def _largest(lengths: Int64) -> list[int]:
     return found
 
 
-def places_of(batch: Batch, kept: NDArray[np.bool_] | None) -> list[Places]:
-    """The sources of the documents of a batch that are kept: one for each chunk; None: all are."""
+def places_of(batch: Batch, numbers: Int64 | None) -> list[Places]:
+    """The sources of documents: one for each chunk of a batch.
+
+    Args:
+        batch: the batch.
+        numbers: number of documents that each one of the batch gave; None: one.
+    """
     places = [Places(chunk.name, chunk.numbers, len(chunk.texts)) for chunk in batch.chunks]
-    if kept is None:
+    if numbers is None:
         return places
     some, at = [], 0
     for place in places:
-        chosen = kept[at : at + place.num_documents]
+        chosen = numbers[at : at + place.num_documents]
         at += place.num_documents
-        numbers = place.numbers if place.numbers is None else list(compress(place.numbers, chosen))
-        some.append(Places(place.file, numbers, int(np.count_nonzero(chosen))))
+        lines = place.numbers if place.numbers is None else np.repeat(place.numbers, chosen).tolist()
+        some.append(Places(place.file, lines, int(chosen.sum())))
     return some

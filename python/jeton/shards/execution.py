@@ -154,6 +154,7 @@ def _encode(
         "special": encoder.special,
         "largest": encoder.largest,
         "sources": tally.totals,
+        **encoder.totals,
         **writer.totals,
         "outputs": files.facts,
     }

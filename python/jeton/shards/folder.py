@@ -49,7 +49,7 @@ from .checks import (
 from .layouts import FORMATS
 from .outputs import OutputFiles
 from .packing import MAX_LENGTH
-from .plan import VERSION, Plan
+from .plan import LONG, VERSION, Plan
 from .sealed import sealed, sealed_json, unsealed_json, version_of
 from .storage import LocalStorage, storage_of
 from .tasks import DONE, SPOOL
@@ -289,6 +289,8 @@ def _check_completion(facts: dict[str, Any], plan: Plan, task: int, is_spool: bo
     }
     if is_spool or plan.shuffle is None:
         checks |= READ_FACTS
+        if plan.conversations is not None and "too_long" in plan.conversations:
+            checks["conversations"] = record(**dict.fromkeys(LONG, is_count))
     if plan.packing is not None and not is_spool:
         checks["packing"] = record(**dict.fromkeys(("rows", "pieces", "cut", "padding", "dropped"), is_count))
     check_fields(facts, checks, {"sources": map_of(list_of(is_count, length=3))})

@@ -217,6 +217,7 @@ class Totals:
         self._largest: list[tuple[int, str]] = []
         self._sources: dict[str, SourceTotals] = {}
         self._packing: Counter[str] = Counter()
+        self._conversations: Counter[str] = Counter()
         self._shuffled: Counter[str] = Counter()
 
     def add(self, facts: dict[str, Any]) -> dict[str, Any]:
@@ -265,6 +266,7 @@ class Totals:
         self._largest = sorted([*self._largest, *largest], key=lambda found: -found[0])[:MAX_PLACES]
         self._replaced.update(facts["replaced"])
         self._special.update(facts["special"])
+        self._conversations.update(facts.get("conversations", {}))
         for source, row in facts.get("sources", {}).items():  # counts have none
             self._sources[source] = self._sources.get(source, SourceTotals()).plus(row)
         self._lines.update(facts["lines"])
@@ -291,7 +293,13 @@ class Totals:
             seconds={name: round(value, 3) for name, value in self._seconds.items()},
             joined=tuple(joined or ()),
             packing=self._packing_facts(),
+            conversations=self._conversation_facts(),
         )
+
+    def _conversation_facts(self) -> dict[str, Any] | None:
+        """The policy for conversations that are longer than a row, and its totals."""
+        policy = (self._plan.conversations or {}).get("too_long")
+        return None if policy is None else {"policy": policy, **self._conversations}
 
     def _packing_facts(self) -> dict[str, Any] | None:
         """Totals of packing, with the share of ids that are not padding."""

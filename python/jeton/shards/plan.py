@@ -54,13 +54,37 @@ FACTS: dict[str, Check] = {
     "eos": is_count_or_none,
     "counting": lambda value: value is None or _is_counting(value),
 }
+
+
+def _is_mask(value: Any) -> bool:
+    return isinstance(value, dict) and all(one in MASK.get(name, ()) for name, one in value.items())
+
+
 OPTIONAL: dict[str, Check] = {
     "shuffle": lambda value: type(value) is int and 0 <= value <= MAX_SEED,
     "packing": lambda value: isinstance(value, dict),
     "chat": is_text,
+    "conversations": lambda value: (
+        isinstance(value, dict)
+        and len(value) > 0
+        and value.keys() <= {"too_long", "mask"}
+        and value.get("too_long", TOO_LONG[0]) in TOO_LONG[:-1]
+        and _is_mask(value.get("mask", {}))
+    ),
 }
 # Field of a plan -> the option that sets it, where the names differ.
 OPTIONS = {"eos": "append_eos", "bos": "prepend_bos", "length": "pack", "method": "packing"}
+# Policies for conversations that are longer than a row, the default first; "cut" is that of older plans.
+TOO_LONG: tuple[str, ...] = ("truncate", "drop", "split", "cut")
+# Counts of these conversations.
+LONG = ("too_long", "truncated", "split", "dropped", "replies_dropped")
+# Options of `Chat.reply_mask`, with their values, the default first.
+MASK: dict[str, tuple[Any, ...]] = {
+    "turns": ("all", "last"),
+    "reasoning": (True, False),
+    "stop": (True, False),
+    "source": ("auto", "markers", "provenance"),
+}
 # Options of `Corpus` that a plan has. Samples and weights are not supported.
 READING = ("documents", "field", "errors", "encoding", "max_expansion")
 
@@ -82,6 +106,8 @@ class Plan:
         shuffle: seed of the global shuffle; None: documents stay in the order of the inputs.
         packing: length, method, rest and padding id of rows; None: documents are not packed.
         chat: chat template of documents that are conversations; None: documents are texts.
+        conversations: policy for conversations that are longer than a row, and options of the loss mask that are not
+            the defaults; None: conversations are cut as other documents.
 
     Examples:
         >>> import jeton, tempfile, pathlib
@@ -105,6 +131,7 @@ class Plan:
     shuffle: int | None = None
     packing: Mapping[str, Any] | None = None
     chat: str | None = None
+    conversations: Mapping[str, Any] | None = None
 
     @cached_property
     def tasks(self) -> tuple[Task, ...]:
@@ -189,7 +216,7 @@ class Plan:
     def to_json(self) -> dict[str, Any]:
         """The plan as JSON."""
         facts = {field.name: getattr(self, field.name) for field in fields(self)}
-        for name in ("shuffle", "packing", "chat"):  # left out, so that older plans keep their digest
+        for name in ("shuffle", "packing", "chat", "conversations"):  # left out, so that older plans keep their digest
             if facts[name] is None:
                 del facts[name]
         return {"version": VERSION, **facts, "inputs": [list(file) for file in self.inputs]}
@@ -227,7 +254,11 @@ class Plan:
         for name in now:
             if name == "inputs" or now[name] == then[name]:
                 continue
-            if name in ("reading", "counting", "packing") and now[name] is not None and then[name] is not None:
+            if name == "conversations":
+                before, after = ({"too_long": "cut", "mask": {}, **(one or {})} for one in (then[name], now[name]))
+                name = next(key for key in before if before[key] != after[key])
+                before, after = before[name], after[name]
+            elif name in ("reading", "counting", "packing") and now[name] is not None and then[name] is not None:
                 name, before, after = next(
                     (key, then[name].get(key), now[name][key])
                     for key in now[name]
@@ -268,6 +299,11 @@ def _check_options(plan: Plan) -> None:
         raise ValueError(f"chat for format {plan.format!r}")
     if plan.packing is not None:
         check_packing(plan.packing)
+    if plan.conversations is not None:
+        if plan.chat is None:
+            raise ValueError("options of conversations without a chat template")
+        if "too_long" in plan.conversations and (plan.packing is None or plan.packing["method"] != "best_fit"):
+            raise ValueError("a policy for conversations that are longer than a row, without rows of best_fit")
     if set(plan.reading) != set(READING):
         raise ValueError("unknown options of reading")
     plan.corpus()

@@ -16,7 +16,7 @@ from ..formats import load
 from ..tokenizer import Tokenizer
 from ..util.arguments import choice, flag, instance, integer
 from ..util.compression import split_suffix
-from .conversations import chat_template
+from .conversations import chat_template, conversation_options
 from .counting import SUFFIX, counting_of
 from .folder import MANIFEST, PLAN, TOKENIZER, ShardFolder
 from .layouts import COUNTS, FORMATS, LAYOUTS
@@ -27,7 +27,7 @@ from .tasks import SPOOL, InputFile
 from .tokenizers import remember_tokenizer
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 __all__ = ["Status", "added_id", "missing_tasks", "plan", "stage_done", "status"]
 
@@ -54,6 +54,8 @@ def plan(
     rest: Literal["pad", "drop"] = "pad",
     pad: str | None = None,
     chat: bool = False,
+    too_long: Literal["truncate", "drop", "split", "cut"] | None = None,
+    mask: Mapping[str, Any] | None = None,
 ) -> Plan:
     """Plans shards: lists the inputs, checks the options, and writes ``plan.json`` and the tokenizer into a folder.
 
@@ -80,6 +82,10 @@ def plan(
         pad: the special token of padding; None: that of the role `pad`, else `eos`.
         chat: the documents are conversations: lists of messages in the field of the `Corpus` (default ``"messages"``)
             of JSON Lines or Parquet, encoded by the tokenizer's chat template, with a loss mask.
+        too_long: conversations that are longer than a row of ``"best_fit"``: ``"truncate"`` (default) ends them with
+            the last reply that fits; ``"drop"`` leaves them out; ``"split"`` makes several of them, each with the
+            system messages; ``"cut"`` packs them in pieces of ids, the later ones without their context.
+        mask: options of the loss mask, as of `Chat.reply_mask`: ``{"turns": "last", "reasoning": False}``.
 
     Raises:
         ConfigError: an invalid option; a dtype that is too small; a folder with another plan, and names what differs;
@@ -113,7 +119,14 @@ def plan(
                 f"and {named('prepend_bos')} have no effect"
             )
             raise ConfigError(message)
-        for option, value in (("shuffle", shuffle), ("pack", pack), ("pad", pad), ("chat", chat or None)):
+        for option, value in (
+            ("shuffle", shuffle),
+            ("pack", pack),
+            ("pad", pad),
+            ("chat", chat or None),
+            ("too_long", too_long),
+            ("mask", mask),
+        ):
             if value is not None:
                 raise ConfigError(
                     f"{keyword(option)} is for formats of ids, and {keyword('format', 'counts')} has none"
@@ -139,6 +152,12 @@ def plan(
         }
         options["shuffle"] = shuffle
         options["packing"] = packing_of(tok, pack, packing, rest, pad, options["eos"])
+        if chat:
+            options["conversations"] = conversation_options(options["chat"], options["packing"], too_long, mask)
+        else:
+            for option, given in (("too_long", too_long), ("mask", mask)):
+                if given is not None:
+                    raise ConfigError(f"{keyword(option)} is for conversations: pass {keyword('chat', True)}")
         data = tok.to_bytes()
         remember_tokenizer(tok, data)
     made = Plan(inputs=list_inputs(reading), **options)

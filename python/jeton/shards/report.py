@@ -23,6 +23,7 @@ from .checks import (
     record,
 )
 from .folder import REPORT, ShardFolder
+from .plan import LONG
 from .sources import SourceTotals
 
 __all__ = ["Report", "report"]
@@ -37,6 +38,7 @@ _is_packing = record(
     method=is_text,
     fill=lambda value: value is None or is_number(value),
 )
+_is_conversations = record(policy=is_text, **dict.fromkeys(LONG, is_count))
 # Entries of the JSON of a report.
 FACTS: dict[str, Check] = {
     "format": is_text,
@@ -53,6 +55,7 @@ FACTS: dict[str, Check] = {
     "joined": list_of(is_text),
     "packing": lambda value: value is None or _is_packing(value),
 }
+OPTIONAL: dict[str, Check] = {"conversations": _is_conversations}  # older reports have none
 
 
 @dataclass(frozen=True)
@@ -75,6 +78,9 @@ class Report:
         joined: files of all shards as one.
         packing: of packed shards: length, method, rows, pieces of documents and padding, documents that were cut, ids
             of padding, ids that were dropped, and fill, the share of ids that are not padding.
+        conversations: of conversations in rows: the policy for those that are longer than a row, their number
+            (``too_long``), how many of them were truncated, split or dropped, and the replies that are left out
+            (``replies_dropped``).
 
     Examples:
         >>> import jeton, tempfile
@@ -105,6 +111,7 @@ class Report:
     seconds: Mapping[str, float]
     joined: tuple[str, ...] = ()
     packing: Mapping[str, Any] | None = None
+    conversations: Mapping[str, Any] | None = None
 
     @property
     def bytes_per_token(self) -> float | None:
@@ -118,8 +125,11 @@ class Report:
 
     def to_json(self) -> dict[str, Any]:
         """The report as JSON."""
+        facts = dict(vars(self))
+        if facts["conversations"] is None:
+            del facts["conversations"]
         return {
-            **vars(self),
+            **facts,
             "sources": {
                 name: {**totals._asdict(), "bytes_per_token": totals.bytes_per_token}
                 for name, totals in self.sources.items()
@@ -135,8 +145,8 @@ class Report:
             FormatError: it is not.
         """
         try:
-            check_fields(facts, FACTS)
-            given = {field.name: facts[field.name] for field in fields(cls)}
+            check_fields(facts, FACTS, OPTIONAL)
+            given = {field.name: facts[field.name] for field in fields(cls) if field.name in facts}
             given |= {
                 "skipped": {kind: (count, tuple(places)) for kind, (count, places) in given["skipped"].items()},
                 "largest": tuple(map(tuple, given["largest"])),
@@ -173,13 +183,19 @@ class Report:
         plot_report(self.to_json(), path)
 
     def complaints(self) -> list[str]:
-        """Warnings: replacements, skipped records, special tokens that documents spell."""
+        """Warnings: replacements, skipped records, special tokens that documents spell, replies that are left out."""
         lines = complaint_lines(self.replaced, self.skipped)
         if self.special:
             some = sorted(self.special.items(), key=lambda item: -item[1])[:MOST_SPECIAL]
             named = ", ".join(f"{spelling!r} {count:,} times" for spelling, count in some)
             more = ", …" if len(self.special) > MOST_SPECIAL else ""
             lines.append(f"documents spell special tokens, which are encoded as text: {named}{more}")
+        if self.conversations and self.conversations["replies_dropped"]:
+            long = self.conversations
+            lines.append(
+                f"{long['too_long']:,} conversations are longer than a row ({long['policy']}): "
+                f"{long['replies_dropped']:,} replies are left out"
+            )
         return lines
 
     def to_markdown(self) -> str:
@@ -204,6 +220,12 @@ class Report:
                 ("rows", f"{made['rows']:,} of {made['length']:,} ids ({made['method']}){fill}"),
                 ("documents cut", f"{made['cut']:,}"),
                 ("ids of padding, dropped", f"{made['padding']:,}, {made['dropped']:,}"),
+            ]
+        if long := self.conversations:
+            rows += [
+                ("conversations longer than a row", f"{long['too_long']:,} ({long['policy']})"),
+                ("of these truncated, split, dropped", ", ".join(f"{long[name]:,}" for name in LONG[1:4])),
+                ("replies left out", f"{long['replies_dropped']:,}"),
             ]
         if self.joined:
             rows.append(("joined", ", ".join(self.joined)))

@@ -12,7 +12,7 @@ from itertools import accumulate
 from typing import Any
 
 from ...chat import PRESETS, Chat, templates
-from ...errors import ConfigError
+from ...errors import ChatTemplateError, ConfigError
 from ...tokenizer import Tokenizer
 from ..catalog import Catalog
 from . import request_fields
@@ -67,9 +67,17 @@ def answer(catalog: Catalog, request: Mapping[str, Any]) -> dict[str, Any]:
         "num_chars": drawing.text_chars,
         "turns": [{"message": turn.message, "role": turn.role, "rows": turn.token_spans} for turn in chat.turns],
         "contents": _contents(chat),
-        "generated": None if chat.mask is None else sum(chat.mask),
+        "generated": _num_generated(chat),
         "spelled": [] if special else _spelled(tok, chat),
     }
+
+
+def _num_generated(chat: Chat) -> int | None:
+    """Number of ids that the model generates; None if the template does not show it."""
+    try:
+        return sum(chat.mask)
+    except ChatTemplateError:
+        return None
 
 
 def _messages(request: Mapping[str, Any]) -> list[Any]:
