@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from jeton.chat.masks import RenderedMessages, differences, replies
-from jeton.chat.template import has_generation, prepared, render
+from jeton.chat.template import given_messages, has_generation, render
 from jeton.errors import ChatTemplateError
 
 # What a tokenizer would have as a special token. Templates do not say it.
@@ -116,7 +116,7 @@ def compare(source: str) -> Compared:
         given = {"documents": None, "tools": TOOLS if "tool" in name else None}
         own = {**OWN, "add_generation_prompt": False}
         for form in (messages, [_in_parts(message) for message in messages]):
-            seen = prepared(form)
+            seen = given_messages(form)
             try:
                 text, _ = render(source, seen, given, own, [])
             except ChatTemplateError:
