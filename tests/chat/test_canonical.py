@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Iterator
 from pathlib import Path
@@ -153,6 +154,18 @@ def test_text_that_is_lost(data: Path) -> None:
     assert found[1] == "unknown"
     neox = jeton.load(data / "vocabs" / "gpt-neox-20b.tokenizer.json")  # NFC
     assert cause(neox, neox.encode("e") + neox.encode("\u0301")) == (0, "normalization")
+
+
+def test_text_that_the_encoder_drops(tmp_path: Path) -> None:
+    path = tmp_path / "tokenizer.json"
+    model = {"type": "BPE", "vocab": {"a": 0, "b": 1, "x": 2}, "merges": []}
+    normalizer = {"type": "Replace", "pattern": {"String": "x"}, "content": ""}
+    path.write_text(
+        json.dumps({"added_tokens": [], "normalizer": normalizer, "decoder": {"type": "Fuse"}, "model": model})
+    )
+    tok = jeton.load(path)
+    assert cause(tok, [0, 2, 1]) == (1, "dropped")
+    assert tok.canonicalize([0, 2, 1]).ids == [0, 1]
 
 
 def test_positions() -> None:
