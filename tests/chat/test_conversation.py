@@ -21,7 +21,7 @@ from .templates import TEMPLATES
 from .test_published import TOOLS
 from .test_trust import TOK, user
 
-ROUNDS = amount(500, default=1)
+ROUNDS = amount(60, default=1)
 THINKING = """\
 {%- set ns = namespace(last=0) %}
 {%- for m in messages %}{% if m.role == 'user' %}{% set ns.last = loop.index0 %}{% endif %}{% endfor %}

@@ -350,7 +350,7 @@ def test_recorded_ids(data: Path) -> None:
 
 def test_ids_equal_those_of_openai_harmony(data: Path) -> None:
     harmony, theirs = o200k(data), peer(data)
-    for seed, messages, options in cases(amount(5_000, default=300)):
+    for seed, messages, options in cases(amount(2_000, default=300)):
         given = {
             "conversation_json": json.dumps({"messages": messages}),
             "config": {"auto_drop_analysis": not options["keep_analysis"]},
@@ -394,7 +394,7 @@ def test_messages_equal_those_of_openai_harmony(data: Path) -> None:
         for text in (" ", " to=x", "user", "tool", "\x85", "\x1c")
     ]
     parsed = 0
-    for seed in range(amount(5_000, default=300)):
+    for seed in range(amount(2_000, default=300)):
         rng = random.Random(seed)
         ids = generated.damaged(
             rng, harmony.render(generated.conversation(rng), keep_analysis=True).ids, special, others
