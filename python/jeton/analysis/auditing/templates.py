@@ -165,9 +165,10 @@ def _prompt(template: Template, facts: Facts) -> Result:
 
 
 def _stop(template: Template, facts: Facts) -> Result:
-    """The stop token: the first special token after the assistant's answer."""
+    """The stop token: the last special token of what ends an answer in the middle and at the end of a conversation."""
     end, middle = _after(template, PLAIN, "Qfirst answer", "Qsecond question")
-    tokens = {"turn": _first_token(template, end), "next turn": _first_token(template, middle)}
+    own = _last_token(template, end[: _common(end, middle)]) or _first_token(template, end)
+    tokens = {"turn": own, "next turn": _first_token(template, middle)}
     writer = next((name for name, token in tokens.items() if token is not None), None)
     stop = tokens.get(writer or "")
     eos = template.own.get("eos_token")
