@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import pickle
 import random
 from collections import Counter
@@ -486,3 +487,16 @@ def test_ids_of_published_vocabularies_are_those_of_the_whole(data: Path, name: 
         conv.add_sampled(whole.ids[len(before) : stop + number % 2])  # with the stop token, and without it
         assert conv.add(following) is not None, conv.refusal
     assert conv.ids == tok.chat(messages, template=template, add_generation_prompt=True).ids
+
+
+def test_copy_module_gives_independent_conversations() -> None:
+    conv = TOK.conversation(user("hi"), template="chatml")
+    branch = copy.copy(conv)
+    branch.add_sampled(TOK.encode("ok"))
+    assert branch.add(user("x"))
+    assert conv.ids == conv.prompt_ids != branch.ids
+    assert len(conv.messages) == 1
+    conv.add_sampled(TOK.encode("no"))
+    assert conv.add(user("y"))
+    assert conv.prove()
+    assert branch.prove()

@@ -385,11 +385,12 @@ class Conversation:
             >>> len(conv.ids) < len(branch.ids)
             True
         """
-        made = copy.copy(self)
+        made = object.__new__(type(self))
         for name, value in vars(self).items():
-            if isinstance(value, list):
-                setattr(made, name, value[:])
+            setattr(made, name, value[:] if isinstance(value, list) else value)
         return made
+
+    __copy__ = copy  # the lists grow, so a shallow copy would share them
 
     def __repr__(self) -> str:
         state = "waits for a sampled turn" if self._reply is None else "waits for messages"
