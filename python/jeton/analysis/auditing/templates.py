@@ -16,7 +16,7 @@ from ...chat import has_generation
 from ...chat.authors import author, run_at
 from ...chat.values import first_difference
 from ...drawing import visible
-from ...errors import ChatTemplateError, MissingDependencyError
+from ...errors import ChatTemplateError, JetonError, MissingDependencyError
 from ...tokenizer import Tokenizer
 from ...util.messages import translate
 from .finding import Example, Finding
@@ -167,7 +167,7 @@ def _prompt(template: Template, facts: Facts) -> Result:
 def _stop(template: Template, facts: Facts) -> Result:
     """The stop token: the last special token of what ends an answer in the middle and at the end of a conversation."""
     end, middle = _after(template, PLAIN, "Qfirst answer", "Qsecond question")
-    own = _last_token(template, end[: _common(end, middle)]) or _first_token(template, end)
+    own = _proved_stop(template) or _last_token(template, end[: _common(end, middle)]) or _first_token(template, end)
     tokens = {"turn": own, "next turn": _first_token(template, middle)}
     writer = next((name for name, token in tokens.items() if token is not None), None)
     stop = tokens.get(writer or "")
@@ -209,6 +209,21 @@ def _stop(template: Template, facts: Facts) -> Result:
     else:
         return None
     return finding("template-stop", "warning", problem, remedy, examples, **known)
+
+
+def _proved_stop(template: Template) -> str | None:
+    """The stop token of a reply that ends a conversation, as masks derive it."""
+    if template.tok is None:
+        return None
+    tools = TOOLS if template.needs_tools else None
+    options: dict[str, Any] = {"template": template.source(tools=bool(tools)), "variables": template.variables}
+    try:
+        chat = template.tok.chat(PLAIN[:2], tools=tools, **options)
+        stops = chat.replies[-1].stops if chat.replies else ()
+    except JetonError:  # also a text that the tokenizer cannot encode
+        return None
+    found = [chat.text[start:end].strip() for start, end in stops]
+    return next((text for text in found[-1:] if text in template.controls), None)
 
 
 def _after(
