@@ -93,8 +93,12 @@ KINDS: dict[str, Callable[[Any], bool]] = {
     "weight": lambda value: isinstance(value, int | float | str) and value == value,  # Fraction reads strings
     "parts": is_parts,
     "path": is_path,
+    "request": lambda value: isinstance(value, list | tuple | Mapping),
     "rules": lambda value: isinstance(value, str) or is_strings(value),
     "share": lambda value: isinstance(value, int | float) and not isinstance(value, bool),
+    "special": lambda value: isinstance(
+        value, str | bytes | list | tuple | Mapping
+    ),  # which tokens, has tests of its own
     "str": lambda value: isinstance(value, str),
     "strings": is_strings,
     "superwords": lambda value: isinstance(value, bool),
@@ -172,6 +176,15 @@ TAKES: dict[str, dict[str, str]] = {
         "max_examples": "int",
         "max_texts": "int",
         **RUNNING,
+    },
+    "chat_check": {"tok": "nothing?", "template": "str?", "variables": "mapping?"},
+    "chat_diff": {
+        "tok": "nothing",
+        **dict.fromkeys(("a", "b"), "request"),
+        "template": "str?",
+        "special": "special?",
+        "variables": "mapping?",
+        "dates": "nothing?",
     },
     "compare": {"toks": "tokens", "text": "text", "special": "rules?"},
     "compare_corpus": {
@@ -308,6 +321,7 @@ def right_calls(tok: jeton.Tokenizer) -> dict[str, tuple[Callable[..., Any], dic
     found = jeton.sizes(CORPUS, [258, 262], test=CORPUS, progress=False)
     played = jeton.replay(tok, CORPUS)
     quiet = {"corpus": CORPUS, "progress": False}
+    messages = [{"role": "user", "content": "low"}]
     right: dict[str, dict[str, Any]] = {
         "Tokenizer.from_merges": {"vocab": {97: b"a"}, "merges": []},
         "Tokenizer.from_bytes": {"data": tok.to_bytes()},
@@ -315,6 +329,8 @@ def right_calls(tok: jeton.Tokenizer) -> dict[str, tuple[Callable[..., Any], dic
         "count_pretokens": quiet,
         "load": {"path_or_name": "tok.json"},
         "audit": {"tok": tok, "progress": False},
+        "chat_check": {"tok": tok, "template": "{{ messages[0].content }}"},
+        "chat_diff": {"tok": tok, "a": messages, "b": messages, "template": "{{ messages[0].content }}"},
         "compare": {"toks": [tok], "text": "low"},
         "compare_corpus": {**quiet, "toks": [tok]},
         "cost": {**quiet, "toks": [tok]},

@@ -16,6 +16,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from ..errors import JetonError
+from ..util.arguments import wrong
 from ..util.messages import translate
 from .authors import author, message_name, run_at
 from .clock import now
@@ -160,8 +161,14 @@ def chat_diff(
         written  by A: the generation prompt; B: the template, around message 1 (user)
         cause    message 1 (user) was added
     """
+    if not callable(getattr(tok, "chat", None)):
+        raise wrong("tok", tok, "a Tokenizer")
+    if variables is not None and not isinstance(variables, Mapping):
+        raise wrong("variables", variables, "a mapping of names")
     if dates is None:
         dates = (now(),) * 2
+    elif not isinstance(dates, tuple | list) or [isinstance(date, datetime) for date in dates] != [True, True]:
+        raise wrong("dates", dates, "two datetimes")
     prompts = Prompts(tok, {"template": template, "special": special}, variables or {})
     sides = []
     for name, given, date in zip("AB", (a, b), dates, strict=True):

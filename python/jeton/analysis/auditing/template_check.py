@@ -76,6 +76,8 @@ def chat_check(
         raise ConfigError("give a tokenizer or a template", option="template")
     if tok is not None:
         instance(tok, "tok", Tokenizer, "a Tokenizer")
+    if variables is not None:
+        instance(variables, "variables", Mapping, "a mapping of names")
     checked = Template(tok, template, dict(variables or {}))
     found, skipped, facts = check(checked)
     facts["variables"] = variables_of(checked.source())
