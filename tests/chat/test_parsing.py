@@ -271,6 +271,17 @@ def test_tokens_that_end_a_reply(template: str, stops: str) -> None:
     assert TOK.decode(parser.stop_ids()) == stops
 
 
+def test_a_token_between_two_calls_ends_no_reply() -> None:
+    template = """{%- for m in messages %}{{ '<|' + m.role + '|>' + m.content }}
+    {%- for call in m.tool_calls %}{{ '<tool_call>' + call.function.name + call.function.arguments | tojson + '</tool_call>' }}
+    {%- endfor %}{% endfor %}{% if add_generation_prompt %}{{ '<|assistant|>' }}{% endif %}"""
+    tok = tokenizer(
+        [*SPECIAL, *(t for t in ("<|user|>", "<|tool|>", "<tool_call>", "</tool_call>") if t not in SPECIAL)]
+    )
+    stops = tok.decode(tok.conversation([USER], template=template).parser().stop_ids())
+    assert stops == "<|user|><|tool|>"
+
+
 def test_replies_that_are_no_text() -> None:
     conv = TOK.conversation([USER], template="chatml")
     broken = conv.parse([0xE4, 0xBD, TOK.special_tokens["<|im_end|>"]])

@@ -159,7 +159,8 @@ class ReplyParser:
     def stop_ids(self) -> list[int]:
         """Returns the ids of the special tokens at which a reply ends, by the renderings of replies.
 
-        Each is the last one of a text that ends a turn. If such a text has none, the first one of the next turn is.
+        Each is the last one of a text that ends a turn. If such a text has none, or one that is also between two parts
+        of a reply, such as calls, the first one of the next turn is.
         """
         grammar = self._grammar([])
         shown = [*self._messages, grammar.style.message(None, _REPLY, [])]
@@ -167,7 +168,9 @@ class ReplyParser:
             edge for source, edges in grammar.edges.items() if source not in ("start", "reasoning") for edge in edges
         ]
         literals = dict.fromkeys(edge.literal for edge in edges if edge.target == "end")
-        found = [self._stop(literal) for literal in literals]
+        between = "".join(edge.literal for edge in edges if edge.target != "end")
+        inner = {*self._controls.any.findall(between)}
+        found = ["" if (stop := self._stop(literal)) in inner else stop for literal in literals]
         for role in ("user", "tool") if "" in found else ():
             following = {"role": role, "content": _REPLY, "name": "tool", "tool_call_id": "call00000"}
             try:
