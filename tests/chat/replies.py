@@ -19,7 +19,7 @@ import jeton
 from jeton.chat.grammar import ReplyGrammar
 from jeton.chat.parsing import Reply, ReplyParser
 from jeton.chat.prepared import PreparedTemplate, prepare
-from jeton.chat.proof import shared
+from jeton.chat.values import num_shared
 from jeton.errors import ChatTemplateError
 
 TYPES = {"city": "string", "n": "integer", "x": "number", "b": "boolean", "f": "array", "o": "object", "z": "null"}
@@ -168,7 +168,7 @@ def sampled(parser: ReplyParser, grammar: ReplyGrammar, message: Mapping[str, An
         return Written(marked[len(prompt) :], fields)
     if is_exact or grammar.prompt in grammar.starts("reasoning"):
         return None
-    start = shared(marked, prompt)
+    start = num_shared(marked, prompt)
     while start and not (marked[start - 1] in ">\n" or parser._controls.ends(marked[:start])):
         start -= 1
     return Written(marked[start:], fields)

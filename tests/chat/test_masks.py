@@ -289,6 +289,18 @@ def test_a_header_that_the_prompt_has() -> None:
         assert said(TOK.chat(TURNS, template=source))[0] == expected, (head, prompt)
 
 
+def test_a_header_that_no_prompt_has_is_refused() -> None:
+    """The template writes the header of a reply unasked, but not after a reply: that of a second reply is unproved."""
+    source = "{% for m in messages %}<|{{ m.role }}|>{{ m.content }}<|end|>{% endfor %}"
+    source += "{% if messages[-1].role != 'assistant' %}<|assistant|>{% endif %}"
+    assert said(TOK.chat(TURNS, template=source)) == ["uno<|end|>", "dos<|end|>"]
+    chat = TOK.chat([user("one"), reply("uno"), reply("dos"), user("two")], template=source)
+    with pytest.raises(
+        ChatTemplateError, match=r"begins in message 2: it follows a reply, and no prompt has '<\|assistant"
+    ):
+        assert chat.mask
+
+
 def test_consecutive_and_empty_messages() -> None:
     chat = TOK.chat([user("one"), reply("uno"), reply("dos"), user("two"), reply("")], template="chatml")
     assert said(chat) == ["uno<|im_end|>", "dos<|im_end|>", "<|im_end|>"]

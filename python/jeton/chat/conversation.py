@@ -36,7 +36,6 @@ from . import parsing
 from .encode import MaskedChat, char_spans, encode
 from .prepared import PreparedTemplate, TemplateTokenizer, prepare
 from .proof import (
-    REASONING,
     Located,
     Rendering,
     SampledReply,
@@ -44,10 +43,10 @@ from .proof import (
     describe_difference,
     locate,
     quoted,
-    shared,
 )
 from .provenance import CALLER, TEMPLATE
-from .template import RenderedRun
+from .template import REASONING, RenderedRun
+from .values import num_shared
 
 if TYPE_CHECKING:
     import numpy as np
@@ -427,7 +426,7 @@ class Conversation:
             self._num_whole = len(self._rendered) + len(added)
             return None
         # The runs of the text so far are not kept. Where the new one has the same text, so are its runs.
-        at = self._token_start(expected, shared(expected, rendering.text))
+        at = self._token_start(expected, num_shared(expected, rendering.text))
         was = Rendering(expected, [*rendering.before(at).runs, RenderedRun(len(expected) - at, TEMPLATE, None)])
         reason = describe_difference(was, rendering, at)
         return f"{reason}; all messages were last rendered when they were {self._num_whole}"
@@ -483,7 +482,7 @@ class Conversation:
         prompt = self._prompt
         if rendering.text.startswith(prompt.text):
             return len(prompt.text)
-        base = shared(prompt.text, self._render(self._shown, False).text)
+        base = num_shared(prompt.text, self._render(self._shown, False).text)
         if rendering.text.startswith(prompt.text[:base]):
             if keeps:
                 return base
@@ -492,7 +491,7 @@ class Conversation:
                 f"the template begins the sampled turn with {quoted(is_now)}, where the generation prompt was "
                 f"{quoted(was)}"
             )
-        at = self._token_start(prompt.text, shared(prompt.text, rendering.text))
+        at = self._token_start(prompt.text, num_shared(prompt.text, rendering.text))
         return describe_difference(self._numbered(prompt), self._numbered(rendering), at)
 
     def _numbered(self, rendering: Rendering) -> Rendering:
@@ -596,7 +595,7 @@ class Conversation:
             except ChatTemplateError:
                 continue
             text, rest = self._prompt.text, rendering.text
-            begin = shared(text, rest)
+            begin = num_shared(text, rest)
             if text.endswith(rest[begin:]):
                 self._skipped, self._prompt = (first, end), rendering
                 self._can_skip = True
@@ -640,7 +639,7 @@ class Conversation:
 
     def _shared_ids(self, first: Rendering, second: Rendering, before: list[int]) -> int:
         """Returns the number of characters of the text in which two texts after `before` have the same ids."""
-        common = shared(first.text, second.text)
+        common = num_shared(first.text, second.text)
         encoded, other = self._encode(first, before), self._encode(second, before)
         same = next(
             (at for at, pair in enumerate(zip(encoded.ids, other.ids, strict=False)) if pair[0] != pair[1]),

@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 
 from ..errors import ChatTemplateError
 from .nesting import NestedForm, derive_nested
-from .proof import shared
+from .values import num_shared
 
 __all__ = [
     "INVALID",
@@ -431,7 +431,7 @@ def derive(renderer: Renderer, context: Sequence[Mapping[str, Any]] = ()) -> Rep
     rendered = [(probe, text) for probe, text in texts if text is not None]
     if not rendered:
         raise ChatTemplateError("the chat template renders no reply here")
-    base = min(shared(prompt, text) for text in (renderer(context, False), *(text for _, text in rendered)))
+    base = min(num_shared(prompt, text) for text in (renderer(context, False), *(text for _, text in rendered)))
     grammar = ReplyGrammar(prompt[base:], style)
     literals: dict[tuple[str, str], list[str]] = {}
     for probe, text in rendered:
@@ -456,7 +456,7 @@ def derive(renderer: Renderer, context: Sequence[Mapping[str, Any]] = ()) -> Rep
     for edges in grammar.edges.values():  # text that may be a number, too, is first read as one
         edges.sort(key=lambda edge: grammar.codecs.get(edge.target, ("",))[0] == "str")
     ends = [edge.literal for edges in grammar.edges.values() for edge in edges if edge.target == "end"]
-    grammar.ending = ends[0][len(ends[0]) - min(shared(ends[0][::-1], end[::-1]) for end in ends) :]
+    grammar.ending = ends[0][len(ends[0]) - min(num_shared(ends[0][::-1], end[::-1]) for end in ends) :]
     if not grammar.reaches("content") and not grammar.has_calls:
         raise ChatTemplateError("the chat template changes the content of replies, so it cannot be read back")
     return grammar
@@ -526,5 +526,5 @@ def _labels(renderer: Renderer, context: Sequence[Mapping[str, Any]], prompt: st
     text = _rendered(renderer, context, probe)
     if text is None or _PRINTED_PARTS.search(text):
         return set()
-    slots = probe.slots(text[shared(prompt, text) :])
+    slots = probe.slots(text[num_shared(prompt, text) :])
     return {slot.label for slot in slots or ()}

@@ -35,6 +35,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from ..errors import ChatTemplateError
 from ..util.lazy import cached_property
 from .template import REASONING, RenderedRun, render, variables_of
+from .values import num_shared
 
 if TYPE_CHECKING:
     import numpy as np
@@ -73,7 +74,8 @@ class ReplySpans(NamedTuple):
 
     Attributes:
         message: index of the message.
-        spans: what it generates, stop tokens included. One span, unless the template prints a tool's result in between.
+        spans: the text that the model generates, stop tokens included; one range, or several if the template prints
+            results of tools between its calls.
         reasoning: the reasoning of these, with the template's text that begins and ends it.
         stops: the stop tokens of these; without, if the text ends before a stop token.
     """
@@ -380,12 +382,15 @@ class _Derivation:
         if between.startswith(tail):
             # Some templates prompt after messages of other roles only.
             late = self._late_header(begin, between, len(tail)) if has_text else None
+            follows_reply = message > 0 and self._chat.messages[message - 1]["role"] == "assistant"
+            if late is None and follows_reply and not self._added and between[len(tail) :].strip():
+                raise self._unproven(message, f"it follows a reply, and no prompt has {between[len(tail) :]!r:.80}")
             return late or len(tail)
         if not has_text and not self._specials(between):
             return None
         if has_text and self._whole.marks[first].base == "name":
             raise self._unproven(message, "its header has the name of the message, which the prompt cannot have")
-        shared = len(_shared_prefix([between, tail]))
+        shared = num_shared(between, tail)
         if has_text and shared == len(between):
             return shared  # the prompt has more text, which the template leaves out of earlier turns
         overlap = self._overlap(between, tail)
@@ -402,7 +407,7 @@ class _Derivation:
             return len(mode)
         if has_text and (late := self._late_header(begin, between, 0)):
             return late
-        if self._added and shared <= len(_shared_prefix([tail[: len(tail) - len(self._added)], between])):
+        if self._added and shared <= num_shared(tail[: len(tail) - len(self._added)], between):
             return None
         return shared
 
@@ -419,7 +424,7 @@ class _Derivation:
         at = between.rfind(needed, after) if needed.strip() else -1
         if at < 0:
             return None
-        length = self._edge(begin + at, len(_shared_prefix([between[at:], self._added])))
+        length = self._edge(begin + at, num_shared(between[at:], self._added))
         # An opening token alone may begin a turn of any role.
         is_header = length > len(needed) or length == len(self._added) or (opening and opening[0] not in self._preamble)
         return at + length if is_header else None
@@ -639,10 +644,10 @@ class _Derivation:
         Args:
             last: end of the reply's last character.
             after: the template's text from there.
-            closing: what it writes there at the end of a conversation.
+            closing: the template's text after the reply at the end of a conversation.
         """
         found = self._specials(after)
-        shared = len(_shared_prefix([closing.text, after]))
+        shared = num_shared(closing.text, after)
         if closing.tokens:
             match = next((one for one in found if one[0] == closing.tokens[-1]), None)
             if match is not None:
@@ -687,15 +692,14 @@ class _Derivation:
         own = made.own(message)
         for before, index in pairwise(own):
             if made.marks[before].base in REASONING and made.marks[index].base == "content":
-                return len(_shared_prefix([after, made.text[made.marks[before].end : made.marks[index].start]]))
+                return num_shared(after, made.text[made.marks[before].end : made.marks[index].start])
         return 0
 
 
 def _shared_prefix(texts: Sequence[str]) -> str:
     """The longest text that all begin with."""
     low, high = min(texts), max(texts)
-    length = next((at for at, (one, other) in enumerate(zip(low, high, strict=False)) if one != other), len(low))
-    return low[:length]
+    return low[: num_shared(low, high)]
 
 
 def _rows(indices: Sequence[int]) -> Iterator[list[int]]:

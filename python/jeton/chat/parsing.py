@@ -27,8 +27,8 @@ from ..errors import ChatTemplateError
 from .encode import ChatTokenizer, control_spans
 from .grammar import Edge, ReplyGrammar, derive
 from .prepared import PreparedTemplate
-from .proof import shared
 from .readings import Part, Reading, SchemaTypes, Search, value_at
+from .values import num_shared
 
 if TYPE_CHECKING:
     from .template import RenderedRun
@@ -184,9 +184,9 @@ class ReplyParser:
 
     def _stop(self, literal: str) -> str:
         """Returns the last special token of a text that ends a turn; empty if it has none."""
-        num_shared = shared(literal[::-1], self._prompt[::-1])
+        length = num_shared(literal[::-1], self._prompt[::-1])
         # Some templates write the generation prompt after each chat.
-        after = self._controls.any.findall(literal[len(literal) - num_shared :])
+        after = self._controls.any.findall(literal[len(literal) - length :])
         return after[0] if after else "".join(self._controls.any.findall(literal)[-1:])
 
     def _grammar(self, context: list[Mapping[str, Any]]) -> ReplyGrammar:
@@ -394,7 +394,7 @@ def _starts(grammar: ReplyGrammar, whole: str, is_relaxed: bool) -> Iterator[_St
     opened = any(edge.target == "reasoning" and edge.literal.rstrip() == prompt.rstrip() for edge in edges)
     others = [edge for edge in edges if edge.target == "reasoning" or not opened]
     for edge in others:
-        at = shared(prompt, edge.literal)
+        at = num_shared(prompt, edge.literal)
         for cut in range(at, -1, -1):
             rest = edge.literal[cut:]
             if cut < len(prompt) and whole.startswith(rest, len(prompt)) and rest:

@@ -12,10 +12,10 @@ from itertools import accumulate
 from typing import Any, NamedTuple
 
 from .provenance import Origin
-from .template import RenderedRun
+from .template import REASONING, RenderedRun
+from .values import num_shared
 
 __all__ = [
-    "REASONING",
     "Located",
     "Rendering",
     "SampledReply",
@@ -23,10 +23,8 @@ __all__ = [
     "describe_difference",
     "locate",
     "quoted",
-    "shared",
 ]
 
-REASONING = frozenset({"reasoning", "reasoning_content", "thinking"})  # fields with the same text; see `template`
 _OVERLAP = 500  # characters: what ends a reply after its message's text is much shorter
 _QUOTED = 40  # characters of text in a reason
 
@@ -222,7 +220,7 @@ def _parts(value: Any) -> list[str]:
 
 
 def _rewritten(number: int, sampled: str, written: str) -> str:
-    at = shared(sampled, written)
+    at = num_shared(sampled, written)
     sampled, written = quoted(sampled[at:]), quoted(written[at:])
     return f"the template rewrites the sampled text of message {number}: {sampled} becomes {written}"
 
@@ -287,23 +285,6 @@ def _field(origin: Origin) -> str | None:
 
 def _name(field: str) -> str:
     return field.replace("_", " ")
-
-
-def shared(first: str, second: str) -> int:
-    """Returns the length of the common beginning of two texts.
-
-    Examples:
-        >>> shared("abc", "abd")
-        2
-    """
-    low, high = 0, min(len(first), len(second))
-    while low < high:  # by bisection: slices compare fast
-        middle = (low + high + 1) // 2
-        if first[low:middle] == second[low:middle]:
-            low = middle
-        else:
-            high = middle - 1
-    return low
 
 
 def quoted(text: str) -> str:

@@ -281,7 +281,9 @@ def has_generation(source: str) -> bool:
 
 @lru_cache(maxsize=32)
 def variables_of(source: str) -> frozenset[str]:
-    """Returns the names of the variables that a template reads, without those that it sets before.
+    """Returns the names of the variables that a template reads, without those that it sets itself.
+
+    A name that it sets in one branch only is a variable if the template tests whether it is defined.
 
     Raises:
         ChatTemplateError, MissingDependencyError: as `has_generation`.
@@ -289,11 +291,21 @@ def variables_of(source: str) -> frozenset[str]:
     Examples:
         >>> sorted(variables_of("{% set a = 1 %}{{ a + b }}{{ raise_exception(c) }}"))
         ['b', 'c']
+        >>> sorted(variables_of("{% if a is not defined %}{% set a = 1 %}{% endif %}{{ a }}"))
+        ['a']
     """
     environment = compiled(source).template.environment
+    from jinja2 import nodes
     from jinja2.meta import find_undeclared_variables
 
-    return frozenset(find_undeclared_variables(environment.parse(source)) - environment.globals.keys())
+    tree = environment.parse(source)
+    is_set = {name.name for name in tree.find_all(nodes.Name) if name.ctx != "load"}
+    optional = {
+        use.node.name
+        for use in tree.find_all((nodes.Test, nodes.Filter))
+        if use.name in ("defined", "default", "d") and isinstance(use.node, nodes.Name)
+    }
+    return frozenset(find_undeclared_variables(tree) - environment.globals.keys() - (is_set - optional))
 
 
 @lru_cache(maxsize=32)

@@ -13,7 +13,15 @@ from typing import Any
 
 from ..util.messages import translate
 
-__all__ = ["KINDS", "difference_of_tools", "difference_of_values", "dumped", "first_difference", "skipped"]
+__all__ = [
+    "KINDS",
+    "difference_of_tools",
+    "difference_of_values",
+    "dumped",
+    "first_difference",
+    "num_shared",
+    "skipped",
+]
 
 _SHOWN = 40  # characters of a text that are shown
 _MONTHS = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
@@ -34,26 +42,32 @@ KINDS = {
 }
 
 
+def num_shared(a: Sequence[Any], b: Sequence[Any]) -> int:
+    """Returns the number of items that two texts or lists have in common at the start.
+
+    Examples:
+        >>> num_shared("abc", "abd"), num_shared([1, 2], [1, 2, 3])
+        (2, 2)
+    """
+    low, high = 0, min(len(a), len(b))
+    while low < high:  # by bisection: slices compare fast
+        middle = (low + high + 1) // 2
+        if a[low:middle] == b[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
 def first_difference(a: Sequence[Any], b: Sequence[Any]) -> int | None:
     """Returns the first index in which two texts or lists differ, the length of the shorter one if it begins the other,
-    and None if they are equal. Compares slices by bisection, in linear time.
+    and None if they are equal.
 
     Examples:
         >>> first_difference("abc", "abd"), first_difference("ab", "abd"), first_difference("ab", "ab")
         (2, 2, None)
     """
-    if a == b:
-        return None
-    low, high = 0, min(len(a), len(b))
-    if a[:high] == b[:high]:
-        return high
-    while high - low > 1:
-        middle = (low + high) // 2
-        if a[low:middle] == b[low:middle]:
-            low = middle
-        else:
-            high = middle
-    return low
+    return None if a == b else num_shared(a, b)
 
 
 def dumped(value: Any) -> str:

@@ -33,7 +33,6 @@ __all__ = [
     "Scenario",
     "Template",
     "finding",
-    "variables_of",
 ]
 
 Json = dict[str, Any]
@@ -221,31 +220,6 @@ class Template:
             return False
         self.has_text_arguments = True
         return isinstance(self.attempt(scenario.messages[:2], scenario.tools), Rendering)
-
-
-def variables_of(source: str) -> list[str]:
-    """Returns the variables that a template reads, except those of every template.
-
-    Examples:
-        >>> variables_of("{% if enable_thinking %}{{ messages[0].content }}{% endif %}{{ eos_token }}")
-        ['enable_thinking']
-    """
-    from jinja2 import nodes
-    from jinja2.meta import find_undeclared_variables
-
-    from ...chat.sandbox import sandbox
-
-    environment = sandbox()
-    tree = environment.parse(source)
-    known = {*environment.globals, "messages", "tools", "add_generation_prompt", *(f"{role}_token" for role in ROLES)}
-    # A name that is set in one branch counts as undeclared in others. It is a variable if it may be undefined.
-    is_set = {name.name for name in tree.find_all(nodes.Name) if name.ctx != "load"}
-    optional = {
-        use.node.name
-        for use in tree.find_all((nodes.Test, nodes.Filter))
-        if use.name in ("defined", "default", "d") and isinstance(use.node, nodes.Name)
-    }
-    return sorted(find_undeclared_variables(tree) - known - (is_set - optional))
 
 
 Facts: TypeAlias = dict[str, Any]

@@ -6,13 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ...chat.template import variables_of
 from ...drawing.display_width import display_width
 from ...errors import ConfigError
 from ...tokenizer import Tokenizer
+from ...tokens.roles import ROLES
 from ...util.arguments import instance
 from ...util.messages import translate
 from .finding import SEVERITIES
-from .renderings import Template, variables_of
+from .renderings import Template
 from .report import Audit
 from .templates import check
 
@@ -80,7 +82,8 @@ def chat_check(
         instance(variables, "variables", Mapping, "a mapping of names")
     checked = Template(tok, template, dict(variables or {}))
     found, skipped, facts = check(checked)
-    facts["variables"] = variables_of(checked.source())
+    given = {"messages", "tools", "add_generation_prompt", *(f"{role}_token" for role in ROLES)}
+    facts["variables"] = sorted(variables_of(checked.source()) - given)
     findings = sorted(
         (each for each in found.values() if each is not None), key=lambda each: SEVERITIES.index(each.severity)
     )

@@ -14,7 +14,7 @@ from typing import Any
 
 from ...chat import has_generation
 from ...chat.authors import author, run_at
-from ...chat.values import first_difference
+from ...chat.values import num_shared
 from ...drawing import visible
 from ...errors import ChatTemplateError, JetonError, MissingDependencyError
 from ...tokenizer import Tokenizer
@@ -110,7 +110,7 @@ def _changed(
 ) -> tuple[str, Example]:
     """What becomes of what, and where."""
     (number, before), (_, after) = shorter, longer
-    at = first_difference(before.text, after.text) or 0
+    at = num_shared(before.text, after.text)
     message = "{name}: {number} messages and the generation prompt" if prompt else "{name}: {number} messages"
     what = translate(message, name=translate(scenario.name), number=number)
     start = max(0, at - 8)
@@ -167,13 +167,13 @@ def _prompt(template: Template, facts: Facts) -> Result:
 def _stop(template: Template, facts: Facts) -> Result:
     """The stop token: the last special token of what ends an answer in the middle and at the end of a conversation."""
     end, middle = _after(template, PLAIN, "Qfirst answer", "Qsecond question")
-    own = _proved_stop(template) or _last_token(template, end[: _common(end, middle)]) or _first_token(template, end)
+    own = _proved_stop(template) or _last_token(template, end[: num_shared(end, middle)]) or _first_token(template, end)
     tokens = {"turn": own, "next turn": _first_token(template, middle)}
     writer = next((name for name, token in tokens.items() if token is not None), None)
     stop = tokens.get(writer or "")
     eos = template.own.get("eos_token")
     calls = _after(template, RESULTS, "Qargument", "Qresult", TOOLS)
-    after_call = _last_token(template, calls[0][: _common(*calls)])
+    after_call = _last_token(template, calls[0][: num_shared(*calls)])
     if template.tok is None and writer != "turn":  # which text of the template is a token, is unknown
         writer, stop = (None, None) if end or not middle else ("next turn", middle)
     known = {"token": stop, "written_by": writer, "eos": eos, "after_answer": end, "after_call": after_call}
@@ -235,11 +235,6 @@ def _after(
     if isinstance(middle, str) or mark not in middle.text:
         return last, ""
     return last, middle.text.rpartition(next_mark)[0].rpartition(mark)[2]
-
-
-def _common(one: str, two: str) -> int:
-    at = first_difference(one, two)
-    return len(one) if at is None else at
 
 
 def _first_token(template: Template, text: str) -> str | None:
@@ -388,7 +383,7 @@ def _date(template: Template, facts: Facts) -> Result:
             after = template.attempt(messages, scenario.tools, moment=MOMENT + step)
             if isinstance(before, str) or isinstance(after, str) or before.text == after.text:
                 continue
-            at = first_difference(before.text, after.text) or 0
+            at = num_shared(before.text, after.text)
             facts["date"] = {"unit": unit, "char": at}
             why = translate(
                 "at character {number} of {length} before the first message, after a {unit}"
