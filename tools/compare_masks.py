@@ -17,7 +17,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from jeton.chat.masks import RenderedMessages, differences, replies
+from jeton.chat.masks import differences
+from jeton.chat.replies import RenderedMessages, find_replies
 from jeton.chat.template import given_messages, has_generation, render
 from jeton.errors import ChatTemplateError
 
@@ -130,7 +131,7 @@ def compare(source: str) -> Compared:
         rendered += 1
         chat = RenderedMessages(source, seen, given, own, controls)
         try:
-            found = differences(chat, text, pieces, replies(chat, text, pieces))
+            found = differences(chat, text, pieces, find_replies(chat, text, pieces))
         except ChatTemplateError as error:
             refused.append(f"{name}: {error}")
             continue

@@ -387,10 +387,10 @@ def test_a_mask_is_of_the_messages_when_they_were_rendered() -> None:
 
 
 def test_renderings_grow_with_the_variety_of_turns(monkeypatch: pytest.MonkeyPatch) -> None:
-    from jeton.chat import masks
+    from jeton.chat import replies
 
     numbers = []
-    real = masks.render
+    real = replies.render
     for length in (4, 40):
         count = [0]
 
@@ -399,10 +399,10 @@ def test_renderings_grow_with_the_variety_of_turns(monkeypatch: pytest.MonkeyPat
             return real(*args)
 
         chat = TOK.chat(TURNS * length, template=TEMPLATES["chatml with tools"])
-        monkeypatch.setattr(masks, "render", counted)
+        monkeypatch.setattr(replies, "render", counted)
         assert len(chat.replies) == 2 * length
         numbers.append(count[0])
-        monkeypatch.setattr(masks, "render", real)
+        monkeypatch.setattr(replies, "render", real)
     assert numbers[0] == numbers[1] < 12
 
 

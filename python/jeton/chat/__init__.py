@@ -4,10 +4,10 @@
 
 Special tokens that the template itself writes are control tokens. The content of a message never is, whatever it
 spells. `provenance` tracks the origin of text through a template, `sandbox` and `limits` run it, `template` selects and
-renders it, `encode` produces ids, `masks` derives what the model generates, and `presets` holds templates for
-tokenizers that have none. `conversation` appends ids turn by turn and keeps those that a model sampled, by `proof`.
-`parsing` reads replies by the `grammar` that renderings of a template give. `harmony` renders and parses the messages
-of gpt-oss without a template.
+renders it, `encode` produces ids, and `presets` holds templates for tokenizers that have none. `replies` derives the
+text that a model generates, and `masks` its ids. `conversation` appends ids turn by turn and keeps those that a model
+sampled, by `proof`. `parsing` reads replies by the `grammar` that renderings of a template give. `harmony` renders and
+parses the messages of gpt-oss without a template.
 
 Left out: images and sounds in messages (a template sees their items), calling models.
 """
@@ -29,22 +29,12 @@ from ..util.lazy import cached_property
 from .continuing import continued
 from .conversation import Conversation, IdSpan
 from .encode import ChatTokenizer, MaskedChat, char_spans, encode, tokenize
-from .masks import (
-    MaskDifference,
-    MaskSource,
-    MaskTurns,
-    RenderedMessages,
-    ReplySpans,
-    differences,
-    ids_of,
-    marked_spans,
-    replies,
-    without,
-)
+from .masks import MaskDifference, MaskSource, MaskTurns, differences, ids_of, marked_spans, without
 from .parsing import Reply
 from .prepared import TemplateTokenizer, check_tokens, prepare
 from .presets import PRESETS, ChatPreset
 from .provenance import Origin
+from .replies import RenderedMessages, ReplySpans, find_replies
 from .template import RenderedRun, choose, given_messages, has_generation, is_refusal, render, templates
 
 if TYPE_CHECKING:
@@ -228,7 +218,7 @@ class Chat:
         Raises:
             ChatTemplateError: the template does not show it; says for which message, and why.
         """
-        return replies(self._rendered, self.text, self.pieces)
+        return find_replies(self._rendered, self.text, self.pieces)
 
     def mask_differences(self) -> list[MaskDifference]:
         """Compares the template's markers with the derived replies.
