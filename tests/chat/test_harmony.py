@@ -193,7 +193,7 @@ HOSTILE: list[tuple[Any, str]] = [
     ([user([{"type": "image"}])], r"content\[0\] is {'type': 'image'}; its type is one of text"),
     ([user([{"type": "text", "text": 3}])], r"content\[0\]\.text is 3, not a string"),
     ([user([{"type": "system_content"}])], "system_content, which a message of 'user' cannot have"),
-    ([{"role": "system", "content": [{"type": "system_content", "reasoning_effort": "max"}]}], "none of Low"),
+    ([{"role": "system", "content": [{"type": "system_content", "reasoning_effort": "max"}]}], "is not Low, Medium or High"),
     ([{"role": "system", "content": [{"type": "system_content", "channel_config": {"valid_channels": [1]}}]}], "valid_channels"),
     ([{"role": "developer", "content": [{"type": "developer_content", "tools": [1]}]}], "tools is .1., not an object"),
     ([{"role": "assistant", "content": "x", "channel": 3}], "channel is 3, not a string"),

@@ -337,10 +337,10 @@ def test_refusals_say_why() -> None:
         "prints nothing of the assistant's messages",
         "{% for m in messages if m.role == 'user' %}{{ m.content }}{% endfor %}",
     )
-    refused("not to be told apart", "{{ (messages | map(attribute='content') | join(' ')).casefold() }}")
+    refused("cannot be told apart", "{{ (messages | map(attribute='content') | join(' ')).casefold() }}")
     prompted = "{% for m in messages %}<|{{ m.role }}|>{{ m.content }}{% endfor %}"
     refused(
-        "message 1: the text before it, .* has not the prompt's",
+        "message 1: the text before it, .* does not begin with that of the prompt",
         prompted + "{% if add_generation_prompt %}[INST]answer:{% endif %}",
     )
     named = "{% for m in messages %}<|{{ m.role }}|>{{ m.name }}:{{ m.content }}{% endfor %}"

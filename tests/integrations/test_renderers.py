@@ -37,6 +37,14 @@ def test_render() -> None:
     assert rendered.message_indices[spans[1][1] :] == [-1] * 11
 
 
+def test_a_template_without_a_mask_renders() -> None:
+    renderer = JetonRenderer(TOK, "{% for m in messages %}{{ m.role }}{% endfor %}")
+    messages = [USER, {"role": "assistant", "content": "Rain."}]
+    rendered = renderer.render(messages)
+    assert rendered.token_ids == renderer.render_ids(messages) == TOK.encode("userassistant")
+    assert rendered.sampled_mask == []
+
+
 def test_parse_response() -> None:
     renderer = JetonRenderer(TOK, CHATML_WITH_TOOLS)
     sampled = TOK.encode(CALL, special="all")

@@ -245,7 +245,7 @@ class _Comparison:
         return [*map(bool, (np.diff(at[0]) > 0) | (np.diff(at[1]) > 0))]
 
     def loses(self, old: int, new: int, old_end: int, new_end: int) -> bool:
-        """Tests whether the new ids of a group lose what the old ones say."""
+        """Tests whether the new ids of a group lack text or special tokens that the old ones have."""
         import numpy as np
 
         group = self.old[old:old_end], self.new[new:new_end]

@@ -250,7 +250,7 @@ def _part(part: Any, where: str, role: str) -> Any:
         if key not in ("channel_config", "tools"):
             fields.text(key)
     if "reasoning_effort" in kept and kept["reasoning_effort"] not in ("Low", "Medium", "High"):
-        raise ConfigError(f"{where}.reasoning_effort is none of Low, Medium, High", option="messages")
+        raise ConfigError(f"{where}.reasoning_effort is not Low, Medium or High", option="messages")
     tools = fields.get("tools", Mapping, "an object of namespaces by name")
     if tools is not None:
         ordered = [tools[key] for key in sorted(tools, key=str.encode)]
@@ -333,7 +333,7 @@ class Harmony:
         <BLANKLINE>
         Be brief.<|end|><|start|>user<|message|>2 + 2?<|end|><|start|>assistant
 
-        What the model generates is parsed, with or without the end token:
+        The ids that the model generates are parsed, with or without the end token:
 
         >>> sampled = tok.encode("<|channel|>final<|message|>4<|return|>", special="all")
         >>> reply = harmony.parse(sampled)

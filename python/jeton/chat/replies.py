@@ -241,7 +241,7 @@ class _Derivation:
         """Checks that a message without a mark is not in text of unknown origin."""
         if any(mark.message is None and mark.field is None for mark in self._whole.marks):
             raise ChatTemplateError(
-                f"the chat template computes text from several messages, and message {message} is not to be told apart "
+                f"the chat template computes text from several messages, and message {message} cannot be told apart "
                 "in it, so there is no mask"
             )
 
@@ -335,7 +335,9 @@ class _Derivation:
         if length is None and not has_text:
             return None
         if length is None:
-            raise self._unproven(message, f"the text before it, {between!r:.80}, has not the prompt's, {tail!r:.80}")
+            raise self._unproven(
+                message, f"the text before it, {between!r:.80}, does not begin with that of the prompt, {tail!r:.80}"
+            )
         return begin + length
 
     def _place(self, mark: _Mark | None) -> tuple[str, str] | None:

@@ -16,7 +16,9 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ..chat import Chat
 from ..chat.conversation import Conversation
+from ..errors import ChatTemplateError
 from ..tokenizer import Tokenizer
 from ..util.optional import import_optional
 from .prompts import PromptCache
@@ -70,8 +72,33 @@ class JetonRenderer:
         )
 
     def render(self, messages: Messages, *, tools: Tools = None, add_generation_prompt: bool = False) -> Any:
-        """Renders messages; returns `RenderedTokens` without ``is_content``."""
-        chat = self._tok.chat(
+        """Renders messages; returns `RenderedTokens` without ``is_content``.
+
+        ``sampled_mask`` is empty if the template does not show what the model generates.
+        """
+        chat = self._chat(messages, tools, add_generation_prompt)
+        try:
+            mask = chat.mask
+        except ChatTemplateError:
+            mask = []
+        indices = [-1] * len(chat.ids)
+        for turn in chat.turns:
+            for start, end in turn.token_spans:
+                indices[start:end] = [turn.message] * (end - start)
+        return self._base.RenderedTokens(
+            token_ids=chat.ids,
+            message_indices=indices,
+            sampled_mask=mask,
+            message_roles=[message["role"] for message in messages],
+            message_tool_names=self._base.extract_message_tool_names(messages),
+        )
+
+    def render_ids(self, messages: Messages, *, tools: Tools = None, add_generation_prompt: bool = False) -> list[int]:
+        """Returns the ids of `render`."""
+        return self._chat(messages, tools, add_generation_prompt).ids
+
+    def _chat(self, messages: Messages, tools: Tools, add_generation_prompt: bool) -> Chat:
+        chat: Chat = self._tok.chat(
             messages,
             tools=tools,
             template=self._template,
@@ -80,22 +107,7 @@ class JetonRenderer:
         )
         if add_generation_prompt:
             self._prompts.put(chat.ids, self._conversation(messages, tools))
-        indices = [-1] * len(chat.ids)
-        for turn in chat.turns:
-            for start, end in turn.token_spans:
-                indices[start:end] = [turn.message] * (end - start)
-        return self._base.RenderedTokens(
-            token_ids=chat.ids,
-            message_indices=indices,
-            sampled_mask=list(chat.mask or ()),
-            message_roles=[message["role"] for message in messages],
-            message_tool_names=self._base.extract_message_tool_names(messages),
-        )
-
-    def render_ids(self, messages: Messages, *, tools: Tools = None, add_generation_prompt: bool = False) -> list[int]:
-        """Returns the ids of `render`."""
-        ids: list[int] = self.render(messages, tools=tools, add_generation_prompt=add_generation_prompt).token_ids
-        return ids
+        return chat
 
     def parse_response(
         self, token_ids: Sequence[int], *, tools: Tools = None, prompt_ids: Sequence[int] | None = None

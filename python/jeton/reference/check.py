@@ -203,7 +203,7 @@ def parse_seconds(text: str) -> float:
 
 
 def wrong(message: str, **values: Any) -> NoReturn:
-    """End with the status of a wrong command, and say what is wrong with it."""
+    """Prints what is wrong with the arguments, and ends with status 2."""
     print(say(message, **values), file=sys.stderr)
     raise SystemExit(2)
 

@@ -120,7 +120,7 @@ def special(template: Template, facts: Facts) -> Result:
     """Spelled special tokens of a message: `tok.chat` encodes them as text, other libraries as special tokens."""
     own = "\n".join(piece for _, pieces in own_texts(template) for piece in pieces)
     stop = facts.get("stop") or {"token": None, "after_answer": ""}
-    ending = (stop["token"] or stop["after_answer"]).strip()  # without a tokenizer, it stands for a special token
+    ending = (stop["token"] or stop["after_answer"]).strip()  # taken for a special token if there is no tokenizer
     known = template.controls if template.tok is not None else [ending, *template.controls]
     tokens = sorted({token for token in known if token.strip() == token != "" and token in own}, key=own.find)
     tokens = (tokens or [token for token in known if token.strip() == token != ""][:1])[:MAX_SPELLED]
