@@ -37,7 +37,7 @@ fn check(pretokenizer: &Pretokenizer, oracle: &[Pretokenizer], text: &str) {
     assert_eq!(one_by_one, expected, "{pretokenizer:?} on {text:?}");
     for level in LEVELS {
         let Some(found) = pretokenizer.starts_at_level(text, level) else {
-            assert!(pretokenizer.size_of_transducer().is_err());
+            assert!(pretokenizer.size_of_transducer().is_err() && oracle.len() == 1);
             return;
         };
         if let Some(at) = (0..expected.len().max(found.len())).find(|&i| found.get(i) != expected.get(i)) {
@@ -191,6 +191,51 @@ fn random_splitter(random: &mut Random) -> String {
         branch + ENDS[random.below(12)]
     });
     branches.collect::<Vec<_>>().join("|")
+}
+
+/// Each pattern cuts the text of the next, in the same window, and where its pretokens are longer than one.
+#[test]
+fn random_sequences_equal_one_after_the_other() {
+    const LONG: [&str; 10] = ["a", "B", "一", "1", " ", "\n", "!", "é", "a ", "1一"];
+    let mut random = Random(9);
+    let (mut several, mut one) = (0, 0);
+    for _ in 0..rounds(1_500) {
+        let splitter = |random: &mut Random| match random.below(6) {
+            0..2 => random_splitter(random) + r"|\s+(?!\S)|\s+|\S",
+            2..5 => [r"\p{N}", r"[\r\n]", r"\s?[A-Za-z]+", r"\s?\p{P}+", r"\s+$", "[一-龥]+", r"\p{N}{3}"]
+                [random.below(7)]
+            .to_owned(),
+            _ => random_splitter(random),
+        };
+        let patterns: Vec<String> = (0..2 + random.below(3)).map(|_| splitter(&mut random)).collect();
+        let patterns: Vec<&str> = patterns.iter().map(String::as_str).collect();
+        let Ok(pretokenizer) = Pretokenizer::sequence(&patterns) else { continue };
+        match pretokenizer.size_of_transducer() {
+            Ok(_) => one += 1,
+            Err(_) => several += 1,
+        }
+        let oracle: Vec<_> = patterns.iter().map(|pattern| Pretokenizer::backtracking(pattern).unwrap()).collect();
+        for round in 0..12 {
+            let text = match round {
+                0..8 => random.text(8),
+                8 => random.text(500),
+                9 => random.text(40_000),
+                // Runs of up to three windows, for which the budget of the matcher suffices.
+                _ => (0..4)
+                    .map(|_| {
+                        let most = 1 << random.below(16);
+                        let length = 1 + random.below(most);
+                        LONG[random.below(10)].repeat(length) + &random.text(5)
+                    })
+                    .collect(),
+            };
+            if oracle.iter().all(|stage| !spans_end_in_error(stage, &text)) {
+                check(&pretokenizer, &oracle, &text);
+            }
+        }
+    }
+    println!("{several} of several transducers, {one} of one");
+    assert!(several * 10 > rounds(1_500) && one > 0, "{several} of several transducers, {one} of one");
 }
 
 /// Half of them end with alternatives that leave no text unmatched, without which few compile.

@@ -9,7 +9,7 @@ use regex_syntax::hir::ClassUnicode;
 use super::patterns::{self, NamedPattern};
 use super::scanner;
 use super::starts::{StartFinder, Starts};
-use super::transducer::Transducer;
+use super::transducer::{Cuts, Transducer};
 use crate::error::Result;
 use crate::regex::{automata, automaton_without_far_looks, Alternatives, Matcher, Reason, Regex};
 use crate::util::atomic_cell::made_once;
@@ -40,11 +40,14 @@ pub(super) enum PatternKind {
 
 /// Patterns, each of which splits the pretokens of the one before it.
 pub(super) struct Sequence {
-    /// All of them in one.
-    transducer: std::result::Result<Transducer, Reason>,
-    /// Otherwise, each.
-    stages: Vec<Transducer>,
+    /// One, or one for each group of neighbors that can be joined.
+    transducers: Vec<Transducer>,
+    /// The reason for which they are several.
+    several: Option<Reason>,
 }
+
+/// Patterns of a sequence of which groups are sought: each group is compiled as often as it has patterns.
+const MAX_GROUPED: usize = 32;
 
 /// A regex, and its transducer, made on first use.
 pub(super) struct RegexPattern {
@@ -61,12 +64,12 @@ struct Compiled {
 
 impl RegexPattern {
     fn compile(&self) -> std::result::Result<Compiled, Reason> {
-        match compile(&[self.regex.text()]) {
+        match compile(&[self.regex.text()], false) {
             Ok(transducer) => Ok(Compiled { transducer, runs: None }),
             Err(reason) if !self.regex.is_memoryless() => Err(reason),
             Err(reason) => {
                 let (classes, automaton, runs) = automaton_without_far_looks(self.regex.text()).map_err(|_| reason)?;
-                let transducer = Transducer::new(classes, &[automaton])?;
+                let transducer = Transducer::new(classes, &[automaton], false)?;
                 match transducer.covers_all() {
                     true => Ok(Compiled { transducer, runs: Some(runs) }),
                     false => Err(reason),
@@ -80,9 +83,9 @@ impl RegexPattern {
     }
 }
 
-fn compile(patterns: &[&str]) -> std::result::Result<Transducer, Reason> {
+fn compile(patterns: &[&str], reads_cuts: bool) -> std::result::Result<Transducer, Reason> {
     let (classes, automata) = automata(patterns)?;
-    Transducer::new(classes, &automata)
+    Transducer::new(classes, &automata, reads_cuts)
 }
 
 impl Pretokenizer {
@@ -128,17 +131,28 @@ impl Pretokenizer {
         Ok(Self(PatternKind::Regex(Arc::new(RegexPattern { regex: Regex::new(pattern)?, compiled }))))
     }
 
-    /// Compiles patterns, each of which splits the pretokens of the one before it: together, or else each.
+    /// Compiles patterns, each of which splits the pretokens of the one before it: together, or else in groups of neighbors.
     ///
     /// # Errors
     /// The reason for which one of them cannot be compiled.
     pub fn sequence(patterns: &[&str]) -> std::result::Result<Self, &'static str> {
-        let transducer = compile(patterns);
-        let stages = match transducer {
-            Ok(_) => Vec::new(),
-            Err(_) => patterns.iter().map(|&pattern| compile(&[pattern])).collect::<std::result::Result<_, _>>()?,
+        let several = match compile(patterns, false) {
+            Ok(one) => {
+                return Ok(Self(PatternKind::Sequence(Arc::new(Sequence { transducers: vec![one], several: None }))))
+            }
+            Err(reason) => reason,
         };
-        Ok(Self(PatternKind::Sequence(Arc::new(Sequence { transducer, stages }))))
+        let (mut transducers, mut rest) = (Vec::new(), patterns);
+        while !rest.is_empty() {
+            let (mut joined, mut found) = (1, compile(&rest[..1], !transducers.is_empty())?);
+            while joined < rest.len() && patterns.len() <= MAX_GROUPED {
+                let Ok(longer) = compile(&rest[..=joined], !transducers.is_empty()) else { break };
+                (joined, found) = (joined + 1, longer);
+            }
+            transducers.push(found);
+            rest = &rest[joined..];
+        }
+        Ok(Self(PatternKind::Sequence(Arc::new(Sequence { transducers, several: Some(several) }))))
     }
 
     /// Returns the name, unless it is a regex without one.
@@ -182,7 +196,7 @@ impl Pretokenizer {
     pub fn is_memoryless(&self) -> bool {
         match &self.0 {
             PatternKind::None | PatternKind::Whitespace | PatternKind::Named(_) => true,
-            PatternKind::Sequence(sequence) => sequence.transducer.is_ok(),
+            PatternKind::Sequence(sequence) => sequence.several.is_none(),
             PatternKind::Regex(pattern) => pattern.regex.is_memoryless(),
         }
     }
@@ -215,9 +229,7 @@ impl Pretokenizer {
                 let runs = runs.as_ref().map(|runs| (&pattern.regex, runs));
                 Some(StartFinder::compiled(transducer, runs, level))
             }
-            PatternKind::Sequence(sequence) => {
-                Some(StartFinder::compiled(sequence.transducer.as_ref().ok()?, None, level))
-            }
+            PatternKind::Sequence(sequence) => Some(StartFinder::sequence(&sequence.transducers, level)),
             PatternKind::None | PatternKind::Whitespace => None,
         }
     }
@@ -244,9 +256,10 @@ impl Pretokenizer {
     pub fn size_of_transducer(&self) -> std::result::Result<[usize; 3], &'static str> {
         match &self.0 {
             PatternKind::Regex(pattern) => pattern.compiled().map(|compiled| compiled.transducer.size()),
-            PatternKind::Sequence(sequence) => {
-                sequence.transducer.as_ref().map(Transducer::size).map_err(|reason| *reason)
-            }
+            PatternKind::Sequence(sequence) => match (sequence.several, &sequence.transducers[..]) {
+                (None, [one]) => Ok(one.size()),
+                (reason, _) => Err(reason.unwrap_or_default()),
+            },
             _ => Err("it is not a regex, or has a name"),
         }
     }
@@ -264,9 +277,9 @@ impl Pretokenizer {
             PatternKind::None => SpanCutter::None,
             PatternKind::Whitespace => SpanCutter::Whitespace(Classes::get()),
             PatternKind::Named(named) => SpanCutter::Scanner(named.scanner, Classes::get()),
-            PatternKind::Sequence(sequence) => match &sequence.transducer {
-                Ok(transducer) => SpanCutter::Transducer(transducer),
-                Err(_) => SpanCutter::Stages { stages: &sequence.stages, ends: vec![start; sequence.stages.len()] },
+            PatternKind::Sequence(sequence) => match &sequence.transducers[..] {
+                [one] => SpanCutter::Transducer(one),
+                several => SpanCutter::Several { transducers: several, ends: vec![start; several.len()] },
             },
             PatternKind::Regex(pattern) => match pattern.compiled() {
                 Ok(Compiled { transducer, runs: None }) if transducer.covers_all() => {
@@ -286,7 +299,7 @@ impl fmt::Debug for Pretokenizer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.name(), &self.0) {
             (Some(name), _) => write!(f, "Pretokenizer::named({name:?})"),
-            (None, PatternKind::Sequence(sequence)) => write!(f, "Pretokenizer::sequence({:?})", sequence.transducer),
+            (None, PatternKind::Sequence(sequence)) => write!(f, "Pretokenizer::sequence({:?})", sequence.transducers),
             (None, _) => write!(f, "Pretokenizer::regex({:?})", self.pattern().unwrap_or_default()),
         }
     }
@@ -308,9 +321,9 @@ enum SpanCutter<'t> {
     Whitespace(&'static Classes),
     Scanner(scanner::Scanner, &'static Classes),
     Transducer(&'t Transducer),
-    Stages {
-        stages: &'t [Transducer],
-        /// End of the current pretoken of each stage.
+    Several {
+        transducers: &'t [Transducer],
+        /// End of the current pretoken of each.
         ends: Vec<usize>,
     },
     Regex {
@@ -328,7 +341,7 @@ impl fmt::Debug for SpanCutter<'_> {
             SpanCutter::Whitespace(_) => "Whitespace",
             SpanCutter::Scanner(..) => "Scanner",
             SpanCutter::Transducer(_) => "Transducer",
-            SpanCutter::Stages { .. } => "Stages",
+            SpanCutter::Several { .. } => "Several",
             SpanCutter::Regex { .. } => "Regex",
         })
     }
@@ -346,12 +359,12 @@ impl Iterator for Spans<'_> {
         let mut start = self.at;
         let end = match &mut self.cutter {
             SpanCutter::Scanner(scan, classes) => scan(classes, bytes, start),
-            SpanCutter::Transducer(transducer) => transducer.end_of_pretoken(bytes, start),
-            SpanCutter::Stages { stages, ends } => {
+            SpanCutter::Transducer(transducer) => transducer.end_of_pretoken(bytes, start, Cuts::NONE),
+            SpanCutter::Several { transducers, ends } => {
                 let mut whole = bytes.len();
-                for (stage, end) in stages.iter().zip(ends) {
+                for (transducer, end) in transducers.iter().zip(ends) {
                     if *end <= start {
-                        *end = stage.end_of_pretoken(&bytes[..whole], start);
+                        *end = transducer.end_of_pretoken(&bytes[..whole], start, Cuts::NONE);
                     }
                     whole = *end;
                 }

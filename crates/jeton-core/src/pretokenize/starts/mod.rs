@@ -8,6 +8,9 @@
 //! after a start determines the following starts. The end of a window is hard, so results do not depend on windows: the slow
 //! path reads beyond it, and the next window begins at the end of its last pretoken.
 //!
+//! Patterns that split one after the other, and are not one transducer, are several. Each finds its starts in the window,
+//! and they are cuts in the text of the next. A pretoken of one may end far behind the window, where its next start is.
+//!
 //! Time is linear in the text: a hard range is processed from the end of the previous one at the earliest. Memory is that
 //! of a window.
 
@@ -18,7 +21,7 @@ use std::marker::PhantomData;
 use regex_syntax::hir::ClassUnicode;
 
 use super::scanner::{end_of_pretoken, Family};
-use super::transducer::{last_before, Transducer};
+use super::transducer::{last_before, Cuts, Transducer};
 use crate::error::{ErrorKind, Result};
 use crate::regex::{Matcher, Regex};
 use crate::util::cancel::KeepGoing;
@@ -42,7 +45,9 @@ pub(crate) struct Starts {
     positions: Vec<u32>, // grows to the maximum needed
     count: usize,
     actions: Vec<u8>,
-    split: Vec<u32>, // positions, with runs split
+    split: Vec<u32>,  // positions, with runs split
+    cuts: Vec<u64>,   // bits of the transducer before
+    ends: Vec<usize>, // in the text: for each transducer, the end of the last pretoken it has found
 }
 
 /// Finder of pretoken starts, window by window.
@@ -56,6 +61,7 @@ pub(crate) struct StartFinder<'p> {
 enum FinderPattern<'p> {
     Named(NamedFinder),
     Compiled(&'p Transducer, Option<Runs<'p>>),
+    Sequence(&'p [Transducer]),
 }
 
 /// The matcher, and the characters of which it splits runs.
@@ -73,6 +79,11 @@ impl<'p> StartFinder<'p> {
     /// The finder of a compiled pattern.
     pub(super) fn compiled(transducer: &'p Transducer, runs: Option<Runs<'p>>, level: SimdLevel) -> Self {
         Self { instructions: simd::detected().at_most(level), pattern: FinderPattern::Compiled(transducer, runs) }
+    }
+
+    /// The finder of compiled patterns, each of which splits the pretokens of the one before it.
+    pub(super) fn sequence(transducers: &'p [Transducer], level: SimdLevel) -> Self {
+        Self { instructions: simd::detected().at_most(level), pattern: FinderPattern::Sequence(transducers) }
     }
 
     /// Calls `each` with windows of `text`: the text from the start of the window on, and the bounds in it of the
@@ -94,15 +105,22 @@ impl<'p> StartFinder<'p> {
         mut each: impl FnMut(&[u8], &[u32]) -> Result<()>,
     ) -> Result<usize> {
         let mut matcher = None; // one for all windows, so that its budget is that of the text
+        if let FinderPattern::Sequence(transducers) = self.pattern {
+            starts.ends.clear();
+            starts.ends.resize(transducers.len(), from);
+        }
         while from < until.min(text.len()) {
             let rest = &text.as_bytes()[from..];
             match self.pattern {
                 FinderPattern::Named(find) => find(self.instructions, starts, rest, boundaries),
                 FinderPattern::Compiled(transducer, None) => {
-                    find_compiled(self.instructions, starts, transducer, rest, boundaries);
+                    find_compiled(self.instructions, starts, std::slice::from_ref(transducer), rest, from, boundaries);
+                }
+                FinderPattern::Sequence(transducers) => {
+                    find_compiled(self.instructions, starts, transducers, rest, from, boundaries);
                 }
                 FinderPattern::Compiled(transducer, Some(runs)) => {
-                    find_compiled(self.instructions, starts, transducer, rest, None);
+                    find_compiled(self.instructions, starts, std::slice::from_ref(transducer), rest, from, None);
                     let matcher = matcher.get_or_insert_with(|| runs.0.matcher(text, from));
                     starts.split_runs(runs, matcher, text, from, keep_going)?;
                 }
@@ -139,14 +157,44 @@ impl Starts {
     fn find_compiled<B: Block>(
         &mut self,
         proof: B::Proof,
-        transducer: &Transducer,
+        transducers: &[Transducer],
         text: &[u8],
+        from: usize,
         boundaries: Option<&MergeBoundaries>,
     ) {
+        self.cuts.clear();
+        let Some((last, before)) = transducers.split_last() else { return };
+        let mut whole = text; // up to the end of the last pretoken of the transducer before
+        for (stage, transducer) in before.iter().enumerate() {
+            let end = self.find_cuts::<B>(proof, transducer, whole, self.ends[stage] - from);
+            self.ends[stage] = from + end;
+            whole = &text[..end];
+        }
+        let len = self.clear_for(whole);
+        let Self { bits, hard, wide, actions, cuts, .. } = self;
+        let cuts = std::mem::take(cuts);
+        last.find::<B>(proof, actions, whole, 0..len, Cuts(&cuts), bits, hard, wide);
+        self.finish::<B>(proof, &(last, Cuts(&cuts)), whole, len, boundaries);
+        self.cuts = cuts;
+    }
+
+    /// Replaces the cuts in a window by those of the next transducer, whose pretoken starts at `begin`; returns the end of
+    /// the last one.
+    #[inline(always)]
+    fn find_cuts<B: Block>(&mut self, proof: B::Proof, transducer: &Transducer, text: &[u8], begin: usize) -> usize {
         let len = self.clear_for(text);
-        let Self { bits, hard, wide, actions, .. } = self;
-        transducer.find::<B>(proof, actions, text, len, bits, hard, wide);
-        self.finish::<B>(proof, transducer, text, len, boundaries);
+        let mut end = begin;
+        if begin < len {
+            let Self { bits, hard, wide, actions, cuts, .. } = self;
+            let cuts = std::mem::take(cuts);
+            transducer.find::<B>(proof, actions, text, begin..len, Cuts(&cuts), bits, hard, wide);
+            self.set(begin);
+            end = self.recut_hard(&(transducer, Cuts(&cuts)), text, len, begin);
+            self.cuts = cuts;
+        }
+        self.end_bits(len);
+        std::mem::swap(&mut self.bits, &mut self.cuts);
+        end
     }
 
     /// Splits the pretokens of the window at `from` that are runs of certain characters with the matcher.
@@ -209,7 +257,7 @@ impl Starts {
         boundaries: Option<&MergeBoundaries>,
     ) {
         self.bits[0] |= 1;
-        let end = self.recut_hard(scan, text, len);
+        let end = self.recut_hard(scan, text, len, 0);
         if let Some(boundaries) = boundaries {
             self.cut::<B>(proof, text, boundaries);
         }
@@ -217,10 +265,10 @@ impl Starts {
         self.positions[self.count] = end as u32;
     }
 
-    /// Repeats all hard places on the slow path; returns the end of the last pretoken of the window.
+    /// Repeats all hard places on the slow path; returns the end of the last pretoken of the window. `done`: up to here the
+    /// starts equal those of the slow path.
     #[inline(always)]
-    fn recut_hard(&mut self, scan: &impl SlowPath, text: &[u8], len: usize) -> usize {
-        let mut done = 0; // up to here the starts equal those of the slow path
+    fn recut_hard(&mut self, scan: &impl SlowPath, text: &[u8], len: usize, mut done: usize) -> usize {
         if !self.hard.is_empty() {
             let hard = std::mem::take(&mut self.hard);
             for &place in &hard {
@@ -311,13 +359,19 @@ impl Starts {
         }
     }
 
+    /// Clears the bits from `len` on.
+    #[inline(always)]
+    fn end_bits(&mut self, len: usize) {
+        let (word, bit) = (len / 64, len % 64);
+        self.bits[word] &= (1 << bit) - 1;
+        self.bits.truncate(word + 1);
+    }
+
     /// Converts bits up to `len` to positions.
     #[inline(always)]
     fn list<B: Block>(&mut self, proof: B::Proof, len: usize) {
+        self.end_bits(len);
         let Self { bits, positions, count, .. } = self;
-        if !len.is_multiple_of(64) {
-            bits[len / 64] &= (1 << (len % 64)) - 1;
-        }
         let needed = len.next_multiple_of(64) + 64;
         if positions.len() < needed {
             positions.resize(needed, 0);
@@ -370,9 +424,9 @@ impl<F: Family> SlowPath for Named<F> {
     }
 }
 
-impl SlowPath for Transducer {
+impl SlowPath for (&Transducer, Cuts<'_>) {
     fn end_of_pretoken(&self, text: &[u8], start: usize) -> usize {
-        Transducer::end_of_pretoken(self, text, start)
+        self.0.end_of_pretoken(text, start, self.1)
     }
 
     fn may_lose(&self, _: &[u8], _: usize) -> bool {
@@ -406,18 +460,20 @@ pub(super) fn find_named<F: Family>(
 fn find_compiled(
     instructions: Detected,
     starts: &mut Starts,
-    transducer: &Transducer,
+    transducers: &[Transducer],
     text: &[u8],
+    from: usize,
     boundaries: Option<&MergeBoundaries>,
 ) {
     simd::dispatch!(
         instructions,
         (
             starts: &mut Starts = starts,
-            transducer: &Transducer = transducer,
+            transducers: &[Transducer] = transducers,
             text: &[u8] = text,
+            from: usize = from,
             boundaries: Option<&MergeBoundaries> = boundaries,
         ),
-        |level: L| starts.find_compiled::<<L as Instructions>::Block>(level, transducer, text, boundaries)
+        |level: L| starts.find_compiled::<<L as Instructions>::Block>(level, transducers, text, from, boundaries)
     );
 }

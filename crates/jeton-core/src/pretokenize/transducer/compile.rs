@@ -13,7 +13,8 @@
 //! Text that no match covers is a pretoken, too, up to the next match.
 //!
 //! Several patterns that split one after the other (a sequence of HF's `Split`) are one transducer: all but the last must
-//! know each boundary as soon as they read the character after it, and cut the text of the next at it.
+//! know each boundary as soon as they read the character after it, and cut the text of the next at it. Where they do not,
+//! a second transducer reads the text with the cuts of the first.
 //!
 //! Source: our own. Compiling a lexer so that it never goes back, by reading on while deciding, is known from Reps,
 //! "Maximal-Munch Tokenization in Linear Time" (1998), and Li and Mamouras, "Streaming Tokenization" (2025), which bound how
@@ -113,19 +114,22 @@ struct State {
 /// The table of a transducer.
 pub(super) struct Table {
     /// For each state, starting with that at the start of a pretoken, an entry for each class of characters and one for the
-    /// end of the text.
+    /// end of the text; then, if cuts are read, one for each class of a character at a cut.
     pub(super) entries: Vec<Entry>,
+    /// Number of entries of a state.
+    pub(super) width: usize,
     /// True if each pretoken is a match.
     pub(super) covers_all: bool,
 }
 
-/// Builds the table of patterns that split one after the other.
-pub(super) fn compile(automata: &[Automaton], classes: &CharacterClasses) -> Result<Table, Reason> {
+/// Builds the table of patterns that split one after the other. `reads_cuts`: the text comes with the places where patterns
+/// before these have split it.
+pub(super) fn compile(automata: &[Automaton], classes: &CharacterClasses, reads_cuts: bool) -> Result<Table, Reason> {
     let Some((last, before)) = automata.split_last() else { return Err("it is empty") };
     let mut cutters = Vec::new();
     for automaton in before {
-        let table = follow(&[], automaton, classes)?;
-        let width = usize::from(classes.end()) + 1;
+        let table = follow(&[], automaton, classes, false)?;
+        let width = table.width;
         let mut steps = Vec::with_capacity(table.entries.len());
         for entry in table.entries {
             let cuts = entry.complete == 1 && entry.slot == 0;
@@ -136,12 +140,20 @@ pub(super) fn compile(automata: &[Automaton], classes: &CharacterClasses) -> Res
         }
         cutters.push(Cutter { steps, width });
     }
-    follow(&cutters, last, classes)
+    follow(&cutters, last, classes, reads_cuts)
 }
 
 /// Follows all classes from the start.
-fn follow(cutters: &[Cutter], automaton: &Automaton, classes: &CharacterClasses) -> Result<Table, Reason> {
-    let width = usize::from(classes.end()) + 1;
+fn follow(
+    cutters: &[Cutter],
+    automaton: &Automaton,
+    classes: &CharacterClasses,
+    reads_cuts: bool,
+) -> Result<Table, Reason> {
+    let without_cut = (0..=classes.end()).map(|class| (class, false));
+    let with_cut = (0..classes.end()).filter(|_| reads_cuts).map(|class| (class, true));
+    let inputs: Vec<(u8, bool)> = without_cut.chain(with_cut).collect();
+    let width = inputs.len();
     let (certain, leaves_gaps) = (automaton.certain(), Cell::new(false));
     let reader = Reader { cutters, automaton, certain, end: classes.end(), leaves_gaps };
     let cutters_at_start = vec![0; cutters.len()];
@@ -151,8 +163,8 @@ fn follow(cutters: &[Cutter], automaton: &Automaton, classes: &CharacterClasses)
     let (mut table, mut at) = (Vec::new(), 0);
     while at < states.len() {
         let state = states[at].clone();
-        for class in 0..=classes.end() {
-            let (entry, next) = reader.step(&state, class)?;
+        for &(class, is_cut) in &inputs {
+            let (entry, next) = reader.step(&state, class, is_cut)?;
             let number = numbers.len() as u16;
             let next = *numbers.entry(next).or_insert_with_key(|state| {
                 states.push(state.clone());
@@ -165,7 +177,7 @@ fn follow(cutters: &[Cutter], automaton: &Automaton, classes: &CharacterClasses)
         }
         at += 1;
     }
-    Ok(Table { entries: minimal(table, width, 1), covers_all: !reader.leaves_gaps.get() })
+    Ok(Table { entries: minimal(table, width, 1), width, covers_all: !reader.leaves_gaps.get() })
 }
 
 struct Reader<'a> {
@@ -177,11 +189,11 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// Reads a class in a state: what to write, and the next state.
-    fn step(&self, state: &State, class: u8) -> Result<(Entry, State), Reason> {
+    /// Reads a class in a state: what to write, and the next state. `is_cut`: the text is cut before the character.
+    fn step(&self, state: &State, class: u8, is_cut: bool) -> Result<(Entry, State), Reason> {
         let is_end = class == self.end;
         // A cutter that cuts restarts those after it.
-        let (mut cuts, mut late, mut cutters) = (is_end, false, Vec::new());
+        let (mut cuts, mut late, mut cutters) = (is_end || is_cut, false, Vec::new());
         for (cutter, &at) in self.cutters.iter().zip(&state.cutters) {
             let (restarted, (cuts_here, next)) = (cutter.step(0, class).1, cutter.step(at, class));
             cuts |= cuts_here;

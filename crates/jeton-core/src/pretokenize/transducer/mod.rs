@@ -16,6 +16,7 @@
 mod compile;
 
 use std::fmt;
+use std::ops::Range;
 
 use self::compile::{Action, Entry};
 use crate::regex::{Automaton, CharacterClasses, Reason, MIXED};
@@ -43,7 +44,22 @@ pub(crate) struct Transducer {
     table: Box<[u32; ENTRIES]>, // pages behind the last state are never touched
     num_states: usize,
     width: usize, // entries of a state
+    at_cut: u8,   // to be added to the class of a character at a cut
     covers_all: bool,
+}
+
+/// Places before which a text is cut already: bits of its first bytes.
+#[derive(Clone, Copy)]
+pub(super) struct Cuts<'c>(pub(super) &'c [u64]);
+
+impl Cuts<'_> {
+    /// A text that is not cut.
+    pub(super) const NONE: Self = Self(&[]);
+
+    #[inline(always)]
+    fn has(self, at: usize) -> bool {
+        self.0.get(at / 64).is_some_and(|word| word >> (at % 64) & 1 != 0)
+    }
 }
 
 impl fmt::Debug for Transducer {
@@ -66,31 +82,33 @@ impl Lane {
 }
 
 impl Transducer {
-    /// Builds the transducer of patterns, each of which splits what the ones before it leave together.
+    /// Builds the transducer of patterns, each of which splits what the ones before it leave together. `reads_cuts`: it
+    /// reads texts that are cut already.
     ///
     /// # Errors
     /// The reason, if it cannot be built.
-    pub(crate) fn new(classes: CharacterClasses, automata: &[Automaton]) -> Result<Self, Reason> {
-        let compile::Table { entries, covers_all } = compile::compile(automata, &classes)?;
-        let row = usize::from(classes.end()) + 1;
+    pub(crate) fn new(classes: CharacterClasses, automata: &[Automaton], reads_cuts: bool) -> Result<Self, Reason> {
+        let compile::Table { entries, width: row, covers_all } = compile::compile(automata, &classes, reads_cuts)?;
         let width = (row + 1).next_power_of_two(); // and the class of later bytes
         let num_states = entries.len() / row;
-        if num_states * width > 1 << 16 {
+        if num_states * width > 1 << 16 || row >= usize::from(MIXED) {
             return Err("its table would be too large");
         }
+        let later_bytes = usize::from(classes.end()) + 1;
         let Ok(mut table) = Box::<[u32; ENTRIES]>::try_from(vec![0; ENTRIES].into_boxed_slice()) else {
             return Err("its table would be too large");
         };
         for (state, entries) in entries.chunks(row).enumerate() {
             let own = Entry { next: state as u16, slot: compile::NO_SLOT, ..Entry::default() };
-            for (class, entry) in entries.iter().chain([&own]).enumerate() {
+            let (without_cut, with_cut) = entries.split_at(later_bytes);
+            for (class, entry) in without_cut.iter().chain([&own]).chain(with_cut).enumerate() {
                 table[state * width + class] = (u32::from(entry.next) * width as u32) << NEXT
                     | u32::from(entry.slot) << SLOT
                     | u32::from(entry.complete) << COMPLETE
                     | entry.action as u32;
             }
         }
-        Ok(Self { classes, table, num_states, width, covers_all })
+        Ok(Self { classes, table, num_states, width, at_cut: later_bytes as u8 + 1, covers_all })
     }
 
     /// True if each pretoken is a match: no text is left between them.
@@ -105,11 +123,11 @@ impl Transducer {
     }
 
     /// Returns the end of the pretoken that starts at `start`, which is before the end of the text.
-    pub(super) fn end_of_pretoken(&self, text: &[u8], start: usize) -> usize {
+    pub(super) fn end_of_pretoken(&self, text: &[u8], start: usize, cuts: Cuts<'_>) -> usize {
         let mut reader = Reader::default();
         let mut at = start;
         while at < text.len() {
-            let (class, length) = self.classes.at(text, at);
+            let (class, length) = self.class_at(text, at, cuts);
             if reader.read(&self.table, class, at) > 0 {
                 return reader.ends[0];
             }
@@ -119,9 +137,16 @@ impl Transducer {
         reader.ends[0]
     }
 
-    /// Sets the bits of the starts in the first `len` bytes of a text, whose first byte starts a pretoken, and appends the
-    /// places where lanes meet. The bits of a lane are those of a text that begins there; where a lane ends, bits may be
-    /// missing. Adds to `wide` the blocks of 64 bytes that hold later bytes of characters.
+    /// Returns the class of the character at `at`, and its length in bytes.
+    #[inline(always)]
+    fn class_at(&self, text: &[u8], at: usize, cuts: Cuts<'_>) -> (u8, usize) {
+        let (class, length) = self.classes.at(text, at);
+        (class + if cuts.has(at) { self.at_cut } else { 0 }, length)
+    }
+
+    /// Sets the bits of the starts in `window` of a text, at whose begin a pretoken starts, and appends the places where
+    /// lanes meet. The bits of a lane are those of a text that begins there; where a lane ends, bits may be missing. Adds to
+    /// `wide` the blocks of 64 bytes that hold later bytes of characters.
     #[inline(always)]
     #[allow(clippy::too_many_arguments)] // buffers of the caller
     pub(super) fn find<B: Block>(
@@ -129,17 +154,25 @@ impl Transducer {
         proof: B::Proof,
         actions: &mut Vec<u8>,
         text: &[u8],
-        len: usize,
+        window: Range<usize>,
+        cuts: Cuts<'_>,
         bits: &mut [u64],
         meet: &mut Vec<u32>,
         wide: &mut Vec<u32>,
     ) {
+        let Range { start: begin, end: len } = window;
         self.classify::<B>(proof, actions, text, len, wide);
-        let part = if len < WORTH_LANES { 0 } else { len / LANES };
-        self.run(&mut actions[..len], part);
+        for (block, &word) in cuts.0.iter().enumerate() {
+            for bit in ones(word) {
+                actions[block * 64 + bit] += self.at_cut;
+            }
+        }
+        let part = if len - begin < WORTH_LANES { 0 } else { (len - begin) / LANES };
+        self.run(&mut actions[begin..len], part);
+        actions[..begin].fill(Action::Nothing as u8);
         actions[len..].fill(Action::Nothing as u8);
-        meet.extend((1..LANES).filter(|_| part > 0).map(|lane| (lane * part) as u32));
-        for block in 0..len.div_ceil(64) {
+        meet.extend((1..LANES).filter(|_| part > 0).map(|lane| (begin + lane * part) as u32));
+        for block in begin / 64..len.div_ceil(64) {
             let Some(own) = actions[block * 64..].first_chunk::<64>() else { return };
             let own = B::load(proof, own);
             bits[block] |= own.equal(Action::Here as u8);
@@ -153,13 +186,13 @@ impl Transducer {
             }
             for bit in ones(both) {
                 let last = actions[..block * 64 + bit].iter().rposition(|&action| action == Action::Maybe as u8);
-                let at = last.unwrap_or(0);
+                let at = last.unwrap_or(begin);
                 bits[at / 64] |= 1 << (at % 64);
             }
             for bit in ones(own.equal(Action::Earlier as u8)) {
                 let at = block * 64 + bit;
-                let begin = at.checked_div(part).map_or(0, |lane| lane.min(LANES - 1) * part);
-                self.read_again(text, begin, at, bits);
+                let lane = (at - begin).checked_div(part).map_or(0, |lane| lane.min(LANES - 1));
+                self.read_again(text, begin + lane * part, at, cuts, bits);
             }
         }
     }
@@ -192,14 +225,14 @@ impl Transducer {
     /// Sets the bits of the pretokens that are complete once the character at `at` is read, in a lane that begins at
     /// `begin`.
     #[inline(never)]
-    fn read_again(&self, text: &[u8], begin: usize, at: usize, bits: &mut [u64]) {
+    fn read_again(&self, text: &[u8], begin: usize, at: usize, cuts: Cuts<'_>, bits: &mut [u64]) {
         let mut reader = Reader::default();
         let mut place = last_before(bits, at).max(begin);
         while text[place] & 0xC0 == 0x80 {
             place += 1;
         }
         while place <= at {
-            let (class, length) = self.classes.at(text, place);
+            let (class, length) = self.class_at(text, place, cuts);
             for end in 0..reader.read(&self.table, class, place) {
                 let end = reader.ends[end % SLOTS];
                 bits[end / 64] |= 1 << (end % 64);
