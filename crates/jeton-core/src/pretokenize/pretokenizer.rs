@@ -64,7 +64,7 @@ struct Compiled {
 
 impl RegexPattern {
     fn compile(&self) -> std::result::Result<Compiled, Reason> {
-        match compile(&[self.regex.text()], false) {
+        match compile(&[self.regex.text()], false, false) {
             Ok(transducer) => Ok(Compiled { transducer, runs: None }),
             Err(reason) if !self.regex.is_memoryless() => Err(reason),
             Err(reason) => {
@@ -83,9 +83,31 @@ impl RegexPattern {
     }
 }
 
-fn compile(patterns: &[&str], reads_cuts: bool) -> std::result::Result<Transducer, Reason> {
+/// `bytewise`: of texts whose bytes are read as their stand-ins of the byte alphabet; `reads_cuts`: that are cut already.
+fn compile(patterns: &[&str], bytewise: bool, reads_cuts: bool) -> std::result::Result<Transducer, Reason> {
     let (classes, automata) = automata(patterns)?;
+    let classes = if bytewise { classes.into_bytewise() } else { classes };
     Transducer::new(classes, &automata, reads_cuts)
+}
+
+/// Compiles groups of neighbors, each as long as possible.
+fn push_groups(
+    transducers: &mut Vec<Transducer>,
+    patterns: &[&str],
+    bytewise: bool,
+) -> std::result::Result<(), Reason> {
+    let mut rest = patterns;
+    while !rest.is_empty() {
+        let reads_cuts = !transducers.is_empty();
+        let (mut joined, mut found) = (1, compile(&rest[..1], bytewise, reads_cuts)?);
+        while joined < rest.len() && patterns.len() <= MAX_GROUPED {
+            let Ok(longer) = compile(&rest[..=joined], bytewise, reads_cuts) else { break };
+            (joined, found) = (joined + 1, longer);
+        }
+        transducers.push(found);
+        rest = &rest[joined..];
+    }
+    Ok(())
 }
 
 impl Pretokenizer {
@@ -136,23 +158,29 @@ impl Pretokenizer {
     /// # Errors
     /// The reason for which one of them cannot be compiled.
     pub fn sequence(patterns: &[&str]) -> std::result::Result<Self, &'static str> {
-        let several = match compile(patterns, false) {
-            Ok(one) => {
-                return Ok(Self(PatternKind::Sequence(Arc::new(Sequence { transducers: vec![one], several: None }))))
-            }
-            Err(reason) => reason,
+        Self::bytewise_sequence(patterns, &[])
+    }
+
+    /// Compiles patterns that split a text one after the other, and then others, which split the spelling of its bytes in the
+    /// byte alphabet. Spans may begin and end within characters.
+    ///
+    /// # Errors
+    /// As [`Pretokenizer::sequence`].
+    pub(crate) fn bytewise_sequence(patterns: &[&str], of_bytes: &[&str]) -> std::result::Result<Self, &'static str> {
+        let together = match of_bytes {
+            [] => compile(patterns, false, false),
+            _ => Err("some of its patterns read bytes"),
         };
-        let (mut transducers, mut rest) = (Vec::new(), patterns);
-        while !rest.is_empty() {
-            let (mut joined, mut found) = (1, compile(&rest[..1], !transducers.is_empty())?);
-            while joined < rest.len() && patterns.len() <= MAX_GROUPED {
-                let Ok(longer) = compile(&rest[..=joined], !transducers.is_empty()) else { break };
-                (joined, found) = (joined + 1, longer);
+        let (transducers, several) = match together {
+            Ok(one) => (vec![one], None),
+            Err(reason) => {
+                let mut transducers = Vec::new();
+                push_groups(&mut transducers, patterns, false)?;
+                push_groups(&mut transducers, of_bytes, true)?;
+                (transducers, Some(reason))
             }
-            transducers.push(found);
-            rest = &rest[joined..];
-        }
-        Ok(Self(PatternKind::Sequence(Arc::new(Sequence { transducers, several: Some(several) }))))
+        };
+        Ok(Self(PatternKind::Sequence(Arc::new(Sequence { transducers, several }))))
     }
 
     /// Returns the name, unless it is a regex without one.

@@ -9,6 +9,7 @@ use std::collections::HashMap;
 use regex_syntax::hir::ClassUnicode;
 
 use crate::util::utf8::decode;
+use crate::vocab::byte_alphabet;
 
 /// Number of code points, and of those in a block.
 const CODE_POINTS: usize = 0x11_0000;
@@ -50,6 +51,8 @@ pub(crate) struct CharacterClasses {
     block_of: Box<[u16]>, // by the high bits of a code point, all but six
     blocks: Vec<u8>,
     num_classes: u8,
+    /// Each byte is a character, its stand-in of the byte alphabet.
+    is_bytewise: bool,
 }
 
 /// A partition in the making: its sets, with their classes.
@@ -114,6 +117,24 @@ impl Partition {
 }
 
 impl CharacterClasses {
+    /// Returns the classes for texts whose bytes are read as their stand-ins of the byte alphabet.
+    pub(crate) fn into_bytewise(mut self) -> Self {
+        for byte in 0..=u8::MAX {
+            self.of_byte[usize::from(byte)] = self.of_code(byte_alphabet::stand_in(byte).into());
+        }
+        self.is_bytewise = true;
+        self
+    }
+
+    /// Returns the first byte of the character that holds the byte at `at`.
+    #[inline(always)]
+    pub(crate) fn start_of_character(&self, text: &[u8], mut at: usize) -> usize {
+        while text[at] & 0xC0 == 0x80 && !self.is_bytewise {
+            at -= 1;
+        }
+        at
+    }
+
     /// Number of classes of characters; they are numbered from 0.
     pub(crate) fn num_classes(&self) -> u8 {
         self.num_classes
@@ -133,7 +154,7 @@ impl CharacterClasses {
     #[inline(always)]
     pub(crate) fn at(&self, text: &[u8], at: usize) -> (u8, usize) {
         let byte = text[at];
-        if byte < 0x80 {
+        if byte < 0x80 || self.is_bytewise {
             return (self.of_byte[usize::from(byte)], 1);
         }
         let (code, length) = decode(text, at);
@@ -220,7 +241,13 @@ impl TableBuilder {
                 0xF4.. => MIXED,
             };
         }
-        CharacterClasses { of_byte, block_of: self.block_of.into(), blocks: self.blocks, num_classes }
+        CharacterClasses {
+            of_byte,
+            block_of: self.block_of.into(),
+            blocks: self.blocks,
+            num_classes,
+            is_bytewise: false,
+        }
     }
 }
 

@@ -215,6 +215,21 @@ impl Splitter {
         }
     }
 
+    /// Joins components that only split, before and after one that spells bytes, into one pattern, whose pretokens may begin
+    /// within characters.
+    pub fn as_bytewise_pattern(splitters: &[Self]) -> Option<Pretokenizer> {
+        let is_level = |splitter: &Self| matches!(splitter.0, SplitterKind::ByteLevel { .. });
+        let at = splitters.iter().position(is_level)?;
+        let SplitterKind::ByteLevel { add_prefix_space: false, pattern } = &splitters[at].0 else { return None };
+        let regexes = |splitters: &[Self]| splitters.iter().map(Self::as_regex).collect::<Option<Vec<String>>>();
+        let (mut before, after) = (regexes(&splitters[..at])?, regexes(&splitters[at + 1..])?);
+        if let Some(pattern) = pattern {
+            before.push(pattern.pattern()?.to_owned());
+        }
+        let [before, after] = [&before, &after].map(|list| list.iter().map(String::as_str).collect::<Vec<_>>());
+        Pretokenizer::bytewise_sequence(&before, &after).ok()
+    }
+
     /// Returns the regex at whose matches, and between them, the component splits, if it does nothing else.
     fn as_regex(&self) -> Option<String> {
         let (set, behavior) = match &self.0 {

@@ -178,10 +178,7 @@ impl Transducer {
             bits[block] |= own.equal(Action::Here as u8);
             let both = own.equal(Action::MaybeAndPrevious as u8);
             for bit in ones(own.equal(Action::Previous as u8) | both) {
-                let mut at = block * 64 + bit - 1;
-                while text[at] & 0xC0 == 0x80 {
-                    at -= 1;
-                }
+                let at = self.classes.start_of_character(text, block * 64 + bit - 1);
                 bits[at / 64] |= 1 << (at % 64);
             }
             for bit in ones(both) {
@@ -227,8 +224,8 @@ impl Transducer {
     #[inline(never)]
     fn read_again(&self, text: &[u8], begin: usize, at: usize, cuts: Cuts<'_>, bits: &mut [u64]) {
         let mut reader = Reader::default();
-        let mut place = last_before(bits, at).max(begin);
-        while text[place] & 0xC0 == 0x80 {
+        let mut place = last_before(bits, at).max(begin); // a lane may begin within a character
+        while self.classes.start_of_character(text, place) != place {
             place += 1;
         }
         while place <= at {

@@ -132,6 +132,8 @@ impl Tokenizer {
         // The model reads bytes from the byte alphabet, if a normalizer spells them.
         let spells_bytes = normalizers.iter().any(Normalizer::spells_bytes);
         let plain = Splitter::as_one_pattern(&splitters).filter(|_| !spells_bytes);
+        let is_bytewise = plain.is_none() && byte_alphabet && !spells_bytes;
+        let bytewise = is_bytewise.then(|| Splitter::as_bytewise_pattern(&splitters)).flatten();
         let template = match &options.template {
             Value::Null => Template::default(),
             template => Template::from_json(&template.to_string()).map_err(|error| error.in_stage("template"))?,
@@ -162,6 +164,7 @@ impl Tokenizer {
             normalizers,
             splitters,
             plain,
+            bytewise,
             space_marks,
             byte_alphabet,
             needs_origins,

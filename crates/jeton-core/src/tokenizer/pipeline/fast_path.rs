@@ -248,7 +248,8 @@ impl Tokenizer {
             return run.marked(space_marks.prefix(text, span.start), text);
         }
         // With marks, the encoder reads pretokens that it has spelled itself (`pretoken`, below).
-        if let (Some(pretokenizer), Some(text), None) = (&self.plain, valid, &self.space_marks) {
+        let pretokenizer = self.plain.as_ref().or(self.bytewise.as_ref());
+        if let (Some(pretokenizer), Some(text), None) = (pretokenizer, valid, &self.space_marks) {
             let text = self.normalized(text, keep_going)?;
             return self.normalized_stretches(&text, span.start, permit, |span, id| {
                 run_plain(&text, span, id, pretokenizer, run)

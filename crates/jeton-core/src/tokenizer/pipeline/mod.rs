@@ -57,6 +57,7 @@ pub struct Tokenizer {
     pub(in crate::tokenizer) normalizers: Vec<Normalizer>,
     pub(in crate::tokenizer) splitters: Vec<Splitter>,
     pub(in crate::tokenizer) plain: Option<Pretokenizer>, // the only splitter, if that is one pattern; none splits nothing
+    pub(in crate::tokenizer) bytewise: Option<Pretokenizer>, // all splitters, if one spells bytes, and the others only split
     pub(in crate::tokenizer) space_marks: Option<SpaceMarks>, // all stages before the model, if they only replace spaces by `▁`
     pub(in crate::tokenizer) byte_alphabet: bool,             // chunks are spelled in the byte alphabet
     pub(in crate::tokenizer) needs_origins: bool,             // a splitter needs the alignment

@@ -29,12 +29,15 @@ const NORMALIZERS: [&str; 10] = [
     r#"{"type":"BertNormalizer","clean_text":true,"handle_chinese_chars":true,"strip_accents":null,"lowercase":true}"#,
     r#"{"type":"NFC"},{"type":"ByteLevel"}"#,
 ];
-const PATTERNS: [&str; 5] = [
+const PATTERNS: [&str; 7] = [
     "",
     r#"{"type":"Pattern","name":"gpt2"}"#,
     r#"{"type":"Pattern","name":"qwen2"}"#,
     r#"{"type":"Pattern","name":"whitespace"}"#,
     r#"{"type":"Pattern","regex":"[a-z]+|\\s+|."}"#,
+    r#"{"type":"Pattern","regex":"\\s?[a-z]+"},{"type":"Pattern","regex":"\\s?[A-Z']+"},{"type":"Digits","individual_digits":true}"#,
+    // The third of the bytes of some characters is spelled by a digit.
+    r#"{"type":"Punctuation","behavior":"Contiguous"},{"type":"ByteLevel","add_prefix_space":false,"use_regex":true},{"type":"Digits","individual_digits":false}"#,
 ];
 const ALPHABET: &str = "abcehlotABC  \n'1é\u{301}e\u{323}가\u{1100}\u{1161}漢字Жж▁ﬁ😀İ";
 
@@ -101,8 +104,11 @@ fn pair(normalizer: &str, pattern: &str, is_bytes: bool, draw: &mut Draw) -> [To
             ..Extras::default()
         };
         let mut tok = Tokenizer::from_json(&options, vocab, extras).unwrap();
+        let is_bytewise = is_bytes && pattern.contains("ByteLevel") && !normalizer.contains("ByteLevel");
+        assert_eq!(tok.bytewise.is_some(), is_bytewise);
         if !is_fast {
             tok.plain = None;
+            tok.bytewise = None;
             tok.needs_origins = true;
         }
         tok
@@ -233,6 +239,8 @@ fn words(draw: &mut Draw) -> [Tokenizer; 2] {
         let vocab = Vocab::new(entries.iter().map(|(id, kind, content)| (*id, *kind, content.as_bytes()))).unwrap();
         let extras = Extras { scores: scores.clone(), ..Extras::default() };
         let mut tok = Tokenizer::from_json(&options, vocab, extras).unwrap();
+        let is_bytewise = is_bytes && pattern.contains("ByteLevel") && !normalizer.contains("ByteLevel");
+        assert_eq!(tok.bytewise.is_some(), is_bytewise);
         assert_eq!(tok.space_marks.as_ref().map(SpaceMarks::takes_words), Some(!split.is_empty()), "{options}");
         if is_fast {
             tok.prepare(usize::MAX, &mut || true).unwrap();
