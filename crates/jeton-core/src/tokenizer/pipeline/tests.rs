@@ -239,8 +239,6 @@ fn words(draw: &mut Draw) -> [Tokenizer; 2] {
         let vocab = Vocab::new(entries.iter().map(|(id, kind, content)| (*id, *kind, content.as_bytes()))).unwrap();
         let extras = Extras { scores: scores.clone(), ..Extras::default() };
         let mut tok = Tokenizer::from_json(&options, vocab, extras).unwrap();
-        let is_bytewise = is_bytes && pattern.contains("ByteLevel") && !normalizer.contains("ByteLevel");
-        assert_eq!(tok.bytewise.is_some(), is_bytewise);
         assert_eq!(tok.space_marks.as_ref().map(SpaceMarks::takes_words), Some(!split.is_empty()), "{options}");
         if is_fast {
             tok.prepare(usize::MAX, &mut || true).unwrap();
