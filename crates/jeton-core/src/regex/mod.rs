@@ -31,7 +31,7 @@ use crate::error::Error;
 pub(crate) use adjacency::Adjacency;
 pub(crate) use alternatives::Alternatives;
 use automaton::{collect_sets, without_far_looks};
-pub(crate) use automaton::{minimal, Automaton, Reason, Transition, DEAD, START};
+pub(crate) use automaton::{minimal, Automaton, Reason, Step, Transition, DEAD, START};
 use character_classes::Partition;
 pub(crate) use character_classes::{CharacterClasses, MIXED};
 #[cfg(test)]

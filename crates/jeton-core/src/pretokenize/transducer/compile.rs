@@ -23,7 +23,7 @@
 use std::cell::Cell;
 use std::collections::HashMap;
 
-use crate::regex::{minimal, Automaton, CharacterClasses, Reason, Transition, DEAD, START};
+use crate::regex::{minimal, Automaton, CharacterClasses, Reason, Step, Transition, DEAD, START};
 
 /// Maximum number of hypotheses of a state.
 const MAX_OPEN: usize = 7;
@@ -37,15 +37,28 @@ const MAX_ENTRIES: usize = 1 << 14;
 /// One hypothesis about a pretoken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Hypothesis {
-    /// A match may begin, in this state, and has not ended.
-    Begun { state: u16 },
+    /// A match may begin, and has not ended.
+    Begun { candidates: Candidates },
     /// A match whose latest end is in its slot; it may end later. `late`: at that end, a cutter is not in the state in which
     /// it would be if the text began there.
     Open { state: u16, late: bool },
-    /// Text without a match up to its slot. There, a match may begin, in this state. `late`: as above.
-    Gap { state: u16, late: bool },
+    /// Text without a match up to its slot. There, a match may begin. `late`: as above.
+    Gap { candidates: Candidates, late: bool },
     /// A pretoken whose end is in its slot.
     Complete,
+}
+
+/// Maximum number of candidates.
+const MAX_CANDIDATES: usize = 4;
+
+/// States of a match that may fail, and of those that begin at its later characters, as long as they are different; then
+/// [`DEAD`]. Only the first one has a place, so the others must fail with it.
+type Candidates = [u16; MAX_CANDIDATES];
+
+fn one(state: u16) -> Candidates {
+    let mut candidates = [DEAD; MAX_CANDIDATES];
+    candidates[0] = state;
+    candidates
 }
 
 /// Entry of the table.
@@ -237,17 +250,18 @@ impl Reader<'_> {
         };
         let mut slot = NO_SLOT;
         for &hypothesis in open {
-            let (state, is_gap) = match hypothesis {
+            let (candidates, is_gap) = match hypothesis {
                 Hypothesis::Complete => {
                     next.push(hypothesis);
                     continue;
                 }
-                Hypothesis::Begun { state } | Hypothesis::Open { state, .. } => (state, false),
-                Hypothesis::Gap { state, .. } => (state, true),
+                Hypothesis::Open { state, .. } => (one(state), false),
+                Hypothesis::Begun { candidates } => (candidates, false),
+                Hypothesis::Gap { candidates, .. } => (candidates, true),
             };
             let is_late =
                 matches!(hypothesis, Hypothesis::Gap { late: true, .. } | Hypothesis::Open { late: true, .. });
-            let step = self.automaton.step(state, class);
+            let step = self.automaton.step(candidates[0], class);
             if step.accepts {
                 if is_gap {
                     next.push(complete(is_late)?);
@@ -269,33 +283,34 @@ impl Reader<'_> {
                 }
                 // No match begins before this character.
                 (Hypothesis::Begun { .. } | Hypothesis::Gap { .. }, DEAD) => {
+                    if candidates[1..].iter().any(|&other| self.automaton.step(other, class) != Step::default()) {
+                        return Err("a match may fail while one that begins later goes on");
+                    }
                     slot = next.len() as u8;
                     let state = self.automaton.step(START, class).next;
                     self.leaves_gaps.set(true);
                     if class == self.end {
                         next.push(complete(late)?);
                     } else if !self.automaton.accepts_now(state) {
-                        next.push(Hypothesis::Gap { state, late });
+                        next.push(Hypothesis::Gap { candidates: one(state), late });
                     } else {
-                        next.extend([complete(late)?, Hypothesis::Begun { state }]);
+                        next.extend([complete(late)?, Hypothesis::Begun { candidates: one(state) }]);
                     }
                 }
                 (Hypothesis::Begun { .. } | Hypothesis::Gap { .. }, state) if !self.certain[usize::from(state)] => {
-                    // It may fail. Then a match may begin at its second character, unless that one has come to the same
+                    // It may fail. Then a match may begin at a later character, unless that one has come to the same
                     // state, in which it fails, too.
-                    if self.automaton.step(START, class).next != state {
-                        return Err("a match may fail after its second character");
-                    }
+                    let candidates = self.go_on(state, &candidates[1..], class)?;
                     next.push(match hypothesis {
-                        Hypothesis::Gap { late, .. } => Hypothesis::Gap { state, late },
-                        _ => Hypothesis::Begun { state },
+                        Hypothesis::Gap { late, .. } => Hypothesis::Gap { candidates, late },
+                        _ => Hypothesis::Begun { candidates },
                     });
                 }
                 (Hypothesis::Begun { .. } | Hypothesis::Gap { .. }, state) => {
                     if is_gap {
                         next.push(complete(is_late)?);
                     }
-                    next.push(Hypothesis::Begun { state });
+                    next.push(Hypothesis::Begun { candidates: one(state) });
                 }
             }
         }
@@ -305,8 +320,27 @@ impl Reader<'_> {
         }
     }
 
+    /// The first candidate in its next state, the others after reading a class, and one that begins with it.
+    fn go_on(&self, first: u16, others: &[u16], class: u8) -> Result<Candidates, Reason> {
+        let mut candidates = one(first);
+        for (index, &state) in others.iter().chain([&START]).enumerate() {
+            let step = self.automaton.step(state, class);
+            if step.accepts && index < others.len() {
+                return Err("a match may go on while one that begins later has ended");
+            }
+            if step.next == DEAD || candidates.contains(&step.next) {
+                continue;
+            }
+            match candidates.iter().position(|&state| state == DEAD) {
+                Some(free) => candidates[free] = step.next,
+                None => return Err("a match may fail after many characters"),
+            }
+        }
+        Ok(candidates)
+    }
+
     /// Begins a pretoken with a character.
     fn begin(&self, class: u8, open: &mut Vec<Hypothesis>) {
-        open.push(Hypothesis::Begun { state: self.automaton.step(START, class).next });
+        open.push(Hypothesis::Begun { candidates: one(self.automaton.step(START, class).next) });
     }
 }
