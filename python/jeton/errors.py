@@ -175,15 +175,19 @@ class ShardError(JetonError, RuntimeError):
 
     Attributes:
         path: the file or folder.
+        failed: with ``keep_going=True``: number and message of each task that failed.
 
     Examples:
         >>> ShardError("out/: 2 of 8 tasks are not complete", path="out/").path
         'out/'
     """
 
-    def __init__(self, message: str = "", *, path: str | None = None) -> None:
+    def __init__(
+        self, message: str = "", *, path: str | None = None, failed: tuple[tuple[int, str], ...] | None = None
+    ) -> None:
         super().__init__(message)
         self.path = path
+        self.failed = failed
 
 
 class UnknownTokenError(JetonError, KeyError):

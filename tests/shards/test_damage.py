@@ -215,7 +215,7 @@ def test_a_completion_of_another_structure(
     facts = facts_of(path)
     for name, value in WRONG:
         rewrite(path, {**facts, name: value})
-        with pytest.raises(ShardError, match=rf"00000\.json is damaged: its '{name}' is .*; remove it"):
+        with pytest.raises(ShardError, match=rf"00000\.json is damaged: its '{name}' is .*; jeton\.shards\.repair"):
             jeton.shards.merge(folder)
         assert is_found(folder)
 

@@ -10,16 +10,17 @@ Left out: missing or unreadable files, which raise under every policy.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from .._core import find_invalid_utf8
 from ..errors import ConfigError, InvalidTextError, JetonError, keyword, named
 
-__all__ = ["ErrorHandler", "ErrorPolicy", "Skipped", "check_policy", "complaint_lines"]
+__all__ = ["ErrorHandler", "ErrorPolicy", "OnSkip", "Skipped", "check_policy", "complaint_lines"]
 
 ErrorPolicy: TypeAlias = Literal["strict", "replace", "skip"]
+OnSkip: TypeAlias = Callable[[str, str, str], object]  # kind, place, reason
 
 # First bytes of formats that are often passed by mistake -> name for the error message.
 MAGIC = {
@@ -38,6 +39,7 @@ MAX_SOURCES = 3
 # Appended to messages: the other policies
 _REPLACE, _SKIP = named('errors="replace"'), named('errors="skip"')
 HINT = f"or pass {_REPLACE} to put U+FFFD there, {_SKIP} to leave it out"
+_SHOWN_HINT = f", {JetonError(HINT)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +83,10 @@ class ErrorHandler:
         ['skipped 1 record: 1 not UTF-8 (menu.txt)']
     """
 
-    def __init__(self, policy: ErrorPolicy) -> None:
+    def __init__(self, policy: ErrorPolicy, on_skip: OnSkip | None = None) -> None:
+        """`on_skip`: called with kind, place and reason of each skipped record."""
         check_policy(policy)
-        self.policy = policy
+        self.policy, self._on_skip = policy, on_skip
         self.reset()
 
     def reset(self) -> None:
@@ -107,6 +110,9 @@ class ErrorHandler:
         before = self.skipped.get(kind, Skipped(0, ()))
         places = before.places if len(before.places) == MAX_SOURCES else (*before.places, str(source))
         self.skipped[kind] = Skipped(before.count + 1, places)
+        if self._on_skip is not None:
+            place = str(source)
+            self._on_skip(kind, place, str(error).removeprefix(f"{place}: ").replace(_SHOWN_HINT, ""))
 
     def encode(self, text: str, source: object, *, file: str) -> bytes | None:
         """A `str` as UTF-8, or None if it is skipped; the only possible error is a lone surrogate."""

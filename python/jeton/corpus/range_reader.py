@@ -13,7 +13,7 @@ from fractions import Fraction
 from ..errors import FormatError, JetonError
 from .batches import Batch, DocumentChunk, batched
 from .corpus import Corpus
-from .error_policy import ErrorHandler, Skipped
+from .error_policy import ErrorHandler, OnSkip, Skipped
 from .ranges import FileRange
 from .source import Source
 from .source_reader import GROUP_BYTES, ReadStats, ResolvedSource, SourceReader
@@ -33,6 +33,7 @@ class RangeReader:
         corpus: options of reading; its sources are not used.
         check: called often; may raise to stop.
         conversations: the field of a row is a list, as JSON, not a text.
+        on_skip: called with kind, place and reason of each skipped record; the place as in `skipped`.
 
     Examples:
         >>> import tempfile
@@ -50,9 +51,10 @@ class RangeReader:
         corpus: Corpus,
         check: Callable[[], None] = lambda: None,
         conversations: bool = False,
+        on_skip: OnSkip | None = None,
     ) -> None:
         self._ranges, self._corpus, self._check, self._conversations = ranges, corpus, check, conversations
-        self._handler = ErrorHandler(corpus.errors)
+        self._handler = ErrorHandler(corpus.errors, on_skip)
         self._stats = ReadStats()
 
     @property

@@ -8,22 +8,24 @@ collecting  documents in another order: packing into rows, shuffling in two stag
 folder      files of a folder of shards, in `storage`: local, or at a URL; outputs: hashed while they are written
 sealed      files of JSON with a digest of their own bytes; checks: types and ranges of what they hold
 running     the tasks that are not complete, by a runner (`jeton.runners`)
+skipping    records that were skipped: files of rejects, and limits
+validity    completions that are not those of the plan any more, and changes of plans
 merging     completion files → manifest and report; joins shards
 verification  reads everything again
 dataset     `open`: memory-mapped documents, or rows
 report      totals, by source (`sources`), as JSON, Markdown and a plot (`report_plot`)
-making      all of it; scripts: jobs for Slurm and Kubernetes
+making      all of it, once more with further inputs, or after damage; scripts: jobs for Slurm and Kubernetes
 ```
 
-A task is a function of the plan and its number. Its output does not depend on workers, runners, batches or
-interruptions, so tasks run anywhere, in any order, any number of times.
+A task is a function of its pieces of the inputs, the options and its number. Its output does not depend on workers,
+runners, batches or interruptions, so tasks run anywhere, in any order, any number of times.
 """
 
 from __future__ import annotations
 
 from .dataset import ShardDataset, open
 from .layouts import FORMATS
-from .making import make
+from .making import add, make, repair
 from .merging import merge
 from .plan import Plan
 from .planning import Status, plan, status
@@ -41,11 +43,13 @@ __all__ = [
     "ShardDataset",
     "Status",
     "Verification",
+    "add",
     "kubernetes_manifest",
     "make",
     "merge",
     "open",
     "plan",
+    "repair",
     "report",
     "run",
     "slurm_script",

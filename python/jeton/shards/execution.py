@@ -16,32 +16,76 @@ from functools import cache
 from typing import Any, TypeAlias
 
 from ..corpus import Batch, RangeReader
-from ..errors import FormatError, ShardError
+from ..errors import FormatError, JetonError, ShardError
 from ..tokenizer import Tokenizer
 from .conversations import make_encoder
 from .counting import count_task
-from .folder import ShardFolder
+from .folder import REJECTS, ShardFolder
 from .layouts import COUNTS, LAYOUTS
 from .plan import Plan, check_inputs
 from .shuffling import run_bucket
+from .skipping import Rejects
 from .sources import SourceTally, group_files
 from .tasks import Task
 from .tokenizers import load_tokenizer
 from .writers import task_writer
 
-__all__ = ["load_folder", "run_task", "run_task_in"]
+__all__ = ["attempt", "load_folder", "run_task", "run_task_in"]
 
 Check: TypeAlias = Callable[[], None]
 Facts: TypeAlias = dict[str, Any]
 
 
-def run_task_in(folder: str, digest: str, stage: int, number: int, check: Check) -> Facts:
-    """Runs one task of a stage, for another process; returns what the caller's progress needs."""
+def run_task_in(folder: str, digest: str, stage: int, keeps_going: bool, number: int, check: Check) -> Facts:
+    """Runs one task of a stage, for another process; returns what the caller needs: see `attempt`."""
     place, plan, tok = load_folder(folder, digest)
-    task = plan.stages[stage].tasks[number]
-    facts = run_bucket(place, plan, task, check) if stage else run_task(place, plan, tok, task, check)
+    return attempt(place, plan, tok, stage, keeps_going, plan.stages[stage].tasks[number], check)
+
+
+def attempt(
+    folder: ShardFolder,
+    plan: Plan,
+    tok: Tokenizer | None,
+    stage: int,
+    keeps_going: bool,
+    task: Task,
+    check: Check,
+    report: Callable[[int], object] = lambda num_bytes: None,
+) -> Facts:
+    """Runs one task of a stage.
+
+    Args:
+        folder, plan, tok, task, check, report: as `run_task`.
+        stage: number of the stage.
+        keeps_going: return the error of a record or of an input instead of raising it.
+
+    Returns:
+        Number, bytes of input, documents and skipped records; or number and ``"failed"``, the message of the error.
+    """
+    try:
+        if stage:
+            facts = run_bucket(folder, plan, task, check, report)
+        else:
+            facts = run_task(folder, plan, tok, task, check, report)
+    except (JetonError, OSError) as error:
+        if keeps_going and (isinstance(error, JetonError) or _is_of_input(error, plan, task)):
+            return {"task": task.number, "failed": str(error)}
+        raise
     skipped = {kind: [count, []] for kind, (count, _) in facts.get("skipped", {}).items()}
-    return {"task": number, "input_bytes": facts["input_bytes"], "skipped": skipped}
+    return {
+        "task": task.number,
+        "input_bytes": facts["input_bytes"],
+        "skipped": skipped,
+        "documents": facts["documents"],
+        "empty": facts.get("empty", 0),
+    }
+
+
+def _is_of_input(error: OSError, plan: Plan, task: Task) -> bool:
+    """True if an input cannot be opened; other errors may pass, or concern the output."""
+    return isinstance(error, FileNotFoundError | PermissionError | IsADirectoryError) and error.filename in {
+        plan.inputs[piece.input].path for piece in task.pieces
+    }
 
 
 @cache
@@ -86,33 +130,39 @@ def run_task(
         OSError: reading or writing failed.
     """
     check_inputs(plan, task)
-    reader = plan.reader(task, check)
     clock = _Clock()
-    batches = clock.timed("parse", _reported(reader, report))
-    if plan.format == COUNTS:
-        facts = count_task(folder, plan, task, reader, batches)
-    else:
-        facts = _encode(folder, plan, tok, task, reader, batches, clock)
+    with folder.outputs(REJECTS) as files:
+        rejects = Rejects(folder, files, plan, task)
+        reader = plan.reader(task, check, rejects.add)
+        batches = clock.timed("parse", _reported(reader, rejects, report))
+        if plan.format == COUNTS:
+            facts = count_task(folder, plan, task, reader, batches)
+        else:
+            facts = _encode(folder, plan, tok, task, reader, batches, clock)
     check_inputs(plan, task)
     seconds = clock.seconds
     seconds["read"] = reader.read_s
     seconds["parse"] = max(0.0, seconds.get("parse", 0.0) - reader.read_s)
     facts = {
         "task": task.number,
-        "plan": plan.digest,
+        "identity": plan.identity(task.number, plan.stages[0].folder),
+        "errors": plan.reading["errors"],
         **facts,
         "input_bytes": task.num_bytes,
         "skipped": {kind: [found.count, list(found.places)] for kind, found in reader.skipped.items()},
         "replaced": reader.replaced,
         "lines": reader.lines,
+        "records": rejects.records(),
+        **({"rejects": files.facts} if files.facts else {}),
         "seconds": {name: round(value, 4) for name, value in seconds.items()},
     }
     folder.write_done(task.number, facts, plan.stages[0].folder)
     return facts
 
 
-def _reported(reader: RangeReader, report: Callable[[int], object]) -> Iterator[Batch]:
+def _reported(reader: RangeReader, rejects: Rejects, report: Callable[[int], object]) -> Iterator[Batch]:
     for batch in reader.batches():
+        rejects.count(batch)
         yield batch
         report(batch.num_bytes)
 
@@ -130,7 +180,7 @@ def _encode(
     if tok is None or plan.tokenizer is None or plan.format not in LAYOUTS:
         raise FormatError(f"{folder}: the plan has no tokenizer, or an unknown format {plan.format!r}", format="plan")
     encoder = make_encoder(tok, plan, reader)
-    tally = SourceTally(group_files([file.path for file in plan.inputs]))
+    tally = SourceTally(group_files([plan.inputs[piece.input].path for piece in task.pieces]))
     with folder.outputs(plan.stages[0].outputs) as files:
         writer = task_writer(files, plan, task)
         try:

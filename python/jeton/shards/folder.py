@@ -3,8 +3,9 @@
     plan.json        the plan; tokenizer.json: the tokenizer
     shard-00000.*    the shards, named by task
     done/00000.json  completion of a task, written after its shard: counts, sums, hashes
+    rejects/         records that a task skipped, 00000.jsonl
     spool/           first stage of a shuffle: files of documents, 00000.bin, and completions, 00000.json
-    manifest.json    all shards, written by `merge`; report.json, report.md: totals, skipped records
+    manifest.json    all shards, written by `merge`; report.json, report.md: totals; rejects.jsonl: skipped records
 
 Each file is published whole (`storage`). Names are made durable before a file that relies on them is published, so that
 a completed task has its shard after a crash of the machine, too. A process that ends between two steps leaves:
@@ -13,6 +14,10 @@ a completed task has its shard after a crash of the machine, too. A process that
     a shard and its completion, not yet durable         after a crash both, or the shard alone, or neither are there
     plan.json without tokenizer.json                    planning again writes it
     manifest.json without report.json                   merging again writes the same manifest, and the report
+    a plan that has grown, before or after it is new    tasks that it changes have no completion, and run again
+
+A completion has the identity of its task (`Plan.identity`), so a plan may change while tasks stay complete. Folders of
+earlier versions of Jeton have the digest of their plan there; they are valid while the plan is the same.
 
 Two machines that run one task publish the same bytes in any order: a reader sees one or the other. Completions differ
 in their times alone.
@@ -54,9 +59,11 @@ from .sealed import sealed, sealed_json, unsealed_json, version_of
 from .storage import LocalStorage, storage_of
 from .tasks import DONE, SPOOL
 
-__all__ = ["SPOOL", "ShardFolder"]
+__all__ = ["REJECTS", "SPOOL", "ShardFolder"]
 
-PLAN, TOKENIZER, MANIFEST, REPORT = "plan.json", "tokenizer.json", "manifest.json", "report"
+PLAN, TOKENIZER, MANIFEST, REPORT, REJECTS = "plan.json", "tokenizer.json", "manifest.json", "report", "rejects"
+AGAIN = "jeton.shards.repair (jeton shards repair) makes it again"
+READ_AHEAD = 256  # completions that are read at once
 MANIFEST_VERSION = 2
 # Entries of a manifest; `OPTIONAL`: those that not every plan has.
 MANIFEST_FACTS: dict[str, Check] = {
@@ -82,6 +89,8 @@ OPTIONAL: dict[str, Check] = {
     "loss_mask": either(True),
     "tokenizer_files": files_of("tokenizer"),
     "joined": files_of("joined"),
+    "rejects": files_of(REJECTS),
+    "generations": list_of(is_count),
 }
 
 
@@ -203,9 +212,15 @@ class ShardFolder:
         """Removes the spooled documents of a shuffle."""
         self.storage.remove(f"{SPOOL}/{_number(number)}.bin" for number in sorted(self.spools()))
 
+    def remove_done(self, tasks: Iterable[int], folder: str = DONE) -> None:
+        """Removes completions, so that the tasks run again."""
+        self.storage.remove(_done(task, folder) for task in sorted(tasks))
+
     def write_done(self, task: int, facts: dict[str, Any], folder: str = DONE) -> None:
         """Completes a task, whose output has been written."""
         self.storage.flush(SPOOL if folder == SPOOL else "")
+        if facts.get("rejects"):
+            self.storage.flush(REJECTS)
         self.storage.put(_done(task, folder), sealed_json(json.dumps(facts, ensure_ascii=False)))
 
     def read_done(self, tasks: Iterable[int], plan: Plan, folder: str = DONE) -> Iterator[dict[str, Any]]:
@@ -216,18 +231,65 @@ class ShardFolder:
         """
         numbers = list(tasks)
         names = [_done(task, folder) for task in numbers]
-        for task, name, data in zip(numbers, names, self.storage.read(names), strict=True):
-            where = self.storage.location(name)
-            try:
-                facts = unsealed_json(data)
-                if facts.get("plan") != plan.digest or facts.get("task") != task:
-                    message = f"{where} is of another plan; remove it to run the task again"
-                    raise ShardError(message, path=where)
-                _check_completion(facts, plan, task, folder == SPOOL)
-            except ValueError as error:
-                message = f"{where} is damaged: {error}; remove it to run the task again"
-                raise ShardError(message, path=where) from None
-            yield facts
+        for task, data in zip(numbers, self.storage.read(names), strict=True):
+            yield self._completion(data, task, plan, folder)
+
+    def check_done(
+        self, tasks: Iterable[int], plan: Plan, folder: str = DONE
+    ) -> Iterator[tuple[int, dict[str, Any] | None]]:
+        """Yields tasks with their completions, or None for one that is damaged or of another plan.
+
+        Those that another process removes meanwhile are left out.
+        """
+        numbers = list(tasks)
+        for start in range(0, len(numbers), READ_AHEAD):
+            some = numbers[start : start + READ_AHEAD]
+            for task, data in zip(some, self._read_each([_done(task, folder) for task in some]), strict=True):
+                if data is None:
+                    continue
+                try:
+                    yield task, self._completion(data, task, plan, folder)
+                except ShardError:
+                    yield task, None
+
+    def _read_each(self, names: list[str]) -> list[bytes | None]:
+        """Files, or None for one that is missing."""
+        try:
+            return list(self.storage.read(names))
+        except FileNotFoundError:
+            found: list[bytes | None] = []
+            for name in names:
+                try:
+                    found += self.storage.read([name])
+                except FileNotFoundError:
+                    found.append(None)
+            return found
+
+    def _completion(self, data: bytes, task: int, plan: Plan, folder: str) -> dict[str, Any]:
+        """The content of a completion.
+
+        Raises:
+            ShardError: it is of another plan, or damaged.
+        """
+        where = self.storage.location(_done(task, folder))
+        try:
+            facts = unsealed_json(data)
+            if facts.get("task") != task or not _is_of(facts, plan, task, folder):
+                message = f"{where} is of another plan"
+                raise ShardError(f"{message}; {AGAIN}", path=where)
+            _check_completion(facts, plan, task, folder == SPOOL)
+        except ValueError as error:
+            message = f"{where} is damaged: {error}"
+            raise ShardError(f"{message}; {AGAIN}", path=where) from None
+        return facts
+
+    def upgrade_done(self, plan: Plan, folder: str) -> None:
+        """Gives the completions of an earlier version of Jeton the identities of their tasks, before a plan changes."""
+        for task, facts in self.check_done(sorted(self.done(folder)), plan, folder):
+            if facts is not None and "identity" not in facts:
+                del facts["plan"]
+                errors = {"errors": plan.reading["errors"]} if "skipped" in facts else {}
+                self.write_done(task, {**facts, "identity": plan.identity(task, folder), **errors}, folder)
 
     def read_bytes(self, name: str) -> bytes:
         """Reads a file.
@@ -243,12 +305,16 @@ class ShardFolder:
         data = sealed(content) if is_page else sealed_json(json.dumps(content, ensure_ascii=False, indent=1))
         self.write_bytes(name, data)
 
-    def write_plan(self, plan: Plan) -> bool:
-        """Writes the plan, with one line for each input; False if there is one, which stays."""
+    def write_plan(self, plan: Plan, *, replace: bool = False) -> bool:
+        """Writes the plan, with one line for each input; False if there is one, which stays unless it is replaced."""
         facts = plan.to_json()
         inputs = ",\n  ".join(json.dumps(file, ensure_ascii=False) for file in facts.pop("inputs"))
         head = json.dumps(facts, ensure_ascii=False, indent=1).removesuffix("\n}")
-        return self.storage.put_new(PLAN, sealed_json(f'{head},\n "inputs": [\n  {inputs}\n ]\n}}'))
+        data = sealed_json(f'{head},\n "inputs": [\n  {inputs}\n ]\n}}')
+        if replace:
+            self.storage.put(PLAN, data, sweep=True)
+            return True
+        return self.storage.put_new(PLAN, data)
 
     def write_bytes(self, name: str, data: bytes) -> None:
         """Writes a file."""
@@ -260,7 +326,7 @@ class ShardFolder:
 
     def remove_stale(self) -> None:
         """Removes temporary files of killed processes."""
-        for folder in ("", DONE, SPOOL):
+        for folder in ("", DONE, SPOOL, REJECTS):
             self.storage.remove_stale(folder)
 
 
@@ -272,6 +338,14 @@ def _number(task: int) -> str:
 def _done(task: int, folder: str) -> str:
     """Name of the completion file of a task."""
     return f"{folder}/{_number(task)}.json"
+
+
+def _is_of(facts: dict[str, Any], plan: Plan, task: int, folder: str) -> bool:
+    """True if a completion is that of a task: of the same identity, and of its error policy if that had an effect."""
+    if "identity" not in facts:  # of an earlier version
+        return bool(facts.get("plan") == plan.digest)
+    is_policy = facts.get("errors") == plan.reading["errors"] or not (facts.get("skipped") or facts.get("replaced"))
+    return is_policy and bool(facts["identity"] == plan.identity(task, folder))
 
 
 def _check_completion(facts: dict[str, Any], plan: Plan, task: int, is_spool: bool) -> None:
@@ -293,7 +367,15 @@ def _check_completion(facts: dict[str, Any], plan: Plan, task: int, is_spool: bo
             checks["conversations"] = record(**dict.fromkeys(LONG, is_count))
     if plan.packing is not None and not is_spool:
         checks["packing"] = record(**dict.fromkeys(("rows", "pieces", "cut", "padding", "dropped"), is_count))
-    check_fields(facts, checks, {"sources": map_of(list_of(is_count, length=3))})
+    check_fields(
+        facts,
+        checks,
+        {
+            "sources": map_of(list_of(is_count, length=3)),
+            "records": map_of(list_of(lambda value: type(value) is int, length=2)),
+            "rejects": files_of(_number(task)),
+        },
+    )
 
 
 def _check_manifest(manifest: dict[str, Any]) -> None:

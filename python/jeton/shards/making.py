@@ -1,22 +1,29 @@
-"""`make`: `plan`, `run`, `merge` and `verify` in one call."""
+"""`make`: `plan`, `run`, `merge` and `verify` in one call; `add` and `repair` do so with the plan of a folder."""
 
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import Any
 
 from ..corpus import Corpus, CorpusLike
+from ..corpus.error_policy import ErrorPolicy
 from ..errors import ShardError
 from ..formats import load
 from ..tokenizer import Tokenizer
 from ..util.progress import Progress
+from .folder import ShardFolder
+from .layouts import COUNTS, LAYOUTS
 from .merging import merge
-from .planning import plan
+from .overlap import check_apart
+from .plan import list_inputs, places_of, reading_of, renewed
+from .planning import plan, updated
 from .report import Report
 from .running import Runner, run_plan
+from .validity import remove_invalid
 from .verification import verify as verify_folder
 
-__all__ = ["make"]
+__all__ = ["add", "make", "repair"]
 
 
 def make(
@@ -27,6 +34,8 @@ def make(
     workers: int | None = None,
     runner: Runner = "threads",
     ray_address: str | None = None,
+    keep_going: bool = False,
+    max_skipped: int | str | None = None,
     join: bool = False,
     verify: bool = True,
     progress: Progress = None,
@@ -34,17 +43,20 @@ def make(
 ) -> Report:
     """Makes shards of a corpus: `plan`, `run`, `merge` and `verify`.
 
-    After an interruption, a full disk or `kill -9`, the same call resumes: complete tasks are not repeated.
+    After an interruption, a full disk or `kill -9`, the same call resumes: complete tasks are not repeated. So it does
+    after inputs have been added or repaired, shards have been lost or damaged, or with another error policy: it runs
+    the tasks that this changes.
 
     Args:
         corpus, output, tok, options: as `plan`.
-        workers, runner, ray_address: as `run`.
+        workers, runner, ray_address, keep_going: as `run`.
+        max_skipped: as `run` and `merge`.
         join: as `merge`.
-        verify: read everything again.
+        verify: read everything again; a shard whose bytes have changed is made again.
         progress: None draws a bar in a terminal; True, False, or a function that is called with each event.
 
     Raises:
-        ShardError: the shards differ from what was written, as with a defective disk; or as `run`.
+        ShardError: the shards differ from what was written, as with a defective disk; or as `run` and `merge`.
         JetonError, OSError: as `plan`, `run` and `merge`.
 
     Examples:
@@ -58,10 +70,133 @@ def make(
     if isinstance(tok, str | os.PathLike):
         tok = load(tok)  # once for all steps
     plan(corpus, output, tok, **options)
-    run_plan(output, None, None, workers, runner, progress, ray_address)  # `merge` reports skipped records
-    report = merge(output, join=join)
-    if verify:
+    run = {"workers": workers, "runner": runner, "ray_address": ray_address, "keep_going": keep_going}
+    return _complete(output, join, verify, max_skipped, progress, run)
+
+
+def add(
+    output: str | os.PathLike[str],
+    corpus: CorpusLike | Corpus,
+    *,
+    errors: ErrorPolicy | None = None,
+    workers: int | None = None,
+    runner: Runner = "threads",
+    ray_address: str | None = None,
+    keep_going: bool = False,
+    max_skipped: int | str | None = None,
+    join: bool = False,
+    verify: bool = True,
+    progress: Progress = None,
+) -> Report:
+    """Adds inputs to a folder of shards, with the options and the tokenizer of its plan.
+
+    The shards are those of one call of `make` with the earlier inputs and then the new ones: tasks are kept but for the
+    last one, which the new inputs fill. The documents of a shuffle are a new `Generation`: they are shuffled among
+    themselves, in shards of their own, and the manifest has the number of shards of each in ``generations``. Inputs
+    that the folder has are left out. After an interruption, the same call resumes.
+
+    Args:
+        output: the folder.
+        corpus: the new inputs: a path, glob, folder or URL, a list of them, or a `Corpus` with the folder's options.
+        errors: another error policy; None: that of the folder.
+        workers, runner, ray_address, keep_going, max_skipped, join, verify, progress: as `make`.
+
+    Raises:
+        ShardError: the folder has no plan; or as `make`.
+        ConfigError: the options of the `Corpus` are not those of the folder; or as `plan`.
+        JetonError, OSError: as `make`.
+
+    Examples:
+        >>> import jeton, tempfile
+        >>> folder = tempfile.mkdtemp()
+        >>> for name, text in (("a.txt", "to be"), ("b.txt", "or not")):
+        ...     with open(f"{folder}/{name}", "w") as file:
+        ...         _ = file.write(text)
+        >>> out = f"{folder}/out"
+        >>> _ = jeton.shards.make(f"{folder}/a.txt", out, jeton.default(), progress=False)
+        >>> add(out, f"{folder}/b.txt", progress=False).documents
+        2
+    """
+    folder = ShardFolder(output)
+    stored = folder.load_plan()
+    reading = corpus if isinstance(corpus, Corpus) else Corpus(corpus, **stored.reading)
+    if errors is not None:
+        reading = replace(reading, errors=errors)
+    listed = replace(stored, reading=reading_of(reading))
+    listed.check_options(stored, str(folder))
+    now = {file.path: file for file in list_inputs(reading)}
+    inputs = [now.pop(file.path, file) for file in stored.inputs]
+    new = tuple(now.values())
+    suffix = LAYOUTS[stored.format].suffix if stored.format != COUNTS else ".jtc"
+    check_apart(places_of(reading), new, str(folder), suffix)
+    updated(folder, stored, replace(listed, inputs=(*inputs, *new)))
+    run = {"workers": workers, "runner": runner, "ray_address": ray_address, "keep_going": keep_going}
+    return _complete(output, join, verify, max_skipped, progress, run)
+
+
+def repair(
+    output: str | os.PathLike[str],
+    *,
+    workers: int | None = None,
+    runner: Runner = "threads",
+    ray_address: str | None = None,
+    keep_going: bool = False,
+    max_skipped: int | str | None = None,
+    join: bool = False,
+    verify: bool = True,
+    progress: Progress = None,
+) -> Report:
+    """Completes a folder of shards, with the options of its plan, whatever has been lost, damaged or changed.
+
+    All files are hashed. Shards, completions and rejects that are missing or damaged are made again, and so are the
+    tasks of inputs that have changed since they were planned.
+
+    Args:
+        output: the folder.
+        workers, runner, ray_address, keep_going, max_skipped, join, verify, progress: as `make`.
+
+    Raises:
+        ShardError: the folder has no plan; or as `make`.
+        JetonError, OSError: as `make`.
+
+    Examples:
+        >>> import jeton, os, tempfile
+        >>> folder = tempfile.mkdtemp()
+        >>> with open(f"{folder}/a.txt", "w") as file:
+        ...     _ = file.write("to be")
+        >>> out = f"{folder}/out"
+        >>> made = jeton.shards.make(f"{folder}/a.txt", out, jeton.default(), progress=False)
+        >>> os.unlink(f"{out}/shard-00000.bin")
+        >>> repair(out, progress=False).documents
+        1
+    """
+    folder = ShardFolder(output)
+    stored = folder.load_plan()
+    made = updated(folder, stored, replace(stored, inputs=tuple(map(renewed, stored.inputs))))
+    remove_invalid(folder, made, files="hashes")
+    run = {"workers": workers, "runner": runner, "ray_address": ray_address, "keep_going": keep_going}
+    return _complete(output, join, verify, max_skipped, progress, run)
+
+
+def _complete(
+    output: str | os.PathLike[str],
+    join: bool,
+    verify: bool,
+    max_skipped: int | str | None,
+    progress: Progress,
+    run: dict[str, Any],
+) -> Report:
+    """Runs what is not complete, merges and verifies; shards that differ are made again once."""
+    for is_second in (False, True):
+        # `merge` reports skipped records.
+        run_plan(output, None, None, progress=progress, max_skipped=max_skipped, **run)
+        report = merge(output, join=join, max_skipped=max_skipped)
+        if not verify:
+            break
         found = verify_folder(output, progress=progress)
-        if not found.is_valid:
+        if found.is_valid:
+            break
+        folder = ShardFolder(output)
+        if is_second or not remove_invalid(folder, folder.load_plan(), files="hashes")[1]:
             raise ShardError("; ".join(found.problems[:3]), path=os.fspath(output))
     return report

@@ -17,37 +17,41 @@ from typing import Any
 from ..errors import ConfigError, ShardError, keyword
 from ..util.arguments import flag
 from .counting import joined_counts, save_counts
-from .folder import MANIFEST, MANIFEST_VERSION, REPORT, TOKENIZER, ShardFolder
+from .folder import AGAIN, MANIFEST, MANIFEST_VERSION, REJECTS, REPORT, TOKENIZER, ShardFolder
 from .layouts import COUNTS, LAYOUTS, Documents
 from .plan import Plan
 from .planning import missing_tasks
 from .report import Report
-from .sources import SourceTotals
+from .skipping import SkipLimit, Tally, check_any_left, read_rejects, split_place
+from .sources import SourceTotals, group_files, regroup
 from .tasks import SPOOL
 from .tokenizers import read_tokenizer
 
 __all__ = ["JOINED", "Totals", "add_up", "manifest_of", "merge"]
 
-JOINED = "joined"
+JOINED, REJECTED = "joined", f"{REJECTS}.jsonl"
 MAX_PLACES = 3
-MAX_DIGITS = 18  # of the number of a line
 
 _log = logging.getLogger("jeton")
 
 
-def merge(output: str | os.PathLike[str], *, join: bool = False) -> Report:
+def merge(output: str | os.PathLike[str], *, join: bool = False, max_skipped: int | str | None = None) -> Report:
     """Completes a folder whose tasks are complete: writes ``manifest.json``, ``report.json`` and ``report.md``.
+
+    If records were skipped, ``rejects.jsonl`` has the file, line, kind and reason of each.
 
     Args:
         output: the folder.
         join: also write all shards as one file, ``joined.*``; for the formats megatron, bin, llmc, datatrove, counts.
             False removes those of an earlier call.
+        max_skipped: refuse to complete the folder if more records were skipped: a number, or a percentage of all,
+            ``"0.1%"``. Without ``"100%"``, neither all records of the corpus nor all rows of an input may be skipped.
 
     Returns:
         The report.
 
     Raises:
-        ShardError: tasks that are not complete, or a shard that is missing or damaged.
+        ShardError: tasks that are not complete; a shard that is missing or damaged; too many skipped records.
         ConfigError: the format does not support `join`.
 
     Examples:
@@ -65,6 +69,7 @@ def merge(output: str | os.PathLike[str], *, join: bool = False) -> Report:
     if flag(join, "join") and plan.format != COUNTS and not LAYOUTS[plan.format].can_join:
         message = f"{keyword('join')} is not supported for format {plan.format!r}, whose readers take many files"
         raise ConfigError(message)
+    limit = SkipLimit.of(max_skipped)
     for number, stage in enumerate(plan.stages):
         missing = missing_tasks(folder, plan, number)
         if missing:
@@ -74,24 +79,38 @@ def merge(output: str | os.PathLike[str], *, join: bool = False) -> Report:
             raise ShardError(f"{message}; jeton.shards.run (jeton shards run) completes them", path=str(folder))
     sizes = folder.storage.sizes()
     totals, shards = add_up(folder, plan, lambda facts: _check_sizes(folder, facts, sizes))
+    totals.check_skipped(limit, str(folder))
     files = _tokenizer_files(folder, plan)
     folder.remove_stale()
     joined = _join(folder, plan, [shard["files"] for shard in shards]) if join else None
-    folder.write(MANIFEST, manifest_of(plan, totals, shards, files, joined))
+    rejects = _write_rejects(folder, totals)
+    folder.write(MANIFEST, manifest_of(plan, totals, shards, files, joined, rejects))
     report = totals.report(joined)
     folder.write(f"{REPORT}.json", report.to_json())
     folder.write(f"{REPORT}.md", report.to_markdown())
     folder.remove_spools()
-    folder.storage.remove(
-        sorted(name for name in folder.storage.names() if _is_joined(name) and name not in report.joined)
-    )
+    known = {*report.joined, *(rejects or ()), *(name for shard in shards for name in shard["files"])}
+    folder.storage.remove(sorted(name for name in folder.storage.names() if _is_made(name) and name not in known))
     for complaint in report.complaints():
         _log.warning(complaint, extra={"skipped": report.num_skipped})
     return report
 
 
-def _is_joined(name: str) -> bool:
-    return name.startswith(f"{JOINED}.")
+def _is_made(name: str) -> bool:
+    """True for files that an earlier merge, or a task of an earlier plan, may have left."""
+    return name.startswith((f"{JOINED}.", "shard-")) or name == REJECTED
+
+
+def _write_rejects(folder: ShardFolder, totals: Totals) -> dict[str, Any] | None:
+    """Writes the skipped records of all tasks as one file; returns name -> size and hash, or None without any."""
+    if not totals.rejects:
+        return None
+    with folder.outputs() as files:
+        file = files.open(REJECTED)
+        for facts, before in totals.rejects:
+            for line in read_rejects(folder, facts, before):
+                file.write(line)
+    return files.facts
 
 
 def add_up(
@@ -135,7 +154,7 @@ def _check_sizes(folder: ShardFolder, facts: dict[str, Any], sizes: dict[str, in
             was = f"is missing{late}" if size is None else f"has {size:,} bytes"
             where = folder.storage.location(name)
             message = f"{where} {was}, and its task wrote {file['bytes']:,}"
-            raise ShardError(f"{message}; remove done/{facts['task']:05}.json and run again", path=where)
+            raise ShardError(f"{message}; run again, or {AGAIN}", path=where)
 
 
 def _tokenizer_files(folder: ShardFolder, plan: Plan) -> dict[str, Any] | None:
@@ -156,6 +175,7 @@ def manifest_of(
     shards: list[dict[str, Any]],
     tokenizer_files: dict[str, Any] | None,
     joined: dict[str, Any] | None,
+    rejects: dict[str, Any] | None,
 ) -> dict[str, Any]:
     """The manifest of a folder."""
     return {
@@ -172,16 +192,19 @@ def manifest_of(
         **({"tokenizer_files": tokenizer_files} if tokenizer_files is not None else {}),
         "shards": shards,
         **({"joined": joined} if joined is not None else {}),
+        **({"rejects": rejects} if rejects is not None else {}),
     }
 
 
 def _extras(plan: Plan) -> dict[str, Any]:
-    """Entries of the manifest for a shuffle, packing, and a loss mask."""
+    """Entries of the manifest for a shuffle, with the shards of each generation, packing, and a loss mask."""
     extras: dict[str, Any] = {} if plan.shuffle is None else {"shuffle": plan.shuffle}
     if plan.packing is not None:
         extras |= {"row_length": plan.packing["length"], "pad": plan.packing["pad"]}
     if plan.format != COUNTS and plan.shard_facts.has_mask:
         extras["loss_mask"] = True
+    if plan.shuffle is not None and plan.grown:
+        extras["generations"] = [len(one.buckets) for one in plan.generations]
     return extras
 
 
@@ -219,6 +242,10 @@ class Totals:
         self._packing: Counter[str] = Counter()
         self._conversations: Counter[str] = Counter()
         self._shuffled: Counter[str] = Counter()
+        self._tally = Tally()
+        self._records: dict[str, list[int]] = {}
+        self.rejects: list[tuple[dict[str, Any], dict[str, int]]] = []  # completion, file -> lines before its range
+        self._all_sources = group_files([file.path for file in plan.inputs])
 
     def add(self, facts: dict[str, Any]) -> dict[str, Any]:
         """Adds the completion of a task; returns the entry of its shard in the manifest."""
@@ -249,6 +276,16 @@ class Totals:
                 )
                 raise ShardError(f"{message}; remove done/ and spool/, and run again", path=folder)
 
+    def check_skipped(self, limit: SkipLimit, folder: str) -> None:
+        """Checks the number of skipped records, and that not all of an input are.
+
+        Raises:
+            ShardError: there are too many.
+        """
+        limit.check(self._tally, folder)
+        if not limit.allows_all:
+            check_any_left(self._records, self._tally, list(self._skipped), folder)
+
     def _add_documents(self, facts: dict[str, Any]) -> None:
         """Adds the totals of a task that read documents."""
         for piece in self._plan.tasks[facts["task"]].pieces:
@@ -259,7 +296,7 @@ class Totals:
         self.sums["highest_id"] = max(self.sums["highest_id"], facts["highest_id"])
         for kind, (count, places) in facts["skipped"].items():
             before, known = self._skipped.get(kind, (0, []))
-            known += [self._place(*_split(place)) for place in places][: MAX_PLACES - len(known)]
+            known += [self._place(*split_place(place)) for place in places][: MAX_PLACES - len(known)]
             self._skipped[kind] = before + count, known
         largest = [(tokens, self._place(file, number)) for tokens, file, number in facts["largest"]]
         # sorted is stable: of documents with equally many ids the first is kept
@@ -267,8 +304,18 @@ class Totals:
         self._replaced.update(facts["replaced"])
         self._special.update(facts["special"])
         self._conversations.update(facts.get("conversations", {}))
-        for source, row in facts.get("sources", {}).items():  # counts have none
-            self._sources[source] = self._sources.get(source, SourceTotals()).plus(row)
+        self._tally = self._tally.plus(facts)
+        for file, (documents, skipped) in facts.get("records", {}).items():
+            before_it = self._records.get(file, [0, 0])
+            self._records[file] = [before_it[0] + documents, before_it[1] + skipped]
+        files = [self._plan.inputs[piece.input].path for piece in self._plan.tasks[facts["task"]].pieces]
+        if facts.get("rejects"):
+            self.rejects.append((facts, {file: self._lines[file] for file in files}))
+        rows = facts.get("sources", {})  # counts have none
+        names = regroup(files, self._all_sources) if rows else {}
+        for source, row in rows.items():
+            name = names.get(source, source)
+            self._sources[name] = self._sources.get(name, SourceTotals()).plus(row)
         self._lines.update(facts["lines"])
 
     def _place(self, file: str, number: int | None) -> str:
@@ -309,10 +356,3 @@ class Totals:
         size = self._packing["rows"] * options["length"]
         fill = (size - self._packing["padding"]) / size if size else None
         return {"length": options["length"], "method": options["method"], **self._packing, "fill": fill}
-
-
-def _split(place: str) -> tuple[str, int | None]:
-    """File and number of a place, ``"rows.jsonl:12"`` or ``"a.txt"``."""
-    file, colon, number = place.rpartition(":")
-    is_number = colon and number.isdecimal() and len(number) <= MAX_DIGITS
-    return (file, int(number)) if is_number else (place, None)

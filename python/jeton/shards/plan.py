@@ -4,30 +4,51 @@ A plan names its inputs by size and version, its tokenizer by fingerprint, and i
 ``plan.json``, with the tokenizer beside it, so that a worker needs the folder and the inputs only. The number of
 workers, the runner and the version of Jeton are not part of it: they do not change the shards.
 
+A task has an identity, the digest of what determines its bytes: its pieces with the versions of their files, and the
+options. A plan whose inputs have grown or have been repaired, or that has another error policy, keeps the tasks whose
+identity is the same.
+
 Planning lists files and reads none.
 """
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
-from itertools import islice
+import os
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields, replace
+from itertools import islice, pairwise
 from os import PathLike
 from typing import Any
 
 from ..corpus import Corpus, FileRange, RangeReader, Source
-from ..corpus.paths import absolute, identities_of, identity_of
+from ..corpus.error_policy import OnSkip
+from ..corpus.paths import absolute, files_of, identities_of, identity_of, is_remote
 from ..errors import ConfigError, FormatError, ShardError, keyword, named
 from ..util.arguments import integer, wrong
 from ..util.lazy import cached_property
 from .checks import Check, check_fields, either, is_count, is_count_or_none, is_text, is_text_or_none, list_of, record
 from .layouts import COUNTS, FORMATS, LAYOUTS, ShardFacts, shard_facts
 from .packing import check_packing
-from .tasks import DONE, SPOOL, InputFile, Stage, Task, bucket_tasks, cut_tasks, expected_bytes, is_divisible
+from .tasks import (
+    DONE,
+    SPOOL,
+    UNREADABLE,
+    Generation,
+    InputFile,
+    Stage,
+    Task,
+    bucket_tasks,
+    cut_tasks,
+    expected_bytes,
+    is_divisible,
+)
 
-__all__ = ["TASK_BYTES", "Plan", "check_inputs", "list_inputs", "places_of", "reading_of"]
+__all__ = ["TASK_BYTES", "Plan", "check_inputs", "list_inputs", "places_of", "reading_of", "renewed"]
 
 VERSION = 2
 # Two seconds of encoding: little is lost with a task, and starting one costs nothing beside it.
@@ -38,12 +59,16 @@ MAX_SEED = (1 << 64) - 1  # of a shuffle
 MAX_TASKS = 1 << 18
 MAX_VOCAB = 1 << 32
 MAX_SHOWN = 100  # characters of a value in a message
-_is_input = list_of(lambda path: is_text(path) and path != "" and "\0" not in path, is_count, is_text)
+_is_name: Check = lambda path: is_text(path) and path != "" and "\0" not in path  # noqa: E731
+_is_file = list_of(_is_name, is_count, is_text)
+_is_cut_file = list_of(_is_name, is_count, is_text, is_count)
 _is_counting = record(stages=lambda value: isinstance(value, dict), special_tokens=list_of(is_text))
 # Entries of the JSON of a plan; `OPTIONAL`: those that a plan without the option does not have.
 FACTS: dict[str, Check] = {
     "version": either(VERSION),
-    "inputs": lambda value: isinstance(value, list) and len(value) > 0 and all(map(_is_input, value)),
+    "inputs": lambda value: (
+        isinstance(value, list) and len(value) > 0 and all(_is_file(file) or _is_cut_file(file) for file in value)
+    ),
     "reading": lambda value: isinstance(value, dict),
     "format": either(*FORMATS),
     "dtype": is_text_or_none,
@@ -71,6 +96,7 @@ OPTIONAL: dict[str, Check] = {
         and value.get("too_long", TOO_LONG[0]) in TOO_LONG[:-1]
         and _is_mask(value.get("mask", {}))
     ),
+    "grown": list_of(is_count),
 }
 # Field of a plan -> the option that sets it, where the names differ.
 OPTIONS = {"eos": "append_eos", "bos": "prepend_bos", "length": "pack", "method": "packing"}
@@ -86,6 +112,7 @@ MASK: dict[str, tuple[Any, ...]] = {
     "source": ("auto", "markers", "provenance"),
 }
 # Options of `Corpus` that a plan has. Samples and weights are not supported.
+UNREADABLE_FILE = "file that cannot be read"  # kind of a skipped record, as that of `SourceReader`
 READING = ("documents", "field", "errors", "encoding", "max_expansion")
 
 
@@ -108,6 +135,7 @@ class Plan:
         chat: chat template of documents that are conversations; None: documents are texts.
         conversations: policy for conversations that are longer than a row, and options of the loss mask that are not
             the defaults; None: conversations are cut as other documents.
+        grown: number of inputs before each time that the corpus grew; a shuffle has a `Generation` for each.
 
     Examples:
         >>> import jeton, tempfile, pathlib
@@ -132,6 +160,7 @@ class Plan:
     packing: Mapping[str, Any] | None = None
     chat: str | None = None
     conversations: Mapping[str, Any] | None = None
+    grown: tuple[int, ...] = ()
 
     @cached_property
     def tasks(self) -> tuple[Task, ...]:
@@ -143,7 +172,8 @@ class Plan:
         documents, encoding = self.reading["documents"], self.reading["encoding"]
         names_lines = self.format == "olmo"  # whose table has the line of each document in its file
         divisible = [is_divisible(file.path, documents, encoding, names_lines) for file in self.inputs]
-        tasks = tuple(islice(cut_tasks(self.inputs, divisible, self.task_bytes), MAX_TASKS + 1))
+        breaks = frozenset(self.grown if self.shuffle is not None else ())
+        tasks = tuple(islice(cut_tasks(self.inputs, divisible, self.task_bytes, breaks), MAX_TASKS + 1))
         self._check_number(len(tasks))
         return tasks
 
@@ -157,9 +187,35 @@ class Plan:
         """Number of shards: of tasks, or of the buckets of a shuffle."""
         if self.shuffle is None:
             return self.num_tasks
-        number = max(1, -(-sum(map(expected_bytes, self.inputs)) // self.task_bytes))
+        number = sum(map(self._num_buckets, pairwise(self._bounds)))
         self._check_number(number)
         return number
+
+    @property
+    def _bounds(self) -> tuple[int, ...]:
+        """Numbers of inputs between which those of each generation are."""
+        return 0, *self.grown, len(self.inputs)
+
+    def _num_buckets(self, bounds: tuple[int, int]) -> int:
+        """Number of buckets of a generation of inputs."""
+        return max(1, -(-sum(map(expected_bytes, self.inputs[slice(*bounds)])) // self.task_bytes))
+
+    @cached_property
+    def generations(self) -> tuple[Generation, ...]:
+        """The generations of a shuffle, in order; one without."""
+        if self.shuffle is None:
+            return (Generation(range(self.num_tasks), range(self.num_tasks), self.num_bytes),)
+        firsts = [task.pieces[0].input for task in self.tasks]
+        found, bucket = [], 0
+        for bounds in pairwise(self._bounds):
+            tasks = range(*(bisect_left(firsts, bound) for bound in bounds))
+            buckets = range(bucket, bucket := bucket + self._num_buckets(bounds))
+            found.append(Generation(tasks, buckets, sum(file.size for file in self.inputs[slice(*bounds)])))
+        return tuple(found)
+
+    def generation_of(self, number: int, folder: str) -> Generation:
+        """The generation of a task of a stage, which has a folder of completions."""
+        return next(one for one in self.generations if number in (one.tasks if folder == SPOOL else one.buckets))
 
     def _check_number(self, number: int) -> None:
         """Checks the number of tasks, or shards.
@@ -176,7 +232,8 @@ class Plan:
         """The stages of the work, in order; the last one writes the shards."""
         if self.shuffle is None:
             return (Stage("shards", DONE, self.tasks),)
-        buckets = tuple(bucket_tasks(self.num_bytes, self.num_shards))
+        self.num_shards  # noqa: B018 - checks the number before there are tasks
+        buckets = tuple(task for one in self.generations for task in bucket_tasks(one.buckets, one.num_bytes))
         return Stage("spool", SPOOL, self.tasks), Stage("shuffle", DONE, buckets)
 
     @cached_property
@@ -201,25 +258,82 @@ class Plan:
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 of the plan: completion files have it."""
-        return hashlib.sha256(json.dumps(self.to_json(), sort_keys=True).encode()).hexdigest()
+        """SHA-256 of the plan, without the times that the corpus grew where they do not change the shards."""
+        return _sha256(replace(self, grown=()).to_json() if self.shuffle is None else self.to_json())
+
+    @cached_property
+    def _options(self) -> dict[str, Any]:
+        """The options that change bytes of a task."""
+        facts = self.to_json()
+        for name in ("version", "inputs", "task_bytes", "grown"):
+            facts.pop(name, None)
+        return {**facts, "reading": {name: value for name, value in self.reading.items() if name != "errors"}}
+
+    @cached_property
+    def _options_digest(self) -> str:
+        return _sha256(self._options)
+
+    def identity(self, number: int, folder: str = DONE) -> str:
+        """SHA-256 of what determines the bytes of a task: completion files have it.
+
+        The error policy is not part of it: a task in which nothing was skipped or replaced is the same under each.
+
+        Args:
+            number: number of the task.
+            folder: that of the completions of its stage.
+        """
+        if self.shuffle is not None and folder == DONE:
+            return _sha256([self._options_digest, number, self._generation_digests[self.generation_of(number, DONE)]])
+        return self._read_identity(number)
+
+    def _read_identity(self, number: int) -> str:
+        """Identity of a task that reads inputs."""
+        pieces = [[*self.inputs[piece.input][:3], piece.start, piece.end] for piece in self.tasks[number].pieces]
+        facts = [self._options_digest, number, pieces]
+        if self.shuffle is not None:
+            facts.append(len(self.generation_of(number, SPOOL).buckets))
+        return _sha256(facts)
+
+    @cached_property
+    def _generation_digests(self) -> dict[Generation, str]:
+        """SHA-256 of the identities of the tasks that a generation of a shuffle has read."""
+        return {one: _sha256([one.buckets.start, *map(self._read_identity, one.tasks)]) for one in self.generations}
 
     def corpus(self) -> Corpus:
         """The options of reading, as a `Corpus`."""
         return Corpus([], **self.reading)
 
-    def reader(self, task: Task, check: Callable[[], None] = lambda: None) -> RangeReader:
-        """Reader of the documents of a task; `check`: called often, may raise to stop."""
-        ranges = [FileRange(self.inputs[piece.input].path, piece.start, piece.end) for piece in task.pieces]
-        return RangeReader(ranges, self.corpus(), check, conversations=self.chat is not None)
+    def reader(
+        self, task: Task, check: Callable[[], None] = lambda: None, on_skip: OnSkip | None = None
+    ) -> RangeReader:
+        """Reader of the documents of a task.
+
+        Args:
+            task: the task.
+            check: called often; may raise to stop.
+            on_skip: called with each record that is skipped.
+
+        Raises:
+            FormatError: an input could not be read when it was planned, and the policy is not ``"skip"``.
+        """
+        files = [(self.inputs[piece.input], piece) for piece in task.pieces]
+        ranges = [FileRange(file.path, piece.start, piece.end) for file, piece in files if file.is_readable]
+        reader = RangeReader(ranges, self.corpus(), check, conversations=self.chat is not None, on_skip=on_skip)
+        for file, piece in files:
+            if not file.is_readable and piece.start == 0:
+                reason = file.version.removeprefix(UNREADABLE)
+                error = FormatError(f"{file.path}: {reason}", format="file", place=file.path)
+                reader.skip(UNREADABLE_FILE, file.path, error)
+        return reader
 
     def to_json(self) -> dict[str, Any]:
         """The plan as JSON."""
         facts = {field.name: getattr(self, field.name) for field in fields(self)}
-        for name in ("shuffle", "packing", "chat", "conversations"):  # left out, so that older plans keep their digest
-            if facts[name] is None:
+        for name in ("shuffle", "packing", "chat", "conversations", "grown"):
+            if facts[name] in (None, ()):  # left out, so that older plans keep their digest
                 del facts[name]
-        return {"version": VERSION, **facts, "inputs": [list(file) for file in self.inputs]}
+        files = [list(file if file.cut is not None else file[:3]) for file in self.inputs]
+        return {"version": VERSION, **facts, "inputs": files}
 
     @classmethod
     def from_json(cls, facts: Mapping[str, Any], name: str = "plan.json") -> Plan:
@@ -237,22 +351,28 @@ class Plan:
             if unknown := facts.keys() - FACTS.keys() - OPTIONAL.keys() - {"sha256"}:
                 raise ValueError(f"unknown option {min(unknown)!r}")
             given = {field.name: facts[field.name] for field in fields(cls) if field.name in facts}
-            plan = cls(**{**given, "inputs": tuple(InputFile(*file) for file in facts["inputs"])})
+            plan = cls(
+                **{
+                    **given,
+                    "inputs": tuple(InputFile(*file) for file in facts["inputs"]),
+                    "grown": tuple(given.get("grown", ())),
+                }
+            )
             _check_options(plan)
             plan.stages  # noqa: B018 - checks the number of tasks before they are used
         except (KeyError, TypeError, ValueError) as error:
             raise FormatError(f"{name}: not a plan of shards ({error})", format="plan") from None
         return plan
 
-    def check_same(self, stored: Plan, folder: str) -> None:
-        """Checks that a plan is the one stored in its folder.
+    def check_options(self, stored: Plan, folder: str) -> None:
+        """Checks that a plan has the options of the one stored in its folder, but for the error policy.
 
         Raises:
-            ConfigError: it differs; names the first difference.
+            ConfigError: they differ; names the first difference.
         """
-        now, then = asdict(self), asdict(stored)
+        now, then = asdict(self), asdict(replace(stored, reading={**stored.reading, "errors": self.reading["errors"]}))
         for name in now:
-            if name == "inputs" or now[name] == then[name]:
+            if name in ("inputs", "grown") or now[name] == then[name]:
                 continue
             if name == "conversations":
                 before, after = ({"too_long": "cut", "mask": {}, **(one or {})} for one in (then[name], now[name]))
@@ -269,11 +389,49 @@ class Plan:
             what = OPTIONS.get(name, name)
             message = f"{folder} was planned with {named(what)} {_shown(before)}, and this call has {_shown(after)}"
             raise ConfigError(f"{message}; pass the same, or another folder", option=what)
-        if self.inputs != stored.inputs:
-            difference = _input_difference(stored.inputs, self.inputs)
-            raise ConfigError(
-                f"{folder} was planned with other inputs: {difference}; pass another folder", option="corpus"
-            )
+
+    def grown_from(self, stored: Plan, folder: str) -> Plan:
+        """The plan of a folder whose inputs are listed again: with those that are new at the end.
+
+        Earlier inputs keep their order. The call may have the new ones among them, as in a sorted listing.
+
+        Args:
+            stored: the plan in the folder.
+            folder: its name, for errors.
+
+        Raises:
+            ConfigError: an input is missing, or the order of earlier inputs differs.
+        """
+        now = {key: (index, file) for index, (key, file) in enumerate(_by_occurrence(self.inputs))}
+        then = dict(_by_occurrence(stored.inputs))
+        difference = next((f"{key[0]} is no longer one" for key in then if key not in now), None)
+        places = [now[key][0] if key in now else 0 for key in then]
+        if difference is None and any(
+            places[start:end] != sorted(places[start:end]) for start, end in pairwise(stored._bounds)
+        ):
+            difference = "their order differs"
+        if difference is not None:
+            message = f"{folder} was planned with other inputs: {difference}; pass another folder"
+            raise ConfigError(message, option="corpus")
+        inputs = [
+            file if file[:3] == now[key][1][:3] else file.changed_to(now[key][1], self.task_bytes)
+            for key, file in then.items()
+        ]
+        new = [file for key, (_, file) in now.items() if key not in then]
+        grown = (*stored.grown, len(inputs)) if new else stored.grown
+        return replace(self, inputs=(*inputs, *new), grown=grown)
+
+
+def _sha256(facts: Any) -> str:
+    return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
+
+
+def _by_occurrence(files: Sequence[InputFile]) -> Iterator[tuple[tuple[str, int], InputFile]]:
+    """Yields each input with its path, and the number of earlier inputs with the same path."""
+    seen = Counter[str]()
+    for file in files:
+        yield (file.path, seen[file.path]), file
+        seen[file.path] += 1
 
 
 def _check_options(plan: Plan) -> None:
@@ -304,6 +462,8 @@ def _check_options(plan: Plan) -> None:
             raise ValueError("options of conversations without a chat template")
         if "too_long" in plan.conversations and (plan.packing is None or plan.packing["method"] != "best_fit"):
             raise ValueError("a policy for conversations that are longer than a row, without rows of best_fit")
+    if list(plan._bounds) != sorted(set(plan._bounds)):
+        raise ValueError(f"grown {plan.grown!r} of {len(plan.inputs):,} inputs")
     if set(plan.reading) != set(READING):
         raise ValueError("unknown options of reading")
     plan.corpus()
@@ -317,18 +477,6 @@ def _shown(value: Any) -> str:
     """A value in a message; a chat template has thousands of characters."""
     text = repr(value)
     return text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}…"
-
-
-def _input_difference(then: Sequence[InputFile], now: Sequence[InputFile]) -> str:
-    """Words for the first difference between two lists of inputs."""
-    before, after = ({file.path: file for file in files} for files in (then, now))
-    for path, file in before.items():
-        if path not in after:
-            return f"{path} is no longer one"
-        if after[path] != file:
-            return f"{path} has changed since"
-    added = next((path for path in after if path not in before), None)
-    return f"{added} is new" if added is not None else "their order differs"
 
 
 def reading_of(corpus: Corpus) -> dict[str, Any]:
@@ -350,7 +498,35 @@ def list_inputs(corpus: Corpus) -> tuple[InputFile, ...]:
         ConfigError: the corpus has documents in memory, streams, pipes, or sources with their own options.
         FileNotFoundError: no such file, or no match.
     """
-    return tuple(_input(*found) for place in places_of(corpus) for found in identities_of(place))
+    find = _readable_identities if corpus.errors == "skip" else identities_of
+    return tuple(_input(*found) for place in places_of(corpus) for found in find(place))
+
+
+def _readable_identities(place: str | PathLike[str]) -> Iterator[tuple[str, int | None, str]]:
+    """Yields files as `identities_of`; those that cannot be read have the size 0 and a version that says so."""
+    for file in files_of(place) if not is_remote(os.fspath(place)) else ():
+        try:
+            found = identity_of(file)
+            if not is_remote(file) and not os.access(file, os.R_OK):
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), file)
+        except (FileNotFoundError, PermissionError) as error:
+            found = 0, f"{UNREADABLE}{error.strerror}"
+        except OSError as error:
+            if error.errno != errno.ELOOP:  # a link to itself; other errors may pass
+                raise
+            found = 0, f"{UNREADABLE}{error.strerror}"
+        yield file, *found
+    if is_remote(os.fspath(place)):
+        yield from identities_of(place)
+
+
+def renewed(file: InputFile) -> InputFile:
+    """An input with the size and version that it has now; as it was, if it cannot be read any more."""
+    try:
+        size, version = identity_of(file.path)
+    except (FileNotFoundError, PermissionError):
+        return file
+    return file if size is None or (size, version) == file[1:3] else InputFile(file.path, size, version)
 
 
 def places_of(corpus: Corpus) -> list[str | PathLike[str]]:
@@ -393,8 +569,11 @@ def check_inputs(plan: Plan, task: Task) -> None:
     """
     for piece in task.pieces:
         planned = plan.inputs[piece.input]
+        if not planned.is_readable:
+            continue
         size, version = identity_of(planned.path)
         if (size, version) != (planned.size, planned.version):
             was = f"{planned.size:,} bytes, {planned.version}"
             message = f"{planned.path} has changed since it was planned ({was}; now {size:,} bytes, {version})"
-            raise ShardError(f"{message}; plan into another folder", path=planned.path)
+            hint = "plan again (or jeton.shards.repair, jeton shards repair), which keeps the tasks of the other inputs"
+            raise ShardError(f"{message}; {hint}", path=planned.path)

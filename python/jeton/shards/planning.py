@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal
 
 from ..corpus import Corpus, CorpusLike
@@ -25,11 +27,14 @@ from .packing import packing_of
 from .plan import MAX_SEED, MIN_TASK_BYTES, TASK_BYTES, Plan, list_inputs, places_of, reading_of
 from .tasks import SPOOL, InputFile
 from .tokenizers import remember_tokenizer
+from .validity import change_plan
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["Status", "added_id", "missing_tasks", "plan", "stage_done", "status"]
+__all__ = ["Status", "added_id", "difference_of", "missing_tasks", "plan", "stage_done", "status", "updated"]
+
+_log = logging.getLogger("jeton")
 
 TEXT_FIELD, MESSAGES = "text", "messages"  # default fields of texts, and of conversations
 
@@ -61,6 +66,10 @@ def plan(
 
     No input is read. With an equal plan in the folder, the call changes nothing; tasks that are complete stay so.
 
+    If the folder has been planned with the same options and fewer inputs, the new ones are added at the end, and only
+    the last task of before and those of the new inputs run. Of an input that has changed, the tasks that read it run
+    again. Another error policy keeps the tasks in which nothing was skipped or replaced.
+
     Args:
         corpus: a path, glob, folder or URL, a list of them, or a `Corpus` of them with options of reading. A text that
             the tokenizer cannot encode, such as a word without an unknown token, is an error in any case.
@@ -88,8 +97,8 @@ def plan(
         mask: options of the loss mask, as of `Chat.reply_mask`: ``{"turns": "last", "reasoning": False}``.
 
     Raises:
-        ConfigError: an invalid option; a dtype that is too small; a folder with another plan, and names what differs;
-            a folder that is part of the corpus.
+        ConfigError: an invalid option; a dtype that is too small; a folder that was planned with other options, or with
+            inputs that are missing now, and names what differs; a folder that is part of the corpus.
         MissingDependencyError: the format, or an input of Parquet, needs a package that is not installed.
         FileNotFoundError: no such file, or no match.
 
@@ -172,11 +181,55 @@ def plan(
     folder.create()
     is_first = not folder.has(PLAN) and folder.write_plan(made)
     if not is_first:
-        made.check_same(folder.load_plan(), str(folder))
+        stored = folder.load_plan()
+        made.check_options(stored, str(folder))
+        made = updated(folder, stored, made)
     # After the plan: of two calls at once, only the one whose plan it is may write a tokenizer.
     if data is not None and (is_first or not folder.has(TOKENIZER)):
         folder.write_bytes(TOKENIZER, data)
     return made
+
+
+def updated(folder: ShardFolder, stored: Plan, listed: Plan) -> Plan:
+    """The plan of a folder whose inputs have been listed again; it is written if it differs from the one there.
+
+    Args:
+        folder: the folder.
+        stored: its plan.
+        listed: the same with other inputs, or another error policy.
+
+    Raises:
+        ConfigError: inputs are missing, or in another order.
+    """
+    made = listed.grown_from(stored, str(folder))
+    made.stages  # noqa: B018 - checks the number of tasks
+    if made != stored:
+        change_plan(folder, stored, made)
+        _log.info("%s: %s", folder, difference_of(stored, made))
+    return made
+
+
+def difference_of(stored: Plan, made: Plan) -> str:
+    """What has changed between two plans of a folder, in words.
+
+    Examples:
+        >>> from jeton.shards.tasks import InputFile
+        >>> then = Plan((InputFile("a", 1, ""),), {"errors": "strict"}, "bin", "uint16", 1, "j1:0", 300)
+        >>> difference_of(then, replace(then, inputs=(InputFile("a", 2, ""), InputFile("b", 2, ""))))
+        '1 input has changed, 1 is new'
+    """
+    changed = sum(now[:3] != then[:3] for now, then in zip(made.inputs, stored.inputs, strict=False))
+    new = len(made.inputs) - len(stored.inputs)
+    parts = []
+    if changed:
+        parts.append(f"{changed:,} input has changed" if changed == 1 else f"{changed:,} inputs have changed")
+    if new:
+        noun = "" if changed else " input" if new == 1 else " inputs"
+        parts.append(f"{new:,}{noun} {'is' if new == 1 else 'are'} new")
+    before, after = stored.reading["errors"], made.reading["errors"]
+    if before != after:
+        parts.append(f"errors is {after!r}, and was {before!r}")
+    return ", ".join(parts)
 
 
 def _check_chat(format: str, append_eos: bool | str, prepend_bos: bool | str) -> None:
@@ -317,15 +370,17 @@ def stage_done(folder: ShardFolder, plan: Plan, number: int) -> set[int]:
     """Numbers of the completed tasks of a stage.
 
     While the second stage of a shuffle is not complete, a task of the first one also needs its spooled documents, which
-    `merge` removes: a shard that is lost afterwards takes both stages again.
+    `merge` removes: a shard that is lost afterwards takes both stages again, of its generation.
     """
     stage = plan.stages[number]
     # Before the shards: if these are complete afterwards, nothing else is needed, though a `merge` of another process
     # may remove these files meanwhile.
     spools = folder.spools() if stage.folder == SPOOL else set()
     done = folder.done(stage.folder) & set(range(len(stage.tasks)))
-    if stage.folder == SPOOL and missing_tasks(folder, plan, number + 1):
-        done &= spools
+    if stage.folder == SPOOL and (missing := missing_tasks(folder, plan, number + 1)):
+        left = set(missing)
+        needed = (one.tasks for one in plan.generations if not left.isdisjoint(one.buckets))
+        done -= set(chain.from_iterable(needed)) - spools
     return done
 
 
@@ -341,4 +396,7 @@ def missing_tasks(folder: ShardFolder, plan: Plan, number: int) -> list[int]:
 
 
 def _is_spooled(folder: ShardFolder, plan: Plan, task: int) -> bool:
-    return folder.is_done(task, SPOOL) and (folder.has_spool(task) or not missing_tasks(folder, plan, 1))
+    if not folder.is_done(task, SPOOL):
+        return False
+    buckets = plan.generation_of(task, SPOOL).buckets
+    return folder.has_spool(task) or not any(bucket in buckets for bucket in missing_tasks(folder, plan, 1))

@@ -6,24 +6,28 @@ import logging
 import os
 from collections.abc import Callable, Generator
 from contextlib import closing
+from fractions import Fraction
 from functools import partial
 from threading import Lock
 from typing import Any, Literal
 
 from ..errors import ConfigError, ShardError, keyword
 from ..runners import RUNNERS, run_processes, run_ray, run_threads
-from ..util.arguments import choice, integer, wrong
+from ..util.arguments import choice, flag, integer, wrong
 from ..util.progress import Progress, ProgressEvent, make_reporter
 from ..util.threads import num_threads
-from .execution import Check, Facts, load_folder, run_task, run_task_in
+from .execution import Check, Facts, attempt, load_folder, run_task_in
 from .folder import MANIFEST, ShardFolder
 from .plan import Plan
 from .planning import Status, missing_tasks, stage_done, status
-from .shuffling import run_bucket
+from .skipping import SkipLimit, Tally
 from .tasks import Task
 from .tokenizers import load_tokenizer
+from .validity import remove_invalid
 
 __all__ = ["run", "run_plan"]
+
+MAX_SHOWN = 3  # failed tasks in a message
 
 _log = logging.getLogger("jeton")
 
@@ -38,9 +42,14 @@ def run(
     workers: int | None = None,
     runner: Runner = "threads",
     ray_address: str | None = None,
+    keep_going: bool = False,
+    max_skipped: int | str | None = None,
     progress: Progress = None,
 ) -> Status:
     """Runs the tasks of a plan that are not complete. It may be called on many machines at once, each with its job.
+
+    A completion that is damaged, or not of this plan, is removed, and its task runs again. Without a job, so does a
+    task whose files are missing or have another size.
 
     Args:
         output: the folder with the plan, on a file system that all machines share.
@@ -50,14 +59,18 @@ def run(
             thread.
         runner: ``"threads"`` of this process, ``"processes"``, or ``"ray"``: tasks of a Ray cluster.
         ray_address: address of the cluster; None: that of ``RAY_ADDRESS``, else Ray is started on this machine.
+        keep_going: if a record or an input is bad, run the other tasks, and raise at the end.
+        max_skipped: end the run if more records are skipped: a number, or a percentage of all, ``"0.1%"``; of the tasks
+            of the job.
         progress: None draws a bar in a terminal; True, False, or a function that is called with each event.
 
     Returns:
         The status of the folder afterwards.
 
     Raises:
-        ShardError: no plan; a completed task is of another plan; an input or the tokenizer has changed; or the stage
-            shuffle begins before all tasks of the stage spool are complete, also those of other jobs.
+        ShardError: no plan; an input or the tokenizer has changed; more than `max_skipped` records are skipped; the
+            stage shuffle begins before all tasks of the stage spool are complete, also those of other jobs; or, with
+            `keep_going`, tasks have failed: `failed` has the number of each, and its error.
         JetonError: a record, under ``errors="strict"``; names file and line. Completed tasks stay complete.
         OSError: an input cannot be read, or the disk is full. Completed tasks stay complete.
 
@@ -70,7 +83,9 @@ def run(
         >>> run(f"{folder}/out").is_complete
         True
     """
-    num_skipped = run_plan(output, job, stage, workers, runner, progress, ray_address)
+    num_skipped = run_plan(
+        output, job, stage, workers, runner, progress, ray_address, keep_going=keep_going, max_skipped=max_skipped
+    )
     if num_skipped:
         _log.warning("skipped %d records; the report will name them", num_skipped, extra={"skipped": num_skipped})
     return status(output)
@@ -84,9 +99,13 @@ def run_plan(
     runner: Runner,
     progress: Progress,
     ray_address: str | None = None,
+    *,
+    keep_going: bool = False,
+    max_skipped: int | str | None = None,
 ) -> int:
     """Implements `run`; returns the number of records that these tasks skipped."""
     num_skipped = 0
+    keeps_going, limit = flag(keep_going, "keep_going"), SkipLimit.of(max_skipped)
     folder = ShardFolder(output)
     choice(runner, "runner", tuple(RUNNERS))
     if ray_address is not None and runner != "ray":
@@ -97,9 +116,10 @@ def run_plan(
     if stage is not None:
         choice(stage, "stage", [known.name for known in plan.stages])
     folder.remove_stale()  # else each run that is killed takes more of the disk
+    tally, _ = remove_invalid(folder, plan, share, "sizes" if job is None else "none")
+    limit.check(tally, str(folder), Fraction(0))
     for number, one in enumerate(plan.stages):
         done = stage_done(folder, plan, number)
-        next(folder.read_done(sorted(done)[:1], plan, one.folder), None)  # raises if it is of another plan
         todo = [task for task in one.tasks[share] if task.number not in done]
         if not todo or stage not in (None, one.name):
             continue
@@ -115,20 +135,22 @@ def run_plan(
         folder.create(one.folder)
         tok = load_tokenizer(folder, plan)  # in any case, to fail before work starts
         own = sum(task.num_bytes for task in one.tasks[share])
+        failed: list[tuple[int, str]] = []
         with make_reporter(progress) as report:
             before = own - sum(task.num_bytes for task in todo)
             watch = _Watch(one.name, before, own, report)
             watch.show()
             some = min(num_workers, len(todo))
             where, numbers = (folder.storage.absolute(), plan.digest), (task.number for task in todo)
+            in_process = partial(run_task_in, *where, number, keeps_going)
             if runner == "threads":
-                work = partial(_run_here, folder, plan, number, tok, watch)
+                work = partial(_run_here, folder, plan, tok, number, keeps_going, watch)
                 results: Generator[Facts] = run_threads(work, todo, some, watch.show)
             elif runner == "processes":
-                results = run_processes(partial(run_task_in, *where, number), numbers, some, watch.show)
+                results = run_processes(in_process, numbers, some, watch.show)
             else:
                 results = run_ray(
-                    partial(run_task_in, *where, number),
+                    in_process,
                     numbers,
                     workers,
                     watch.show,
@@ -137,9 +159,18 @@ def run_plan(
                 )
             with closing(results):  # stops the workers at once if `show` raises
                 for facts in results:
+                    if "failed" in facts:
+                        failed.append((facts["task"], facts["failed"]))
+                        continue
                     watch.complete(facts)
                     watch.show()
-                    num_skipped += sum(count for count, _ in facts.get("skipped", {}).values())
+                    if facts["skipped"] or not number:
+                        tally = tally.plus(facts)
+                        num_skipped += Tally().plus(facts).skipped
+                        limit.check(tally, str(folder), watch.part)
+        if failed:
+            raise _failed(folder, sorted(failed), len(one.tasks))
+    limit.check(tally, str(folder))
     if folder.has(MANIFEST):
         folder.remove_spools()  # of tasks that ran once more, while another process has merged the folder
     return num_skipped
@@ -167,10 +198,19 @@ def _share(job: tuple[int, int] | None) -> slice:
     return slice(integer(job[0], "job[0]", 0, count - 1), None, count)
 
 
-def _run_here(folder: ShardFolder, plan: Plan, stage: int, tok: Any, watch: _Watch, task: Task, check: Check) -> Facts:
-    if stage:
-        return run_bucket(folder, plan, task, check, partial(watch.add, task))
-    return run_task(folder, plan, tok, task, check, partial(watch.add, task))
+def _failed(folder: ShardFolder, failed: list[tuple[int, str]], total: int) -> ShardError:
+    """The error of tasks that have failed, of which it shows the first."""
+    some = "; ".join(f"task {number}: {reason}" for number, reason in failed[:MAX_SHOWN])
+    more = f"; and {len(failed) - MAX_SHOWN:,} more" if len(failed) > MAX_SHOWN else ""
+    message = f"{folder}: {len(failed):,} of {total:,} tasks failed: {some}{more}"
+    hint = "repair the inputs, or skip bad records, and run again"
+    return ShardError(f"{message}; {hint}", path=str(folder), failed=tuple(failed))
+
+
+def _run_here(
+    folder: ShardFolder, plan: Plan, tok: Any, stage: int, keeps_going: bool, watch: _Watch, task: Task, check: Check
+) -> Facts:
+    return attempt(folder, plan, tok, stage, keeps_going, task, check, partial(watch.add, task))
 
 
 class _Watch:
@@ -194,6 +234,12 @@ class _Watch:
         with self._lock:
             self._running.pop(facts["task"], None)
             self._done += facts["input_bytes"]
+
+    @property
+    def part(self) -> Fraction:
+        """Completed part of the bytes."""
+        with self._lock:
+            return Fraction(self._done, self._total) if self._total else Fraction(1)
 
     def show(self) -> None:
         """Reports the progress; called by the thread that waits."""

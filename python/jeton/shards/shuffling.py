@@ -2,7 +2,8 @@
 
 The key of a document is a 64-bit hash of seed, task, and index in the task. The shards, in their order, have all
 documents sorted by key; a bucket is a range of keys. The order is thus a pseudorandom permutation of the corpus, and
-depends on the plan alone.
+depends on the plan alone. Inputs that are added to a folder are a generation of their own: their documents are shuffled
+among themselves, in further shards.
 
     spool/00000.bin    documents of a task, in sections: one for each bucket
     spool/00000.json   completion of the task
@@ -34,7 +35,7 @@ from .layouts import LAYOUTS, Int64, Places, ShardWriter
 from .layouts.base import as_bytes
 from .outputs import OutputFile, OutputFiles
 from .plan import Plan
-from .tasks import Task
+from .tasks import DONE, Task
 
 __all__ = ["SpoolWriter", "buckets_of", "document_keys", "run_bucket"]
 
@@ -90,10 +91,11 @@ class SpoolWriter(ShardWriter):
             message = f"a task with {len(documents.lengths):,} documents; pass smaller {keyword('task_bytes')}"
             raise UnsupportedFeatureError(message, format=self._plan.format, feature="shuffle")
         keys = document_keys(self._plan.shuffle or 0, documents.tasks, documents.indices)
-        buckets = buckets_of(keys, self._plan.num_shards)
+        number = len(self._plan.generation_of(self._task.number, SPOOL).buckets)
+        buckets = buckets_of(keys, number)
         order = np.argsort(buckets, kind="stable")
-        counts = np.bincount(buckets, minlength=self._plan.num_shards)
-        table = np.zeros(self._plan.num_shards, SECTION)
+        counts = np.bincount(buckets, minlength=number)
+        table = np.zeros(number, SECTION)
         ends = np.cumsum(counts).tolist()
         for bucket in np.flatnonzero(counts).tolist():
             own = order[ends[bucket] - counts[bucket] : ends[bucket]]
@@ -188,7 +190,7 @@ def run_bucket(
     seconds = {"gather": read - began, "write": time.perf_counter() - read - files.sync_s, "sync": files.sync_s}
     found = {
         "task": task.number,
-        "plan": plan.digest,
+        "identity": plan.identity(task.number),
         "documents": len(documents.lengths),
         "tokens": int(documents.lengths.sum()),
         **totals,
@@ -204,8 +206,10 @@ def _read_bucket(
     folder: ShardFolder, plan: Plan, task: Task, check: Callable[[], None], report: Callable[[int], object]
 ) -> Collected:
     """The documents of a bucket, by key."""
-    bucket, number, facts = task.number, plan.num_shards, plan.shard_facts
-    names = [f"{SPOOL}/{spool_name(source.number)}" for source in plan.tasks]
+    generation, facts = plan.generation_of(task.number, DONE), plan.shard_facts
+    bucket, number = task.number - generation.buckets.start, len(generation.buckets)
+    own_tasks = plan.tasks[generation.tasks.start : generation.tasks.stop]
+    names = [f"{SPOOL}/{spool_name(source.number)}" for source in own_tasks]
     entries = [_entry(folder, name, bucket, number) for name in names]
     num_documents = sum(int(entry["documents"]) for entry in entries)
     num_tokens = sum(int(entry["tokens"]) for entry in entries)
@@ -218,7 +222,7 @@ def _read_bucket(
     numbers = np.empty(num_documents, np.int64)
     has_sources = plan.source_numbers is not None
     document = token = 0
-    for source, name, entry in zip(plan.tasks, names, entries, strict=True):
+    for source, name, entry in zip(own_tasks, names, entries, strict=True):
         check()
         own = slice(document, document := document + int(entry["documents"]))
         span = slice(token, token := token + int(entry["tokens"]))

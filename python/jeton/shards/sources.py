@@ -1,12 +1,13 @@
 """Sources of the report: the files of a corpus or, if they are many, the folders that have them.
 
 A corpus of four files has four sources. One of 100,000 files in six folders has six: parents replace files until there
-are at most `MAX_SOURCES`. The sources follow from the names of the inputs, so that every task has the same.
+are at most `MAX_SOURCES`. A task groups its own files, so that its totals do not depend on the other inputs, which may
+become more. `merge` joins them to the sources of all inputs, which are the same or folders above.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -14,7 +15,7 @@ import numpy as np
 from ..corpus import Batch
 from .encoding import EncodedDocuments
 
-__all__ = ["MAX_SOURCES", "SourceTally", "SourceTotals", "group_files"]
+__all__ = ["MAX_SOURCES", "SourceTally", "SourceTotals", "group_files", "regroup"]
 
 MAX_SOURCES = 40  # rows of a table that people read, and of a plot
 
@@ -57,6 +58,26 @@ def group_files(files: Sequence[str], most: int = MAX_SOURCES) -> dict[str, str]
             break
         names = above
     return dict(zip(files, names, strict=True))
+
+
+def regroup(files: Sequence[str], sources: Mapping[str, str]) -> dict[str, str]:
+    """Source of a task -> that of all inputs.
+
+    Args:
+        files: the files of the task.
+        sources: those of all inputs, as `group_files` returns them.
+
+    Examples:
+        >>> regroup(["a/x.txt"], group_files(["a/x.txt", "a/y.txt", "b/z.txt"], 2))
+        {'a/x.txt': 'a/'}
+    """
+    found = {own: sources[file] for file, own in group_files(files).items()}
+    for file in files:  # tasks of earlier versions have the sources of the inputs of their time
+        name = file
+        while name != sources[file] and name not in found:
+            found[name] = sources[file]
+            name = _parent(name)
+    return found
 
 
 def _parent(name: str) -> str:

@@ -6,11 +6,14 @@ tasks follow from names, sizes and options alone, so they are computed on every 
 
 Invariant: the pieces of all tasks, in order, have each byte of each file once. Documents and their order therefore do
 not depend on the size of a task.
+
+A corpus may grow: files at its end change none of the tasks but the last. A file that has changed keeps the cuts of its
+earlier size (`InputFile.cut`), so that the tasks of the files after it stay the same.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -21,6 +24,7 @@ from ..util.compression import split_suffix
 __all__ = [
     "DONE",
     "SPOOL",
+    "Generation",
     "InputFile",
     "Piece",
     "Stage",
@@ -32,15 +36,47 @@ __all__ = [
 ]
 
 DONE, SPOOL = "done", "spool"  # folders of completions; the latter also of outputs
+UNREADABLE = "unreadable: "
 EXPANSION = 4  # assumed ratio of compression, to group compressed files
 
 
 class InputFile(NamedTuple):
-    """A file of the corpus: its absolute path or URL, its size in bytes, and its version (mtime or ETag)."""
+    """A file of the corpus.
+
+    Attributes:
+        path: its absolute path or URL.
+        size: its size in bytes.
+        version: what changes with its content: its mtime or ETag; `UNREADABLE` and a reason for a file that could not
+            be read when it was planned, which ``errors="skip"`` skips.
+        cut: size by which it is cut into pieces, if it has had another one before; the last piece has the rest.
+    """
 
     path: str
     size: int
     version: str
+    cut: int | None = None
+
+    @property
+    def cut_size(self) -> int:
+        """Size by which it is cut."""
+        return self.size if self.cut is None else self.cut
+
+    @property
+    def is_readable(self) -> bool:
+        """True if it could be read when it was planned."""
+        return not self.version.startswith(UNREADABLE)
+
+    def changed_to(self, now: InputFile, task_bytes: int) -> InputFile:
+        """The file as it is now, which keeps its cuts unless its size differs by more than a task.
+
+        Examples:
+            >>> InputFile("a.jsonl", 25, "1").changed_to(InputFile("a.jsonl", 30, "2"), 10)
+            InputFile(path='a.jsonl', size=30, version='2', cut=25)
+            >>> InputFile("a.jsonl", 25, "1").changed_to(InputFile("a.jsonl", 90, "2"), 10)
+            InputFile(path='a.jsonl', size=90, version='2', cut=None)
+        """
+        keeps = now.size != self.cut_size and abs(now.size - self.cut_size) <= task_bytes
+        return now._replace(cut=self.cut_size if keeps else None)
 
 
 class Piece(NamedTuple):
@@ -91,20 +127,35 @@ class Stage(NamedTuple):
         return SPOOL if self.folder == SPOOL else ""
 
 
+class Generation(NamedTuple):
+    """Inputs that are shuffled together: those of the first plan, and those of each time that the corpus grew.
+
+    Attributes:
+        tasks: numbers of the tasks that read them.
+        buckets: numbers of their shards.
+        num_bytes: their size.
+    """
+
+    tasks: range
+    buckets: range
+    num_bytes: int
+
+
 def expected_bytes(file: InputFile) -> int:
-    """Estimated size of an input after decompression."""
-    return file.size * (EXPANSION if split_suffix(file_name(file.path))[1] else 1)
+    """Estimated size of an input after decompression, by which it is cut."""
+    return file.cut_size * (EXPANSION if split_suffix(file_name(file.path))[1] else 1)
 
 
-def bucket_tasks(num_bytes: int, number: int) -> Iterator[Task]:
-    """Yields the tasks of a second stage: equal shares of the bytes of all inputs.
+def bucket_tasks(buckets: range, num_bytes: int) -> Iterator[Task]:
+    """Yields the tasks of a second stage: equal shares of the bytes of their inputs.
 
     Examples:
-        >>> [task.num_bytes for task in bucket_tasks(10, 3)]
-        [3, 3, 4]
+        >>> [(task.number, task.num_bytes) for task in bucket_tasks(range(5, 8), 10)]
+        [(5, 3), (6, 3), (7, 4)]
     """
-    for bucket in range(number):
-        yield Task(bucket, (), num_bytes * (bucket + 1) // number - num_bytes * bucket // number)
+    number = len(buckets)
+    for index, bucket in enumerate(buckets):
+        yield Task(bucket, (), num_bytes * (index + 1) // number - num_bytes * index // number)
 
 
 def is_divisible(path: str, documents: str, encoding: str, names_lines: bool = False) -> bool:
@@ -124,8 +175,16 @@ def is_divisible(path: str, documents: str, encoding: str, names_lines: bool = F
     return encoding == "utf-8" and not names_lines and (is_rows(path) or documents == "line")
 
 
-def cut_tasks(inputs: Sequence[InputFile], divisible: Sequence[bool], task_bytes: int) -> Iterator[Task]:
+def cut_tasks(
+    inputs: Sequence[InputFile], divisible: Sequence[bool], task_bytes: int, breaks: Container[int] = ()
+) -> Iterator[Task]:
     """Yields the tasks of inputs; no task has a file twice, because line numbers are counted by file.
+
+    Args:
+        inputs: the files.
+        divisible: True for each that may be split.
+        task_bytes: bytes of a task.
+        breaks: numbers of inputs that begin a task.
 
     Examples:
         >>> files = [InputFile("a.jsonl", 25, ""), InputFile("b.txt", 3, ""), InputFile("c.txt", 4, "")]
@@ -140,16 +199,18 @@ def cut_tasks(inputs: Sequence[InputFile], divisible: Sequence[bool], task_bytes
     names: set[str] = set()  # of their files
     number = cost = num_bytes = 0
     for index, file in enumerate(inputs):
-        start = 0
+        start, end_of_cuts = 0, file.cut_size
         while True:
             if divisible[index]:
-                end = min(file.size, start + max(task_bytes - cost, 1))
-                piece, size = Piece(index, start, end), end - start
-                expected = size
+                end = min(end_of_cuts, start + max(task_bytes - cost, 1))
+                # Of a file whose size has changed, the last piece has what is longer, and pieces may be empty.
+                stop = file.size if end >= end_of_cuts else min(end, file.size)
+                piece, expected = Piece(index, min(start, file.size), stop), end - start
+                size = stop - piece.start
             else:
-                piece, size = Piece(index), file.size
+                piece, size, end = Piece(index), file.size, end_of_cuts
                 expected = expected_bytes(file)
-            if held and (cost + expected > task_bytes or file.path in names):
+            if held and (cost + expected > task_bytes or file.path in names or (start == 0 and index in breaks)):
                 yield Task(number, tuple(held), num_bytes)
                 number, held, names, cost, num_bytes = number + 1, [], set(), 0, 0
                 continue
@@ -159,8 +220,8 @@ def cut_tasks(inputs: Sequence[InputFile], divisible: Sequence[bool], task_bytes
             if cost >= task_bytes:
                 yield Task(number, tuple(held), num_bytes)
                 number, held, names, cost, num_bytes = number + 1, [], set(), 0, 0
-            start += size
-            if not divisible[index] or start >= file.size:
+            start = end
+            if not divisible[index] or start >= end_of_cuts:
                 break
     if held:
         yield Task(number, tuple(held), num_bytes)

@@ -23,7 +23,7 @@ from ..util.progress import Progress, ProgressEvent, make_reporter
 from .collecting import gather, read_origins
 from .conversations import make_encoder
 from .encoding import EncodedDocuments
-from .folder import MANIFEST, REPORT, ShardFolder
+from .folder import AGAIN, MANIFEST, REPORT, ShardFolder
 from .layouts import COUNTS, LAYOUTS, Documents
 from .merging import JOINED, Totals, add_up, manifest_of
 from .outputs import sha256_of
@@ -98,8 +98,8 @@ def verify(output: str | os.PathLike[str], *, progress: Progress = None) -> Veri
         >>> _ = jeton.shards.make(f"{folder}/a.txt", f"{folder}/out", jeton.default(), progress=False)
         >>> with open(f"{folder}/out/shard-00000.bin", "r+b") as file:
         ...     _ = file.write(b"?")
-        >>> print(verify(f"{folder}/out").problems[0].removeprefix(f"{folder}/out/"))
-        shard-00000.bin: its bytes have changed: the hash differs; remove done/00000.json, and run and merge again
+        >>> print(verify(f"{folder}/out").problems[0].removeprefix(f"{folder}/out/").partition(";")[0])
+        shard-00000.bin: its bytes have changed: the hash differs
     """
     folder = ShardFolder(output)
     plan = folder.load_plan()
@@ -144,11 +144,12 @@ class _Verifier:
         done = 0
         for number, shard in enumerate(manifest["shards"]):
             report(ProgressEvent("verify", done, total, "B"))
-            hint = f"; remove done/{number:05}.json, and run and merge again"
+            hint = f"; {AGAIN}"
             check = partial(self._check_shard, number, shard, tok, number in sampled)
             self._check_files(shard["files"], sizes, hint, partial(self._collect, self._folder.stem(number), check))
             done += sum(file["bytes"] for file in shard["files"].values())
         self._check_files(manifest.get("joined", {}), sizes, "; merge with join again", self._check_joined)
+        self._check_files(manifest.get("rejects", {}), sizes, "; merge again")
         self._check_samples()
         self._check_sums()
         report(ProgressEvent("verify", total, total, "B"))
@@ -163,9 +164,11 @@ class _Verifier:
     def _check_completions(self, _: Path) -> None:
         """Compares the manifest with what the completions add up to."""
         manifest = self._manifest
-        joined, files = manifest.get("joined"), manifest.get("tokenizer_files")
+        joined, files, rejects = (manifest.get(name) for name in ("joined", "tokenizer_files", "rejects"))
         self._totals, shards = add_up(self._folder, self._plan)
-        expected = manifest_of(self._plan, self._totals, shards, files, joined)
+        expected = manifest_of(self._plan, self._totals, shards, files, joined, rejects)
+        if (rejects is None) != (not self._totals.rejects):
+            expected["rejects"] = object()  # likewise
         if (files is None) != (self._plan.tokenizer is None):
             expected["tokenizer_files"] = object()  # differs from what is there, also from nothing
         for name in {**expected, **manifest}:

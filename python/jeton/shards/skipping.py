@@ -1,0 +1,224 @@
+"""Skipped records of ``errors="skip"``: files of rejects, limits of their number, and inputs that gave no document.
+
+    rejects/00003.jsonl    records that a task skipped; lines are numbered from the start of its range
+    rejects.jsonl          those of all tasks, written by `merge`; lines are those of the files
+
+A line is ``{"file": …, "line": …, "kind": …, "reason": …}``; the line, or the row of a table, is null for a whole file.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+from ..corpus import Batch
+from ..errors import ShardError, keyword
+from ..util.arguments import wrong
+from .conversations import REFUSED
+from .folder import REJECTS, ShardFolder
+from .outputs import OutputFile, OutputFiles
+from .plan import Plan
+from .tasks import Task
+
+__all__ = ["Rejects", "SkipLimit", "Tally", "check_any_left", "read_rejects", "split_place"]
+
+WITHOUT_FIELD = "file without the field"  # kind of `SourceReader`: its rows are not read
+MAX_REASON = 1000  # characters
+MAX_DIGITS = 18  # of the number of a line
+MAX_FILES = 100  # files without documents that a completion names
+
+
+def split_place(place: str) -> tuple[str, int | None]:
+    """File and number of a place.
+
+    Examples:
+        >>> split_place("rows.jsonl:12"), split_place("a.txt")
+        (('rows.jsonl', 12), ('a.txt', None))
+    """
+    file, colon, number = place.rpartition(":")
+    is_number = colon and number.isdecimal() and len(number) <= MAX_DIGITS
+    return (file, int(number)) if is_number else (place, None)
+
+
+class Rejects:
+    """Skipped records of a task: written as JSON Lines, and counted by file."""
+
+    def __init__(self, folder: ShardFolder, files: OutputFiles, plan: Plan, task: Task) -> None:
+        """`files`: those of the folder `REJECTS`; one is opened for the first record."""
+        self._folder, self._files, self._plan, self._task = folder, files, plan, task
+        self._file: OutputFile | None = None
+        self._names = {plan.inputs[piece.input].path for piece in task.pieces}
+        self._documents, self._skipped = Counter[str](), Counter[str]()
+
+    def add(self, kind: str, place: str, reason: str) -> None:
+        """Adds a record."""
+        if self._file is None:
+            self._folder.create(REJECTS)
+            self._file = self._files.open(rejects_name(self._task.number))
+        file, line = (place, None) if place in self._names else split_place(place)
+        row = {"file": file, "line": line, "kind": kind, "reason": reason[:MAX_REASON]}
+        self._file.write((json.dumps(row, ensure_ascii=False) + "\n").encode("utf-8", "backslashreplace"))
+        if line is not None or kind == WITHOUT_FIELD:  # a whole file that cannot be read is one record
+            self._skipped[file] += 1
+        if kind == REFUSED:  # it has been counted as a document
+            self._documents[file] -= 1
+
+    def count(self, batch: Batch) -> None:
+        """Counts the documents of a batch."""
+        for chunk in batch.chunks:
+            self._documents[chunk.name] += len(chunk.texts)
+
+    def records(self) -> dict[str, list[int]]:
+        """Documents and skipped records of files that other tasks read, too, or that gave no document."""
+        found: dict[str, list[int]] = {}
+        for piece in self._task.pieces:
+            file = self._plan.inputs[piece.input]
+            documents, skipped = self._documents[file.path], self._skipped[file.path]
+            is_part = piece.end is not None and (piece.start, piece.end) != (0, file.size)
+            if (is_part and (documents or skipped)) or (skipped and not documents and len(found) < MAX_FILES):
+                found[file.path] = [documents, skipped]
+        return found
+
+
+def rejects_name(task: int) -> str:
+    """Name of the file of a task, in the folder `REJECTS`."""
+    return f"{task:05}.jsonl"
+
+
+def read_rejects(folder: ShardFolder, facts: Mapping[str, Any], before: Mapping[str, int]) -> Iterator[bytes]:
+    """Yields the lines of the file of a task, with the numbers that lines have in their files.
+
+    Args:
+        folder: the folder.
+        facts: completion of the task.
+        before: file -> lines before its range.
+
+    Raises:
+        ShardError: the file is missing or damaged.
+    """
+    for name, expected in facts["rejects"].items():
+        path = f"{REJECTS}/{name}"
+        try:
+            data = folder.read_bytes(path)
+        except FileNotFoundError:
+            data = b""
+        if hashlib.sha256(data).hexdigest() != expected["sha256"]:
+            where = folder.storage.location(path)
+            message = f"{where} is missing or damaged; jeton.shards.repair (jeton shards repair) makes it again"
+            raise ShardError(message, path=where)
+        for line in data.splitlines(keepends=True):
+            row = json.loads(line)
+            shift = before.get(row["file"], 0)
+            if row["line"] is not None and shift:
+                row["line"] += shift
+                line = (json.dumps(row, ensure_ascii=False) + "\n").encode("utf-8", "backslashreplace")
+            yield line
+
+
+class Tally(NamedTuple):
+    """Records of tasks: documents, also those without tokens, and skipped ones.
+
+    Examples:
+        >>> Tally(3, 97).plus({"documents": 10, "empty": 1, "skipped": {"not UTF-8": [2, []]}})
+        Tally(skipped=5, documents=108)
+    """
+
+    skipped: int = 0
+    documents: int = 0
+
+    def plus(self, facts: Mapping[str, Any]) -> Tally:
+        """With those of a completion."""
+        skipped = sum(count for count, _ in facts.get("skipped", {}).values())
+        return Tally(self.skipped + skipped, self.documents + facts.get("documents", 0) + facts.get("empty", 0))
+
+
+@dataclass(frozen=True)
+class SkipLimit:
+    """Limit of skipped records: a number of them, or a share of all records.
+
+    Examples:
+        >>> SkipLimit.of("0.5%").share, SkipLimit.of(100).count, SkipLimit.of("100%").allows_all
+        (Fraction(1, 200), 100, True)
+    """
+
+    count: int | None = None
+    share: Fraction | None = None
+    text: object = None
+
+    @classmethod
+    def of(cls, value: object) -> SkipLimit:
+        """The limit of an argument; None has no limit.
+
+        Raises:
+            ConfigError: neither a number nor a percentage.
+        """
+        if value is None:
+            return cls()
+        if type(value) is int and value >= 0:
+            return cls(count=value, text=value)
+        if isinstance(value, str) and len(value) <= MAX_DIGITS:
+            if value.isascii() and value.isdecimal():
+                return cls(count=int(value), text=value)
+            number = value.removesuffix("%")
+            if number != value and number.replace(".", "", 1).isdecimal() and number.isascii():
+                share = Fraction(number) / 100
+                if share <= 1:
+                    return cls(share=share, text=value)
+        raise wrong("max_skipped", value, "a number of records, nor a percentage up to '100%'")
+
+    @property
+    def allows_all(self) -> bool:
+        """True for 100%, which also permits that all records of an input are skipped."""
+        return self.share == 1
+
+    def check(self, tally: Tally, folder: str, part: Fraction = Fraction(1)) -> None:
+        """Checks the number of skipped records.
+
+        Args:
+            tally: records so far.
+            folder: the folder, for the message.
+            part: part of the input that has been read. A share is that of the records that are expected in the end, so
+                that a run ends early if it is passed even when nothing else is skipped.
+
+        Raises:
+            ShardError: there are too many.
+        """
+        expected = (tally.skipped + tally.documents) / part if part else Fraction(0)
+        is_over = (self.count is not None and tally.skipped > self.count) or (
+            self.share is not None and bool(expected) and tally.skipped > self.share * expected
+        )
+        if is_over:
+            of = f"{tally.skipped:,} of {tally.skipped + tally.documents:,} records are skipped"
+            message = f"{folder}: {of}, more than {keyword('max_skipped', self.text)}"
+            hint = "complete tasks stay complete; repair the inputs, or pass a higher limit"
+            raise ShardError(f"{message}; {hint}", path=folder)
+
+
+def check_any_left(records: Mapping[str, list[int]], tally: Tally, kinds: list[str], folder: str) -> None:
+    """Checks that not everything is skipped, of the corpus or of an input.
+
+    Args:
+        records: input -> documents and skipped records, at least of those without documents.
+        tally: records of all inputs.
+        kinds: the kinds of errors, for the message.
+        folder: the folder, for the message.
+
+    Raises:
+        ShardError: no document is left.
+    """
+    empty = [(file, skipped) for file, (documents, skipped) in records.items() if skipped and documents <= 0]
+    if tally.skipped and not tally.documents:
+        what = f"all {tally.skipped:,} records of the corpus are skipped ({', '.join(kinds)})"
+    elif empty:
+        file, skipped = empty[0]
+        more = f", and all of {len(empty) - 1:,} more inputs" if len(empty) > 1 else ""
+        what = f"all {skipped:,} records of {file} are skipped{more} ({', '.join(kinds)})"
+    else:
+        return
+    hint = f"check {keyword('field')} and the format, or pass {keyword('max_skipped', '100%')} to accept it"
+    raise ShardError(f"{folder}: {what}; {hint}", path=folder)
