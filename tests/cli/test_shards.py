@@ -158,6 +158,41 @@ def test_skipped_records(run: Run, rows: Path, tok: Path, tmp_path: Path) -> Non
     assert run("shards", "merge", tmp_path / "c").code == 3
 
 
+def test_skipping_and_failing(run: Run, rows: Path, tok: Path, tmp_path: Path) -> None:
+    lines = rows.read_text().splitlines(keepends=True)
+    rows.write_text("".join([*lines[:10], "nonsense\n", *lines[10:], "nonsense\n"]))
+    options = ("shards", "make", rows, "-o", tmp_path / "out", "-t", tok, "--task-bytes", "2kB")
+    failed = run(*options, "--keep-going")
+    assert failed.code == 1
+    assert "jeton: warning: task 0: " in failed.err
+    assert "rows.jsonl:302: not a JSON row" in failed.err
+    assert " tasks failed: task 0: " in failed.err
+    limited = run(*options, "--errors", "skip", "--max-skipped", "1")
+    assert limited.code == 1
+    assert "records are skipped, more than --max-skipped '1'" in limited.err
+    assert run(*options, "--errors", "skip", "--max-skipped", "1%").code == 3
+    assert len((tmp_path / "out" / "rejects.jsonl").read_text().splitlines()) == 2
+    assert run("shards", "merge", tmp_path / "out", "--max-skipped", "0").code == 1
+    wrong = run("shards", "make", rows, "-o", tmp_path / "b", "-t", tok, "--field", "x", "--errors", "skip")
+    assert wrong.code == 1
+    assert "all 302 records of the corpus are skipped" in wrong.err
+    assert "check --field and the format, or pass --max-skipped '100%'" in wrong.err
+
+
+def test_add_and_repair(run: Run, rows: Path, tok: Path, tmp_path: Path) -> None:
+    out, more = tmp_path / "out", tmp_path / "more.jsonl"
+    assert run("shards", "make", rows, "-o", out, "-t", tok, "--task-bytes", "2kB").code == 0
+    more.write_text('{"text": "low"}\nnonsense\n')
+    assert run("shards", "add", out, more).code == 1
+    added = run("shards", "add", out, more, "--errors", "skip", "--workers", 1)
+    assert added.code == 3, added.err
+    assert "in 301 documents" in added.err
+    assert "verified all shards" in added.err
+    (out / "shard-00001.bin").unlink()
+    repaired = run("shards", "repair", out, "--json", "-q")
+    assert (repaired.code, json.loads(repaired.text)["documents"]) == (3, 301)
+
+
 def test_counts_and_training(run: Run, rows: Path, tmp_path: Path) -> None:
     out = tmp_path / "counts"
     assert run("shards", "make", rows, "-o", out, "--format", "counts", "--task-bytes", "1k").code == 0

@@ -12,6 +12,7 @@ import click
 import jeton
 
 from ..corpus import Source
+from ..errors import ShardError
 from ..runners import RUNNERS
 from ..shards import FORMATS, Report, Status, kubernetes_manifest, slurm_script
 from ..shards.plan import TASK_BYTES, TOO_LONG
@@ -43,6 +44,7 @@ def shards() -> None:
     \b
     Examples:
       jeton shards make data/*.jsonl -o out/ -t my.json --append-eos     on one machine
+      jeton shards add out/ more/*.jsonl                                further inputs
       jeton shards plan data/*.jsonl -o out/ -t my.json --append-eos     on many, with a shared file system:
       jeton shards run out/ --job 0/64                                  on each: 0/64, 1/64, …
       jeton shards merge out/
@@ -161,7 +163,9 @@ def _plan_options(command: Function) -> Function:
     return wrapped
 
 
-_RUN_OPTIONS = ("workers", "runner", "ray_address", "join", "no_verify", "task", "stage")
+_RUN_OPTIONS = (
+    "workers", "runner", "ray_address", "keep_going", "max_skipped", "join", "no_verify", "task", "stage"
+)  # fmt: skip
 
 
 def _rest(options: dict[str, Any]) -> dict[str, Any]:
@@ -169,8 +173,16 @@ def _rest(options: dict[str, Any]) -> dict[str, Any]:
     return {name: options.pop(name) for name in _RUN_OPTIONS if name in options}
 
 
+_max_skipped = click.option(
+    "--max-skipped",
+    metavar="N|P%",
+    help="With --errors skip: fail if more records are skipped than this number, or share of all. 100% also permits "
+    "that nothing is left of an input.",
+)
+
+
 def _run_options(command: Function) -> Function:
-    """Adds --workers, --runner and --ray-address."""
+    """Adds --workers, --runner, --ray-address, --keep-going and --max-skipped."""
 
     @click.option("--workers", type=click.IntRange(1), metavar="N", help="Tasks at a time. Default: all cores.")
     @click.option(
@@ -184,21 +196,31 @@ def _run_options(command: Function) -> Function:
         metavar="HOST:PORT",
         help="For --runner ray: the cluster. Default: RAY_ADDRESS, else Ray is started on this machine.",
     )
+    @click.option(
+        "--keep-going", is_flag=True, help="If a task fails, run the others; list those that failed, and exit with 1."
+    )
+    @_max_skipped
     @functools.wraps(command)
     def wrapped(common: CommonOptions, workers: int | None, **rest: Any) -> None:
         if workers is not None and common.threads is not None:
             raise click.UsageError("--workers and --threads are given; a task uses one thread, so pass one of them")
-        command(common, workers=workers or common.threads, **rest)
+        try:
+            command(common, workers=workers or common.threads, **rest)
+        except ShardError as error:
+            for number, reason in error.failed or ():
+                common.warn(translate("task {number}: {message}", number=number, message=reason))
+            raise
 
     return wrapped
 
 
 _folder = click.argument("output", metavar="FOLDER", type=click.Path(file_okay=False))
 _join = click.option("--join", is_flag=True, help="Also write all shards as one file, joined.*.")
+_no_verify = click.option("--no-verify", is_flag=True, help="Do not read the shards again.")
 
 
 @shards.command(short_help="Make shards: plan, run, merge and verify.")
-@click.option("--no-verify", is_flag=True, help="Do not read the shards again.")
+@_no_verify
 @_join
 @common_options
 @_run_options
@@ -211,11 +233,13 @@ def make(
     workers: int | None,
     runner: Runner,
     ray_address: str | None,
+    keep_going: bool,
+    max_skipped: str | None,
     join: bool,
     no_verify: bool,
 ) -> None:
     """Makes shards of CORPUS: files, globs, folders and URLs (.gz, .bz2, .xz and .zst too; .jsonl and .parquet by row).
-    The same command resumes after an interruption.
+    The same command resumes after an interruption, and runs what has changed: new or repaired inputs, lost shards.
 
     \b
     Examples:
@@ -231,14 +255,56 @@ def make(
         workers=workers,
         runner=runner,
         ray_address=ray_address,
+        keep_going=keep_going,
+        max_skipped=max_skipped,
         join=join,
         verify=not no_verify,
         progress=common.progress,
         **options,
     )
-    _show_report(common, made, output)
-    if not no_verify:
-        common.say(translate("verified all shards"))
+    _show_made(common, made, output, no_verify)
+
+
+@shards.command(short_help="Add inputs to a folder of shards.")
+@_folder
+@click.argument("corpus", nargs=-1, required=True, metavar="CORPUS…")
+@click.option("--errors", type=click.Choice(["strict", "replace", "skip"]), help="Another policy for bad records.")
+@_no_verify
+@_join
+@common_options
+@_run_options
+def add(
+    common: CommonOptions, output: str, corpus: tuple[str, ...], errors: Any, no_verify: bool, **options: Any
+) -> None:
+    """Adds CORPUS to the inputs of FOLDER, with the options and the tokenizer of its plan. Tasks that are complete stay
+    so, and the shards are those of one run; the documents of a shuffle get shards of their own.
+
+    \b
+    Examples:
+      jeton shards add out/ new/*.jsonl
+      jeton shards add out/ new/ --errors skip --max-skipped 0.1%
+    """
+    places = [Source(place) for place in corpus]
+    made = jeton.shards.add(output, places, errors=errors, verify=not no_verify, progress=common.progress, **options)
+    _show_made(common, made, output, no_verify)
+
+
+@shards.command(short_help="Make lost, damaged and outdated shards again.")
+@_folder
+@_no_verify
+@_join
+@common_options
+@_run_options
+def repair(common: CommonOptions, output: str, no_verify: bool, **options: Any) -> None:
+    """Completes FOLDER: hashes all files, and makes again what is lost or damaged, and the shards of inputs that have
+    changed since they were planned.
+
+    \b
+    Example:
+      jeton shards repair out/
+    """
+    made = jeton.shards.repair(output, verify=not no_verify, progress=common.progress, **options)
+    _show_made(common, made, output, no_verify)
 
 
 @shards.command(short_help="List the inputs and write the plan; read nothing.")
@@ -288,6 +354,8 @@ def run(
     workers: int | None,
     runner: Runner,
     ray_address: str | None,
+    keep_going: bool,
+    max_skipped: str | None,
 ) -> None:
     """Runs the tasks of a planned FOLDER that are not complete. Any number of machines may do so at once, each with its
     --job.
@@ -305,6 +373,8 @@ def run(
         workers=workers,
         runner=runner,
         ray_address=ray_address,
+        keep_going=keep_going,
+        max_skipped=max_skipped,
         progress=common.progress,
     )
     _show_status(common, found)
@@ -313,8 +383,9 @@ def run(
 @shards.command(short_help="Check that all tasks are complete, and write the manifest and the report.")
 @_folder
 @_join
+@_max_skipped
 @common_options
-def merge(common: CommonOptions, output: str, join: bool) -> None:
+def merge(common: CommonOptions, output: str, join: bool, max_skipped: str | None) -> None:
     """Completes a FOLDER whose tasks are complete: writes manifest.json, report.json and report.md.
 
     \b
@@ -322,7 +393,7 @@ def merge(common: CommonOptions, output: str, join: bool) -> None:
       jeton shards merge out/
       jeton shards merge out/ --join
     """
-    _show_report(common, jeton.shards.merge(output, join=join), output)
+    _show_report(common, jeton.shards.merge(output, join=join, max_skipped=max_skipped), output)
 
 
 @shards.command(short_help="Read all shards again and compare them with the source.")
@@ -480,6 +551,13 @@ def _show_status(common: CommonOptions, found: Status) -> None:
     if common.as_json:
         write_json(found)
     common.say(_status_line(found))
+
+
+def _show_made(common: CommonOptions, made: Report, output: str, no_verify: bool) -> None:
+    """Shows a report, of shards that have been verified."""
+    _show_report(common, made, output)
+    if not no_verify:
+        common.say(translate("verified all shards"))
 
 
 def _show_report(common: CommonOptions, made: Report, output: str) -> None:

@@ -504,29 +504,32 @@ def list_inputs(corpus: Corpus) -> tuple[InputFile, ...]:
 
 def _readable_identities(place: str | PathLike[str]) -> Iterator[tuple[str, int | None, str]]:
     """Yields files as `identities_of`; those that cannot be read have the size 0 and a version that says so."""
-    for file in files_of(place) if not is_remote(os.fspath(place)) else ():
-        try:
-            found = identity_of(file)
-            if not is_remote(file) and not os.access(file, os.R_OK):
-                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), file)
-        except (FileNotFoundError, PermissionError) as error:
-            found = 0, f"{UNREADABLE}{error.strerror}"
-        except OSError as error:
-            if error.errno != errno.ELOOP:  # a link to itself; other errors may pass
-                raise
-            found = 0, f"{UNREADABLE}{error.strerror}"
-        yield file, *found
     if is_remote(os.fspath(place)):
-        yield from identities_of(place)
+        yield from identities_of(place)  # a listing, which says nothing of permissions
+        return
+    for file in files_of(place):
+        yield file, *_readable_identity(file)
+
+
+def _readable_identity(file: str) -> tuple[int | None, str]:
+    """Size and version of a file; if it cannot be read, 0 and `UNREADABLE` with the reason."""
+    try:
+        found = identity_of(file)
+        if not is_remote(file) and not os.access(file, os.R_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), file)
+    except OSError as error:
+        is_of_file = isinstance(error, FileNotFoundError | PermissionError) or error.errno == errno.ELOOP
+        if not is_of_file:  # it may pass
+            raise
+        return 0, f"{UNREADABLE}{error.strerror}"
+    return found
 
 
 def renewed(file: InputFile) -> InputFile:
     """An input with the size and version that it has now; as it was, if it cannot be read any more."""
-    try:
-        size, version = identity_of(file.path)
-    except (FileNotFoundError, PermissionError):
-        return file
-    return file if size is None or (size, version) == file[1:3] else InputFile(file.path, size, version)
+    size, version = _readable_identity(file.path)
+    now = InputFile(file.path, size or 0, version)
+    return file if size is None or not now.is_readable or now[:3] == file[:3] else now
 
 
 def places_of(corpus: Corpus) -> list[str | PathLike[str]]:

@@ -193,8 +193,8 @@ class SkipLimit:
             self.share is not None and bool(expected) and tally.skipped > self.share * expected
         )
         if is_over:
-            of = f"{tally.skipped:,} of {tally.skipped + tally.documents:,} records are skipped"
-            message = f"{folder}: {of}, more than {keyword('max_skipped', self.text)}"
+            number, total, most = tally.skipped, tally.skipped + tally.documents, keyword("max_skipped", self.text)
+            message = f"{folder}: {number:,} of {total:,} records are skipped, more than {most}"
             hint = "complete tasks stay complete; repair the inputs, or pass a higher limit"
             raise ShardError(f"{message}; {hint}", path=folder)
 
