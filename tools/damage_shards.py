@@ -158,8 +158,10 @@ def read_all(folder: Path) -> None:
             if rows.position_ids.shape != rows.ids.shape or rows.cu_seqlens[-1] != rows.ids.size:
                 raise AssertionError("position ids of another shape")
     dataset.take(range(len(dataset)))
-    if any(not len(ids) for ids in dataset):
-        raise AssertionError("an empty document")
+    for item in dataset:
+        columns = list(item.values()) if isinstance(item, dict) else [item]
+        if not len(columns[0]) or {len(column) for column in columns} != {len(columns[0])}:
+            raise AssertionError("an empty item, or columns of other lengths")
 
 
 def is_found(folder: Path) -> bool:

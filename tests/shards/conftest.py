@@ -68,7 +68,8 @@ def stored(folder: Path) -> list[list[int]]:
     """Ids of each document of a folder of shards, by `jeton.shards.open` or pyarrow."""
     manifest = json.loads((folder / "manifest.json").read_bytes())
     if manifest["format"] not in ("parquet", "arrow"):
-        return [ids.tolist() for ids in jeton.shards.open(folder)]
+        items = jeton.shards.open(folder)
+        return [(item["input_ids"] if isinstance(item, dict) else item).tolist() for item in items]
     return [row for table in tables(folder) for row in table["input_ids"].to_pylist()]
 
 

@@ -11,7 +11,7 @@ import pytest
 
 import jeton
 from jeton.errors import ConfigError, FormatError, ShardError, UnsupportedFeatureError
-from jeton.shards import dataset as dataset_module
+from jeton.shards import opened as opened_module
 
 from .conftest import rewrite
 
@@ -48,9 +48,9 @@ def test_batches_of_one_length(opened: jeton.shards.ShardDataset, documents: lis
 def test_few_shards_stay_open(
     opened: jeton.shards.ShardDataset, documents: list[list[int]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(dataset_module, "MOST_OPEN", 2)
+    monkeypatch.setattr(opened_module, "MOST_OPEN", 2)
     assert [opened[index].tolist() for index in range(0, len(documents), 50)] == documents[::50]
-    assert len(opened._open) <= 2
+    assert len(opened._shards.is_open) <= 2
 
 
 def test_pickling(opened: jeton.shards.ShardDataset) -> None:
@@ -90,10 +90,10 @@ def test_another_manifest(opened: jeton.shards.ShardDataset, tmp_path: Path) -> 
 def test_the_least_recently_used_shard_is_closed(
     opened: jeton.shards.ShardDataset, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(dataset_module, "MOST_OPEN", 2)
+    monkeypatch.setattr(opened_module, "MOST_OPEN", 2)
     for number in (0, 1, 0, 2):
         opened.shard(number)
-    assert list(opened._open) == [0, 2]
+    assert list(opened._shards.is_open) == [0, 2]
 
 
 def test_documents_of_a_shard_by_index(opened: jeton.shards.ShardDataset) -> None:

@@ -177,8 +177,8 @@ def test_rows_of_an_opened_folder(corpus: Path, tok: jeton.Tokenizer, tmp_path: 
     rows = list(opened.rows(1))
     assert len(rows) == len(opened)
     for index in (0, 1, len(opened) // 2, -1):
-        assert opened[index].tolist() == rows[index].ids[0].tolist()
-    assert [row.tolist() for row in opened] == [row.ids[0].tolist() for row in rows]
+        assert opened[index]["input_ids"].tolist() == rows[index].ids[0].tolist()
+    assert [row["input_ids"].tolist() for row in opened] == [row.ids[0].tolist() for row in rows]
     for many in opened.rows(10):
         assert many.cu_seqlens[0] == 0
         starts = np.flatnonzero(many.position_ids.ravel() == 0)
@@ -199,7 +199,7 @@ def test_dropped_rows(corpus: Path, tok: jeton.Tokenizer, documents: list[list[i
     total = sum(map(len, documents))
     assert report.packing is not None
     assert (report.packing["dropped"], report.packing["padding"]) == (total % 50, 0)
-    ids = [id for row in jeton.shards.open(tmp_path) for id in row.tolist()]
+    ids = [id for row in jeton.shards.open(tmp_path) for id in row["input_ids"].tolist()]
     assert ids == [id for own in documents for id in own][: total // 50 * 50]
     assert "ids of padding, dropped" in (tmp_path / "report.md").read_text()
 

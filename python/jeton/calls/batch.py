@@ -63,6 +63,8 @@ class TokenBatch(Sequence[NDArray[np.uint32]]):
             ``offsets=True``.
         words: int64[n], the index of the pretoken of each id in its text; -1 for ids of the template. None for the
             result of `Tokenizer.encode_batch`; `Encoding.word_ids` is the public form.
+        loss_mask: uint8[n], 1 for an id that is trained. None where all are: of shards only.
+        position_ids: int32[n], which begin at 0 with each document of a row of packed shards. None elsewhere.
 
     Examples:
         >>> import jeton
@@ -79,6 +81,8 @@ class TokenBatch(Sequence[NDArray[np.uint32]]):
     segments: RowSegments | None = None
     hf_offsets: Int64 | None = None
     words: Int64 | None = None
+    loss_mask: NDArray[np.uint8] | None = None
+    position_ids: NDArray[np.int32] | None = None
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -196,8 +200,13 @@ class TokenBatch(Sequence[NDArray[np.uint32]]):
             rows(self.type_ids, 0),
             rows(self.special_tokens_mask, 1),
             self.overflow_to_sample_mapping,
-            None if self.hf_offsets is None else rows(self.hf_offsets, 0),
+            *(None if column is None else rows(column, 0) for column in self._more),
         )
+
+    @property
+    def _more(self) -> tuple[NDArray[Any] | None, ...]:
+        """Columns that not every batch has, in the order of `PaddedBatch`."""
+        return self.hf_offsets, self.loss_mask, self.position_ids
 
     def to_dict(self) -> dict[str, Any]:
         """Columns with one int64 array per row, by the names of transformers: what `datasets.map` takes.
@@ -205,7 +214,7 @@ class TokenBatch(Sequence[NDArray[np.uint32]]):
         Returns:
             ``input_ids``, ``attention_mask`` (ones), ``token_type_ids`` and ``special_tokens_mask``: lists of arrays as
             long as their rows; with ``offsets=True`` also ``offset_mapping``; with ``overflow=True`` also
-            ``overflow_to_sample_mapping``, an array.
+            ``overflow_to_sample_mapping``, an array; of shards ``loss_mask`` and ``position_ids``, where they exist.
 
         Examples:
             >>> import jeton
@@ -219,8 +228,8 @@ class TokenBatch(Sequence[NDArray[np.uint32]]):
             "token_type_ids": self.type_ids,
             "special_tokens_mask": self.special_tokens_mask.astype(np.int64),
         }
-        if self.hf_offsets is not None:
-            values["offset_mapping"] = self.hf_offsets
+        names = ("offset_mapping", "loss_mask", "position_ids")
+        values |= {name: column for name, column in zip(names, self._more, strict=True) if column is not None}
         columns: dict[str, Any] = {name: np.split(column, self.offsets[1:-1]) for name, column in values.items()}
         if len(self) == 0:
             columns = {name: [] for name in values}
@@ -246,6 +255,7 @@ class PaddedBatch(Mapping[str, Int64]):
             without ``overflow=True``.
         offset_mapping: int64[rows, length, 2], `TokenBatch.hf_offsets`; (0, 0) for padding. None, and no key, without
             ``offsets=True``.
+        loss_mask, position_ids: int64[rows, length], as of `TokenBatch`; 0 for padding. None, and no key, without.
 
     Examples:
         >>> import jeton
@@ -261,6 +271,8 @@ class PaddedBatch(Mapping[str, Int64]):
     special_tokens_mask: Int64
     overflow_to_sample_mapping: Int64 | None = None
     offset_mapping: Int64 | None = None
+    loss_mask: Int64 | None = None
+    position_ids: Int64 | None = None
 
     @property
     def _columns(self) -> dict[str, Int64]:

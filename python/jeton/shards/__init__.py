@@ -12,7 +12,7 @@ skipping    records that were skipped: files of rejects, and limits
 validity    completions that are not those of the plan any more, and changes of plans
 merging     completion files → manifest and report; joins shards
 verification  reads everything again
-dataset     `open`: memory-mapped documents, or rows
+dataset     `open`: memory-mapped documents, or `rows`, of one or several folders (`opened`)
 report      totals, by source (`sources`), as JSON, Markdown and a plot (`report_plot`)
 making      all of it, once more with further inputs, or after damage; scripts: jobs for Slurm and Kubernetes
 ```

@@ -1,42 +1,48 @@
-"""`open`: shards as a memory-mapped sequence of documents.
+"""`open`: shards as a memory-mapped sequence of documents, or rows.
 
-It has `__len__` and `__getitem__`, as a map-style dataset of PyTorch needs them, and pickles as the name of its
-folder, so that it can be passed to the processes of a `DataLoader`. Shards are opened on first use; at most
-`MOST_OPEN` stay open.
+It has `__len__` and `__getitem__`, as a map-style dataset of PyTorch needs them, and pickles as the names of its
+folders, so that it can be passed to the processes of a `DataLoader`. Shards are opened on first use (`opened`).
 """
 
 from __future__ import annotations
 
 import os
 from bisect import bisect_right
-from collections import OrderedDict
-from collections.abc import Iterator, Sequence
-from itertools import accumulate
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..calls.batch import TokenBatch
-from ..errors import ConfigError, FormatError, ShardError, UnsupportedFeatureError, keyword
-from ..util.arguments import integer, wrong
+from ..errors import ConfigError, keyword
+from ..util.arguments import choice, integer, wrong
 from .collecting import gather
-from .folder import ShardFolder
-from .layouts import COUNTS, LAYOUTS, Documents, shard_facts
+from .layouts import Documents, positions
+from .opened import OpenShard, OpenShards
 from .rows import PackedRows
 
 __all__ = ["ShardDataset", "open"]
 
-MOST_OPEN = 256  # each is two mappings, and systems permit 65,530
+DTYPES = ("int32", "int64")
 
 
-def open(folder: str | os.PathLike[str]) -> ShardDataset:
-    """Opens a folder of shards that has been merged: formats megatron, bin, llmc, datatrove and olmo.
+def open(
+    folder: str | os.PathLike[str] | Iterable[str | os.PathLike[str]], *, dtype: str | None = None
+) -> ShardDataset:
+    """Opens folders of shards that have been merged: formats megatron, bin, llmc, datatrove and olmo.
+
+    Args:
+        folder: a folder, or several, which are read one after the other. They need the same tokenizer and the same
+            rows; formats may differ.
+        dtype: ``"int64"`` or ``"int32"``: items are writable copies in this type, as PyTorch takes them. None: items
+            are views of the files, in their type.
 
     Raises:
-        ShardError: it has no manifest.
-        FormatError: the manifest is damaged, or of another version.
+        ShardError: a folder has no manifest.
+        FormatError: a manifest is damaged, or of another version.
+        ConfigError: two folders cannot be read as one.
         UnsupportedFeatureError: a URL, from which nothing can be memory-mapped: copy the folder first; or a format that
             other libraries memory-map (parquet, arrow), or counts.
 
@@ -46,19 +52,25 @@ def open(folder: str | os.PathLike[str]) -> ShardDataset:
         >>> _ = pathlib.Path(folder, "lines.txt").write_text("to be\\nor not to be\\n")
         >>> lines = jeton.Corpus(f"{folder}/lines.txt", documents="line")
         >>> tok = jeton.default()
-        >>> _ = jeton.shards.make(lines, f"{folder}/out", tok, progress=False)
-        >>> dataset = open(f"{folder}/out")
+        >>> for name in "ab":
+        ...     _ = jeton.shards.make(lines, f"{folder}/{name}", tok, progress=False)
+        >>> dataset = open(f"{folder}/a")
         >>> len(dataset), tok.decode(dataset[1])
         (2, 'or not to be')
+        >>> len(open([f"{folder}/a", f"{folder}/b"]))
+        4
     """
-    return ShardDataset(folder)
+    return ShardDataset(folder, dtype=dtype)
 
 
-class ShardDataset(Sequence[NDArray[Any]]):
-    """Documents of a folder of shards; `open` makes one.
+class ShardDataset(Sequence[Any]):
+    """Documents, or rows, of folders of shards; `open` makes one.
+
+    An item is an array of ids. If the shards have a loss mask, or rows, it is a dict: ``input_ids``; ``position_ids``
+    (int32) of a row, which begin at 0 with each document; ``loss_mask`` (uint8), which is 0 for padding and for what a
+    conversation does not train.
 
     Attributes:
-        manifest: the content of ``manifest.json``.
         num_tokens: ids of all documents, with padding.
         row_length: ids of a row of packed shards, which are the items of the sequence; None: these are documents.
         dtype: type of the ids.
@@ -75,64 +87,95 @@ class ShardDataset(Sequence[NDArray[Any]]):
         ...     np.concatenate(list(dataset))[start : start + 3].tolist() for start in (0, 3)
         ... ]
         ([2, 4], True)
+        >>> _ = jeton.shards.make(lines, f"{folder}/packed", tok, pack=4, packing="best_fit", progress=False)
+        >>> row = ShardDataset(f"{folder}/packed")[0]
+        >>> row["position_ids"].tolist(), row["loss_mask"].tolist()
+        ([0, 1, 0, 1], [1, 1, 0, 0])
     """
 
-    def __init__(self, folder: str | os.PathLike[str]) -> None:
-        place = ShardFolder(folder)
-        self._folder = place.path.absolute()  # first, to refuse a URL
-        self.manifest: dict[str, Any] = place.load_manifest()
-        format, dtype = self.manifest["format"], self.manifest["dtype"]
-        if format == COUNTS or not LAYOUTS[format].can_read:
-            message = f"{place}: opening format {format!r} is not supported"
-            raise UnsupportedFeatureError(f"{message}; use datasets or pyarrow", format=format, feature="open")
-        self._layout = LAYOUTS[format]
-        if dtype not in self._layout.dtypes:
-            message = f"{place}: not a manifest of shards: dtype {dtype!r} for format {format!r}"
-            raise FormatError(message, format="manifest")
-        self.row_length: int | None = self.manifest.get("row_length")
-        self._unit = "documents" if self.row_length is None else "rows"
-        items = [shard[self._unit] for shard in self.manifest["shards"]]
-        self._facts = shard_facts(dtype, self.manifest["tokenizer"], self.row_length, "loss_mask" in self.manifest)
-        self.num_tokens: int = self.manifest["tokens"] if self.row_length is None else sum(items) * self.row_length
-        self._starts: list[int] = list(accumulate(items, initial=0))  # documents, or rows, before each shard
-        self._open: OrderedDict[int, Documents] = OrderedDict()
+    def __init__(
+        self, folder: str | os.PathLike[str] | Iterable[str | os.PathLike[str]], *, dtype: str | None = None
+    ) -> None:
+        is_one = isinstance(folder, (str, os.PathLike))
+        if not is_one and not isinstance(folder, Iterable):
+            raise wrong("folder", folder, "a folder, or several")
+        paths: list[str | os.PathLike[str]] = [folder] if is_one else list(folder)  # type: ignore[arg-type, list-item]
+        if not paths:
+            raise wrong("folder", folder, "a folder, or several")
+        self._dtype = None if dtype is None else np.dtype(choice(dtype, "dtype", DTYPES))
+        self._shards = OpenShards(paths)
+        self.row_length: int | None = self._shards.row_length
+        self._unit = self._shards.folders[0].unit
+        self.num_tokens: int = self._shards.token_starts[-1]
+        self._starts: list[int] = self._shards.starts
 
     @property
     def dtype(self) -> np.dtype[Any]:
         """See the class."""
-        return self._facts.dtype
+        if self._dtype is not None:
+            return self._dtype
+        return np.result_type(*(folder.facts.dtype for folder in self._shards.folders))
+
+    @property
+    def manifest(self) -> dict[str, Any]:
+        """The content of ``manifest.json``, of the first folder."""
+        return self._shards.folders[0].manifest
 
     @property
     def folder(self) -> Path:
-        """The folder."""
-        return self._folder
+        """The first folder."""
+        return self.folders[0]
+
+    @property
+    def folders(self) -> tuple[Path, ...]:
+        """The folders."""
+        return tuple(folder.path for folder in self._shards.folders)
 
     @property
     def num_shards(self) -> int:
         """Number of shards."""
-        return len(self._starts) - 1
+        return len(self._shards)
 
     def __len__(self) -> int:
         return self._starts[-1]
 
-    @overload
-    def __getitem__(self, index: int) -> NDArray[Any]: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[NDArray[Any]]: ...
-    def __getitem__(self, index: int | slice) -> NDArray[Any] | list[NDArray[Any]]:
+    def __getitem__(self, index: int | slice) -> Any:
         if isinstance(index, slice):
             return [self[i] for i in range(*index.indices(len(self)))]
         number = index + len(self) if index < 0 else index
         if not 0 <= number < len(self):
             raise IndexError(f"document {index} of {len(self):,}")
         shard = bisect_right(self._starts, number) - 1
-        at = number - self._starts[shard]
+        return self._item(self._shards[shard], number - self._starts[shard])
+
+    def _item(self, shard: OpenShard, at: int) -> Any:
+        """The item of a shard."""
+        documents = shard.documents
+        if not self._shards.has_mask:
+            return self._given(documents[at])
         if self.row_length is None:
-            return self.shard(shard)[at]
-        return self.shard(shard).tokens[at * self.row_length : (at + 1) * self.row_length]
+            ids = documents[at]
+            if documents.mask is None:
+                return {"input_ids": self._given(ids), "loss_mask": np.ones(len(ids), np.uint8)}
+            end = int(documents.spans(np.array([at]))[1][0])
+            mask = documents.mask[end - len(ids) : end]
+            return {"input_ids": self._given(ids), "loss_mask": mask if self._dtype is None else mask.copy()}
+        start, end = at * self.row_length, (at + 1) * self.row_length
+        inner, _ = documents.breaks(np.array([start]), np.array([end]))
+        return {
+            "input_ids": self._given(documents.tokens[start:end]),
+            "position_ids": positions(np.diff(inner, prepend=start, append=end)),
+            "loss_mask": shard.mask_of_rows(start, end),
+        }
+
+    def _given(self, ids: NDArray[Any]) -> NDArray[Any]:
+        """Ids as a caller gets them: a view, or a copy."""
+        return ids if self._dtype is None else ids.astype(self._dtype)
 
     def take(self, indices: Sequence[int] | NDArray[np.integer[Any]]) -> TokenBatch:
-        """Copies documents, or rows, into one batch, which can be padded. An index returns a view.
+        """Copies documents, or rows, into one batch, which can be padded.
+
+        The batch has ``loss_mask`` and ``position_ids`` where items have them.
 
         Raises:
             IndexError: an index is out of range.
@@ -148,26 +191,47 @@ class ShardDataset(Sequence[NDArray[Any]]):
             ['or not to be', 'to be', 'or not to be']
         """
         numbers = self._numbers(indices)
+        return self._take_documents(numbers) if self.row_length is None else self._take_rows(numbers, self.row_length)
+
+    def _take_rows(self, numbers: NDArray[np.int64], length: int) -> TokenBatch:
+        ids, mask = np.empty((len(numbers), length), np.uint32), np.empty((len(numbers), length), np.uint8)
+        starts = self._shards.copy_rows(numbers * length, ids, mask)
+        return TokenBatch(
+            ids.reshape(-1),
+            np.arange(len(numbers) + 1) * length,
+            pad_id=self.manifest.get("pad"),
+            loss_mask=mask.reshape(-1),
+            position_ids=positions(np.diff(starts, append=ids.size)),
+        )
+
+    def _take_documents(self, numbers: NDArray[np.int64]) -> TokenBatch:
         bounds = np.asarray(self._starts)
         order = np.argsort(numbers, kind="stable")  # by shard, and by place in it
         ordered = numbers[order]
         splits = np.searchsorted(ordered, bounds)
         lengths = np.empty(len(numbers), np.int64)
-        parts = []
+        ids, masks = [np.empty(0, self.dtype)], [np.empty(0, np.uint8)]
         for shard in np.flatnonzero(np.diff(splits)).tolist():
             span = slice(splits[shard], splits[shard + 1])
             found, own = self.shard(shard), ordered[span] - bounds[shard]
-            row = self.row_length
-            starts, ends = found.spans(own) if row is None else (own * row, (own + 1) * row)
+            starts, ends = found.spans(own)
             lengths[span] = ends - starts
-            parts.append(gather(found.tokens, starts, ends - starts))
-        ids = np.concatenate(parts) if parts else np.empty(0, self.dtype)
+            ids.append(gather(found.tokens, starts, ends - starts))
+            if found.mask is not None:
+                masks.append(gather(found.mask, starts, ends - starts))
+            elif self._shards.has_mask:
+                masks.append(np.ones(len(ids[-1]), np.uint8))
         back = np.empty_like(order)  # place of each document among the ordered ones
         back[order] = np.arange(len(order))
         starts = (np.cumsum(lengths) - lengths)[back]
         lengths = lengths[back]
-        offsets = np.concatenate([[0], np.cumsum(lengths)])
-        return TokenBatch(gather(ids, starts, lengths).astype(np.uint32), offsets, pad_id=self.manifest.get("pad"))
+        mask = gather(np.concatenate(masks), starts, lengths).copy() if self._shards.has_mask else None
+        return TokenBatch(
+            gather(np.concatenate(ids), starts, lengths).astype(np.uint32),
+            np.concatenate([[0], np.cumsum(lengths)]),
+            pad_id=self.manifest.get("pad"),
+            loss_mask=mask,
+        )
 
     def _numbers(self, indices: Any) -> NDArray[np.int64]:
         """Checks indices of documents; returns them without negative ones."""
@@ -184,17 +248,14 @@ class ShardDataset(Sequence[NDArray[Any]]):
         numbers[numbers < 0] += len(self)
         return numbers
 
-    def __iter__(self) -> Iterator[NDArray[Any]]:
+    def __iter__(self) -> Iterator[Any]:
         for number in range(self.num_shards):
-            documents = self.shard(number)
-            if self.row_length is not None:
-                yield from documents.tokens.reshape(-1, self.row_length)
-                continue
-            for index in range(len(documents)):
-                yield documents[index]
+            shard, num = self._shards[number], self._starts[number + 1] - self._starts[number]
+            for at in range(num):
+                yield self._item(shard, at)
 
     def shard(self, number: int) -> Documents:
-        """The documents of one shard: ``shard(0).tokens`` has their ids as one array.
+        """The documents of one shard: ``shard(0).tokens`` has their ids as one array, a view of the file.
 
         Examples:
             >>> import jeton, pathlib, tempfile
@@ -207,44 +268,7 @@ class ShardDataset(Sequence[NDArray[Any]]):
         Raises:
             ShardError: its files are damaged, or not those of the manifest.
         """
-        known = self._open.get(number)
-        if known is None:
-            name = ShardFolder.stem(integer(number, "number", 0, self.num_shards - 1))
-            known = self._layout.read(self._folder, name, self._facts)
-            self._check_sizes(number)
-            self._check(number, known)
-            self._open[number] = known
-            if len(self._open) > MOST_OPEN:
-                self._open.popitem(last=False)
-        else:
-            self._open.move_to_end(number)
-        return known
-
-    def _check_sizes(self, number: int) -> None:
-        """Checks the sizes of the files of a shard.
-
-        Raises:
-            ShardError: they are not those of the manifest.
-            FileNotFoundError: one is missing.
-        """
-        for name, file in self.manifest["shards"][number]["files"].items():
-            path = self._folder / name
-            size = path.stat().st_size
-            if size != file["bytes"]:
-                message = f"{path}: it has {size:,} bytes, and the manifest has {file['bytes']:,} of it"
-                raise ShardError(f"{message}; copy it again, or run and merge again", path=str(path))
-
-    def _check(self, number: int, found: Documents) -> None:
-        """Checks that a shard has the items that the manifest counts on.
-
-        Raises:
-            ShardError: it has others, as after a later run that was not merged.
-        """
-        expected = self._starts[number + 1] - self._starts[number]
-        has = len(found) if self.row_length is None else len(found.tokens) / self.row_length
-        if has != expected:
-            message = f"{found.name}: it has {has:,} {self._unit}, and the manifest has {expected:,} of it; merge again"
-            raise ShardError(message, path=found.name)
+        return self._shards[number].documents
 
     def batches(self, length: int) -> Iterator[NDArray[Any]]:
         """Yields all ids, back to back, in arrays of one length, without the rest at the end.
@@ -271,11 +295,11 @@ class ShardDataset(Sequence[NDArray[Any]]):
                 missing -= start
                 if missing:
                     continue
-                yield np.concatenate(held)
+                yield self._given(np.concatenate(held))
                 held, missing = [], length
             end = start + (len(tokens) - start) // length * length
             for at in range(start, end, length):
-                yield tokens[at : at + length]
+                yield self._given(tokens[at : at + length])
             if end < len(tokens):
                 held, missing = [tokens[end:]], length - (len(tokens) - end)
 
@@ -300,22 +324,28 @@ class ShardDataset(Sequence[NDArray[Any]]):
         length = self.row_length
         if length is None:
             raise ConfigError(
-                f"{self._folder} is not packed; pass {keyword('pack')} to jeton.shards.plan", option="pack"
+                f"{self.folder} is not packed; pass {keyword('pack')} to jeton.shards.plan", option="pack"
             )
         for number in range(self.num_shards):
-            shard = self.shard(number)
+            shard = self._shards[number]
+            documents = shard.documents
             first = 0
-            for start in range(0, len(shard.tokens), size * length):
-                ids = shard.tokens[start : start + size * length]
-                lengths = shard.lengths_between(start, start + len(ids), first, length)
-                mask = None if shard.mask is None else shard.mask[start : start + len(ids)].reshape(-1, length)
-                yield PackedRows(ids.reshape(-1, length), lengths, mask)
+            for start in range(0, len(documents.tokens), size * length):
+                ids = documents.tokens[start : start + size * length]
+                lengths = documents.lengths_between(start, start + len(ids), first, length)
+                mask = shard.mask_of_rows(start, start + len(ids))
+                yield PackedRows(self._given(ids).reshape(-1, length), lengths, mask.reshape(-1, length))
                 first += len(lengths)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return ShardDataset, (str(self._folder),)
+        return _opened, (list(map(str, self.folders)), None if self._dtype is None else self._dtype.name)
 
     def __repr__(self) -> str:
-        format = self.manifest["format"]
+        formats = " and ".join(dict.fromkeys(folder.manifest["format"] for folder in self._shards.folders))
         items = f"{len(self):,} {self._unit}, {self.num_tokens:,} tokens"
-        return f"ShardDataset({items}, {self.num_shards:,} shards of {format})"
+        return f"ShardDataset({items}, {self.num_shards:,} shards of {formats})"
+
+
+def _opened(folders: list[str], dtype: str | None) -> ShardDataset:
+    """A dataset that was pickled."""
+    return ShardDataset(folders, dtype=dtype)

@@ -20,17 +20,17 @@ class PackedRows:
     Attributes:
         ids: the ids: rows, length. A view of the file.
         lengths: ids of each document or piece of one, of all rows, in order; padding is one, too.
-        loss_mask: uint8, as `ids`; None if the shards have none.
+        loss_mask: uint8, as `ids`: 0 for padding, and for what a conversation does not train.
 
     Examples:
-        >>> rows = PackedRows(np.array([[5, 6, 7, 8], [9, 5, 5, 5]]), np.array([3, 1, 2, 2]), None)
+        >>> rows = PackedRows(np.array([[5, 6, 7, 8], [9, 5, 5, 5]]), np.array([3, 1, 2, 2]), np.ones((2, 4), np.uint8))
         >>> rows.position_ids.tolist(), rows.cu_seqlens.tolist()
         ([[0, 1, 2, 0], [0, 1, 0, 1]], [0, 3, 4, 6, 8])
     """
 
     ids: NDArray[Any]
     lengths: Int64
-    loss_mask: NDArray[np.uint8] | None
+    loss_mask: NDArray[np.uint8]
 
     def __len__(self) -> int:
         return len(self.ids)

@@ -234,6 +234,32 @@ class Documents:
             raise ShardError(f"{self.name}: a document of it begins in one row and ends in another", path=self.name)
         return lengths
 
+    def breaks(self, starts: Int64, ends: Int64) -> tuple[Int64, Int64]:
+        """Boundaries of documents inside of ranges of ids, which are not empty.
+
+        Returns:
+            The boundaries that are neither start nor end of their range, range after range; and how many each has.
+
+        Raises:
+            ShardError: the ends of the documents are not ascending there.
+        """
+        bounds, unit = self._boundaries()
+        # The type of the array, as for another one the search would convert all of it.
+        firsts = bounds.searchsorted(((starts + 1) * unit).astype(bounds.dtype)).tolist()
+        lasts = bounds.searchsorted((ends * unit).astype(bounds.dtype)).tolist()
+        found = np.concatenate([bounds[:0], *(bounds[first:last] for first, last in zip(firsts, lasts, strict=True))])
+        inner = found.astype(np.int64) // unit
+        counts = np.subtract(lasts, firsts)
+        own = np.repeat(np.arange(len(counts)), np.maximum(counts, 0))
+        is_inside = (starts[own] < inner) & (inner < ends[own])
+        if counts.min(initial=0) < 0 or not is_inside.all() or (np.diff(inner)[np.diff(own) == 0] < 1).any():
+            raise self._damaged(int(firsts[0]))
+        return inner, counts
+
+    def _boundaries(self) -> tuple[NDArray[Any], int]:
+        """An array with all boundaries between documents, ascending, and the number that each is a multiple of."""
+        return self.ends, 1
+
     def firsts(self) -> Iterator[Int64]:
         """Yields the index of the first id of each document, in blocks; no document is empty."""
         before = 0

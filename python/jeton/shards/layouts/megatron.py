@@ -87,6 +87,10 @@ class _Sequences(Documents):
         ends = np.where(numbers < last, starts[np.minimum(numbers + 1, last)] // self._size, len(self.tokens))
         return starts[numbers] // self._size, ends
 
+    def _boundaries(self) -> tuple[NDArray[Any], int]:
+        """See `Documents`."""
+        return self._starts, self._size
+
     def _end_blocks(self) -> Iterator[Int64]:
         """See `Documents`."""
         for at in range(0, len(self._starts), BLOCK):

@@ -1,0 +1,304 @@
+"""Shards of one or several folders, by number, memory-mapped when they are used; padding of their rows.
+
+An *item* is a document, or a row of packed shards. Shards are numbered through all folders. At most `MOST_OPEN` stay
+open; threads may use one object at the same time, as a shard that two of them open is only opened twice.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections import OrderedDict
+from collections.abc import Sequence
+from itertools import accumulate, pairwise
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import ConfigError, FormatError, ShardError, UnsupportedFeatureError
+from ..util.arguments import integer
+from ..util.lazy import cached_property
+from .collecting import NO_TASK, read_origins
+from .folder import ShardFolder
+from .layouts import COUNTS, LAYOUTS, Documents, Int64, Layout, ShardFacts, shard_facts
+
+__all__ = ["OpenShard", "OpenShards"]
+
+MOST_OPEN = 192  # each is up to four mappings with a file descriptor, of which systems permit 1,024
+
+
+class Folder(NamedTuple):
+    """A folder of shards that has been merged.
+
+    Attributes:
+        path: where it is.
+        manifest: the content of ``manifest.json``.
+        layout, facts: how its shards are read.
+    """
+
+    path: Path
+    manifest: dict[str, Any]
+    layout: Layout
+    facts: ShardFacts
+
+    @property
+    def unit(self) -> str:
+        """Name of the items, as in the manifest."""
+        return "documents" if self.facts.row_length is None else "rows"
+
+    def items(self) -> list[int]:
+        """Number of items of each shard."""
+        return [shard[self.unit] for shard in self.manifest["shards"]]
+
+    def tokens(self) -> list[int]:
+        """Number of ids of each shard, with padding."""
+        length = self.facts.row_length
+        return [shard["tokens"] if length is None else shard["rows"] * length for shard in self.manifest["shards"]]
+
+
+class OpenShard:
+    """A shard whose files are mapped.
+
+    Attributes:
+        documents: its documents; of a packed shard, pieces of documents and padding.
+    """
+
+    def __init__(self, documents: Documents, folder: Folder, stem: str) -> None:
+        self.documents, self._folder, self._stem = documents, folder, stem
+        self._row_length, self._pad = folder.facts.row_length, folder.manifest.get("pad")
+
+    @cached_property
+    def _origins(self) -> NDArray[np.uint32]:
+        origins = read_origins(self._folder.path, self._stem)
+        if len(origins) != len(self.documents):
+            message = f"{self.documents.name}: {len(self.documents):,} pieces, and {len(origins):,} origins of pieces"
+            raise ShardError(f"{message}; run and merge again", path=self.documents.name)
+        return origins
+
+    def spans(self, items: Int64) -> tuple[Int64, Int64]:
+        """Starts and ends of items."""
+        if self._row_length is None:
+            return self.documents.spans(items)
+        return items * self._row_length, (items + 1) * self._row_length
+
+    @property
+    def has_mask(self) -> bool:
+        """True if not all ids have the loss mask 1: there is a mask, or padding."""
+        return self.documents.mask is not None or (self._row_length is not None and self._pad is not None)
+
+    def copy_mask(self, start: int, end: int, target: NDArray[np.uint8]) -> None:
+        """Copies the loss mask of a range of ids, of a packed shard that of a row; `target` has ones."""
+        mask = self.documents.mask
+        if mask is not None:
+            target[:] = mask[start:end]
+        elif self.has_mask and (padding := self._padding(end)):
+            target[-padding:] = 0
+
+    def mask_of_rows(self, start: int, end: int) -> NDArray[np.uint8]:
+        """The loss mask of consecutive rows, as a copy."""
+        mask = np.ones(end - start, np.uint8)
+        if self.has_mask:
+            length = self._row_length or end - start
+            for at in range(start, end, length):
+                self.copy_mask(at, at + length, mask[at - start : at - start + length])
+        return mask
+
+    def _padding(self, end: int) -> int:
+        """Number of ids of padding at the end of a row.
+
+        Padding is the last piece of a row. A document may have the same ids, so that origins are asked, but only of
+        rows that end in the id of padding, as they are in another file.
+        """
+        documents = self.documents
+        if documents.tokens[end - 1] != self._pad:
+            return 0
+        number = int(documents.ends.searchsorted(documents.ends.dtype.type(end)))
+        return len(documents[number]) if self._origins[number, 0] == NO_TASK else 0
+
+
+class _Pieces(NamedTuple):
+    """Ranges of shards.
+
+    Attributes:
+        shards: shard of each, ascending.
+        starts, lengths: its ids there.
+        places: index of its first id in the copies.
+    """
+
+    shards: Int64
+    starts: Int64
+    lengths: Int64
+    places: Int64
+
+
+class OpenShards:
+    """Shards of folders that have the same tokenizer and the same rows.
+
+    Attributes:
+        folders: the folders.
+        starts: number of items before each shard, and of all.
+        token_starts: number of ids before each shard, and of all.
+        row_length: ids of a row of packed shards; None: they are not packed.
+    """
+
+    def __init__(self, paths: Sequence[str | os.PathLike[str]]) -> None:
+        self.folders = tuple(map(_folder, paths))
+        for other in self.folders[1:]:
+            _check_compatible(self.folders[0], other)
+        known: dict[Path, Folder] = {}
+        for folder in self.folders:
+            if known.setdefault(folder.path.resolve(), folder) is not folder:
+                message = f"{folder.path} is given twice; jeton.shards.blend repeats the rows of a folder"
+                raise ConfigError(message, option="folder")
+        self.row_length = self.folders[0].facts.row_length
+        # shard -> its folder, and its number there
+        self._places = [(folder, at) for folder in self.folders for at in range(len(folder.manifest["shards"]))]
+        self.starts = list(accumulate((count for folder in self.folders for count in folder.items()), initial=0))
+        self.token_starts = list(accumulate((n for folder in self.folders for n in folder.tokens()), initial=0))
+        self.is_open: OrderedDict[int, OpenShard] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    @property
+    def has_mask(self) -> bool:
+        """True if some items have a loss mask: of conversations, or for padding."""
+        return self.row_length is not None or any(folder.facts.has_mask for folder in self.folders)
+
+    def __getitem__(self, number: int) -> OpenShard:
+        known = self.is_open.get(number)
+        if known is not None:
+            with contextlib.suppress(KeyError):  # another thread has closed it
+                self.is_open.move_to_end(number)
+            return known
+        folder, at = self._places[integer(number, "number", 0, len(self) - 1)]
+        stem = ShardFolder.stem(at)
+        documents = folder.layout.read(folder.path, stem, folder.facts)
+        _check_sizes(folder, at)
+        self._check(number, documents, folder.unit)
+        self.is_open[number] = made = OpenShard(documents, folder, stem)
+        if len(self.is_open) > MOST_OPEN:
+            self.is_open.popitem(last=False)
+        return made
+
+    def copy_rows(self, starts: Int64, ids: NDArray[Any], mask: NDArray[np.uint8]) -> Int64:
+        """Copies ranges of ids of one length, which may begin in one shard and end in another.
+
+        Args:
+            starts: number of ids, of all shards, before each range.
+            ids: the copies: ranges, length.
+            mask: the loss mask of the copies.
+
+        Returns:
+            Starts of the documents, or of parts of them, in the flattened copies; each range begins with one.
+
+        Raises:
+            ShardError: a shard is damaged.
+        """
+        flat_ids, flat_mask = ids.reshape(-1), mask.reshape(-1)
+        flat_mask[:] = 1
+        pieces = self._pieces(starts, ids.shape[1])
+        boundaries = [pieces.places]
+        shards = pieces.shards
+        splits = [0, *(np.flatnonzero(np.diff(shards)) + 1).tolist(), len(shards)] if len(shards) else [0]
+        for first, last in pairwise(splits):
+            shard, span = self[int(shards[first])], slice(first, last)
+            documents, has_mask = shard.documents, shard.has_mask
+            tokens = documents.tokens
+            own, lengths, places = pieces.starts[span], pieces.lengths[span], pieces.places[span]
+            for start, length, place in zip(own.tolist(), lengths.tolist(), places.tolist(), strict=True):
+                flat_ids[place : place + length] = tokens[start : start + length]
+                if has_mask:
+                    shard.copy_mask(start, start + length, flat_mask[place : place + length])
+            inner, counts = documents.breaks(own, own + lengths)
+            boundaries.append(inner + np.repeat(places - own, counts))
+        return np.sort(np.concatenate(boundaries))
+
+    def _pieces(self, starts: Int64, length: int) -> _Pieces:
+        """Ranges of ids as ranges of shards, sorted by shard."""
+        bounds = np.asarray(self.token_starts)
+        left = np.full(len(starts), length)
+        places = np.arange(len(starts)) * length
+        found = []
+        while len(starts):
+            shards = np.searchsorted(bounds, starts, "right") - 1
+            lengths = np.minimum(left, bounds[shards + 1] - starts)
+            found.append((shards, starts - bounds[shards], lengths, places))
+            more = lengths < left
+            starts, left, places = (starts + lengths)[more], (left - lengths)[more], (places + lengths)[more]
+        columns = [np.concatenate(column) for column in zip(*found, strict=True)] or [places] * 4
+        order = np.argsort(columns[0], kind="stable")
+        return _Pieces(*(column[order] for column in columns))
+
+    def _check(self, number: int, found: Documents, unit: str) -> None:
+        """Checks that a shard has the items that the manifest counts on.
+
+        Raises:
+            ShardError: it has others, as after a later run that was not merged.
+        """
+        expected = self.starts[number + 1] - self.starts[number]
+        has = len(found) if self.row_length is None else len(found.tokens) / self.row_length
+        tokens = self.token_starts[number + 1] - self.token_starts[number]
+        if (has, len(found.tokens)) != (expected, tokens):
+            message = (
+                f"{found.name}: it has {has:,} {unit} with {len(found.tokens):,} tokens, and the manifest has "
+                f"{expected:,} with {tokens:,}; merge again"
+            )
+            raise ShardError(message, path=found.name)
+
+
+def _folder(place: str | os.PathLike[str]) -> Folder:
+    """Reads the manifest of a folder.
+
+    Raises:
+        ShardError: there is none.
+        FormatError: it is damaged, or of another version.
+        UnsupportedFeatureError: a URL, or a format that is not memory-mapped.
+    """
+    folder = ShardFolder(place)
+    path = folder.path.absolute()  # first, to refuse a URL
+    manifest = folder.load_manifest()
+    format, dtype = manifest["format"], manifest["dtype"]
+    if format == COUNTS or not LAYOUTS[format].can_read:
+        message = f"{folder}: opening format {format!r} is not supported"
+        raise UnsupportedFeatureError(f"{message}; use datasets or pyarrow", format=format, feature="open")
+    layout = LAYOUTS[format]
+    if dtype not in layout.dtypes:
+        message = f"{folder}: not a manifest of shards: dtype {dtype!r} for format {format!r}"
+        raise FormatError(message, format="manifest")
+    facts = shard_facts(dtype, manifest["tokenizer"], manifest.get("row_length"), "loss_mask" in manifest)
+    return Folder(path, manifest, layout, facts)
+
+
+def _check_compatible(one: Folder, other: Folder) -> None:
+    """Checks that the shards of two folders can be read as one sequence.
+
+    Raises:
+        ConfigError: they have other tokenizers, rows, or tokens around documents.
+    """
+    facts = [("tokenizer", "the tokenizer"), ("row_length", "ids of a row"), ("pad", "the id of padding")]
+    if one.facts.has_mask == other.facts.has_mask:  # a chat template writes bos and eos itself
+        facts += [("bos", "the id before each document"), ("eos", "the id after each document")]
+    for name, noun in facts:
+        values = [folder.manifest.get(name) for folder in (one, other)]
+        if values[0] != values[1]:
+            first, second = ("none" if value is None else f"{value}" for value in values)
+            message = f"{one.path} and {other.path} cannot be read as one: {noun} is {first} in the first and {second}"
+            raise ConfigError(f"{message} in the second", option="folder")
+
+
+def _check_sizes(folder: Folder, number: int) -> None:
+    """Checks the sizes of the files of a shard.
+
+    Raises:
+        ShardError: they are not those of the manifest.
+        FileNotFoundError: one is missing.
+    """
+    for name, file in folder.manifest["shards"][number]["files"].items():
+        path = folder.path / name
+        size = path.stat().st_size
+        if size != file["bytes"]:
+            message = f"{path}: it has {size:,} bytes, and the manifest has {file['bytes']:,} of it"
+            raise ShardError(f"{message}; copy it again, or run and merge again", path=str(path))
