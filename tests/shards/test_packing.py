@@ -185,7 +185,7 @@ def test_rows_of_an_opened_folder(corpus: Path, tok: jeton.Tokenizer, tmp_path: 
         assert many.cu_seqlens.tolist() == [*starts.tolist(), many.ids.size]
         assert {0, many.ids.size, *range(0, many.ids.size, 50)} <= set(many.cu_seqlens.tolist())
     joined = np.fromfile(tmp_path / "joined.bin", "<u2")
-    assert joined.tolist() == [id for row in opened for id in row.tolist()]
+    assert joined.tolist() == [id for row in opened for id in row["input_ids"].tolist()]
     ends = np.fromfile(tmp_path / "joined.documents", "<u8")
     assert (len(ends), int(ends[-1])) == (report.packing["pieces"], len(joined))
     assert (tmp_path / "joined.idx").stat().st_size == 42 + 20 * len(opened)

@@ -13,6 +13,7 @@ validity    completions that are not those of the plan any more, and changes of 
 merging     completion files → manifest and report; joins shards
 verification  reads everything again
 dataset     `open`: memory-mapped documents, or `rows`, of one or several folders (`opened`)
+loader      shuffled batches of rows for training, by `order`; `blend`: of several folders in shares
 report      totals, by source (`sources`), as JSON, Markdown and a plot (`report_plot`)
 making      all of it, once more with further inputs, or after damage; scripts: jobs for Slurm and Kubernetes
 ```
@@ -23,8 +24,10 @@ runners, batches or interruptions, so tasks run anywhere, in any order, any numb
 
 from __future__ import annotations
 
+from .blend import Blend, blend
 from .dataset import ShardDataset, open
 from .layouts import FORMATS
+from .loader import ShardLoader, loader
 from .making import add, make, repair
 from .merging import merge
 from .plan import Plan
@@ -37,14 +40,18 @@ from .verification import Verification, verify
 
 __all__ = [
     "FORMATS",
+    "Blend",
     "PackedRows",
     "Plan",
     "Report",
     "ShardDataset",
+    "ShardLoader",
     "Status",
     "Verification",
     "add",
+    "blend",
     "kubernetes_manifest",
+    "loader",
     "make",
     "merge",
     "open",

@@ -6,6 +6,8 @@ folders, so that it can be passed to the processes of a `DataLoader`. Shards are
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
@@ -193,9 +195,24 @@ class ShardDataset(Sequence[Any]):
         numbers = self._numbers(indices)
         return self._take_documents(numbers) if self.row_length is None else self._take_rows(numbers, self.row_length)
 
+    def copy_rows(
+        self, numbers: NDArray[np.int64], rows: NDArray[np.int64], ids: NDArray[Any], mask: NDArray[np.uint8]
+    ) -> NDArray[np.int64]:
+        """See `OpenShards.copy_rows`; `numbers`: of rows of the length of those of `ids`."""
+        return self._shards.copy_rows(numbers * ids.shape[1], rows, ids, mask)
+
+    @property
+    def content(self) -> str:
+        """A digest of the bytes of all shards, from the hashes in the manifests."""
+        digest = hashlib.sha256()
+        for folder in self._shards.folders:
+            hashes = [[file["sha256"] for file in shard["files"].values()] for shard in folder.manifest["shards"]]
+            digest.update(json.dumps(hashes).encode())
+        return digest.hexdigest()
+
     def _take_rows(self, numbers: NDArray[np.int64], length: int) -> TokenBatch:
-        ids, mask = np.empty((len(numbers), length), np.uint32), np.empty((len(numbers), length), np.uint8)
-        starts = self._shards.copy_rows(numbers * length, ids, mask)
+        ids, mask = np.empty((len(numbers), length), np.uint32), np.ones((len(numbers), length), np.uint8)
+        starts = np.sort(self.copy_rows(numbers, np.arange(len(numbers)), ids, mask))
         return TokenBatch(
             ids.reshape(-1),
             np.arange(len(numbers) + 1) * length,

@@ -118,21 +118,6 @@ class OpenShard:
         return len(documents[number]) if self._origins[number, 0] == NO_TASK else 0
 
 
-class _Pieces(NamedTuple):
-    """Ranges of shards.
-
-    Attributes:
-        shards: shard of each, ascending.
-        starts, lengths: its ids there.
-        places: index of its first id in the copies.
-    """
-
-    shards: Int64
-    starts: Int64
-    lengths: Int64
-    places: Int64
-
-
 class OpenShards:
     """Shards of folders that have the same tokenizer and the same rows.
 
@@ -183,54 +168,57 @@ class OpenShards:
             self.is_open.popitem(last=False)
         return made
 
-    def copy_rows(self, starts: Int64, ids: NDArray[Any], mask: NDArray[np.uint8]) -> Int64:
-        """Copies ranges of ids of one length, which may begin in one shard and end in another.
+    def copy_rows(self, starts: Int64, rows: Int64, ids: NDArray[Any], mask: NDArray[np.uint8]) -> Int64:
+        """Copies ranges of ids, which may begin in one shard and end in another, into rows of an array.
 
         Args:
             starts: number of ids, of all shards, before each range.
-            ids: the copies: ranges, length.
-            mask: the loss mask of the copies.
+            rows: row of `ids` for each range.
+            ids: rows, length.
+            mask: as `ids`, with ones; gets the loss mask of the copies.
 
         Returns:
-            Starts of the documents, or of parts of them, in the flattened copies; each range begins with one.
+            Starts of the documents, or of parts of them, in the flattened rows, in any order; each row begins with one.
 
         Raises:
             ShardError: a shard is damaged.
         """
         flat_ids, flat_mask = ids.reshape(-1), mask.reshape(-1)
-        flat_mask[:] = 1
-        pieces = self._pieces(starts, ids.shape[1])
-        boundaries = [pieces.places]
-        shards = pieces.shards
-        splits = [0, *(np.flatnonzero(np.diff(shards)) + 1).tolist(), len(shards)] if len(shards) else [0]
-        for first, last in pairwise(splits):
+        shards, all_starts, all_lengths, all_places = self._pieces(starts, rows, ids.shape[1])
+        boundaries = [all_places]
+        for first, last in pairwise(np.flatnonzero(np.diff(shards, prepend=-1, append=-1)).tolist()):
             shard, span = self[int(shards[first])], slice(first, last)
-            documents, has_mask = shard.documents, shard.has_mask
-            tokens = documents.tokens
-            own, lengths, places = pieces.starts[span], pieces.lengths[span], pieces.places[span]
+            documents, has_mask, tokens = shard.documents, shard.has_mask, shard.documents.tokens
+            own, lengths, places = all_starts[span], all_lengths[span], all_places[span]
             for start, length, place in zip(own.tolist(), lengths.tolist(), places.tolist(), strict=True):
                 flat_ids[place : place + length] = tokens[start : start + length]
                 if has_mask:
                     shard.copy_mask(start, start + length, flat_mask[place : place + length])
             inner, counts = documents.breaks(own, own + lengths)
             boundaries.append(inner + np.repeat(places - own, counts))
-        return np.sort(np.concatenate(boundaries))
+        return np.concatenate(boundaries)
 
-    def _pieces(self, starts: Int64, length: int) -> _Pieces:
-        """Ranges of ids as ranges of shards, sorted by shard."""
+    def _pieces(self, starts: Int64, rows: Int64, length: int) -> tuple[Int64, Int64, Int64, Int64]:
+        """Ranges of ids, as pieces that are in one shard each, by shard.
+
+        Returns:
+            Of each piece: its shard, its first id there, its length, and its place in the flattened rows.
+        """
         bounds = np.asarray(self.token_starts)
-        left = np.full(len(starts), length)
-        places = np.arange(len(starts)) * length
+        left, places = np.full(len(starts), length), rows * length
         found = []
-        while len(starts):
+        while True:
             shards = np.searchsorted(bounds, starts, "right") - 1
             lengths = np.minimum(left, bounds[shards + 1] - starts)
             found.append((shards, starts - bounds[shards], lengths, places))
             more = lengths < left
+            if not more.any():
+                break
             starts, left, places = (starts + lengths)[more], (left - lengths)[more], (places + lengths)[more]
-        columns = [np.concatenate(column) for column in zip(*found, strict=True)] or [places] * 4
+        columns = found[0] if len(found) == 1 else tuple(map(np.concatenate, zip(*found, strict=True)))
         order = np.argsort(columns[0], kind="stable")
-        return _Pieces(*(column[order] for column in columns))
+        shards, starts, lengths, places = (column[order] for column in columns)
+        return shards, starts, lengths, places
 
     def _check(self, number: int, found: Documents, unit: str) -> None:
         """Checks that a shard has the items that the manifest counts on.

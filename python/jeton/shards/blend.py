@@ -1,0 +1,260 @@
+"""`blend`: folders of shards in shares, as one source of rows for a loader; nothing is copied.
+
+An epoch of the blend has a number of rows of each folder, its quota. A folder is read as an endless series of passes;
+an epoch takes the next quota of it, so that over the epochs all rows are read equally often. A pass is shuffled by the
+seed of the loader, unless each epoch has whole passes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from numbers import Real
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..errors import ConfigError, keyword
+from ..util.arguments import integer, is_finite, wrong
+from .dataset import ShardDataset
+from .layouts import Int64
+from .order import permuted
+
+__all__ = ["Blend", "blend"]
+
+SHARES = ("weight", "epochs", "tokens")
+
+
+class Share(NamedTuple):
+    """The share of a folder: its kind, one of `SHARES`, and amount."""
+
+    kind: str
+    amount: Fraction
+
+
+def blend(
+    sources: Mapping[Any, float | Mapping[str, float]] | Sequence[tuple[Any, float | Mapping[str, float]]],
+    *,
+    tokens: int | None = None,
+) -> Blend:
+    """Blends folders of shards for `loader`.
+
+    Args:
+        sources: folder, or dataset of `open` -> its share of an epoch; or pairs of these:
+
+            - a number, or ``{"weight": number}``: its part of the tokens, relative to the weights of the others;
+            - ``{"epochs": number}``: so many passes over it, also less than one;
+            - ``{"tokens": number}``: so many tokens of it, which may be more than it has.
+        tokens: size of an epoch of weights. None: the largest one in which no row is read twice.
+
+    Raises:
+        ConfigError: a share is wrong, weights are beside other shares, or the folders have other tokenizers or rows.
+        ShardError, FormatError, UnsupportedFeatureError: as `open`.
+
+    Examples:
+        >>> import jeton, pathlib, tempfile
+        >>> folder = tempfile.mkdtemp()
+        >>> for name, text in (("a", "to be or not to be"), ("b", "that is the question")):
+        ...     _ = pathlib.Path(folder, f"{name}.txt").write_text(text * 100)
+        ...     _ = jeton.shards.make(f"{folder}/{name}.txt", f"{folder}/{name}", jeton.default(), progress=False)
+        >>> mix = jeton.shards.blend({f"{folder}/a": 0.75, f"{folder}/b": 0.25})
+        >>> list(mix.rows(16).values())
+        [37, 12]
+        >>> mix = jeton.shards.blend({f"{folder}/a": {"epochs": 2}, f"{folder}/b": {"tokens": 160}})
+        >>> list(mix.rows(16).values())
+        [74, 10]
+    """
+    if not isinstance(sources, (Mapping, Sequence)) or isinstance(sources, (str, bytes)):
+        raise wrong("sources", sources, "a mapping of folders to shares")
+    pairs = list(sources.items() if isinstance(sources, Mapping) else sources)
+    if not pairs:
+        raise ConfigError(f"{keyword('sources')} has no folder: a blend needs one or more", option="sources")
+    shares = [_share(source, share) for source, share in pairs]
+    kinds = {share.kind for share in shares}
+    if "weight" in kinds and len(kinds) > 1:
+        message = "a blend has either weights, or epochs and tokens: a weight is relative to the other folders"
+        raise ConfigError(message, option="sources")
+    if tokens is not None:
+        integer(tokens, "tokens", 1)
+        if "weight" not in kinds:
+            message = f"{keyword('tokens', tokens)} is the size of a blend of weights, and each folder has its own size"
+            raise ConfigError(message, option="tokens")
+    datasets = [source if isinstance(source, ShardDataset) else ShardDataset(source) for source, _ in pairs]
+    return Blend(datasets, shares, tokens)
+
+
+def _share(source: Any, given: Any) -> Share:
+    """The share of a folder.
+
+    Raises:
+        ConfigError: it is none.
+    """
+    kind, amount = "weight", given
+    if isinstance(given, Mapping):
+        kind, amount = next(iter(given.items())) if len(given) == 1 else ("", None)
+    if kind not in SHARES or isinstance(amount, bool) or not isinstance(amount, Real):
+        what = 'a weight, or one of {"weight": …}, {"epochs": …}, {"tokens": …}'
+        raise ConfigError(f"the share of {_name(source)} is {given!r:.80}; expected {what}", option="sources")
+    if not is_finite(amount) or amount <= 0:
+        raise ConfigError(f"{kind} of {_name(source)} is {amount!r}; it must be above 0", option="sources")
+    return Share(kind, Fraction(amount if isinstance(amount, (int, Fraction)) else float(amount)))
+
+
+def _name(source: Any) -> str:
+    folders = source.folders if isinstance(source, ShardDataset) else [source]
+    return ", ".join(map(str, folders))
+
+
+class Blend:
+    """Folders of shards in shares; `blend` makes one.
+
+    Attributes:
+        datasets: the folders, opened.
+        row_length: ids of a row, if some of them are packed; else None.
+
+    Examples:
+        >>> import jeton, pathlib, tempfile
+        >>> folder = tempfile.mkdtemp()
+        >>> _ = pathlib.Path(folder, "a.txt").write_text("to be or not to be")
+        >>> _ = jeton.shards.make(f"{folder}/a.txt", f"{folder}/out", jeton.default(), progress=False)
+        >>> mix = jeton.shards.blend({f"{folder}/out": {"epochs": 3}})
+        >>> mix, list(mix.rows(2).values())
+        (Blend(1 folder, 6 tokens), [9])
+    """
+
+    def __init__(self, datasets: Sequence[ShardDataset], shares: Sequence[Share], tokens: int | None = None) -> None:
+        self.datasets = tuple(datasets)
+        self._shares, self._tokens = tuple(shares), tokens
+        for noun, name, values in (
+            ("the tokenizer", "tokenizer", [dataset.manifest["tokenizer"] for dataset in datasets]),
+            ("the length of rows", "rows", [dataset.row_length for dataset in datasets]),
+        ):
+            known = [(one, value) for one, value in zip(datasets, values, strict=True) if value is not None]
+            for other, value in known[1:]:
+                if value != known[0][1]:
+                    one = _name(known[0][0])
+                    message = f"{one} and {_name(other)} cannot be blended: {noun} is {known[0][1]} in the first"
+                    raise ConfigError(f"{message} and {value} in the second", option=name)
+        self.row_length = next((one.row_length for one in datasets if one.row_length is not None), None)
+
+    @classmethod
+    def of(cls, dataset: ShardDataset) -> Blend:
+        """All rows of one dataset."""
+        return cls([dataset], [Share("epochs", Fraction(1))])
+
+    def rows(self, length: int | None = None) -> dict[str, int]:
+        """Number of rows of each folder in an epoch.
+
+        Args:
+            length: ids of a row; None: that of packed shards.
+
+        Raises:
+            ConfigError: the shards are packed in rows of another length, or a folder has less than a row.
+        """
+        length = self.length(length)
+        names = [_name(dataset) for dataset in self.datasets]
+        return dict(zip(names, self.quotas(length), strict=True))
+
+    def length(self, length: int | None) -> int:
+        """The number of ids of a row, checked against those of packed shards.
+
+        Raises:
+            ConfigError: there is none, or packed shards have another.
+        """
+        packed = self.row_length
+        if length is None:
+            if packed is None:
+                message = f"the shards are not packed: pass {keyword('rows')}, the number of ids of a row"
+                raise ConfigError(message, option="rows")
+            return packed
+        length = integer(length, "rows", 1, (1 << 31) - 1)
+        if packed not in (None, length):
+            message = f"{keyword('rows', length)}, and the shards are packed in rows of {packed:,} ids"
+            raise ConfigError(f"{message}: leave {keyword('rows')} out", option="rows")
+        return length
+
+    def sizes(self, length: int) -> list[int]:
+        """Number of rows that each folder has.
+
+        Raises:
+            ConfigError: one has none.
+        """
+        sizes = [dataset.num_tokens // length for dataset in self.datasets]
+        for dataset, size in zip(self.datasets, sizes, strict=True):
+            if not size:
+                message = f"{_name(dataset)} has {dataset.num_tokens:,} tokens, less than a row of {length:,}"
+                raise ConfigError(f"{message}; pass smaller {keyword('rows')}", option="rows")
+        return sizes
+
+    def quotas(self, length: int) -> list[int]:
+        """Number of rows of each folder in an epoch, in their order.
+
+        Raises:
+            ConfigError: a folder has none.
+        """
+        sizes, shares = self.sizes(length), self._shares
+        amounts = [share.amount for share in shares]
+        if shares[0].kind == "weight":
+            parts = [amount / sum(amounts) for amount in amounts]
+            most = min(size / part for size, part in zip(sizes, parts, strict=True))
+            total = int(most) if self._tokens is None else self._tokens // length
+            quotas = _rounded([total * part for part in parts], total)
+        else:
+            quotas = [
+                int(share.amount * size if share.kind == "epochs" else share.amount / length)
+                for share, size in zip(shares, sizes, strict=True)
+            ]
+        for dataset, quota in zip(self.datasets, quotas, strict=True):
+            if not quota:
+                message = f"the share of {_name(dataset)} is less than a row of {length:,} ids in an epoch"
+                raise ConfigError(f"{message}; give it more, or pass smaller {keyword('rows')}", option="sources")
+        return quotas
+
+    def __repr__(self) -> str:
+        tokens = sum(dataset.num_tokens for dataset in self.datasets)
+        folders = f"{len(self.datasets)} folder{'s' * (len(self.datasets) > 1)}"
+        return f"Blend({folders}, {tokens:,} tokens)"
+
+
+def _rounded(parts: Sequence[Fraction], total: int) -> list[int]:
+    """Integers of a sum, by largest remainders; of equal ones the first.
+
+    Examples:
+        >>> _rounded([Fraction(7, 2), Fraction(7, 2), Fraction(3)], 10)
+        [4, 3, 3]
+    """
+    rounded = [int(part) for part in parts]
+    order = sorted(range(len(parts)), key=lambda index: rounded[index] - parts[index])
+    for index in order[: total - sum(rounded)]:
+        rounded[index] += 1
+    return rounded
+
+
+class RowOrder:
+    """The rows of a blend in the order of each epoch.
+
+    Attributes:
+        num_rows: rows of an epoch.
+    """
+
+    def __init__(self, blend: Blend, length: int, seed: int | None) -> None:
+        """`seed`: None: rows in the order of the files, for one folder."""
+        self._sizes, self._quotas = blend.sizes(length), blend.quotas(length)
+        self._ends, self._seed = np.cumsum(self._quotas), seed
+        self.num_rows = int(self._ends[-1])
+
+    def locate(self, numbers: Int64, epoch: int) -> tuple[Int64, Int64]:
+        """The folder and the row in it at places of an epoch."""
+        if self._seed is not None:
+            numbers = permuted(numbers, self.num_rows, self._seed, epoch)
+        sources = np.searchsorted(self._ends, numbers, "right")
+        rows = np.empty_like(numbers)
+        for source, (size, quota) in enumerate(zip(self._sizes, self._quotas, strict=True)):
+            own = np.flatnonzero(sources == source)
+            passes, at = np.divmod(numbers[own] - (int(self._ends[source]) - quota) + epoch * quota, size)
+            if quota % size and self._seed is not None:
+                for number in np.unique(passes).tolist():
+                    some = passes == number
+                    at[some] = permuted(at[some], size, self._seed, source, number)
+            rows[own] = at
+        return sources, rows

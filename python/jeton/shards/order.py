@@ -1,0 +1,55 @@
+"""Permutations of 0, 1, …, size - 1 that are computed item by item, without memory for the others.
+
+A Feistel network permutes the numbers of an even number of bits; those that are not below the size are permuted again
+until they are (cycle walking: at most 4 times on average). The round function is splitmix64's finalizer, the keys are a
+hash, so that an order is the same on every machine and in every version.
+
+Sources: Black and Rogaway, Ciphers with Arbitrary Finite Domains (CT-RSA 2002), for cycle walking; Steele, Lea and
+Flood, Fast Splittable Pseudorandom Number Generators (OOPSLA 2014), for splitmix64.
+"""
+
+from __future__ import annotations
+
+import hashlib
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .layouts import Int64
+
+__all__ = ["permuted"]
+
+ROUNDS = 6  # 4 suffice for large sizes; the halves of small ones have few bits
+
+
+def permuted(numbers: Int64, size: int, *key: int) -> Int64:
+    """The items of a permutation at some of its places.
+
+    Args:
+        numbers: places, from 0 to size - 1.
+        size: number of items.
+        key: selects the permutation.
+
+    Examples:
+        >>> permuted(np.arange(8), 8, 7).tolist(), permuted(np.array([2]), 8, 7).tolist()
+        ([7, 5, 6, 1, 0, 4, 3, 2], [6])
+    """
+    half = np.uint64(max(1, ((size - 1).bit_length() + 1) // 2))
+    low = np.uint64((1 << int(half)) - 1)
+    keys = np.frombuffer(hashlib.sha512(repr(key).encode()).digest(), "<u8")[:ROUNDS]
+    found = numbers.astype(np.uint64)
+    outside = np.arange(len(found))
+    while len(outside):
+        left, right = found[outside] >> half, found[outside] & low
+        for each in keys:
+            left, right = right, left ^ (_mixed(right + each) & low)
+        found[outside] = walked = left << half | right
+        outside = outside[walked >= size]
+    return found.astype(np.int64)
+
+
+def _mixed(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """The finalizer of splitmix64."""
+    values = (values ^ values >> np.uint64(30)) * np.uint64(0xBF58476D1CE4E5B9)
+    values = (values ^ values >> np.uint64(27)) * np.uint64(0x94D049BB133111EB)
+    return values ^ values >> np.uint64(31)
