@@ -163,11 +163,11 @@ class ShardDataset(Sequence[Any]):
             mask = documents.mask[end - len(ids) : end]
             return {"input_ids": self._given(ids), "loss_mask": mask if self._dtype is None else mask.copy()}
         start, end = at * self.row_length, (at + 1) * self.row_length
-        inner, _ = documents.breaks(np.array([start]), np.array([end]))
+        inner = shard.boundaries(start, end)
         return {
             "input_ids": self._given(documents.tokens[start:end]),
             "position_ids": positions(np.diff(inner, prepend=start, append=end)),
-            "loss_mask": shard.mask_of_rows(start, end),
+            "loss_mask": shard.loss_mask(start, end),
         }
 
     def _given(self, ids: NDArray[Any]) -> NDArray[Any]:
@@ -350,7 +350,7 @@ class ShardDataset(Sequence[Any]):
             for start in range(0, len(documents.tokens), size * length):
                 ids = documents.tokens[start : start + size * length]
                 lengths = documents.lengths_between(start, start + len(ids), first, length)
-                mask = shard.mask_of_rows(start, start + len(ids))
+                mask = shard.loss_mask(start, start + len(ids))
                 yield PackedRows(self._given(ids).reshape(-1, length), lengths, mask.reshape(-1, length))
                 first += len(lengths)
 

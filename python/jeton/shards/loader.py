@@ -230,9 +230,10 @@ class ShardLoader:
         starts = np.sort(np.concatenate(found))
         bounds = np.append(starts, ids.size)
         positions = np.arange(ids.size, dtype=self._dtype)
-        positions -= np.repeat(starts.astype(self._dtype), np.diff(bounds))
+        positions -= np.repeat(starts.astype(self._dtype, copy=False), bounds[1:] - starts)
         labels = ids.astype(np.int64)
-        labels[mask == 0] = IGNORED
+        if not mask.all():
+            np.putmask(labels, mask == 0, IGNORED)
         labels.reshape(-1)[starts] = IGNORED
         if self._shift:
             labels[:, :-1] = labels[:, 1:]

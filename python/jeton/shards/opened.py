@@ -83,39 +83,45 @@ class OpenShard:
             return self.documents.spans(items)
         return items * self._row_length, (items + 1) * self._row_length
 
-    @property
-    def has_mask(self) -> bool:
-        """True if not all ids have the loss mask 1: there is a mask, or padding."""
-        return self.documents.mask is not None or (self._row_length is not None and self._pad is not None)
+    def boundaries(self, start: int, end: int) -> Int64:
+        """Boundaries of documents inside of a range of ids, which is not empty.
 
-    def copy_mask(self, start: int, end: int, target: NDArray[np.uint8]) -> None:
-        """Copies the loss mask of a range of ids, of a packed shard that of a row; `target` has ones."""
-        mask = self.documents.mask
-        if mask is not None:
-            target[:] = mask[start:end]
-        elif self.has_mask and (padding := self._padding(end)):
-            target[-padding:] = 0
+        Raises:
+            ShardError: they are not ascending.
+        """
+        [(first, last)] = self.documents.between(np.array([start]), np.array([end]))
+        found = self.documents.boundaries(first, last)
+        if (np.diff(found, prepend=start, append=end) < 1).any():
+            raise self.documents.damaged(first)
+        return found
 
-    def mask_of_rows(self, start: int, end: int) -> NDArray[np.uint8]:
-        """The loss mask of consecutive rows, as a copy."""
+    def loss_mask(self, start: int, end: int) -> NDArray[np.uint8]:
+        """A copy of the loss mask of a range of ids, of a packed shard that of rows."""
+        if self.documents.mask is not None:
+            return self.documents.mask[start:end].copy()
         mask = np.ones(end - start, np.uint8)
-        if self.has_mask:
-            length = self._row_length or end - start
-            for at in range(start, end, length):
-                self.copy_mask(at, at + length, mask[at - start : at - start + length])
+        if self.has_padding and self._row_length is not None:
+            for row in range(start, end, self._row_length):
+                row_end = row + self._row_length
+                [(first, last)] = self.documents.between(np.array([row]), np.array([row_end]))
+                padding = self.padding(row, row_end, first, last)
+                mask[row_end - padding - start : row_end - start] = 0
         return mask
 
-    def _padding(self, end: int) -> int:
-        """Number of ids of padding at the end of a row.
+    @property
+    def has_padding(self) -> bool:
+        """True if rows may end in padding that no loss mask leaves out."""
+        return self._pad is not None and self._row_length is not None and self.documents.mask is None
+
+    def padding(self, start: int, end: int, first: int, last: int) -> int:
+        """Number of ids of padding at the end of a row, whose boundaries are `first` to `last`.
 
         Padding is the last piece of a row. A document may have the same ids, so that origins are asked, but only of
         rows that end in the id of padding, as they are in another file.
         """
-        documents = self.documents
-        if documents.tokens[end - 1] != self._pad:
+        if self.documents.tokens[end - 1] != self._pad or self._origins[last, 0] != NO_TASK:
             return 0
-        number = int(documents.ends.searchsorted(documents.ends.dtype.type(end)))
-        return len(documents[number]) if self._origins[number, 0] == NO_TASK else 0
+        return end - (int(self.documents.boundaries(last - 1, last)[0]) if last > first else start)
 
 
 class OpenShards:
@@ -184,19 +190,32 @@ class OpenShards:
             ShardError: a shard is damaged.
         """
         flat_ids, flat_mask = ids.reshape(-1), mask.reshape(-1)
-        shards, all_starts, all_lengths, all_places = self._pieces(starts, rows, ids.shape[1])
-        boundaries = [all_places]
-        for first, last in pairwise(np.flatnonzero(np.diff(shards, prepend=-1, append=-1)).tolist()):
-            shard, span = self[int(shards[first])], slice(first, last)
-            documents, has_mask, tokens = shard.documents, shard.has_mask, shard.documents.tokens
-            own, lengths, places = all_starts[span], all_lengths[span], all_places[span]
-            for start, length, place in zip(own.tolist(), lengths.tolist(), places.tolist(), strict=True):
-                flat_ids[place : place + length] = tokens[start : start + length]
-                if has_mask:
-                    shard.copy_mask(start, start + length, flat_mask[place : place + length])
-            inner, counts = documents.breaks(own, own + lengths)
-            boundaries.append(inner + np.repeat(places - own, counts))
-        return np.concatenate(boundaries)
+        shards, starts, lengths, places = self._pieces(starts, rows, ids.shape[1])
+        columns = list(zip(starts.tolist(), lengths.tolist(), places.tolist(), strict=True))
+        found: list[Int64] = []  # boundaries of each piece
+        for first, last in pairwise([0, *(np.flatnonzero(shards[1:] != shards[:-1]) + 1).tolist(), len(shards)]):
+            shard = self[int(shards[first])]
+            documents, has_padding = shard.documents, shard.has_padding
+            tokens, stored = documents.tokens, documents.mask
+            begins = starts[first:last]
+            slices = documents.between(begins, begins + lengths[first:last])
+            for (start, length, place), span in zip(columns[first:last], slices, strict=True):
+                end, target = start + length, slice(place, place + length)
+                flat_ids[target] = tokens[start:end]
+                found.append(documents.boundaries(*span))
+                if stored is not None:
+                    flat_mask[target] = stored[start:end]
+                elif has_padding and (padding := shard.padding(start, end, *span)):
+                    flat_mask[place + length - padding : place + length] = 0
+        inner = np.concatenate(found)
+        own = np.repeat(np.arange(len(found)), list(map(len, found)))
+        made: Int64 = np.concatenate([places, inner + (places - starts)[own]])
+        inside = inner - starts[own]
+        wrong = (inside < 1) | (inside >= lengths[own])
+        wrong[1:] |= (inside[1:] <= inside[:-1]) & (own[1:] == own[:-1])
+        if wrong.any():
+            raise self[int(shards[own[wrong.argmax()]])].documents.damaged(0)
+        return made
 
     def _pieces(self, starts: Int64, rows: Int64, length: int) -> tuple[Int64, Int64, Int64, Int64]:
         """Ranges of ids, as pieces that are in one shard each, by shard.

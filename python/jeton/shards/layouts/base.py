@@ -188,7 +188,7 @@ class Documents:
             raise IndexError(f"document {index} of {len(self):,}")
         start, end = self._span(number)
         if not 0 <= start < end <= len(self.tokens):
-            raise self._damaged(number)
+            raise self.damaged(number)
         return self.tokens[start:end]
 
     def _span(self, number: int) -> tuple[int, int]:
@@ -196,7 +196,8 @@ class Documents:
         ends = self.ends
         return int(ends[number - 1]) if number else 0, int(ends[number])
 
-    def _damaged(self, number: int) -> ShardError:
+    def damaged(self, number: int) -> ShardError:
+        """The error for a document whose end is not after its start, or beyond the ids."""
         message = f"{self.name}: the ends of its documents are not ascending: document {number:,}"
         return ShardError(message, path=self.name)
 
@@ -209,7 +210,7 @@ class Documents:
         starts, ends = self._spans(numbers)
         wrong = np.flatnonzero((starts < 0) | (starts >= ends) | (ends > len(self.tokens)))
         if len(wrong):
-            raise self._damaged(int(numbers[wrong[0]]))
+            raise self.damaged(int(numbers[wrong[0]]))
         return starts, ends
 
     def _spans(self, numbers: Int64) -> tuple[Int64, Int64]:
@@ -229,36 +230,33 @@ class Documents:
         lengths: Int64 = ends - np.append(start, ends[:-1])
         # As the ends ascend to that of the rows, each row ends with a document if as many ends are multiples of it.
         if not len(ends) or ends[-1] != end or lengths.min() < 1 or lengths.max() > end - start:
-            raise self._damaged(first)
+            raise self.damaged(first)
         if np.count_nonzero(ends % row == 0) * row != end - start:
             raise ShardError(f"{self.name}: a document of it begins in one row and ends in another", path=self.name)
         return lengths
 
-    def breaks(self, starts: Int64, ends: Int64) -> tuple[Int64, Int64]:
-        """Boundaries of documents inside of ranges of ids, which are not empty.
-
-        Returns:
-            The boundaries that are neither start nor end of their range, range after range; and how many each has.
+    def between(self, starts: Int64, ends: Int64) -> list[tuple[int, int]]:
+        """Boundaries of documents inside of ranges of ids: start and end of a slice for `boundaries`, for each range.
 
         Raises:
-            ShardError: the ends of the documents are not ascending there.
+            ShardError: the ends of the documents are not ascending there. The caller checks the boundaries themselves.
         """
-        bounds, unit = self._boundaries()
-        # The type of the array, as for another one the search would convert all of it.
-        firsts = bounds.searchsorted(((starts + 1) * unit).astype(bounds.dtype)).tolist()
-        lasts = bounds.searchsorted((ends * unit).astype(bounds.dtype)).tolist()
-        found = np.concatenate([bounds[:0], *(bounds[first:last] for first, last in zip(firsts, lasts, strict=True))])
-        inner = found.astype(np.int64) // unit
-        counts = np.subtract(lasts, firsts)
-        own = np.repeat(np.arange(len(counts)), np.maximum(counts, 0))
-        is_inside = (starts[own] < inner) & (inner < ends[own])
-        if counts.min(initial=0) < 0 or not is_inside.all() or (np.diff(inner)[np.diff(own) == 0] < 1).any():
-            raise self._damaged(int(firsts[0]))
-        return inner, counts
+        bounds, unit = self._bounds()
+        found = bounds.searchsorted(np.concatenate([starts + 1, ends]) * unit).tolist()
+        slices = list(zip(found[: len(starts)], found[len(starts) :], strict=True))
+        for first, last in slices:
+            if last < first:
+                raise self.damaged(last)
+        return slices
 
-    def _boundaries(self) -> tuple[NDArray[Any], int]:
-        """An array with all boundaries between documents, ascending, and the number that each is a multiple of."""
-        return self.ends, 1
+    def boundaries(self, first: int, last: int) -> Int64:
+        """Ids before each of some boundaries."""
+        bounds, unit = self._bounds()
+        return bounds[first:last] if unit == 1 else bounds[first:last] // unit
+
+    def _bounds(self) -> tuple[Int64, int]:
+        """The array of all boundaries between documents, ascending, and the factor that they have there."""
+        return self.ends.view(np.int64), 1
 
     def firsts(self) -> Iterator[Int64]:
         """Yields the index of the first id of each document, in blocks; no document is empty."""

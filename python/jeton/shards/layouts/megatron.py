@@ -87,7 +87,7 @@ class _Sequences(Documents):
         ends = np.where(numbers < last, starts[np.minimum(numbers + 1, last)] // self._size, len(self.tokens))
         return starts[numbers] // self._size, ends
 
-    def _boundaries(self) -> tuple[NDArray[Any], int]:
+    def _bounds(self) -> tuple[Int64, int]:
         """See `Documents`."""
         return self._starts, self._size
 
