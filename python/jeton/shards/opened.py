@@ -171,7 +171,8 @@ class OpenShards:
         self._check(number, documents, folder.unit)
         self.is_open[number] = made = OpenShard(documents, folder, stem)
         if len(self.is_open) > MOST_OPEN:
-            self.is_open.popitem(last=False)
+            with contextlib.suppress(KeyError):  # other threads have closed all
+                self.is_open.popitem(last=False)
         return made
 
     def copy_rows(self, starts: Int64, rows: Int64, ids: NDArray[Any], mask: NDArray[np.uint8]) -> Int64:
