@@ -474,10 +474,18 @@ class TestSkipped:
         corpus = open_corpus(io.BytesIO(b"a\r\n\xff\nb\n"), documents="line", errors="skip")
         assert [(d.data, d.source) for d in corpus] == [(b"a", "stream:1"), (b"b", "stream:3")]
 
-    def test_a_missing_file_is_an_error_all_the_same(self, tmp_path: Path) -> None:
+    def test_a_file_that_cannot_be_opened(self, tmp_path: Path) -> None:
         (tmp_path / "gone.txt").symlink_to(tmp_path / "nowhere")
-        with pytest.raises(FileNotFoundError):
-            list(open_corpus(tmp_path, errors="skip"))
+        (tmp_path / "loop.txt").symlink_to(tmp_path / "loop.txt")
+        (tmp_path / "z.txt").write_text("sound")
+        corpus = open_corpus(tmp_path, errors="skip")
+        assert texts(corpus) == ["sound"]
+        assert corpus.skipped["file that cannot be opened"].places == tuple(
+            str(tmp_path / name) for name in ("gone.txt", "loop.txt")
+        )
+        for errors in ("strict", "replace"):
+            with pytest.raises(OSError, match=r"gone\.txt"):
+                list(open_corpus(tmp_path, errors=errors))
 
 
 class TestBatches:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, overload
 
-from ..corpus import Corpus, CorpusLike, Source, files_of, open_corpus
+from ..corpus import Corpus, CorpusLike, Source, open_corpus
 from ..errors import ConfigError, keyword
 from ..tokenizer import Tokenizer
 from ..training import Limits
@@ -176,6 +176,6 @@ def _files(name: str, corpus: Corpus) -> Iterator[tuple[str, Corpus]]:
     if not isinstance(place, str | os.PathLike):
         yield name, corpus
         return
-    for file in files_of(place):
+    for file in corpus.listing().files:
         one: Any = replace(source, place=file) if isinstance(source, Source) else file
-        yield file, replace(corpus, sources=one)
+        yield file, replace(corpus, sources=one, include=(), exclude=())

@@ -22,7 +22,7 @@ import jeton
 
 from ..analysis.comparison_texts import ComparisonTexts
 from ..analysis.equality import Difference, Equality, same_ids
-from ..corpus import files_of
+from ..corpus import Rules, list_files
 from ..errors import ConfigError
 from ..formats import FORMATS, format_of
 from ..formats.folder import check_templates
@@ -99,7 +99,7 @@ def convert(
     if format == "folder" and is_stream(output):
         raise click.UsageError(f"{output} is not a folder; pass the format of a file by --to")
     tok = jeton.load(source, pattern=pattern, transformers=_VERSIONS[transformers])
-    files = [file for place in texts for file in files_of(place)]  # first, so that a wrong path fails early
+    files = list_files(texts, Rules(input_type="text"))  # first, so that a wrong path fails early
     if format == "folder":
         check_templates(tok, Path(output))
     common.say(translate("read     {source}: {tokens}", source=source, tokens=counted(len(tok), "token")))

@@ -47,7 +47,7 @@ def _count_one(common: CommonOptions, tok: jeton.Tokenizer, options: TextOptions
 
 def _count_files(common: CommonOptions, tok: jeton.Tokenizer, options: TextOptions, places: tuple[str, ...]) -> None:
     total = 0
-    for file in input_files(places):
+    for file in input_files(places, options.field):
         if holds_rows(file):
             tokens = _count_rows(common, tok, options, file)
         else:

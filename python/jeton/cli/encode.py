@@ -71,7 +71,7 @@ def encode(
         raise click.UsageError("--lines applies to standard input; it cannot be combined with TEXT or --files")
     form = "json" if common.as_json else form
     if form in ("npy", "bin"):
-        files = input_files(texts) if options.files else []
+        files = input_files(texts, options.field) if options.files else []
         if lines or len(files or texts) > 1 or any(map(holds_rows, files)):
             raise click.UsageError(f"--format {form} supports one text; use json for several")
         if sys.stdout.isatty():

@@ -12,12 +12,12 @@ from typing import Any, BinaryIO, NamedTuple, TypeVar
 
 import click
 
-from ..corpus import CorpusLike, DocumentReader, Source, files_of, open_corpus, open_path
+from ..corpus import CorpusLike, DocumentReader, Rules, Source, list_files, open_corpus, open_path
+from ..corpus.kinds import kind_of
 from ..corpus.paths import file_name
-from ..corpus.source_reader import ROW_SUFFIXES
 from ..drawing import wants_color
 from ..errors import InvalidTextError, JetonError
-from ..util.compression import decompressed, split_suffix
+from ..util.compression import decompressed
 from ..util.messages import translate
 from .options import CommonOptions, TextOptions
 
@@ -56,7 +56,7 @@ def input_texts(
     Arguments keep the bytes that the shell passed, UTF-8 or not.
     """
     if options.files:
-        for file in input_files(arguments):
+        for file in input_files(arguments, options.field):
             yield from texts_of(file, options)
         return
     if arguments:
@@ -74,11 +74,11 @@ def input_texts(
         yield InputText(line.removesuffix(b"\n").removesuffix(b"\r"), f"line {number}")
 
 
-def input_files(places: tuple[str, ...]) -> list[str]:
+def input_files(places: tuple[str, ...], field: str) -> list[str]:
     """Resolves the arguments to files, all of them before one is read."""
     if not places:
         raise click.UsageError("--files needs at least one file, glob or folder")
-    return [file for place in places for file in files_of(place)]
+    return list_files(places, Rules(field))
 
 
 def is_file(argument: str) -> bool:
@@ -91,7 +91,7 @@ def is_file(argument: str) -> bool:
 
 def holds_rows(file: str) -> bool:
     """Tests by its suffix whether a file has rows, each with a text; any other file is one text."""
-    return split_suffix(file_name(file))[0].lower().endswith((*ROW_SUFFIXES, ".parquet"))
+    return kind_of(file) != "text"
 
 
 def texts_of(file: str, options: TextOptions) -> Iterator[InputText]:

@@ -2,12 +2,15 @@
 
 The type of the argument selects the kind of source, never its content: a `str` or path is a path, an iterable holds
 documents (`str`, `bytes`), rows (mappings) or paths (`Path`), an object with ``read`` is a stream, a `Source` is any of
-these with a weight. Every document is returned as validated UTF-8 bytes.
+these with a weight. The suffix of a file, and of ``.json`` and ``.csv`` also the content, decides what it holds. Every
+document is returned as validated UTF-8 bytes.
 
 ```text
 corpus           `Corpus`: sources and the options of reading; `Source`: one of them, with a weight
-paths            paths, globs, folders and URLs → files
-source_reader    one source → chunks of documents: streams reads text, rows JSON Lines, Parquet and mappings
+paths            paths, globs, folders and URLs → files; listing: those that are read, and a report of the others
+kinds            kind of a file, by suffix and content
+source_reader    one source → chunks of documents: streams reads text, rows JSON Lines, Parquet and mappings, records
+                 arrays of JSON, CSV, Arrow and tars; fields: nested ones
 error_policy     invalid text and unreadable records
 selection        samples and held-out documents
 batches          documents in transit: chunks, prefetched by a thread, and batches
@@ -25,7 +28,8 @@ from .batches import Batch, Document
 from .corpus import Corpus
 from .document_reader import DocumentReader, open_corpus
 from .error_policy import Skipped
-from .paths import files_of, open_path
+from .listing import Listing, Rules, Unread, list_files
+from .paths import open_path
 from .range_reader import MAX_DOCUMENT, RangeReader
 from .ranges import FileRange
 from .source import CorpusLike, Source, check_corpus
@@ -39,11 +43,14 @@ __all__ = [
     "Document",
     "DocumentReader",
     "FileRange",
+    "Listing",
     "RangeReader",
+    "Rules",
     "Skipped",
     "Source",
+    "Unread",
     "check_corpus",
-    "files_of",
+    "list_files",
     "open_corpus",
     "open_path",
 ]

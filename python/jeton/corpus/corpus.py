@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from ..util.arguments import integer, string, wrong
+from ..util.arguments import integer, string, strings, wrong
 from ..util.compression import MAX_EXPANSION
 from .error_policy import ErrorPolicy, check_policy
-from .source import CorpusLike, Source, check_corpus, check_documents
+from .kinds import InputType, check_input_type
+from .listing import Lister, Listing, Rules
+from .source import CorpusLike, Source, check_corpus, check_documents, sources_of
 from .streams import check_encoding
 
 __all__ = ["Corpus"]
@@ -23,21 +26,28 @@ class Corpus:
     `jeton.train`, `jeton.count_pretokens`, `jeton.sizes` and `jeton.measure` take one instead of the sources.
 
     Attributes:
-        sources: a path, glob, folder (all files below it, sorted; hidden ones are left out) or URL; an iterable of
+        sources: a path, glob, folder (its files, sorted) or URL; an iterable of
             `str`/`bytes` (documents), of mappings (rows; `datasets`, too), of `Path` (files); a binary stream; a
-            `Source` or a list of them. ``.gz``, ``.bz2``, ``.xz`` and ``.zst`` are decompressed; a ``.jsonl`` or
-            ``.parquet`` file holds one document per row.
+            `Source` or a list of them. ``.gz``, ``.bz2``, ``.xz`` and ``.zst`` are decompressed; JSON Lines, Parquet,
+            Arrow and CSV have one document per row. `listing` has the files, and what folders have besides.
         documents: ``"file"``: a text file is one document; ``"line"``: each line is one, without its line end.
-        field: field of a row (JSONL, Parquet, mapping) that holds the text.
+        field: field of a row (JSON, Parquet, Arrow, CSV, mapping) that holds the text; ``"content.body"`` and
+            ``"text.0"`` are nested, unless a key has the whole name.
         errors: policy for invalid UTF-8, lone surrogates and unreadable records: ``"strict"`` raises; ``"replace"``
-            replaces invalid text by U+FFFD and raises for the rest; ``"skip"`` skips the record. Replacements and
-            skipped records are logged.
+            replaces invalid text by U+FFFD and raises for the rest; ``"skip"`` skips the record, and files that cannot
+            be opened. Replacements and skipped records are logged.
         encoding: encoding of text files, streams and `bytes`: ``"gb18030"``, or another name that Python knows. Parquet
             is always UTF-8.
         max_expansion: maximum ratio of decompressed to compressed size, beyond the first 4 MiB; more is refused as a
             decompression bomb. None: no limit.
         sample_bytes: read a sample of about this many bytes, in whole documents from all over the corpus.
         seed: seed of the sample, and of the held-out documents of `jeton.sizes`.
+        include: globs; only files that match one are read, also those that a folder would leave out: ``["*.md"]``. A
+            glob without a slash is one of the file's name, another one of its path below the folder. ``*`` also
+            matches slashes.
+        exclude: globs of files that are not read.
+        input_type: ``"auto"``: the suffix and, for ``.json``, the content decide; else all files are ``"text"``,
+            ``"jsonl"``, ``"json"``, ``"parquet"``, ``"arrow"``, ``"csv"``, ``"tsv"`` or ``"tar"``.
 
     Raises:
         ConfigError: an invalid option or type.
@@ -57,6 +67,9 @@ class Corpus:
     max_expansion: int | None = MAX_EXPANSION
     sample_bytes: int | None = None
     seed: int = 0
+    include: Sequence[str] = ()
+    exclude: Sequence[str] = ()
+    input_type: InputType = "auto"
 
     def __post_init__(self) -> None:
         if not isinstance(self.sources, Source):
@@ -71,6 +84,9 @@ class Corpus:
         if self.sample_bytes is not None:
             integer(self.sample_bytes, "sample_bytes", 1)
         integer(self.seed, "seed", 0, MAX_SEED)
+        strings(self.include, "include")
+        strings(self.exclude, "exclude")
+        check_input_type(self.input_type)
 
     @classmethod
     def of(cls, corpus: CorpusLike | Corpus) -> Corpus:
@@ -88,3 +104,37 @@ class Corpus:
     def by_line(self) -> Corpus:
         """A copy with each line of a text file as a document."""
         return replace(self, documents="line")
+
+    def listing(self) -> Listing:
+        """The files that are read, in order, and what folders have besides. Documents in memory have no files.
+
+        Raises:
+            FileNotFoundError: no such file, no match, or a folder without files that are read.
+            ConfigError: one file belongs to sources with different options.
+
+        Examples:
+            >>> import jeton, pathlib, tempfile
+            >>> folder = pathlib.Path(tempfile.mkdtemp())
+            >>> for name in ("a.txt", "README.md"):
+            ...     _ = (folder / name).write_text("to be")
+            >>> listing = jeton.Corpus(folder).listing()
+            >>> [pathlib.Path(file).name for file in listing.files], [str(unread) for unread in listing.unread]
+            (['a.txt'], ['1 .md (README.md)'])
+            >>> len(jeton.Corpus(folder, include=["*.txt", "*.md"]).listing().files)
+            2
+        """
+        lister = Lister()
+        files = [file for source in sources_of(self.sources) for file in lister.add_source(source, self.rules(source))]
+        return Listing(tuple(files), lister.unread)
+
+    def rules(self, source: Source) -> Rules:
+        """What is read of the files of a source; its own options take precedence."""
+        return Rules(
+            source.field or self.field,
+            check_encoding(source.encoding or self.encoding),
+            self.max_expansion,
+            self.include,
+            self.exclude,
+            self.input_type,
+            self.errors == "skip",
+        )

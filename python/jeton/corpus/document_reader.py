@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 from .batches import Batch, Document, DocumentChunk, PrefetchQueue, batched, prefetch
 from .corpus import Corpus
 from .error_policy import ErrorHandler, Skipped
+from .listing import Lister, log_unread
 from .selection import HeldOutSplit, Sample
 from .source import CorpusLike, sources_of
 from .source_reader import GROUP_BYTES, ReadStats, ResolvedSource, SourceReader
@@ -56,12 +57,14 @@ def open_corpus(
     corpus = replace(Corpus.of(corpus), **options)
     sample = Sample(corpus.sample_bytes, corpus.seed) if corpus.sample_bytes is not None else None
     sources: list[ResolvedSource] = []
+    lister = Lister()
     index = -1
     for source in sources_of(corpus.sources):
         # Consecutive sources of weight 1 are counted together: many files on a command line are one corpus.
         if not sources or not sources[-1].source.weight == source.weight == 1:
             index += 1
-        sources.append(ResolvedSource.of(source, index, corpus))
+        sources.append(ResolvedSource.of(source, index, corpus, lister))
+    log_unread(lister.unread)
     return DocumentReader(sources, ErrorHandler(corpus.errors), sample)
 
 
@@ -147,6 +150,7 @@ class DocumentReader:
         """Logs warnings about replacements and skipped records."""
         for complaint in self.complaints():
             _log.warning(prefix + complaint, extra={"skipped": self.num_skipped})
+        log_unread(tuple(self._stats.members.values()))
 
     def split(self, share: float, seed: int = 0) -> tuple[DocumentReader, DocumentReader]:
         """Splits into a corpus to learn from and a held-out corpus with about `share` of the bytes.

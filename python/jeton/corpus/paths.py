@@ -1,4 +1,4 @@
-"""Path expansion (paths, globs, folders, URLs → files) and opening of files.
+"""Path expansion (paths, globs, folders, URLs → files) and opening of files. `listing` chooses among the files.
 
 A local path takes precedence; else a name with ``://`` is a URL for fsspec (``s3://``, ``gs://``, ``https://``,
 ``hf://``, ``memory://``). Files are sorted by name, folder by folder, so every machine reads them in the same order.
@@ -17,6 +17,7 @@ import selectors
 import stat
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
@@ -29,15 +30,19 @@ if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
 __all__ = [
+    "HEAD_BLOCK",
+    "UNREADABLE",
+    "UNREADABLE_FOLDER",
+    "Entry",
     "absolute",
+    "entries_of",
     "file_name",
-    "files_of",
     "filesystem",
-    "identities_of",
     "identity_of",
     "is_remote",
     "open_path",
     "remote_call",
+    "remote_identity",
     "size_of",
 ]
 
@@ -45,6 +50,10 @@ BufferedReader: TypeAlias = "io.BufferedReader[Any]"
 T = TypeVar("T")
 WEB = ("http://", "https://")
 REMOTE_BLOCK = 4 << 20  # bytes per request of a remote file, whose first byte takes tens of milliseconds
+HEAD_BLOCK = 1 << 16  # likewise if only the first lines are read
+# Errors of files that the policy "skip" leaves out: dangling links, circular ones, and files without a permission.
+UNREADABLE = (errno.ENOENT, errno.EACCES, errno.EPERM, errno.ELOOP)
+UNREADABLE_FOLDER = "folder that cannot be read"
 # Errors that fsspec raises without a number.
 ERRNOS = ((FileNotFoundError, errno.ENOENT), (PermissionError, errno.EACCES), (TimeoutError, errno.ETIMEDOUT))
 WAIT_S = 0.25  # poll interval for a pipe without data
@@ -53,11 +62,40 @@ WARN_AFTER_S = 2.0
 _log = logging.getLogger("jeton")
 
 
-def files_of(place: StrPath) -> list[str]:
-    """Files of one path, folder, glob or URL, sorted by name. Hidden files of folders are omitted.
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A file of a place.
+
+    Attributes:
+        file: its path or URL.
+        name: the path below the folder that was given; else as `file`.
+        is_named: True if the file is named itself, and not only a folder that has it.
+        is_dangling: True for a link without a target.
+        info: facts from the listing of an object store.
+    """
+
+    file: str
+    name: str
+    is_named: bool
+    is_dangling: bool = False
+    info: Mapping[str, Any] | None = None
+
+
+def entries_of(place: StrPath, unread: Callable[[str, str], object], skips: bool = False) -> list[Entry]:
+    """Files of one path, folder, glob or URL, sorted by name.
+
+    A folder has all files below it, also those of linked folders, each folder once. A glob names the files that it
+    matches if its last part has more than wildcards (``*.md``), else the folders above (``*``, ``**``).
+
+    Args:
+        place: the path, folder, glob or URL.
+        unread: called with the kind and the name of what is left out of a folder: hidden files, special files, and
+            links to folders that are read anyway or make a cycle.
+        skips: count folders that cannot be read as such, instead of raising.
 
     Raises:
-        FileNotFoundError: no such file, no match, or a folder without files.
+        FileNotFoundError: no such file, or no match.
+        OSError: a folder that cannot be read.
         MissingDependencyError: a URL, without fsspec or without the package for its protocol.
 
     Examples:
@@ -65,34 +103,44 @@ def files_of(place: StrPath) -> list[str]:
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     path = Path(folder, "a.txt")
         ...     _ = path.write_text("one")
-        ...     files_of(folder) == [str(path)]
-        True
+        ...     [entry.name for entry in entries_of(folder, print)]
+        ['a.txt']
     """
     path = os.fspath(place)
     if os.path.isdir(path):
-        files = _walk(path)
-        if not files:
-            raise FileNotFoundError(errno.ENOENT, "the folder contains no files (hidden files are ignored)", path)
-    elif os.path.lexists(path):
-        files = [path]
-    elif _is_url(path):
-        files = list(_remote_files(path))
-    elif glob.has_magic(path) and (matches := glob.glob(path, recursive=True)):
-        # a set, because "**" matches both a folder and the files in it
-        found = {file for match in matches for file in (_walk(match) if os.path.isdir(match) else [match])}
-        files = sorted(found, key=_sort_key)
-        if not files:
-            raise FileNotFoundError(errno.ENOENT, "the folders that this glob matches contain no files", path)
-    else:
-        shown = path if len(path) <= 80 else path[:77] + "..."
-        hint = "no such file, folder or glob; to pass a text itself, give it in a list: [text]"
-        raise FileNotFoundError(errno.ENOENT, hint, shown)
-    return files
+        return _walk(path, unread, skips)
+    if os.path.lexists(path):
+        return [Entry(path, path, True, not os.path.exists(path))]
+    if _is_url(path):
+        return _remote_entries(path, unread)
+    if glob.has_magic(path) and (matches := glob.glob(path, recursive=True)):
+        is_named = _names_files(path)
+        entries: list[Entry] = []
+        walked: set[str] = set()
+        for match in sorted(matches, key=_sort_key):  # folders before what is in them, which "**" matches, too
+            if any(parent in walked for parent in (match, *map(str, Path(match).parents))):
+                continue
+            if os.path.isdir(match):
+                walked.add(match.rstrip(os.sep))
+                entries += _walk(match, unread, skips)
+            else:
+                entries.append(Entry(match, match, is_named, not os.path.exists(match)))
+        return sorted(entries, key=lambda entry: _sort_key(entry.file))
+    shown = path if len(path) <= 80 else path[:77] + "..."
+    hint = "no such file, folder or glob; to pass a text itself, give it in a list: [text]"
+    raise FileNotFoundError(errno.ENOENT, hint, shown)
+
+
+def _names_files(pattern: str) -> bool:
+    """True if the last part of a glob has more than wildcards."""
+    return any(character.isalnum() for character in pattern.rstrip("/").rpartition("/")[2])
 
 
 @contextmanager
-def open_path(file: str, check_canceled: Callable[[], None] | None = None) -> Iterator[BufferedReader]:
-    """Opens a file from `files_of` for reading bytes; its ``tell()`` is the read position.
+def open_path(
+    file: str, check_canceled: Callable[[], None] | None = None, block: int = REMOTE_BLOCK
+) -> Iterator[BufferedReader]:
+    """Opens a file of a listing for reading bytes; its ``tell()`` is the read position. `block`: bytes of a request.
 
     For a named pipe without a writer it waits, and logs a warning after 2 seconds. While waiting, it repeatedly calls
     `check_canceled`, which can raise to stop.
@@ -119,8 +167,8 @@ def open_path(file: str, check_canceled: Callable[[], None] | None = None) -> It
         return
     system, path = filesystem(file)
     with (
-        remote_call(file, lambda: system.open(path, "rb", block_size=REMOTE_BLOCK)) as opened,
-        io.BufferedReader(_Remote(opened, file), REMOTE_BLOCK) as raw,
+        remote_call(file, lambda: system.open(path, "rb", block_size=block)) as opened,
+        io.BufferedReader(_Remote(opened, file), block) as raw,
     ):
         yield raw
 
@@ -176,26 +224,11 @@ def identity_of(file: str) -> tuple[int | None, str]:
         return status.st_size if stat.S_ISREG(status.st_mode) else None, f"mtime:{status.st_mtime_ns}"
     system, path = filesystem(file)
     system.invalidate_cache(path)  # else a listing of this process hides a change
-    return _remote_identity(remote_call(file, lambda: system.info(path)))
+    return remote_identity(remote_call(file, lambda: system.info(path)))
 
 
-def identities_of(place: StrPath) -> list[tuple[str, int | None, str]]:
-    """Files of one path, folder, glob or URL, as `files_of`, with size and version, as `identity_of`.
-
-    A listing of an object store has both, so no file is asked for by itself.
-
-    Examples:
-        >>> identities_of(__file__) == [(__file__, *identity_of(__file__))]
-        True
-    """
-    path = os.fspath(place)
-    if _is_url(path) and not os.path.lexists(path):
-        found = _remote_files(path).items()
-        return [(file, *(identity_of(file) if info is None else _remote_identity(info))) for file, info in found]
-    return [(file, *identity_of(file)) for file in files_of(path)]
-
-
-def _remote_identity(info: Mapping[str, Any]) -> tuple[int | None, str]:
+def remote_identity(info: Mapping[str, Any]) -> tuple[int | None, str]:
+    """As `identity_of`, from the facts of a listing."""
     names = ("ETag", "etag", "LastModified", "last_modified", "mtime", "updated", "created")
     name = next((name for name in names if info.get(name) is not None), None)
     value = info[name] if name is not None else ""
@@ -225,18 +258,59 @@ def absolute(file: str) -> str:
     return file if is_remote(file) else os.path.abspath(file)
 
 
-def _walk(folder: str) -> list[str]:
-    """All files below a folder, sorted, without hidden ones and special files (pipes, sockets)."""
+def _walk(folder: str, unread: Callable[[str, str], object], skips: bool) -> list[Entry]:
+    """All files below a folder and below the folders that it links to, sorted; see `entries_of`."""
+    entries: list[Entry] = []
+    visited: set[tuple[int, int]] = set()
+    links: list[str] = []  # to folders, which are followed when the folders themselves are known
 
-    def fail(error: OSError) -> None:
-        raise error  # by default os.walk ignores folders that it cannot read
+    def below(path: str) -> str:
+        return os.path.relpath(path, folder)
 
-    files = []
-    for parent, folders, names in os.walk(folder, onerror=fail):
-        folders[:] = [name for name in folders if not name.startswith(".")]
-        files += [os.path.join(parent, name) for name in names if not name.startswith(".")]
-    # a dangling link stays in the list: opening it raises the error
-    return sorted((file for file in files if os.path.isfile(file) or not os.path.exists(file)), key=_sort_key)
+    def walk(top: str) -> None:
+        folders = [top]
+        while folders:
+            parent = folders.pop()
+            try:
+                status = os.stat(parent)
+                visited.add((status.st_dev, status.st_ino))
+                with os.scandir(parent) as found:
+                    inside = sorted(found, key=lambda entry: entry.name)
+            except OSError:
+                if not skips:
+                    raise
+                unread(UNREADABLE_FOLDER, below(parent))
+                continue
+            for entry in inside:
+                path = os.path.join(parent, entry.name)
+                if entry.name.startswith("."):
+                    unread("hidden", below(path))
+                elif entry.is_symlink() and not os.path.exists(path):
+                    entries.append(Entry(path, below(path), False, is_dangling=True))
+                elif entry.is_dir():
+                    (links if entry.is_symlink() else folders).append(path)
+                elif entry.is_file():
+                    entries.append(Entry(path, below(path), False))
+                else:
+                    unread("special file", below(path))
+
+    walk(folder)
+    while links:
+        link = min(links, key=_sort_key)
+        links.remove(link)
+        target = os.path.realpath(link)
+        status = os.stat(link)
+        if (status.st_dev, status.st_ino) in visited:
+            unread("link to a folder that is read already", below(link))
+        elif _is_parent(target, os.path.realpath(os.path.dirname(link))):
+            unread("link to a folder above", below(link))
+        else:
+            walk(link)
+    return sorted(entries, key=lambda entry: _sort_key(entry.file))
+
+
+def _is_parent(folder: str, path: str) -> bool:
+    return os.path.commonpath((folder, path)) == folder
 
 
 def _sort_key(path: str) -> tuple[str, ...]:
@@ -259,24 +333,27 @@ def is_remote(file: str) -> bool:
     return _is_url(file) and not os.path.lexists(file)
 
 
-def _remote_files(url: str) -> dict[str, Mapping[str, Any] | None]:
+def _remote_entries(url: str, unread: Callable[[str, str], object]) -> list[Entry]:
     """Files of a URL, sorted by name, with their facts of the listing.
 
     A web address without ``*`` is one file, and no request is made: HTTP has no folders.
     """
     if url.startswith(WEB) and "*" not in url:
-        return {url: None}
+        return [Entry(url, url, True)]
     system, path = filesystem(url)
+    is_named = not glob.has_magic(path) or _names_files(path)
 
-    def find() -> dict[str, Mapping[str, Any]]:
+    def find() -> dict[str, tuple[str | None, Mapping[str, Any]]]:
+        """Name of a file -> its name below a folder, None if it is named itself, and its facts."""
         system.invalidate_cache()
         found = system.glob(path, detail=True) if glob.has_magic(path) else {path: system.info(path)}
-        files = {name: info for name, info in found.items() if info["type"] != "directory"}
-        for folder in (name for name, info in found.items() if info["type"] == "directory"):
+        files: dict[str, tuple[str | None, Mapping[str, Any]]] = {}
+        for folder in sorted(name for name, info in found.items() if info["type"] == "directory"):
             for name, info in system.find(folder, detail=True).items():
-                inside = PurePosixPath(name).relative_to(system._strip_protocol(folder)).parts
-                if not any(part.startswith(".") for part in inside):
-                    files[name] = info
+                files.setdefault(name, (str(PurePosixPath(name).relative_to(system._strip_protocol(folder))), info))
+        for name, info in found.items():
+            if info["type"] != "directory":
+                files.setdefault(name, (None, info))
         return files
 
     try:
@@ -285,7 +362,15 @@ def _remote_files(url: str) -> dict[str, Mapping[str, Any] | None]:
         files = {}
     if not files:
         raise FileNotFoundError(errno.ENOENT, "no such file, no match, or a folder without files", url)
-    return {str(system.unstrip_protocol(name)): files[name] for name in sorted(files, key=_remote_key)}
+    entries = []
+    for name in sorted(files, key=_remote_key):
+        below, info = files[name]
+        if below is not None and any(part.startswith(".") for part in below.split("/")):
+            unread("hidden", below)
+        else:
+            file = str(system.unstrip_protocol(name))
+            entries.append(Entry(file, below or file, below is None and is_named, info=info))
+    return entries
 
 
 def _remote_key(name: str) -> tuple[str, ...]:

@@ -14,6 +14,7 @@ from ..errors import FormatError, JetonError
 from .batches import Batch, DocumentChunk, batched
 from .corpus import Corpus
 from .error_policy import ErrorHandler, OnSkip, Skipped
+from .listing import Lister, log_unread
 from .ranges import FileRange
 from .source import Source
 from .source_reader import GROUP_BYTES, ReadStats, ResolvedSource, SourceReader
@@ -90,13 +91,15 @@ class RangeReader:
         return batched(self._chunks(), {0: Fraction(1)}, size)
 
     def _chunks(self) -> Iterator[DocumentChunk]:
-        resolved = replace(ResolvedSource.of(Source([]), 0, self._corpus), conversations=self._conversations)
+        resolved = ResolvedSource.of(Source([]), 0, self._corpus, Lister())
+        resolved = replace(resolved, conversations=self._conversations)
         reader = SourceReader(self._stats, self._handler, GROUP_BYTES, None, MAX_DOCUMENT, self._check)
         for part in self._ranges:
             for chunk in reader.read_range(part, resolved):
                 self._check()
                 if len(chunk.texts):
                     yield self._bounded(chunk)
+        log_unread(tuple(self._stats.members.values()))
 
     def _bounded(self, chunk: DocumentChunk) -> DocumentChunk:
         """The chunk without documents over the maximum size, which only tables have: other readers refuse them."""

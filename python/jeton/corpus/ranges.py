@@ -34,7 +34,7 @@ class FileRange:
     """A range of a file, in bytes.
 
     Attributes:
-        file: the file, from `files_of`.
+        file: the file, of a listing.
         start: first byte.
         end: one past the last byte; None: the whole file, of any kind, which is not split.
 

@@ -18,6 +18,7 @@ from .._core import TextColumn
 from ..errors import FormatError, JetonError, UnsupportedFeatureError, keyword
 from ..util.optional import import_optional
 from .error_policy import ErrorHandler
+from .fields import MISSING, ColumnPath, value_at
 from .paths import is_remote
 from .streams import LineBlock, LinePlace
 
@@ -25,8 +26,11 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 __all__ = [
+    "BATCH_BYTES",
+    "BadRowError",
     "arrow_modules",
     "arrow_values",
+    "check_column",
     "checked_texts",
     "column_of",
     "column_texts",
@@ -35,12 +39,15 @@ __all__ = [
     "is_text_type",
     "jsonl_lists",
     "jsonl_texts",
+    "list_of",
+    "text_of",
+    "valid_column",
 ]
 
 _RIGHT_ONE = f"name the right one with {keyword('field')} of the corpus"
 
 
-class _BadRowError(Exception):
+class BadRowError(Exception):
     """A row without a text, with the kind of the error."""
 
     def __init__(self, kind: str, words: str) -> None:
@@ -69,7 +76,7 @@ def jsonl_lists(lines: LineBlock, field: str, name: str, handler: ErrorHandler) 
     kept, numbers, offset = [], [], lines.offset
     for number, line in enumerate(lines.data.split(b"\n"), lines.first):
         place = LinePlace(name, number, lines.lines_before)
-        found = _look_again(line, place, field, name, handler, offset, _list)
+        found = _look_again(line, place, field, name, handler, offset, list_of)
         offset += len(line) + 1
         if found is not None:
             kept.append(found)
@@ -80,8 +87,8 @@ def jsonl_lists(lines: LineBlock, field: str, name: str, handler: ErrorHandler) 
 def field_text(row: Mapping[str, object], field: str, source: str, handler: ErrorHandler) -> bytes | None:
     """The text of a row that is a mapping, or None if it is skipped."""
     try:
-        text = _text(row, field)
-    except _BadRowError as bad:
+        text = text_of(row, field)
+    except BadRowError as bad:
         handler.skip(bad.kind, source, FormatError(f"{source}: {bad}", format="rows", place=source))
         return None
     return handler.encode(text, source, file="corpus")
@@ -103,8 +110,8 @@ def _look_again(
     text = checked.decode()
     try:
         row = _parse(text.removeprefix("\ufeff") if offset == 0 else text)
-        found = (value or _text)(row, field)
-    except _BadRowError as bad:
+        found = (value or text_of)(row, field)
+    except BadRowError as bad:
         shown = str(source)
         error: JetonError = FormatError(f"{shown}: {bad}", format="jsonl", place=f"line {shown.rpartition(':')[2]}")
         handler.skip(bad.kind, shown, error)
@@ -116,36 +123,45 @@ def _parse(text: str) -> object:
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise _BadRowError("not a JSON row", f"not a JSON row ({error})") from None
+        raise BadRowError("not a JSON row", f"not a JSON row ({error})") from None
 
 
-def _text(row: object, field: str) -> str:
+def text_of(row: object, field: str) -> str:
+    """The text of a row.
+
+    Raises:
+        BadRowError: it has none.
+    """
     if not isinstance(row, Mapping):
-        raise _BadRowError("not an object", f"the row is a {_json_type(row)}, expected an object")
-    value = row.get(field)
+        raise BadRowError("not an object", f"the row is a {_json_type(row)}, expected an object")
+    value = value_at(row, field)
     if isinstance(value, str):
         return value
-    raise _without(row, field, "string")
+    raise _without(row, field, value, "string")
 
 
-def _list(row: object, field: str) -> str:
-    """The list of a row, as JSON."""
+def list_of(row: object, field: str) -> str:
+    """The list of a row, as JSON.
+
+    Raises:
+        BadRowError: it has none.
+    """
     if not isinstance(row, Mapping):
-        raise _BadRowError("not an object", f"the row is a {_json_type(row)}, expected an object")
-    value = row.get(field)
+        raise BadRowError("not an object", f"the row is a {_json_type(row)}, expected an object")
+    value = value_at(row, field)
     if isinstance(value, list):
         return json.dumps(value, ensure_ascii=False)
-    raise _without(row, field, "list")
+    raise _without(row, field, value, "list")
 
 
-def _without(row: Mapping[str, object], field: str, expected: str) -> _BadRowError:
+def _without(row: Mapping[str, object], field: str, value: object, expected: str) -> BadRowError:
     """The error of a row whose field is missing, or of another type."""
-    if field in row:
-        words = f"the field {field!r} is a {_json_type(row[field])}, expected a {expected}"
-        return _BadRowError(f"without a {expected} in {field!r}", words)
+    if value is not MISSING:
+        words = f"the field {field!r} is a {_json_type(value)}, expected a {expected}"
+        return BadRowError(f"without a {expected} in {field!r}", words)
     fields = ", ".join(map(repr, list(row)[:8])) or "none"
     words = f"the row has no field {field!r} (it has: {fields}); {_RIGHT_ONE}"
-    return _BadRowError(f"without the field {field!r}", words)
+    return BadRowError(f"without the field {field!r}", words)
 
 
 def _json_type(value: object) -> str:
@@ -190,21 +206,21 @@ def column_texts(
         ahead = is_remote(name)
         with pq.ParquetFile(raw, buffer_size=BUFFER_BYTES, pre_buffer=ahead) as file:
             expected = "list" if conversations else "string"
-            _check_column(pa, file.schema_arrow, field, name, expected)
+            path = check_column(ColumnPath.find(file.schema_arrow, field), file.schema_arrow, field, name, expected)
             groups, before, total = _row_groups(file.metadata, start, end, size)
             if not groups:
                 return
             done = 0
             rows = _rows_at_a_time(file.metadata, groups)
-            for batch in file.iter_batches(rows, row_groups=groups, columns=[field], use_threads=False):
-                column = batch.column(field)
+            for batch in file.iter_batches(rows, row_groups=groups, columns=[path.dotted], use_threads=False):
+                column = path.of(batch.column(path.column))
                 if conversations:
                     column.validate(full=True)
                     column = pa.array(_json_lists(column), pa.binary())
                 first = before + done + 1
                 numbers = range(first, first + batch.num_rows)
                 done += batch.num_rows
-                yield *_valid_texts(column, numbers, field, name, handler, expected), done / max(1, total)
+                yield *valid_column(column, numbers, field, name, handler, expected), done / max(1, total)
     except pa.ArrowNotImplementedError as error:
         raise UnsupportedFeatureError(f"{name}: {error}", format="parquet", feature=str(error)) from None
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:  # names of columns are UTF-8
@@ -213,14 +229,14 @@ def column_texts(
         raise FormatError(f"{name}: corrupt Parquet data ({error})", format="parquet") from None
 
 
-def arrow_modules() -> tuple[Any, Any]:
-    """The modules that read Parquet.
+def arrow_modules(suffix: str = ".parquet") -> tuple[Any, Any]:
+    """The modules that read Parquet and Arrow.
 
     Raises:
         MissingDependencyError: pyarrow is not installed.
     """
-    parquet = import_optional("pyarrow.parquet", "reading .parquet", "data")
-    return import_optional("pyarrow", "reading .parquet", "data"), parquet
+    parquet = import_optional("pyarrow.parquet", f"reading {suffix}", "data")
+    return import_optional("pyarrow", f"reading {suffix}", "data"), parquet
 
 
 def _row_groups(metadata: Any, start: int, end: int | None, size: int) -> tuple[list[int], int, int]:
@@ -256,16 +272,25 @@ def _rows_at_a_time(metadata: Any, groups: Sequence[int]) -> int:
     return max(1, min(MOST_ROWS, BATCH_BYTES * rows // max(num_bytes, 1)))  # damaged sizes may be negative
 
 
-def _check_column(pa: Any, schema: pa.Schema, field: str, name: str, expected: str) -> None:
-    if schema.names.count(field) != 1:
+def check_column(
+    path: ColumnPath | None, schema: pa.Schema, field: str, name: str, expected: str, format: str = "parquet"
+) -> ColumnPath:
+    """Checks that a schema has the column, with values of the type.
+
+    Raises:
+        FormatError: it does not.
+    """
+    import pyarrow as pa
+
+    if path is None:
         found = ", ".join(map(repr, schema.names[:8])) or "none"
         message = f"{name}: no column {field!r} (there are: {found}); {_RIGHT_ONE}"
-        raise FormatError(message, format="parquet", place="schema")
-    kind = schema.field(field).type
-    is_list = pa.types.is_list(kind) or pa.types.is_large_list(kind)
-    if not (is_list if expected == "list" else is_text_type(kind)):
-        message = f"{name}: the column {field!r} is of type {kind}, expected a {expected}"
-        raise FormatError(message, format="parquet", place="schema")
+        raise FormatError(message, format=format, place="schema")
+    is_list = pa.types.is_list(path.type) or pa.types.is_large_list(path.type)
+    if not (is_list if expected == "list" else is_text_type(path.type)):
+        message = f"{name}: the column {field!r} is of type {path.type}, expected a {expected}"
+        raise FormatError(message, format=format, place="schema")
+    return path
 
 
 def is_text_type(kind: Any) -> bool:
@@ -291,7 +316,7 @@ def _without_nulls(value: Any) -> Any:
     return [_without_nulls(item) for item in value] if isinstance(value, list) else value
 
 
-def _valid_texts(
+def valid_column(
     column: Any, numbers: range, field: str, name: str, handler: ErrorHandler, expected: str
 ) -> tuple[TextColumn, range | list[int]]:
     """The texts that are neither null nor invalid UTF-8, with their row numbers."""

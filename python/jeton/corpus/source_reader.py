@@ -1,6 +1,6 @@
 """Reading of each kind of source into chunks: files, streams, iterables of documents or rows, and `datasets`.
 
-The suffix of a file selects its format: ``.parquet``, JSON Lines, else text.
+`kinds` decides how a file is read.
 """
 
 from __future__ import annotations
@@ -18,20 +18,22 @@ from os.path import isfile
 from typing import Any, BinaryIO, cast
 
 from .._core import TextColumn
-from ..errors import ConfigError, FormatError, keyword
+from ..errors import ConfigError, FormatError, UnsupportedFeatureError, keyword, named
 from ..util.compression import MAX_EXPANSION, decompressed, position, split_suffix
 from ..util.lazy import cached_property
 from ..util.threads import num_threads
 from .batches import DocumentChunk, PrefetchQueue
 from .corpus import Corpus
 from .error_policy import ErrorHandler
-from .paths import file_name, files_of, is_remote, open_path, size_of
+from .kinds import InputType, json_content, kind_of
+from .listing import Lister, Rules, Unread, has_paths, list_files
+from .paths import UNREADABLE, file_name, is_remote, open_path, size_of
 from .ranges import FileRange, LineRange, timed
+from .records import Group, arrow_texts, csv_texts, json_texts, tar_texts
 from .rows import arrow_values, column_texts, field_text, jsonl_lists, jsonl_texts
-from .source import CorpusLike, Source
+from .source import Source
 from .streams import (
     LineBlock,
-    check_encoding,
     check_size,
     decoded,
     line_blocks,
@@ -41,9 +43,8 @@ from .streams import (
     transcoded,
 )
 
-__all__ = ["GROUP_BYTES", "ReadStats", "ResolvedSource", "SourceReader", "is_rows"]
+__all__ = ["GROUP_BYTES", "ReadStats", "ResolvedSource", "SourceReader"]
 
-ROW_SUFFIXES = (".jsonl", ".ndjson")
 MAX_PATH = 4096  # longest path on Linux, longer than on other systems; a longer document cannot be a file name
 # Documents in memory are read in groups of about this many bytes, and at most this many documents.
 GROUP_BYTES, GROUP_DOCUMENTS = 1 << 20, 4096
@@ -54,16 +55,6 @@ EXPANSION = 4
 DATASET_ROWS = 1000
 # Overhead of a document in the size of a batch, so that a batch of empty lines is bounded, too.
 DOCUMENT_BYTES = 64
-
-
-def is_rows(file: str) -> bool:
-    """True if the suffix of a file says that it has rows of JSON.
-
-    Examples:
-        >>> is_rows("a/rows.jsonl.gz"), is_rows("rows.txt")
-        (True, False)
-    """
-    return split_suffix(file_name(file))[0].lower().endswith(ROW_SUFFIXES)
 
 
 @dataclass
@@ -77,6 +68,13 @@ class ReadStats:
     raw: BinaryIO | None = None  # the open file; its position is the progress within it
     lines: dict[str, int] = field(default_factory=dict)  # file -> lines that begin in the range read
     read_s: float = 0.0  # seconds spent reading ranges, without parsing
+    members: dict[str, Unread] = field(default_factory=dict)  # kind -> members of tars that are not read
+
+    def add_member(self, suffix: str, name: str) -> None:
+        """Counts a member of a tar that is not read."""
+        kind = f"{suffix} in .tar"
+        before = self.members.get(kind, Unread(kind, 0, ()))
+        self.members[kind] = Unread(kind, before.count + 1, (*before.names, name)[:5])
 
     def add_read_s(self, seconds: float) -> None:
         """Adds to `read_s`."""
@@ -96,7 +94,8 @@ class ResolvedSource:
         source: as given.
         weight_group: index of its group of sources; consecutive sources of weight 1 share one.
         files: its files, if all of them are known; else None.
-        by_line, field, encoding, max_expansion: reading options.
+        by_line: True if each line of a text file is a document.
+        rules: options of reading.
         conversations: True if the field of a row is a list, as JSON.
     """
 
@@ -104,22 +103,33 @@ class ResolvedSource:
     weight_group: int
     files: list[str] | None
     by_line: bool
-    field: str
-    encoding: str = "utf-8"
-    max_expansion: int | None = MAX_EXPANSION
+    rules: Rules = Rules(max_expansion=MAX_EXPANSION)  # noqa: RUF009 - immutable
     conversations: bool = False
 
     @classmethod
-    def of(cls, source: Source, weight_group: int, corpus: Corpus) -> ResolvedSource:
+    def of(cls, source: Source, weight_group: int, corpus: Corpus, lister: Lister) -> ResolvedSource:
         """Expands the paths of a source; its own options take precedence over those of the corpus.
 
         Raises:
             ConfigError, FileNotFoundError: as `open_corpus`.
         """
         by_line = (source.documents or corpus.documents) == "line"
-        encoding = check_encoding(source.encoding or corpus.encoding)
-        field = source.field or corpus.field
-        return cls(source, weight_group, _look_up(source.place), by_line, field, encoding, corpus.max_expansion)
+        rules = corpus.rules(source)
+        return cls(source, weight_group, _look_up(source, rules, lister), by_line, rules)
+
+    @property
+    def field(self) -> str:
+        """Field of a row that holds the text."""
+        return self.rules.field
+
+    @property
+    def encoding(self) -> str:
+        """Encoding of text."""
+        return self.rules.encoding
+
+    def kind(self, file: str) -> InputType:
+        """Kind of a file; see `kind_of`."""
+        return kind_of(file, self.rules.input_type)
 
     @cached_property
     def sizes(self) -> list[int | None]:
@@ -152,11 +162,13 @@ class ResolvedSource:
             yield group, sizes
 
     def _is_plain(self, file: str) -> bool:
-        """True if a file is one document as it is: local, not compressed, no table or rows, UTF-8."""
-        if self.by_line or self.encoding != "utf-8" or is_remote(file):
+        """True if a file is one document as it is: local, not compressed, text in UTF-8."""
+        if self.by_line or self.encoding != "utf-8" or is_remote(file) or split_suffix(file)[1]:
             return False
-        name, suffix = split_suffix(file)
-        return not suffix and not is_rows(name) and not name.lower().endswith(".parquet")
+        try:
+            return self.kind(file) == "text"
+        except FormatError:
+            return False  # reading it raises
 
     def is_readable_again(self) -> bool:
         """True if it can be read more than once; False for a pipe, a stream or an iterator."""
@@ -220,27 +232,41 @@ class SourceReader:
         if end is None:
             yield from self._file(file, resolved, is_range=True)
             return
-        is_table = file_name(file).lower().endswith(".parquet")
         self._stats.num_files += 1
-        with open_path(file, self._check_canceled) as opened:
+        with ExitStack() as stack:
+            opened = self._open(file, stack)
+            if opened is None:
+                return
             raw = timed(cast(BinaryIO, opened), self._stats.add_read_s)
+            stack.callback(raw.detach)
             try:
-                if is_table:
+                kind = resolved.kind(file)
+                if kind == "parquet":
                     for texts, numbers, _ in column_texts(
                         cast(BinaryIO, raw), resolved.field, file, self._handler, part.start, end,
                         conversations=resolved.conversations,
                     ):  # fmt: skip
                         yield self._chunk(texts, file, numbers, resolved)
                 else:
-                    yield from self._lines(
-                        cast(BinaryIO, LineRange(cast(BinaryIO, raw), part.start, end)), part, resolved
-                    )
+                    lines = cast(BinaryIO, LineRange(cast(BinaryIO, raw), part.start, end))
+                    yield from self._lines(lines, part, resolved, kind)
             except FormatError as error:
                 self._skip_file(file, error)
-            finally:
-                raw.detach()
 
-    def _lines(self, stream: BinaryIO, part: FileRange, resolved: ResolvedSource) -> Iterator[DocumentChunk]:
+    def _open(self, file: str, stack: ExitStack) -> Any:
+        """Opens a file; None if it cannot be opened, and the policy skips it."""
+        try:
+            return stack.enter_context(open_path(file, self._check_canceled))
+        except OSError as error:
+            if self._handler.policy != "skip" or error.errno not in UNREADABLE:
+                raise
+            words = f"{file}: {error.strerror}"
+            self._handler.skip("file that cannot be opened", file, FormatError(words, format="file", place="open"))
+            return None
+
+    def _lines(
+        self, stream: BinaryIO, part: FileRange, resolved: ResolvedSource, kind: InputType
+    ) -> Iterator[DocumentChunk]:
         """Yields the documents of the lines of a range."""
 
         def before() -> int:
@@ -252,11 +278,11 @@ class SourceReader:
         for block in line_blocks(stream, part.file, offset, shown):
             lines[part.file] = block.first - 1 + block.num_ends
             self._check_canceled()
-            yield self._block(block, part.file, resolved)._replace(lines_before=before)
+            yield self._block(block, part.file, resolved, kind)._replace(lines_before=before)
 
-    def _block(self, lines: LineBlock, name: str, resolved: ResolvedSource) -> DocumentChunk:
+    def _block(self, lines: LineBlock, name: str, resolved: ResolvedSource, kind: InputType) -> DocumentChunk:
         """The documents of a block of lines."""
-        if is_rows(name):
+        if kind == "jsonl":
             read = jsonl_lists if resolved.conversations else jsonl_texts
             texts, numbers = read(lines, resolved.field, name, self._handler)
         else:
@@ -271,26 +297,24 @@ class SourceReader:
     def _file(self, file: str, resolved: ResolvedSource, *, is_range: bool = False) -> Iterator[DocumentChunk]:
         self._stats.num_files += 1
         size = size_of(file) or 0
-        plain_name, suffix = split_suffix(file_name(file))
-        is_table = plain_name.lower().endswith(".parquet")
-        is_whole = not (is_table or resolved.by_line or is_rows(file))
-        if self._queue is not None and is_whole:
-            self._queue.wait_for_space(size * (EXPANSION if suffix else 1))
+        suffix = split_suffix(file_name(file))[1]
         with ExitStack() as stack:
-            raw = stack.enter_context(open_path(file, self._check_canceled))
-            if is_range:
-                raw = timed(cast(BinaryIO, raw), self._stats.add_read_s)
-                stack.callback(raw.detach)
-            self._stats.raw = raw
             try:
-                if is_table and not suffix:
-                    yield from self._table(raw, file, resolved, size)
-                else:
-                    if is_whole and not suffix:
-                        check_size(size, file, self._max_document)
-                    with decompressed(raw, file_name(file), max_expansion=resolved.max_expansion) as stream:
-                        read = self._packed_table if is_table else self._documents
-                        yield from read(stream, file, resolved)
+                kind = resolved.kind(file)
+                is_whole = kind == "text" and not resolved.by_line
+                if self._queue is not None and is_whole:
+                    self._queue.wait_for_space(size * (EXPANSION if suffix else 1))
+                raw = self._open(file, stack)
+                if raw is None:
+                    return
+                if is_range:
+                    raw = timed(cast(BinaryIO, raw), self._stats.add_read_s)
+                    stack.callback(raw.detach)
+                self._stats.raw = raw
+                if is_whole and not suffix:
+                    check_size(size, file, self._max_document)
+                with decompressed(raw, file_name(file), max_expansion=resolved.rules.max_expansion) as stream:
+                    yield from self._documents(stream, file, resolved, kind, size)
             except FormatError as error:
                 self._skip_file(file, error)
             finally:
@@ -320,13 +344,53 @@ class SourceReader:
 
     def _stream(self, stream: BinaryIO, name: str, resolved: ResolvedSource) -> Iterator[DocumentChunk]:
         self._stats.num_files += 1
-        yield from self._documents(stream, name, resolved)
+        yield from self._documents(stream, name, resolved, resolved.kind(name), 0)
 
-    def _documents(self, stream: BinaryIO, name: str, resolved: ResolvedSource) -> Iterator[DocumentChunk]:
-        """Yields the documents of one decompressed stream."""
+    def _documents(
+        self, stream: BinaryIO, name: str, resolved: ResolvedSource, kind: InputType, size: int
+    ) -> Iterator[DocumentChunk]:
+        """Yields the documents of one decompressed stream; `size`: bytes of its file, for the progress."""
+        if kind in ("parquet", "arrow"):
+            seekable = getattr(stream, "seekable", None)
+            if seekable is None or not seekable():  # compressed: both are read from the end
+                with tempfile.TemporaryFile() as raw:
+                    shutil.copyfileobj(stream, raw, 1 << 20)
+                    raw.seek(0)
+                    yield from self._documents(cast(BinaryIO, raw), name, resolved, kind, size)
+            elif kind == "parquet":
+                yield from self._table(stream, name, resolved, size)
+            else:
+                yield from self._groups(
+                    arrow_texts(stream, resolved.field, name, self._handler, resolved.conversations), name, resolved
+                )
+            return
+        if kind == "tar":
+            yield from self._groups(
+                tar_texts(
+                    stream, resolved.field, name, self._handler, self._stats.add_member, resolved.encoding,
+                    resolved.conversations,
+                ),
+                name, resolved,
+            )  # fmt: skip
+            return
         if resolved.encoding != "utf-8":
             stream = transcoded(stream, resolved.encoding, name, self._handler)
-        if not is_rows(name) and not resolved.by_line:
+        if kind == "json":
+            content, _, stream = json_content(stream)
+            if content in ("object", "other"):
+                found = "one JSON object" if content == "object" else "neither rows of JSON nor an array of objects"
+                advice = f"convert it to JSON Lines, or pass {named('input_type=text')} to read it as a text"
+                raise UnsupportedFeatureError(f"{name}: {found}; {advice}", format="json", feature=found)
+            if content == "array":
+                texts = json_texts(stream, resolved.field, name, self._handler, resolved.conversations)
+                yield from self._groups(texts, name, resolved)
+                return
+            kind = "jsonl"
+        if kind in ("csv", "tsv"):
+            delimiter = "," if kind == "csv" else "\t"
+            yield from self._groups(csv_texts(stream, resolved.field, name, self._handler, delimiter), name, resolved)
+            return
+        if kind == "text" and not resolved.by_line:
             data = read_whole(stream, name, self._check_canceled, self._max_document)
             self._stats.num_empty += not data
             checked = self._handler.check(data, name, file=name)
@@ -336,8 +400,13 @@ class SourceReader:
         for lines in line_blocks(stream, name):
             empty = False
             self._check_canceled()
-            yield self._block(lines, name, resolved)
+            yield self._block(lines, name, resolved, kind)
         self._stats.num_empty += empty
+
+    def _groups(self, groups: Iterator[Group], name: str, resolved: ResolvedSource) -> Iterator[DocumentChunk]:
+        for texts, numbers in groups:
+            self._check_canceled()
+            yield self._chunk(texts, name, numbers, resolved)
 
     def _table(self, raw: BinaryIO, file: str, resolved: ResolvedSource, size: int) -> Iterator[DocumentChunk]:
         self._stats.raw = None  # pyarrow seeks, so the position is not the progress
@@ -347,31 +416,27 @@ class SourceReader:
                 position=self._stats.bytes_done + int(size * share)
             )
 
-    def _packed_table(self, stream: BinaryIO, file: str, resolved: ResolvedSource) -> Iterator[DocumentChunk]:
-        """Yields the documents of compressed Parquet, decompressed to disk first: Parquet is read from its end."""
-        with tempfile.TemporaryFile() as raw:
-            shutil.copyfileobj(stream, raw, 1 << 20)
-            yield from self._table(cast(BinaryIO, raw), file, resolved, size_of(file) or 0)
-
     def _dataset(self, dataset: Any, resolved: ResolvedSource) -> Iterator[DocumentChunk]:
         """Yields the documents of a `Dataset` or `IterableDataset` (package datasets), many rows at a time."""
         names = getattr(dataset, "column_names", None)
-        if names is not None and resolved.field not in names:
+        column = resolved.field
+        if names is not None and column not in names:
+            column = column.partition(".")[0]  # of a nested field
+        if names is not None and column not in names:
             found = ", ".join(map(repr, names[:8]))
             message = (
                 f"the dataset has no column {resolved.field!r} (it has: {found}); name the right one with "
                 f"{keyword('field')} of the corpus"
             )
             raise ConfigError(message, option="field")
-        chosen = dataset if names is None else dataset.select_columns([resolved.field])
+        chosen = dataset if names is None else dataset.select_columns([column])
         # A `Dataset` without a format is Arrow data in files, which is checked before it is read.
         is_arrow = getattr(dataset, "format", {}).get("type", "") is None
         start = 0
         for columns in (chosen.with_format("arrow") if is_arrow else chosen).iter(batch_size=DATASET_ROWS):
-            values = arrow_values(columns, resolved.field) if is_arrow else list(columns[resolved.field])
-            yield self._group(values, start, resolved) or self._one_by_one(
-                [{resolved.field: value} for value in values], start, resolved
-            )
+            values = arrow_values(columns, column) if is_arrow else list(columns[column])
+            group = self._group(values, start, resolved) if column == resolved.field else None
+            yield group or self._one_by_one([{column: value} for value in values], start, resolved)
             start += len(values)
 
     def _iterable(self, items: Iterable[object], resolved: ResolvedSource) -> Iterator[DocumentChunk]:
@@ -414,7 +479,7 @@ class SourceReader:
         """Yields one item of an iterable: a document, a row, or the documents of a path."""
         source = f"corpus[{index}]"
         if isinstance(item, PathLike):
-            for file in files_of(item):
+            for file in list_files([item], resolved.rules):
                 yield from self._file(file, resolved)
             return
         if isinstance(item, str):
@@ -448,12 +513,11 @@ class SourceReader:
         return DocumentChunk(texts, name, numbers, resolved.weight_group, self._stats.bytes_read, size)
 
 
-def _look_up(corpus: CorpusLike) -> list[str] | None:
-    """The files of a corpus argument, if it consists of paths only; else None."""
-    if isinstance(corpus, str | PathLike):
-        return files_of(corpus)
-    if isinstance(corpus, list | tuple) and corpus and all(isinstance(item, PathLike) for item in corpus):
-        return [file for item in corpus for file in files_of(item)]
+def _look_up(source: Source, rules: Rules, lister: Lister) -> list[str] | None:
+    """The files of a source, if it consists of paths only; else None."""
+    corpus = source.place
+    if isinstance(corpus, str | PathLike) or has_paths(corpus):
+        return lister.add_source(source, rules)
     if isinstance(corpus, list | tuple) and corpus and all(isinstance(item, str) and _is_file(item) for item in corpus):
         message = f"the documents are all names of files, {corpus[0]!r} the first, and are taken as text"
         warnings.warn(f"{message}; to read the files, pass pathlib.Path objects", UserWarning, stacklevel=2)

@@ -27,7 +27,8 @@ from typing import Any
 
 from ..corpus import Corpus, FileRange, RangeReader, Source
 from ..corpus.error_policy import OnSkip
-from ..corpus.paths import absolute, files_of, identities_of, identity_of, is_remote
+from ..corpus.listing import Lister, log_unread
+from ..corpus.paths import absolute, identity_of, is_remote
 from ..errors import ConfigError, FormatError, ShardError, keyword, named
 from ..util.arguments import integer, wrong
 from ..util.lazy import cached_property
@@ -114,6 +115,7 @@ MASK: dict[str, tuple[Any, ...]] = {
 # Options of `Corpus` that a plan has. Samples and weights are not supported.
 UNREADABLE_FILE = "file that cannot be read"  # kind of a skipped record, as that of `SourceReader`
 READING = ("documents", "field", "errors", "encoding", "max_expansion")
+INPUT_TYPE = "input_type"  # one more, which plans have if it is not the default, so that older ones keep their digest
 
 
 @dataclass(frozen=True)
@@ -171,7 +173,8 @@ class Plan:
         """
         documents, encoding = self.reading["documents"], self.reading["encoding"]
         names_lines = self.format == "olmo"  # whose table has the line of each document in its file
-        divisible = [is_divisible(file.path, documents, encoding, names_lines) for file in self.inputs]
+        input_type = self.reading.get(INPUT_TYPE, "auto")
+        divisible = [is_divisible(file.path, documents, encoding, names_lines, input_type) for file in self.inputs]
         breaks = frozenset(self.grown if self.shuffle is not None else ())
         tasks = tuple(islice(cut_tasks(self.inputs, divisible, self.task_bytes, breaks), MAX_TASKS + 1))
         self._check_number(len(tasks))
@@ -380,9 +383,9 @@ class Plan:
                 before, after = before[name], after[name]
             elif name in ("reading", "counting", "packing") and now[name] is not None and then[name] is not None:
                 name, before, after = next(
-                    (key, then[name].get(key), now[name][key])
-                    for key in now[name]
-                    if then[name].get(key) != now[name][key]
+                    (key, then[name].get(key), now[name].get(key))
+                    for key in now[name] | then[name]
+                    if then[name].get(key) != now[name].get(key)
                 )
             else:
                 before, after = then[name], now[name]
@@ -464,7 +467,7 @@ def _check_options(plan: Plan) -> None:
             raise ValueError("a policy for conversations that are longer than a row, without rows of best_fit")
     if list(plan._bounds) != sorted(set(plan._bounds)):
         raise ValueError(f"grown {plan.grown!r} of {len(plan.inputs):,} inputs")
-    if set(plan.reading) != set(READING):
+    if set(plan.reading) - {INPUT_TYPE} != set(READING):
         raise ValueError("unknown options of reading")
     plan.corpus()
     if plan.counting is not None:
@@ -488,7 +491,8 @@ def reading_of(corpus: Corpus) -> dict[str, Any]:
     if corpus.sample_bytes is not None:
         message = f"{keyword('sample_bytes')} is not supported: shards have the whole corpus"
         raise ConfigError(message)
-    return {name: getattr(corpus, name) for name in READING}
+    reading = {name: getattr(corpus, name) for name in READING}
+    return reading if corpus.input_type == "auto" else {**reading, INPUT_TYPE: corpus.input_type}
 
 
 def list_inputs(corpus: Corpus) -> tuple[InputFile, ...]:
@@ -498,17 +502,15 @@ def list_inputs(corpus: Corpus) -> tuple[InputFile, ...]:
         ConfigError: the corpus has documents in memory, streams, pipes, or sources with their own options.
         FileNotFoundError: no such file, or no match.
     """
-    find = _readable_identities if corpus.errors == "skip" else identities_of
-    return tuple(_input(*found) for place in places_of(corpus) for found in find(place))
-
-
-def _readable_identities(place: str | PathLike[str]) -> Iterator[tuple[str, int | None, str]]:
-    """Yields files as `identities_of`; those that cannot be read have the size 0 and a version that says so."""
-    if is_remote(os.fspath(place)):
-        yield from identities_of(place)  # a listing, which says nothing of permissions
-        return
-    for file in files_of(place):
-        yield file, *_readable_identity(file)
+    lister, rules = Lister(), corpus.rules(Source([]))
+    files = [file for place in places_of(corpus) for file in lister.add(place, rules)]
+    log_unread(lister.unread)
+    # A listing of an object store says nothing of permissions.
+    skips = corpus.errors == "skip"
+    return tuple(
+        _input(file, *(_readable_identity(file) if skips and not is_remote(file) else lister.identity(file)))
+        for file in files
+    )
 
 
 def _readable_identity(file: str) -> tuple[int | None, str]:

@@ -10,14 +10,12 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal
 
 from ..corpus import Corpus, CorpusLike
-from ..corpus.paths import file_name
+from ..corpus.kinds import InputType, kind_of
 from ..corpus.rows import arrow_modules
-from ..corpus.source_reader import is_rows
 from ..errors import ConfigError, keyword, named
 from ..formats import load
 from ..tokenizer import Tokenizer
 from ..util.arguments import choice, flag, instance, integer
-from ..util.compression import split_suffix
 from .conversations import chat_template, conversation_options
 from .counting import SUFFIX, counting_of
 from .folder import MANIFEST, PLAN, TOKENIZER, ShardFolder
@@ -171,7 +169,7 @@ def plan(
         remember_tokenizer(tok, data)
     made = Plan(inputs=list_inputs(reading), **options)
     made.stages  # noqa: B018 - checks the number of tasks
-    if any(map(_is_table, made.inputs)):
+    if any(_kind(made, file) in ("parquet", "arrow") for file in made.inputs):
         arrow_modules()  # raises here, and not in each task
     if chat:
         _check_rows(made)
@@ -248,15 +246,16 @@ def _check_chat(format: str, append_eos: bool | str, prepend_bos: bool | str) ->
 def _check_rows(plan: Plan) -> None:
     """Checks that all inputs have rows, as conversations need them."""
     for file in plan.inputs:
-        if not (is_rows(file.path) or _is_table(file)):
+        if _kind(plan, file) in ("text", "csv", "tsv"):
             message = (
-                f"{keyword('chat', True)} reads conversations from .jsonl, .ndjson and .parquet, not from {file.path}"
+                f"{keyword('chat', True)} reads conversations from .jsonl, .ndjson, .json, .parquet, .arrow and .tar, "
+                f"not from {file.path}"
             )
             raise ConfigError(message, option="corpus")
 
 
-def _is_table(file: InputFile) -> bool:
-    return split_suffix(file_name(file.path))[0].lower().endswith(".parquet")
+def _kind(plan: Plan, file: InputFile) -> InputType:
+    return kind_of(file.path, plan.reading.get("input_type", "auto"))
 
 
 def _tokenizer(tok: Tokenizer | StrPath | None, format: str) -> Tokenizer:

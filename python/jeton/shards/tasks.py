@@ -17,8 +17,8 @@ from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from ..corpus.kinds import InputType, is_divisible_kind, kind_of
 from ..corpus.paths import file_name
-from ..corpus.source_reader import is_rows
 from ..util.compression import split_suffix
 
 __all__ = [
@@ -158,21 +158,26 @@ def bucket_tasks(buckets: range, num_bytes: int) -> Iterator[Task]:
         yield Task(bucket, (), num_bytes * (index + 1) // number - num_bytes * index // number)
 
 
-def is_divisible(path: str, documents: str, encoding: str, names_lines: bool = False) -> bool:
+def is_divisible(
+    path: str, documents: str, encoding: str, names_lines: bool = False, input_type: InputType = "auto"
+) -> bool:
     """True if a file can be split between tasks; not by lines if the format names lines.
+
+    A ``.json`` can not: only its content tells whether it has lines, and planning reads no inputs.
 
     Examples:
         >>> is_divisible("a.jsonl", "file", "utf-8"), is_divisible("a.jsonl.gz", "file", "utf-8")
         (True, False)
         >>> is_divisible("a.txt", "file", "utf-8"), is_divisible("a.txt", "line", "utf-8")
         (False, True)
+        >>> is_divisible("a.json", "file", "utf-8"), is_divisible("a.json", "file", "utf-8", input_type="jsonl")
+        (False, True)
     """
-    name, suffix = split_suffix(file_name(path))
-    if suffix:
+    if split_suffix(file_name(path))[1]:
         return False
-    if name.lower().endswith(".parquet"):
-        return True
-    return encoding == "utf-8" and not names_lines and (is_rows(path) or documents == "line")
+    kind = kind_of(path, input_type)
+    by_line = documents == "line"
+    return is_divisible_kind(kind, by_line) and (kind == "parquet" or (encoding == "utf-8" and not names_lines))
 
 
 def cut_tasks(

@@ -1,0 +1,207 @@
+"""Kind of a file: by its suffix, and of ``.json`` by its first lines.
+
+| kind | suffixes, also with ``.gz``, ``.bz2``, ``.xz``, ``.zst`` | documents |
+|---|---|---|
+| text | ``.txt``, ``.text``; every other file that is named | the file, or its lines |
+| jsonl | ``.jsonl``, ``.ndjson``; ``.json`` with an object in each line | a field of each row |
+| json | ``.json`` with an array of objects | a field of each object |
+| parquet, arrow | ``.parquet``, ``.arrow`` (IPC file or stream) | a column |
+| csv, tsv | ``.csv``, ``.tsv`` | a column |
+| tar | ``.tar`` | members ``.txt`` and ``.json``, as of WebDataset |
+
+Datasets have rows of JSON in ``.json.gz`` (C4, Dolma), and folders have metadata in ``.json``: its suffix says nothing.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Mapping
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, BinaryIO, Literal, TypeAlias, cast
+
+from ..errors import ConfigError, UnsupportedFeatureError, keyword, named
+from ..util.compression import split_suffix
+from .paths import file_name
+from .streams import LONGEST_LINE, READ_BYTES
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
+
+__all__ = [
+    "INPUT_TYPES",
+    "InputType",
+    "JsonContent",
+    "check_input_type",
+    "is_divisible_kind",
+    "is_folder_kind",
+    "json_content",
+    "kind_of",
+    "label_of",
+]
+
+InputType: TypeAlias = Literal["auto", "text", "jsonl", "json", "parquet", "arrow", "csv", "tsv", "tar"]
+INPUT_TYPES: tuple[InputType, ...] = ("auto", "text", "jsonl", "json", "parquet", "arrow", "csv", "tsv", "tar")
+# Content of a ``.json``: rows of JSON Lines, one such row, an array of objects, an object on several lines, nothing, or
+# anything else.
+JsonContent: TypeAlias = Literal["rows", "row", "array", "object", "empty", "other"]
+
+SUFFIXES: dict[str, InputType] = {
+    ".txt": "text",
+    ".text": "text",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".json": "json",
+    ".parquet": "parquet",
+    ".arrow": "arrow",
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".tar": "tar",
+}
+# Files that are no text; most others of this sort are not UTF-8, which is an error of its own.
+REFUSED = (".zip", ".7z", ".rar", ".tgz", ".pdf", ".docx", ".xlsx", ".jtc", ".npy", ".pt", ".safetensors")
+HEAD_BYTES = 1 << 16  # in which rows are looked for, if the first line is none
+BOM = b"\xef\xbb\xbf"
+
+
+def check_input_type(value: object) -> None:
+    """Checks the value of `input_type=`.
+
+    Raises:
+        ConfigError: there is no such type.
+    """
+    if value not in INPUT_TYPES:
+        raise ConfigError(f"{keyword('input_type', value)}: expected {', '.join(INPUT_TYPES)}")
+
+
+def kind_of(file: str, input_type: InputType = "auto") -> InputType:
+    """Kind of a file that is named: of an unknown suffix ``"text"``; never ``"auto"``.
+
+    Raises:
+        UnsupportedFeatureError: a file that is no text, such as an archive.
+
+    Examples:
+        >>> kind_of("rows.jsonl.gz"), kind_of("README.md"), kind_of("part-0", "jsonl")
+        ('jsonl', 'text', 'jsonl')
+    """
+    if input_type != "auto":
+        return input_type
+    suffix = _suffix(file)
+    if suffix in REFUSED:
+        advice = f"convert it to text, JSON Lines or Parquet, or pass {named('input_type=text')} if it is text"
+        message = f"{file}: {suffix} files are not read as a corpus; {advice}"
+        raise UnsupportedFeatureError(message, format=suffix[1:], feature=suffix)
+    return SUFFIXES.get(suffix, "text")
+
+
+def is_folder_kind(file: str) -> bool:
+    """True if a folder with this file is read with it; of ``.json``, ``.csv`` and ``.tsv`` the content decides.
+
+    Examples:
+        >>> is_folder_kind("a.txt.gz"), is_folder_kind("README.md"), is_folder_kind("part-0")
+        (True, False, False)
+    """
+    return _suffix(file) in SUFFIXES
+
+
+def is_divisible_kind(kind: InputType, by_line: bool) -> bool:
+    """True if tasks can share an uncompressed file: rows of JSON, lines, and row groups of Parquet.
+
+    Quotes of CSV may have line ends, and the other kinds are read from their beginning.
+    """
+    return kind in ("jsonl", "parquet") or (kind == "text" and by_line)
+
+
+def label_of(file: str) -> str:
+    """Name of the kind of a file that is not read: its suffix.
+
+    Examples:
+        >>> label_of("a/README.md"), label_of("notes.md.gz"), label_of("LICENSE"), label_of("v1.0-2024")
+        ('.md', '.md.gz', 'without suffix', 'without suffix')
+    """
+    plain, packed = split_suffix(file_name(file))
+    suffix = PurePosixPath(plain).suffix
+    is_usual = 1 < len(suffix) <= 12 and suffix[1].isalpha() and suffix[1:].replace("_", "").isalnum()
+    return (suffix.lower() if is_usual else "") + packed or "without suffix"
+
+
+def _suffix(file: str) -> str:
+    return PurePosixPath(split_suffix(file_name(file))[0]).suffix.lower()
+
+
+def json_content(stream: BinaryIO) -> tuple[JsonContent, Mapping[str, object] | None, BinaryIO]:
+    """Decides by the first lines of a decompressed ``.json`` what it has.
+
+    Args:
+        stream: its bytes, from the beginning.
+
+    Returns:
+        The content, its first row if that is a line, and a stream of all bytes.
+
+    Examples:
+        >>> for data in b'{"text": "a"}\\n{"text": "b"}\\n', b'[\\n  {"text": "a"}]', b'{\\n  "text": "a"\\n}':
+        ...     json_content(io.BytesIO(data))[0]
+        'rows'
+        'array'
+        'object'
+    """
+    head, is_whole = _head(stream)
+    replayed = cast(BinaryIO, io.BufferedReader(_Replayed(head, stream), READ_BYTES))
+    lines = [line for line in head.removeprefix(BOM).split(b"\n") if line.strip()]
+    if not lines:
+        return "empty", None, replayed
+    first = lines[0].strip()
+    row = _row(first)
+    if row is not None:
+        return ("row" if is_whole and len(lines) == 1 else "rows"), row, replayed
+    if first.startswith(b"["):
+        inner = b"".join((first[1:], *lines[1:2])).strip()
+        return ("array" if inner.startswith((b"{", b"]")) else "other"), None, replayed
+    if not first.startswith(b"{"):
+        return "other", None, replayed
+    # An object on several lines, or rows of which the first is damaged.
+    return ("rows" if any(map(_row, lines[1:])) else "object"), None, replayed
+
+
+def _head(stream: BinaryIO) -> tuple[bytes, bool]:
+    """The first lines of a stream, about `HEAD_BYTES` and at least one that is not blank; and whether it ends there."""
+    head, searched, has_line = bytearray(), 0, False
+    while len(head) < HEAD_BYTES or not has_line:
+        data = stream.read(HEAD_BYTES)
+        if not data:
+            return bytes(head), True
+        head += data
+        while not has_line and (end := head.find(b"\n", searched)) >= 0:
+            has_line = bool(head[searched:end].strip())
+            searched = end + 1 if not has_line else searched
+        if not has_line and len(head) - searched > LONGEST_LINE:
+            break
+    return bytes(head), False
+
+
+def _row(line: bytes) -> Mapping[str, object] | None:
+    """The object of a line that begins with one and has nothing else; None for other lines."""
+    if not line.startswith(b"{"):
+        return None
+    try:
+        value = json.loads(line.decode("utf-8", "replace"))
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) and value else None
+
+
+class _Replayed(io.RawIOBase):
+    """A stream whose first bytes have been read, from its beginning."""
+
+    def __init__(self, head: bytes, stream: BinaryIO) -> None:
+        self._head, self._stream = memoryview(head), stream
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: WriteableBuffer) -> int:
+        target = memoryview(buffer).cast("B")
+        data = self._head[: len(target)] or self._stream.read(len(target))
+        self._head = self._head[len(data) :] if self._head else self._head
+        target[: len(data)] = data
+        return len(data)

@@ -1,0 +1,371 @@
+"""`Listing`: the files of a corpus, and what its folders have that is not read.
+
+Of a folder, text, JSON Lines, Parquet, Arrow, CSV and tars are read: see `kinds`. Everything else in it is counted by
+kind, so that neither a ``README.md`` becomes a document nor a file is left out in silence. A file that is named, by its
+path or by a glob that names more than a folder, is read as what it is. Each file is read once.
+
+Cost: the first bytes of each ``.json``, ``.csv`` and ``.tsv`` of a folder, with `REMOTE_THREADS` requests at a time;
+nothing with `input_type`.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import logging
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from functools import partial
+from pathlib import PurePath
+from typing import Any, NamedTuple
+
+from ..errors import ConfigError, FormatError
+from ..util.compression import decompressed
+from .error_policy import ErrorHandler
+from .fields import MISSING, value_at
+from .kinds import InputType, is_folder_kind, json_content, kind_of, label_of
+from .paths import (
+    HEAD_BLOCK,
+    UNREADABLE,
+    UNREADABLE_FOLDER,
+    Entry,
+    entries_of,
+    file_name,
+    identity_of,
+    is_remote,
+    open_path,
+    remote_identity,
+)
+from .records import csv_header
+from .source import Source, StrPath
+from .streams import transcoded
+
+__all__ = ["Lister", "Listing", "Rules", "Unread", "has_paths", "identities_of", "list_files", "log_unread"]
+
+_log = logging.getLogger("jeton")
+
+MAX_NAMES = 5
+MAX_KINDS = 8  # in a message
+REMOTE_THREADS = 16
+MISSING_FILE = "that cannot be opened"
+SKIPPED_KINDS = (MISSING_FILE, UNREADABLE_FOLDER)  # only under the policy "skip"
+DATASET_STATE = "state.json"  # of a folder that `datasets` saved
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """Files of a corpus that are not read, of one kind.
+
+    Attributes:
+        kind: their suffix (``".md"``), ``"hidden"``, ``"JSON without rows"``, ``"CSV without the field"``, …
+        count: number of files, folders or links.
+        names: the first five of them, below the folder that was given.
+
+    Examples:
+        >>> str(Unread(".md", 7, ("README.md", "a/b.md")))
+        '7 .md (README.md, a/b.md, …)'
+    """
+
+    kind: str
+    count: int
+    names: tuple[str, ...]
+
+    def __str__(self) -> str:
+        more = ", …" if self.count > len(self.names) else ""
+        text = f"{self.count:,} {self.kind} ({', '.join(self.names)}{more})"
+        return text.encode("utf-8", "backslashreplace").decode()
+
+
+@dataclass(frozen=True)
+class Listing:
+    """Files of a corpus, and what is not read: the result of `jeton.Corpus.listing`.
+
+    Attributes:
+        files: paths and URLs, in the order of reading.
+        unread: what folders have besides, by kind.
+    """
+
+    files: tuple[str, ...]
+    unread: tuple[Unread, ...]
+
+
+class Rules(NamedTuple):
+    """What is read of the files of a place: options of `jeton.Corpus` and `jeton.Source`."""
+
+    field: str = "text"
+    encoding: str = "utf-8"
+    max_expansion: int | None = None
+    include: Sequence[str] = ()
+    exclude: Sequence[str] = ()
+    input_type: InputType = "auto"
+    skips: bool = False
+
+    def takes(self, entry: Entry) -> bool:
+        """True unless a glob of `include` or `exclude` leaves the file out."""
+        if self.exclude and any(_matches(entry.name, pattern) for pattern in self.exclude):
+            return False
+        return not self.include or any(_matches(entry.name, pattern) for pattern in self.include)
+
+
+def _matches(name: str, pattern: str) -> bool:
+    """A pattern without a slash is one of the file's name, with one of its path below the folder."""
+    path = PurePath(name).as_posix()
+    return fnmatchcase(path if "/" in pattern else path.rpartition("/")[2], pattern)
+
+
+@dataclass
+class Lister:
+    """Lists the files of several places, each file once.
+
+    Examples:
+        >>> import tempfile, pathlib
+        >>> folder = pathlib.Path(tempfile.mkdtemp())
+        >>> for name in ("a.txt", "b.jsonl", "README.md", "plan.json"):
+        ...     _ = (folder / name).write_text("{}")
+        >>> lister = Lister()
+        >>> [pathlib.Path(file).name for file in lister.add(folder)], lister.add(folder / "a.txt")
+        (['a.txt', 'b.jsonl'], [])
+        >>> [str(unread).replace(str(folder), "folder") for unread in lister.unread]
+        ['1 .md (README.md)', '1 JSON without rows (plan.json)', '1 named more than once (folder/a.txt)']
+    """
+
+    _seen: dict[tuple[object, ...], object] = field(default_factory=dict)  # file, and how it is read -> weight
+    _found: dict[str, tuple[int, list[str]]] = field(default_factory=dict)
+    _infos: dict[str, Mapping[str, Any]] = field(default_factory=dict)  # URL -> its facts in a listing
+    _folders: dict[str, str] = field(default_factory=dict)  # folder -> without links
+
+    def add(
+        self,
+        place: StrPath,
+        rules: Rules = Rules(),  # noqa: B008 - immutable
+        options: tuple[object, object] = (None, 1),
+    ) -> list[str]:
+        """Files of a place that no earlier place has.
+
+        Args:
+            place: a path, folder, glob or URL.
+            rules: what is read of it.
+            options: what a document is, and the weight, to compare with those of an earlier place of the same file.
+
+        Raises:
+            FileNotFoundError: no such file, no match, or a folder without files that are read.
+            ConfigError: a file that is also one of an earlier place, with another weight.
+        """
+        found: dict[str, tuple[int, list[str]]] = {}
+        entries = [entry for entry in entries_of(place, partial(_count, found), rules.skips) if rules.takes(entry)]
+        is_named = [rules.input_type != "auto" or entry.is_named for entry in entries]
+        reasons = self._reasons([entry for entry, named in zip(entries, is_named, strict=True) if not named], rules)
+        files, num_left_out = [], 0
+        for entry in entries:
+            reason = reasons.get(entry.file)
+            if reason is not None:
+                _count(found, reason, entry.name)
+                num_left_out += 1
+                continue
+            if not rules.skips:
+                kind_of(entry.file, rules.input_type)  # raises before anything is read
+            if self._is_new(entry.file, rules, options):
+                files.append(entry.file)
+            else:
+                _count(found, "named more than once", entry.name)
+            if entry.info is not None:
+                self._infos[entry.file] = entry.info
+        if len(entries) == num_left_out:
+            raise _nothing(os.fspath(place), _unread(found), rules)
+        for kind, (count, names) in found.items():
+            before, some = self._found.get(kind, (0, []))
+            self._found[kind] = before + count, (some + names)[:MAX_NAMES]
+        return files
+
+    def add_source(self, source: Source, rules: Rules) -> list[str]:
+        """Files of a source, as `add`; none if it does not consist of paths only."""
+        place: Any = source.place
+        options = source.documents, source.exact_weight
+        if isinstance(place, str | os.PathLike):
+            return self.add(place, rules, options)
+        if has_paths(place):
+            return [file for item in place for file in self.add(item, rules, options)]
+        return []
+
+    @property
+    def unread(self) -> tuple[Unread, ...]:
+        """What is not read, by kind."""
+        return _unread(self._found)
+
+    def identity(self, file: str) -> tuple[int | None, str]:
+        """Size and version of a file, from the listing of an object store if there is one; see `identity_of`."""
+        return remote_identity(self._infos[file]) if file in self._infos else identity_of(file)
+
+    def _is_new(self, file: str, rules: Rules, options: tuple[object, object]) -> bool:
+        documents, weight = options
+        key = self._key(file), rules.field, rules.encoding, documents
+        if key not in self._seen:
+            self._seen[key] = weight
+            return True
+        if self._seen[key] != weight:
+            message = f"{file} belongs to two sources with different weights"
+            raise ConfigError(f"{message}: each file is read once, so leave it out of one of them", option="corpus")
+        return False
+
+    def _key(self, file: str) -> str:
+        """Path of a file without links. The folder of many files is resolved once."""
+        if is_remote(file):
+            return file
+        if os.path.islink(file):
+            return os.path.realpath(file)
+        folder, name = os.path.split(file)
+        if folder not in self._folders:
+            self._folders[folder] = os.path.realpath(folder)
+        return os.path.join(self._folders[folder], name)
+
+    def _reasons(self, entries: Sequence[Entry], rules: Rules) -> dict[str, str]:
+        """Files of folders that are not read -> why."""
+        reasons: dict[str, str] = {}
+        datasets = self._datasets(entries)
+        unsure: list[Entry] = []
+        for entry in entries:
+            folder, _, name = _split(entry.file)
+            if not is_folder_kind(entry.file):
+                if not rules.include:
+                    reasons[entry.file] = label_of(entry.file)
+            elif (kind := kind_of(entry.file)) == "arrow" and folder in datasets:
+                if name not in datasets[folder]:
+                    reasons[entry.file] = ".arrow that is not in state.json"
+            elif kind in ("json", "csv", "tsv") and not entry.is_dangling:
+                unsure.append(entry)
+        found = _each([entry.file for entry in unsure], lambda file: _content_reason(file, rules))
+        return reasons | {entry.file: why for entry, why in zip(unsure, found, strict=True) if why is not None}
+
+    def _datasets(self, entries: Sequence[Entry]) -> dict[str, set[str]]:
+        """Folder that `datasets` saved -> its Arrow files: others in the folder are caches."""
+        with_arrow = {_split(entry.file)[0] for entry in entries if entry.file.lower().endswith(".arrow")}
+        states = [e.file for e in entries if _split(e.file)[2] == DATASET_STATE and _split(e.file)[0] in with_arrow]
+        found = {}
+        for file in states:
+            with open_path(file, block=HEAD_BLOCK) as raw:
+                data = raw.read(1 << 24)
+            try:
+                state = json.loads(data)
+                names = {one["filename"] for one in state["_data_files"]}
+                has_indices = bool(state.get("_indices_data_files") or state.get("_indices_files"))
+            except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+                continue
+            if has_indices:
+                message = f"{file}: the dataset is a selection of rows of its Arrow files; save it again with datasets"
+                raise FormatError(message, format="arrow", place="_indices_data_files")
+            found[_split(file)[0]] = names
+        return found
+
+
+def has_paths(place: object) -> bool:
+    """True for a list of paths."""
+    return isinstance(place, list | tuple) and bool(place) and all(isinstance(item, os.PathLike) for item in place)
+
+
+def list_files(places: Iterable[StrPath], rules: Rules = Rules()) -> list[str]:  # noqa: B008 - immutable
+    """Files of several places, each once; logs what is not read.
+
+    Raises:
+        FileNotFoundError, ConfigError: as `Lister.add`.
+
+    Examples:
+        >>> list_files([__file__, __file__], Rules(input_type="text")) == [__file__]
+        True
+    """
+    lister = Lister()
+    files = [file for place in places for file in lister.add(place, rules)]
+    log_unread(lister.unread)
+    return files
+
+
+def identities_of(places: Iterable[StrPath], rules: Rules) -> list[tuple[str, int | None, str]]:
+    """Files as of `list_files`, with size and version as of `identity_of`.
+
+    A listing of an object store has both, so no file is asked for by itself. Under the policy ``"skip"``, files that
+    cannot be opened, such as dangling links, are left out and reported.
+
+    Examples:
+        >>> identities_of([__file__], Rules()) == [(__file__, *identity_of(__file__))]
+        True
+    """
+    lister = Lister()
+    files = [file for place in places for file in lister.add(place, rules)]
+    found, missing = [], dict(lister._found)
+    for file in files:
+        try:
+            found.append((file, *lister.identity(file)))
+        except OSError as error:
+            if not rules.skips or error.errno not in UNREADABLE:
+                raise
+            _count(missing, MISSING_FILE, file)
+    log_unread(_unread(missing))
+    return found
+
+
+def _count(found: dict[str, tuple[int, list[str]]], kind: str, name: str) -> None:
+    count, names = found.get(kind, (0, []))
+    found[kind] = count + 1, [*names, name] if count < MAX_NAMES else names
+
+
+def _unread(found: Mapping[str, tuple[int, list[str]]]) -> tuple[Unread, ...]:
+    return tuple(Unread(kind, count, tuple(names)) for kind, (count, names) in found.items())
+
+
+def _nothing(place: str, unread: Sequence[Unread], rules: Rules) -> FileNotFoundError:
+    """The error of a place without files that are read."""
+    words = "there are no files"
+    if unread:
+        words = f"no files are read as documents, of {_kinds(unread)} (include and input_type select others)"
+    elif rules.include or rules.exclude:
+        words = "there are no files that include and exclude leave"
+    return FileNotFoundError(errno.ENOENT, words, place)
+
+
+def log_unread(unread: Sequence[Unread]) -> None:
+    """Logs what is not read, as one warning."""
+    if unread:
+        count = sum(one.count for one in unread)
+        skipped = sum(one.count for one in unread if one.kind in SKIPPED_KINDS)
+        files = "file is" if count == 1 else "files are"
+        _log.warning(f"{count:,} {files} not read: {_kinds(unread)}", extra={"skipped": skipped, "once": True})
+
+
+def _kinds(unread: Sequence[Unread]) -> str:
+    return ", ".join([*map(str, unread[:MAX_KINDS]), *(["…"] if len(unread) > MAX_KINDS else [])])
+
+
+def _content_reason(file: str, rules: Rules) -> str | None:
+    """Why a ``.json`` or a ``.csv`` of a folder is not read; None if it is, or if reading it raises."""
+    kind = kind_of(file)
+    try:
+        with (
+            open_path(file, block=HEAD_BLOCK) as raw,
+            decompressed(raw, file_name(file), max_expansion=rules.max_expansion) as plain,
+        ):
+            stream = plain
+            if rules.encoding != "utf-8":
+                stream = transcoded(stream, rules.encoding, file, ErrorHandler("replace"))
+            if kind == "json":
+                content, row, _ = json_content(stream)
+                is_row = content != "row" or value_at(row, rules.field) is not MISSING
+                return None if is_row and content not in ("object", "other") else "JSON without rows"
+            columns = csv_header(stream, "," if kind == "csv" else "\t")
+            return None if rules.field in columns else f".{kind} without the field {rules.field!r}"
+    except (FormatError, OSError):
+        return None
+
+
+def _each(files: Sequence[str], find: Callable[[str], str | None]) -> Iterable[str | None]:
+    """The results for all files, in order; requests of remote ones at the same time."""
+    if len(files) < 2 or not is_remote(files[0]):
+        return map(find, files)
+    with ThreadPoolExecutor(REMOTE_THREADS) as pool:
+        return list(pool.map(find, files))
+
+
+def _split(file: str) -> tuple[str, str, str]:
+    """Folder, slash and name of a file or URL."""
+    return file.replace(os.sep, "/").rpartition("/")

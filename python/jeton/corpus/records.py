@@ -1,0 +1,473 @@
+"""Records of files that are read from their beginning: arrays of JSON, CSV, Arrow, and tars of WebDataset.
+
+Each function yields documents in groups of about a megabyte, with their numbers. Memory: a group, and one record. A
+record may have 256 MiB.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import io
+import json
+import re
+import tarfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from typing import Any, BinaryIO, TypeAlias, cast
+
+from .._core import TextColumn
+from ..errors import FormatError, JetonError, UnsupportedFeatureError, keyword
+from .error_policy import ErrorHandler
+from .fields import ColumnPath
+from .rows import BATCH_BYTES, BadRowError, arrow_modules, check_column, list_of, text_of, valid_column
+from .streams import LONGEST_LINE, check_size, decoded
+
+__all__ = ["Group", "arrow_texts", "csv_header", "csv_texts", "json_texts", "tar_texts"]
+
+Group: TypeAlias = tuple[TextColumn, Sequence[int]]  # documents, and the number of each
+
+READ_BYTES = 1 << 18
+BLOCK = 512  # of a tar
+
+
+def json_texts(
+    stream: BinaryIO, field: str, name: str, handler: ErrorHandler, conversations: bool = False
+) -> Iterator[Group]:
+    """Yields the texts of an array of objects, with their numbers from 1.
+
+    Raises:
+        FormatError: the array is not valid JSON; the objects before the place have been yielded.
+
+    Examples:
+        >>> array = io.BytesIO(b'[{"text": "a"},\\n {"text": "b"}]')
+        >>> [texts.to_list() for texts, numbers in json_texts(array, "text", "a.json", ErrorHandler("strict"))]
+        [[b'a', b'b']]
+    """
+    return _grouped(_array_texts(stream, field, name, handler, list_of if conversations else text_of))
+
+
+def _array_texts(
+    stream: BinaryIO, field: str, name: str, handler: ErrorHandler, value: Callable[[object, str], str]
+) -> Iterator[tuple[int, bytes | None]]:
+    for number, row in enumerate(_items(stream, name), 1):
+        yield number, _row_text(row, field, f"{name}:{number}", name, handler, value)
+
+
+def _row_text(
+    row: object, field: str, source: str, file: str, handler: ErrorHandler, value: Callable[[object, str], str]
+) -> bytes | None:
+    """The text of a row whose bytes that are not UTF-8 are lone surrogates; None if it is skipped."""
+    try:
+        text = value(row, field)
+    except BadRowError as bad:
+        handler.skip(bad.kind, source, FormatError(f"{source}: {bad}", format="rows", place=source))
+        return None
+    try:
+        data = text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:  # a lone surrogate of JSON
+        return handler.encode(text, source, file=file)
+    return handler.check(data, source, file=file)
+
+
+def _items(stream: BinaryIO, name: str) -> Iterator[object]:
+    """The items of an array of JSON, decoded one by one."""
+    text = _JsonText(stream, name)
+    if text.peek() != "[":
+        raise text.error("it does not begin with a bracket")
+    text.at += 1
+    mark = text.peek()
+    while mark != "]":
+        yield text.item()
+        mark = text.peek()
+        if mark not in (",", "]"):
+            raise text.error("expected a comma" if mark else "it ends too early")
+        text.at += mark == ","
+    text.at += 1
+    if text.peek():
+        raise text.error("there is more after its end")
+
+
+_space = re.compile(r"[ \t\r\n]*")
+# A value that has not been read to its end is an error of JSON at its end, or one of these.
+UNFINISHED, NEAR_END = "Unterminated string", 16
+
+
+class _JsonText:
+    """Text of JSON, read as needed. Bytes that are not UTF-8 are lone surrogates."""
+
+    def __init__(self, stream: BinaryIO, name: str) -> None:
+        self._stream, self._name = stream, name
+        self._decode = json.JSONDecoder().raw_decode
+        self._to_text = codecs.getincrementaldecoder("utf-8-sig")("surrogateescape").decode
+        self._held, self._before, self._is_last = "", 0, False
+        self.at = 0
+
+    def peek(self) -> str:
+        """The next character that is not white space, which is not taken; empty at the end."""
+        while True:
+            self.at = _space.match(self._held, self.at).end()  # type: ignore[union-attr]
+            if self.at < len(self._held) or self._is_last:
+                return self._held[self.at : self.at + 1]
+            self._read(READ_BYTES)
+
+    def item(self) -> object:
+        """Takes the next value."""
+        self.peek()
+        while True:
+            try:
+                value, end = self._decode(self._held, self.at)
+                if end < len(self._held) or self._is_last:  # else a number may have more digits
+                    self.at = end
+                    return value
+            except RecursionError as error:
+                raise self.error(str(error)) from None
+            except json.JSONDecodeError as error:
+                is_cut = error.msg.startswith(UNFINISHED) or error.pos > len(self._held) - NEAR_END
+                if self._is_last or not is_cut:
+                    raise self.error(error.msg, error.pos) from None
+            unread = len(self._held) - self.at
+            check_size(unread, f"{self._name}: character {self._before + self.at}", LONGEST_LINE)
+            self._read(max(READ_BYTES, unread))  # twice as much: decoding a long value again takes linear time
+
+    def error(self, words: str, at: int | None = None) -> FormatError:
+        """The error of text that is not valid here."""
+        place = f"character {self._before + (self.at if at is None else at)}"
+        message = f"{self._name}: not a valid array of JSON, at {place} ({words})"
+        return FormatError(message, format="json", place=place)
+
+    def _read(self, size: int) -> None:
+        data = self._stream.read(size)
+        self._is_last = not data
+        self._before += self.at
+        self._held, self.at = self._held[self.at :] + self._to_text(data, self._is_last), 0
+
+
+def csv_header(stream: BinaryIO, delimiter: str) -> list[str]:
+    """The names of the columns of a CSV, from its first row; empty if it has none that is valid.
+
+    Examples:
+        >>> csv_header(io.BytesIO(b'id,"text"\\n1,a\\n'), ",")
+        ['id', 'text']
+    """
+    try:
+        return next(_csv_rows(stream, delimiter), [])
+    except csv.Error:
+        return []
+
+
+def csv_texts(stream: BinaryIO, field: str, name: str, handler: ErrorHandler, delimiter: str) -> Iterator[Group]:
+    """Yields the texts of a column of a CSV with a header, with the numbers of their first lines.
+
+    Quotes are those of RFC 4180: a quoted value may have line ends. Blank lines are ignored.
+
+    Raises:
+        FormatError: no such column, or quotes that are not valid; the rows before have been yielded.
+
+    Examples:
+        >>> rows = io.BytesIO(b'id,text\\n1,"a\\nb"\\n2,c\\n')
+        >>> [(texts.to_list(), lines) for texts, lines in csv_texts(rows, "text", "a.csv", ErrorHandler("strict"), ",")]
+        [([b'a\\nb', b'c'], [2, 4])]
+    """
+    return _grouped(_csv_texts(stream, field, name, handler, delimiter))
+
+
+def _csv_texts(
+    stream: BinaryIO, field: str, name: str, handler: ErrorHandler, delimiter: str
+) -> Iterator[tuple[int, bytes | None]]:
+    rows = _csv_rows(stream, delimiter)
+    try:
+        header = next(rows, None)
+        if header is None:
+            return
+        if header.count(field) != 1:
+            found = ", ".join(map(repr, header[:8]))
+            message = f"{name}: no column {field!r} (there are: {found}); name the right one with {keyword('field')}"
+            raise FormatError(f"{message} of the corpus", format="csv", place="schema")
+        column, line = header.index(field), rows.line_num + 1
+        for row in rows:
+            source, number, line = f"{name}:{line}", line, rows.line_num + 1
+            if not row:
+                continue
+            if len(row) != len(header):
+                words = f"{source}: {len(row)} values, and the header has {len(header)}"
+                handler.skip("without a value for each column", source, FormatError(words, format="csv", place=source))
+                continue
+            yield number, handler.check(row[column].encode("utf-8", "surrogateescape"), source, file=name)
+    except csv.Error as error:
+        place = f"line {rows.line_num}"
+        raise FormatError(f"{name}:{rows.line_num}: not valid CSV ({error})", format="csv", place=place) from None
+
+
+def _csv_rows(stream: BinaryIO, delimiter: str) -> Any:
+    # The limit is one of the process: it is only raised, for programs that have set their own.
+    csv.field_size_limit(max(csv.field_size_limit(), LONGEST_LINE))
+    return csv.reader(_csv_lines(stream), delimiter=delimiter, strict=True)
+
+
+def _csv_lines(stream: BinaryIO) -> Iterator[str]:
+    buffered = io.BufferedReader(cast(Any, _Kept(stream)), READ_BYTES)
+    text = io.TextIOWrapper(buffered, "utf-8-sig", "surrogateescape", newline="")
+    while line := text.readline(LONGEST_LINE):
+        check_size(len(line) + 1, "a line of CSV", LONGEST_LINE)
+        yield line
+
+
+class _Kept(io.RawIOBase):
+    """A stream that is not closed with its wrapper."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        target = memoryview(buffer).cast("B")
+        data = self._stream.read(len(target))
+        target[: len(data)] = data
+        return len(data)
+
+
+def arrow_texts(
+    raw: BinaryIO, field: str, name: str, handler: ErrorHandler, conversations: bool = False
+) -> Iterator[Group]:
+    """Yields the texts of a column of an Arrow IPC file or stream, with their row numbers from 1.
+
+    Args:
+        raw: a stream; for an IPC file, one that can seek.
+        field, name, handler, conversations: as `rows.column_texts`.
+
+    Raises:
+        FormatError: corrupt data, a missing column, or a column without text.
+        MissingDependencyError: pyarrow is not installed.
+    """
+    pa, _ = arrow_modules(".arrow")
+    expected = "list" if conversations else "string"
+    try:
+        is_file = raw.seekable() and raw.read(6) == b"ARROW1"
+        if raw.seekable():
+            raw.seek(0)
+        reader = (pa.ipc.open_file if is_file else pa.ipc.open_stream)(raw)
+        path = check_column(ColumnPath.find(reader.schema, field), reader.schema, field, name, expected, "arrow")
+        batches: Iterable[Any] = map(reader.get_batch, range(reader.num_record_batches)) if is_file else reader
+        before = 0
+        for batch in batches:
+            column = path.of(batch.column(reader.schema.get_field_index(path.column)))
+            rows = max(1, BATCH_BYTES * len(column) // max(column.nbytes, 1))
+            for start in range(0, len(column), rows):
+                part = column.slice(start, rows)
+                numbers = range(before + start + 1, before + start + len(part) + 1)
+                yield valid_column(part, numbers, field, name, handler, expected)
+            before += len(column)
+    except pa.ArrowNotImplementedError as error:
+        raise UnsupportedFeatureError(f"{name}: {error}", format="arrow", feature=str(error)) from None
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise
+        raise FormatError(f"{name}: corrupt Arrow data ({error})", format="arrow") from None
+
+
+def tar_texts(
+    stream: BinaryIO,
+    field: str,
+    name: str,
+    handler: ErrorHandler,
+    unread: Callable[[str, str], object],
+    encoding: str = "utf-8",
+    conversations: bool = False,
+) -> Iterator[Group]:
+    """Yields the texts of a tar as of WebDataset, with their numbers from 1.
+
+    A sample is the consecutive members whose names are equal up to the first dot. Its text is its ``.txt``; without
+    one, the field of its ``.json``.
+
+    Args:
+        stream: the archive; members that are not read are skipped if it can seek.
+        field, name, handler, conversations: as `json_texts`.
+        unread: called with the suffix and the name of each member that is not read.
+        encoding: encoding of ``.txt``.
+
+    Raises:
+        FormatError: a damaged archive, or one without such members; the samples before the place have been yielded.
+    """
+    return _grouped(_tar_texts(stream, field, name, handler, unread, encoding, conversations))
+
+
+def _tar_texts(
+    stream: BinaryIO,
+    field: str,
+    name: str,
+    handler: ErrorHandler,
+    unread: Callable[[str, str], object],
+    encoding: str,
+    conversations: bool,
+) -> Iterator[tuple[int, bytes | None]]:
+    number, key = 0, ""
+    sample: dict[str, bytes] = {}  # suffix -> content of a member of the current sample
+
+    def document() -> Iterator[tuple[int, bytes | None]]:
+        nonlocal number
+        if not sample:
+            return
+        number += 1
+        suffix = ".txt" if ".txt" in sample and not conversations else ".json"
+        if suffix not in sample:
+            unread(".txt", f"{key}.txt")
+            return
+        if suffix == ".txt" and ".json" in sample:
+            unread(".json", f"{key}.json")
+        source = f"{name}/{key}{suffix}"
+        if suffix == ".txt":
+            data = sample[suffix]
+            if encoding != "utf-8":
+                data = decoded(data, encoding, source, handler)
+            yield number, handler.check(data, source, file=name)
+            return
+        try:
+            row = json.loads(sample[suffix].decode("utf-8-sig", "surrogateescape"))
+        except (ValueError, RecursionError) as error:
+            wrong = FormatError(f"{source}: not a JSON row ({error})", format="json", place=source)
+            handler.skip("not a JSON row", source, wrong)
+            return
+        yield number, _row_text(row, field, source, name, handler, list_of if conversations else text_of)
+
+    for member, read in _members(stream, name):
+        folder, slash, base = member.name.rpartition("/")
+        stem, dot, suffix = base.partition(".")
+        if folder + slash + stem != key:
+            yield from document()
+            sample, key = {}, folder + slash + stem
+        suffix = dot + suffix.lower()
+        if member.isdir():
+            continue
+        if not member.isreg() or suffix not in (".txt", ".json"):
+            unread(suffix or "without suffix", member.name)
+            continue
+        if suffix in sample:
+            words = f"{name}: the member {member.name} is there twice"
+            raise FormatError(words, format="tar", place=f"byte {member.offset}")
+        check_size(member.size, f"{name}/{member.name}", LONGEST_LINE)
+        sample[suffix] = read()
+    yield from document()
+    if not number:
+        raise FormatError(f"{name}: a tar without members .txt or .json", format="tar", place="members")
+
+
+class _Member(tarfile.TarInfo):
+    """A member; the reader needs to know whether the archive has an end."""
+
+    @classmethod
+    def fromtarfile(cls, archive: Any) -> Any:
+        try:
+            return super().fromtarfile(archive)
+        except tarfile.EOFHeaderError:  # type: ignore[attr-defined]
+            archive.is_complete = True
+            raise
+
+
+def _members(stream: BinaryIO, name: str) -> Iterator[tuple[tarfile.TarInfo, Callable[[], bytes]]]:
+    """The members of a tar, each with a function that reads it."""
+    forward = _Forward(stream)
+
+    def fail(words: object) -> FormatError:
+        place = f"byte {forward.tell()}"
+        return FormatError(f"{name}: corrupt tar, at {place} ({words})", format="tar", place=place)
+
+    def read(member: tarfile.TarInfo) -> bytes:
+        try:
+            data = archive.extractfile(member)
+            content = b"" if data is None else data.read()
+        except tarfile.TarError as error:
+            raise fail(error) from None
+        if len(content) < member.size:
+            raise fail("it ends too early")
+        return content
+
+    try:
+        archive = tarfile.TarFile(fileobj=cast(Any, forward), mode="r", tarinfo=_Member)
+        while (member := archive.next()) is not None:
+            yield member, partial(read, member)
+            archive.members = []  # type: ignore[attr-defined]  # else they stay in memory
+    except JetonError:
+        raise
+    except (tarfile.TarError, ValueError, OverflowError, IndexError) as error:
+        raise fail(error) from None
+    if not getattr(archive, "is_complete", False):
+        raise fail("its end is missing: it is truncated or damaged")
+    while data := forward.read(READ_BYTES):
+        if data.strip(b"\0"):
+            raise fail("there is more data after its end; archives that were concatenated are not supported")
+
+
+class _Forward:
+    """File object for `tarfile` over a stream that may be unable to seek. It goes forward only, but for one block.
+
+    `tarfile` seeks by the sizes in an archive: a damaged one must neither make it read data twice nor reserve memory.
+    """
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream, self._position, self._ahead, self._last = stream, 0, b"", b""
+        self._seeks = stream.seekable()
+
+    def tell(self) -> int:
+        return self._position
+
+    def seek(self, position: int) -> None:
+        step = position - self._position
+        if step < 0:
+            if -step > len(self._last):
+                raise tarfile.ReadError("an offset that goes back")
+            self._ahead = self._last[step:] + self._ahead
+            self._last = self._last[:step]
+            self._position = position
+            return
+        skipped = min(step, len(self._ahead))
+        self.read(skipped)
+        step -= skipped
+        if self._seeks and step > READ_BYTES:
+            self._stream.seek(step - BLOCK, io.SEEK_CUR)
+            self._position += step - BLOCK
+            step = BLOCK
+        while step > 0 and (data := self.read(min(step, READ_BYTES))):
+            step -= len(data)
+
+    def read(self, size: int) -> bytes:
+        parts = []
+        while size > 0:
+            data = self._ahead[:size]
+            self._ahead = self._ahead[size:] if data else b""
+            data = data or self._stream.read(min(size, READ_BYTES))
+            if not data:
+                break
+            parts.append(data)
+            size -= len(data)
+            self._position += len(data)
+            self._last = (self._last + data)[-BLOCK:]
+        return b"".join(parts)
+
+
+def _grouped(texts: Iterator[tuple[int, bytes | None]]) -> Iterator[Group]:
+    """Documents in groups of about a megabyte, without those that are skipped. Those before an error come first."""
+    failed: Exception | None = None
+    while failed is None:
+        group: list[bytes] = []
+        numbers: list[int] = []
+        size = 0
+        try:
+            for number, text in texts:
+                if text is not None:
+                    group.append(text)
+                    numbers.append(number)
+                    size += len(text) + 64
+                if size >= BATCH_BYTES:
+                    break
+            else:
+                if group:
+                    yield TextColumn(group), numbers
+                return
+        except Exception as error:
+            failed = error
+        if group:
+            yield TextColumn(group), numbers
+    raise failed
