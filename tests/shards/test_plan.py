@@ -163,6 +163,7 @@ def test_an_output_in_the_corpus(pattern: str, tok: jeton.Tokenizer, tmp_path: P
     """The files of the output would be inputs of the next call."""
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "a.bin").write_text("low")
+    (tmp_path / "data" / "a.txt").write_text("low")
     place = f"{tmp_path}/data{pattern}"
     for output in ("data/out", "data/out/more"):
         with pytest.raises(

@@ -12,7 +12,7 @@ import jeton
 
 from ..util.atomic import write_atomically
 from ..util.messages import translate, use_catalog
-from .options import Command, CommonOptions, Count, common_options
+from .options import Command, CommonOptions, Count, common_options, selection_options
 from .outputs import check_file
 from .running import DIFFERENT
 from .streams import input_corpus, write
@@ -33,6 +33,7 @@ __all__ = ["audit"]
 )
 @click.option("--documents", type=click.Choice(["file", "line"]), default="file", help="One document of a text file.")
 @click.option("--field", default="text", show_default=True, help="The field of a row that holds the text.")
+@selection_options
 @click.option(
     "--errors",
     type=click.Choice(["strict", "replace", "skip"]),
@@ -63,6 +64,9 @@ def audit(
     corpus: tuple[str, ...],
     documents: Any,
     field: str,
+    include: tuple[str, ...],
+    exclude: tuple[str, ...],
+    input_type: Any,
     errors: Any,
     embeddings: str | None,
     tensor: str | None,
@@ -87,7 +91,8 @@ def audit(
         raise click.UsageError("--tensor names a tensor of --embeddings, which is missing")
     check_file(output)
     form = form or ("json" if common.as_json else "text")
-    reading = {"documents": documents, "field": field, "errors": errors}
+    reading = {"documents": documents, "field": field, "errors": errors, "input_type": input_type}
+    reading |= {"include": include, "exclude": exclude}
     tok = jeton.load(name, pattern=pattern)
     texts = jeton.Corpus(input_corpus(common, corpus), **reading) if corpus else None
     with use_catalog(None) if form == "json" else nullcontext():

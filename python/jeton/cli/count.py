@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 @common_options
 def count(common: CommonOptions, tok: jeton.Tokenizer, options: TextOptions, texts: tuple[str, ...]) -> None:
     """Counts the tokens of all TEXTs together, or of standard input. With --files, prints "N<TAB>name" for each file
-    and then the total. In .jsonl, .ndjson and .parquet files the text field of each row is counted, as in training
-    and measure.
+    and then the total. Of files of rows (.jsonl, .json, .csv, .parquet, .arrow) the text field of each row is counted,
+    as in training and measure.
 
     \b
     Examples:

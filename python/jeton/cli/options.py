@@ -16,6 +16,7 @@ import click
 import jeton
 
 from ..corpus import MAX_EXPANSION
+from ..corpus.kinds import INPUT_TYPES
 from ..errors import MARK, JetonError
 from ..formats.builtin import NAME as DEFAULT
 from ..util.messages import translate
@@ -35,6 +36,7 @@ __all__ = [
     "memory_options",
     "permission",
     "sample_options",
+    "selection_options",
     "special_option",
     "text_options",
     "tokenizer_option",
@@ -263,8 +265,8 @@ def text_options(command: Function) -> Function:
     @click.option(
         "--files",
         is_flag=True,
-        help="Read the arguments as files, globs and folders. Each file is one text; in .jsonl, .ndjson and .parquet "
-        "files each row is.",
+        help="Read the arguments as files, globs and folders. A text file is one text; of rows (.jsonl, .json, .csv, "
+        ".parquet, .arrow) each is.",
     )
     @click.option("--field", default="text", show_default=True, help="The field of a row that holds the text.")
     @special_option
@@ -286,11 +288,36 @@ def text_options(command: Function) -> Function:
     return wrapped
 
 
-_READING = ("documents", "field", "errors", "encoding", "sample_bytes", "seed")
+_READING = (
+    "documents", "field", "errors", "encoding", "sample_bytes", "seed", "include", "exclude", "input_type"
+)  # fmt: skip
+
+
+def selection_options(command: Function) -> Function:
+    """Adds --include, --exclude and --input-type, with the names of the keywords of `jeton.Corpus`."""
+
+    @click.option(
+        "--include",
+        multiple=True,
+        metavar="GLOB",
+        help="Read only files that match, also those that a folder leaves out, such as '*.md' (repeatable).",
+    )
+    @click.option("--exclude", multiple=True, metavar="GLOB", help="Read no files that match (repeatable).")
+    @click.option(
+        "--input-type",
+        type=click.Choice(INPUT_TYPES),
+        default="auto",
+        help="Type of all files. Default: by suffix, and by content for .json.",
+    )
+    @functools.wraps(command)
+    def wrapped(*args: Any, **rest: Any) -> None:
+        command(*args, **rest)
+
+    return wrapped
 
 
 def corpus_options(command: Function) -> Function:
-    """Adds CORPUS..., --documents, --field, --encoding, --max-expansion and --errors.
+    """Adds CORPUS..., --documents, --field, --encoding, --max-expansion, --errors and those of `selection_options`.
 
     The options, with those of `sample_options`, are passed as `reading`, the keywords of `jeton.Corpus`.
     """
@@ -321,6 +348,7 @@ def corpus_options(command: Function) -> Function:
         help="Policy for bytes that are not UTF-8: fail; replace them by U+FFFD and count them; or skip the record. "
         "skip also omits rows and files that cannot be read, with a warning and exit code 3.",
     )
+    @selection_options
     @functools.wraps(command)
     def wrapped(*args: Any, max_expansion: int, **rest: Any) -> None:
         reading = {name: rest.pop(name) for name in _READING if name in rest}

@@ -70,8 +70,16 @@ class _Handler(logging.StreamHandler[TextIO]):
 
     skipped = False
 
+    def __init__(self) -> None:
+        super().__init__()
+        self._once: set[str] = set()
+
     def emit(self, record: logging.LogRecord) -> None:
         self.skipped = self.skipped or bool(getattr(record, "skipped", 0))
+        if getattr(record, "once", False):  # a command may open a corpus several times
+            if record.getMessage() in self._once:
+                return
+            self._once.add(record.getMessage())
         super().emit(record)
 
     def format(self, record: logging.LogRecord) -> str:

@@ -238,8 +238,9 @@ def make(
     join: bool,
     no_verify: bool,
 ) -> None:
-    """Makes shards of CORPUS: files, globs, folders and URLs (.gz, .bz2, .xz and .zst too; .jsonl and .parquet by row).
-    The same command resumes after an interruption, and runs what has changed: new or repaired inputs, lost shards.
+    """Makes shards of CORPUS: files, globs, folders and URLs (.gz, .bz2, .xz and .zst too; .jsonl, .json, .csv,
+    .parquet and .arrow by row). The same command resumes after an interruption, and runs what has changed: new or
+    repaired inputs, lost shards.
 
     \b
     Examples:

@@ -119,8 +119,8 @@ def train(
     roles: RoleOptions,
     **options: Any,
 ) -> None:
-    """Trains a tokenizer on CORPUS: files, globs, folders and URLs (.gz, .bz2, .xz and .zst too; .jsonl and .parquet by
-    row), or - for standard input.
+    """Trains a tokenizer on CORPUS: files, globs, folders and URLs (.gz, .bz2, .xz and .zst too; .jsonl, .json, .csv,
+    .parquet and .arrow by row), or - for standard input.
 
     \b
     Examples:
