@@ -231,7 +231,7 @@ def test_what_cannot_be_chats(
     for option in ({"too_long": "drop"}, {"mask": {"stop": False}}):
         refused("is for conversations: pass chat=True", chat=False, **option)
     (tmp_path / "a.txt").write_text("low")
-    refused("reads conversations from .jsonl, .*, \.arrow and \.tar, not from ", places=tmp_path / "a.txt")
+    refused(r"reads conversations from .jsonl, .*, \.arrow and \.tar, not from ", places=tmp_path / "a.txt")
     with pytest.raises(ConfigError, match="chat= is for formats of ids"):
         jeton.shards.plan(corpus, tmp_path / "out", format="counts", chat=True)
     make(corpus, tmp_path / "made", chat_tok, verify=False)

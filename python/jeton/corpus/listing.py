@@ -174,7 +174,7 @@ class Lister:
             if entry.info is not None:
                 self._infos[entry.file] = entry.info
         if len(entries) == num_left_out:
-            raise _nothing(os.fspath(place), _unread(found), rules)
+            raise _nothing(os.fspath(place), _unread(found), rules, bool(entries))
         for kind, (count, names) in found.items():
             before, some = self._found.get(kind, (0, []))
             self._found[kind] = before + count, (some + names)[:MAX_NAMES]
@@ -314,13 +314,13 @@ def _unread(found: Mapping[str, tuple[int, list[str]]]) -> tuple[Unread, ...]:
     return tuple(Unread(kind, count, tuple(names)) for kind, (count, names) in found.items())
 
 
-def _nothing(place: str, unread: Sequence[Unread], rules: Rules) -> FileNotFoundError:
+def _nothing(place: str, unread: Sequence[Unread], rules: Rules, has_entries: bool) -> FileNotFoundError:
     """The error of a place without files that are read."""
     words = "there are no files"
-    if unread:
-        words = f"no files are read as documents, of {_kinds(unread)} (include and input_type select others)"
-    elif rules.include or rules.exclude:
+    if (rules.include or rules.exclude) and not has_entries:
         words = "there are no files that include and exclude leave"
+    elif unread:
+        words = f"no files are read as documents, of {_kinds(unread)} (include and input_type select others)"
     return FileNotFoundError(errno.ENOENT, words, place)
 
 
