@@ -99,6 +99,18 @@ class JetonError(Exception):
         self.marked = where + self.marked
         self.args = (self.marked.replace(MARK, ""),)
 
+    def rename(self, path: str, name: str) -> None:
+        """Replaces a path in the message by the name that the caller knows: of a copy, by its URL.
+
+        Examples:
+            >>> error = JetonError("/tmp/x/a.jtc: corrupt")
+            >>> error.rename("/tmp/x/a.jtc", "s3://bucket/a.jtc")
+            >>> str(error)
+            's3://bucket/a.jtc: corrupt'
+        """
+        self.marked = self.marked.replace(path, name)
+        self.args = (self.marked.replace(MARK, ""),)
+
 
 class ConfigError(JetonError, ValueError):
     """Invalid option or combination of options.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 import random
 import socket
@@ -278,3 +279,26 @@ def test_names_are_durable_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         "fsync file", "rename shard-00000.bin", f"fsync {tmp_path.name}",
         "fsync file", "rename 00000.json", "fsync done",
     ]  # fmt: skip
+
+
+def test_a_tokenizer_and_inputs_of_every_kind(bucket: str, tok: jeton.Tokenizer, tmp_path: Path) -> None:
+    """A folder at a URL is read as a local one: only what its files hold, and the rest is reported."""
+    import s3fs
+
+    folder = tmp_path / "corpus"
+    folder.mkdir()
+    (folder / "c4.json.gz").write_bytes(gzip.compress(b'{"text": "low"}\n{"text": "new"}\n'))
+    (folder / "array.json").write_text('[{"text": "wide"}]')
+    (folder / "rows.csv").write_text("text\nlower\n")
+    (folder / "plan.json").write_text('{"version": 2}')
+    (folder / "README.md").write_text("# low")
+    s3fs.S3FileSystem().put(str(folder), f"{bucket}/corpus", recursive=True)
+    tok.save(tmp_path / "tok")
+    s3fs.S3FileSystem().put(str(tmp_path / "tok"), f"{bucket}/tok", recursive=True)
+    unread = jeton.Corpus(f"{bucket}/corpus").listing().unread
+    assert [str(one) for one in unread] == ["1 .md (README.md)", "1 JSON without rows (plan.json)"]
+    assert jeton.load(f"{bucket}/tok") == tok == jeton.load(f"{bucket}/tok/tokenizer.json")
+    jeton.shards.make(f"{bucket}/corpus", f"{bucket}/counts", format="counts", progress=False)
+    counts = jeton.count_pretokens(folder, progress=False)
+    assert counts.documents == 4
+    assert jeton.train(f"{bucket}/counts", 260, progress=False) == jeton.train(counts, 260, progress=False)

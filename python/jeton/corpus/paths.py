@@ -22,7 +22,7 @@ from datetime import datetime
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
-from ..errors import ConfigError, JetonError, MissingDependencyError
+from ..errors import ConfigError, FormatError, JetonError, MissingDependencyError
 from ..util.optional import import_optional
 from .source import StrPath
 
@@ -35,11 +35,13 @@ __all__ = [
     "UNREADABLE_FOLDER",
     "Entry",
     "absolute",
+    "copy_file",
     "entries_of",
     "file_name",
     "filesystem",
     "identity_of",
     "is_remote",
+    "names_in",
     "open_path",
     "remote_call",
     "remote_identity",
@@ -191,6 +193,52 @@ def _open_pipe(file: str, check_canceled: Callable[[], None] | None) -> Iterator
                 _log.warning("%s is a pipe into which nothing has been written: waiting for its text", file)
         os.set_blocking(descriptor, True)
         yield raw
+
+
+def copy_file(url: str, path: str, max_bytes: int | None = None) -> None:
+    """Copies a remote file to a local path.
+
+    Raises:
+        FormatError: it has more than `max_bytes`.
+        OSError: it does not exist, or cannot be read.
+
+    Examples:
+        >>> import fsspec, tempfile
+        >>> fsspec.filesystem("memory").pipe("/a.json", b"{}")
+        >>> path = tempfile.mkdtemp() + "/a.json"
+        >>> copy_file("memory://a.json", path)
+        >>> Path(path).read_text()
+        '{}'
+    """
+    with open_path(url) as raw, open(path, "wb") as out:
+        left = max_bytes
+        while data := raw.read(REMOTE_BLOCK):
+            if left is not None and (left := left - len(data)) < 0:
+                raise FormatError(f"{url}: more than {max_bytes:,} bytes", place="the size")
+            out.write(data)
+
+
+def names_in(folder: str) -> list[str]:
+    """Names of the files in a folder, or at a URL; empty if there is no folder. Folders below are not listed.
+
+    Examples:
+        >>> names_in(os.path.dirname(__file__))[:2], names_in(__file__)
+        (['__init__.py', 'batches.py'], [])
+    """
+    if os.path.isdir(folder):
+        with os.scandir(folder) as entries:
+            return sorted(entry.name for entry in entries if entry.is_file())
+    if not is_remote(folder) or folder.startswith(WEB) or glob.has_magic(folder):
+        return []
+    system, path = filesystem(folder)
+
+    def ask() -> list[dict[str, Any]]:
+        system.invalidate_cache()
+        found: list[dict[str, Any]] = system.ls(path, detail=True) if system.isdir(path) else []
+        return found
+
+    files = (info["name"] for info in remote_call(folder, ask) if info["type"] != "directory")
+    return sorted(PurePosixPath(name).name for name in files)
 
 
 def size_of(file: str) -> int | None:

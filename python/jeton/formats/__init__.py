@@ -81,6 +81,7 @@ def load(
             path: a name that `names` lists, with its aliases and models (``"default"``, ``"o200k_base"``,
             ``"o200k"``, ``"gpt-4o"``, ``"bert-base-uncased"``), or a repository of the Hugging Face hub,
             ``"hf:owner/name"`` or ``"hf:owner/name@revision"``. All but the default tokenizer are downloaded once.
+            A URL, such as ``"https://…/tokenizer.json"`` or ``"s3://bucket/folder"``, is read with fsspec each time.
             Or a tokenizer in memory: a `tokenizers.Tokenizer`, or a fast tokenizer of transformers.
         pattern: pre-tokenization regex or name, for a rank file. A known rank file has its publisher's pattern and
             normalizer (Qwen's is NFC); this argument replaces both.
@@ -119,6 +120,11 @@ def load(
             return _with_tables(objects.read(path_or_name))
     path, name = file_path(path_or_name, "path_or_name"), None
     is_fetched = not os.path.exists(path)
+    if is_fetched and "://" in path:
+        from .url import local_copy
+
+        with local_copy(path, MAX_FILE_BYTES) as copy:
+            return load(copy, pattern, special_tokens, layout, transformers)
     if is_fetched:
         if path_or_name == "default":
             from .builtin import default

@@ -17,7 +17,10 @@ from itertools import groupby
 from operator import add
 
 from .. import _core
-from ..corpus import Batch, Corpus, CorpusLike, Document, DocumentReader, Source, open_corpus
+from ..corpus import Batch, Corpus, CorpusLike, Document, DocumentReader, Rules, Source, open_corpus
+from ..corpus.kinds import is_folder_kind, kind_of
+from ..corpus.listing import Lister, log_unread
+from ..corpus.paths import file_name, is_remote, names_in
 from ..definition import Component
 from ..errors import ConfigError, InvalidTextError
 from ..tokens.special import spell
@@ -34,6 +37,7 @@ __all__ = ["count", "count_batches", "count_pretokens", "counts_of", "without_ra
 _log = logging.getLogger("jeton")
 
 SUFFIX = ".jtc"  # of a file of counts
+PLAN, MANIFEST, JOINED = "plan.json", "manifest.json", "joined."  # of a folder of shards
 
 # Seconds that a batch may take to finish after Ctrl-C, so that its counts are kept.
 PATIENCE = 0.6
@@ -47,19 +51,20 @@ TABLES_SHARE = 0.3
 
 
 def counts_of(corpus: object) -> Counts | None:
-    """Loads counts if the corpus is a file of counts, or a list of them, which are weighted and added; else None.
+    """Loads counts if the corpus is files of counts, which are weighted and added, each once; else None.
 
-    The suffix decides, never the content.
+    The suffix decides, never the content. A folder with files of counts means these; of a folder of shards, without the
+    joined file.
 
     Raises:
-        ConfigError: a mixture of files of counts and other files.
+        ConfigError: a mixture of files of counts and other files, or shards of counts that are not complete.
 
     Examples:
         >>> import pathlib, tempfile
-        >>> path = pathlib.Path(tempfile.mkdtemp(), "words.jtc")
-        >>> Counts.from_mapping({"low": 5}).save(path)
-        >>> counts_of([path, path]).items(), counts_of("words.txt")
-        ([(b'low', 10)], None)
+        >>> folder = pathlib.Path(tempfile.mkdtemp())
+        >>> Counts.from_mapping({"low": 5}).save(folder / "words.jtc")
+        >>> counts_of(folder).items(), counts_of([folder, folder / "words.jtc"]).items(), counts_of("words.txt")
+        ([(b'low', 5)], [(b'low', 5)], None)
     """
     if isinstance(corpus, Corpus):
         corpus = corpus.sources
@@ -69,15 +74,46 @@ def counts_of(corpus: object) -> Counts | None:
         return None
     sources = [place if isinstance(place, Source) else Source(place) for place in corpus]
     names = [os.fsdecode(s.place) if isinstance(s.place, str | os.PathLike) else "" for s in sources]
-    files = [name for name in names if name.lower().endswith(SUFFIX)]
-    if not files:
+    found = [_counts_at(name) for name in names]
+    if not any(found):
         return None
-    if len(files) < len(names):
-        other = next(name for name in names if name not in files)
-        raise ConfigError(f"{files[0]} is a file of counts and {other} is not: count that one first", option="corpus")
-    return reduce(
-        add, (Counts.load(name).scaled(source.exact_weight) for name, source in zip(names, sources, strict=True))
-    )
+    first = next(files[0] for files in found if files)
+    if not all(found):
+        other = names[found.index([])]
+        raise ConfigError(f"{first} is a file of counts and {other} is not: count that one first", option="corpus")
+    lister = Lister()
+    weighted = [
+        (file, source.exact_weight)
+        for files, source in zip(found, sources, strict=True)
+        for place in files
+        for file in lister.add(place, Rules(input_type="text"), (None, source.exact_weight))
+    ]
+    log_unread(lister.unread)
+    return reduce(add, (Counts.load(file).scaled(weight) for file, weight in weighted))
+
+
+def _counts_at(name: str) -> list[str]:
+    """Files of counts, or globs of them, at a path or URL; empty if it has others.
+
+    Raises:
+        ConfigError: as `counts_of`.
+    """
+    if file_name(name).lower().endswith(SUFFIX):
+        return [name]
+    names = names_in(name) if name else []
+    counts = [file for file in names if file.lower().endswith(SUFFIX) and not file.startswith(".")]
+    if not counts:
+        return []
+    other = next((file for file in names if is_folder_kind(file) and kind_of(file) not in ("json", "csv", "tsv")), None)
+    if other is not None:
+        raise ConfigError(f"{name} has files of counts, and {other}: name the files of one kind", option="corpus")
+    if PLAN in names and MANIFEST not in names:
+        raise ConfigError(
+            f"{name} has shards of counts that are not complete: run and merge them first", option="corpus"
+        )
+    if len(counts) > 1:
+        counts = [file for file in counts if not file.startswith(JOINED)]
+    return [f"{name.rstrip('/')}/{file}" if is_remote(name) else os.path.join(name, file) for file in counts]
 
 
 def count_pretokens(

@@ -7,14 +7,16 @@ record the stages and special tokens that they were made with.
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from io import RawIOBase
 from typing import Any, BinaryIO
 
 from .. import _core
+from ..corpus.paths import copy_file, file_name, is_remote
 from ..definition import Pattern
-from ..errors import ConfigError, InvalidTextError, keyword
+from ..errors import ConfigError, InvalidTextError, JetonError, keyword
 from ..util.arguments import file_path, instance, integer
 from ..util.atomic import write_atomically
 from . import counts_file
@@ -259,10 +261,11 @@ class Counts:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Counts:
-        """Reads a file written by `save`.
+        """Reads a file written by `save`, or its URL.
 
         Raises:
             FormatError: not a file of counts, or corrupt.
+            MissingDependencyError: a URL, without fsspec or without the package for its protocol.
 
         Examples:
             >>> import pathlib, tempfile
@@ -271,8 +274,19 @@ class Counts:
             >>> Counts.load(path).total
             5
         """
-        core, facts = counts_file.read(file_path(path, "path"))
-        return cls(core, **facts)
+        name = file_path(path, "path")
+        if not is_remote(name):
+            core, facts = counts_file.read(name)
+            return cls(core, **facts)
+        with tempfile.TemporaryDirectory(prefix="jeton-") as folder:
+            copy = os.path.join(folder, os.path.basename(file_name(name)))
+            copy_file(name, copy)
+            try:
+                core, facts = counts_file.read(copy)
+            except JetonError as error:
+                error.rename(copy, name)
+                raise
+            return cls(core, **facts)
 
     def __eq__(self, other: object) -> bool:
         """True for equal pretokens, counts, order and facts."""

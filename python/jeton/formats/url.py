@@ -1,0 +1,93 @@
+"""Tokenizers at URLs of fsspec: ``https://…/tokenizer.json``, ``s3://bucket/folder``.
+
+Their files are copied into a temporary folder, which is then read as a local one. No hash is known: it is the server
+that is trusted to have the right tokenizer, and the formats validate what they read. No code is copied.
+
+A web address is that of a file, because HTTP has no folders; with ``vocab.json`` or ``merges.txt``, its partner is
+fetched, too.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from ..corpus.paths import copy_file, file_name, names_in
+from ..errors import JetonError
+from .bpe_pair import NAMES
+from .config import MORE_TEMPLATES
+from .remote_code import code_files
+
+__all__ = ["local_copy"]
+
+# Files that are read of a folder. The Python files of tokenizers are named, so that `refuse_code` finds them.
+_FILES = (
+    *("tokenizer.json", "tekken.json", "*.model", "vocab.json", "encoder.json", "vocab.txt", "*.tiktoken"),
+    *("merges.txt", "vocab.bpe", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json"),
+    *("config.json", "chat_template.jinja"),
+)
+
+
+@contextmanager
+def local_copy(url: str, max_bytes: int) -> Iterator[str]:
+    """The path of a copy of a tokenizer's file or folder; errors inside of the block name the URL.
+
+    Args:
+        url: URL of a file or a folder.
+        max_bytes: maximum size of a file.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        MissingDependencyError: fsspec, or the package for the protocol, is not installed.
+
+    Examples:
+        >>> import fsspec
+        >>> fsspec.filesystem("memory").pipe("/tok/tokenizer.json", b"{}")
+        >>> with local_copy("memory://tok", 100) as path:
+        ...     sorted(os.listdir(path))
+        ['tokenizer.json']
+    """
+    with tempfile.TemporaryDirectory(prefix="jeton-") as folder:
+        names = names_in(url)
+        path = folder
+        if names:
+            _copy_folder(url.rstrip("/"), folder, names, max_bytes)
+        else:
+            path = os.path.join(folder, os.path.basename(file_name(url).rstrip("/")))
+            copy_file(url, path, max_bytes)
+            _copy_partner(url, path, max_bytes)
+        try:
+            yield path
+        except JetonError as error:
+            error.rename(path, url)
+            raise
+        except OSError as error:
+            error.args = tuple(one.replace(path, url) if isinstance(one, str) else one for one in error.args)
+            raise
+
+
+def _copy_folder(url: str, folder: str, names: list[str], max_bytes: int) -> None:
+    for name in names:
+        if any(fnmatchcase(name, form) for form in _FILES):
+            copy_file(f"{url}/{name}", os.path.join(folder, name), max_bytes)
+    for name in code_files(names):
+        open(os.path.join(folder, name), "wb").close()
+    for name in names_in(f"{url}/{MORE_TEMPLATES}"):
+        if name.endswith(".jinja"):
+            (Path(folder) / MORE_TEMPLATES).mkdir(exist_ok=True)
+            copy_file(f"{url}/{MORE_TEMPLATES}/{name}", os.path.join(folder, MORE_TEMPLATES, name), max_bytes)
+
+
+def _copy_partner(url: str, path: str, max_bytes: int) -> None:
+    """Copies the other file of a pair, if the URL is one of them and the other one exists."""
+    for pair in NAMES:
+        for mine, other in (pair, pair[::-1]):
+            if path.endswith(mine):
+                try:
+                    copy_file(url.replace(mine, other), path.removesuffix(mine) + other, max_bytes)
+                except FileNotFoundError:
+                    continue
