@@ -17,7 +17,7 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Mapping
-from pathlib import PurePosixPath
+from posixpath import splitext
 from typing import TYPE_CHECKING, BinaryIO, Literal, TypeAlias, cast
 
 from ..errors import ConfigError, UnsupportedFeatureError, keyword, named
@@ -120,13 +120,13 @@ def label_of(file: str) -> str:
         ('.md', '.md.gz', 'without suffix', 'without suffix')
     """
     plain, packed = split_suffix(file_name(file))
-    suffix = PurePosixPath(plain).suffix
+    suffix = splitext(plain)[1]
     is_usual = 1 < len(suffix) <= 12 and suffix[1].isalpha() and suffix[1:].replace("_", "").isalnum()
     return (suffix.lower() if is_usual else "") + packed or "without suffix"
 
 
 def _suffix(file: str) -> str:
-    return PurePosixPath(split_suffix(file_name(file))[0]).suffix.lower()
+    return splitext(split_suffix(file_name(file))[0])[1].lower()
 
 
 def json_content(stream: BinaryIO) -> tuple[JsonContent, Mapping[str, object] | None, BinaryIO]:
@@ -164,18 +164,25 @@ def json_content(stream: BinaryIO) -> tuple[JsonContent, Mapping[str, object] | 
 
 
 def _head(stream: BinaryIO) -> tuple[bytes, bool]:
-    """The first lines of a stream, about `HEAD_BYTES` and at least one that is not blank; and whether it ends there."""
-    head, searched, has_line = bytearray(), 0, False
-    while len(head) < HEAD_BYTES or not has_line:
-        data = stream.read(HEAD_BYTES)
-        if not data:
+    """The first bytes of a stream, and whether it ends there.
+
+    They are about `HEAD_BYTES`; if they begin with an object, also the whole first line, and what follows it.
+    """
+    head = bytearray()
+    while len(head) < HEAD_BYTES:
+        if not (data := stream.read(HEAD_BYTES)):
             return bytes(head), True
         head += data
-        while not has_line and (end := head.find(b"\n", searched)) >= 0:
-            has_line = bool(head[searched:end].strip())
-            searched = end + 1 if not has_line else searched
-        if not has_line and len(head) - searched > LONGEST_LINE:
-            break
+    start = len(head) - len(head.removeprefix(BOM).lstrip())
+    if head[start : start + 1] == b"{":
+        searched, end = start, -1
+        while (end < 0 or not head[end:].strip()) and len(head) <= LONGEST_LINE:
+            if end < 0 and (end := head.find(b"\n", searched)) >= 0:
+                continue
+            searched = len(head)
+            if not (data := stream.read(HEAD_BYTES)):
+                return bytes(head), True
+            head += data
     return bytes(head), False
 
 

@@ -313,7 +313,7 @@ def _walk(folder: str, unread: Callable[[str, str], object], skips: bool) -> lis
     links: list[str] = []  # to folders, which are followed when the folders themselves are known
 
     def below(path: str) -> str:
-        return os.path.relpath(path, folder)
+        return path[len(os.path.join(folder, "")) :] or "."
 
     def walk(top: str) -> None:
         folders = [top]
