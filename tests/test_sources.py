@@ -480,7 +480,7 @@ class TestSkipped:
         (tmp_path / "z.txt").write_text("sound")
         corpus = open_corpus(tmp_path, errors="skip")
         assert texts(corpus) == ["sound"]
-        assert corpus.skipped["file that cannot be opened"].places == tuple(
+        assert corpus.skipped["file that cannot be read"].places == tuple(
             str(tmp_path / name) for name in ("gone.txt", "loop.txt")
         )
         for errors in ("strict", "replace"):

@@ -29,7 +29,6 @@ from .fields import MISSING, value_at
 from .kinds import InputType, is_folder_kind, json_content, kind_of, label_of
 from .paths import (
     HEAD_BLOCK,
-    UNREADABLE,
     UNREADABLE_FOLDER,
     Entry,
     entries_of,
@@ -43,15 +42,13 @@ from .records import csv_header
 from .source import Source, StrPath
 from .streams import transcoded
 
-__all__ = ["Lister", "Listing", "Rules", "Unread", "has_paths", "identities_of", "list_files", "log_unread"]
+__all__ = ["Lister", "Listing", "Rules", "Unread", "has_paths", "list_files", "log_unread"]
 
 _log = logging.getLogger("jeton")
 
 MAX_NAMES = 5
 MAX_KINDS = 8  # in a message
 REMOTE_THREADS = 16
-MISSING_FILE = "that cannot be opened"
-SKIPPED_KINDS = (MISSING_FILE, UNREADABLE_FOLDER)  # only under the policy "skip"
 DATASET_STATE = "state.json"  # of a folder that `datasets` saved
 
 
@@ -281,30 +278,6 @@ def list_files(places: Iterable[StrPath], rules: Rules = Rules()) -> list[str]: 
     return files
 
 
-def identities_of(places: Iterable[StrPath], rules: Rules) -> list[tuple[str, int | None, str]]:
-    """Files as of `list_files`, with size and version as of `identity_of`.
-
-    A listing of an object store has both, so no file is asked for by itself. Under the policy ``"skip"``, files that
-    cannot be opened, such as dangling links, are left out and reported.
-
-    Examples:
-        >>> identities_of([__file__], Rules()) == [(__file__, *identity_of(__file__))]
-        True
-    """
-    lister = Lister()
-    files = [file for place in places for file in lister.add(place, rules)]
-    found, missing = [], dict(lister._found)
-    for file in files:
-        try:
-            found.append((file, *lister.identity(file)))
-        except OSError as error:
-            if not rules.skips or error.errno not in UNREADABLE:
-                raise
-            _count(missing, MISSING_FILE, file)
-    log_unread(_unread(missing))
-    return found
-
-
 def _count(found: dict[str, tuple[int, list[str]]], kind: str, name: str) -> None:
     count, names = found.get(kind, (0, []))
     found[kind] = count + 1, [*names, name] if count < MAX_NAMES else names
@@ -328,7 +301,7 @@ def log_unread(unread: Sequence[Unread]) -> None:
     """Logs what is not read, as one warning."""
     if unread:
         count = sum(one.count for one in unread)
-        skipped = sum(one.count for one in unread if one.kind in SKIPPED_KINDS)
+        skipped = sum(one.count for one in unread if one.kind == UNREADABLE_FOLDER)  # under "skip"
         files = "file is" if count == 1 else "files are"
         _log.warning(f"{count:,} {files} not read: {_kinds(unread)}", extra={"skipped": skipped, "once": True})
 

@@ -261,7 +261,7 @@ class SourceReader:
             if self._handler.policy != "skip" or error.errno not in UNREADABLE:
                 raise
             words = f"{file}: {error.strerror}"
-            self._handler.skip("file that cannot be opened", file, FormatError(words, format="file", place="open"))
+            self._handler.skip("file that cannot be read", file, FormatError(words, format="file", place="open"))
             return None
 
     def _lines(
