@@ -20,6 +20,7 @@ from pathlib import Path
 
 import jeton
 from jeton.shards.folder import ShardFolder
+from jeton.shards.sealed import sealed_json
 
 BYTES_PER_TOKEN = 4.0  # of the simulated shards
 STEPS = {
@@ -43,6 +44,7 @@ def sample(folder: Path) -> dict[str, object]:
         folder / "sample.jsonl", folder / "sample", jeton.default(), append_eos=True, verify=False, progress=False
     )
     facts: dict[str, object] = json.loads((folder / "sample" / "done" / "00000.json").read_bytes())
+    del facts["sha256"]  # of the file
     return facts
 
 
@@ -58,7 +60,8 @@ def write_done(out: Path, facts: dict[str, object]) -> int:
         row = [task.num_bytes // 4000, task.num_bytes, tokens]
         facts |= {
             "task": task.number,
-            "plan": plan.digest,
+            "identity": plan.identity(task.number),
+            "errors": "strict",
             "documents": row[0],
             "bytes": row[1],
             "tokens": tokens,
@@ -68,9 +71,9 @@ def write_done(out: Path, facts: dict[str, object]) -> int:
             "lines": dict.fromkeys(paths, row[0]),
             "sources": {str(Path(path).parent) + "/": row for path in paths},
         }
-        data = json.dumps(facts)
+        data = sealed_json(json.dumps(facts))
         size = max(size, len(data))
-        (out / "done" / f"{task.number:05}.json").write_text(data)
+        (out / "done" / f"{task.number:05}.json").write_bytes(data)
         for name, length in sizes.items():
             sparse(out / name, length)
     return size

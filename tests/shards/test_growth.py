@@ -8,6 +8,8 @@ import json
 import os
 import random
 import shutil
+import subprocess
+import sys
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -118,7 +120,9 @@ def test_a_shuffle_has_generations(options: dict[str, Any], tok: jeton.Tokenizer
     new = [write(data, "c.jsonl", 3, 100), write(data, "d.txt", 4)]
     report = jeton.shards.add(out, new, progress=False)
     manifest = facts_of(out / "manifest.json")
-    assert manifest["generations"] == [first.shards, report.shards - first.shards]
+    assert manifest["generations"] == [first.shards, report.shards - first.shards] == list(report.generations)
+    assert jeton.shards.report(out) == report
+    assert "shards of each generation" in (out / "report.md").read_text()
     assert all((out / name).read_bytes() == data for name, data in before.items())
     assert not list(out.glob("spool/*.bin"))
     more = write(data, "e.jsonl", 5)
@@ -134,6 +138,30 @@ def test_a_shuffle_has_generations(options: dict[str, Any], tok: jeton.Tokenizer
     if not options:
         make([*old, *new, more], tmp_path / "whole", tok)
         assert sorted(stored(out)) == sorted(stored(tmp_path / "whole"))
+
+
+def test_inputs_before_the_first_task_are_one_generation(tok: jeton.Tokenizer, tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    options = {**OPTIONS, "shuffle": 7}
+    jeton.shards.plan(write(data, "b.jsonl", 1), tmp_path / "out", tok, **options)
+    write(data, "a.jsonl", 2)
+    assert jeton.shards.plan(data, tmp_path / "out", tok, **options).grown == ()
+    make(data, tmp_path / "out", tok, shuffle=7)
+    make(data, tmp_path / "whole", tok, shuffle=7)
+    assert digest(tmp_path / "out") == digest(tmp_path / "whole")
+
+
+def test_changes_are_logged(tok: jeton.Tokenizer, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    data, out = tmp_path / "data", tmp_path / "out"
+    make(write(data, "a.jsonl", 1), out, tok)
+    caplog.set_level("INFO", "jeton")
+    write(data, "a.jsonl", 2)
+    write(data, "b.jsonl", 3)
+    write(data, "c.jsonl", 3)
+    jeton.shards.plan(jeton.Corpus(data, errors="skip"), out, tok, **OPTIONS)
+    record = caplog.records[-1]
+    assert record.getMessage() == f"{out}: 1 input has changed; 2 inputs are new; errors='skip' instead of 'strict'"
+    assert record.levelname == "WARNING"
 
 
 def test_a_shard_of_a_generation_that_is_lost(tok: jeton.Tokenizer, tmp_path: Path) -> None:
@@ -158,7 +186,7 @@ def test_a_repaired_input_runs_its_tasks(tok: jeton.Tokenizer, tmp_path: Path) -
     make(data, out, tok)
     plan = jeton.shards.plan(data, out, tok, **OPTIONS)
     reading = [task.number for task in plan.tasks if any(piece.input == 2 for piece in task.pieces)]
-    for number in (90, 110, 85, 100):
+    for number in (90, 110):
         before = times(out)
         write(data, "2.jsonl", 9, number)
         make(data, out, tok)
@@ -295,14 +323,35 @@ def test_a_folder_of_an_earlier_version(tok: jeton.Tokenizer, tmp_path: Path) ->
 
 
 def test_shards_of_earlier_plans_are_removed(tok: jeton.Tokenizer, tmp_path: Path) -> None:
-    """A file that is much smaller than before is cut anew."""
+    """A file that is much smaller than before is cut anew; files that tasks did not write stay."""
     path, out = write(tmp_path / "data", "a.jsonl", 1, 300), tmp_path / "out"
     make(path, out, tok)
+    (out / ".notes").touch()
+    (out / "report-notes").touch()
     write(tmp_path / "data", "a.jsonl", 1, 20)
     make(path, out, tok)
     make(path, tmp_path / "whole", tok)
     assert digest(out) == digest(tmp_path / "whole")
     assert sorted(times(out)) == sorted(times(tmp_path / "whole"))
+    assert (out / ".notes").exists()
+
+
+TOOL = Path(__file__).parents[2] / "tools" / "grow_shards.py"
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
+@pytest.mark.parametrize(
+    ("mode", "number"),
+    [
+        ("kills", 2),
+        pytest.param("kills", 200, marks=pytest.mark.slow(reason="a minute; two kills are in the default selection")),
+        pytest.param("sequences", 40, marks=pytest.mark.slow(reason="a minute; the other tests of this file")),
+    ],
+)
+@pytest.mark.timeout(600)
+def test_random_growth(mode: str, number: int) -> None:
+    run = subprocess.run([sys.executable, TOOL, mode, "--number", str(number)], capture_output=True, text=True)
+    assert run.returncode == 0, run.stdout[-3000:] + run.stderr[-3000:]
 
 
 @pytest.mark.parametrize("options", [{}, {"shuffle": 5, "pack": 30}], ids=str)

@@ -215,7 +215,7 @@ class TestChanges:
         (planned.parent / "b.txt").write_text("x")
         both = [planned.parent / "a.txt", planned.parent / "b.txt"]
         lines = jeton.Corpus(both, documents="line")
-        assert jeton.shards.plan(lines, planned, tok, task_bytes=1000).grown == (1,)
+        assert jeton.shards.plan(lines, planned, tok, task_bytes=1000).inputs[1].path == str(both[1])
         with pytest.raises(ConfigError, match=r"other inputs: .*b\.txt is no longer one"):
             replan(planned, tok)
 

@@ -588,6 +588,9 @@ def _show_report(common: CommonOptions, made: Report, output: str) -> None:
         cut = counted(packed["cut"], "document")
         dropped = counted(packed["dropped"], "token")
         common.say(rows + semicolon + translate("cut {documents}, dropped {tokens}", documents=cut, tokens=dropped))
+    if made.generations:
+        shards = ", ".join(f"{number:,}" for number in made.generations)
+        common.say(translate("shuffled in generations, each by itself: {shards} shards", shards=shards))
     num_shards = counted(made.shards, "shard")
     common.say(
         translate("saved    {path}: {shards} of format {format}", path=output, shards=num_shards, format=made.format)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import os
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
@@ -89,16 +90,21 @@ def merge(output: str | os.PathLike[str], *, join: bool = False, max_skipped: in
     folder.write(f"{REPORT}.json", report.to_json())
     folder.write(f"{REPORT}.md", report.to_markdown())
     folder.remove_spools()
-    known = {*report.joined, *(rejects or ()), *(name for shard in shards for name in shard["files"])}
-    folder.storage.remove(sorted(name for name in folder.storage.names() if _is_made(name) and name not in known))
+    known = {*report.joined, *(rejects or ())}
+    folder.storage.remove(
+        sorted(name for name in folder.storage.names() if _is_left(name, plan.num_shards) and name not in known)
+    )
+    of_tasks = {name for facts, _ in totals.rejects for name in facts["rejects"]}
+    folder.storage.remove(sorted(f"{REJECTS}/{name}" for name in folder.storage.sizes(REJECTS) if name not in of_tasks))
     for complaint in report.complaints():
         _log.warning(complaint, extra={"skipped": report.num_skipped})
     return report
 
 
-def _is_made(name: str) -> bool:
-    """True for files that an earlier merge, or a task of an earlier plan, may have left."""
-    return name.startswith((f"{JOINED}.", "shard-")) or name == REJECTED
+def _is_left(name: str, num_shards: int) -> bool:
+    """True for files that an earlier merge, or a task of an earlier plan with more shards, may have left."""
+    shard = re.fullmatch(r"shard-(\d{5,18})\..+", name, re.ASCII)
+    return name.startswith(f"{JOINED}.") or name == REJECTED or (shard is not None and int(shard[1]) >= num_shards)
 
 
 def _write_rejects(folder: ShardFolder, totals: Totals) -> dict[str, Any] | None:
@@ -203,9 +209,14 @@ def _extras(plan: Plan) -> dict[str, Any]:
         extras |= {"row_length": plan.packing["length"], "pad": plan.packing["pad"]}
     if plan.format != COUNTS and plan.shard_facts.has_mask:
         extras["loss_mask"] = True
-    if plan.shuffle is not None and plan.grown:
-        extras["generations"] = [len(one.buckets) for one in plan.generations]
+    if generations := _generations(plan):
+        extras["generations"] = list(generations)
     return extras
+
+
+def _generations(plan: Plan) -> tuple[int, ...]:
+    """Shards of each generation of a shuffle; empty for one."""
+    return tuple(len(one.buckets) for one in plan.generations) if plan.shuffle is not None and plan.grown else ()
 
 
 def _join(folder: ShardFolder, plan: Plan, shards: list[Iterable[str]]) -> dict[str, Any]:
@@ -341,6 +352,7 @@ class Totals:
             joined=tuple(joined or ()),
             packing=self._packing_facts(),
             conversations=self._conversation_facts(),
+            generations=_generations(self._plan),
         )
 
     def _conversation_facts(self) -> dict[str, Any] | None:

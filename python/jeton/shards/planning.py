@@ -28,7 +28,7 @@ from .tokenizers import remember_tokenizer
 from .validity import change_plan
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
 __all__ = ["Status", "added_id", "difference_of", "missing_tasks", "plan", "stage_done", "status", "updated"]
 
@@ -200,11 +200,22 @@ def updated(folder: ShardFolder, stored: Plan, listed: Plan) -> Plan:
         ConfigError: inputs are missing, or in another order.
     """
     made = listed.grown_from(stored, str(folder))
+    if made.grown != stored.grown and not any(folder.done(stage.folder) for stage in stored.stages):
+        made = replace(listed, grown=())  # nothing is complete, so this is as if it was planned for the first time
     made.stages  # noqa: B018 - checks the number of tasks
     if made != stored:
         change_plan(folder, stored, made)
-        _log.info("%s: %s", folder, difference_of(stored, made))
+        # What replaces shards is worth a warning.
+        is_replaced = any(now != then for now, then in _pairs(made, stored))
+        level = logging.WARNING if is_replaced else logging.INFO
+        _log.log(level, "%s: %s", folder, difference_of(stored, made))
     return made
+
+
+def _pairs(made: Plan, stored: Plan) -> Iterator[tuple[InputFile, InputFile]]:
+    """Yields the inputs that two plans of a folder have in common."""
+    then = {file.path: file for file in stored.inputs}
+    return ((now, then[now.path]) for now in made.inputs if now.path in then)
 
 
 def difference_of(stored: Plan, made: Plan) -> str:
@@ -214,20 +225,19 @@ def difference_of(stored: Plan, made: Plan) -> str:
         >>> from jeton.shards.tasks import InputFile
         >>> then = Plan((InputFile("a", 1, ""),), {"errors": "strict"}, "bin", "uint16", 1, "j1:0", 300)
         >>> difference_of(then, replace(then, inputs=(InputFile("a", 2, ""), InputFile("b", 2, ""))))
-        '1 input has changed, 1 is new'
+        '1 input has changed; 1 input is new'
     """
-    changed = sum(now[:3] != then[:3] for now, then in zip(made.inputs, stored.inputs, strict=False))
+    changed = sum(now[:3] != then[:3] for now, then in _pairs(made, stored))
     new = len(made.inputs) - len(stored.inputs)
     parts = []
     if changed:
         parts.append(f"{changed:,} input has changed" if changed == 1 else f"{changed:,} inputs have changed")
     if new:
-        noun = "" if changed else " input" if new == 1 else " inputs"
-        parts.append(f"{new:,}{noun} {'is' if new == 1 else 'are'} new")
+        parts.append(f"{new:,} input is new" if new == 1 else f"{new:,} inputs are new")
     before, after = stored.reading["errors"], made.reading["errors"]
     if before != after:
-        parts.append(f"errors is {after!r}, and was {before!r}")
-    return ", ".join(parts)
+        parts.append(f"{keyword('errors', after)} instead of {before!r}")
+    return str(ConfigError("; ".join(parts)))
 
 
 def _check_chat(format: str, append_eos: bool | str, prepend_bos: bool | str) -> None:

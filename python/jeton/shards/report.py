@@ -55,7 +55,8 @@ FACTS: dict[str, Check] = {
     "joined": list_of(is_text),
     "packing": lambda value: value is None or _is_packing(value),
 }
-OPTIONAL: dict[str, Check] = {"conversations": _is_conversations}  # older reports have none
+# Older reports have none.
+OPTIONAL: dict[str, Check] = {"conversations": _is_conversations, "generations": list_of(is_count)}
 
 
 @dataclass(frozen=True)
@@ -81,6 +82,8 @@ class Report:
         conversations: of conversations in rows: the policy for those that are longer than a row, their number
             (``too_long``), how many of them were truncated, split or dropped, and the replies that are left out
             (``replies_dropped``).
+        generations: of a shuffle to which inputs have been added: the number of shards of each `Generation`, whose
+            documents are shuffled among themselves.
 
     Examples:
         >>> import jeton, tempfile
@@ -112,6 +115,7 @@ class Report:
     joined: tuple[str, ...] = ()
     packing: Mapping[str, Any] | None = None
     conversations: Mapping[str, Any] | None = None
+    generations: tuple[int, ...] = ()
 
     @property
     def bytes_per_token(self) -> float | None:
@@ -128,6 +132,8 @@ class Report:
         facts = dict(vars(self))
         if facts["conversations"] is None:
             del facts["conversations"]
+        if not facts["generations"]:
+            del facts["generations"]
         return {
             **facts,
             "sources": {
@@ -155,6 +161,7 @@ class Report:
                     for name, totals in given["sources"].items()
                 },
                 "joined": tuple(given["joined"]),
+                "generations": tuple(given.get("generations", ())),
             }
         except ValueError as error:
             raise FormatError(f"not a report on shards ({error})", format="report") from None
@@ -227,6 +234,8 @@ class Report:
                 ("of these truncated, split, dropped", ", ".join(f"{long[name]:,}" for name in LONG[1:4])),
                 ("replies left out", f"{long['replies_dropped']:,}"),
             ]
+        if self.generations:
+            rows.append(("shards of each generation of the shuffle", ", ".join(map(str, self.generations))))
         if self.joined:
             rows.append(("joined", ", ".join(self.joined)))
         parts = ["# Shards\n", _table(("", "value"), rows)]
