@@ -273,6 +273,7 @@ class Sequence:
         self.files.append(self._new())
         for _ in range(3):
             kill_after(self._make, self._rng.uniform(0, 0.15))
+        self._make()
 
     def _other_option(self) -> None:
         changes: list[tuple[str, dict[str, Any]]] = [("task_bytes", {"task_bytes": TASK_BYTES + 1})]
@@ -293,7 +294,13 @@ class Sequence:
         self._make()
         for _ in range(self._rng.randrange(4, 12)):
             self.done.append(self._rng.choice(steps))
+            before, is_begun = list(self.files), any(self.out.glob("done/*")) or any(self.out.glob("spool/*.json"))
             getattr(self, f"_{self.done[-1]}")()
+            files = [Path(path) for path, *_ in json.loads((self.out / "plan.json").read_bytes())["inputs"]]
+            # New inputs are the last ones, unless no task has been complete.
+            if sorted(files) != sorted(self.files) or (is_begun and files[: len(before)] != before):
+                return False, f"other inputs after {', '.join(self.done)}"
+            self.files = files
         if self._bad:
             self.errors = "skip"
         self._make()

@@ -215,6 +215,27 @@ def test_inputs_that_cannot_be_read(tok: jeton.Tokenizer, tmp_path: Path, monkey
     assert stored(out) == stored(tmp_path / "whole")
 
 
+def test_an_input_of_several_tasks_that_cannot_be_read_any_more(tok: jeton.Tokenizer, tmp_path: Path) -> None:
+    """It is one record; when it is back, all is as before."""
+    files, out = [write(tmp_path / f"{number}.jsonl", number) for number in range(3)], tmp_path / "out"
+    make(files, out, tok)
+    before = digest(out)
+    (tmp_path / "1.jsonl").rename(tmp_path / "other")
+    (tmp_path / "1.jsonl").symlink_to(tmp_path / "missing")
+    for _ in range(2):
+        assert make(files, out, tok).skipped == {"file that cannot be read": (1, (str(files[1]),))}
+    with pytest.raises(FileNotFoundError, match=r"1\.jsonl"):
+        make(files, out, tok, errors="strict")
+    (tmp_path / "other").rename(tmp_path / "1.jsonl")
+    make(files, out, tok)
+    assert digest(out) == before or stored(out) == stored_of(files, tok)
+
+
+def stored_of(files: list[Path], tok: jeton.Tokenizer) -> list[list[int]]:
+    rows = (json.loads(line)["text"] for file in files for line in file.read_text().splitlines())
+    return [[*tok.encode(text), tok.eos_id or 0] for text in rows if text]
+
+
 def test_refused_conversations_count_as_skipped(tmp_path: Path) -> None:
     pytest.importorskip("jinja2")
     template = "{% for m in messages %}{% generation %}{{ m.content }}{% endgeneration %}{% endfor %}"

@@ -4,7 +4,7 @@
 ``"skip"`` skips the record. Replacements and skipped records are counted and reported once, at the end. A record is one
 potential document: a row, a line, a file, or the rest of a corrupt file.
 
-Left out: missing or unreadable files, which raise under every policy.
+Left out: missing or unreadable files, which raise under every policy; plans of shards (`jeton.shards`) skip them.
 """
 
 from __future__ import annotations

@@ -306,6 +306,16 @@ class Plan:
         """The options of reading, as a `Corpus`."""
         return Corpus([], **self.reading)
 
+    @cached_property
+    def _unreadable(self) -> dict[int, int]:
+        """Number of each input that could not be read -> its first task, which counts it as skipped."""
+        found: dict[int, int] = {}
+        for task in self.tasks:
+            for piece in task.pieces:
+                if not self.inputs[piece.input].is_readable:
+                    found.setdefault(piece.input, task.number)
+        return found
+
     def reader(
         self, task: Task, check: Callable[[], None] = lambda: None, on_skip: OnSkip | None = None
     ) -> RangeReader:
@@ -323,7 +333,7 @@ class Plan:
         ranges = [FileRange(file.path, piece.start, piece.end) for file, piece in files if file.is_readable]
         reader = RangeReader(ranges, self.corpus(), check, conversations=self.chat is not None, on_skip=on_skip)
         for file, piece in files:
-            if not file.is_readable and piece.start == 0:
+            if not file.is_readable and self._unreadable[piece.input] == task.number:
                 reason = file.version.removeprefix(UNREADABLE)
                 error = FormatError(f"{file.path}: {reason}", format="file", place=file.path)
                 reader.skip(UNREADABLE_FILE, file.path, error)
