@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import pickle
 import random
+import subprocess
+import sys
 import threading
 from collections import Counter
 from itertools import islice, zip_longest
@@ -26,6 +29,7 @@ from .test_conversations import TEMPLATE, conversations
 
 Batch = dict[str, Any]
 LENGTH, ROWS = 96, 3  # ids of a row; rows of a batch, which do not divide those of an epoch
+ROOT = Path(__file__).parent.parent.parent
 CHAT = {"chat": True, "append_eos": False}
 LAYOUTS: dict[str, dict[str, Any]] = {
     "megatron": {},
@@ -303,6 +307,39 @@ def test_errors_of_workers_are_raised(workers: int, tok: jeton.Tokenizer, tmp_pa
 
 
 def test_torch_is_asked_for_by_name(folders: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(__import__("sys").modules, "torch", None)
+    monkeypatch.setitem(sys.modules, "torch", None)
     with pytest.raises(jeton.errors.MissingDependencyError, match="tensors='torch' needs the package torch"):
         make_loader(folders["bin"], LENGTH, tensors="torch")
+
+
+def python_with_torch() -> str:
+    """Debian's PyTorch belongs to the Python of the system."""
+    for python in (sys.executable, "/usr/bin/python3"):
+        command = [python, "-c", "import torch, numpy"]
+        if Path(python).exists() and not subprocess.run(command, capture_output=True, check=False).returncode:
+            return python
+    pytest.skip("no Python here has PyTorch: tools/setup_tools.sh installs Debian's")
+
+
+@pytest.mark.slow(
+    reason="a process of PyTorch, with two workers a folder: 10 s; tensors are the arrays of the other tests"
+)
+def test_a_model_trains_on_rows_and_conversations(corpus: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
+    python = python_with_torch()
+    rows = (json.dumps({"messages": one}) + "\n" for one in conversations(7, 60))
+    (tmp_path / "chats.jsonl").write_text("".join(rows))
+    options = {"task_bytes": 4000, "progress": False, "verify": False, "format": "bin"}
+    chat_tok = tok.with_chat_template(TEMPLATE)
+    source = corpus / "b.jsonl.gz"
+    chats = {"chat": True, "pack": 64, "packing": "best_fit"}
+    jeton.shards.make(tmp_path / "chats.jsonl", tmp_path / "conversations", chat_tok, **chats, **options)
+    jeton.shards.make(source, tmp_path / "packed", tok, append_eos=True, pack=64, packing="best_fit", **options)
+    jeton.shards.make(source, tmp_path / "documents", tok, append_eos=True, **options)
+    folders = [str(tmp_path / name) for name in ("conversations", "packed", "documents")]
+    command = [python, str(ROOT / "tools" / "train_on_shards.py"), *folders]
+    environment = {**os.environ, "PYTHONPATH": str(Path(jeton.__file__).parent.parent), "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(command, capture_output=True, check=False, timeout=240, env=environment)
+    assert done.returncode == 0, done.stderr.decode()
+    lines = done.stdout.decode().splitlines()
+    assert [line.partition(":")[0] for line in lines[:3]] == ["conversations", "packed", "documents"]
+    assert all("as document by document" in line for line in lines[:3])
