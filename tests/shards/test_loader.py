@@ -54,7 +54,7 @@ def folders(corpus: Path, tok: jeton.Tokenizer, tmp_path_factory: pytest.TempPat
         if "chat" in options:
             pytest.importorskip("jinja2")
         source = folder / "chats.jsonl" if "chat" in options else corpus
-        defaults = {"append_eos": True, "task_bytes": 2000, "progress": False, "verify": False}
+        defaults = {"append_eos": True, "task_bytes": 5000, "progress": False, "verify": False}
         used = tok.with_chat_template(TEMPLATE) if "chat" in options else tok
         jeton.shards.make(source, folder / name, used, format=name.split("-")[0], **{**defaults, **options})
         made[name] = folder / name
