@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import math
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -97,6 +98,7 @@ def train(folder: Path, rows: int | None) -> str:
     rows = dataset.row_length or rows
     batches = jeton.shards.loader(dataset, rows, **options)
     expect(isinstance(batches, torch.utils.data.IterableDataset), "not an IterableDataset")
+    expect(type(pickle.loads(pickle.dumps(batches))) is type(batches), "not pickled as it is")
     model = Model(dataset.manifest["vocab_size"], rows or 0)
     order = list(batches)
     trained = [batch for batch in order if (batch["labels"] != -100).any()]

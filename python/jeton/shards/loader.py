@@ -13,6 +13,7 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -176,6 +177,7 @@ class ShardLoader:
         if self.num_batches < (world_size if drop_last else 1):
             message = f"{keyword('drop_last', True)}: {self.num_rows:,} rows are less than a batch for each rank"
             raise ConfigError(f"{message}; pass smaller {keyword('batch')}", option="batch")
+        self._places = np.arange(batch * self._length, dtype=self._dtype)
         self._position = 0  # batches of the epoch that all ranks have read
 
     def __len__(self) -> int:
@@ -229,8 +231,8 @@ class ShardLoader:
                 found.append(dataset.copy_rows(located.rows[own], own, ids, mask))
         starts = np.sort(np.concatenate(found))
         bounds = np.append(starts, ids.size)
-        positions = np.arange(ids.size, dtype=self._dtype)
-        positions -= np.repeat(starts.astype(self._dtype, copy=False), bounds[1:] - starts)
+        places = np.repeat(starts.astype(self._dtype, copy=False), bounds[1:] - starts)
+        positions = np.subtract(self._places[: ids.size], places, out=places)
         labels = ids.astype(np.int64)
         if not mask.all():
             np.putmask(labels, mask == 0, IGNORED)
@@ -361,6 +363,7 @@ def _ahead(
                 future.cancel()
 
 
+@cache
 def _torch_loader() -> type[ShardLoader]:
     """The class of loaders that give tensors."""
     torch = import_optional("torch", "tensors='torch'")

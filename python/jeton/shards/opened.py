@@ -26,7 +26,18 @@ from .layouts import COUNTS, LAYOUTS, Documents, Int64, Layout, ShardFacts, shar
 
 __all__ = ["OpenShard", "OpenShards"]
 
-MOST_OPEN = 192  # each is up to four mappings with a file descriptor, of which systems permit 1,024
+
+def _most_open() -> int:
+    """Shards that may be open: each is up to four mappings with a file descriptor, and they have half of these."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return 128
+    limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    return min(8192, max(16, limit // 8)) if limit != resource.RLIM_INFINITY else 8192
+
+
+MOST_OPEN = _most_open()
 
 
 class Folder(NamedTuple):
@@ -148,6 +159,8 @@ class OpenShards:
         self._places = [(folder, at) for folder in self.folders for at in range(len(folder.manifest["shards"]))]
         self.starts = list(accumulate((count for folder in self.folders for count in folder.items()), initial=0))
         self.token_starts = list(accumulate((n for folder in self.folders for n in folder.tokens()), initial=0))
+        self._bounds = np.array(self.token_starts)
+        self._checked: set[int] = set()  # shards whose files have the sizes of the manifest
         self.is_open: OrderedDict[int, OpenShard] = OrderedDict()
 
     def __len__(self) -> int:
@@ -167,7 +180,9 @@ class OpenShards:
         folder, at = self._places[integer(number, "number", 0, len(self) - 1)]
         stem = ShardFolder.stem(at)
         documents = folder.layout.read(folder.path, stem, folder.facts)
-        _check_sizes(folder, at)
+        if number not in self._checked:
+            _check_sizes(folder, at)
+            self._checked.add(number)
         self._check(number, documents, folder.unit)
         self.is_open[number] = made = OpenShard(documents, folder, stem)
         if len(self.is_open) > MOST_OPEN:
@@ -224,7 +239,7 @@ class OpenShards:
         Returns:
             Of each piece: its shard, its first id there, its length, and its place in the flattened rows.
         """
-        bounds = np.asarray(self.token_starts)
+        bounds = self._bounds
         left, places = np.full(len(starts), length), rows * length
         found = []
         while True:

@@ -7,6 +7,8 @@ then a piece of one in a row, or the padding at the end of a row.
 
 from __future__ import annotations
 
+import mmap
+import os
 import tempfile
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
@@ -126,17 +128,19 @@ def mapped(path: Path, dtype: str | np.dtype[Any], offset: int = 0, count: int =
         ShardError: the file is shorter than that.
     """
     dtype = np.dtype(dtype)
-    size = path.stat().st_size - offset
-    if count < 0:
-        count, rest = divmod(size, dtype.itemsize)
-        if rest:
-            raise ShardError(f"{path}: its size is not a multiple of {dtype.itemsize} bytes", path=str(path))
-    if size < count * dtype.itemsize:
-        raise ShardError(f"{path}: it is too short for {count:,} items of {dtype.itemsize} bytes", path=str(path))
-    if count == 0:
-        return np.empty(0, dtype)
-    # A plain array over the mapping: indexing np.memmap takes several times as long.
-    return np.asarray(np.memmap(path, dtype, "r", offset, (count,)))
+    with path.open("rb") as file:
+        size = os.fstat(file.fileno()).st_size - offset
+        if count < 0 <= size:
+            count, rest = divmod(size, dtype.itemsize)
+            if rest:
+                raise ShardError(f"{path}: its size is not a multiple of {dtype.itemsize} bytes", path=str(path))
+        if size < (needed := max(count, 0) * dtype.itemsize):
+            raise ShardError(f"{path}: it is too short for {needed:,} bytes from byte {offset:,} on", path=str(path))
+        if count == 0:
+            return np.empty(0, dtype)
+        # Without np.memmap, which takes five times as long to make and several times as long to index.
+        whole = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    return np.frombuffer(whole, dtype, count, offset)
 
 
 def positions(lengths: Int64) -> NDArray[np.int32]:
