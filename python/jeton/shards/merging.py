@@ -323,7 +323,8 @@ class Totals:
         if facts.get("rejects"):
             self.rejects.append((facts, {file: self._lines[file] for file in files}))
         rows = facts.get("sources", {})  # counts have none
-        names = regroup(files, self._all_sources) if rows else {}
+        # Completions of earlier versions have the sources of all inputs.
+        names = regroup(files, self._all_sources) if rows and "identity" in facts else {}
         for source, row in rows.items():
             name = names.get(source, source)
             self._sources[name] = self._sources.get(name, SourceTotals()).plus(row)

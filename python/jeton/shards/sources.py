@@ -72,7 +72,7 @@ def regroup(files: Sequence[str], sources: Mapping[str, str]) -> dict[str, str]:
         {'a/x.txt': 'a/'}
     """
     found = {own: sources[file] for file, own in group_files(files).items()}
-    for file in files:  # tasks of earlier versions have the sources of the inputs of their time
+    for file in files:  # a task of an earlier version had the sources of all inputs, when they were fewer
         name = file
         while name != sources[file] and name not in found:
             found[name] = sources[file]
