@@ -72,8 +72,8 @@ def load(
     """Loads a tokenizer from a file or folder, or by its name.
 
     The format is detected by content: `tokenizer.json`, tiktoken's rank files, SentencePiece's `.model`,
-    `tekken.json`, ``vocab.json`` with ``merges.txt`` (or ``encoder.json`` with ``vocab.bpe``) in the same folder, and
-    BERT's ``vocab.txt``.
+    `tekken.json`, ``vocab.json`` with ``merges.txt`` (or ``encoder.json`` with ``vocab.bpe``) in the same folder,
+    BERT's ``vocab.txt``, and llama.cpp's GGUF, of which only the metadata is read.
 
     Args:
         path_or_name: a file of one of these formats, or a folder that contains one; in a folder,
@@ -134,6 +134,11 @@ def load(
         path, name = _fetched(path_or_name)
     config: dict[str, Any] = {}
     is_folder = os.path.isdir(path)
+    if not is_folder and _is_gguf(path):
+        from . import gguf
+
+        _only(given)
+        return _with_tables(gguf.read(path))
     if is_folder:
         from . import folder
         from .config import read_config
@@ -246,6 +251,14 @@ def _fetched(name: str | os.PathLike[str]) -> tuple[str, str | None]:
     from .remote import fetch  # lazy: imports the HTTP client
 
     return os.fspath(fetch(known)), known if known in REGISTRY else None
+
+
+def _is_gguf(path: str) -> bool:
+    """Tests whether a file is GGUF, which has a model's weights too and is not read whole."""
+    if not os.path.isfile(path):
+        return False
+    with open(path, "rb") as file:
+        return detection.is_gguf(file.read(4))
 
 
 def _read(path: str) -> bytes:

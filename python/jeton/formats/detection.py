@@ -1,15 +1,25 @@
 """Detection of the format of a tokenizer file, by its content.
 
-In the order of `jeton.load`: a rank file, JSON, a SentencePiece model, the two files of GPT-2, vocab.txt. The functions
-use no regular expressions, because importing `re` takes longer than reading a small vocabulary.
+In the order of `jeton.load`: GGUF, a rank file, JSON, a SentencePiece model, the two files of GPT-2, vocab.txt. The
+functions use no regular expressions, because importing `re` takes longer than reading a small vocabulary.
 """
 
 from __future__ import annotations
 
-__all__ = ["is_gpt2_pair", "is_json", "is_rank_file", "is_sentencepiece", "is_tekken", "is_vocab_txt"]
+__all__ = ["is_gguf", "is_gpt2_pair", "is_json", "is_rank_file", "is_sentencepiece", "is_tekken", "is_vocab_txt"]
 
 _BASE64 = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 _DIGITS = b"0123456789"
+
+
+def is_gguf(data: bytes) -> bool:
+    """Detects llama.cpp's GGUF by its first four bytes.
+
+    Examples:
+        >>> is_gguf(b"GGUF\\x03\\0\\0\\0"), is_gguf(b"{}")
+        (True, False)
+    """
+    return data[:4] == b"GGUF"
 
 
 def is_rank_file(data: bytes) -> bool:

@@ -1,0 +1,479 @@
+"""GGUF, the files of llama.cpp: the tokenizer in their metadata. The tensors are not read.
+
+The ids are those of llama.cpp for the file as it is. They may differ from the model's own tokenizer: a GGUF file has no
+normalizer, and names its pre-tokenizer instead of spelling it (`gguf_pre`).
+
+``add_bos_token`` and ``add_eos_token`` become the template; control and unknown tokens are special, user-defined ones
+are always matched. As llama.cpp does, some tokens get another type by their spelling.
+
+Known differences to llama.cpp:
+
+- It drops bytes that the vocabulary lacks; Jeton raises an error.
+- It matches longer added tokens first, in the whole text; Jeton matches from the left, the longest first.
+- An added token that takes white space (`lstrip`, `rstrip`) takes ASCII's in llama.cpp (``isspace`` of each byte), in
+  Jeton Unicode's.
+- Of several tokens for one role of filling in the middle, it takes the first of a hash table; Jeton takes the first of
+  `_FILLS`.
+
+Source: ggml-org/llama.cpp src/llama-vocab.cpp, src/llama-arch.cpp (keys), of 2026-10 (metadata).
+"""
+
+from __future__ import annotations
+
+import array
+
+from .. import _core
+from ..definition import Bpe, Definition, Pieces, Unigram, WordPiece, template_of
+from ..errors import FormatError, UnsupportedFeatureError
+from ..tokenizer import Tokenizer
+from ..tokens.added import AddedToken, with_added_tokens
+from ..tokens.kinds import BYTE, TOKEN, UNUSED
+from .error_context import error_context
+from .gguf_file import read_header
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+    from ..definition import Component
+    from .gguf_pre import Pre
+
+__all__ = ["read"]
+
+FORMAT = "gguf"
+_KEYS = "tokenizer.ggml."
+_NORMAL, _UNKNOWN, _CONTROL, _USER_DEFINED, _UNUSED, _BYTE = 1, 2, 3, 4, 5, 6
+_SPACE = "▁"
+
+# role -> key
+_ROLES = {
+    "bos": "bos_token_id",
+    "eos": "eos_token_id",
+    "unk": "unknown_token_id",
+    "sep": "seperator_token_id",  # so spelled by the format
+    "pad": "padding_token_id",
+    "cls": "cls_token_id",
+    "mask": "mask_token_id",
+}
+# model -> ids of roles that the file does not give
+_DEFAULT_IDS = {
+    "llama": {"bos": 1, "eos": 2, "unk": 0},
+    "bert": {"bos": 101, "unk": 100, "sep": 102, "pad": 0, "mask": 103},
+    "gpt2": {"bos": 11, "eos": 11},
+    "t5": {"eos": 1, "unk": 2, "pad": 0},
+}
+
+# Spellings of control tokens, whatever their type is in the file: those that end a text, and for each role of filling
+# in the middle those of which one is its token, unless the file has one of the role's keys.
+_ENDS = (
+    *("<|eot_id|>", "<|im_end|>", "<|end|>", "<|return|>", "<|call|>", "<|flush|>", "<|calls|>", "<end_of_turn>"),
+    *("<|endoftext|>", "</s>", "<|eom_id|>", "<EOT>", "_<EOT>", "[EOT]", "[EOS]", "<|end_of_text|>"),
+    *("<end_of_utterance>", "<eos>", "<turn|>", "<|tool_response>", "<｜end▁of▁sentence｜>", "[e~["),
+)
+_FILLS = {
+    "fim_pre_token_id prefix_token_id": "<|fim_prefix|> <fim-prefix> <fim_prefix> <｜fim▁begin｜> <PRE> ▁<PRE> "
+    "<|code_prefix|> <|prefix|>",
+    "fim_suf_token_id suffix_token_id": "<|fim_suffix|> <fim-suffix> <fim_suffix> <｜fim▁hole｜> <SUF> ▁<SUF> "
+    "<|code_suffix|> <|suffix|>",
+    "fim_mid_token_id middle_token_id": "<|fim_middle|> <fim-middle> <fim_middle> <｜fim▁end｜> <MID> ▁<MID> "
+    "<|code_middle|> <|middle|>",
+    "fim_pad_token_id": "<|fim_pad|> <fim-pad> <fim_pad> <PAD> [PAD]",
+    "fim_rep_token_id": "<|fim_repo|> <|repo_name|> <fim-repo> <REPO> <reponame>",
+    "fim_sep_token_id": "<|file_sep|>",
+}
+# tokens of gpt-oss that are always matched
+_HARMONY = ("<|channel|>", "<|message|>", "<|start|>", "<|constrain|>")
+
+
+def read(path: str) -> Tokenizer:
+    """Reads a tokenizer from the metadata of a file.
+
+    Raises:
+        FormatError: the metadata is damaged or contradictory, or has no tokenizer; the error has the key or the byte.
+        UnsupportedFeatureError: a model or pre-tokenizer that is not supported; the error names it.
+    """
+    with error_context(path, FORMAT):
+        return tokenizer_of(read_header(path, is_tokenizer_key).values)
+
+
+def tokenizer_of(values: Mapping[str, Any]) -> Tokenizer:
+    """Makes the tokenizer of a file's metadata; errors as in `read`."""
+    metadata = _Metadata(values)
+    reader = _READERS.get(metadata.model)
+    if reader is None:
+        raise UnsupportedFeatureError(
+            f"the tokenizer {metadata.model!r:.60} of llama.cpp is not supported; supported: {', '.join(_READERS)}",
+            place=f"{_KEYS}model",
+            feature=metadata.model,
+        )
+    return reader(metadata)
+
+
+def is_tokenizer_key(key: str) -> bool:
+    """Tests whether the value of a key can change ids, decoded text, roles or the chat template.
+
+    Examples:
+        >>> is_tokenizer_key("tokenizer.ggml.pre"), is_tokenizer_key("llama.context_length")
+        (True, False)
+    """
+    return key.startswith("tokenizer.") or key in ("general.name", "general.architecture", "split.no")
+
+
+class _Metadata:
+    """The metadata, checked, with llama.cpp's defaults."""
+
+    def __init__(self, values: Mapping[str, Any]) -> None:
+        self._values = values
+        if f"{_KEYS}model" not in values:
+            part = values.get("split.no")
+            hint = f"; it is part {part + 1} of several: load the first" if isinstance(part, int) and part else ""
+            raise FormatError(f"the file has no tokenizer{hint}", place=f"{_KEYS}model")
+        self.model = self.text(f"{_KEYS}model") or ""
+        self.pre = self.text(f"{_KEYS}pre")
+        self.tokens = [token or f"[EMPTY_{i}]" for i, token in enumerate(self.strings("tokens"))]
+        self.ids = {token: id for id, token in enumerate(self.tokens)}
+        if len(self.ids) < len(self.tokens):
+            double = next(token for id, token in enumerate(self.tokens) if self.ids[token] != id)
+            raise FormatError(f"the token {double!r:.60} is given twice", place=f"{_KEYS}tokens")
+        count = len(self.tokens)
+        self.scores = self._column("scores", "fd", 0.0)
+        self.types = self._column("token_type", "bBhHiIqQ", _NORMAL)
+        self.special_ids = {role: id for role, id in _DEFAULT_IDS.get(self.model, {}).items() if id < count}
+        for role, key in _ROLES.items():
+            id = self.number(key)
+            if id is not None and 0 <= id < count:
+                self.special_ids[role] = id
+
+    def _utf8(self, data: bytes, place: str) -> str:
+        try:
+            return data.decode()
+        except UnicodeDecodeError:
+            raise FormatError(f"{data!r:.60} is not UTF-8", place=place) from None
+
+    def _column(self, name: str, letters: str, default: Any) -> list[Any]:
+        """Returns a value for each token, from an array of numbers whose type is one of `letters`."""
+        values = self._values.get(_KEYS + name)
+        if values is None:
+            return [default] * len(self.tokens)
+        if not isinstance(values, array.array) or values.typecode not in letters:
+            raise FormatError("not an array of the expected type", place=_KEYS + name)
+        if len(values) < len(self.tokens):
+            raise FormatError(f"{len(values)} values for {len(self.tokens)} tokens", place=_KEYS + name)
+        return values.tolist()[: len(self.tokens)]
+
+    def text(self, key: str) -> str | None:
+        value = self._values.get(key)
+        if value is None:
+            return None
+        if not isinstance(value, bytes):
+            raise FormatError("not a string", place=key)
+        return self._utf8(value, key)
+
+    def number(self, name: str) -> int | None:
+        value = self._values.get(_KEYS + name)
+        if value is not None and (not isinstance(value, int) or isinstance(value, bool)):
+            raise FormatError("not an integer", place=_KEYS + name)
+        return value
+
+    def flag(self, name: str, default: bool) -> bool:
+        value = self._values.get(_KEYS + name, default)
+        if not isinstance(value, bool):
+            raise FormatError("neither true nor false", place=_KEYS + name)
+        return value
+
+    def strings(self, name: str) -> list[str]:
+        values = self._values.get(_KEYS + name)
+        if not isinstance(values, list):
+            raise FormatError("missing, or not an array of strings", place=_KEYS + name)
+        try:
+            return [value.decode() for value in values]
+        except UnicodeDecodeError:
+            return [self._utf8(value, f"{_KEYS}{name}[{i}]") for i, value in enumerate(values)]  # raises
+
+    def bytes(self, name: str) -> bytes:
+        values = self._values.get(_KEYS + name)
+        if values is None:
+            return b""
+        if not isinstance(values, array.array) or values.typecode not in "bB":
+            raise FormatError("not an array of bytes", place=_KEYS + name)
+        return values.tobytes()
+
+    def added(self) -> dict[int, AddedToken]:
+        """The tokens that are matched in the text as a whole."""
+        special = {id for id, kind in enumerate(self.types) if kind in (_CONTROL, _UNKNOWN)}
+        always = {id for id, kind in enumerate(self.types) if kind == _USER_DEFINED}
+        ends = {token for token in _ENDS if token in self.ids}
+        special |= {self.ids[token] for token in ends}
+        for keys, names in _FILLS.items():
+            if all(self.number(key) is None for key in keys.split()):
+                found = [self.ids[name] for name in names.split() if name in self.ids]
+                special.update(found[:1])
+        often = {self.ids[token] for token in _HARMONY if token in self.ids}
+        if {"<|call|>", "<|return|>", "<|end|>"} <= ends or (
+            {"<|flush|>", "<|end|>"} <= ends and ends & {"<|call|>", "<|calls|>"}
+        ):
+            often.add(self.ids["<|end|>"])
+        always, special = always - special | often, special - often
+        if "</s>" in ends and "<|tool_response>" in ends:
+            always.discard(self.ids["</s>"])
+            special.discard(self.ids["</s>"])
+        left, right = self._stripping(special | always)
+        return {
+            id: AddedToken(self.tokens[id], id in special, lstrip=id in left, rstrip=id in right)
+            for id in sorted(special | always)
+        }
+
+    def _stripping(self, added: set[int]) -> tuple[set[int], set[int]]:
+        """Returns the tokens that take white space to their left and right, which llama.cpp decides by names."""
+        pre, kind = self.pre or "", self.text("general.architecture") or ""
+        name = (self.text("general.name") or "").lower()
+        if any(one in pre for one in ("jina-v2-de", "jina-v2-es", "jina-v2-code")) or any(
+            one in kind for one in ("nomic-bert-moe", "jina-bert-v3")
+        ):
+            return {self.ids[token] for token in ("<mask>",) if token in self.ids}, set()
+        if "phi-3" in name or "phi3" in name:
+            others = {self.ids.get(token) for token in ("<unk>", "<s>", "<|endoftext|>")}
+            return set(), {id for id in added if id not in others}
+        if "modern-bert" in name:
+            return {self.ids[token] for token in ("[MASK]",) if token in self.ids}, set()
+        return set(), set()
+
+    def template(self, *, bos: bool, eos: bool, always: bool = False) -> Component | None:
+        """Returns what llama.cpp adds; `bos` and `eos` are its defaults, `always` is whether it overrides False."""
+        first = [self.id("bos")] if self.flag("add_bos_token", bos) or always else []
+        last = [self.id("eos")] if self.flag("add_eos_token", eos) else []
+        return template_of([*first, "A", *last], [*first, "A", *first, "B", *last]) if first or last else None
+
+    def id(self, role: str) -> int:
+        """The id of a role whose token is added to texts."""
+        if role not in self.special_ids:
+            raise FormatError(f"there is no {role} token, which is added to texts", place=_KEYS + _ROLES[role])
+        return self.special_ids[role]
+
+    def name(self, role: str) -> str | None:
+        id = self.special_ids.get(role)
+        return None if id is None else self.tokens[id]
+
+    def tokenizer(self, vocabulary: _core.Vocabulary, added: dict[int, AddedToken], **stages: Any) -> Tokenizer:
+        roles = {
+            role: self.tokens[id]
+            for role, id in self.special_ids.items()
+            if id in added and added[id].special and self.number(_ROLES[role]) is not None
+        }
+        return Tokenizer(Definition(roles=roles, chat_template=self._chat_template(), **stages), vocabulary)
+
+    def _chat_template(self) -> Any:
+        prefix = "tokenizer.chat_template"
+        named = {key.removeprefix(f"{prefix}."): key for key in self._values if key.startswith(f"{prefix}.")}
+        default = self.text(prefix)
+        if not named:
+            return default
+        first = {} if default is None else {"default": prefix}
+        return [{"name": name, "template": self.text(key)} for name, key in (first | named).items()]
+
+
+def _vocabulary(
+    metadata: _Metadata,
+    kinds: Sequence[int],
+    contents: Sequence[bytes],
+    added: dict[int, AddedToken],
+    *,
+    entries: set[int],
+    scores: Sequence[float] | None = None,
+) -> _core.Vocabulary:
+    """Makes the vocabulary: all tokens are entries of the model except those added ones that are not in `entries`."""
+    kept = [id for id in range(len(metadata.tokens)) if id not in added or id in entries]
+    vocabulary = _core.Vocabulary(kept, [kinds[id] for id in kept], [contents[id] for id in kept], (), scores)
+    return with_added_tokens(vocabulary, added.items(), entries)
+
+
+def _vocabulary_with_merges(
+    metadata: _Metadata, added: dict[int, AddedToken], *, byte_alphabet: bool
+) -> _core.Vocabulary:
+    """Makes the vocabulary of BPE.
+
+    The core reads it as a tokenizer.json: for half a million merges that takes half the time of resolving them here.
+    """
+    import json
+
+    merges = list(dict.fromkeys(metadata.strings("merges")))  # of equal merges the first counts
+    model = {"type": "BPE", "vocab": metadata.ids, "merges": merges}
+    spelled = json.dumps({"model": model}, ensure_ascii=False).encode()
+    try:
+        _, entries_and_merges = _core.SpelledVocabulary.from_tokenizer_json(spelled)
+        vocabulary = entries_and_merges.read(
+            byte_alphabet=byte_alphabet, end_of_word="", added={id: token.content for id, token in added.items()}
+        )
+    except FormatError:
+        _check_merges(metadata)
+        raise
+    alike = (id for id, token in added.items() if _core.read_bytes(token.content) == token.content.encode())
+    return with_added_tokens(vocabulary, added.items(), set(alike if byte_alphabet else added))
+
+
+def _check_merges(metadata: _Metadata) -> None:
+    for rank, merge in enumerate(metadata.strings("merges")):
+        left, _, right = merge.partition(" ")
+        if " " in right or not {left, right, left + right} <= metadata.ids.keys():
+            raise FormatError(
+                f"the merge {merge!r:.60} is not two tokens with one space between them, which form a token",
+                place=f"{_KEYS}merges[{rank}]",
+            )
+
+
+def _read_bpe(metadata: _Metadata) -> Tokenizer:
+    from .gguf_pre import PRE
+
+    name = metadata.pre or "default"
+    if metadata.model == "gemma4":
+        name = "gemma4"
+    pre = PRE.get(name)
+    if pre is None:
+        raise UnsupportedFeatureError(
+            f"the pre-tokenizer {name!r:.60} is not supported", place=f"{_KEYS}pre", feature=name
+        )
+    if pre.escapes_spaces:
+        return _read_escaped_bpe(metadata, pre)
+    added = metadata.added()
+    return metadata.tokenizer(
+        _vocabulary_with_merges(metadata, added, byte_alphabet=True),
+        added,
+        model=Bpe(whole_first=pre.whole_first),
+        pretokenizer=_splits(pre),
+        template=metadata.template(bos=pre.add_bos, eos=False),
+    )
+
+
+def _splits(pre: Pre) -> tuple[Component, ...]:
+    return tuple({"type": "Pattern", "regex": pattern} for pattern in pre.patterns)
+
+
+def _read_escaped_bpe(metadata: _Metadata, pre: Pre) -> Tokenizer:
+    added = metadata.added()
+    return metadata.tokenizer(
+        _vocabulary_with_merges(metadata, added, byte_alphabet=False),
+        added,
+        model=Bpe("char", unk_token=metadata.name("unk"), fuse_unk=True, byte_fallback=True),
+        normalizer=(_replace(" ", _SPACE),),
+        pretokenizer=_splits(pre),
+        decoder=(_replace(_SPACE, " "), {"type": "ByteFallback"}, {"type": "Fuse"}),
+        template=metadata.template(bos=pre.add_bos, eos=False, always=pre.add_bos),
+    )
+
+
+def _replace(old: str, new: str) -> Component:
+    return {"type": "Replace", "pattern": {"String": old}, "content": new}
+
+
+def _read_pieces(metadata: _Metadata) -> Tokenizer:
+    added = metadata.added()
+    contents = [token.encode() for token in metadata.tokens]
+    bytes_of = {f"<0x{byte:02X}>" for byte in range(256)}
+    if missing := sorted(bytes_of - metadata.ids.keys()):
+        raise UnsupportedFeatureError(
+            f"the vocabulary lacks the byte token {missing[0]}, without which llama.cpp fails on some texts",
+            place=f"{_KEYS}tokens",
+            feature="byte tokens",
+        )
+    kinds = [BYTE if token in bytes_of else TOKEN for token in metadata.tokens]
+    vocabulary = _vocabulary(metadata, kinds, contents, added, entries=set(added), scores=metadata.scores)
+    prefixes = metadata.flag("add_space_prefix", True)
+    decoder = [_replace(_SPACE, " "), {"type": "ByteFallback"}, {"type": "Fuse"}]
+    if prefixes:
+        decoder.append({"type": "Strip", "content": " ", "start": 1, "stop": 0})
+    return metadata.tokenizer(
+        vocabulary,
+        added,
+        model=Pieces(metadata.name("unk"), byte_fallback=True),
+        normalizer=(*([{"type": "Prepend", "prepend": _SPACE}] if prefixes else []), _replace(" ", _SPACE)),
+        decoder=tuple(decoder),
+        template=metadata.template(bos=True, eos=False),
+    )
+
+
+def _read_word_pieces(metadata: _Metadata) -> Tokenizer:
+    added = metadata.added()
+    contents = []
+    for id, token in enumerate(metadata.tokens):
+        begins = token.startswith(_SPACE) or id in added
+        contents.append((token.removeprefix(_SPACE) if begins else f"##{token}").encode())
+    vocabulary = _vocabulary(metadata, [TOKEN] * len(contents), contents, added, entries=set())
+    cls, sep = metadata.id("bos"), metadata.id("sep")
+    return metadata.tokenizer(
+        vocabulary,
+        added,
+        model=WordPiece(metadata.name("unk") or "", max_chars_per_word=(1 << 32) - 1),
+        normalizer=_bert_normalizer(metadata),
+        # BERT's pre-tokenizer has the punctuation of an older version of Unicode
+        pretokenizer=({"type": "Pattern", "regex": r"\p{P}"}, {"type": "BertPreTokenizer"}),
+        decoder=({"type": "WordPiece", "prefix": "##", "cleanup": True},),
+        template=template_of([cls, "A", sep], [cls, "A", sep, ("B", 1), (sep, 1)]),
+    )
+
+
+def _bert_normalizer(metadata: _Metadata) -> tuple[Component, ...]:
+    """Returns BERT's normalizer, and around it what llama.cpp does otherwise.
+
+    A vertical tab, a form feed and U+0085 are spaces, not removed. All marks are accents, not only those of the
+    category Mn. Of the decomposition of a character only the beginning is kept: of a Korean syllable, its consonant.
+    """
+    lowercase = metadata.flag("normalizer.lowercase", True)
+    strips = metadata.flag("normalizer.strip_accents", lowercase)
+    normalizer = {
+        "type": "BertNormalizer",
+        "clean_text": True,
+        "handle_chinese_chars": True,
+        "strip_accents": strips,
+        "lowercase": lowercase,
+    }
+    parts = [_substitute(r"[\x{B}\x{C}\x{85}]", " "), normalizer]
+    if strips:
+        syllables = range(0xAC00, 0xD7A4, 588)  # of one first consonant each
+        korean = [
+            _substitute(f"[{chr(first)}-{chr(first + 587)}]", chr(0x1100 + i)) for i, first in enumerate(syllables)
+        ]
+        parts = [*korean, *parts, _substitute(r"[\p{Mc}\p{Me}]", "")]
+    return tuple(parts)
+
+
+def _substitute(regex: str, content: str) -> Component:
+    return {"type": "Replace", "pattern": {"Regex": regex}, "content": content}
+
+
+def _read_unigram(metadata: _Metadata) -> Tokenizer:
+    import base64
+
+    added = metadata.added()
+    contents = [token.encode() for token in metadata.tokens]
+    entries = {id for id, kind in enumerate(metadata.types) if kind == _USER_DEFINED}
+    scores = [0.0 if id in entries else score for id, score in enumerate(metadata.scores)]
+    kinds = [TOKEN if kind in (_NORMAL, _USER_DEFINED, _UNUSED) else UNUSED for kind in metadata.types]
+    vocabulary = _vocabulary(metadata, kinds, contents, added, entries=entries, scores=scores)
+    prefixes = metadata.flag("add_space_prefix", False)
+    charsmap = metadata.bytes("precompiled_charsmap")
+    normalizer = {
+        "type": "SentencePiece",
+        "precompiled_charsmap": base64.b64encode(charsmap).decode() if charsmap else None,
+        "add_dummy_prefix": prefixes,
+        "remove_extra_whitespaces": metadata.flag("remove_extra_whitespaces", False),
+        "escape_whitespaces": True,
+        "treat_whitespace_as_suffix": False,
+    }
+    return metadata.tokenizer(
+        vocabulary,
+        added,
+        model=Unigram(metadata.name("unk")),
+        normalizer=(normalizer,),
+        decoder=({"type": "Metaspace", "replacement": _SPACE, "prepend_scheme": "always", "split": True},),
+        template=metadata.template(bos=False, eos=True),
+    )
+
+
+_READERS = {
+    "llama": _read_pieces,
+    "gpt2": _read_bpe,
+    "bert": _read_word_pieces,
+    "t5": _read_unigram,
+    "gemma4": _read_bpe,
+}

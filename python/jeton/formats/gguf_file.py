@@ -1,0 +1,202 @@
+"""The container GGUF: a header, metadata of keys and values, then tensors, whose data is never parsed.
+
+A file is read from its beginning, up to the end of its metadata. `write_copy` writes a copy with other values of some
+keys; all other bytes stay as they are. Versions 2 and 3 in little-endian byte order are supported; version 1,
+big-endian files and arrays of arrays are refused, as llama.cpp refuses them on the usual machines.
+
+Source: ggml-org/ggml docs/gguf.md (layout, types).
+"""
+
+from __future__ import annotations
+
+import array
+import os
+import struct
+import sys
+
+from ..errors import FormatError, UnsupportedFeatureError
+from ..util.record import record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any, BinaryIO
+
+__all__ = ["MAGIC", "Header", "read_header"]
+
+MAGIC = b"GGUF"
+# Limit of the metadata, above that of any tokenizer. The metadata of Gemma 4, with 262,144 tokens, takes 15 MB.
+MAX_BYTES = 1 << 28
+_MAX_KEY = 1 << 16  # ggml's limit of a key
+_MAX_DIMENSIONS = 4  # ggml's limit of a tensor
+_CHUNK = 1 << 20
+
+_UINT8, _UINT32, _INT32, _FLOAT32, _BOOL, _STRING, _ARRAY = 0, 4, 5, 6, 7, 8, 9
+# type -> its letter in `struct` and `array`
+_NUMBERS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "B", 10: "Q", 11: "q", 12: "d"}
+
+
+@record(frozen=True)
+class Header:
+    """What precedes the tensors' data.
+
+    Attributes:
+        version: version of the format.
+        values: key -> value, of the wanted keys. Strings are `bytes`, because the format does not check them; arrays
+            are lists of bytes, or an `array.array` of numbers.
+        spans: key -> its byte range in the file with its value, of all keys in the file's order.
+        num_tensors: number of tensors.
+        tensors: name -> dimensions, the fastest first; empty unless asked for.
+        end: the byte after the metadata, or after the list of tensors if that was asked for.
+    """
+
+    version: int
+    values: Mapping[str, Any]
+    spans: Mapping[bytes, tuple[int, int]]
+    num_tensors: int
+    tensors: Mapping[bytes, tuple[int, ...]]
+    end: int
+
+
+def read_header(path: str | os.PathLike[str], wanted: Callable[[str], bool], *, tensors: bool = False) -> Header:
+    """Reads the metadata of a file.
+
+    Args:
+        path: the file.
+        wanted: selects the keys whose values are kept.
+        tensors: read the list of tensors, too.
+
+    Raises:
+        FormatError: not such a file, truncated, or contradictory; the error has the byte.
+        UnsupportedFeatureError: a version or byte order that is not supported.
+    """
+    with open(path, "rb") as file:
+        return _Reader(file, os.fstat(file.fileno()).st_size).header(wanted, tensors=tensors)
+
+
+class _Reader:
+    """Reads values one after the other. All bytes up to the current one stay in memory."""
+
+    def __init__(self, file: BinaryIO, num_bytes: int) -> None:
+        self._file = file
+        self._num_bytes = num_bytes
+        self._data = b""
+        self._at = 0
+
+    def header(self, wanted: Callable[[str], bool], *, tensors: bool) -> Header:
+        if self._take(4) != MAGIC:
+            raise self._error("this is no GGUF file")
+        version = self._number("I")
+        if version & 0xFFFF == 0:
+            raise UnsupportedFeatureError(
+                "big-endian GGUF files are not supported", place="byte 4", feature="big-endian"
+            )
+        if version not in (2, 3):
+            raise UnsupportedFeatureError(
+                f"version {version} of GGUF is not supported; versions: 2, 3", place="byte 4", feature="version"
+            )
+        num_tensors, num_pairs = self._number("Q"), self._number("Q")
+        values: dict[str, Any] = {}
+        spans: dict[bytes, tuple[int, int]] = {}
+        for _ in range(self._checked(num_pairs, 8 + 4 + 1)):
+            start = self._at
+            key = self._string(_MAX_KEY)
+            if key in spans:
+                raise self._error(f"the key {key!r:.60} is given twice")
+            name = key.decode("utf-8", "backslashreplace")
+            value = self._value(self._number("I"))
+            spans[key] = start, self._at
+            if wanted(name):
+                values[name] = value
+        listed = self._tensors(num_tensors) if tensors else {}
+        return Header(version, values, spans, num_tensors, listed, self._at)
+
+    def _tensors(self, count: int) -> dict[bytes, tuple[int, ...]]:
+        """Reads names and dimensions; types and offsets are skipped."""
+        listed = {}
+        for _ in range(self._checked(count, 8 + 4 + 4 + 8)):
+            name, num_dimensions = self._string(_MAX_KEY), self._number("I")
+            if num_dimensions > _MAX_DIMENSIONS:
+                raise self._error(f"a tensor of {num_dimensions} dimensions")
+            listed[name] = tuple(self._number("Q") for _ in range(num_dimensions))
+            self._take(4 + 8)
+        return listed
+
+    def _value(self, kind: int) -> Any:
+        if kind == _STRING:
+            return self._take(self._number("Q"))
+        if kind != _ARRAY:
+            value = self._number(self._letter(kind))
+            return bool(value) if kind == _BOOL else value
+        of, count = self._number("I"), self._number("Q")
+        if of == _ARRAY:
+            raise UnsupportedFeatureError(
+                "arrays of arrays are not supported", place=f"byte {self._at}", feature="arrays of arrays"
+            )
+        if of == _STRING:
+            return self._strings(self._checked(count, 8))
+        values = array.array(self._letter(of))
+        size = struct.calcsize("<" + values.typecode)
+        values.frombytes(self._take(self._checked(count, size) * size))
+        if sys.byteorder == "big":
+            values.byteswap()
+        return values
+
+    def _letter(self, kind: int) -> str:
+        if kind not in _NUMBERS:
+            raise self._error(f"a value of the unknown type {kind}")
+        return _NUMBERS[kind]
+
+    def _strings(self, count: int) -> list[bytes]:
+        """Reads a million strings in half a second: no call for each."""
+        strings: list[bytes] = []
+        size_at = struct.Struct("<Q").unpack_from
+        at, known = self._at, len(self._data)
+        for _ in range(count):
+            if at + 8 > known:
+                known = self._fill(at + 8)
+            (size,) = size_at(self._data, at)
+            start = at + 8
+            at = start + size
+            if at > known:
+                known = self._fill(at)
+            strings.append(self._data[start:at])
+        self._at = at
+        return strings
+
+    def _string(self, limit: int) -> bytes:
+        size = self._number("Q")
+        if not 0 < size < limit:
+            raise self._error(f"a name of {size} bytes")
+        return self._take(size)
+
+    def _checked(self, count: int, size: int) -> int:
+        """Checks a count of items of at least `size` bytes, before memory is reserved for them."""
+        if count * size > self._num_bytes - self._at:
+            raise self._error(f"{count} items do not fit into the file")
+        return count
+
+    def _number(self, letter: str) -> Any:
+        return struct.unpack("<" + letter, self._take(struct.calcsize("<" + letter)))[0]
+
+    def _take(self, size: int) -> bytes:
+        end = self._at + size
+        if end > len(self._data):
+            self._fill(end)
+        data = self._data[self._at : end]
+        self._at = end
+        return data
+
+    def _fill(self, end: int) -> int:
+        """Reads the file up to `end` or beyond, at least doubling what is in memory; returns where that ends."""
+        if end > self._num_bytes:
+            raise self._error("the file ends in the middle of a value")
+        if end > MAX_BYTES:
+            raise self._error(f"metadata of more than {MAX_BYTES} bytes")
+        self._data += self._file.read(max(end - len(self._data), len(self._data), _CHUNK))
+        if end > len(self._data):  # it was truncated meanwhile
+            raise self._error("the file ends in the middle of a value")
+        return len(self._data)
+
+    def _error(self, message: str) -> FormatError:
+        return FormatError(message, place=f"byte {self._at}")
