@@ -251,7 +251,7 @@ def test_english_help_is_that_of_click(run: Run, monkeypatch: pytest.MonkeyPatch
             ["count", "-t", "nowhere.json", "x"],
             1,
             "jeton: 没有文件或目录 'nowhere.json'，也没有这个名称的分词器。用 jeton names 查看可用名称；"
-            "Hugging Face 上的仓库写作 hf:owner/name",
+            "Hugging Face 上的仓库写作 hf:owner/name，Ollama 的模型写作 ollama:name",
         ),
         (
             ["encode", "-q", "--special", "raise", "a<|endoftext|>"],

@@ -13,6 +13,7 @@ import pytest
 
 import jeton
 from jeton.formats import gguf as reader
+from jeton.formats.discovery import find_tokenizers, short_name
 from jeton.formats.gguf_pre import PRE
 from tests.formats.gguf_writer import gguf, metadata, string
 from tests.selection import amount
@@ -286,6 +287,15 @@ def test_damaged_files_are_errors_of_ours(tmp_path: Path) -> None:
         except jeton.JetonError as error:
             outcomes.add(type(error).__name__)
     assert outcomes >= {"loads", "FormatError"}
+
+
+def test_a_folder_with_a_file(tmp_path: Path) -> None:
+    (tmp_path / "mmproj-model.gguf").write_bytes(gguf({"general.architecture": "clip"}))
+    (tmp_path / "model-Q4.gguf").write_bytes(gguf(bpe()))
+    (tmp_path / "tokenizer_config.json").write_text('{"bos_token": "<other>"}')  # the file has all of it
+    assert jeton.load(tmp_path).encode("low") == [10]
+    assert [path.name for path in find_tokenizers(tmp_path)] == ["mmproj-model.gguf", "model-Q4.gguf"]
+    assert short_name(tmp_path / "model-Q4.gguf") == "model-Q4"
 
 
 def test_version_2(tmp_path: Path) -> None:

@@ -82,6 +82,7 @@ def load(
             ``"o200k"``, ``"gpt-4o"``, ``"bert-base-uncased"``), or a repository of the Hugging Face hub,
             ``"hf:owner/name"`` or ``"hf:owner/name@revision"``. All but the default tokenizer are downloaded once.
             A URL, such as ``"https://…/tokenizer.json"`` or ``"s3://bucket/folder"``, is read with fsspec each time.
+            Or a model that Ollama has pulled: ``"ollama:llama3.2"``, ``"ollama:owner/name:tag"``.
             Or a tokenizer in memory: a `tokenizers.Tokenizer`, or a fast tokenizer of transformers.
         pattern: pre-tokenization regex or name, for a rank file. A known rank file has its publisher's pattern and
             normalizer (Qwen's is NFC); this argument replaces both.
@@ -134,11 +135,6 @@ def load(
         path, name = _fetched(path_or_name)
     config: dict[str, Any] = {}
     is_folder = os.path.isdir(path)
-    if not is_folder and _is_gguf(path):
-        from . import gguf
-
-        _only(given)
-        return _with_tables(gguf.read(path))
     if is_folder:
         from . import folder
         from .config import read_config
@@ -147,8 +143,12 @@ def load(
         if not is_fetched:  # downloads were checked already, by the repository's listing
             names = [entry.name for entry in os.scandir(path) if entry.is_file()]
             refuse_code(path, path, names, code_files(names))
-        config = read_config(path)
-        path = folder.choose(path)
+        config, path = read_config(path), folder.choose(path)
+    if _is_gguf(path):
+        from . import gguf
+
+        _only(given)
+        return _with_tables(gguf.read(path))
     tok = _load(path, _read(path), config, given, name, is_folder=is_folder)
     if config:
         from .configured import with_config
@@ -246,7 +246,8 @@ def _fetched(name: str | os.PathLike[str]) -> tuple[str, str | None]:
         hint = f"Did you mean {', '.join(similar)}? " if similar else ""
         raise FileNotFoundError(
             f"there is no file or folder {given!r}, and no tokenizer has this name. {hint}"
-            "`jeton names` lists the names; a repository of the Hugging Face hub is hf:owner/name"
+            "`jeton names` lists the names; a repository of the Hugging Face hub is hf:owner/name, a model of Ollama "
+            "ollama:name"
         )
     from .remote import fetch  # lazy: imports the HTTP client
 

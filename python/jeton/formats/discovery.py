@@ -16,7 +16,7 @@ HEAD_BYTES = 1 << 16
 # Companion files of a tokenizer: configurations, and the second file of a pair.
 _BESIDE = re.compile(r".*(?:config|special_tokens_map|added_tokens|index|chat_template)\.json|.*(?:merges\.txt|\.bpe)")
 # Suffixes that denote the format; the rest is the tokenizer's name.
-_ENDINGS = re.compile(r"(?:\.(?:tokenizer|encoder|vocab|sentencepiece\.bpe))?\.(?:json|txt|model|tiktoken)$")
+_ENDINGS = re.compile(r"(?:\.(?:tokenizer|encoder|vocab|sentencepiece\.bpe))?\.(?:json|txt|model|tiktoken|gguf)$")
 # File names without the tokenizer's name, in the order in which a folder's files are tried.
 GENERIC_NAMES = ("tokenizer.json", "tekken.json", "tokenizer.model", "vocab.json", "encoder.json", "vocab.txt")
 
@@ -50,7 +50,7 @@ def _may_be(path: Path) -> bool:
             head = file.read(HEAD_BYTES)
     except OSError:  # an empty folder, or no permission
         return False
-    begins = (detection.is_rank_file, detection.is_sentencepiece, detection.is_vocab_txt)
+    begins = (detection.is_gguf, detection.is_rank_file, detection.is_sentencepiece, detection.is_vocab_txt)
     return re.match(rb"\s*\{\s*\"", head) is not None or any(is_begun(head) for is_begun in begins)
 
 

@@ -1,9 +1,9 @@
 """Folders of `transformers`: a tokenizer file, tokenizer_config.json, and chat templates.
 
 Of several tokenizer files the most complete one is read: tokenizer.json, then tekken.json, a SentencePiece model, the
-pair of entries and merges, vocab.txt, a rank file. The configuration sets roles and the chat template; for a
-SentencePiece model also the id layout (by its class), the template and the tokens after the pieces; for vocab.txt also
-lowercasing.
+pair of entries and merges, vocab.txt, a rank file, a GGUF file. The configuration sets roles and the chat template; for
+a SentencePiece model also the id layout (by its class), the template and the tokens after the pieces; for vocab.txt
+also lowercasing. With a GGUF file it is not read, because the file has all of it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from .configured import is_of_class
 __all__ = ["check_templates", "choose", "write"]
 
 # in order of precedence
-_NAMES = ("tokenizer.json", "tekken.json", "*.model", "vocab.json", "encoder.json", "vocab.txt", "*.tiktoken")
+_NAMES = ("tokenizer.json", "tekken.json", "*.model", "vocab.json", "encoder.json", "vocab.txt", "*.tiktoken", "*.gguf")
 
 
 def choose(folder: str) -> str:
@@ -44,7 +44,7 @@ def choose(folder: str) -> str:
 
 def _first(names: Iterable[str]) -> str | None:
     """Returns the tokenizer file that is read, of those in a folder."""
-    names = sorted(names)
+    names = sorted(names, key=lambda name: (name.startswith("mmproj"), name))  # llama.cpp's projectors come last
     return next((name for form in _NAMES for name in names if fnmatchcase(name, form)), None)
 
 

@@ -1,4 +1,4 @@
-"""Names that `jeton.load` accepts: of the default tokenizer, of the registry, of models, and short forms of the hub's.
+"""Names that `jeton.load` accepts: the default tokenizer, the registry, models, Ollama, and short forms of the hub.
 
 A model has a name here only if its publisher documents which tokenizer it uses. Left out: downloading (`remote`).
 
@@ -17,6 +17,7 @@ from .registry import REGISTRY
 __all__ = ["MODELS", "MODEL_PREFIXES", "NamedTokenizer", "names", "nearest", "resolve"]
 
 HUB = "hf:"
+OLLAMA = "ollama:"
 
 # Name of the registry -> models that use it.
 MODELS: dict[str, tuple[str, ...]] = {
@@ -93,7 +94,7 @@ class NamedTokenizer:
 
     Attributes:
         name: its name.
-        source: where it comes from: ``"jeton"`` (it ships with Jeton), the URL of its file, or the hub.
+        source: where it comes from: ``"jeton"`` (it ships with Jeton), the URL of its file, the hub, or ``"ollama"``.
         aliases: other names that load it.
         models: models that use it; their names load it, too.
         model_prefixes: names of models with one of these prefixes load it, too.
@@ -126,8 +127,8 @@ def names() -> list[NamedTokenizer]:
     """Lists the tokenizers that can be loaded by name. Besides these, ``"hf:owner/name"`` loads any other of the hub.
 
     Returns:
-        The default tokenizer, those of the registry, and repositories of the Hugging Face hub that are known without
-        their owner.
+        The default tokenizer, those of the registry, repositories of the Hugging Face hub that are known without their
+        owner, and the models that Ollama has on this machine.
 
     Examples:
         >>> import jeton
@@ -147,7 +148,8 @@ def names() -> list[NamedTokenizer]:
             name = f"{HUB}{owner}/{repository}"
             url = f"https://huggingface.co/{owner}/{repository}"
             listed.append(NamedTokenizer(name, url, (repository,), is_local=name in local))
-    return listed
+    ollama = [name for name in local if name.startswith(OLLAMA)]
+    return listed + [NamedTokenizer(name, "ollama", is_local=True) for name in ollama]
 
 
 def resolve(name: str) -> str | None:
@@ -157,7 +159,7 @@ def resolve(name: str) -> str | None:
         >>> resolve("o200k"), resolve("gpt-4o-2024-05-13"), resolve("bert-base-uncased"), resolve("gpt")
         ('o200k_base', 'o200k_base', 'hf:google-bert/bert-base-uncased', None)
     """
-    if name == DEFAULT or name in REGISTRY or name.startswith(HUB):
+    if name == DEFAULT or name in REGISTRY or name.startswith((HUB, OLLAMA)):
         return name
     if name in _ALIASES:
         return _ALIASES[name]

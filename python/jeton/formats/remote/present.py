@@ -11,6 +11,7 @@ from pathlib import Path
 from ..registry import REGISTRY
 from .downloads import find_known
 from .hub import PREFIX, hub_cache
+from .ollama import ollama_models
 
 __all__ = ["on_this_machine"]
 
@@ -21,15 +22,22 @@ _FILES = ("tokenizer.json", "tekken.json", "tokenizer.model", "vocab.json", "voc
 def on_this_machine() -> dict[str, str]:
     """Returns name -> argument for `jeton.load`: the name itself, or for ``hf:owner/name`` the newest snapshot folder.
 
+    Models of Ollama are among them; their files may be missing or have a tokenizer that is not supported.
+
     Examples:
         >>> import tempfile
         >>> from unittest import mock
         >>> empty = tempfile.mkdtemp()
-        >>> with mock.patch.dict(os.environ, JETON_CACHE_DIR=empty, TIKTOKEN_CACHE_DIR=empty, HF_HUB_CACHE=empty):
+        >>> with mock.patch.dict(os.environ, JETON_CACHE_DIR=empty, TIKTOKEN_CACHE_DIR=empty, HF_HUB_CACHE=empty,
+        ...         OLLAMA_MODELS=empty):
         ...     on_this_machine()
         {}
     """
-    return {name: name for name, known in REGISTRY.items() if find_known(known)} | _snapshots()
+    return (
+        {name: name for name, known in REGISTRY.items() if find_known(known)}
+        | _snapshots()
+        | {name: name for name in ollama_models()}
+    )
 
 
 def _snapshots() -> dict[str, str]:
