@@ -1,10 +1,12 @@
 """Compares the ids of GGUF files with llama.cpp's, on generated texts.
 
-    python tools/compare_llama_cpp.py FOLDER [--texts 3000] [--library PATH] [--pre]
+    python tools/compare_llama_cpp.py FOLDER --library PATH [--texts 3000] [--pre] [--written]
 
-FOLDER has files ``*.gguf`` or ``*.gguf.xz``. llama.cpp is the shared library of the wheel `xllamacpp`, called by
+FOLDER has files ``*.gguf`` or ``*.gguf.xz``, or tokenizers of other formats, which are compared as GGUF files that
+Jeton writes of them, with all losses accepted. llama.cpp is the shared library of the wheel `xllamacpp`, called by
 ctypes: it need not be installed here, and PATH names its ``xllamacpp.abi3.so``. With ``--pre``, the first byte-level
-file is compared under every value of ``tokenizer.ggml.pre`` as well.
+file is compared under every value of ``tokenizer.ggml.pre`` instead. With ``--written``, each file is loaded, written
+into a copy of it, read by the Python package `gguf` if that is installed, and the copy is compared.
 
 Texts that Jeton refuses by an error are counted apart, and so are those with white space beyond ASCII after a token
 that takes white space, which docs/files.md names as a difference.
@@ -23,6 +25,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import jeton
+from jeton.formats.error_context import LOSSES
 from jeton.formats.gguf_pre import PRE
 
 _MOST_IDS = 4  # of a byte; a file without byte tokens has fewer
@@ -160,6 +163,26 @@ def with_pre(data: bytes, pre: str) -> bytes:
     return data[:at] + struct.pack("<Q", len(pre)) + pre.encode() + data[at + 8 + size :]
 
 
+def written(path: Path) -> Path:
+    """Writes a copy with the tokenizer of the file itself, and reads it with the package `gguf`."""
+    new = path.with_suffix(".written.gguf")
+    jeton.load(path).save(new, like=path)
+    try:
+        from gguf import GGUFReader
+    except ImportError:
+        return new
+    one, other = (GGUFReader(file) for file in (path, new))
+    for key, field in one.fields.items():
+        kept = other.fields.get(key)
+        value = None if kept is None else kept.contents()
+        if value != field.contents():
+            print(f"{path.stem}: {key} is {value!r:.60}, was {field.contents()!r:.60}")
+    for mine, theirs in zip(one.tensors, other.tensors, strict=True):
+        if mine.name != theirs.name or mine.data.tobytes() != theirs.data.tobytes():
+            raise ValueError(f"{path}: the tensor {mine.name} differs")
+    return new
+
+
 def main() -> int:
     """Compares the files of a folder."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -167,6 +190,7 @@ def main() -> int:
     parser.add_argument("--texts", type=int, default=3000)
     parser.add_argument("--library", required=True)
     parser.add_argument("--pre", action="store_true")
+    parser.add_argument("--written", action="store_true")
     given = parser.parse_args()
     library = ctypes.CDLL(given.library)
     silent = ctypes.CFUNCTYPE(None, ctypes.c_int, ctypes.c_char_p, ctypes.c_void_p)(lambda *_: None)
@@ -174,15 +198,24 @@ def main() -> int:
     library.llama_backend_init()
     differ, base = 0, None
     with tempfile.TemporaryDirectory() as folder:
-        for source in sorted([*given.folder.glob("*.gguf"), *given.folder.glob("*.gguf.xz")]):
-            data = source.read_bytes()
-            data = lzma.decompress(data) if source.suffix == ".xz" else data
+        for source in sorted(given.folder.iterdir()):
             path = Path(folder) / source.name.removesuffix(".xz")
-            path.write_bytes(data)
+            if path.suffix != ".gguf":
+                if given.pre or not any(source.name.endswith(suffix) for suffix in (".json", ".model", "vocab.txt")):
+                    continue
+                path = path.with_suffix(".gguf")
+                jeton.load(source).save(path, accept_loss=LOSSES)
+                data = path.read_bytes()
+            else:
+                data = source.read_bytes()
+                data = lzma.decompress(data) if source.suffix == ".xz" else data
+                path.write_bytes(data)
             if given.pre:
                 if b"tokenizer.ggml.pre" in data and b"tokenizer.ggml.model" in data and b"merges" in data:
                     base = base or data
                 continue
+            if given.written:
+                path = written(path)
             differ += compare(path.stem, path, library, given.texts)
             path.unlink()
         for pre, rule in PRE.items() if base else ():

@@ -1473,18 +1473,25 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
     # ── files ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def save(
-        self, path: str | os.PathLike[str], *, format: str | None = None, accept_loss: Collection[str] = ()
+        self,
+        path: str | os.PathLike[str],
+        *,
+        format: str | None = None,
+        accept_loss: Collection[str] = (),
+        like: str | os.PathLike[str] | None = None,
     ) -> None:
         """Writes the tokenizer atomically: the path always holds either the old file or the complete new one.
 
         Args:
             path: ``….json`` is a tokenizer.json; a folder gets that and a tokenizer_config.json, which transformers
                 loads; ``….tiktoken`` is a rank file, ``….model`` SentencePiece's, ``tekken.json`` Mistral's,
-                ``vocab.txt`` BERT's; ``….vocab`` is a human-readable dump.
+                ``vocab.txt`` BERT's; ``….gguf`` llama.cpp's; ``….vocab`` is a human-readable dump.
             format: one of these by name, whatever the suffix: ``"tokenizer.json"``, ``"folder"``, ``"tiktoken"``,
                 ``"sentencepiece"``, ``"tekken"``, ``"vocab.txt"``, ``"merges.txt"`` (a folder with vocab.json and
-                merges.txt), ``"vocab"``.
+                merges.txt), ``"gguf"``, ``"vocab"``.
             accept_loss: features that may be lost, by their names in the error that refuses them.
+            like: for GGUF, a file to copy: its tensors and its other metadata stay as they are, byte for byte. None: a
+                file without tensors.
 
         Raises:
             UnsupportedFeatureError: the format cannot hold this tokenizer; names the unsupported features.
@@ -1499,7 +1506,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         """
         from .formats import save
 
-        save(self, path, format, accept_loss)
+        save(self, path, format, accept_loss, like)
 
     def to_bytes(self) -> bytes:
         """The tokenizer as a `tokenizer.json` in bytes, for `from_bytes`. Defaults of `with_options` are not included.

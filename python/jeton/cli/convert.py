@@ -57,6 +57,7 @@ PIECE_BYTES = 4096
 @click.option(
     "--strings", type=Count(0), default=STRINGS, show_default=True, metavar="N", help="Number of generated texts."
 )
+@click.option("--like", metavar="FILE", help="GGUF file to copy: OUT has its tensors, and the tokenizer IN.")
 @click.option("--pattern", metavar="NAME|REGEX", help="Pattern of IN, for formats without one (rank files).")
 @click.option(
     "--transformers",
@@ -72,6 +73,7 @@ def convert(
     accept_loss: tuple[str, ...],
     texts: tuple[str, ...],
     strings: int,
+    like: str | None,
     pattern: str | None,
     transformers: Literal["4", "5"] | None,
 ) -> None:
@@ -87,6 +89,7 @@ def convert(
       jeton convert o200k_base o200k.json --texts 'corpus/*.txt'
       jeton convert my.tiktoken my.json --pattern cl100k
       jeton convert llama-folder my.json --transformers 5
+      jeton convert my.json new.gguf --like old.gguf
       jeton convert o200k_base copy.tiktoken --accept-loss pattern --accept-loss special_tokens
     """
     if not output:
@@ -100,11 +103,14 @@ def convert(
         raise click.UsageError(f"{output} is not a folder; pass the format of a file by --to")
     tok = jeton.load(source, pattern=pattern, transformers=_VERSIONS[transformers])
     files = list_files(texts, Rules(input_type="text"))  # first, so that a wrong path fails early
+    if like is not None and format != "gguf":
+        raise click.UsageError("--like is for OUT of the format gguf")
+    files = [file for place in texts for file in files_of(place)]  # first, so that a wrong path fails early
     if format == "folder":
         check_templates(tok, Path(output))
     common.say(translate("read     {source}: {tokens}", source=source, tokens=counted(len(tok), "token")))
     with _new_beside(output, is_folder=format == "folder") as new:
-        lost = _save(common, tok, new, format, accept_loss)
+        lost = _save(common, tok, new, format, accept_loss, like)
         again = _loaded(new, tok)
         built_in = ComparisonTexts(tok, again, strings)
         mine = (piece for file in files for piece in _pieces(file))
@@ -162,13 +168,18 @@ class _Accepted(set[str]):
 
 
 def _save(
-    common: CommonOptions, tok: jeton.Tokenizer, path: Path, format: str, accept_loss: tuple[str, ...]
+    common: CommonOptions,
+    tok: jeton.Tokenizer,
+    path: Path,
+    format: str,
+    accept_loss: tuple[str, ...],
+    like: str | None,
 ) -> set[str]:
     """Saves the tokenizer and returns the names of the losses."""
     accepted = _Accepted(accept_loss)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", jeton.errors.LossyConversionWarning)
-        tok.save(path, format=format, accept_loss=accepted)
+        tok.save(path, format=format, accept_loss=accepted, like=like)
     for warning in caught:
         common.warn(str(warning.message))
     return accepted.found

@@ -39,15 +39,15 @@ if TYPE_CHECKING:
     from ..definition import Component
     from .gguf_pre import Pre
 
-__all__ = ["read"]
+__all__ = ["is_tokenizer_key", "read", "replace", "splits_of", "tokenizer_of"]
 
 FORMAT = "gguf"
-_KEYS = "tokenizer.ggml."
-_NORMAL, _UNKNOWN, _CONTROL, _USER_DEFINED, _UNUSED, _BYTE = 1, 2, 3, 4, 5, 6
-_SPACE = "▁"
+KEYS = "tokenizer.ggml."
+NORMAL_TYPE, UNKNOWN_TYPE, CONTROL_TYPE, USER_DEFINED_TYPE, UNUSED_TYPE, BYTE_TYPE = 1, 2, 3, 4, 5, 6
+SPACE = "▁"
 
-# role -> key
-_ROLES = {
+# role -> its key, after `KEYS`
+ROLE_KEYS = {
     "bos": "bos_token_id",
     "eos": "eos_token_id",
     "unk": "unknown_token_id",
@@ -104,7 +104,7 @@ def tokenizer_of(values: Mapping[str, Any]) -> Tokenizer:
     if reader is None:
         raise UnsupportedFeatureError(
             f"the tokenizer {metadata.model!r:.60} of llama.cpp is not supported; supported: {', '.join(_READERS)}",
-            place=f"{_KEYS}model",
+            place=f"{KEYS}model",
             feature=metadata.model,
         )
     return reader(metadata)
@@ -125,22 +125,22 @@ class _Metadata:
 
     def __init__(self, values: Mapping[str, Any]) -> None:
         self._values = values
-        if f"{_KEYS}model" not in values:
+        if f"{KEYS}model" not in values:
             part = values.get("split.no")
             hint = f"; it is part {part + 1} of several: load the first" if isinstance(part, int) and part else ""
-            raise FormatError(f"the file has no tokenizer{hint}", place=f"{_KEYS}model")
-        self.model = self.text(f"{_KEYS}model") or ""
-        self.pre = self.text(f"{_KEYS}pre")
+            raise FormatError(f"the file has no tokenizer{hint}", place=f"{KEYS}model")
+        self.model = self.text(f"{KEYS}model") or ""
+        self.pre = self.text(f"{KEYS}pre")
         self.tokens = [token or f"[EMPTY_{i}]" for i, token in enumerate(self.strings("tokens"))]
         self.ids = {token: id for id, token in enumerate(self.tokens)}
         if len(self.ids) < len(self.tokens):
             double = next(token for id, token in enumerate(self.tokens) if self.ids[token] != id)
-            raise FormatError(f"the token {double!r:.60} is given twice", place=f"{_KEYS}tokens")
+            raise FormatError(f"the token {double!r:.60} is given twice", place=f"{KEYS}tokens")
         count = len(self.tokens)
         self.scores = self._column("scores", "fd", 0.0)
-        self.types = self._column("token_type", "bBhHiIqQ", _NORMAL)
+        self.types = self._column("token_type", "bBhHiIqQ", NORMAL_TYPE)
         self.special_ids = {role: id for role, id in _DEFAULT_IDS.get(self.model, {}).items() if id < count}
-        for role, key in _ROLES.items():
+        for role, key in ROLE_KEYS.items():
             id = self.number(key)
             if id is not None and 0 <= id < count:
                 self.special_ids[role] = id
@@ -153,13 +153,13 @@ class _Metadata:
 
     def _column(self, name: str, letters: str, default: Any) -> list[Any]:
         """Returns a value for each token, from an array of numbers whose type is one of `letters`."""
-        values = self._values.get(_KEYS + name)
+        values = self._values.get(KEYS + name)
         if values is None:
             return [default] * len(self.tokens)
         if not isinstance(values, array.array) or values.typecode not in letters:
-            raise FormatError("not an array of the expected type", place=_KEYS + name)
+            raise FormatError("not an array of the expected type", place=KEYS + name)
         if len(values) < len(self.tokens):
-            raise FormatError(f"{len(values)} values for {len(self.tokens)} tokens", place=_KEYS + name)
+            raise FormatError(f"{len(values)} values for {len(self.tokens)} tokens", place=KEYS + name)
         return values.tolist()[: len(self.tokens)]
 
     def text(self, key: str) -> str | None:
@@ -171,38 +171,38 @@ class _Metadata:
         return self._utf8(value, key)
 
     def number(self, name: str) -> int | None:
-        value = self._values.get(_KEYS + name)
+        value = self._values.get(KEYS + name)
         if value is not None and (not isinstance(value, int) or isinstance(value, bool)):
-            raise FormatError("not an integer", place=_KEYS + name)
+            raise FormatError("not an integer", place=KEYS + name)
         return value
 
     def flag(self, name: str, default: bool) -> bool:
-        value = self._values.get(_KEYS + name, default)
+        value = self._values.get(KEYS + name, default)
         if not isinstance(value, bool):
-            raise FormatError("neither true nor false", place=_KEYS + name)
+            raise FormatError("neither true nor false", place=KEYS + name)
         return value
 
     def strings(self, name: str) -> list[str]:
-        values = self._values.get(_KEYS + name)
+        values = self._values.get(KEYS + name)
         if not isinstance(values, list):
-            raise FormatError("missing, or not an array of strings", place=_KEYS + name)
+            raise FormatError("missing, or not an array of strings", place=KEYS + name)
         try:
             return [value.decode() for value in values]
         except UnicodeDecodeError:
-            return [self._utf8(value, f"{_KEYS}{name}[{i}]") for i, value in enumerate(values)]  # raises
+            return [self._utf8(value, f"{KEYS}{name}[{i}]") for i, value in enumerate(values)]  # raises
 
     def bytes(self, name: str) -> bytes:
-        values = self._values.get(_KEYS + name)
+        values = self._values.get(KEYS + name)
         if values is None:
             return b""
         if not isinstance(values, array.array) or values.typecode not in "bB":
-            raise FormatError("not an array of bytes", place=_KEYS + name)
+            raise FormatError("not an array of bytes", place=KEYS + name)
         return values.tobytes()
 
     def added(self) -> dict[int, AddedToken]:
         """The tokens that are matched in the text as a whole."""
-        special = {id for id, kind in enumerate(self.types) if kind in (_CONTROL, _UNKNOWN)}
-        always = {id for id, kind in enumerate(self.types) if kind == _USER_DEFINED}
+        special = {id for id, kind in enumerate(self.types) if kind in (CONTROL_TYPE, UNKNOWN_TYPE)}
+        always = {id for id, kind in enumerate(self.types) if kind == USER_DEFINED_TYPE}
         ends = {token for token in _ENDS if token in self.ids}
         special |= {self.ids[token] for token in ends}
         for keys, names in _FILLS.items():
@@ -243,12 +243,13 @@ class _Metadata:
         """Returns what llama.cpp adds; `bos` and `eos` are its defaults, `always` is whether it overrides False."""
         first = [self.id("bos")] if self.flag("add_bos_token", bos) or always else []
         last = [self.id("eos")] if self.flag("add_eos_token", eos) else []
-        return template_of([*first, "A", *last], [*first, "A", *first, "B", *last]) if first or last else None
+        pair = [*first, "A", *last, *first, "B", *last]  # llama.cpp has no pairs; this is how Llama and T5 join two
+        return template_of([*first, "A", *last], pair) if first or last else None
 
     def id(self, role: str) -> int:
         """The id of a role whose token is added to texts."""
         if role not in self.special_ids:
-            raise FormatError(f"there is no {role} token, which is added to texts", place=_KEYS + _ROLES[role])
+            raise FormatError(f"there is no {role} token, which is added to texts", place=KEYS + ROLE_KEYS[role])
         return self.special_ids[role]
 
     def name(self, role: str) -> str | None:
@@ -259,8 +260,10 @@ class _Metadata:
         roles = {
             role: self.tokens[id]
             for role, id in self.special_ids.items()
-            if id in added and added[id].special and self.number(_ROLES[role]) is not None
+            if id in added and added[id].special and self.number(ROLE_KEYS[role]) is not None
         }
+        if self.model == "bert" and roles.get("bos") == roles.get("cls"):  # `bos` is llama.cpp's name of `cls`
+            roles.pop("bos", None)
         return Tokenizer(Definition(roles=roles, chat_template=self._chat_template(), **stages), vocabulary)
 
     def _chat_template(self) -> Any:
@@ -318,7 +321,7 @@ def _check_merges(metadata: _Metadata) -> None:
         if " " in right or not {left, right, left + right} <= metadata.ids.keys():
             raise FormatError(
                 f"the merge {merge!r:.60} is not two tokens with one space between them, which form a token",
-                place=f"{_KEYS}merges[{rank}]",
+                place=f"{KEYS}merges[{rank}]",
             )
 
 
@@ -331,7 +334,7 @@ def _read_bpe(metadata: _Metadata) -> Tokenizer:
     pre = PRE.get(name)
     if pre is None:
         raise UnsupportedFeatureError(
-            f"the pre-tokenizer {name!r:.60} is not supported", place=f"{_KEYS}pre", feature=name
+            f"the pre-tokenizer {name!r:.60} is not supported", place=f"{KEYS}pre", feature=name
         )
     if pre.escapes_spaces:
         return _read_escaped_bpe(metadata, pre)
@@ -340,12 +343,13 @@ def _read_bpe(metadata: _Metadata) -> Tokenizer:
         _vocabulary_with_merges(metadata, added, byte_alphabet=True),
         added,
         model=Bpe(whole_first=pre.whole_first),
-        pretokenizer=_splits(pre),
+        pretokenizer=splits_of(pre),
         template=metadata.template(bos=pre.add_bos, eos=False),
     )
 
 
-def _splits(pre: Pre) -> tuple[Component, ...]:
+def splits_of(pre: Pre) -> tuple[Component, ...]:
+    """Returns the components of a pre-tokenizer."""
     return tuple({"type": "Pattern", "regex": pattern} for pattern in pre.patterns)
 
 
@@ -355,14 +359,15 @@ def _read_escaped_bpe(metadata: _Metadata, pre: Pre) -> Tokenizer:
         _vocabulary_with_merges(metadata, added, byte_alphabet=False),
         added,
         model=Bpe("char", unk_token=metadata.name("unk"), fuse_unk=True, byte_fallback=True),
-        normalizer=(_replace(" ", _SPACE),),
-        pretokenizer=_splits(pre),
-        decoder=(_replace(_SPACE, " "), {"type": "ByteFallback"}, {"type": "Fuse"}),
+        normalizer=(replace(" ", SPACE),),
+        pretokenizer=splits_of(pre),
+        decoder=(replace(SPACE, " "), {"type": "ByteFallback"}, {"type": "Fuse"}),
         template=metadata.template(bos=pre.add_bos, eos=False, always=pre.add_bos),
     )
 
 
-def _replace(old: str, new: str) -> Component:
+def replace(old: str, new: str) -> Component:
+    """Returns a component that replaces one string by another."""
     return {"type": "Replace", "pattern": {"String": old}, "content": new}
 
 
@@ -373,20 +378,20 @@ def _read_pieces(metadata: _Metadata) -> Tokenizer:
     if missing := sorted(bytes_of - metadata.ids.keys()):
         raise UnsupportedFeatureError(
             f"the vocabulary lacks the byte token {missing[0]}, without which llama.cpp fails on some texts",
-            place=f"{_KEYS}tokens",
+            place=f"{KEYS}tokens",
             feature="byte tokens",
         )
     kinds = [BYTE if token in bytes_of else TOKEN for token in metadata.tokens]
     vocabulary = _vocabulary(metadata, kinds, contents, added, entries=set(added), scores=metadata.scores)
     prefixes = metadata.flag("add_space_prefix", True)
-    decoder = [_replace(_SPACE, " "), {"type": "ByteFallback"}, {"type": "Fuse"}]
+    decoder = [replace(SPACE, " "), {"type": "ByteFallback"}, {"type": "Fuse"}]
     if prefixes:
         decoder.append({"type": "Strip", "content": " ", "start": 1, "stop": 0})
     return metadata.tokenizer(
         vocabulary,
         added,
         model=Pieces(metadata.name("unk"), byte_fallback=True),
-        normalizer=(*([{"type": "Prepend", "prepend": _SPACE}] if prefixes else []), _replace(" ", _SPACE)),
+        normalizer=(*([{"type": "Prepend", "prepend": SPACE}] if prefixes else []), replace(" ", SPACE)),
         decoder=tuple(decoder),
         template=metadata.template(bos=True, eos=False),
     )
@@ -396,8 +401,8 @@ def _read_word_pieces(metadata: _Metadata) -> Tokenizer:
     added = metadata.added()
     contents = []
     for id, token in enumerate(metadata.tokens):
-        begins = token.startswith(_SPACE) or id in added
-        contents.append((token.removeprefix(_SPACE) if begins else f"##{token}").encode())
+        begins = token.startswith(SPACE) or id in added
+        contents.append((token.removeprefix(SPACE) if begins else f"##{token}").encode())
     vocabulary = _vocabulary(metadata, [TOKEN] * len(contents), contents, added, entries=set())
     cls, sep = metadata.id("bos"), metadata.id("sep")
     return metadata.tokenizer(
@@ -446,9 +451,9 @@ def _read_unigram(metadata: _Metadata) -> Tokenizer:
 
     added = metadata.added()
     contents = [token.encode() for token in metadata.tokens]
-    entries = {id for id, kind in enumerate(metadata.types) if kind == _USER_DEFINED}
+    entries = {id for id, kind in enumerate(metadata.types) if kind == USER_DEFINED_TYPE}
     scores = [0.0 if id in entries else score for id, score in enumerate(metadata.scores)]
-    kinds = [TOKEN if kind in (_NORMAL, _USER_DEFINED, _UNUSED) else UNUSED for kind in metadata.types]
+    kinds = [TOKEN if kind in (NORMAL_TYPE, USER_DEFINED_TYPE, UNUSED_TYPE) else UNUSED for kind in metadata.types]
     vocabulary = _vocabulary(metadata, kinds, contents, added, entries=entries, scores=scores)
     prefixes = metadata.flag("add_space_prefix", False)
     charsmap = metadata.bytes("precompiled_charsmap")
@@ -465,7 +470,7 @@ def _read_unigram(metadata: _Metadata) -> Tokenizer:
         added,
         model=Unigram(metadata.name("unk")),
         normalizer=(normalizer,),
-        decoder=({"type": "Metaspace", "replacement": _SPACE, "prepend_scheme": "always", "split": True},),
+        decoder=({"type": "Metaspace", "replacement": SPACE, "prepend_scheme": "always", "split": True},),
         template=metadata.template(bos=False, eos=True),
     )
 

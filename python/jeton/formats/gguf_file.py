@@ -1,8 +1,9 @@
 """The container GGUF: a header, metadata of keys and values, then tensors, whose data is never parsed.
 
-A file is read from its beginning, up to the end of its metadata. `write_copy` writes a copy with other values of some
-keys; all other bytes stay as they are. Versions 2 and 3 in little-endian byte order are supported; version 1,
-big-endian files and arrays of arrays are refused, as llama.cpp refuses them on the usual machines.
+A file is read from its beginning, up to the end of its metadata. `write_file` writes a file without tensors, or a copy
+with other values of some keys; all other bytes of keys and tensors stay as they are. Versions 2 and 3 in little-endian
+byte order are supported; version 1, big-endian files and arrays of arrays are refused, as llama.cpp refuses them on the
+usual machines.
 
 Source: ggml-org/ggml docs/gguf.md (layout, types).
 """
@@ -11,6 +12,7 @@ from __future__ import annotations
 
 import array
 import os
+import shutil
 import struct
 import sys
 
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any, BinaryIO
 
-__all__ = ["MAGIC", "Header", "read_header"]
+__all__ = ["MAGIC", "Header", "read_header", "write_file"]
 
 MAGIC = b"GGUF"
 # Limit of the metadata, above that of any tokenizer. The metadata of Gemma 4, with 262,144 tokens, takes 15 MB.
@@ -30,8 +32,9 @@ MAX_BYTES = 1 << 28
 _MAX_KEY = 1 << 16  # ggml's limit of a key
 _MAX_DIMENSIONS = 4  # ggml's limit of a tensor
 _CHUNK = 1 << 20
+_ALIGNMENT = 32  # of the tensors' data, unless `general.alignment` says otherwise
 
-_UINT8, _UINT32, _INT32, _FLOAT32, _BOOL, _STRING, _ARRAY = 0, 4, 5, 6, 7, 8, 9
+_UINT32, _BOOL, _STRING, _ARRAY = 4, 7, 8, 9
 # type -> its letter in `struct` and `array`
 _NUMBERS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "B", 10: "Q", 11: "q", 12: "d"}
 
@@ -200,3 +203,75 @@ class _Reader:
 
     def _error(self, message: str) -> FormatError:
         return FormatError(message, place=f"byte {self._at}")
+
+
+def write_file(
+    file: BinaryIO, changes: Mapping[str, Any], source: tuple[str | os.PathLike[str], Header] | None = None
+) -> None:
+    """Writes a file without tensors, or a copy of another with other values.
+
+    Args:
+        file: the new file.
+        changes: key -> value, as in `Header.values`; integers are written as uint32. None removes a key. New keys
+            follow those of the source, and a key that it has keeps its place.
+        source: the file to copy, and its header with the list of tensors.
+
+    Raises:
+        FormatError: the source is not aligned as it says, or was truncated.
+    """
+    if source is None:
+        file.write(_header(3, 0, [_pair(key, value) for key, value in changes.items()]))
+        return
+    path, header = source
+    with open(path, "rb") as old:
+        head = old.read(header.end)
+        num_bytes = os.fstat(old.fileno()).st_size
+        left = dict(changes)
+        pairs, end = [], 4 + 4 + 8 + 8
+        for key, (start, end) in header.spans.items():
+            name = key.decode("utf-8", "backslashreplace")
+            pairs.append(_pair(name, left.pop(name)) if name in left else head[start:end])
+        pairs += [_pair(name, value) for name, value in left.items()]
+        written = _header(header.version, header.num_tensors, pairs) + head[end:]
+        file.write(written)
+        alignment = header.values.get("general.alignment", _ALIGNMENT)
+        if not isinstance(alignment, int) or not 0 < alignment <= 1 << 20 or alignment & (alignment - 1):
+            raise FormatError("not a power of two", place="general.alignment")
+        data = header.end + -header.end % alignment
+        if data >= num_bytes:  # no tensors
+            return
+        file.write(bytes(-len(written) % alignment))
+        old.seek(data)
+        shutil.copyfileobj(old, file, _CHUNK)
+
+
+def _header(version: int, num_tensors: int, pairs: list[bytes]) -> bytes:
+    pairs = [pair for pair in pairs if pair]
+    return MAGIC + struct.pack("<IQQ", version, num_tensors, len(pairs)) + b"".join(pairs)
+
+
+def _pair(key: str, value: Any) -> bytes:
+    """A key with its value; nothing for None."""
+    if value is None:
+        return b""
+    name = key.encode()
+    return struct.pack("<Q", len(name)) + name + _spelled(value)
+
+
+def _spelled(value: Any) -> bytes:
+    """A value with its type."""
+    if isinstance(value, bool):
+        return struct.pack("<IB", _BOOL, value)
+    if isinstance(value, int):
+        return struct.pack("<II", _UINT32, value)
+    if isinstance(value, bytes):
+        return struct.pack("<IQ", _STRING, len(value)) + value
+    if isinstance(value, list):
+        size = struct.Struct("<Q").pack
+        strings = b"".join(part for string in value for part in (size(len(string)), string))
+        return struct.pack("<IIQ", _ARRAY, _STRING, len(value)) + strings
+    kind = next(kind for kind, letter in _NUMBERS.items() if letter == value.typecode)
+    numbers = array.array(value.typecode, value)
+    if sys.byteorder == "big":
+        numbers.byteswap()
+    return struct.pack("<IIQ", _ARRAY, kind, len(value)) + numbers.tobytes()

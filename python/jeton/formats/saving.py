@@ -8,10 +8,22 @@ from pathlib import Path
 
 from ..errors import ConfigError, UnsupportedFeatureError, keyword, named
 from ..tokenizer import Tokenizer
+from ..util.arguments import file_path
 from . import bpe_pair, folder, sentencepiece, tekken, tiktoken, tokenizer_json, vocab_txt
 from .error_context import LOSSES
 
 __all__ = ["FORMATS", "format_of", "save"]
+
+
+def _write_gguf(
+    tok: Tokenizer,
+    path: str | os.PathLike[str],
+    accept_loss: Collection[str],
+    like: str | os.PathLike[str] | None = None,
+) -> None:
+    from . import gguf_write  # lazy: few write this format
+
+    gguf_write.write(tok, path, accept_loss, like)
 
 
 def _write_vocab_dump(tok: Tokenizer, path: str | os.PathLike[str], _: Collection[str]) -> None:
@@ -28,6 +40,7 @@ _WRITERS: dict[str, Callable[[Tokenizer, str | os.PathLike[str], Collection[str]
     "tekken": tekken.write,
     "vocab.txt": vocab_txt.write,
     "merges.txt": bpe_pair.write,
+    "gguf": _write_gguf,
     "vocab": _write_vocab_dump,
 }
 FORMATS = tuple(_WRITERS)
@@ -37,6 +50,7 @@ _SUFFIXES = {
     ".vocab": "vocab",
     ".tiktoken": "tiktoken",
     ".model": "sentencepiece",
+    ".gguf": "gguf",
     "": "folder",
 }
 
@@ -63,7 +77,13 @@ def format_of(path: str | os.PathLike[str]) -> str:
     return format
 
 
-def save(tok: Tokenizer, path: str | os.PathLike[str], format: str | None, accept_loss: Collection[str]) -> None:
+def save(
+    tok: Tokenizer,
+    path: str | os.PathLike[str],
+    format: str | None,
+    accept_loss: Collection[str],
+    like: str | os.PathLike[str] | None = None,
+) -> None:
     """Implements `Tokenizer.save`."""
     if isinstance(accept_loss, str):
         raise ConfigError(f"{named('accept_loss')} takes a collection of names; pass [{accept_loss!r}]")
@@ -74,4 +94,9 @@ def save(tok: Tokenizer, path: str | os.PathLike[str], format: str | None, accep
     format = format_of(path) if format is None else format
     if format not in _WRITERS:
         raise UnsupportedFeatureError(f"there is no format {format!r}; formats: {', '.join(FORMATS)}", feature=format)
-    _WRITERS[format](tok, path, accept_loss)
+    if like is None:
+        _WRITERS[format](tok, path, accept_loss)
+    elif format == "gguf":
+        _write_gguf(tok, path, accept_loss, file_path(like, "like"))
+    else:
+        raise ConfigError(f"{keyword('like')} is for the format gguf, not for {format}", option="like")

@@ -1,0 +1,194 @@
+"""Writing of GGUF: copies with another tokenizer, files without tensors, and what is refused by name."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import jeton
+from jeton.formats.gguf_file import read_header
+from jeton.formats.gguf_pre import PRE
+from jeton.tokens.added import AddedToken
+from tests.formats.gguf_writer import gguf, metadata, string, value
+from tests.formats.test_gguf import BPE, MERGES, bert, bpe, gemma, load, spm, unigram
+
+MODELS = [bpe, spm, bert, unigram, gemma]
+OTHERS = {"general.name": "test", "test.context_length": 512, "test.factors": [1.5, 2.0], "general.quantized": True}
+
+
+def old_file(folder: Path, values: dict[str, Any], rows: int | None = None, **options: Any) -> Path:
+    path = folder / "old.gguf"
+    tensors = {"token_embd.weight": (5, rows), "output_norm.weight": (5,)} if rows else None
+    path.write_bytes(gguf(values, tensors=tensors, **options))
+    return path
+
+
+def tokenizer(**options: Any) -> jeton.Tokenizer:
+    return jeton.train(["low lower lowest newer newest"] * 3, 300, pattern="gpt2", progress=False, **options)
+
+
+@pytest.mark.parametrize("values", MODELS)
+def test_every_model_is_written_with_equal_ids(values: Any, tmp_path: Path) -> None:
+    tok = load(tmp_path, values() | {"tokenizer.chat_template": "{{ x }}"})
+    tok.save(tmp_path / "new.gguf")
+    again = jeton.load(tmp_path / "new.gguf")
+    assert again == tok
+    assert again.roles.items() >= tok.roles.items()  # those of llama.cpp's default ids get a key
+    assert again.definition.chat_template == "{{ x }}"
+
+
+@pytest.mark.parametrize("values", MODELS)
+@pytest.mark.parametrize("alignment", [32, 64])
+def test_a_copy_keeps_tensors_and_other_keys_byte_for_byte(values: Any, alignment: int, tmp_path: Path) -> None:
+    given = OTHERS | {"general.alignment": alignment} | values()
+    rows = len(given["tokenizer.ggml.tokens"])
+    old = old_file(tmp_path, given, rows, alignment=alignment)
+    before = old.read_bytes()
+    load(tmp_path, values()).save(tmp_path / "new.gguf", like=old)
+    assert old.read_bytes() == before
+    new = (tmp_path / "new.gguf").read_bytes()
+    for key in (*OTHERS, "general.alignment"):
+        assert string(key) + value(given[key]) in new
+    headers = [read_header(path, lambda _: True, tensors=True) for path in (old, tmp_path / "new.gguf")]
+    assert headers[0].tensors == headers[1].tensors
+    starts = [header.end + -header.end % alignment for header in headers]
+    assert new[starts[1] :] == before[starts[0] :]
+    assert jeton.load(tmp_path / "new.gguf") == jeton.load(old)
+
+
+def test_another_tokenizer_replaces_the_keys(tmp_path: Path) -> None:
+    tok = tokenizer(special_tokens=["<s>", "<|eot|>"])
+    values = bpe(tokens=[*BPE, "<|eot|>"], token_type=[1] * 17, eot_token_id=16, bos_token_id=2, scores=[0.5] * 17)
+    values |= {"tokenizer.huggingface.json": "{}", "tokenizer.chat_template": "{{ y }}", "test.vocab_size": 17}
+    tok.save(tmp_path / "new.gguf", like=old_file(tmp_path, values))
+    again = jeton.load(tmp_path / "new.gguf")
+    assert again.encode("lower newest") == tok.encode("lower newest")
+    header = read_header(tmp_path / "new.gguf", lambda _: True)
+    assert header.values["tokenizer.ggml.eot_token_id"] == tok.special_tokens["<|eot|>"]
+    assert header.values["test.vocab_size"] == tok.vocab_size
+    assert header.values["tokenizer.chat_template"] == b"{{ y }}"  # it has none of its own
+    assert header.values["tokenizer.ggml.bos_token_id"] == tok.token_to_id("w")  # the spelling of the old id
+    assert not {"tokenizer.ggml.scores", "tokenizer.huggingface.json"} & {*header.values}
+
+
+def test_named_chat_templates(tmp_path: Path) -> None:
+    tok = tokenizer().with_chat_template("{{ a }}")
+    templates = [{"name": "default", "template": "{{ a }}"}, {"name": "rag", "template": "{{ b }}"}]
+    tok._with_facts(chat_template=templates).save(tmp_path / "new.gguf")
+    again = jeton.load(tmp_path / "new.gguf").definition.chat_template
+    assert [dict(template) for template in again] == templates
+
+
+def test_gaps_between_ids_are_unused_tokens(tmp_path: Path) -> None:
+    tok = jeton.Tokenizer.from_merges({0: b"a", 5: b"b", 9: b"ab"}, [(0, 5, 9)], pattern="gpt2")
+    tok.save(tmp_path / "new.gguf")
+    assert jeton.load(tmp_path / "new.gguf").encode("abb") == [9, 5]
+
+
+def test_the_file_to_copy_is_never_changed(tmp_path: Path) -> None:
+    old = old_file(tmp_path, bpe())
+    os.link(old, tmp_path / "link.gguf")
+    for path in (old, tmp_path / "link.gguf"):
+        with pytest.raises(jeton.ConfigError, match="is the file to copy, which is never changed"):
+            tokenizer().save(path, like=old)
+
+
+@pytest.mark.parametrize("pad", ["[PAD11]", "unused"])
+def test_a_smaller_vocabulary_fills_up_unused_rows(pad: str, tmp_path: Path) -> None:
+    tokens = [*BPE[:11], pad, "[PAD12]"]
+    values = metadata("gpt2", tokens, merges=MERGES[:2], pre="gpt-2", token_type=[1] * 11 + [5, 5])
+    tok = load(tmp_path, metadata("gpt2", BPE[:11], merges=MERGES[:2], pre="gpt-2"))
+    tok.save(tmp_path / "new.gguf", like=old_file(tmp_path, values, rows=14))
+    header = read_header(tmp_path / "new.gguf", lambda _: True)
+    assert header.values["tokenizer.ggml.tokens"][11:] == [b"[PAD11]", b"[PAD12]", b"[PAD13]"]
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"), [(16, r"has 269 ids, .* embeddings for 16"), (310, "of the token 'b269'")]
+)
+def test_a_vocabulary_that_does_not_fit_the_embeddings(rows: int, message: str, tmp_path: Path) -> None:
+    tokens = [f"b{i}" for i in range(rows)]
+    old = old_file(tmp_path, metadata("gpt2", tokens, merges=[], pre="gpt-2"), rows)
+    with pytest.raises(jeton.ConfigError, match=message):
+        tokenizer().save(tmp_path / "new.gguf", like=old)
+    assert not (tmp_path / "new.gguf").exists()
+
+
+def test_parts_of_a_model_have_embeddings_too(tmp_path: Path) -> None:
+    old = old_file(tmp_path, bpe() | {"split.count": 3})
+    with pytest.raises(jeton.ConfigError, match="embeddings for 16"):
+        tokenizer().save(tmp_path / "new.gguf", like=old)
+
+
+@pytest.mark.parametrize("name", ["qwen2", "llama-bpe", "deepseek-v3", "tekken", "kimi-k2", "falcon"])
+def test_the_pre_tokenizer_is_found_by_how_it_splits(name: str, tmp_path: Path) -> None:
+    tok = load(tmp_path, bpe(pre=name, bos_token_id=13))
+    tok.save(tmp_path / "new.gguf")
+    pre = read_header(tmp_path / "new.gguf", lambda _: True).values["tokenizer.ggml.pre"].decode()
+    assert PRE[pre] == PRE[name]
+
+
+def test_the_name_of_the_old_file_is_preferred(tmp_path: Path) -> None:
+    tok = load(tmp_path, bpe(pre="qwen2"))
+    tok.save(tmp_path / "new.gguf", like=old_file(tmp_path, bpe(pre="megrez")))
+    assert read_header(tmp_path / "new.gguf", lambda _: True).values["tokenizer.ggml.pre"] == b"megrez"
+
+
+def refused(name: str) -> jeton.Tokenizer:
+    """A tokenizer with one feature that llama.cpp does not have."""
+    tok = tokenizer()
+    match name:
+        case "pattern":
+            return jeton.train(["low"], 257, pattern=r"\w|\W", progress=False)
+        case "normalizer":
+            return jeton.Tokenizer(replace(tok.definition, normalizer=({"type": "NFC"},)), tok._core.vocabulary())
+        case "added_tokens":
+            return tok.add_tokens([AddedToken("<m>", lstrip=True)])
+        case "special_tokens":
+            return tok.add_tokens([AddedToken("<|im_end|>", special=False)])
+        case _:
+            facts = b'{"type": "WordLevel", "vocab": {"a": 0, "<unk>": 1}, "unk_token": "<unk>"}'
+            return jeton.Tokenizer.from_bytes(b'{"model": %s}' % facts)
+
+
+@pytest.mark.parametrize("name", ["pattern", "normalizer", "added_tokens", "special_tokens", "model"])
+def test_refusals_are_named(name: str, tmp_path: Path) -> None:
+    tok = refused(name)
+    with pytest.raises(jeton.UnsupportedFeatureError, match=r"llama\.cpp does not support") as caught:
+        tok.save(tmp_path / "new.gguf")
+    assert caught.value.feature == name
+    if name != "model":
+        tok.save(tmp_path / "new.gguf", accept_loss=[name])
+        assert jeton.load(tmp_path / "new.gguf").encode("low")
+
+
+def test_entries_that_merging_does_not_form(tmp_path: Path) -> None:
+    tok = load(tmp_path, bpe(pre="llama-bpe", merges=["l o", "e r"], bos_token_id=13))  # "low" is taken whole
+    tok.save(tmp_path / "new.gguf")
+    assert jeton.load(tmp_path / "new.gguf").encode("low") == [10]
+    qwen2 = load(tmp_path, bpe(pre="qwen2")).definition  # the same expression, and no tokens that are taken whole
+    other = jeton.Tokenizer(replace(tok.definition, pretokenizer=qwen2.pretokenizer), tok._core.vocabulary())
+    with pytest.raises(jeton.UnsupportedFeatureError, match="matched before merging") as caught:
+        other.save(tmp_path / "new.gguf")
+    assert caught.value.feature == "whole_first"
+
+
+def test_like_is_for_this_format(tmp_path: Path) -> None:
+    with pytest.raises(jeton.ConfigError, match=r"like.* is for the format gguf"):
+        tokenizer().save(tmp_path / "new.json", like=old_file(tmp_path, bpe()))
+    (tmp_path / "x").write_bytes(b"{}" * 20)
+    with pytest.raises(jeton.FormatError, match="this is no GGUF file"):
+        tokenizer().save(tmp_path / "new.gguf", like=tmp_path / "x")
+    with pytest.raises(FileNotFoundError):
+        tokenizer().save(tmp_path / "new.gguf", like=tmp_path / "missing")
+
+
+def test_a_damaged_alignment(tmp_path: Path) -> None:
+    old = old_file(tmp_path, bpe() | {"general.alignment": 24}, 16)
+    with pytest.raises(jeton.FormatError, match="not a power of two"):
+        load(tmp_path, bpe()).save(tmp_path / "new.gguf", like=old)
+    assert not (tmp_path / "new.gguf").exists()
