@@ -1,6 +1,6 @@
 """Compares the ids of GGUF files with llama.cpp's, on generated texts.
 
-    python tools/compare_llama_cpp.py FOLDER --library PATH [--texts 3000] [--pre] [--written]
+    python tools/compare_llama_cpp.py FOLDER --library PATH [--texts 3000] [--seed 0] [--pre] [--written]
 
 FOLDER has files ``*.gguf`` or ``*.gguf.xz``, or tokenizers of other formats, which are compared as GGUF files that
 Jeton writes of them, with all losses accepted. llama.cpp is the shared library of the wheel `xllamacpp`, called by
@@ -123,7 +123,7 @@ def _takes_more(tok: jeton.Tokenizer, text: str) -> bool:
     return any((rest := part.lstrip(" \t\n\v\f\r")) and rest[0].isspace() for part in after)
 
 
-def compare(name: str, path: Path, library: ctypes.CDLL, count: int) -> int:
+def compare(name: str, path: Path, library: ctypes.CDLL, count: int, seed: int) -> int:
     """Prints a line of results, and returns the number of texts that differ."""
     try:
         tok = jeton.load(path)
@@ -132,7 +132,7 @@ def compare(name: str, path: Path, library: ctypes.CDLL, count: int) -> int:
         return 0
     theirs = LlamaCpp(library, path, vocab_only_offset())
     differ, refused, known, examples = 0, 0, 0, []
-    for i, text in enumerate(texts(tok, count, seed=len(name))):
+    for i, text in enumerate(texts(tok, count, seed=len(name) + seed)):
         special = bool(i % 2)
         try:
             ours = tok.encode(text, add_special_tokens=special, special="all" if special else None)
@@ -188,6 +188,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--texts", type=int, default=3000)
+    parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--library", required=True)
     parser.add_argument("--pre", action="store_true")
     parser.add_argument("--written", action="store_true")
@@ -216,13 +217,13 @@ def main() -> int:
                 continue
             if given.written:
                 path = written(path)
-            differ += compare(path.stem, path, library, given.texts)
+            differ += compare(path.stem, path, library, given.texts, given.seed)
             path.unlink()
         for pre, rule in PRE.items() if base else ():
             if not rule.escapes_spaces:
                 path = Path(folder) / "pre.gguf"
                 path.write_bytes(with_pre(base, pre))
-                differ += compare(pre, path, library, given.texts)
+                differ += compare(pre, path, library, given.texts, given.seed)
     return min(differ, 1)
 
 

@@ -15,6 +15,7 @@ import jeton
 from jeton import formats
 from jeton.formats import saving
 from jeton.formats.error_context import LOSSES
+from tests.formats.gguf_writer import gguf, metadata
 
 from .conftest import CORPUS, Run
 
@@ -98,6 +99,7 @@ def test_json(run: Run, tok: jeton.Tokenizer, path: Path, tmp_path: Path) -> Non
         "same_fingerprint": True,
         "accepted": [],
         "difference": None,
+        "model_differences": {},
     }
     assert result.err == ""
 
@@ -279,3 +281,26 @@ def test_the_version_of_transformers_that_reads_a_folder(run: Run, tmp_path: Pat
     assert result.code == 0, result.err
     assert jeton.load(tmp_path / "five.json") == jeton.load(folder, transformers=5)
     assert run("convert", folder, tmp_path / "x.json", "--transformers", 3).code == 2
+
+
+def test_a_copy_of_a_gguf_file(run: Run, tok: jeton.Tokenizer, path: Path, tmp_path: Path) -> None:
+    old = tmp_path / "old.gguf"
+    tok.save(old)
+    before = old.read_bytes()
+    assert run("convert", path, tmp_path / "new.gguf", "--like", old, "--strings", 100).code == 0
+    assert jeton.load(tmp_path / "new.gguf").encode("lower") == tok.encode("lower")
+    result = run("convert", path, tmp_path / "new.json", "--like", old)
+    assert (result.code, "--like is for OUT of the format gguf" in result.err) == (2, True)
+    result = run("convert", path, old, "--like", old)
+    assert (result.code, "is the file to copy, which is never changed" in result.err) == (2, True)
+    assert old.read_bytes() == before
+
+
+def test_notes_say_how_the_model_of_a_gguf_file_differs(run: Run, tmp_path: Path) -> None:
+    values = metadata("gpt2", [*map(chr, range(97, 123)), "</s>", "ab"], merges=["a b"])
+    (tmp_path / "x.gguf").write_bytes(gguf(values))
+    result = run("convert", tmp_path / "x.gguf", tmp_path / "x.json", "--strings", 100, "--json")
+    assert result.code == 0
+    notes = json.loads(result.out)["model_differences"]
+    assert [*notes] == ["pre", "special_tokens"]
+    assert all(f"note     the model's own tokenizer may differ: {words}" in result.err for words in notes.values())

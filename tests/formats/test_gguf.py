@@ -155,6 +155,7 @@ def test_word_pieces_are_of_text_as_llama_cpp_normalizes_it(tmp_path: Path) -> N
     assert tok.encode("low\x0blow\x85low") == [1, 1, 1]  # spaces, which BERT's normalizer removes
     assert tok.encode("한 하") == [2, 2]  # the first consonant
     assert tok.encode("\u0995\u09be") == [3]  # a spacing mark is removed
+    assert tok.encode("low\u0c04") == [1]  # a mark since Unicode 11
     assert tok.encode("low\u061dlow") == [1, 4, 1]  # punctuation since Unicode 14
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from jeton.formats.gguf_pre import PRE
 from jeton.tokens.added import AddedToken
 from tests.formats.gguf_writer import gguf, metadata, string, value
 from tests.formats.test_gguf import BPE, MERGES, bert, bpe, gemma, load, spm, unigram
+from tests.selection import amount
 
 MODELS = [bpe, spm, bert, unigram, gemma]
 OTHERS = {"general.name": "test", "test.context_length": 512, "test.factors": [1.5, 2.0], "general.quantized": True}
@@ -185,6 +187,26 @@ def test_like_is_for_this_format(tmp_path: Path) -> None:
         tokenizer().save(tmp_path / "new.gguf", like=tmp_path / "x")
     with pytest.raises(FileNotFoundError):
         tokenizer().save(tmp_path / "new.gguf", like=tmp_path / "missing")
+
+
+def test_damaged_files_to_copy_are_errors_of_ours(tmp_path: Path) -> None:
+    old, rand, tok = tmp_path / "old.gguf", random.Random(1), load(tmp_path, bpe())
+    values = OTHERS | bpe(eot_token_id=3)
+    whole = gguf(values, tensors={"token_embd.weight": (5, 16), "output_norm.weight": (5,)})
+    outcomes = set()
+    for _ in range(amount(2000, default=50)):
+        data = bytearray(whole)
+        at = rand.randrange(4, len(data) - 200)
+        data[at] = rand.randrange(256)
+        if rand.random() < 0.3:
+            data[at : at + 8] = rand.choice([b"\xff" * 8, bytes(8), (1 << 40).to_bytes(8, "little"), b""])
+        old.write_bytes(data)
+        try:
+            tok.save(tmp_path / "new.gguf", like=old)
+            outcomes.add("copied")
+        except jeton.JetonError as error:
+            outcomes.add(type(error).__name__)
+    assert outcomes >= {"copied", "FormatError"}
 
 
 def test_a_damaged_alignment(tmp_path: Path) -> None:

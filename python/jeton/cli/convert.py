@@ -24,11 +24,12 @@ from ..analysis.comparison_texts import ComparisonTexts
 from ..analysis.equality import Difference, Equality, same_ids
 from ..corpus import Rules, list_files
 from ..errors import ConfigError
-from ..formats import FORMATS, format_of
+from ..formats import FORMATS, format_of, model_differences
 from ..formats.folder import check_templates
 from ..util.atomic import is_stream, own_mode, write_atomically
 from ..util.compression import decompressed
 from ..util.messages import translate
+from .language import in_language
 from .options import Command, CommonOptions, Count, common_options
 from .quantities import counted
 from .running import DIFFERENT
@@ -83,6 +84,8 @@ def convert(
     OUT is created only if no difference was found, or if the format loses a feature that was accepted with
     --accept-loss. The exit code is 4 if there is a difference, and the first one is shown.
 
+    A GGUF file has llama.cpp's ids. Where the model's own tokenizer may differ from them, notes say why.
+
     \b
     Examples:
       jeton convert my.json my-folder
@@ -105,10 +108,15 @@ def convert(
     files = list_files(texts, Rules(input_type="text"))  # first, so that a wrong path fails early
     if like is not None and format != "gguf":
         raise click.UsageError("--like is for OUT of the format gguf")
+    if like is not None and Path(output).exists() and Path(output).samefile(like):
+        raise click.UsageError(f"{output} is the file to copy, which is never changed; choose another output")
     files = [file for place in texts for file in files_of(place)]  # first, so that a wrong path fails early
     if format == "folder":
         check_templates(tok, Path(output))
     common.say(translate("read     {source}: {tokens}", source=source, tokens=counted(len(tok), "token")))
+    notes = model_differences(source) if format != "gguf" else {}
+    for words in notes.values():
+        common.say(translate("note     the model's own tokenizer may differ: {words}", words=in_language(words)))
     with _new_beside(output, is_folder=format == "folder") as new:
         lost = _save(common, tok, new, format, accept_loss, like)
         again = _loaded(new, tok)
@@ -125,7 +133,7 @@ def convert(
         if is_kept:
             _put(new, output)
     if common.as_json:
-        write_json(_facts(source, output, accept_loss, result, is_kept))
+        write_json(_facts(source, output, accept_loss, result, is_kept) | {"model_differences": notes})
     elif result.first is not None:
         write(str(result.first))
     for line in _summary(output, result, is_kept):

@@ -43,6 +43,7 @@ __all__ = [
     "format_of",
     "from_bytes",
     "load",
+    "model_differences",
     "names",
     "save",
     "to_bytes",
@@ -155,6 +156,45 @@ def load(
 
         tok = with_config(tok, config, is_json=os.path.basename(path) == "tokenizer.json")
     return _with_tables(tok)
+
+
+def model_differences(path_or_name: str | os.PathLike[str] | Any) -> dict[str, str]:
+    """Returns how the ids of a model's own tokenizer differ from those of a file, as far as the file shows it.
+
+    A GGUF file cannot hold all features of a tokenizer, and `load` gives llama.cpp's ids for it.
+
+    Args:
+        path_or_name: as for `load`.
+
+    Returns:
+        Cause -> words: ``"normalizer"``, ``"pattern"``, ``"pre"``, ``"prefix"``, ``"special_tokens"``, ``"template"``.
+        Empty for other formats.
+
+    Raises:
+        FileNotFoundError, FormatError, UnsupportedFeatureError: as `load`.
+
+    Examples:
+        >>> model_differences("default")
+        {}
+    """
+    if not isinstance(path_or_name, str | os.PathLike):
+        return {}
+    path = os.fspath(path_or_name)
+    if not os.path.exists(path):
+        from .naming import OLLAMA
+
+        if not path.startswith(OLLAMA):
+            return {}
+        path = _fetched(path)[0]
+    elif os.path.isdir(path):
+        from . import folder
+
+        path = folder.choose(path)
+    if not _is_gguf(path):
+        return {}
+    from .gguf_differences import differences
+
+    return differences(path)
 
 
 def _with_tables(tok: Tokenizer) -> Tokenizer:

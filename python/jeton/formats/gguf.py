@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from ..definition import Component
     from .gguf_pre import Pre
 
-__all__ = ["is_tokenizer_key", "read", "replace", "splits_of", "tokenizer_of"]
+__all__ = ["Metadata", "is_tokenizer_key", "read", "replace", "splits_of", "tokenizer_of"]
 
 FORMAT = "gguf"
 KEYS = "tokenizer.ggml."
@@ -99,7 +99,7 @@ def read(path: str) -> Tokenizer:
 
 def tokenizer_of(values: Mapping[str, Any]) -> Tokenizer:
     """Makes the tokenizer of a file's metadata; errors as in `read`."""
-    metadata = _Metadata(values)
+    metadata = Metadata(values)
     reader = _READERS.get(metadata.model)
     if reader is None:
         raise UnsupportedFeatureError(
@@ -120,7 +120,7 @@ def is_tokenizer_key(key: str) -> bool:
     return key.startswith("tokenizer.") or key in ("general.name", "general.architecture", "split.no")
 
 
-class _Metadata:
+class Metadata:
     """The metadata, checked, with llama.cpp's defaults."""
 
     def __init__(self, values: Mapping[str, Any]) -> None:
@@ -163,6 +163,7 @@ class _Metadata:
         return values.tolist()[: len(self.tokens)]
 
     def text(self, key: str) -> str | None:
+        """Returns a string; None if the key is missing."""
         value = self._values.get(key)
         if value is None:
             return None
@@ -171,18 +172,21 @@ class _Metadata:
         return self._utf8(value, key)
 
     def number(self, name: str) -> int | None:
+        """Returns an integer of ``tokenizer.ggml``; None if it is missing."""
         value = self._values.get(KEYS + name)
         if value is not None and (not isinstance(value, int) or isinstance(value, bool)):
             raise FormatError("not an integer", place=KEYS + name)
         return value
 
     def flag(self, name: str, default: bool) -> bool:
+        """Returns a boolean of ``tokenizer.ggml``."""
         value = self._values.get(KEYS + name, default)
         if not isinstance(value, bool):
             raise FormatError("neither true nor false", place=KEYS + name)
         return value
 
     def strings(self, name: str) -> list[str]:
+        """Returns an array of strings of ``tokenizer.ggml``, which must be there."""
         values = self._values.get(KEYS + name)
         if not isinstance(values, list):
             raise FormatError("missing, or not an array of strings", place=KEYS + name)
@@ -192,6 +196,7 @@ class _Metadata:
             return [self._utf8(value, f"{KEYS}{name}[{i}]") for i, value in enumerate(values)]  # raises
 
     def bytes(self, name: str) -> bytes:
+        """Returns an array of bytes of ``tokenizer.ggml``; empty if it is missing."""
         values = self._values.get(KEYS + name)
         if values is None:
             return b""
@@ -253,10 +258,12 @@ class _Metadata:
         return self.special_ids[role]
 
     def name(self, role: str) -> str | None:
+        """Returns the token of a role; None if it has none."""
         id = self.special_ids.get(role)
         return None if id is None else self.tokens[id]
 
     def tokenizer(self, vocabulary: _core.Vocabulary, added: dict[int, AddedToken], **stages: Any) -> Tokenizer:
+        """Makes the tokenizer of these stages, with roles and chat template."""
         roles = {
             role: self.tokens[id]
             for role, id in self.special_ids.items()
@@ -277,7 +284,7 @@ class _Metadata:
 
 
 def _vocabulary(
-    metadata: _Metadata,
+    metadata: Metadata,
     kinds: Sequence[int],
     contents: Sequence[bytes],
     added: dict[int, AddedToken],
@@ -292,7 +299,7 @@ def _vocabulary(
 
 
 def _vocabulary_with_merges(
-    metadata: _Metadata, added: dict[int, AddedToken], *, byte_alphabet: bool
+    metadata: Metadata, added: dict[int, AddedToken], *, byte_alphabet: bool
 ) -> _core.Vocabulary:
     """Makes the vocabulary of BPE.
 
@@ -315,7 +322,7 @@ def _vocabulary_with_merges(
     return with_added_tokens(vocabulary, added.items(), set(alike if byte_alphabet else added))
 
 
-def _check_merges(metadata: _Metadata) -> None:
+def _check_merges(metadata: Metadata) -> None:
     for rank, merge in enumerate(metadata.strings("merges")):
         left, _, right = merge.partition(" ")
         if " " in right or not {left, right, left + right} <= metadata.ids.keys():
@@ -325,7 +332,7 @@ def _check_merges(metadata: _Metadata) -> None:
             )
 
 
-def _read_bpe(metadata: _Metadata) -> Tokenizer:
+def _read_bpe(metadata: Metadata) -> Tokenizer:
     from .gguf_pre import PRE
 
     name = metadata.pre or "default"
@@ -353,7 +360,7 @@ def splits_of(pre: Pre) -> tuple[Component, ...]:
     return tuple({"type": "Pattern", "regex": pattern} for pattern in pre.patterns)
 
 
-def _read_escaped_bpe(metadata: _Metadata, pre: Pre) -> Tokenizer:
+def _read_escaped_bpe(metadata: Metadata, pre: Pre) -> Tokenizer:
     added = metadata.added()
     return metadata.tokenizer(
         _vocabulary_with_merges(metadata, added, byte_alphabet=False),
@@ -371,7 +378,7 @@ def replace(old: str, new: str) -> Component:
     return {"type": "Replace", "pattern": {"String": old}, "content": new}
 
 
-def _read_pieces(metadata: _Metadata) -> Tokenizer:
+def _read_pieces(metadata: Metadata) -> Tokenizer:
     added = metadata.added()
     contents = [token.encode() for token in metadata.tokens]
     bytes_of = {f"<0x{byte:02X}>" for byte in range(256)}
@@ -397,7 +404,7 @@ def _read_pieces(metadata: _Metadata) -> Tokenizer:
     )
 
 
-def _read_word_pieces(metadata: _Metadata) -> Tokenizer:
+def _read_word_pieces(metadata: Metadata) -> Tokenizer:
     added = metadata.added()
     contents = []
     for id, token in enumerate(metadata.tokens):
@@ -417,11 +424,12 @@ def _read_word_pieces(metadata: _Metadata) -> Tokenizer:
     )
 
 
-def _bert_normalizer(metadata: _Metadata) -> tuple[Component, ...]:
+def _bert_normalizer(metadata: Metadata) -> tuple[Component, ...]:
     """Returns BERT's normalizer, and around it what llama.cpp does otherwise.
 
     A vertical tab, a form feed and U+0085 are spaces, not removed. All marks are accents, not only those of the
-    category Mn. Of the decomposition of a character only the beginning is kept: of a Korean syllable, its consonant.
+    category Mn in an older version of Unicode. Of the decomposition of a character only the beginning is kept: of a
+    Korean syllable, its consonant.
     """
     lowercase = metadata.flag("normalizer.lowercase", True)
     strips = metadata.flag("normalizer.strip_accents", lowercase)
@@ -438,7 +446,7 @@ def _bert_normalizer(metadata: _Metadata) -> tuple[Component, ...]:
         korean = [
             _substitute(f"[{chr(first)}-{chr(first + 587)}]", chr(0x1100 + i)) for i, first in enumerate(syllables)
         ]
-        parts = [*korean, *parts, _substitute(r"[\p{Mc}\p{Me}]", "")]
+        parts = [*korean, *parts, _substitute(r"\p{M}", "")]
     return tuple(parts)
 
 
@@ -446,7 +454,7 @@ def _substitute(regex: str, content: str) -> Component:
     return {"type": "Replace", "pattern": {"Regex": regex}, "content": content}
 
 
-def _read_unigram(metadata: _Metadata) -> Tokenizer:
+def _read_unigram(metadata: Metadata) -> Tokenizer:
     import base64
 
     added = metadata.added()

@@ -119,7 +119,7 @@ class _Reader:
         listed = {}
         for _ in range(self._checked(count, 8 + 4 + 4 + 8)):
             name, num_dimensions = self._string(_MAX_KEY), self._number("I")
-            if num_dimensions > _MAX_DIMENSIONS:
+            if not 0 < num_dimensions <= _MAX_DIMENSIONS:
                 raise self._error(f"a tensor of {num_dimensions} dimensions")
             listed[name] = tuple(self._number("Q") for _ in range(num_dimensions))
             self._take(4 + 8)

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from ..util.record import record
 
-__all__ = ["DEFAULT", "GEMMA4", "PRE", "Pre"]
+__all__ = ["DEFAULT", "GEMMA4", "PRE", "Pre", "has_case"]
 
 
 @record(frozen=True)
@@ -33,6 +33,11 @@ class Pre:
     whole_first: bool = False
     add_bos: bool = False
     escapes_spaces: bool = False
+
+
+def has_case(pre: Pre) -> bool:
+    """Tests whether upper and lower case decide how text is split."""
+    return any("[^A-Z]" in pattern for pattern in pre.patterns)
 
 
 _SHORT = r"(?:'[sS]|'[tT]|'[rR][eE]|'[vV][eE]|'[mM]|'[lL][lL]|'[dD])"

@@ -142,7 +142,7 @@ def _kept(key: str, value: Any, old: list[bytes], ids: Mapping[bytes, int], *, h
         return None if has_template else value
     if key == f"{KEYS}token_type_count":
         return value
-    if key.endswith("_token_id") and isinstance(value, int) and value < len(old):
+    if key.endswith("_token_id") and isinstance(value, int) and 0 <= value < len(old):
         return ids.get(old[value])
     if key == f"{KEYS}suppress_tokens" and isinstance(value, array.array):
         return array.array("i", [ids[old[id]] for id in value if 0 <= id < len(old) and old[id] in ids])

@@ -1,0 +1,61 @@
+"""Differences of a model's own tokenizer from what its GGUF file says, as far as the file and its names show them.
+
+llama.cpp gives the ids of the file (`gguf`). Those of the model may differ where the format has no field for a
+feature, or where llama.cpp implements it in its own way.
+
+Source: the tokenizer.json of the models (NFC); ggml-org/llama.cpp src/llama-vocab.cpp, src/unicode.cpp (the rest).
+"""
+
+from __future__ import annotations
+
+from .error_context import error_context
+from .gguf import CONTROL_TYPE, FORMAT, KEYS, UNKNOWN_TYPE, Metadata, is_tokenizer_key
+from .gguf_file import read_header
+from .gguf_pre import PRE, has_case
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from typing import Any
+
+__all__ = ["differences"]
+
+# Values of `pre` whose models normalize text to NFC.
+_NFC = {"qwen2", "qwen35", "deepseek-r1-qwen", "command-r", "mpt", "olmo", "modern-bert"}
+
+
+def differences(path: str) -> dict[str, str]:
+    """Returns cause -> words, for a file that `gguf.read` reads."""
+    with error_context(path, FORMAT):
+        values = read_header(path, is_tokenizer_key).values
+        return dict(_differences(Metadata(values), values))
+
+
+def _differences(metadata: Metadata, values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    pre = metadata.pre or "default"
+    match metadata.model:
+        case "gpt2" if metadata.pre is None:
+            yield "pre", "the file names no pre-tokenizer, so llama.cpp splits text by its default, as no model does"
+        case "gpt2" if pre == "default":
+            yield "pre", "the file names llama.cpp's default pre-tokenizer, as no model splits text"
+        case "gpt2" if pre in PRE and has_case(PRE[pre]):
+            yield "pattern", "letters beyond ASCII are upper and lower case at once in llama.cpp"
+        case "llama" if metadata.flag("add_space_prefix", True):
+            yield "prefix", "llama.cpp adds a space after each special token, SentencePiece only before the text"
+        case "bert":
+            yield "normalizer", "llama.cpp's normalizer differs from BERT's for Hangul, marks and control characters"
+        case "t5" if not metadata.bytes("precompiled_charsmap"):
+            yield "normalizer", "the file has no table of characters (precompiled_charsmap), which the model may have"
+    if metadata.model == "gpt2" and pre in _NFC:
+        yield "normalizer", "the model normalizes text to NFC, and llama.cpp does not"
+    adds_bos = metadata.model == "llama" or (metadata.model == "gpt2" and pre in PRE and PRE[pre].add_bos)
+    flag = "add_bos_token" if adds_bos else "add_eos_token" if metadata.model == "t5" else None
+    if flag is not None and f"{KEYS}{flag}" not in values:
+        yield "template", f"the file does not say {flag}, which is true by llama.cpp's default"
+    added = metadata.added()
+    for id, kind in enumerate(metadata.types):
+        is_special = id in added and added[id].special
+        if is_special != (kind in (CONTROL_TYPE, UNKNOWN_TYPE)):
+            what = "special" if is_special else "not special"
+            yield "special_tokens", f"the token {metadata.tokens[id]!r:.60} is {what} in llama.cpp by its spelling"
+            break
