@@ -380,7 +380,7 @@ CASES: dict[str, Case] = {
     "linked files": Case(
         {"2024.jsonl": texts_as(row), "latest.jsonl": link("2024.jsonl")},
         {"2024.jsonl": rows()},
-        {"named more than once": ["latest.jsonl"]},
+        {"read already": ["latest.jsonl"]},
     ),
     "dangling links": Case(
         {"a.txt": put("a"), "gone.txt": link("nowhere"), "loop.jsonl": link("loop.jsonl")},
@@ -586,7 +586,7 @@ class TestNamed:
         corpus = Corpus([Source(place) for place in places])
         assert names(corpus, folder) == ["a/z.text", "b.txt", "c.txt"]
         assert [str(one) for one in corpus.listing().unread] == [
-            f"4 named more than once (z.text, {folder}/a/z.text, {folder}/b.txt, {folder}/b.txt)"
+            f"4 read already (z.text, {folder}/a/z.text, {folder}/b.txt, {folder}/b.txt)"
         ]
         assert len(list(open_corpus(corpus))) == 3
 

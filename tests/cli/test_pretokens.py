@@ -33,9 +33,14 @@ def test_counts_are_saved_and_trained_from(run: Run, corpus: Path, tmp_path: Pat
 def test_files_of_counts_add_up(run: Run, corpus: Path, tmp_path: Path) -> None:
     one, both = tmp_path / "one.jtc", tmp_path / "both.jtc"
     assert run("pretokens", corpus, "-o", one).code == 0
-    assert run("pretokens", one, one, "-o", both).code == 0
+    two = tmp_path / "two.jtc"
+    two.write_bytes(one.read_bytes())
+    assert run("pretokens", one, two, "-o", both).code == 0
     counts = jeton.Counts.load(one)
     assert jeton.Counts.load(both) == counts + counts
+    repeated = run("pretokens", one, one, "-o", both)
+    assert jeton.Counts.load(both) == counts
+    assert f"1 file is not read: 1 read already ({one})" in repeated.err
     mixed = run("pretokens", one, corpus / "a.txt", "-o", both)
     assert mixed.code == 1
     assert "a.txt is not: count that one first" in mixed.err

@@ -195,3 +195,32 @@ def test_an_error_of_the_core_names_options(run: Run, path: Path, char_path: Pat
     assert "--special none to encode its spelling" in special.err
     invalid = run("decode", "-t", path, "--invalid-utf8", "strict", 72, 0xE5, 0xB0)
     assert "--invalid-utf8 replace shows them as U+FFFD" in invalid.err
+
+
+def test_what_a_folder_has_besides_is_printed_once(run: Run, tmp_path: Path) -> None:
+    folder = tmp_path / "data"
+    folder.mkdir()
+    for name, text in {"a.txt": "low lower", "b.json": '{"text": "low"}\n{"text": "new"}', "README.md": "#"}.items():
+        (folder / name).write_text(text)
+    report = "1 file is not read: 1 .md (README.md)"
+    for command in (
+        ("pretokens", folder, "--report"),
+        ("train", folder, "-o", tmp_path / "a.json", "-s", 260),
+        ("measure", folder),
+        ("cost", folder),
+        ("sizes", folder, "-s", "258"),
+        ("audit", "default", "--corpus", folder),
+        ("count", "--files", folder),
+        ("shards", "make", folder, "-o", tmp_path / "out"),
+        ("shards", "plan", folder, "-o", tmp_path / "planned"),
+    ):
+        result = run(*command)
+        assert result.err.count(report) == 1, (command, result.err)
+    for options, documents in (
+        (("--include", "*.md"), 1),
+        (("--exclude", "*.md", "--exclude", "b*"), 1),
+        (("--input-type", "text"), 3),
+    ):
+        result = run("pretokens", folder, "-o", tmp_path / "c.jtc", *options)
+        assert "not read" not in result.err
+        assert jeton.Counts.load(tmp_path / "c.jtc").documents == documents

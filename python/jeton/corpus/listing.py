@@ -126,7 +126,7 @@ class Lister:
         >>> [pathlib.Path(file).name for file in lister.add(folder)], lister.add(folder / "a.txt")
         (['a.txt', 'b.jsonl'], [])
         >>> [str(unread).replace(str(folder), "folder") for unread in lister.unread]
-        ['1 .md (README.md)', '1 JSON without rows (plan.json)', '1 named more than once (folder/a.txt)']
+        ['1 .md (README.md)', '1 JSON without rows (plan.json)', '1 read already (folder/a.txt)']
     """
 
     _seen: dict[tuple[object, ...], object] = field(default_factory=dict)  # file, and how it is read -> weight
@@ -167,7 +167,7 @@ class Lister:
             if self._is_new(entry.file, rules, options):
                 files.append(entry.file)
             else:
-                _count(found, "named more than once", entry.name)
+                _count(found, "read already", entry.name)
             if entry.info is not None:
                 self._infos[entry.file] = entry.info
         if len(entries) == num_left_out:
