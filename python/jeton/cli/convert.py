@@ -110,7 +110,6 @@ def convert(
         raise click.UsageError("--like is for OUT of the format gguf")
     if like is not None and Path(output).exists() and Path(output).samefile(like):
         raise click.UsageError(f"{output} is the file to copy, which is never changed; choose another output")
-    files = [file for place in texts for file in files_of(place)]  # first, so that a wrong path fails early
     if format == "folder":
         check_templates(tok, Path(output))
     common.say(translate("read     {source}: {tokens}", source=source, tokens=counted(len(tok), "token")))
