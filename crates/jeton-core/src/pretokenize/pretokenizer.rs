@@ -15,6 +15,7 @@ use crate::regex::{automata, automaton_without_far_looks, Alternatives, Matcher,
 use crate::util::atomic_cell::made_once;
 use crate::util::classes::Classes;
 use crate::util::simd;
+use crate::vocab::byte_alphabet::stand_in;
 
 /// A half-open byte range of the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -86,7 +87,7 @@ impl RegexPattern {
 /// `bytewise`: of texts whose bytes are read as their stand-ins of the byte alphabet; `reads_cuts`: that are cut already.
 fn compile(patterns: &[&str], bytewise: bool, reads_cuts: bool) -> std::result::Result<Transducer, Reason> {
     let (classes, automata) = automata(patterns)?;
-    let classes = if bytewise { classes.into_bytewise() } else { classes };
+    let classes = if bytewise { classes.into_bytewise(stand_in) } else { classes };
     Transducer::new(classes, &automata, reads_cuts)
 }
 

@@ -9,7 +9,6 @@ use std::collections::HashMap;
 use regex_syntax::hir::ClassUnicode;
 
 use crate::util::utf8::decode;
-use crate::vocab::byte_alphabet;
 
 /// Number of code points, and of those in a block.
 const CODE_POINTS: usize = 0x11_0000;
@@ -51,7 +50,7 @@ pub(crate) struct CharacterClasses {
     block_of: Box<[u16]>, // by the high bits of a code point, all but six
     blocks: Vec<u8>,
     num_classes: u8,
-    /// Each byte is a character, its stand-in of the byte alphabet.
+    /// Each byte is a character.
     is_bytewise: bool,
 }
 
@@ -117,10 +116,10 @@ impl Partition {
 }
 
 impl CharacterClasses {
-    /// Returns the classes for texts whose bytes are read as their stand-ins of the byte alphabet.
-    pub(crate) fn into_bytewise(mut self) -> Self {
+    /// Returns the classes for texts each of whose bytes is read as a character.
+    pub(crate) fn into_bytewise(mut self, stand_in: impl Fn(u8) -> char) -> Self {
         for byte in 0..=u8::MAX {
-            self.of_byte[usize::from(byte)] = self.of_code(byte_alphabet::stand_in(byte).into());
+            self.of_byte[usize::from(byte)] = self.of_code(stand_in(byte).into());
         }
         self.is_bytewise = true;
         self
