@@ -28,6 +28,7 @@ _PUBLIC = {
         "compare",
         "compare_corpus",
         "cost",
+        "doctor",
         "languages",
         "measure",
         "sizes",

@@ -18,6 +18,7 @@ from .analysis import (
     compare as compare,
     compare_corpus as compare_corpus,
     cost as cost,
+    doctor as doctor,
     languages as languages,
     measure as measure,
     sizes as sizes,

@@ -200,6 +200,7 @@ TAKES: dict[str, dict[str, str]] = {
         "window": "by_name?",
         **RUNNING,
     },
+    "doctor": {"place": "path", "texts": "strings?", "beside": "path?", "lock": "path?"},
     "languages": {"toks": "tokens", "folder": "path?", "relative_to": "str", **RUNNING},
     "encode_arrow": {"batch": "nothing", **ARROW},
     "map_dataset": {
@@ -337,6 +338,7 @@ def right_calls(tok: jeton.Tokenizer) -> dict[str, tuple[Callable[..., Any], dic
         "compare": {"toks": [tok], "text": "low"},
         "compare_corpus": {**quiet, "toks": [tok]},
         "cost": {**quiet, "toks": [tok]},
+        "doctor": {"place": "tok.json"},
         "languages": {"toks": [tok], "progress": False},
         "encode_arrow": {"batch": pyarrow.table({"text": CORPUS}), "tok": tok},
         "map_dataset": {"dataset": datasets.Dataset.from_dict({"text": CORPUS}), "tok": tok},

@@ -6,6 +6,7 @@ from .auditing import Audit, Example, Finding, TemplateCheck, audit, chat_check
 from .compare import Comparison, compare
 from .corpus_comparison import CorpusComparison, Difference, compare_corpus
 from .cost import Cost, CostTable, cost
+from .doctoring import Cause, Diagnosis, Disagreement, ReaderRow, doctor
 from .measure import measure
 from .measure_table import Measure, MeasureTable
 from .parallel import Language, LanguageGroup, LanguageTable, languages
@@ -14,11 +15,14 @@ from .sizes_table import Sizes, VocabSize
 
 __all__ = [
     "Audit",
+    "Cause",
     "Comparison",
     "CorpusComparison",
     "Cost",
     "CostTable",
+    "Diagnosis",
     "Difference",
+    "Disagreement",
     "Example",
     "Finding",
     "Language",
@@ -26,6 +30,7 @@ __all__ = [
     "LanguageTable",
     "Measure",
     "MeasureTable",
+    "ReaderRow",
     "Sizes",
     "TemplateCheck",
     "VocabSize",
@@ -34,6 +39,7 @@ __all__ = [
     "compare",
     "compare_corpus",
     "cost",
+    "doctor",
     "languages",
     "measure",
     "sizes",

@@ -43,6 +43,7 @@ __all__ = [
     "format_of",
     "from_bytes",
     "load",
+    "local_path",
     "model_differences",
     "names",
     "save",
@@ -272,6 +273,20 @@ def _only(given: Mapping[str, Any], *names: str) -> None:
     for name, value in given.items():
         if value is not None and name not in names:
             raise ConfigError(f"{keyword(name)} does not apply to this format, whose files contain it")
+
+
+def local_path(place: str | os.PathLike[str]) -> str:
+    """Returns the file or folder of a path or name, as `load` finds it; what a name has is downloaded once.
+
+    Raises:
+        FileNotFoundError, DownloadError: as `load`.
+
+    Examples:
+        >>> local_path(__file__) == __file__
+        True
+    """
+    path = file_path(place, "place")
+    return path if os.path.exists(path) else _fetched(place)[0]
 
 
 def _fetched(name: str | os.PathLike[str]) -> tuple[str, str | None]:

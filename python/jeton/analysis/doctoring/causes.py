@@ -1,0 +1,424 @@
+"""Causes of a difference between two readers, found by experiment.
+
+Jeton's tokenizers of both readers are compared by their definitions (`changes`). Each difference is made in the first
+tokenizer alone; if its ids then equal those of the second reader on all texts, that is the cause. Otherwise those are
+left out that change nothing, until each of the rest is necessary. So a stated cause is proved for the texts.
+
+A reader without a definition that Jeton reads is compared with variants of the first tokenizer: `▁` added elsewhere,
+without a normalizer, with another pattern. If none has its ids, the cause stays open, and only the differences of the
+definitions are listed.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+from ... import _core
+from ...definition import Bpe, Definition, Pieces, Unigram, WordPiece
+from ...errors import JetonError
+from ...formats import tokenizer_json
+from ...tokenizer import Tokenizer
+from ...util.messages import translate
+from .changes import Change, Changes
+from .marks import prefix_scheme, with_prefix
+from .readers import Reader, Refused
+from .telling_texts import FRAMED
+
+__all__ = ["Cause", "Results", "causes_of", "causes_of_decoding", "results"]
+
+Ids = list[int] | Refused
+
+
+class Cause(NamedTuple):
+    """Why a reader differs.
+
+    Attributes:
+        cause: name, for programs: ``"legacy"``, ``"normalizer"``.
+        words: the cause in words, with the reader as the subject.
+        proven: True if an experiment gave the ids of the reader.
+        text: the first text on which it changes the ids.
+        num_texts: number of such texts.
+    """
+
+    cause: str
+    words: str
+    proven: bool
+    text: str | None = None
+    num_texts: int = 0
+
+
+@dataclass(frozen=True)
+class Results:
+    """Ids of one reader.
+
+    Attributes:
+        ids: for each text; None where they are not compared.
+        framed: for each text of `FRAMED`, with the tokens of the template; None: the reader adds none.
+    """
+
+    ids: list[Ids | None]
+    framed: list[Ids] | None
+
+    def differing(self, other: Results) -> list[int]:
+        """Indices of texts with different ids; those of `FRAMED` follow the texts."""
+        pairs = zip(self.ids, other.ids, strict=True)
+        found = [i for i, (a, b) in enumerate(pairs) if a is not None and b is not None and a != b]
+        if self.framed is not None and other.framed is not None:
+            pairs = zip(self.framed, other.framed, strict=True)
+            found += [len(self.ids) + i for i, (a, b) in enumerate(pairs) if a != b]
+        return found
+
+    def at(self, index: int) -> Ids | None:
+        """Result of an index of `differing`."""
+        if index < len(self.ids):
+            return self.ids[index]
+        return None if self.framed is None else self.framed[index - len(self.ids)]
+
+
+def results(reader: Reader, texts: Sequence[str], spelled: Sequence[bool]) -> Results:
+    """Encodes the texts; `spelled` are those that spell an added token."""
+    ids = [
+        None if has_added and not reader.matches_added else reader.ids(text)
+        for text, has_added in zip(texts, spelled, strict=True)
+    ]
+    framed = None if reader.frame is None else [reader.ids(text, framed=True) for text in FRAMED]
+    return Results(ids, framed)
+
+
+def _of_tokenizer(tok: Tokenizer, texts: Sequence[str]) -> Results:
+    """As `results`, of a tokenizer of Jeton."""
+    framed = [_encoded(tok, text, add_special_tokens=True) for text in FRAMED]
+    try:
+        return Results([list(map(int, ids)) for ids in tok.encode_batch(texts, special="all", threads=1)], framed)
+    except JetonError:
+        return Results([_encoded(tok, text) for text in texts], framed)
+
+
+def _encoded(tok: Tokenizer, text: str, **options: Any) -> Ids:
+    try:
+        return tok.encode(text, special="all", **options)
+    except JetonError as error:
+        return Refused(str(error))
+
+
+def causes_of(
+    ours: Sequence[Reader],
+    our_results: Results,
+    theirs: Sequence[tuple[Reader, Results]],
+    their_results: Results,
+    texts: Sequence[str],
+) -> list[Cause]:
+    """Finds the causes of a difference.
+
+    Args:
+        ours: readers with the ids of the reference.
+        our_results: their results.
+        theirs: readers with other ids, each with the results of the texts that it compares.
+        their_results: the results of all of them together.
+        texts: the texts.
+    """
+    readers = [reader for reader, _ in theirs]
+    search = _Search(texts, our_results, their_results)
+    found = search.numbering(ours, readers) or search.by_changes(ours, readers)
+    for reader, alone in theirs:  # one of them may have no definition for the texts that only it compares
+        if not found and reader.twin is not None and our_results.differing(alone):
+            found = _Search(texts, our_results, alone).by_changes(ours, [reader])
+    found = found or search.by_variants(ours, readers)
+    return [_with_remark(cause, readers) if cause.proven else cause for cause in found]
+
+
+def _with_remark(cause: Cause, readers: Sequence[Reader]) -> Cause:
+    """Adds why a library has another definition than the file."""
+    first = readers[0]
+    if first.is_gguf and cause.cause == "pattern":
+        if first.pre in ("", "default"):
+            pre = translate("tokenizer.ggml.pre is missing, so llama.cpp splits by its default pattern")
+            if first.pre:
+                pre = translate("tokenizer.ggml.pre is default, so llama.cpp splits by its default pattern")
+            return cause._replace(cause="gguf_pre", words=f"{pre}: {cause.words}")
+        pre = translate("tokenizer.ggml.pre is {pre}", pre=first.pre)
+        return cause._replace(words=f"{pre}: {cause.words}")
+    if first.is_gguf and cause.cause == "normalizer":
+        words = translate("a GGUF file has no normalizer")
+        return cause._replace(words=f"{cause.words} ({words})")
+    is_class = all(reader.library.startswith("transformers") for reader in readers)
+    if is_class and first.detail not in (
+        "",
+        "PreTrainedTokenizerFast",
+        "TokenizersBackend",
+    ):
+        words = translate("by the class {name} of transformers", name=first.detail)
+        return cause._replace(words=f"{cause.words} ({words})")
+    return cause
+
+
+class _Search:
+    """Experiments on one difference."""
+
+    def __init__(self, texts: Sequence[str], ours: Results, theirs: Results) -> None:
+        self._texts = texts
+        self._ours = ours
+        self._theirs = theirs
+        differing = ours.differing(theirs)
+        # the differing ones first, because most experiments fail on them
+        ids = [i for i in differing if i < len(texts)]
+        self._first = ids[:64]
+
+    def numbering(self, ours: Sequence[Reader], theirs: Sequence[Reader]) -> list[Cause]:
+        """Tests for the same tokens with other ids."""
+        spell_a, spell_b = (next((one.spell for one in side if one.spell), None) for side in (ours, theirs))
+        if spell_a is None or spell_b is None:
+            return []
+        num_other = 0
+        for a, b in zip(self._ours.ids, self._theirs.ids, strict=True):
+            if a is None or b is None:
+                continue
+            if isinstance(a, Refused) or isinstance(b, Refused):
+                if a != b:
+                    return []
+                continue
+            if len(a) != len(b) or [spell_a(id) for id in a] != [spell_b(id) for id in b]:
+                return []
+            num_other += a != b
+        if not num_other:
+            return []
+        return [self._of_all("numbering", translate("it gives the same tokens other ids"))]
+
+    def _of_all(self, cause: str, words: str) -> Cause:
+        """The cause of all differences."""
+        differing = self._ours.differing(self._theirs)
+        return Cause(cause, words, True, [*self._texts, *FRAMED][differing[0]], len(differing))
+
+    def by_changes(self, ours: Sequence[Reader], theirs: Sequence[Reader]) -> list[Cause]:
+        """Experiments with the differences of two definitions."""
+        for a, b in self._pairs(ours, theirs):
+            if found := self._by_steps(a, b) or self._between(a, b):
+                return found
+        return []
+
+    def _by_steps(self, a: Tokenizer, b: Tokenizer) -> list[Cause]:
+        """Experiments between SentencePiece's definition and Hugging Face's: over the one as the other.
+
+        Hugging Face's components are not exactly SentencePiece's normalizer, which is a cause of its own.
+        """
+        first, last = (_as_json(tok) for tok in (a, b))
+        middle = first or last
+        if middle is None or (first is not None and last is not None):
+            return []
+        over = _of_tokenizer(middle, self._texts)
+        found: list[Cause] = []
+        for start, end, target in ((a, middle, over), (middle, b, self._theirs)):
+            begin = self._ours if start is a else over
+            if begin.differing(target):
+                step = _Search(self._texts, begin, target)._between(start, end)
+                if not step:
+                    return []
+                found += step
+        return sorted(found, key=lambda cause: -cause.num_texts)
+
+    def _between(self, a: Tokenizer, b: Tokenizer) -> list[Cause]:
+        """Experiments with the differences of two tokenizers; none if their differences do not make the second one."""
+        changes = Changes(a, b)
+        # what is not compared, such as the decoder, is no change
+        if not changes.all or self._mismatches(changes, changes.all):
+            return []
+        for change in changes.all:
+            if not self._mismatches(changes, [change]):
+                return [self._cause(changes, change, [])]
+        needed = list(changes.all)
+        for change in changes.all[::-1]:
+            without = [one for one in needed if one is not change]
+            if not self._mismatches(changes, without):
+                needed = without
+        found = [self._cause(changes, one, [other for other in needed if other is not one]) for one in needed]
+        return sorted(found, key=lambda cause: -cause.num_texts)
+
+    def _cause(self, changes: Changes, change: Change, others: Sequence[Change]) -> Cause:
+        """The cause with the texts that need it, given the other changes."""
+        places = self._mismatches(changes, others, complete=True)
+        num_texts = sum(place < len(self._texts) for place in places) or len(places)
+        text = [*self._texts, *FRAMED][places[0]] if places else None
+        return Cause(change.cause, change.words, True, text, num_texts)
+
+    def _pairs(self, ours: Sequence[Reader], theirs: Sequence[Reader]) -> Iterator[tuple[Tokenizer, Tokenizer]]:
+        """Yields tokenizers that have the ids of both sides; those of one type of model first."""
+        sides = []
+        for readers, wanted in ((ours, self._ours), (theirs, self._theirs)):
+            twins = {one.twin.fingerprint: one.twin for one in readers if one.twin is not None}
+            found = [tok for tok in (*twins.values(), *map(_as_json, twins.values())) if tok is not None]
+            sides.append([tok for tok in found if not _of_tokenizer(tok, self._texts).differing(wanted)])
+        pairs = [(a, b) for a in sides[0] for b in sides[1]]
+        yield from sorted(pairs, key=lambda pair: type(pair[0].definition.model) is not type(pair[1].definition.model))
+
+    def _mismatches(self, changes: Changes, chosen: Sequence[Change], *, complete: bool = False) -> list[int]:
+        """Indices of texts whose ids are not those of the second side; only some, unless `complete`."""
+        try:
+            tok = changes.apply(chosen)
+        except (JetonError, KeyError, ValueError):
+            return list(range(len(self._texts)))
+        return self._mismatches_of(tok, complete=complete)
+
+    def _mismatches_of(self, tok: Tokenizer, *, complete: bool = False) -> list[int]:
+        if not complete:
+            some = [self._texts[i] for i in self._first]
+            quick = Results([self._theirs.ids[i] for i in self._first], self._theirs.framed)
+            if places := _of_tokenizer(tok, some).differing(quick):
+                return places
+        return _of_tokenizer(tok, self._texts).differing(self._theirs)
+
+    def by_variants(self, ours: Sequence[Reader], theirs: Sequence[Reader]) -> list[Cause]:
+        """Experiments for a reader whose definition is unknown, or is not that of its ids."""
+        texts = self._texts
+        twins = [one.twin for one in ours if one.twin is not None]
+        twin = next((tok for tok in twins if not _of_tokenizer(tok, texts).differing(self._ours)), None)
+        if twin is not None:
+            for cause, words, tok in _variants(twin):
+                if not self._mismatches_of(tok):
+                    return [self._of_all(cause, words)]
+        other = next((one.twin for one in theirs if one.twin is not None), None)
+        if not twins or other is None:
+            return [Cause("unknown", translate("no cause is proved: Jeton does not read its definition"), False)]
+        found = [Cause(one.cause, one.words, False) for one in Changes(twins[0], other).all]
+        return found or [self._of_refusals()]
+
+    def _of_refusals(self) -> Cause:
+        """The cause of a difference between two libraries with one definition."""
+        pairs = [(self._ours.ids[i], self._theirs.ids[i]) for i in self._ours.differing(self._theirs)[:1]]
+        refused = [isinstance(one, Refused) for one in pairs[0]]
+        if refused == [False, True]:
+            words = translate("it refuses text that the vocabulary lacks, which the reference drops")
+            return self._of_all("unknown_token", words)._replace(proven=self._only_refusals())
+        if refused == [True, False]:
+            words = translate("it drops text that the vocabulary lacks, which the reference refuses")
+            return self._of_all("unknown_token", words)._replace(proven=self._only_refusals())
+        return Cause("unknown", translate("no cause is proved: the definitions are equal"), False)
+
+    def _only_refusals(self) -> bool:
+        """Tests whether all differing texts are refused by one side, so that the definition explains the others."""
+        pairs = zip(self._ours.ids, self._theirs.ids, strict=True)
+        differing = [(a, b) for a, b in pairs if a is not None and b is not None and a != b]
+        return all(isinstance(a, Refused) != isinstance(b, Refused) for a, b in differing)
+
+
+def _as_json(tok: Tokenizer) -> Tokenizer | None:
+    """The tokenizer of SentencePiece's or llama.cpp's definition with Hugging Face's components.
+
+    It may have other ids, which the caller tests.
+    """
+    is_model = isinstance(tok.definition.model, Pieces)
+    if not is_model and not any(part["type"] == "SentencePiece" for part in tok.definition.normalizer):
+        return None
+    try:
+        file = json.loads(tokenizer_json.to_bytes(tok))
+        del file["model"]["jeton"]
+        return tokenizer_json.from_bytes(json.dumps(file, ensure_ascii=False).encode())
+    except JetonError:
+        return None
+
+
+def _variants(tok: Tokenizer) -> Iterator[tuple[str, str, Tokenizer]]:
+    """Yields cause, words and tokenizer of changes that libraries are known for."""
+    definition = tok.definition
+    scheme = prefix_scheme(definition)
+    for cause, words, changed in (*_prefixes(definition, scheme), *_normalizers(definition), *_models(definition)):
+        try:
+            yield cause, words, Tokenizer(changed, tok._core.vocabulary())
+        except JetonError:
+            continue
+
+
+_Variant = tuple[str, str, Definition]
+
+
+def _prefixes(definition: Definition, scheme: str) -> Iterator[_Variant]:
+    words: dict[str, Callable[[], str]] = {
+        "always": lambda: translate("it adds ▁ before the text and after each added token"),
+        "first": lambda: translate("it adds ▁ before the text only"),
+        "never": lambda: translate("it adds ▁ nowhere"),
+    }
+    for other in words:
+        changed = None if other == scheme else with_prefix(definition, other)
+        if changed is not None:
+            yield "prefix_space" if "never" in (other, scheme) else "legacy", words[other](), changed
+    if definition.is_byte_level:
+        space = {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True, "use_regex": False}
+        yield (
+            "prefix_space",
+            translate("it adds a space before the text"),
+            replace(definition, pretokenizer=(space, *definition.pretokenizer)),
+        )
+
+
+def _normalizers(definition: Definition) -> Iterator[_Variant]:
+    parts = definition.normalizer
+    for index, part in enumerate(parts):
+        words = translate("it lacks the normalizer {part}", part=part["type"])
+        yield "normalizer", words, replace(definition, normalizer=(*parts[:index], *parts[index + 1 :]))
+    for name in ("NFC", "NFKC", "NFD", "NFKD", "Lowercase", "StripAccents"):
+        words = translate("it has the normalizer {part} in addition", part=name)
+        yield "normalizer", words, replace(definition, normalizer=({"type": name}, *parts))
+
+
+def _models(definition: Definition) -> Iterator[_Variant]:
+    model = definition.model
+    if definition.is_byte_level:
+        for name in _core.pattern_names():
+            words = translate("it splits by {part}", part=name)
+            yield "pattern", words, replace(definition, pretokenizer=({"type": "Pattern", "name": name},))
+    if isinstance(model, Bpe):
+        flags: Iterable[tuple[str, str]] = (("whole_first", "ignore_merges"), ("byte_fallback", "byte_fallback"))
+        for option, name in flags:
+            value = not getattr(model, option)
+            options: dict[str, Any] = {option: value}
+            words = translate("{name} is {value}, not {other}", name=name, value=value, other=not value)
+            yield name, words, replace(definition, model=replace(model, **options))
+    if isinstance(model, Unigram):
+        words = translate("the last digits of its scores decide otherwise between equally good splits")
+        yield "scores", words, replace(definition, model=replace(model, single_precision=not model.single_precision))
+    if isinstance(model, WordPiece):
+        normalizer = tuple(
+            {**part, "lowercase": not part["lowercase"]} if part["type"] == "BertNormalizer" else part
+            for part in definition.normalizer
+        )
+        yield "normalizer", translate("it lowercases, or does not"), replace(definition, normalizer=normalizer)
+
+
+# ── decoding ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+_CLEANED = (
+    *((" .", "."), (" ?", "?"), (" !", "!"), (" ,", ","), (" ' ", "'"), (" n't", "n't"), (" 'm", "'m")),
+    *((" 's", "'s"), (" 've", "'ve"), (" 're", "'re")),
+)
+
+
+def _cleaned(text: str) -> str:
+    """What ``clean_up_tokenization_spaces`` of transformers does with decoded text.
+
+    Source: huggingface/transformers, tokenization_utils_base.py (clean_up_tokenization), as facts.
+    """
+    for old, new in _CLEANED:
+        text = text.replace(old, new)
+    return text
+
+
+def causes_of_decoding(ours: Reader, theirs: Reader, ids: Sequence[list[int]]) -> list[Cause]:
+    """Finds the cause of different decoded texts of equal ids."""
+    left, right = ([one.text(each) for each in ids] for one in (ours, theirs))
+    if all(isinstance(a, str) and _cleaned(a) == b for a, b in zip(left, right, strict=True)):
+        words = translate("it removes spaces before punctuation (clean_up_tokenization_spaces)")
+        return [Cause("clean_up_tokenization_spaces", words, True)]
+    if all(isinstance(b, str) and a == _cleaned(b) for a, b in zip(left, right, strict=True)):
+        words = translate("it keeps spaces before punctuation (clean_up_tokenization_spaces)")
+        return [Cause("clean_up_tokenization_spaces", words, True)]
+    a, b = ours.twin, theirs.twin
+    if a is not None and b is not None and a.definition.decoder != b.definition.decoder:
+        try:
+            mixed = Tokenizer(replace(a.definition, decoder=b.definition.decoder), a._core.vocabulary())
+            if all(mixed.decode(each) == text for each, text in zip(ids, right, strict=True)):
+                return [Cause("decoder", translate("its decoder is another"), True)]
+        except JetonError:
+            pass
+    return [Cause("unknown", translate("no cause is proved"), False)]

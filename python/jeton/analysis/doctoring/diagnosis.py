@@ -1,0 +1,282 @@
+"""`Diagnosis`: which readers of a tokenizer agree, the first text on which each differs, and the cause."""
+
+from __future__ import annotations
+
+import html
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from ...drawing.display_width import aligned, wrapped
+from ...util.messages import counted, translate
+from .causes import Cause
+
+__all__ = ["Diagnosis", "Disagreement", "ReaderRow"]
+
+WIDTH = 100
+MAX_IDS = 16
+MAX_UNPROVEN = 4
+MAX_CAUSES = 8
+
+_CSS = """
+.jeton-doctor{font:15px/1.5 system-ui,sans-serif;max-width:62rem;color-scheme:light dark;
+ --ink:light-dark(#1b1b1b,#e6e6e6);--soft:light-dark(#595959,#a8a8a8);--line:light-dark(#d0d0d0,#444);color:var(--ink)}
+.jeton-doctor h1{font-size:1.4rem;margin:0 0 .2rem}
+.jeton-doctor h2{font-size:1rem;margin:0}
+.jeton-doctor p{margin:.2rem 0}
+.jeton-doctor .soft{color:var(--soft)}
+.jeton-doctor section{border-top:1px solid var(--line);padding:.6rem 0}
+.jeton-doctor .differs{color:light-dark(#b00020,#ff8a80)}
+.jeton-doctor table{border-collapse:collapse;margin:.4rem 0}
+.jeton-doctor th{text-align:left;font-weight:600}
+.jeton-doctor td,.jeton-doctor th{padding:0 1rem 0 0;vertical-align:top;overflow-wrap:anywhere}
+.jeton-doctor code{font:13px/1.5 ui-monospace,monospace}
+"""
+
+
+@dataclass(frozen=True)
+class ReaderRow:
+    """One reader: a library with a file.
+
+    Attributes:
+        name: file and library.
+        version: version of the library.
+        detail: class that the library has chosen, or another remark.
+        group: letter of the readers with equal ids; ``"A"`` is the reference. None: not checked.
+        reason: why it was not checked.
+        num_different: number of texts with other ids than the reference.
+    """
+
+    name: str
+    version: str
+    detail: str
+    group: str | None
+    reason: str | None
+    num_different: int
+
+
+@dataclass(frozen=True)
+class Disagreement:
+    """Readers whose ids, or decoded texts, are not those of the reference.
+
+    Attributes:
+        readers: their names.
+        call: ``"encode"``, ``"template"`` (with the tokens that it adds), ``"decode"`` or ``"lock"``.
+        text: the first text with a difference.
+        reference, found: ids or decoded text of the reference and of these readers; a string for a refusal.
+        reference_tokens, found_tokens: spellings of the ids.
+        num_texts: number of texts with a difference.
+        causes: why. Those that are not proven are what differs in the definitions.
+    """
+
+    readers: tuple[str, ...]
+    call: str
+    text: str
+    reference: list[int] | str | None
+    found: list[int] | str | None
+    reference_tokens: tuple[str, ...]
+    found_tokens: tuple[str, ...]
+    num_texts: int
+    causes: tuple[Cause, ...]
+
+
+@dataclass(frozen=True, repr=False)
+class Diagnosis:
+    """Result of `doctor`. Its string is a table, followed by each difference with its cause.
+
+    Attributes:
+        place: the folder, file or name.
+        readers: all readers, with those that were not checked.
+        differences: what differs, in the order of the readers.
+        num_texts: number of texts compared.
+        lock: what was done with the lock file: ``"written"``, ``"checked"``; None without one.
+        lock_differences: what differs from the lock file.
+
+    Examples:
+        >>> import jeton, tempfile
+        >>> path = tempfile.mkdtemp() + "/tokenizer.json"
+        >>> jeton.train(["low lower lowest"], 260, pattern="gpt2", progress=False).save(path)
+        >>> found = jeton.doctor(path)
+        >>> found.agrees, sorted({row.group for row in found.readers if row.reason is None})
+        (True, ['A'])
+    """
+
+    place: str
+    readers: tuple[ReaderRow, ...]
+    differences: tuple[Disagreement, ...]
+    num_texts: int
+    lock: str | None = None
+    lock_differences: tuple[str, ...] = ()
+
+    @property
+    def agrees(self) -> bool:
+        """True if all readers that were checked give the same ids and texts, or those of the lock file.
+
+        Differences that the lock file has are accepted.
+        """
+        return not self.lock_differences and (self.lock == "checked" or not self.differences)
+
+    def to_json(self) -> dict[str, Any]:
+        """The diagnosis as JSON."""
+        return {
+            "place": self.place,
+            "agrees": self.agrees,
+            "num_texts": self.num_texts,
+            "readers": [vars(row) for row in self.readers],
+            "differences": [
+                {
+                    **vars(one),
+                    "readers": list(one.readers),
+                    "reference_tokens": list(one.reference_tokens),
+                    "found_tokens": list(one.found_tokens),
+                    "causes": [cause._asdict() for cause in one.causes],
+                }
+                for one in self.differences
+            ],
+            "lock": self.lock,
+            "lock_differences": list(self.lock_differences),
+        }
+
+    def heading(self) -> str:
+        """The result in a sentence."""
+        checked = [row for row in self.readers if row.reason is None]
+        facts = {"number": f"{len(checked):,}", "texts": counted(self.num_texts, "text")}
+        if len(checked) == 1:
+            return translate("only one reader: there is nothing to compare it with")
+        if not self.differences:
+            return translate("{number} readers agree on {texts}", **facts)
+        groups = len({row.group for row in checked})
+        if groups == 1:
+            return translate("{number} readers give equal ids on {texts}, but decode them differently", **facts)
+        return translate("{number} readers give {groups} different results on {texts}", groups=f"{groups:,}", **facts)
+
+    def lock_lines(self) -> list[str]:
+        """What was done with the lock file."""
+        if self.lock == "written":
+            return [translate("lock file: written")]
+        if self.lock is None:
+            return []
+        if not self.lock_differences:
+            return [translate("lock file: no difference")]
+        return [translate("lock file: {difference}", difference=one) for one in self.lock_differences]
+
+    def to_html(self) -> str:
+        """A page in HTML that needs no other files, for light and dark screens."""
+        return _html(self)
+
+    def _repr_html_(self) -> str:
+        return _fragment(self)
+
+    def __str__(self) -> str:
+        return _text(self)
+
+    def __repr__(self) -> str:
+        return f"Diagnosis({self.heading()})"
+
+
+def _cells(found: Diagnosis) -> list[list[str]]:
+    """The table: a heading, and a line for each reader that was checked."""
+    rows = [[translate("ids"), translate("reader"), translate("version"), translate("texts that differ")]]
+    for row in found.readers:
+        if row.group is not None:
+            name = f"{row.name} ({row.detail})" if row.detail else row.name
+            rows.append([row.group, name, row.version, f"{row.num_different:,}" if row.num_different else "–"])
+    return rows
+
+
+def _unchecked(found: Diagnosis) -> list[str]:
+    return [
+        translate("Not checked: {reader}: {reason}", reader=row.name, reason=row.reason)
+        for row in found.readers
+        if row.reason is not None
+    ]
+
+
+def _title(one: Disagreement) -> str:
+    facts = {"readers": ", ".join(one.readers), "texts": counted(one.num_texts, "text")}
+    if one.call == "decode":
+        return translate("{readers}: equal ids, decoded to another text for {texts}", **facts)
+    if one.call == "template":
+        return translate("{readers}: the template adds other tokens", **facts)
+    return translate("{readers}: other ids for {texts}", **facts)
+
+
+def _sides(one: Disagreement) -> list[list[str]]:
+    return [
+        [translate("text"), json.dumps(one.text, ensure_ascii=False)],
+        [translate("reference"), _result(one.reference, one.reference_tokens)],
+        [translate("here"), _result(one.found, one.found_tokens)],
+    ]
+
+
+def _result(found: list[int] | str | None, tokens: tuple[str, ...]) -> str:
+    if not isinstance(found, list):
+        return json.dumps(found, ensure_ascii=False)
+    dots = " …" if len(found) > MAX_IDS else ""
+    shown = "│".join(tokens[:MAX_IDS])
+    return f"{' '.join(map(str, found[:MAX_IDS]))}{dots}  {shown}{dots}".strip() or "–"
+
+
+def _causes(one: Disagreement) -> list[str]:
+    """A sentence for each proven cause; without one, a sentence on what differs in the definitions."""
+    if one.causes and not one.causes[0].proven:
+        words = "; ".join(cause.words for cause in one.causes[:MAX_UNPROVEN])
+        if one.causes[0].cause == "unknown":
+            return [words]
+        return [translate("no cause is proved; the definitions differ in this: {differences}", differences=words)]
+    more = len(one.causes) - MAX_CAUSES
+    return [
+        *map(_cause, one.causes[:MAX_CAUSES]),
+        *([translate("… {number} more", number=f"{more:,}")] if more > 0 else []),
+    ]
+
+
+def _cause(cause: Cause) -> str:
+    words = translate("cause: {name}: {words} (proved by experiment)", name=cause.cause, words=cause.words)
+    if cause.text is None:
+        return words
+    text = json.dumps(cause.text, ensure_ascii=False)
+    return words + translate("; {texts}, first: {text}", texts=counted(cause.num_texts, "text"), text=text)
+
+
+def _text(found: Diagnosis) -> str:
+    lines = [found.heading(), "", *aligned(_cells(found), 3)]
+    for one in found.differences:
+        lines += ["", _title(one)]
+        lines += [f"  {line}" for line in aligned(_sides(one), 2)]
+        lines += [f"  {line}" for words in _causes(one) for line in wrapped(words, WIDTH)]
+    if unchecked := _unchecked(found):
+        lines += ["", *(line for words in unchecked for line in wrapped(words, WIDTH))]
+    if locked := found.lock_lines():
+        lines += ["", *(line for words in locked for line in wrapped(words, WIDTH))]
+    return "\n".join(lines)
+
+
+def _html(found: Diagnosis) -> str:
+    head = (
+        '<meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>'
+        f"{translate('Readers of a tokenizer')}</title>"
+    )
+    style = "<style>:root{color-scheme:light dark}body{margin:1.5rem;background:light-dark(#fff,#181818)}</style>"
+    page = f"<head>{head}{style}</head><body>{_fragment(found)}</body>"
+    return f'<!doctype html>\n<html lang="{translate("en")}">{page}</html>\n'
+
+
+def _fragment(found: Diagnosis) -> str:
+    parts = [f"<h1>{html.escape(found.place)}</h1><p class=soft>{html.escape(found.heading())}</p>"]
+    head, *rows = _cells(found)
+    lines = ["<tr>" + "".join(f"<th>{html.escape(cell)}</th>" for cell in head) + "</tr>"]
+    lines += ["<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in rows]
+    parts.append(f"<table>{''.join(lines)}</table>")
+    for one in found.differences:
+        sides = "".join(
+            f"<tr><th>{html.escape(name)}</th><td><code>{html.escape(value)}</code></td></tr>"
+            for name, value in _sides(one)
+        )
+        causes = "".join(f"<p>{html.escape(words)}</p>" for words in _causes(one))
+        parts.append(
+            f"<section><h2 class=differs>{html.escape(_title(one))}</h2><table>{sides}</table>{causes}</section>"
+        )
+    more = "".join(f"<p class=soft>{html.escape(words)}</p>" for words in (*_unchecked(found), *found.lock_lines()))
+    parts.append(f"<section>{more}</section>" if more else "")
+    return f'<div class="jeton-doctor"><style>{_CSS}</style>{"".join(parts)}</div>'

@@ -1,0 +1,174 @@
+"""Lock file of `doctor`: the texts, the ids of each reader, and the fingerprints of what Jeton reads.
+
+Checked in CI, it shows that another version of a library, or a changed file, gives other ids. It is JSON:
+
+- ``format``: ``"jeton doctor"``; ``version``: 1;
+- ``texts``: the texts; ``framed``: those that are also encoded with the tokens of a template;
+- ``readers``: name → ``ids`` (a list for each text; null: not compared or refused), ``framed`` (the same, or null) and
+  ``fingerprint``, which covers the whole vocabulary, for readers of Jeton. A reader whose ids equal those of the reader
+  ``like`` has only the texts of ``other``: index → ids.
+
+The versions of libraries are recorded in ``versions``. A fingerprint is compared within a minor version of Jeton.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ...errors import FormatError
+from ...util.atomic import write_atomically
+from ...util.messages import counted, translate
+from .causes import Ids, Results
+from .readers import Reader, Refused
+from .telling_texts import FRAMED
+
+__all__ = ["check_lock", "read_lock", "write_lock"]
+
+FORMAT = "jeton doctor"
+VERSION = 1
+MAX_BYTES = 1 << 28
+MAX_SHOWN = 3
+
+
+def write_lock(path: str | os.PathLike[str], texts: Sequence[str], found: Sequence[tuple[Reader, Results]]) -> None:
+    """Writes the file."""
+    readers: dict[str, Any] = {}
+    first: tuple[str, list[Any]] | None = None
+    for reader, results in found:
+        ids = [_plain(one) for one in results.ids]
+        entry: dict[str, Any] = {}
+        if first is None:
+            first = reader.name, ids
+            entry["ids"] = ids
+        else:
+            entry["like"] = first[0]
+            pairs = enumerate(zip(first[1], ids, strict=True))
+            entry["other"] = {str(index): one for index, (same, one) in pairs if same != one}
+        entry["framed"] = None if results.framed is None else [_plain(one) for one in results.framed]
+        if reader.library == "jeton" and reader.twin is not None:
+            entry["fingerprint"] = reader.twin.fingerprint
+        readers[reader.name] = entry
+    versions = {reader.library: reader.version for reader, _ in found}
+    content = {
+        "format": FORMAT,
+        "version": VERSION,
+        "versions": versions,
+        "texts": list(texts),
+        "framed": list(FRAMED),
+        "readers": readers,
+    }
+    with write_atomically(path) as file:
+        file.write((json.dumps(content, ensure_ascii=False, separators=(",", ":")) + "\n").encode())
+
+
+def _plain(ids: Ids | None) -> list[int] | None:
+    return None if ids is None or isinstance(ids, Refused) else ids
+
+
+def read_lock(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Reads the file, with ``ids`` of each reader.
+
+    Raises:
+        FormatError: not such a file, or of another version.
+    """
+    name = os.fspath(path)
+    if os.stat(path).st_size > MAX_BYTES:
+        raise FormatError(f"{name}: more than {MAX_BYTES} bytes", format="lock file", place="the size")
+    try:
+        with open(path, "rb") as file:
+            content = json.loads(file.read())
+        if content["format"] != FORMAT:
+            raise ValueError
+        if content["version"] != VERSION:
+            version = repr(content["version"])[:20]
+            raise FormatError(
+                f"{name}: version {version} of the lock file is not supported; remove it to write another",
+                format="lock file",
+                place="version",
+            )
+        texts, readers = content["texts"], content["readers"]
+        if not all(isinstance(text, str) for text in (*texts, *content["framed"])):
+            raise TypeError
+        for reader, entry in readers.items():
+            if "like" in entry:
+                entry["ids"] = list(readers[entry["like"]]["ids"])
+                for index, ids in entry["other"].items():
+                    entry["ids"][int(index)] = ids
+            if len(entry["ids"]) != len(texts) or not isinstance(reader, str):
+                raise ValueError
+            framed = entry["framed"]
+            if framed is not None and len(framed) != len(content["framed"]):
+                raise ValueError
+    except FormatError:
+        raise
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError, RecursionError):
+        raise FormatError(
+            f"{name}: no lock file of jeton doctor, or a damaged one; remove it to write another",
+            format="lock file",
+            place="$",
+        ) from None
+    found: dict[str, Any] = content
+    return found
+
+
+def check_lock(lock: Mapping[str, Any], readers: Sequence[Reader]) -> list[str]:
+    """Compares readers with the file. Returns the differences in words.
+
+    A reader of the file whose library is not installed is not compared; `Diagnosis.readers` names it.
+    """
+    differences: list[str] = []
+    by_name = {reader.name: reader for reader in readers}
+    for name, entry in lock["readers"].items():
+        reader = by_name.get(name)
+        if reader is None:
+            differences.append(translate("{reader} is gone", reader=name))
+            continue
+        if reader.reason is not None:
+            if reader.is_installed:
+                differences.append(translate("{reader} does not load: {reason}", reader=name, reason=reader.reason))
+            continue
+        differences += _of_reader(lock, entry, reader)
+    return differences
+
+
+def _of_reader(lock: Mapping[str, Any], entry: Mapping[str, Any], reader: Reader) -> list[str]:
+    found: list[str] = []
+    changed = [
+        (text, ids, now)
+        for text, ids in zip(lock["texts"], entry["ids"], strict=True)
+        if ids is not None and (now := _plain(reader.ids(text))) != ids
+    ]
+    for text, before, now in changed[:1]:
+        message = "{reader} gives other ids for {texts}, first {text}: {ids}, before {before}"
+        facts = {"texts": counted(len(changed), "text"), "text": json.dumps(text, ensure_ascii=False)}
+        found.append(translate(message, reader=reader.name, ids=_short(now), before=_short(before), **facts))
+    if entry["framed"] is not None:
+        for text, before in zip(lock["framed"], entry["framed"], strict=True):
+            now = None if reader.frame is None else _plain(reader.ids(text, framed=True))
+            if now != before:
+                message = "{reader} adds other tokens to {text}: {ids}, before {before}"
+                shown = json.dumps(text, ensure_ascii=False)
+                facts = {"ids": _short(now), "before": _short(before)}
+                found.append(translate(message, reader=reader.name, text=shown, **facts))
+                break
+    before = entry.get("fingerprint")
+    if _minor(lock.get("versions", {}).get(reader.library)) != _minor(reader.version):
+        return found  # fingerprints are stable within a minor version of Jeton
+    if not found and before is not None and reader.twin is not None and reader.twin.fingerprint != before:
+        message = "{reader} has another fingerprint, with equal ids on the texts: {fingerprint}, before {before}"
+        fingerprint = reader.twin.fingerprint
+        found.append(translate(message, reader=reader.name, fingerprint=fingerprint, before=before))
+    return found
+
+
+def _minor(version: Any) -> str:
+    return ".".join(str(version).split(".")[:2])
+
+
+def _short(ids: list[int] | None, most: int = 12) -> str:
+    if ids is None:
+        return translate("refused")
+    return " ".join(map(str, ids[:most])) + (" …" if len(ids) > most else "") or "–"
