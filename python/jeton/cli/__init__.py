@@ -25,7 +25,7 @@ SECTIONS = {
     "Train": ("train", "pretokens", "sizes"),
     "Understand": (
         *("explain", "vocab", "compare", "compare-corpus"),
-        *("measure", "languages", "cost", "audit"),
+        *("measure", "languages", "cost", "audit", "doctor"),
     ),
     "Change and convert": ("convert", "add-tokens", "add-words", "extend", "merge-vocab", "prune"),
     "Corpora": ("shards",),
