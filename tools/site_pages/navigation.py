@@ -19,6 +19,7 @@ GUIDES = {
     "Converting": "converting.md",
     "Migrating": "migrating.md",
     "Comparing": "comparing.md",
+    "Differing ids": "doctor.md",
     "Auditing": "auditing.md",
     "Changing vocabularies": "surgery.md",
     "Seeing tokens": "seeing.md",
