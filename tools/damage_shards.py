@@ -158,6 +158,9 @@ def read_all(folder: Path) -> None:
             if rows.position_ids.shape != rows.ids.shape or rows.cu_seqlens[-1] != rows.ids.size:
                 raise AssertionError("position ids of another shape")
     dataset.take(range(len(dataset)))
+    for batch in jeton.shards.loader(dataset, dataset.row_length or 7, 5):
+        if batch["position_ids"].shape != batch["labels"].shape or batch["cu_seqlens"][-1] != batch["labels"].size:
+            raise AssertionError("a batch with arrays of other shapes")
     for item in dataset:
         columns = list(item.values()) if isinstance(item, dict) else [item]
         if not len(columns[0]) or {len(column) for column in columns} != {len(columns[0])}:
