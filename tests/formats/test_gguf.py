@@ -136,6 +136,17 @@ def test_sentencepiece_bpe(tmp_path: Path) -> None:
     assert tok.encode("low<s>low", special="all") == [265, 1, 265]
 
 
+def test_a_space_is_added_after_user_defined_tokens_too(tmp_path: Path) -> None:
+    values = spm()
+    values["tokenizer.ggml.tokens"] = [*values["tokenizer.ggml.tokens"], "<tool>"]
+    values["tokenizer.ggml.scores"] = [*values["tokenizer.ggml.scores"], 0.0]
+    values["tokenizer.ggml.token_type"] = [*values["tokenizer.ggml.token_type"], 4]
+    tok = load(tmp_path, values)
+    assert tok.encode("low<tool>lowé") == [265, 270, 265, 3 + 0xC3, 3 + 0xA9]
+    assert tok.encode("low<s>low", special="all") == [265, 1, 265]
+    assert tok.decode(tok.encode("low lowé")) == "low lowé"
+
+
 def test_no_space_is_added_if_the_file_says_so(tmp_path: Path) -> None:
     tok = load(tmp_path, spm(add_space_prefix=False, add_bos_token=False))
     assert tok.encode("low low", add_special_tokens=True) == [264, 265]

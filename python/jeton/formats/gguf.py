@@ -12,6 +12,8 @@ Known differences to llama.cpp:
 - It matches longer added tokens first, in the whole text; Jeton matches from the left, the longest first.
 - An added token that takes white space (`lstrip`, `rstrip`) takes ASCII's in llama.cpp (``isspace`` of each byte), in
   Jeton Unicode's.
+- With `t5`, a user-defined token does not split the text that is normalized; in llama.cpp it does, so that a space is
+  added after it.
 - Of several tokens for one role of filling in the middle, it takes the first of a hash table; Jeton takes the first of
   `_FILLS`.
 
@@ -389,15 +391,24 @@ def _read_pieces(metadata: Metadata) -> Tokenizer:
             feature="byte tokens",
         )
     kinds = [BYTE if token in bytes_of else TOKEN for token in metadata.tokens]
-    vocabulary = _vocabulary(metadata, kinds, contents, added, entries=set(added), scores=metadata.scores)
     prefixes = metadata.flag("add_space_prefix", True)
+    unk = metadata.name("unk")
+    model: Bpe | Pieces
+    if prefixes and not all(token.special for token in added.values()):
+        # llama.cpp adds a space after a user-defined token, too; with `Pieces`, such a token does not split the text
+        pieces = _core.Vocabulary(range(len(kinds)), kinds, contents, (), metadata.scores)
+        vocabulary = with_added_tokens(pieces.converted_pieces("scores"), added.items(), set(added))
+        model = Bpe("char", unk_token=unk, fuse_unk=True, byte_fallback=True)
+    else:
+        vocabulary = _vocabulary(metadata, kinds, contents, added, entries=set(added), scores=metadata.scores)
+        model = Pieces(unk, byte_fallback=True)
     decoder = [replace(SPACE, " "), {"type": "ByteFallback"}, {"type": "Fuse"}]
     if prefixes:
         decoder.append({"type": "Strip", "content": " ", "start": 1, "stop": 0})
     return metadata.tokenizer(
         vocabulary,
         added,
-        model=Pieces(metadata.name("unk"), byte_fallback=True),
+        model=model,
         normalizer=(*([{"type": "Prepend", "prepend": SPACE}] if prefixes else []), replace(" ", SPACE)),
         decoder=tuple(decoder),
         template=metadata.template(bos=True, eos=False),
