@@ -104,12 +104,12 @@ def convert(
         )
     if format == "folder" and is_stream(output):
         raise click.UsageError(f"{output} is not a folder; pass the format of a file by --to")
-    tok = jeton.load(source, pattern=pattern, transformers=_VERSIONS[transformers])
-    files = list_files(texts, Rules(input_type="text"))  # first, so that a wrong path fails early
     if like is not None and format != "gguf":
         raise click.UsageError("--like is for OUT of the format gguf")
     if like is not None and Path(output).exists() and Path(output).samefile(like):
         raise click.UsageError(f"{output} is the file to copy, which is never changed; choose another output")
+    tok = jeton.load(source, pattern=pattern, transformers=_VERSIONS[transformers])
+    files = list_files(texts, Rules(input_type="text"))  # first, so that a wrong path fails early
     if format == "folder":
         check_templates(tok, Path(output))
     common.say(translate("read     {source}: {tokens}", source=source, tokens=counted(len(tok), "token")))
