@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["differences"]
 
 # Values of `pre` whose models normalize text to NFC.
-_NFC = {"qwen2", "qwen35", "deepseek-r1-qwen", "command-r", "mpt", "olmo", "modern-bert"}
+_NFC = {"qwen2", "qwen35", "command-r", "mpt", "olmo", "modern-bert"}
 
 
 def differences(path: str) -> dict[str, str]:
