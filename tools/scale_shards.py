@@ -20,7 +20,7 @@ from pathlib import Path
 
 import jeton
 from jeton.shards.folder import ShardFolder
-from jeton.shards.sealed import sealed_json
+from jeton.shards.sealed import sealed_json, unsealed_json
 
 BYTES_PER_TOKEN = 4.0  # of the simulated shards
 STEPS = {
@@ -43,9 +43,7 @@ def sample(folder: Path) -> dict[str, object]:
     jeton.shards.make(
         folder / "sample.jsonl", folder / "sample", jeton.default(), append_eos=True, verify=False, progress=False
     )
-    facts: dict[str, object] = json.loads((folder / "sample" / "done" / "00000.json").read_bytes())
-    del facts["sha256"]  # of the file
-    return facts
+    return unsealed_json((folder / "sample" / "done" / "00000.json").read_bytes())
 
 
 def write_done(out: Path, facts: dict[str, object]) -> int:

@@ -168,6 +168,7 @@ def write_corpus(path: Path, num_bytes: int) -> None:
 
 def main() -> None:
     """Runs the jobs, and compares."""
+    os.environ["SOURCE_DATE_EPOCH"] = "0"  # the date of all manifests, which are compared
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--jobs", type=int, default=8)
     parser.add_argument("--megabytes", type=int, default=64)

@@ -37,7 +37,7 @@ def test_make_and_verify(run: Run, rows: Path, tok: Path, tmp_path: Path) -> Non
     assert made.code == 0, made.err
     assert "read     5.0 kB in 300 documents" in made.err
     assert "verified all shards" in made.err
-    assert (out / "joined.idx").exists()
+    assert (out / "joined" / "joined.idx").exists()
     again = run(*command, "--json", "-q", "--no-verify")
     facts = json.loads(again.text)
     assert (facts["documents"], facts["dtype"]) == (300, "uint16")
@@ -54,7 +54,11 @@ def test_plan_run_merge(run: Run, rows: Path, tok: Path, tmp_path: Path) -> None
     planned = run("shards", "plan", rows, "-o", out, "-t", tok, "--task-bytes", "1k", "--format", "bin", "--json")
     total = json.loads(planned.text)["tasks"]
     assert json.loads(run("shards", "run", out, "--job", "1/3", "--json").text)["done"] == len(range(1, total, 3))
-    assert run("shards", "status", out).text.endswith("; not merged\n")
+    state, pace, idle = run("shards", "status", out).text.splitlines()
+    assert state == f"3 of {total} tasks complete, 3.0 kB of 8.9 kB; not merged"
+    assert " a second, " in pace
+    assert pace.endswith(" left")
+    assert idle.startswith("the last task completed ")
     early = run("shards", "merge", out)
     assert early.code == 1
     assert "tasks are not complete (0, 2, 3, " in early.err
@@ -140,7 +144,7 @@ def test_long_conversations(run: Run, tmp_path: Path) -> None:
     result = run("shards", "make", tmp_path / "chats.jsonl", "-o", tmp_path / "out", *options, "--pad", "<|end|>",
                  "--too-long", "truncate", "--mask", "no-stop", "--mask", "last")  # fmt: skip
     assert result.code == 0, result.err
-    assert "1 conversations are longer than a row (truncate)" in result.err
+    assert "1 conversation is longer than a row (truncate)" in result.err
     shard = jeton.shards.open(tmp_path / "out").shard(0)
     assert made.decode(shard.tokens[shard.mask == 1]) == "row"
 
@@ -217,7 +221,7 @@ def test_progress_as_json(run: Run, rows: Path, tok: Path, tmp_path: Path) -> No
         (["-", "-o", "out"], "standard input cannot be read again"),
         (["x.txt", "-o", "out", "--workers", "2", "--threads", "2"], "pass one of them"),
         (["x.txt"], "-o"),
-        (["x.txt", "-o", "out", "--format", "mds"], "mds"),
+        (["x.txt", "-o", "out", "--format", "npz"], "npz"),
     ],
 )
 def test_usage_errors(arguments: list[str], message: str, run: Run) -> None:
@@ -228,8 +232,8 @@ def test_usage_errors(arguments: list[str], message: str, run: Run) -> None:
 
 def test_errors_name_options(run: Run, rows: Path, tok: Path, tmp_path: Path) -> None:
     result = run("shards", "plan", rows, "-o", tmp_path / "out", "-t", tok, "--prepend-bos")
-    assert result.code == 1
-    assert "the tokenizer has no role bos: name the special token" in result.err
+    assert result.code == 2
+    assert "the tokenizer has no role bos; name the token by --bos TOKEN" in result.err
     run("shards", "plan", rows, "-o", tmp_path / "out", "-t", tok)
     other = run("shards", "plan", rows, "-o", tmp_path / "out", "-t", tok, "--append-eos")
     assert "was planned with --append-eos" in other.err
@@ -292,3 +296,43 @@ def test_report(run: Run, rows: Path, tok: Path, tmp_path: Path) -> None:
     assert f"| {rows} | 300 | " in shown.text
     assert plot.read_text().startswith("<?xml")
     assert json.loads(run("shards", "report", out, "--json").text)["sources"][str(rows)]["documents"] == 300
+
+
+def test_verify_without_inputs(run: Run, rows: Path, tok: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    assert run("shards", "make", rows, "-o", out, "-t", tok, "--append-eos").code == 0
+    assert "without inputs: hashes, counts and ids only, 16 documents decoded" in (
+        run("shards", "verify", out, "--no-inputs").err
+    )
+    (tmp_path / "new").mkdir()
+    rows.rename(tmp_path / "new" / rows.name)
+    missing = run("shards", "verify", out)
+    assert missing.code == 0
+    assert "in 300 documents; the inputs are not on this machine: hashes, counts and ids only, 16" in missing.err
+    moved = run("shards", "verify", out, "--moved", f"{tmp_path}={tmp_path / 'new'}")
+    assert moved.code == 0
+    assert "300 documents; 300 compared with the source" in moved.err
+    wrong = run("shards", "verify", out, "--moved", "/data")
+    assert wrong.code == 2
+    assert "OLD=NEW" in wrong.err
+    unknown = run("shards", "verify", out, "--moved", "/data=/mnt")
+    assert "--moved: no input is in /data" in unknown.err
+
+
+def test_quiet_needs_a_tokenizer(run: Run, rows: Path, tmp_path: Path) -> None:
+    refused = run("shards", "make", rows, "-o", tmp_path / "out", "-q")
+    assert refused.code == 2
+    assert "pass -t, as in -t default" in refused.err
+    assert not (tmp_path / "out").exists()
+    assert run("shards", "make", rows, "-o", tmp_path / "out", "-q", "-t", "default").code == 0
+    assert run("shards", "plan", rows, "-o", tmp_path / "counts", "-q", "--format", "counts").code == 0
+
+
+def test_a_missing_role_names_the_option(run: Run, rows: Path, tmp_path: Path) -> None:
+    jeton.train(["low lower row"], 260, progress=False).add_tokens(["<|end|>"]).save(tmp_path / "plain.json")
+    for flag, option in (("--append-eos", "--eos"), ("--prepend-bos", "--bos")):
+        command = ("shards", "plan", rows, "-o", tmp_path / "out", "-t", tmp_path / "plain.json")
+        refused = run(*command, flag)
+        assert refused.code == 2
+        assert f"name the token by {option} TOKEN: its special tokens are <|end|>" in refused.err
+        assert run(*command[:4], tmp_path / option, *command[5:], option, "<|end|>").code == 0

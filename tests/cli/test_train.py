@@ -280,3 +280,15 @@ def test_work_is_kept_where_saving_fails(
     rescued = tmp_path / "x.model.tokenizer.json"
     assert f"{out} could not be saved; the tokenizer is in {rescued}" in result.err
     assert len(jeton.load(rescued)) == 40
+
+
+def test_a_giant_token_is_reported(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "runs.txt").write_text("low lower " + "x" * 5000)
+    result = run("train", tmp_path / "runs.txt", "-o", tmp_path / "x.json", "-s", 280, "--json")
+    assert json.loads(result.text)["longest_token"] == 5001
+    assert "the longest token has 5,001 bytes" in result.err
+    limited = run(
+        "train", tmp_path / "runs.txt", "-o", tmp_path / "y.json", "-s", 280, "--json", "--max-token-length", 16
+    )
+    assert json.loads(limited.text)["longest_token"] == 16
+    assert "longest token" not in limited.err

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import itertools
 import json
 import random
 from collections.abc import Iterator
@@ -16,7 +17,16 @@ import pytest
 import jeton
 
 EOS = 280  # of the tokenizer below
+TABLES = ("parquet", "arrow", "mds")  # formats that `tables` reads, and `jeton.shards.open` does not
 WORDS = ["low", "lower", "new", " newest", "\n", "日本", "ä", "<|end|>", "wide", "  ", "x" * 40]
+
+
+@pytest.fixture(autouse=True)
+def date() -> Iterator[None]:
+    """One date in all manifests, also those of subprocesses, which are compared byte for byte."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SOURCE_DATE_EPOCH", "1700000000")
+        yield
 
 
 @pytest.fixture(scope="session")
@@ -67,7 +77,7 @@ def digest(folder: Path) -> str:
 def stored(folder: Path) -> list[list[int]]:
     """Ids of each document of a folder of shards, by `jeton.shards.open` or pyarrow."""
     manifest = json.loads((folder / "manifest.json").read_bytes())
-    if manifest["format"] not in ("parquet", "arrow"):
+    if manifest["format"] not in TABLES:
         items = jeton.shards.open(folder)
         return [(item["input_ids"] if isinstance(item, dict) else item).tolist() for item in items]
     return [row for table in tables(folder) for row in table["input_ids"].to_pylist()]
@@ -83,6 +93,33 @@ def tables(folder: Path) -> Iterator[Any]:
         elif path.suffix == ".arrow":
             with pa.memory_map(str(path)) as file:
                 yield pa.ipc.open_stream(file).read_all()
+        elif path.suffix == ".mds":
+            yield pa.table(mds_columns(path))
+
+
+def mds_columns(path: Path) -> dict[str, list[list[int]]]:
+    """Columns of a file of MDS, sample by sample; ``tokens`` as ``input_ids``."""
+    data = path.read_bytes()
+    number = int.from_bytes(data[:4], "little")
+    offsets = np.frombuffer(data, "<u4", number + 1, 4).tolist()
+    config = json.loads(data[4 * (number + 2) : offsets[0]])
+    encodings = [encoding.split(":") for encoding in config["column_encodings"]]
+    columns: dict[str, list[list[int]]] = {name: [] for name in config["column_names"]}
+    for start, end in itertools.pairwise(offsets):
+        at, sizes = start, config["column_sizes"]
+        if None in sizes:
+            sizes = np.frombuffer(data, "<u4", len(columns), at).tolist()
+            at += 4 * len(columns)
+        for (name, values), (_, dtype, *shape), size in zip(columns.items(), encodings, sizes, strict=True):
+            head = 0 if shape else 1 + (1 << (data[at] & 3))
+            values.append(np.frombuffer(data[at + head : at + size], dtype).tolist())
+            assert len(values[-1]) == int(shape[0] if shape else int.from_bytes(data[at + 1 : at + head], "little")), (
+                name
+            )
+            at += size
+        assert at == end
+    columns["input_ids"] = columns.pop("tokens")
+    return columns
 
 
 def facts_of(path: Path) -> dict[str, Any]:

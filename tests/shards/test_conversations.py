@@ -16,7 +16,7 @@ import jeton
 from jeton.errors import ChatTemplateError, ConfigError, FormatError
 from jeton.shards.layouts import LAYOUTS
 
-from .conftest import WORDS, digest, rehash, stored, tables
+from .conftest import TABLES, WORDS, digest, rehash, stored, tables
 
 TEMPLATE = """\
 {%- for message in messages %}
@@ -77,7 +77,7 @@ def expected(tok: jeton.Tokenizer, messages: list[Messages]) -> list[tuple[list[
 
 def masks(folder: Path, format: str) -> list[list[int]]:
     """The loss mask of each document."""
-    if format in ("parquet", "arrow"):
+    if format in TABLES:
         return [row for table in tables(folder) for row in table["loss_mask"].to_pylist()]
     found = []
     suffix = ".ds.loss" if format == "datatrove" else ".mask"
@@ -145,7 +145,7 @@ def test_packed_conversations(
             (rows.ids[0].tolist(), rows.position_ids[0].tolist(), rows.loss_mask[0].tolist())  # type: ignore[index]
             for rows in jeton.shards.open(tmp_path / "out").rows()
         ]
-        joined = np.fromfile(tmp_path / "out" / "joined.mask", np.uint8).tolist()
+        joined = np.fromfile(tmp_path / "out" / "joined" / "joined.mask", np.uint8).tolist()
         assert joined == [value for _, _, mask in rows for value in mask]
     assert rows
     documents = expected(chat_tok, messages)
@@ -321,7 +321,8 @@ def test_conversations_longer_than_a_row(
     assert sorted(found) == sorted(tok.chat(one).ids for one in kept)
     assert report.conversations == {"policy": policy or "truncate", "too_long": 2, **counts}
     assert jeton.shards.report(tmp_path / "out") == report
-    assert f"{counts['replies_dropped']} replies are left out" in report.to_markdown()
+    dropped = counts["replies_dropped"]
+    assert f"{dropped} {'reply is' if dropped == 1 else 'replies are'} left out" in report.to_markdown()
     assert report.documents == len(kept)
     assert jeton.shards.verify(tmp_path / "out", progress=False).is_valid
     make(tmp_path / "a.jsonl", tmp_path / "again", tok, workers=3, task_bytes=500, **options)

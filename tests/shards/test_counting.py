@@ -21,9 +21,10 @@ def test_training_on_counts_equals_training_on_the_corpus(corpus: Path, tmp_path
     assert (report.tokens, report.documents) == (direct.total, direct.documents)
     files = sorted(tmp_path.glob("shard-*.jtc"))
     assert len(files) == report.shards > 5
-    assert jeton.Counts.load(tmp_path / "joined.jtc") == direct
+    assert jeton.Counts.load(tmp_path / "joined" / "joined.jtc") == direct
     trained = [
-        jeton.train(source, 300, progress=False, **OPTIONS) for source in (corpus, files, tmp_path / "joined.jtc")
+        jeton.train(source, 300, progress=False, **OPTIONS)
+        for source in (corpus, files, tmp_path / "joined" / "joined.jtc")
     ]
     assert len({tok.to_bytes() for tok in trained}) == 1
 
@@ -39,7 +40,7 @@ def test_skipped_records_are_counted(tmp_path: Path) -> None:
         progress=False,
     )
     direct = jeton.count_pretokens(jeton.Corpus(tmp_path / "a.jsonl", errors="skip"), progress=False)
-    assert jeton.Counts.load(tmp_path / "out" / "joined.jtc") == direct
+    assert jeton.Counts.load(tmp_path / "out" / "joined" / "joined.jtc") == direct
 
 
 def test_tasks_do_not_list_their_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

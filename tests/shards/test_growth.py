@@ -108,7 +108,7 @@ def test_counts_are_added(tmp_path: Path) -> None:
     jeton.shards.add(tmp_path / "out", new, join=True, progress=False)
     jeton.shards.make([old, new], tmp_path / "whole", **options)
     assert digest(tmp_path / "out") == digest(tmp_path / "whole")
-    assert jeton.Counts.load(tmp_path / "out" / "joined.jtc") == jeton.count_pretokens([old, new])
+    assert jeton.Counts.load(tmp_path / "out" / "joined" / "joined.jtc") == jeton.count_pretokens([old, new])
 
 
 @pytest.mark.parametrize("options", [{}, {"pack": 50, "packing": "best_fit"}, {"format": "olmo"}], ids=str)

@@ -502,7 +502,7 @@ class TestVerify:
         data = path.read_bytes()
         path.write_bytes(data[:-2] + bytes(2))
         rehash(folder, path.name)
-        assert f"1 documents lack the eos id {tok.eos_id}" in self.problems(folder)
+        assert f"1 document lacks the eos id {tok.eos_id}" in self.problems(folder)
 
 
 def test_progress_reaches_the_end(planned: Path) -> None:

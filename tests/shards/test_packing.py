@@ -19,7 +19,7 @@ from jeton.shards.collecting import NO_TASK, gather, read_origins
 from jeton.shards.packing import PADDING, pack
 
 from ..selection import amount, rest_is_slow
-from .conftest import EOS, digest, facts_of, rewrite, tables
+from .conftest import EOS, TABLES, digest, facts_of, rewrite, tables
 from .test_identity import IDS
 
 Piece = tuple[int, int, int]  # document, first id, length
@@ -112,7 +112,7 @@ def make(corpus: Path, folder: Path, tok: jeton.Tokenizer, **options: Any) -> je
 
 def rows_of(folder: Path, report: jeton.shards.Report) -> tuple[list[list[int]], list[list[int]]]:
     """Ids and position ids of all rows, by `jeton.shards.open` or pyarrow."""
-    if report.format in ("parquet", "arrow"):
+    if report.format in TABLES:
         found = list(tables(folder))
         return tuple(  # type: ignore[return-value]
             [row for table in found for row in table[name].to_pylist()] for name in ("input_ids", "position_ids")
@@ -184,11 +184,11 @@ def test_rows_of_an_opened_folder(corpus: Path, tok: jeton.Tokenizer, tmp_path: 
         starts = np.flatnonzero(many.position_ids.ravel() == 0)
         assert many.cu_seqlens.tolist() == [*starts.tolist(), many.ids.size]
         assert {0, many.ids.size, *range(0, many.ids.size, 50)} <= set(many.cu_seqlens.tolist())
-    joined = np.fromfile(tmp_path / "joined.bin", "<u2")
+    joined = np.fromfile(tmp_path / "joined" / "joined.bin", "<u2")
     assert joined.tolist() == [id for row in opened for id in row["input_ids"].tolist()]
-    ends = np.fromfile(tmp_path / "joined.documents", "<u8")
+    ends = np.fromfile(tmp_path / "joined" / "joined.documents", "<u8")
     assert (len(ends), int(ends[-1])) == (report.packing["pieces"], len(joined))
-    assert (tmp_path / "joined.idx").stat().st_size == 42 + 20 * len(opened)
+    assert (tmp_path / "joined" / "joined.idx").stat().st_size == 42 + 20 * len(opened)
     make(corpus, tmp_path / "plain", tok, pack=None)
     with pytest.raises(ConfigError, match="is not packed"):
         next(jeton.shards.open(tmp_path / "plain").rows())

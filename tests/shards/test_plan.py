@@ -94,7 +94,7 @@ def test_what_cannot_be_planned(corpus: Path, tok: jeton.Tokenizer, tmp_path: Pa
     refused("weight= of a Source", [jeton.Source(corpus, 2)], tmp_path, tok)
     refused("field= of a Source", jeton.Source(corpus, field="x"), tmp_path, tok)
     refused("sample_bytes= is not supported", jeton.Corpus(corpus, sample_bytes=5), tmp_path, tok)
-    refused("format='mds' is not one of megatron", corpus, tmp_path, tok, format="mds")
+    refused("format='npz' is not one of megatron", corpus, tmp_path, tok, format="npz")
     refused("needs a tokenizer", corpus, tmp_path, None)
     refused("is not a Tokenizer", corpus, tmp_path, 7)
     refused("task_bytes=0 is not", corpus, tmp_path, tok, task_bytes=0)

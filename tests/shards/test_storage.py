@@ -102,7 +102,7 @@ def copied(url: str, folder: Path) -> Path:
     system = s3fs.S3FileSystem()
     folder.mkdir()
     for path in system.ls(url, detail=False, refresh=True):
-        if not path.endswith(("/done", "/spool")):
+        if not path.endswith(("/done", "/spool", "/joined")):
             system.get_file(path, str(folder / path.rpartition("/")[2]))
     return folder
 
@@ -125,6 +125,9 @@ def test_a_url_has_the_files_of_a_local_folder(
     report = jeton.shards.make(f"{bucket}/corpus", f"{bucket}/out", used, workers=2, **options)
     jeton.shards.make(f"{bucket}/corpus", tmp_path / "local", used, **options)
     assert digest(copied(f"{bucket}/out", tmp_path / "copy")) == digest(tmp_path / "local")
+    if options["join"]:
+        joined = copied(f"{bucket}/out/joined", tmp_path / "copy" / "joined")
+        assert digest(joined) == digest(tmp_path / "local" / "joined")
     assert report.shards > 2
     assert jeton.shards.status(f"{bucket}/out").merged
     direct = jeton.shards.make(corpus, tmp_path / "direct", used, **options)
@@ -162,6 +165,9 @@ def test_a_shuffle_at_a_url(bucket: str, corpus: Path, tok: jeton.Tokenizer, tmp
     jeton.shards.make(corpus, f"{bucket}/out", tok, workers=2, **options)
     jeton.shards.make(corpus, tmp_path / "local", tok, **options)
     assert digest(copied(f"{bucket}/out", tmp_path / "copy")) == digest(tmp_path / "local")
+    if options["join"]:
+        joined = copied(f"{bucket}/out/joined", tmp_path / "copy" / "joined")
+        assert digest(joined) == digest(tmp_path / "local" / "joined")
 
 
 def test_changed_and_vanished_inputs(bucket: str, tok: jeton.Tokenizer) -> None:

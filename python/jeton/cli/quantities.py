@@ -26,11 +26,13 @@ def seconds(duration: float) -> str:
     """Formats a duration with two or three significant digits.
 
     Examples:
-        >>> seconds(0.0421), seconds(4.21), seconds(190.4)
-        ('42 ms', '4.2 s', '3 min 10 s')
+        >>> seconds(0.0421), seconds(4.21), seconds(190.4), seconds(7430)
+        ('42 ms', '4.2 s', '3 min 10 s', '2 h 3 min')
     """
     if duration < 1:
         return translate("{number} ms", number=f"{duration * 1000:.0f}")
     if duration < 60:
         return translate("{number} s", number=f"{duration:.1f}")
-    return translate("{minutes} min {seconds} s", minutes=int(duration) // 60, seconds=int(duration) % 60)
+    if duration < 3600:
+        return translate("{minutes} min {seconds} s", minutes=int(duration) // 60, seconds=int(duration) % 60)
+    return translate("{hours} h {minutes} min", hours=f"{duration // 3600:,.0f}", minutes=int(duration) // 60 % 60)

@@ -151,8 +151,17 @@ def _plan_options(command: Function) -> Function:
             raise click.UsageError("standard input cannot be read again by a task; write it to a file first")
         tok = None if name is None else jeton.load(name)
         if tok is None and options["format"] != "counts":
+            if common.quiet:
+                raise click.UsageError("-q hides which tokenizer is used without -t: pass -t, as in -t default")
             tok = jeton.default()
             common.say(translate(DEFAULT_USED))
+        for role, asked, named in (("eos", append_eos, eos), ("bos", prepend_bos, bos)):
+            if asked and named is None and tok is not None and (tok.eos_id if role == "eos" else tok.bos_id) is None:
+                some = ", ".join(list(tok.special_tokens)[:8]) or "none"
+                message = (
+                    f"the tokenizer has no role {role}; name the token by --{role} TOKEN: its special tokens are {some}"
+                )
+                raise click.UsageError(message)
         options |= {"tok": tok, "append_eos": eos or append_eos, "prepend_bos": bos or prepend_bos}
         options["packing"] = options["packing"].replace("-", "_")
         masks = options.pop("masks")
@@ -215,7 +224,7 @@ def _run_options(command: Function) -> Function:
 
 
 _folder = click.argument("output", metavar="FOLDER", type=click.Path(file_okay=False))
-_join = click.option("--join", is_flag=True, help="Also write all shards as one file, joined.*.")
+_join = click.option("--join", is_flag=True, help="Also write all shards as one file, joined/joined.*.")
 _no_verify = click.option("--no-verify", is_flag=True, help="Do not read the shards again.")
 
 
@@ -399,48 +408,87 @@ def merge(common: CommonOptions, output: str, join: bool, max_skipped: str | Non
 
 @shards.command(short_help="Read all shards again and compare them with the source.")
 @_folder
+@click.option(
+    "--no-inputs",
+    "inputs",
+    flag_value=False,
+    type=bool,
+    default=None,
+    help="Do not look for the inputs; decode samples instead. This is the default where none of them exists.",
+)
+@click.option(
+    "--moved",
+    multiple=True,
+    metavar="OLD=NEW",
+    help="Inputs that are in another place: prefix of their paths in the plan, and the new one. Repeatable.",
+)
 @common_options
-def verify(common: CommonOptions, output: str) -> None:
-    """Reads all shards of a merged FOLDER again: hashes, counts, highest id, and samples against the source. The exit
-    code is 4 if anything differs.
+def verify(common: CommonOptions, output: str, inputs: bool | None, moved: tuple[str, ...]) -> None:
+    """Reads all shards of a merged FOLDER again: hashes, counts, highest id, and samples against the source, if it is
+    on this machine. The exit code is 4 if anything differs.
 
     \b
-    Example:
+    Examples:
       jeton shards verify out/
+      jeton shards verify out/ --moved /data/corpus=/mnt/corpus
     """
-    found = jeton.shards.verify(output, progress=common.progress)
+    pairs = [place.partition("=")[::2] for place in moved]
+    if not all(map(all, pairs)):
+        raise click.UsageError("--moved takes OLD=NEW, such as /data/corpus=/mnt/corpus")
+    found = jeton.shards.verify(output, inputs=inputs, moved=dict(pairs) or None, progress=common.progress)
     if common.as_json:
         write_json(found)
     for problem in found.problems:
         common.warn(problem)
     if not found.is_valid:
         raise click.exceptions.Exit(DIFFERENT)
+    decoded = counted(found.decoded, "document")
+    if found.inputs == "read":
+        how = translate("{compared} compared with the source", compared=f"{found.compared:,}")
+    elif found.inputs == "missing":
+        how = translate(
+            "the inputs are not on this machine: hashes, counts and ids only, {documents} decoded", documents=decoded
+        )
+    else:
+        how = translate("without inputs: hashes, counts and ids only, {documents} decoded", documents=decoded)
     common.say(
         translate(
-            "verified {shards}: {tokens} in {documents}; {compared} compared with the source",
+            "verified {shards}: {tokens} in {documents}",
             shards=counted(found.shards, "shard"),
             tokens=counted(found.tokens, "token"),
             documents=counted(found.documents, "document"),
-            compared=f"{found.compared:,}",
         )
+        + translate("; ")
+        + how
     )
+    if found.touched:
+        common.say(
+            translate(
+                "{files} with another time of modification: size and content of the samples are as planned",
+                files=counted(found.touched, "file"),
+            )
+        )
 
 
-@shards.command(short_help="Show how many tasks are complete.")
+@shards.command(short_help="Show how many tasks are complete, the rate and the time left.")
 @_folder
 @common_options
 def status(common: CommonOptions, output: str) -> None:
-    """Shows how many tasks of a FOLDER are complete, also while other processes work on it.
+    """Shows how many tasks of a FOLDER are complete, also while other processes work on it, with the rate of the last
+    ten minutes and the time left.
 
     \b
-    Example:
+    Examples:
       jeton shards status out/
+      jeton shards status out/ --json
     """
-    found = jeton.shards.status(output)
+    found = jeton.shards.status(output, details=True)
     if common.as_json:
         write_json(found)
-    else:
-        write(_status_line(found))
+        return
+    write(_status_line(found))
+    for line in _pace_lines(found):
+        write(line)
 
 
 @shards.command(short_help="Show the report of a merged folder.")
@@ -546,6 +594,19 @@ def _status_line(found: Status) -> str:
     if found.stage in ("spool", "shuffle"):
         done = translate("stage {stage}: {status}", stage=found.stage, status=done)
     return done + translate("; ") + translate("merged" if found.merged else "not merged")
+
+
+def _pace_lines(found: Status) -> list[str]:
+    """Skipped records, the rate with the time left, and the time without a completion."""
+    lines = []
+    if found.skipped:
+        lines.append(translate("{records} skipped", records=counted(found.skipped, "record")))
+    if found.bytes_per_s and found.seconds_left:
+        rate, left = size(round(found.bytes_per_s)), seconds(found.seconds_left)
+        lines.append(translate("{rate} a second, {time} left", rate=rate, time=left))
+    if found.idle_s is not None and not found.is_complete:
+        lines.append(translate("the last task completed {time} ago", time=seconds(found.idle_s)))
+    return lines
 
 
 def _show_status(common: CommonOptions, found: Status) -> None:

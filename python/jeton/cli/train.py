@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 # Room for the alphabet and special tokens of every algorithm; a byte-level alphabet has 256 entries.
 SMALL_CORPUS = "the older man told the oldest tale, the older the better\n" * 20
 SMALL_SIZE = 400
+GIANT_BYTES = 256  # the longest tokens of GPT-2, cl100k and o200k have 128
 
 
 @click.command(cls=Command, short_help="Train a tokenizer on a corpus.")
@@ -159,6 +160,13 @@ def train(
     tok = roles.applied(tok)
     save_tokenizer(common, tok, output, accept_loss)
     facts = _facts(tok, output)
+    if facts["longest_token"] > GIANT_BYTES:
+        common.warn(
+            translate(
+                "the longest token has {size}, as of a long run of one character; --max-token-length limits tokens",
+                size=counted(facts["longest_token"], "byte"),
+            )
+        )
     if common.as_json:
         write_json(facts)
     else:
@@ -212,6 +220,8 @@ def _facts(tok: jeton.Tokenizer, output: str) -> dict[str, Any]:
     facts |= {name: getattr(training, name) for name in (*names, "special_tokens_found", "records_skipped", "seconds")}
     facts["bytes_per_token"] = training.log[-1].bytes_per_token if training.log else None
     facts["fingerprint"] = tok.fingerprint
+    special = set(tok.special_tokens.values())
+    facts["longest_token"] = max((len(data) for id, data in tok.vocab.items() if id not in special), default=0)
     return facts
 
 

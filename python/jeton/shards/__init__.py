@@ -7,11 +7,11 @@ conversations  documents that are chats, with a loss mask
 collecting  documents in another order: packing into rows, shuffling in two stages; writers selects
 folder      files of a folder of shards, in `storage`: local, or at a URL; outputs: hashed while they are written
 sealed      files of JSON with a digest of their own bytes; checks: types and ranges of what they hold
-running     the tasks that are not complete, by a runner (`jeton.runners`)
+running     the tasks that are not complete, by a runner (`jeton.runners`); pace: their rate, for `status`
 skipping    records that were skipped: files of rejects, and limits
 validity    completions that are not those of the plan any more, and changes of plans
 merging     completion files → manifest and report; joins shards
-verification  reads everything again
+verification  reads everything again; relocation: inputs that have been moved, or are missing
 dataset     `open`: memory-mapped documents, or `rows`, of one or several folders (`opened`)
 loader      shuffled batches of rows for training, by `order`; `blend`: of several folders in shares
 report      totals, by source (`sources`), as JSON, Markdown and a plot (`report_plot`)

@@ -33,7 +33,7 @@ DTYPES = ("int32", "int64")
 def open(
     folder: str | os.PathLike[str] | Iterable[str | os.PathLike[str]], *, dtype: str | None = None
 ) -> ShardDataset:
-    """Opens folders of shards that have been merged: formats megatron, bin, llmc, datatrove and olmo.
+    """Opens folders of shards that have been merged: formats megatron, bin, llmc, datatrove, olmo and litdata.
 
     Args:
         folder: a folder, or several, which are read one after the other. They need the same tokenizer and the same
@@ -46,7 +46,7 @@ def open(
         FormatError: a manifest is damaged, or of another version.
         ConfigError: two folders cannot be read as one.
         UnsupportedFeatureError: a URL, from which nothing can be memory-mapped: copy the folder first; or a format that
-            other libraries memory-map (parquet, arrow), or counts.
+            other libraries read (parquet, arrow, mds), or counts.
 
     Examples:
         >>> import jeton, pathlib, tempfile

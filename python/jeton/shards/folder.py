@@ -6,6 +6,8 @@
     rejects/         records that a task skipped, 00000.jsonl
     spool/           first stage of a shuffle: files of documents, 00000.bin, and completions, 00000.json
     manifest.json    all shards, written by `merge`; report.json, report.md: totals; rejects.jsonl: skipped records
+    joined/          all shards as one file, joined.*, on demand
+    index.json       for readers of formats that have it, written by `merge`
 
 Each file is published whole (`storage`). Names are made durable before a file that relies on them is published, so that
 a completed task has its shard after a crash of the machine, too. A process that ends between two steps leaves:
@@ -83,15 +85,24 @@ MANIFEST_FACTS: dict[str, Check] = {
     "shards": lambda value: isinstance(value, list) and all(isinstance(shard, dict) for shard in value),
 }
 OPTIONAL: dict[str, Check] = {
+    "jeton": is_text,  # this and the next two: older ones have none
+    "date": is_text,
+    "input_root": is_text,
     "shuffle": is_count,
     "row_length": lambda value: is_count(value) and 0 < value <= MAX_LENGTH,
     "pad": is_count_or_none,
     "loss_mask": either(True),
     "tokenizer_files": files_of("tokenizer"),
-    "joined": files_of("joined"),
+    "index_files": files_of("index"),
+    "joined": lambda value: files_of("joined/joined")(value) or files_of("joined")(value),  # the latter: of before
     "rejects": files_of(REJECTS),
     "generations": list_of(is_count),
 }
+
+
+_is_range = record(path=is_text, start=is_count, end=is_count)
+_is_file = record(path=is_text)
+_are_pieces = list_of(lambda piece: _is_range(piece) or _is_file(piece))
 
 
 class ShardFolder:
@@ -326,7 +337,7 @@ class ShardFolder:
 
     def remove_stale(self) -> None:
         """Removes temporary files of killed processes."""
-        for folder in ("", DONE, SPOOL, REJECTS):
+        for folder in ("", DONE, SPOOL, REJECTS, "joined"):
             self.storage.remove_stale(folder)
 
 
@@ -389,6 +400,6 @@ def _check_manifest(manifest: dict[str, Any]) -> None:
     counts = dict.fromkeys(units, is_count)
     for number, shard in enumerate(manifest["shards"]):
         try:
-            check_fields(shard, {"files": files_of(ShardFolder.stem(number)), **counts})
+            check_fields(shard, {"files": files_of(ShardFolder.stem(number)), **counts}, {"inputs": _are_pieces})
         except ValueError as error:
             raise ValueError(f"in shard {number}, {error}") from None

@@ -65,7 +65,7 @@ def make(
         >>> with open(f"{folder}/lines.txt", "w") as file:
         ...     _ = file.write("to be\\nor not to be\\n")
         >>> make(jeton.Corpus(f"{folder}/lines.txt", documents="line"), f"{folder}/out", jeton.default(), format="bin")
-        Report(2 documents, 6 tokens, 1 shards of format bin)
+        Report(2 documents, 6 tokens, 1 shard of format bin)
     """
     if isinstance(tok, str | os.PathLike):
         tok = load(tok)  # once for all steps
@@ -193,7 +193,7 @@ def _complete(
         report = merge(output, join=join, max_skipped=max_skipped)
         if not verify:
             break
-        found = verify_folder(output, progress=progress)
+        found = verify_folder(output, inputs=True, progress=progress)
         if found.is_valid:
             break
         folder = ShardFolder(output)

@@ -1,6 +1,7 @@
 """`merge`: checks that all tasks are complete, and writes the manifest and the report; joins shards on demand.
 
-The manifest has what readers need and depends on the plan alone. The report also has times and warnings.
+The manifest has what readers need, and depends on the plan alone but for the version of Jeton and the date. Merging
+again without a change keeps these. The report also has times and warnings.
 
 Memory: about 4 KB a task; 100,000 tasks take 0.4 GB.
 """
@@ -11,13 +12,16 @@ import hashlib
 import logging
 import os
 import re
+import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from datetime import UTC, datetime
 from typing import Any
 
-from ..errors import ConfigError, ShardError, keyword
+from ..errors import ConfigError, JetonError, ShardError, keyword
 from ..util.arguments import flag
-from .counting import joined_counts, save_counts
+from .counting import joined_counts
 from .folder import AGAIN, MANIFEST, MANIFEST_VERSION, REJECTS, REPORT, TOKENIZER, ShardFolder
 from .layouts import COUNTS, LAYOUTS, Documents
 from .plan import Plan
@@ -26,11 +30,13 @@ from .report import Report
 from .skipping import SkipLimit, Tally, check_any_left, read_rejects, split_place
 from .sources import SourceTotals, group_files, regroup
 from .tasks import SPOOL
-from .tokenizers import read_tokenizer
+from .tokenizers import load_tokenizer, read_tokenizer
 
-__all__ = ["JOINED", "Totals", "add_up", "manifest_of", "merge"]
+__all__ = ["JOINED", "MADE", "Totals", "add_up", "manifest_of", "merge"]
 
-JOINED, REJECTED = "joined", f"{REJECTS}.jsonl"
+JOINED = "joined"  # folder, and stem, of all shards as one file
+REJECTED = f"{REJECTS}.jsonl"
+MADE = {"jeton", "date"}  # entries of a manifest that do not depend on the plan
 MAX_PLACES = 3
 
 _log = logging.getLogger("jeton")
@@ -43,7 +49,7 @@ def merge(output: str | os.PathLike[str], *, join: bool = False, max_skipped: in
 
     Args:
         output: the folder.
-        join: also write all shards as one file, ``joined.*``; for the formats megatron, bin, llmc, datatrove, counts.
+        join: also write all shards as one file, ``joined/joined.*``; for the formats megatron, bin, llmc and counts.
             False removes those of an earlier call.
         max_skipped: refuse to complete the folder if more records were skipped: a number, or a percentage of all,
             ``"0.1%"``. Without ``"100%"``, neither all records of the corpus nor all rows of an input may be skipped.
@@ -84,16 +90,20 @@ def merge(output: str | os.PathLike[str], *, join: bool = False, max_skipped: in
     files = _tokenizer_files(folder, plan)
     folder.remove_stale()
     joined = _join(folder, plan, [shard["files"] for shard in shards]) if join else None
+    for name, data in _index(plan, shards).items():
+        folder.write_bytes(name, data)
+    tok = load_tokenizer(folder, plan)
+    pad = None if tok is None else tok.pad_id
     rejects = _write_rejects(folder, totals)
-    folder.write(MANIFEST, manifest_of(plan, totals, shards, files, joined, rejects))
+    folder.write(MANIFEST, _dated(folder, manifest_of(plan, totals, shards, files, joined, rejects, pad)))
     report = totals.report(joined)
     folder.write(f"{REPORT}.json", report.to_json())
     folder.write(f"{REPORT}.md", report.to_markdown())
     folder.remove_spools()
     known = {*report.joined, *(rejects or ())}
-    folder.storage.remove(
-        sorted(name for name in folder.storage.names() if _is_left(name, plan.num_shards) and name not in known)
-    )
+    names = {name for name in folder.storage.names() if _is_left(name, plan.num_shards)}
+    names |= {f"{JOINED}/{name}" for name in folder.storage.names(JOINED) if name.startswith(f"{JOINED}.")}
+    folder.storage.remove(sorted(names - known))
     of_tasks = {name for facts, _ in totals.rejects for name in facts["rejects"]}
     folder.storage.remove(sorted(f"{REJECTS}/{name}" for name in folder.storage.sizes(REJECTS) if name not in of_tasks))
     for complaint in report.complaints():
@@ -171,8 +181,17 @@ def _tokenizer_files(folder: ShardFolder, plan: Plan) -> dict[str, Any] | None:
     """
     if plan.tokenizer is None:
         return None
-    data = read_tokenizer(folder)
-    return {TOKENIZER: {"bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}}
+    return {TOKENIZER: _facts(read_tokenizer(folder))}
+
+
+def _facts(data: bytes) -> dict[str, Any]:
+    """Size and hash of a file."""
+    return {"bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
+
+
+def _index(plan: Plan, shards: list[dict[str, Any]]) -> dict[str, bytes]:
+    """Files that name all shards, for readers of the format."""
+    return {} if plan.format == COUNTS else LAYOUTS[plan.format].index(shards, plan.shard_facts)
 
 
 def manifest_of(
@@ -182,8 +201,10 @@ def manifest_of(
     tokenizer_files: dict[str, Any] | None,
     joined: dict[str, Any] | None,
     rejects: dict[str, Any] | None,
+    pad: int | None,
 ) -> dict[str, Any]:
-    """The manifest of a folder."""
+    """The manifest of a folder, without `MADE`. `pad`: the tokenizer's padding token; packed shards have their own."""
+    index = _index(plan, shards)
     return {
         "version": MANIFEST_VERSION,
         "format": plan.format,
@@ -194,19 +215,51 @@ def manifest_of(
         "eos": plan.eos,
         "plan": plan.digest,
         **totals.sums,
-        **_extras(plan),
+        **_extras(plan, pad),
         **({"tokenizer_files": tokenizer_files} if tokenizer_files is not None else {}),
+        **({"index_files": {name: _facts(data) for name, data in index.items()}} if index else {}),
+        "input_root": input_root([file.path for file in plan.inputs]),
         "shards": shards,
         **({"joined": joined} if joined is not None else {}),
         **({"rejects": rejects} if rejects is not None else {}),
     }
 
 
-def _extras(plan: Plan) -> dict[str, Any]:
+def _dated(folder: ShardFolder, manifest: dict[str, Any]) -> dict[str, Any]:
+    """A manifest with the version of Jeton and the date, which are those of the stored one if nothing else differs.
+
+    SOURCE_DATE_EPOCH, in seconds, replaces the date, as reproducible builds define it.
+    """
+    from .. import __version__
+
+    with suppress(JetonError, OSError):  # there is none, or a damaged one
+        known = folder.load_manifest()
+        if {name: value for name, value in known.items() if name not in MADE} == manifest and known.keys() >= MADE:
+            return known
+    epoch = os.environ.get("SOURCE_DATE_EPOCH", "")
+    now = datetime.fromtimestamp(int(epoch) if epoch.isdecimal() else time.time(), UTC)
+    return {"version": manifest["version"], "jeton": __version__, "date": f"{now:%Y-%m-%dT%H:%M:%SZ}", **manifest}
+
+
+def input_root(paths: Sequence[str]) -> str:
+    """The deepest folder that has all of some files, with a slash at its end.
+
+    Examples:
+        >>> input_root(["/data/web/a.jsonl", "/data/web2/b.jsonl"]), input_root(["s3://bucket/a.jsonl"])
+        ('/data/', 's3://bucket/')
+    """
+    folders = [path[: path.rfind("/") + 1] for path in paths]
+    prefix = os.path.commonprefix(folders)  # noqa: RUF071 - cut at a slash below; commonpath is not for URLs
+    return prefix[: prefix.rfind("/") + 1]
+
+
+def _extras(plan: Plan, pad: int | None) -> dict[str, Any]:
     """Entries of the manifest for a shuffle, with the shards of each generation, packing, and a loss mask."""
     extras: dict[str, Any] = {} if plan.shuffle is None else {"shuffle": plan.shuffle}
     if plan.packing is not None:
         extras |= {"row_length": plan.packing["length"], "pad": plan.packing["pad"]}
+    elif pad is not None:
+        extras["pad"] = pad
     if plan.format != COUNTS and plan.shard_facts.has_mask:
         extras["loss_mask"] = True
     if generations := _generations(plan):
@@ -220,12 +273,18 @@ def _generations(plan: Plan) -> tuple[int, ...]:
 
 
 def _join(folder: ShardFolder, plan: Plan, shards: list[Iterable[str]]) -> dict[str, Any]:
-    """Writes all shards, of these files, as one; returns name -> size and hash."""
-    if plan.format == COUNTS:
-        return save_counts(folder, f"{JOINED}.jtc", joined_counts(folder, plan))
-    with folder.outputs() as files:
-        LAYOUTS[plan.format].join(files, JOINED, _documents(folder, plan, shards), plan.shard_facts)
-    return files.facts
+    """Writes all shards, of these files, as one; returns name -> size and hash.
+
+    They are in a folder of their own: a program that reads all files of the folder would read each document twice.
+    """
+    folder.create(JOINED)
+    with folder.outputs(JOINED) as files:
+        if plan.format == COUNTS:
+            joined_counts(folder, plan)._write(files.open(f"{JOINED}.jtc"))
+        else:
+            LAYOUTS[plan.format].join(files, JOINED, _documents(folder, plan, shards), plan.shard_facts)
+    folder.storage.flush(JOINED)
+    return {f"{JOINED}/{name}": file for name, file in files.facts.items()}
 
 
 def _documents(folder: ShardFolder, plan: Plan, shards: list[Iterable[str]]) -> Iterator[Documents]:
@@ -241,7 +300,7 @@ class Totals:
     """Sums over all tasks, in order."""
 
     def __init__(self, plan: Plan) -> None:
-        self._plan = plan
+        self._plan, self._root = plan, input_root([file.path for file in plan.inputs])
         self.sums = {"documents": 0, "bytes": 0, "tokens": 0, "highest_id": -1, "empty": 0}
         self._skipped: dict[str, tuple[int, list[str]]] = {}
         self._replaced: Counter[str] = Counter()
@@ -272,7 +331,18 @@ class Totals:
             "documents": facts["documents"],
             "tokens": facts["tokens"],
             **{name: packing[name] for name in ("rows", "pieces") if packing},
+            **({"inputs": self._pieces(facts["task"])} if self._plan.shuffle is None else {}),
         }
+
+    def _pieces(self, task: int) -> list[dict[str, Any]]:
+        """Files and ranges of a task; paths are relative to the root of the inputs."""
+        pieces = []
+        for piece in self._plan.tasks[task].pieces:
+            path = self._plan.inputs[piece.input].path[len(self._root) :]
+            pieces.append(
+                {"path": path} if piece.end is None else {"path": path, "start": piece.start, "end": piece.end}
+            )
+        return pieces
 
     def check(self, folder: str) -> None:
         """Checks that the stages of a shuffle have the same documents.

@@ -286,7 +286,8 @@ def _folder(place: str | os.PathLike[str]) -> Folder:
     format, dtype = manifest["format"], manifest["dtype"]
     if format == COUNTS or not LAYOUTS[format].can_read:
         message = f"{folder}: opening format {format!r} is not supported"
-        raise UnsupportedFeatureError(f"{message}; use datasets or pyarrow", format=format, feature="open")
+        hint = "use datasets or pyarrow, or streaming for mds"
+        raise UnsupportedFeatureError(f"{message}; {hint}", format=format, feature="open")
     layout = LAYOUTS[format]
     if dtype not in layout.dtypes:
         message = f"{folder}: not a manifest of shards: dtype {dtype!r} for format {format!r}"

@@ -21,6 +21,7 @@ from .counting import SUFFIX, counting_of
 from .folder import MANIFEST, PLAN, TOKENIZER, ShardFolder
 from .layouts import COUNTS, FORMATS, LAYOUTS
 from .overlap import check_apart
+from .pace import count_skipped, pace_of
 from .packing import packing_of
 from .plan import MAX_SEED, MIN_TASK_BYTES, TASK_BYTES, Plan, list_inputs, places_of, reading_of
 from .tasks import SPOOL, InputFile
@@ -73,8 +74,8 @@ def plan(
             the tokenizer cannot encode, such as a word without an unknown token, is an error in any case.
         output: the folder of the shards; it is created.
         tok: the tokenizer, or its path or name. None for ``format="counts"``.
-        format: ``"megatron"``, ``"bin"`` (nanoGPT), ``"llmc"``, ``"datatrove"``, ``"olmo"``, ``"parquet"`` or
-            ``"arrow"``; or ``"counts"``, for training.
+        format: ``"megatron"``, ``"bin"`` (nanoGPT), ``"llmc"``, ``"datatrove"``, ``"olmo"``, ``"mds"``
+            (mosaicml-streaming), ``"litdata"``, ``"parquet"`` or ``"arrow"``; or ``"counts"``, for training.
         dtype: type of the ids in files, ``"uint16"``, ``"int32"`` or ``"uint32"``, as the format has them; ``"auto"``:
             the one that the format's own tools choose. It is checked against the highest possible id.
         append_eos: add the id of the role `eos`, or of the special token that is named, after each document.
@@ -312,6 +313,10 @@ class Status:
         merged: True if there is a manifest.
         missing: numbers of the first tasks that are not complete.
         stage: name of the stage: ``"shards"``; of a shuffle ``"spool"`` or ``"shuffle"``.
+        skipped: records that complete tasks have skipped; this and the next ones with ``details=True`` only.
+        bytes_per_s: bytes of input a second, of the tasks that completed in the last ten minutes, on all machines.
+        seconds_left: time left for the stage at that rate; None: unknown.
+        idle_s: seconds since a task completed; None: none has.
 
     Examples:
         >>> Status("out", 1, 4, 100, 350, False, (0, 2, 3)).is_complete
@@ -326,6 +331,10 @@ class Status:
     merged: bool
     missing: tuple[int, ...]
     stage: str = "shards"
+    skipped: int | None = None
+    bytes_per_s: float | None = None
+    seconds_left: float | None = None
+    idle_s: float | None = None
 
     @property
     def is_complete(self) -> bool:
@@ -340,8 +349,12 @@ class Status:
 MOST_MISSING = 10
 
 
-def status(output: StrPath) -> Status:
+def status(output: StrPath, *, details: bool = False) -> Status:
     """Progress of a folder, also while another process works on it. Reads names only.
+
+    Args:
+        output: the folder.
+        details: also read the completions: skipped records, the rate, and the time left.
 
     Raises:
         ShardError: there is no plan.
@@ -363,6 +376,16 @@ def status(output: StrPath) -> Status:
         done = [task for task in stage.tasks if task.number not in left]
         if missing:
             break
+    more: dict[str, Any] = {}
+    if flag(details, "details"):
+        rate, idle_s = pace_of(folder, stage)
+        left_bytes = sum(task.num_bytes for task in stage.tasks if task.number in left)
+        more = {
+            "skipped": count_skipped(folder, made, sorted(folder.done(made.stages[0].folder))),
+            "bytes_per_s": rate if left else None,
+            "seconds_left": left_bytes / rate if rate and left else 0.0 if not left else None,
+            "idle_s": idle_s,
+        }
     return Status(
         str(folder),
         len(done),
@@ -372,6 +395,7 @@ def status(output: StrPath) -> Status:
         folder.has(MANIFEST),
         tuple(missing[:MOST_MISSING]),
         stage.name,
+        **more,
     )
 
 

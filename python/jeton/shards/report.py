@@ -194,14 +194,15 @@ class Report:
         lines = complaint_lines(self.replaced, self.skipped)
         if self.special:
             some = sorted(self.special.items(), key=lambda item: -item[1])[:MOST_SPECIAL]
-            named = ", ".join(f"{spelling!r} {count:,} times" for spelling, count in some)
+            named = ", ".join(f"{spelling!r} {_number(count, 'time')}" for spelling, count in some)
             more = ", …" if len(self.special) > MOST_SPECIAL else ""
             lines.append(f"documents spell special tokens, which are encoded as text: {named}{more}")
         if self.conversations and self.conversations["replies_dropped"]:
             long = self.conversations
+            one, reply = long["too_long"] == 1, long["replies_dropped"] == 1
             lines.append(
-                f"{long['too_long']:,} conversations are longer than a row ({long['policy']}): "
-                f"{long['replies_dropped']:,} replies are left out"
+                f"{_number(long['too_long'], 'conversation')} {'is' if one else 'are'} longer than a row "
+                f"({long['policy']}): {long['replies_dropped']:,} {'reply is' if reply else 'replies are'} left out"
             )
         return lines
 
@@ -212,8 +213,8 @@ class Report:
         rows: list[tuple[str, str]] = [
             ("format", self.format + (f", {self.dtype}" if self.dtype else "")),
             ("tokenizer", self.tokenizer or "none"),
-            ("inputs", f"{self.inputs:,} files, {self.input_bytes:,} bytes"),
-            ("documents", f"{self.documents:,}, {self.bytes:,} bytes"),
+            ("inputs", f"{_number(self.inputs, 'file')}, {_number(self.input_bytes, 'byte')}"),
+            ("documents", f"{self.documents:,}, {_number(self.bytes, 'byte')}"),
             (name, f"{self.tokens:,}" + (f", {ratio:.3f} bytes each" if ratio else "")),
             ("shards", f"{self.shards:,}"),
             ("documents without tokens", f"{self.empty:,}"),
@@ -252,8 +253,9 @@ class Report:
         return "\n".join(parts)
 
     def __repr__(self) -> str:
-        ids = f"{self.tokens:,} {'tokens' if self.tokenizer else 'pretokens'}"
-        return f"Report({self.documents:,} documents, {ids}, {self.shards:,} shards of format {self.format})"
+        ids = _number(self.tokens, "token" if self.tokenizer else "pretoken")
+        shards = _number(self.shards, "shard")
+        return f"Report({_number(self.documents, 'document')}, {ids}, {shards} of format {self.format})"
 
 
 def report(output: str | os.PathLike[str]) -> Report:
@@ -282,6 +284,11 @@ def report(output: str | os.PathLike[str]) -> Report:
         return Report.from_json(facts)
     except FormatError as error:
         raise FormatError(f"{folder.storage.location(name)}: {error}; merge again", format="report") from None
+
+
+def _number(number: int, noun: str) -> str:
+    """A number with its noun. The report is a file, so it stays English."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def _source_row(name: str, totals: SourceTotals) -> tuple[str, ...]:

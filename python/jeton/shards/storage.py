@@ -20,10 +20,11 @@ import tempfile
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from datetime import datetime
 from functools import partial
 from inspect import signature
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import Any, BinaryIO, cast
 
 from ..corpus.paths import filesystem, is_remote, open_path, remote_call
 from ..util.arguments import file_path, wrong
@@ -63,6 +64,10 @@ class Storage(ABC):
 
         A file that another process replaces meanwhile may be left out, as POSIX permits: `size` looks it up.
         """
+
+    @abstractmethod
+    def times(self, folder: str = "") -> dict[str, float]:
+        """Name -> time of modification of the files in a folder, in seconds since 1970; empty if it is missing."""
 
     def names(self, folder: str = "") -> list[str]:
         """Names of the files in a folder; empty if it is missing."""
@@ -163,17 +168,23 @@ class LocalStorage(Storage):
 
     def sizes(self, folder: str = "") -> dict[str, int]:
         """See `Storage`."""
+        return {name: status.st_size for name, status in self._entries(folder)}
+
+    def times(self, folder: str = "") -> dict[str, float]:
+        """See `Storage`."""
+        return {name: status.st_mtime for name, status in self._entries(folder)}
+
+    def _entries(self, folder: str) -> Iterator[tuple[str, os.stat_result]]:
+        """Yields the files in a folder, with size and times."""
         try:
             entries = os.scandir(self.path / folder)
         except FileNotFoundError:
-            return {}
-        found = {}
+            return
         with entries:
             for entry in entries:
                 with suppress(FileNotFoundError):  # removed since: a temporary file, most often
                     if entry.is_file():
-                        found[entry.name] = entry.stat().st_size
-        return found
+                        yield entry.name, entry.stat()
 
     def names(self, folder: str = "") -> list[str]:
         """See `Storage`. Asks for no file, as a shared file system answers slowly."""
@@ -278,12 +289,21 @@ class RemoteStorage(Storage):
 
     def sizes(self, folder: str = "") -> dict[str, int]:
         """See `Storage`."""
+        return {name: int(info["size"]) for name, info in self._listing(folder).items()}
+
+    def times(self, folder: str = "") -> dict[str, float]:
+        """See `Storage`."""
+        found = ((name, _time_of(info)) for name, info in self._listing(folder).items())
+        return {name: seconds for name, seconds in found if seconds is not None}
+
+    def _listing(self, folder: str) -> dict[str, dict[str, Any]]:
+        """Name -> entry of the listing, of the files in a folder."""
         path = self._path(folder)
 
-        def ask() -> dict[str, int]:
+        def ask() -> dict[str, dict[str, Any]]:
             self._system.invalidate_cache()  # other machines write, too
             found = self._system.ls(path, detail=True)
-            return {info["name"].rpartition("/")[2]: int(info["size"]) for info in found if info["type"] == "file"}
+            return {info["name"].rpartition("/")[2]: info for info in found if info["type"] == "file"}
 
         for _ in range(LISTINGS):
             try:
@@ -360,9 +380,24 @@ class RemoteStorage(Storage):
         # Windows removes no file that is still mapped.
         with tempfile.TemporaryDirectory(prefix="jeton-", ignore_cleanup_errors=True) as folder:
             for name in names:
-                source, target = self._path(name), str(Path(folder, name))
-                remote_call(self.location(name), partial(self._system.get_file, source, target))
+                source, target = self._path(name), Path(folder, name)
+                target.parent.mkdir(exist_ok=True)
+                remote_call(self.location(name), partial(self._system.get_file, source, str(target)))
             yield Path(folder)
 
     def _path(self, name: str) -> str:
         return f"{self._root}/{name}".rstrip("/")
+
+
+def _time_of(info: dict[str, Any]) -> float | None:
+    """Time of modification in an entry of a listing, whose name and type depend on the protocol; None without."""
+    for name in ("LastModified", "last_modified", "mtime", "updated", "created"):
+        value = info.get(name)
+        if isinstance(value, str):
+            with suppress(ValueError):
+                value = datetime.fromisoformat(value)
+        if isinstance(value, datetime):
+            return value.timestamp()
+        if isinstance(value, int | float):
+            return float(value)
+    return None

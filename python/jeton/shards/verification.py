@@ -2,13 +2,16 @@
 
 The manifest and the report must be those that `merge` would make of the completions, and every file is hashed; one
 whose hash differs is not read further. Ids and documents are counted, and the highest id, bos and eos are checked. The
-first batch of some tasks is read from its source and encoded again: its ids must be those of the shard.
+first batch of some tasks is read from its source and encoded again: its ids must be those of the shard. If an input of
+such a task has the planned size and another time of modification, the whole task is, unless shards are shuffled or
+packed. Without inputs, documents of some shards are decoded.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -17,17 +20,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import JetonError
+from ..errors import ConfigError, InvalidTextError, JetonError, keyword
 from ..tokenizer import Tokenizer
+from ..util.arguments import flag
 from ..util.progress import Progress, ProgressEvent, make_reporter
 from .collecting import gather, read_origins
 from .conversations import make_encoder
 from .encoding import EncodedDocuments
 from .folder import AGAIN, MANIFEST, REPORT, ShardFolder
 from .layouts import COUNTS, LAYOUTS, Documents
-from .merging import JOINED, Totals, add_up, manifest_of
+from .merging import JOINED, MADE, Totals, add_up, manifest_of
 from .outputs import sha256_of
-from .plan import Plan, check_inputs
+from .plan import Plan
+from .relocation import has_no_input, moved_plan, touched_inputs
 from .report import report as read_report
 from .sealed import has_digest
 from .tasks import DONE
@@ -49,8 +54,12 @@ class Verification:
         shards, documents, tokens: totals of the shards.
         compared: documents that were read from their source again, and whose ids are equal.
         decoded, decoded_equal: documents of these that were decoded, and those whose bytes are the source. A tokenizer
-            that normalizes, or drops white space, does not decode to the source.
+            that normalizes, or drops white space, does not decode to the source. Without inputs: documents that were
+            decoded, and those whose text has the same ids again.
         problems: differences; empty if all is well.
+        inputs: ``"read"``: samples were compared with the inputs; ``"missing"``: none of them is on this machine;
+            ``"ignored"``: with ``inputs=False``.
+        touched: inputs of the samples with the planned size, but another time of modification or ETag.
 
     Examples:
         >>> Verification("out", 1, 2, 9, 2, 2, 2, ()).is_valid
@@ -65,6 +74,8 @@ class Verification:
     decoded: int
     decoded_equal: int
     problems: tuple[str, ...]
+    inputs: str = "read"
+    touched: int = 0
 
     @property
     def is_valid(self) -> bool:
@@ -76,11 +87,21 @@ class Verification:
         return {**vars(self), "problems": list(self.problems)}
 
 
-def verify(output: str | os.PathLike[str], *, progress: Progress = None) -> Verification:
+def verify(
+    output: str | os.PathLike[str],
+    *,
+    inputs: bool | None = None,
+    moved: Mapping[str, str] | None = None,
+    progress: Progress = None,
+) -> Verification:
     """Reads all shards of a merged folder again, and compares samples with the source.
 
     Args:
         output: the folder.
+        inputs: True: compare samples with the inputs; one that is missing is a difference. False: do not look for the
+            inputs, and decode documents of some shards instead. None: False if none of the samples' inputs exists.
+        moved: inputs that are in another place: prefix of their paths in the plan -> its new path, as in
+            ``{"/data/corpus": "/mnt/corpus"}``.
         progress: None draws a bar in a terminal; True, False, or a function that is called with each event.
 
     Returns:
@@ -89,13 +110,20 @@ def verify(output: str | os.PathLike[str], *, progress: Progress = None) -> Veri
     Raises:
         ShardError: the folder has no plan, or is not merged.
         FormatError: its plan or manifest is damaged, or of another version.
+        ConfigError: no input has a prefix of `moved`.
 
     Examples:
-        >>> import jeton, tempfile
+        >>> import jeton, os, tempfile
         >>> folder = tempfile.mkdtemp()
         >>> with open(f"{folder}/a.txt", "w") as file:
         ...     _ = file.write("to be or not to be")
         >>> _ = jeton.shards.make(f"{folder}/a.txt", f"{folder}/out", jeton.default(), progress=False)
+        >>> os.rename(f"{folder}/a.txt", f"{folder}/b.txt")
+        >>> found = verify(f"{folder}/out")
+        >>> found.inputs, found.compared, found.decoded
+        ('missing', 0, 1)
+        >>> verify(f"{folder}/out", moved={f"{folder}/a.txt": f"{folder}/b.txt"}).compared
+        1
         >>> with open(f"{folder}/out/shard-00000.bin", "r+b") as file:
         ...     _ = file.write(b"?")
         >>> print(verify(f"{folder}/out").problems[0].removeprefix(f"{folder}/out/").partition(";")[0])
@@ -104,15 +132,25 @@ def verify(output: str | os.PathLike[str], *, progress: Progress = None) -> Veri
     folder = ShardFolder(output)
     plan = folder.load_plan()
     manifest = folder.load_manifest()
+    if inputs is not None:
+        flag(inputs, "inputs")
+    if inputs is False and moved:
+        raise ConfigError(f"{keyword('moved')} has no effect with {keyword('inputs', False)}", option="moved")
+    reading = moved_plan(plan, moved) if moved else plan
+    sampled = _spread_numbers(plan.num_tasks, NUM_SOURCES)
+    is_missing = inputs is None and not moved and has_no_input(plan, (plan.tasks[number] for number in sampled))
+    state = "ignored" if inputs is False else "missing" if is_missing else "read"
     with make_reporter(progress) as report:
-        return _Verifier(folder, plan, manifest).run(report)
+        return _Verifier(folder, plan, manifest, reading, state).run(report, sampled)
 
 
 class _Verifier:
     """One run, which collects problems."""
 
-    def __init__(self, folder: ShardFolder, plan: Plan, manifest: dict[str, Any]) -> None:
-        self._folder, self._plan, self._manifest = folder, plan, manifest
+    def __init__(self, folder: ShardFolder, plan: Plan, manifest: dict[str, Any], reading: Plan, inputs: str) -> None:
+        """`reading`: the plan with inputs where they are; `inputs`: as in `Verification`."""
+        self._folder, self._plan, self._manifest, self._reading = folder, plan, manifest, reading
+        self._inputs, self._touched = inputs, 0
         self._problems: list[str] = []
         self._documents = self._tokens = self._compared = self._decoded = self._decoded_equal = 0
         self._highest = -1
@@ -121,8 +159,8 @@ class _Verifier:
         # task -> ids of its first documents, number of documents and of ids found in the shards
         self._samples: dict[int, tuple[EncodedDocuments, int, int]] = {}
 
-    def run(self, report: Any) -> Verification:
-        """Checks everything."""
+    def run(self, report: Any, sampled: Sequence[int]) -> Verification:
+        """Checks everything; `sampled`: tasks of which documents are compared with the source."""
         plan, manifest = self._plan, self._manifest
         row_length = None if plan.packing is None else plan.packing["length"]
         given = manifest["plan"], len(manifest["shards"]), manifest.get("row_length")
@@ -135,11 +173,17 @@ class _Verifier:
         before = len(self._problems)
         self._check_files(manifest.get("tokenizer_files", {}), sizes, "; remove it, and plan again")
         tok = self._tokenizer() if len(self._problems) == before else None
-        sampled = set(np.linspace(0, plan.num_tasks - 1, NUM_SOURCES).astype(int).tolist())
-        if self._is_reordered and tok is not None:
-            for number in sorted(sampled):
+        if tok is not None and plan.packing is None and manifest.get("pad") not in (None, tok.pad_id):
+            where = self._folder.storage.location(MANIFEST)
+            self._problems.append(
+                f"{where}: its 'pad' is {manifest['pad']}, that of the tokenizer is {tok.pad_id}; merge again"
+            )
+        if self._inputs != "read":
+            sampled = _spread_numbers(plan.num_shards, NUM_SOURCES)
+        elif self._is_reordered and tok is not None:
+            for number in sampled:
                 self._collect(self._folder.stem(number), partial(self._sample, number, tok), Path())
-            sampled = set()
+            sampled = ()
         total = sum(file["bytes"] for shard in manifest["shards"] for file in shard["files"].values())
         done = 0
         for number, shard in enumerate(manifest["shards"]):
@@ -148,6 +192,7 @@ class _Verifier:
             check = partial(self._check_shard, number, shard, tok, number in sampled)
             self._check_files(shard["files"], sizes, hint, partial(self._collect, self._folder.stem(number), check))
             done += sum(file["bytes"] for file in shard["files"].values())
+        self._check_files(manifest.get("index_files", {}), sizes, "; merge again")
         self._check_files(manifest.get("joined", {}), sizes, "; merge with join again", self._check_joined)
         self._check_files(manifest.get("rejects", {}), sizes, "; merge again")
         self._check_samples()
@@ -158,7 +203,7 @@ class _Verifier:
     def _result(self, shards: int) -> Verification:
         return Verification(
             str(self._folder), shards, self._documents, self._tokens, self._compared, self._decoded,
-            self._decoded_equal, tuple(self._problems),
+            self._decoded_equal, tuple(self._problems), self._inputs, self._touched,
         )  # fmt: skip
 
     def _check_completions(self, _: Path) -> None:
@@ -166,12 +211,15 @@ class _Verifier:
         manifest = self._manifest
         joined, files, rejects = (manifest.get(name) for name in ("joined", "tokenizer_files", "rejects"))
         self._totals, shards = add_up(self._folder, self._plan)
-        expected = manifest_of(self._plan, self._totals, shards, files, joined, rejects)
+        expected = manifest_of(self._plan, self._totals, shards, files, joined, rejects, manifest.get("pad"))
         if (rejects is None) != (not self._totals.rejects):
             expected["rejects"] = object()  # likewise
         if (files is None) != (self._plan.tokenizer is None):
             expected["tokenizer_files"] = object()  # differs from what is there, also from nothing
-        for name in {**expected, **manifest}:
+        if "input_root" not in manifest:  # that of an earlier version
+            del expected["input_root"]
+            expected["shards"] = [{name: shard[name] for name in shard if name != "inputs"} for shard in shards]
+        for name in sorted({*expected, *manifest} - MADE):
             if manifest.get(name, ...) != expected.get(name, ...):
                 where = self._folder.storage.location(MANIFEST)
                 self._problems.append(f"{where}: {name!r} is not that of the plan and of {DONE}/; merge again")
@@ -258,8 +306,14 @@ class _Verifier:
             self._equal(stem, "pieces", len(found), shard["pieces"])
             self._equal(stem, "ids", len(found.tokens), shard["rows"] * plan.packing["length"])
         self._documents, self._tokens = self._documents + shard["documents"], self._tokens + shard["tokens"]
-        for at in range(0, len(found.tokens), BLOCK):
-            self._highest = max(self._highest, int(found.tokens[at : at + BLOCK].max()))
+        highest = max(
+            (int(found.tokens[at : at + BLOCK].max()) for at in range(0, len(found.tokens), BLOCK)), default=-1
+        )
+        if highest >= plan.vocab_size:
+            self._problems.append(
+                f"{stem}: its highest id is {highest:,}, and the tokenizer has {plan.vocab_size:,} ids"
+            )
+        self._highest = max(self._highest, highest)
         if len(self._problems) > before:
             return  # what follows relies on these numbers
         if plan.packing is None:
@@ -267,7 +321,8 @@ class _Verifier:
         if self._is_reordered:
             self._find_samples(stem, found, folder)
         if is_sampled and tok is not None:
-            self._compare(number, found, tok)
+            compare = self._compare if self._inputs == "read" else self._decode
+            compare(number, found, tok)
 
     def _check_joined(self, folder: Path) -> None:
         """Reads all shards as one, whose documents and ids must be those of the shards."""
@@ -275,7 +330,8 @@ class _Verifier:
             return
 
         def check(folder: Path) -> None:
-            found = LAYOUTS[self._plan.format].read(folder, JOINED, self._plan.shard_facts)
+            stem = min(self._manifest["joined"]).partition(".")[0]
+            found = LAYOUTS[self._plan.format].read(folder, stem, self._plan.shard_facts)
             found.check(JOINED)
             shards, packing = self._manifest["shards"], self._plan.packing
             unit, ids = ("documents", "tokens") if packing is None else ("pieces", "rows")
@@ -291,46 +347,73 @@ class _Verifier:
             if id is not None:
                 missing = sum(int(np.count_nonzero(found.tokens[block] != id)) for block in edges())
                 if missing:
-                    self._problems.append(f"{stem}: {missing:,} documents lack the {name} id {id}")
+                    lack = "document lacks" if missing == 1 else "documents lack"
+                    self._problems.append(f"{stem}: {missing:,} {lack} the {name} id {id}")
 
     def _compare(self, number: int, found: Documents, tok: Tokenizer) -> None:
-        """Encodes the first batch of a task again."""
-        plan, task = self._plan, self._plan.tasks[number]
-        check_inputs(plan, task)
-        reader = plan.reader(task)
-        batch = next(reader.batches(), None)
-        if batch is None:
-            return
-        stem = self._folder.stem(number)
+        """Encodes the first batch of a task again, or all of a task with an input that has been touched."""
+        plan, task = self._reading, self._reading.tasks[number]
+        touched = touched_inputs(plan, task)
+        self._touched += touched
+        stem, reader = self._folder.stem(number), plan.reader(task)
         encoder = make_encoder(tok, plan, reader)
-        expected = encoder.encode(batch)
-        if not np.array_equal(found.tokens[: len(expected.ids)], expected.ids):
-            self._problems.append(f"{stem}: its ids are not those of its source")
-            return
-        ends = np.cumsum(expected.lengths).tolist()
-        if len(found) < len(ends):
-            self._problems.append(f"{stem}: it has {len(found):,} documents, and its source has at least {len(ends):,}")
-            return
-        for index, start, end in self._spread(ends):
-            if not np.array_equal(found[index], expected.ids[start:end]):
-                self._problems.append(f"{stem}: document {index} is not that of its source")
+        documents = tokens = 0  # that have been compared
+        for batch in reader.batches():
+            expected = encoder.encode(batch)
+            ends = np.cumsum(expected.lengths).tolist()
+            if difference := self._difference(found, documents, tokens, expected, ends):
+                self._problems.append(f"{stem}: {difference}")
                 return
-        if expected.mask is not None and not np.array_equal(_head(found.mask, len(expected.ids)), expected.mask):
-            self._problems.append(f"{stem}: its loss mask is not that of its source")
-            return
-        self._compared += len(ends)
-        if len(ends) != len(batch) or plan.chat is not None:
-            return  # documents and texts do not correspond by index, or the text is the template's
-        for index, _, _ in self._spread(ends):
-            ids = found[index][plan.bos is not None :]
-            ids = ids[:-1] if plan.eos is not None else ids
-            self._decoded += 1
-            self._decoded_equal += tok.decode_bytes(ids.tolist()) == batch.texts[index]
+            self._compared += len(ends)
+            # Else documents and texts do not correspond by index, or the text is the template's.
+            if documents == 0 and len(ends) == len(batch) and plan.chat is None:
+                for index, _, _ in self._spread(ends):
+                    self._decoded += 1
+                    self._decoded_equal += tok.decode_bytes(self._content(found[index])) == batch.texts[index]
+            documents, tokens = documents + len(ends), tokens + len(expected.ids)
+            if not touched:
+                return
+        self._equal(stem, "documents", len(found), documents)
+
+    def _difference(
+        self, found: Documents, first: int, start: int, expected: EncodedDocuments, ends: list[int]
+    ) -> str | None:
+        """Words for what differs in the documents from `first` on, whose ids begin at `start`; None if nothing does."""
+        if not np.array_equal(found.tokens[start : start + len(expected.ids)], expected.ids):
+            return "its ids are not those of its source"
+        if len(found) < first + len(ends):
+            return f"it has {len(found):,} documents, and its source has at least {first + len(ends):,}"
+        for index, one, end in self._spread(ends):
+            if not np.array_equal(found[first + index], expected.ids[one:end]):
+                return f"document {first + index} is not that of its source"
+        if expected.mask is not None and (
+            found.mask is None or not np.array_equal(found.mask[start : start + len(expected.ids)], expected.mask)
+        ):
+            return "its loss mask is not that of its source"
+        return None
+
+    def _decode(self, number: int, found: Documents, tok: Tokenizer) -> None:
+        """Decodes documents of a shard, which needs no input: ids that the tokenizer does not have are errors."""
+        is_whole = self._plan.packing is None and self._plan.chat is None
+        for index in _spread_numbers(len(found), NUM_DECODED):
+            ids = found[index].tolist()
+            text = tok.decode_bytes(self._content(found[index]) if is_whole else ids)
+            if is_whole:  # pieces of documents, and text of a template, may have other ids by themselves
+                self._decoded += 1
+                with suppress(InvalidTextError):  # a tokenizer with unknown characters
+                    again = tok.encode(text, add_special_tokens=False)
+                    self._decoded_equal += list(again) == self._content(found[index])
+
+    def _content(self, ids: NDArray[Any]) -> list[int]:
+        """The ids of a document without bos and eos."""
+        content = ids[self._plan.bos is not None :]
+        kept: list[int] = (content[:-1] if self._plan.eos is not None else content).tolist()
+        return kept
 
     def _sample(self, number: int, tok: Tokenizer, folder: Path) -> None:
         """Encodes the first batch of a task again, to be found in shuffled or packed shards."""
-        plan, task = self._plan, self._plan.tasks[number]
-        check_inputs(plan, task)
+        plan, task = self._reading, self._reading.tasks[number]
+        self._touched += touched_inputs(plan, task)
         reader = plan.reader(task)
         batch = next(reader.batches(), None)
         if batch is not None:
@@ -375,7 +458,7 @@ class _Verifier:
     @staticmethod
     def _spread(ends: list[int]) -> Iterator[tuple[int, int, int]]:
         """Yields index, start and end of some documents."""
-        for index in sorted(set(np.linspace(0, len(ends) - 1, NUM_DECODED).astype(int).tolist())) if ends else ():
+        for index in _spread_numbers(len(ends), NUM_DECODED):
             yield index, ends[index - 1] if index else 0, ends[index]
 
     def _check_sums(self) -> None:
@@ -392,6 +475,11 @@ class _Verifier:
             self._problems.append(f"{name}: {what} {value:,}, expected {expected:,}")
 
 
-def _head(mask: NDArray[np.uint8] | None, number: int) -> NDArray[np.uint8]:
-    """The first values of a loss mask."""
-    return np.empty(0, np.uint8) if mask is None else mask[:number]
+def _spread_numbers(number: int, most: int) -> list[int]:
+    """Up to `most` numbers below `number`, evenly spread.
+
+    Examples:
+        >>> _spread_numbers(9, 3), _spread_numbers(2, 3), _spread_numbers(0, 3)
+        ([0, 4, 8], [0, 1], [])
+    """
+    return sorted(set(np.linspace(0, number - 1, most).astype(int).tolist())) if number else []

@@ -5,6 +5,7 @@ base        the interface, ends of documents, memory-mapped documents
 megatron    .bin and .idx
 raw         ids back to back: nanoGPT, llm.c, datatrove, OLMo
 columns     Parquet and Arrow
+streaming   MDS and litdata, with an index of all shards
 ```
 
 Counts of pretokens are no layout: they have no ids (`counting`).
@@ -16,6 +17,7 @@ from .base import Documents, Int64, Layout, Places, ShardFacts, ShardWriter, pos
 from .columns import Arrow, Parquet
 from .megatron import Megatron
 from .raw import Bin, Datatrove, LlmC, Olmo
+from .streaming import LitData, Mds
 
 __all__ = [
     "COUNTS",
@@ -32,7 +34,8 @@ __all__ = [
 ]
 
 LAYOUTS: dict[str, Layout] = {
-    layout.name: layout for layout in (Megatron(), Bin(), LlmC(), Datatrove(), Olmo(), Parquet(), Arrow())
+    layout.name: layout
+    for layout in (Megatron(), Bin(), LlmC(), Datatrove(), Olmo(), Mds(), LitData(), Parquet(), Arrow())
 }
 COUNTS = "counts"
 FORMATS = (*LAYOUTS, COUNTS)

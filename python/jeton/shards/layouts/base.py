@@ -11,7 +11,7 @@ import mmap
 import os
 import tempfile
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
@@ -388,6 +388,10 @@ class Layout(ABC):
             writer.finish()
         finally:
             writer.close()
+
+    def index(self, shards: Sequence[Mapping[str, Any]], facts: ShardFacts) -> dict[str, bytes]:
+        """Files for readers that name all shards: name -> content. `shards`: their entries of the manifest."""
+        return {}
 
     def check_installed(self) -> None:  # noqa: B027
         """Checks that the packages that the format needs are installed.

@@ -151,6 +151,7 @@ class Datatrove(_Raw):
     """``format="datatrove"``."""
 
     name, suffix, ends_suffix, mask_suffix = "datatrove", ".ds", ".ds.index", ".ds.loss"
+    can_join = False  # `DatatroveFolderDataset` reads folders in the folder, too
 
     def writer(self, files: OutputFiles, stem: str, facts: ShardFacts) -> ShardWriter:
         """See `Layout`."""
