@@ -50,7 +50,10 @@ def digest(folder: Path) -> str:
     sha = hashlib.sha256()
     for path in sorted(folder.iterdir()):
         if path.is_file() and not path.name.startswith(("report", "plan", ".")):
-            sha.update(path.name.encode() + path.read_bytes())
+            data = path.read_bytes()
+            if path.name == "manifest.json":  # without the names that inputs were given by
+                data = repr({name: value for name, value in facts_of(path).items() if name != "arguments"}).encode()
+            sha.update(path.name.encode() + data)
     return sha.hexdigest()
 
 

@@ -30,6 +30,7 @@ __all__ = [
     "Command",
     "CommonOptions",
     "Count",
+    "Share",
     "TextOptions",
     "common_options",
     "corpus_options",
@@ -465,6 +466,19 @@ class RowLength(click.ParamType[int]):
         if length < 2:
             self.fail(f"{value!r} is less than 2", param, ctx)
         return length
+
+
+class Share(click.ParamType[tuple[str, Fraction]]):
+    """Share between 0 and 1, of a part that may be named: ``0.01``, ``test=0.01``; the name and the share."""
+
+    name = "share"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, Fraction]:
+        """See `click.ParamType`."""
+        name, equals, text = str(value).rpartition("=")
+        if not re.fullmatch(r"0?\.[0-9]{1,30}", text):
+            self.fail(f"{value!r} is not a share between 0 and 1, like 0.01 or test=0.01", param, ctx)
+        return name if equals else "validation", Fraction(text)
 
 
 def errors_option(command: Function) -> Function:

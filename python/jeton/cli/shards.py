@@ -5,21 +5,35 @@ from __future__ import annotations
 import functools
 import os
 from collections.abc import Callable, Mapping
+from fractions import Fraction
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 import jeton
 
 from ..corpus import Source
 from ..errors import ShardError
 from ..runners import RUNNERS
-from ..shards import FORMATS, Report, Status, kubernetes_manifest, slurm_script
+from ..shards import FORMATS, Mix, Plan, Report, Status, kubernetes_manifest, slurm_script
+from ..shards.mix_exports import SYSTEMS
 from ..shards.plan import TASK_BYTES, TOO_LONG
 from ..shards.running import Runner
+from ..shards.splitting import folder_in
 from ..util.messages import translate
 from .help_text import Context
-from .options import DEFAULT_USED, ByteSize, Command, CommonOptions, Count, RowLength, common_options, corpus_options
+from .options import (
+    DEFAULT_USED,
+    ByteSize,
+    Command,
+    CommonOptions,
+    Count,
+    RowLength,
+    Share,
+    common_options,
+    corpus_options,
+)
 from .quantities import counted, seconds, size
 from .running import DIFFERENT
 from .streams import write, write_json
@@ -129,6 +143,25 @@ def _plan_options(command: Function) -> Function:
         help="Loss mask: of the last reply only, without reasoning, without stop tokens; by the template's markers, or "
         "derived from any template.",
     )
+    @click.option(
+        "--keep",
+        metavar="FIELD,…",
+        help="Keep these fields of the records as metadata of the documents: id,meta.url.",
+    )
+    @click.option(
+        "--mix",
+        type=click.Path(dir_okay=False, exists=True),
+        metavar="FILE",
+        help="Instead of CORPUS: a TOML file of sources with weights, epochs or tokens; makes a folder for each.",
+    )
+    @click.option(
+        "--validation",
+        type=Share(),
+        multiple=True,
+        metavar="[NAME=]SHARE",
+        help="Make two folders, FOLDER/train and FOLDER/validation (or NAME), which has this share of the documents "
+        "(0.01), by a hash of each.",
+    )
     @click.option("--pattern", default="o200k", metavar="NAME|REGEX", help="For --format counts: the pattern.")
     @click.option(
         "--special-token", "special_tokens", multiple=True, metavar="T", help="For --format counts; splits documents."
@@ -140,6 +173,7 @@ def _plan_options(command: Function) -> Function:
         corpus: tuple[str, ...],
         reading: dict[str, Any],
         output: str,
+        mix: str | None,
         name: str | None,
         append_eos: bool,
         eos: str | None,
@@ -147,6 +181,7 @@ def _plan_options(command: Function) -> Function:
         bos: str | None,
         **options: Any,
     ) -> None:
+        _check_corpus(corpus, reading, mix)
         if "-" in corpus:
             raise click.UsageError("standard input cannot be read again by a task; write it to a file first")
         tok = None if name is None else jeton.load(name)
@@ -164,12 +199,36 @@ def _plan_options(command: Function) -> Function:
                 raise click.UsageError(message)
         options |= {"tok": tok, "append_eos": eos or append_eos, "prepend_bos": bos or prepend_bos}
         options["packing"] = options["packing"].replace("-", "_")
+        options["keep"] = [] if options["keep"] is None else options["keep"].split(",")
         masks = options.pop("masks")
         options["mask"] = {name: value for one in masks for name, value in [MASKS[one]]} or None
+        shares: tuple[tuple[str, Fraction], ...] = options.pop("validation")
+        if len(dict(shares)) < len(shares):
+            raise click.UsageError("--validation is given twice for one part; name the others: --validation test=0.01")
         read = jeton.Corpus([Source(place) for place in corpus], **reading)
-        command(common, **_rest(options), corpus=read, output=output, options=options)
+        parts = {"validation": dict(shares)} if shares else {}
+        command(common, **_rest(options), corpus=read, output=output, options=options, parts=parts, mix=mix)
 
+    for param in getattr(wrapped, "__click_params__"):  # noqa: B009 - click's own attribute
+        if isinstance(param, click.Argument):
+            param.required = False  # `_check_corpus` requires it, or --mix
     return wrapped
+
+
+def _check_corpus(corpus: tuple[str, ...], reading: Mapping[str, Any], mix: str | None) -> None:
+    """Checks that there is a corpus or a mix, and that a mix has its own options of reading."""
+    ctx = click.get_current_context()
+    if mix is None:
+        if not corpus:
+            param = next(param for param in ctx.command.params if isinstance(param, click.Argument))
+            raise click.MissingParameter(ctx=ctx, param=param)
+        return
+    if corpus:
+        raise click.UsageError("--mix and CORPUS exclude each other; name the paths of the sources in the file")
+    for name in reading:
+        if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            option = name.replace("_", "-")
+            raise click.UsageError(f"--{option} and --mix exclude each other; give {name} to the sources in the file")
 
 
 _RUN_OPTIONS = (
@@ -239,6 +298,8 @@ def make(
     corpus: jeton.Corpus,
     output: str,
     options: dict[str, Any],
+    parts: dict[str, Any],
+    mix: str | None,
     workers: int | None,
     runner: Runner,
     ray_address: str | None,
@@ -257,22 +318,19 @@ def make(
       jeton shards make 'data/*.jsonl' -o out/ -t gpt2 --format bin --eos '<|endoftext|>' --join
       jeton shards make data/ -o out/ -t my.json --append-eos --shuffle 7 --pack 4096 --packing best-fit
       jeton shards make chats.jsonl -o out/ -t my.json --chat --pack 4096 --packing best-fit --format parquet
+      jeton shards make data/ -o out/ -t my.json --append-eos --validation 0.01
+      jeton shards make --mix mix.toml -o out/ -t my.json --append-eos
       jeton shards make data/ -o counts/ --format counts && jeton train counts/*.jtc -o my.json
     """
-    made = jeton.shards.make(
-        corpus,
-        output,
-        workers=workers,
-        runner=runner,
-        ray_address=ray_address,
-        keep_going=keep_going,
-        max_skipped=max_skipped,
-        join=join,
-        verify=not no_verify,
-        progress=common.progress,
-        **options,
-    )
-    _show_made(common, made, output, no_verify)
+    options |= {"workers": workers, "runner": runner, "ray_address": ray_address, "keep_going": keep_going}
+    options |= {"max_skipped": max_skipped, "join": join, "verify": not no_verify, "progress": common.progress}
+    if mix is not None:
+        _show_mix(common, jeton.shards.make_mix(mix, output, **parts, **options))
+    elif parts:
+        reports = jeton.shards.make_split(corpus, output, **parts, **options)
+        _show_reports(common, {name: (folder_in(output, name), made) for name, made in reports.items()}, no_verify)
+    else:
+        _show_made(common, jeton.shards.make(corpus, output, **options), output, no_verify)
 
 
 @shards.command(short_help="Add inputs to a folder of shards.")
@@ -320,27 +378,27 @@ def repair(common: CommonOptions, output: str, no_verify: bool, **options: Any) 
 @shards.command(short_help="List the inputs and write the plan; read nothing.")
 @common_options
 @_plan_options
-def plan(common: CommonOptions, corpus: jeton.Corpus, output: str, options: dict[str, Any]) -> None:
+def plan(
+    common: CommonOptions,
+    corpus: jeton.Corpus,
+    output: str,
+    options: dict[str, Any],
+    parts: dict[str, Any],
+    mix: str | None,
+) -> None:
     """Plans shards of CORPUS: writes plan.json and the tokenizer into the folder. Inputs are listed and not read.
 
     \b
     Example:
       jeton shards plan data/*.jsonl -o out/ -t my.json --append-eos --task-bytes 512MB
     """
-    made = jeton.shards.plan(corpus, output, **options)
-    if common.as_json:
-        facts = {"tasks": made.num_tasks, "inputs": len(made.inputs), "bytes": made.num_bytes, "dtype": made.dtype}
-        write_json({**facts, "format": made.format, "digest": made.digest})
-    common.say(
-        translate(
-            "planned  {tasks} of {files}, {size}; format {format}, {dtype}",
-            tasks=counted(made.num_tasks, "task"),
-            files=counted(len(made.inputs), "file"),
-            size=size(made.num_bytes),
-            format=made.format,
-            dtype=made.dtype or "counts",
-        )
-    )
+    if mix is not None:
+        plans = jeton.shards.plan_mix(mix, output, **parts, **options)
+    elif parts:
+        plans = jeton.shards.plan_split(corpus, output, **parts, **options)
+    else:
+        plans = {"": jeton.shards.plan(corpus, output, **options)}
+    _show_plans(common, plans)
 
 
 @shards.command(short_help="Run the tasks that are not complete, or those of one job.")
@@ -513,6 +571,34 @@ def report(common: CommonOptions, output: str, plot: str | None) -> None:
         write(found.to_markdown().rstrip("\n"))
 
 
+@shards.command(short_help="Show how much of each source a mix takes.")
+@_folder
+@click.option(
+    "--write",
+    "system",
+    type=click.Choice(SYSTEMS),
+    help="Print the settings of the mix, or of the shards, for Megatron (--data-args-path; after --validation "
+    "--per-split-data-args-path) or OLMo-core (SourceMixtureList).",
+)
+@common_options
+def mix(common: CommonOptions, output: str, system: str | None) -> None:
+    """Shows the mix of a FOLDER that was made with --mix: documents, tokens, epochs and share of each source.
+
+    \b
+    Examples:
+      jeton shards mix out/
+      jeton shards mix out/ --write megatron > blend.txt
+    """
+    if system is not None:
+        write(jeton.shards.mixture_settings(output, system))
+        return
+    found = jeton.shards.mix(output)
+    if common.as_json:
+        write_json(found)
+    else:
+        write(found.to_markdown().rstrip("\n"))
+
+
 @shards.command(short_help="Print a job script for Slurm, or a manifest for Kubernetes.")
 @click.argument("system", type=click.Choice(["slurm", "k8s"]))
 @_folder
@@ -607,6 +693,43 @@ def _pace_lines(found: Status) -> list[str]:
     if found.idle_s is not None and not found.is_complete:
         lines.append(translate("the last task completed {time} ago", time=seconds(found.idle_s)))
     return lines
+
+
+def _show_plans(common: CommonOptions, plans: Mapping[str, Plan]) -> None:
+    """Shows a plan, named "", or those of several folders."""
+    found = {}
+    for name, made in plans.items():
+        facts = {"tasks": made.num_tasks, "inputs": len(made.inputs), "bytes": made.num_bytes, "dtype": made.dtype}
+        found[name] = {**facts, "format": made.format, "digest": made.digest}
+        line = translate(
+            "planned  {tasks} of {files}, {size}; format {format}, {dtype}",
+            tasks=counted(made.num_tasks, "task"),
+            files=counted(len(made.inputs), "file"),
+            size=size(made.num_bytes),
+            format=made.format,
+            dtype=made.dtype or "counts",
+        )
+        common.say(f"{line}; {name}" if name else line)
+    if common.as_json:
+        write_json(found.get("", found))
+
+
+def _show_reports(common: CommonOptions, reports: Mapping[str, tuple[str, Report]], no_verify: bool) -> None:
+    """Shows the reports of several folders: name -> path and report."""
+    if common.as_json:
+        write_json({name: made.to_json() for name, (_, made) in reports.items()})
+        return
+    for path, made in reports.values():
+        _show_made(common, made, path, no_verify)
+
+
+def _show_mix(common: CommonOptions, made: Mix) -> None:
+    if common.as_json:
+        write_json(made)
+        return
+    shares = translate(", ").join(f"{name} {share:.1%}" for name, share in made.shares.items())
+    common.say(translate("mixed    {tokens}: {shares}", tokens=counted(made.tokens, "token"), shares=shares))
+    common.say(translate("saved    {path}: {sources}", path=made.folder, sources=counted(len(made.sources), "source")))
 
 
 def _show_status(common: CommonOptions, found: Status) -> None:

@@ -12,6 +12,7 @@ kinds            kind of a file, by suffix and content
 source_reader    one source → chunks of documents: streams reads text, rows JSON Lines, Parquet and mappings, records
                  arrays of JSON, CSV, Arrow and tars; fields: nested ones
 error_policy     invalid text and unreadable records
+kept_fields      fields of records that are kept beside the texts
 selection        samples and held-out documents
 batches          documents in transit: chunks, prefetched by a thread, and batches
 document_reader  all sources → documents, in order, with statistics

@@ -47,6 +47,7 @@ class DocumentChunk(NamedTuple):
         size: approximate memory, in bytes.
         lines_before: returns the number of lines before the first one that `numbers` counts: see `ranges`.
         files: the file of each, if they are whole files.
+        fields: fields that are kept of the record of each, as JSON; None: they have none.
     """
 
     texts: TextColumn
@@ -57,6 +58,7 @@ class DocumentChunk(NamedTuple):
     size: int
     lines_before: Callable[[], int] = int
     files: Sequence[str] | None = None
+    fields: Sequence[bytes] | None = None
 
     def file(self, index: int) -> str:
         """File of a document, or ``"corpus"``."""
@@ -71,13 +73,14 @@ class DocumentChunk(NamedTuple):
 
     def select(self, chosen: Sequence[int]) -> DocumentChunk:
         """A chunk with some of the documents."""
-        numbers, files = self.numbers, self.files
+        numbers, files, fields = self.numbers, self.files, self.fields
         texts = self.texts.take(chosen)
         return self._replace(
             texts=texts,
             numbers=numbers if numbers is None else [numbers[index] for index in chosen],
             size=self.size * len(texts) // max(len(self.texts), 1),
             files=files if files is None else [files[index] for index in chosen],
+            fields=fields if fields is None else [fields[index] for index in chosen],
         )
 
 

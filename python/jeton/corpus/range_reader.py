@@ -14,6 +14,7 @@ from ..errors import FormatError, JetonError
 from .batches import Batch, DocumentChunk, batched
 from .corpus import Corpus
 from .error_policy import ErrorHandler, OnSkip, Skipped
+from .kept_fields import KeptFields
 from .listing import Lister, log_unread
 from .ranges import FileRange
 from .source import Source
@@ -34,7 +35,12 @@ class RangeReader:
         corpus: options of reading; its sources are not used.
         check: called often; may raise to stop.
         conversations: the field of a row is a list, as JSON, not a text.
+        keep: names of fields of records to keep.
+        select: selects documents of each chunk.
         on_skip: called with kind, place and reason of each skipped record; the place as in `skipped`.
+
+    Attributes:
+        left_out: file -> documents that `select` left out.
 
     Examples:
         >>> import tempfile
@@ -53,8 +59,12 @@ class RangeReader:
         check: Callable[[], None] = lambda: None,
         conversations: bool = False,
         on_skip: OnSkip | None = None,
+        keep: Sequence[str] = (),
+        select: Callable[[DocumentChunk], DocumentChunk] | None = None,
     ) -> None:
         self._ranges, self._corpus, self._check, self._conversations = ranges, corpus, check, conversations
+        self._keep, self._select = KeptFields(keep), select
+        self.left_out: dict[str, int] = {}
         self._handler = ErrorHandler(corpus.errors, on_skip)
         self._stats = ReadStats()
 
@@ -82,6 +92,11 @@ class RangeReader:
         return self._stats.lines
 
     @property
+    def kept(self) -> dict[str, int]:
+        """Name of a field to keep -> number of records that have it."""
+        return self._keep.counts
+
+    @property
     def read_s(self) -> float:
         """Seconds spent reading, without decompression and parsing."""
         return self._stats.read_s
@@ -92,13 +107,18 @@ class RangeReader:
 
     def _chunks(self) -> Iterator[DocumentChunk]:
         resolved = ResolvedSource.of(Source([]), 0, self._corpus, Lister())
-        resolved = replace(resolved, conversations=self._conversations)
+        resolved = replace(resolved, conversations=self._conversations, keep=self._keep)
         reader = SourceReader(self._stats, self._handler, GROUP_BYTES, None, MAX_DOCUMENT, self._check)
         for part in self._ranges:
             for chunk in reader.read_range(part, resolved):
                 self._check()
                 if len(chunk.texts):
-                    yield self._bounded(chunk)
+                    bounded = self._bounded(chunk)
+                    chosen = bounded if self._select is None else self._select(bounded)
+                    if left_out := len(bounded.texts) - len(chosen.texts):
+                        self.left_out[chunk.name] = self.left_out.get(chunk.name, 0) + left_out
+                    if len(chosen.texts):
+                        yield chosen
         log_unread(tuple(self._stats.members.values()))
 
     def _bounded(self, chunk: DocumentChunk) -> DocumentChunk:

@@ -20,19 +20,27 @@ from .._core import TextColumn
 from ..errors import FormatError, JetonError, UnsupportedFeatureError, keyword
 from .error_policy import ErrorHandler
 from .fields import ColumnPath
+from .kept_fields import KeptFields, place_json
 from .rows import BATCH_BYTES, BadRowError, arrow_modules, check_column, list_of, text_of, valid_column
 from .streams import LONGEST_LINE, check_size, decoded
 
 __all__ = ["Group", "arrow_texts", "csv_header", "csv_texts", "json_texts", "tar_texts"]
 
-Group: TypeAlias = tuple[TextColumn, Sequence[int]]  # documents, and the number of each
+# Documents, the number of each, and the fields that are kept of each.
+Group: TypeAlias = tuple[TextColumn, Sequence[int], Sequence[bytes] | None]
+Read: TypeAlias = tuple[int, bytes | None, object]  # number, text or None if it is skipped, and the record
 
 READ_BYTES = 1 << 18
 BLOCK = 512  # of a tar
 
 
 def json_texts(
-    stream: BinaryIO, field: str, name: str, handler: ErrorHandler, conversations: bool = False
+    stream: BinaryIO,
+    field: str,
+    name: str,
+    handler: ErrorHandler,
+    conversations: bool = False,
+    keep: KeptFields | None = None,
 ) -> Iterator[Group]:
     """Yields the texts of an array of objects, with their numbers from 1.
 
@@ -41,17 +49,17 @@ def json_texts(
 
     Examples:
         >>> array = io.BytesIO(b'[{"text": "a"},\\n {"text": "b"}]')
-        >>> [texts.to_list() for texts, numbers in json_texts(array, "text", "a.json", ErrorHandler("strict"))]
+        >>> [texts.to_list() for texts, numbers, _ in json_texts(array, "text", "a.json", ErrorHandler("strict"))]
         [[b'a', b'b']]
     """
-    return _grouped(_array_texts(stream, field, name, handler, list_of if conversations else text_of))
+    return _grouped(_array_texts(stream, field, name, handler, list_of if conversations else text_of), name, keep)
 
 
 def _array_texts(
     stream: BinaryIO, field: str, name: str, handler: ErrorHandler, value: Callable[[object, str], str]
-) -> Iterator[tuple[int, bytes | None]]:
+) -> Iterator[Read]:
     for number, row in enumerate(_items(stream, name), 1):
-        yield number, _row_text(row, field, f"{name}:{number}", name, handler, value)
+        yield number, _row_text(row, field, f"{name}:{number}", name, handler, value), row
 
 
 def _row_text(
@@ -156,7 +164,9 @@ def csv_header(stream: BinaryIO, delimiter: str) -> list[str]:
         return []
 
 
-def csv_texts(stream: BinaryIO, field: str, name: str, handler: ErrorHandler, delimiter: str) -> Iterator[Group]:
+def csv_texts(
+    stream: BinaryIO, field: str, name: str, handler: ErrorHandler, delimiter: str, keep: KeptFields | None = None
+) -> Iterator[Group]:
     """Yields the texts of a column of a CSV with a header, with the numbers of their first lines.
 
     Quotes are those of RFC 4180: a quoted value may have line ends. Blank lines are ignored.
@@ -166,15 +176,14 @@ def csv_texts(stream: BinaryIO, field: str, name: str, handler: ErrorHandler, de
 
     Examples:
         >>> rows = io.BytesIO(b'id,text\\n1,"a\\nb"\\n2,c\\n')
-        >>> [(texts.to_list(), lines) for texts, lines in csv_texts(rows, "text", "a.csv", ErrorHandler("strict"), ",")]
-        [([b'a\\nb', b'c'], [2, 4])]
+        >>> [group] = csv_texts(rows, "text", "a.csv", ErrorHandler("strict"), ",", KeptFields(["id"]))
+        >>> group[0].to_list(), group[1], group[2]
+        ([b'a\\nb', b'c'], [2, 4], [b'{"id": "1"}', b'{"id": "2"}'])
     """
-    return _grouped(_csv_texts(stream, field, name, handler, delimiter))
+    return _grouped(_csv_texts(stream, field, name, handler, delimiter), name, keep)
 
 
-def _csv_texts(
-    stream: BinaryIO, field: str, name: str, handler: ErrorHandler, delimiter: str
-) -> Iterator[tuple[int, bytes | None]]:
+def _csv_texts(stream: BinaryIO, field: str, name: str, handler: ErrorHandler, delimiter: str) -> Iterator[Read]:
     rows = _csv_rows(stream, delimiter)
     try:
         header = next(rows, None)
@@ -193,7 +202,8 @@ def _csv_texts(
                 words = f"{source}: {len(row)} values, and the header has {len(header)}"
                 handler.skip("without a value for each column", source, FormatError(words, format="csv", place=source))
                 continue
-            yield number, handler.check(row[column].encode("utf-8", "surrogateescape"), source, file=name)
+            text = handler.check(row[column].encode("utf-8", "surrogateescape"), source, file=name)
+            yield number, text, dict(zip(header, row, strict=True))
     except csv.Error as error:
         place = f"line {rows.line_num}"
         raise FormatError(f"{name}:{rows.line_num}: not valid CSV ({error})", format="csv", place=place) from None
@@ -230,13 +240,18 @@ class _Kept(io.RawIOBase):
 
 
 def arrow_texts(
-    raw: BinaryIO, field: str, name: str, handler: ErrorHandler, conversations: bool = False
+    raw: BinaryIO,
+    field: str,
+    name: str,
+    handler: ErrorHandler,
+    conversations: bool = False,
+    keep: KeptFields | None = None,
 ) -> Iterator[Group]:
     """Yields the texts of a column of an Arrow IPC file or stream, with their row numbers from 1.
 
     Args:
         raw: a stream; for an IPC file, one that can seek.
-        field, name, handler, conversations: as `rows.column_texts`.
+        field, name, handler, conversations, keep: as `rows.column_texts`.
 
     Raises:
         FormatError: corrupt data, a missing column, or a column without text.
@@ -251,14 +266,16 @@ def arrow_texts(
         reader = (pa.ipc.open_file if is_file else pa.ipc.open_stream)(raw)
         path = check_column(ColumnPath.find(reader.schema, field), reader.schema, field, name, expected, "arrow")
         batches: Iterable[Any] = map(reader.get_batch, range(reader.num_record_batches)) if is_file else reader
-        before = 0
+        before, kept_columns = 0, keep.columns(reader.schema) if keep else []
         for batch in batches:
             column = path.of(batch.column(reader.schema.get_field_index(path.column)))
             rows = max(1, BATCH_BYTES * len(column) // max(column.nbytes, 1))
             for start in range(0, len(column), rows):
                 part = column.slice(start, rows)
                 numbers = range(before + start + 1, before + start + len(part) + 1)
-                yield valid_column(part, numbers, field, name, handler, expected)
+                texts, kept = valid_column(part, numbers, field, name, handler, expected)
+                rows_of = batch.slice(start, rows)
+                yield texts, kept, keep.of_table(rows_of, kept_columns, kept, numbers.start) if keep else None
             before += len(column)
     except pa.ArrowNotImplementedError as error:
         raise UnsupportedFeatureError(f"{name}: {error}", format="arrow", feature=str(error)) from None
@@ -276,6 +293,7 @@ def tar_texts(
     unread: Callable[[str, str], object],
     encoding: str = "utf-8",
     conversations: bool = False,
+    keep: KeptFields | None = None,
 ) -> Iterator[Group]:
     """Yields the texts of a tar as of WebDataset, with their numbers from 1.
 
@@ -287,11 +305,13 @@ def tar_texts(
         field, name, handler, conversations: as `json_texts`.
         unread: called with the suffix and the name of each member that is not read.
         encoding: encoding of ``.txt``.
+        keep: fields to keep, of the ``.json`` of a sample.
 
     Raises:
         FormatError: a damaged archive, or one without such members; the samples before the place have been yielded.
     """
-    return _grouped(_tar_texts(stream, field, name, handler, unread, encoding, conversations))
+    keeps = keep is not None and bool(keep)
+    return _grouped(_tar_texts(stream, field, name, handler, unread, encoding, conversations, keeps), name, keep)
 
 
 def _tar_texts(
@@ -302,11 +322,12 @@ def _tar_texts(
     unread: Callable[[str, str], object],
     encoding: str,
     conversations: bool,
-) -> Iterator[tuple[int, bytes | None]]:
+    keeps: bool,
+) -> Iterator[Read]:
     number, key = 0, ""
     sample: dict[str, bytes] = {}  # suffix -> content of a member of the current sample
 
-    def document() -> Iterator[tuple[int, bytes | None]]:
+    def document() -> Iterator[Read]:
         nonlocal number
         if not sample:
             return
@@ -315,22 +336,25 @@ def _tar_texts(
         if suffix not in sample:
             unread(".txt", f"{key}.txt")
             return
-        if suffix == ".txt" and ".json" in sample:
+        if suffix == ".txt" and ".json" in sample and not keeps:
             unread(".json", f"{key}.json")
         source = f"{name}/{key}{suffix}"
+        row: object = None
+        if ".json" in sample and (suffix == ".json" or keeps):
+            try:
+                row = json.loads(sample[".json"].decode("utf-8-sig", "surrogateescape"))
+            except (ValueError, RecursionError) as error:
+                place = f"{name}/{key}.json"
+                wrong = FormatError(f"{place}: not a JSON row ({error})", format="json", place=place)
+                handler.skip("not a JSON row", place, wrong)
+                return
         if suffix == ".txt":
             data = sample[suffix]
             if encoding != "utf-8":
                 data = decoded(data, encoding, source, handler)
-            yield number, handler.check(data, source, file=name)
+            yield number, handler.check(data, source, file=name), row
             return
-        try:
-            row = json.loads(sample[suffix].decode("utf-8-sig", "surrogateescape"))
-        except (ValueError, RecursionError) as error:
-            wrong = FormatError(f"{source}: not a JSON row ({error})", format="json", place=source)
-            handler.skip("not a JSON row", source, wrong)
-            return
-        yield number, _row_text(row, field, source, name, handler, list_of if conversations else text_of)
+        yield number, _row_text(row, field, source, name, handler, list_of if conversations else text_of), row
 
     for member, read in _members(stream, name):
         folder, slash, base = member.name.rpartition("/")
@@ -447,27 +471,30 @@ class _Forward:
         return b"".join(parts)
 
 
-def _grouped(texts: Iterator[tuple[int, bytes | None]]) -> Iterator[Group]:
+def _grouped(texts: Iterator[Read], name: str, keep: KeptFields | None) -> Iterator[Group]:
     """Documents in groups of about a megabyte, without those that are skipped. Those before an error come first."""
     failed: Exception | None = None
     while failed is None:
         group: list[bytes] = []
         numbers: list[int] = []
+        fields: list[bytes] | None = [] if keep else None
         size = 0
         try:
-            for number, text in texts:
+            for number, text, record in texts:
                 if text is not None:
                     group.append(text)
                     numbers.append(number)
+                    if keep and fields is not None:
+                        fields.append(place_json(name, number) if record is None else keep.to_json(record))
                     size += len(text) + 64
                 if size >= BATCH_BYTES:
                     break
             else:
                 if group:
-                    yield TextColumn(group), numbers
+                    yield TextColumn(group), numbers, fields
                 return
         except Exception as error:
             failed = error
         if group:
-            yield TextColumn(group), numbers
+            yield TextColumn(group), numbers, fields
     raise failed

@@ -19,6 +19,7 @@ from ..errors import FormatError, JetonError, UnsupportedFeatureError, keyword
 from ..util.optional import import_optional
 from .error_policy import ErrorHandler
 from .fields import MISSING, ColumnPath, value_at
+from .kept_fields import KeptFields
 from .paths import is_remote
 from .streams import LineBlock, LinePlace
 
@@ -183,8 +184,9 @@ def column_texts(
     start: int = 0,
     end: int | None = None,
     conversations: bool = False,
-) -> Iterator[tuple[TextColumn, range | list[int], float]]:
-    """Yields texts, their row numbers (from 1), and the share of the rows read so far.
+    keep: KeptFields | None = None,
+) -> Iterator[tuple[TextColumn, range | list[int], float, list[bytes] | None]]:
+    """Yields texts, their row numbers (from 1), the share of the rows read so far, and the fields of each row.
 
     Args:
         raw: the file.
@@ -193,6 +195,7 @@ def column_texts(
         handler: policy for invalid texts.
         start, end: only the row groups whose middle is in this range of bytes; None: to the end of the file.
         conversations: the column has lists, not texts; yields them as JSON.
+        keep: fields to keep, as JSON; None: None instead.
 
     Raises:
         FormatError: corrupt Parquet, a missing column, or a column without text.
@@ -212,7 +215,9 @@ def column_texts(
                 return
             done = 0
             rows = _rows_at_a_time(file.metadata, groups)
-            for batch in file.iter_batches(rows, row_groups=groups, columns=[path.dotted], use_threads=False):
+            kept_columns = keep.columns(file.schema_arrow) if keep else []
+            read = list(dict.fromkeys([path.dotted, *kept_columns]))
+            for batch in file.iter_batches(rows, row_groups=groups, columns=read, use_threads=False):
                 column = path.of(batch.column(path.column))
                 if conversations:
                     column.validate(full=True)
@@ -220,7 +225,9 @@ def column_texts(
                 first = before + done + 1
                 numbers = range(first, first + batch.num_rows)
                 done += batch.num_rows
-                yield *valid_column(column, numbers, field, name, handler, expected), done / max(1, total)
+                texts, kept = valid_column(column, numbers, field, name, handler, expected)
+                fields = keep.of_table(batch, kept_columns, kept, first) if keep else None
+                yield texts, kept, done / max(1, total), fields
     except pa.ArrowNotImplementedError as error:
         raise UnsupportedFeatureError(f"{name}: {error}", format="parquet", feature=str(error)) from None
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:  # names of columns are UTF-8

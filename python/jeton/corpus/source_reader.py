@@ -25,6 +25,7 @@ from ..util.threads import num_threads
 from .batches import DocumentChunk, PrefetchQueue
 from .corpus import Corpus
 from .error_policy import ErrorHandler
+from .kept_fields import KeptFields
 from .kinds import InputType, json_content, kind_of
 from .listing import Lister, Rules, Unread, has_paths, list_files
 from .paths import UNREADABLE, file_name, is_remote, open_path, size_of
@@ -97,6 +98,7 @@ class ResolvedSource:
         by_line: True if each line of a text file is a document.
         rules: options of reading.
         conversations: True if the field of a row is a list, as JSON.
+        keep: fields of records to keep; None: no fields.
     """
 
     source: Source
@@ -105,6 +107,7 @@ class ResolvedSource:
     by_line: bool
     rules: Rules = Rules(max_expansion=MAX_EXPANSION)  # noqa: RUF009 - immutable
     conversations: bool = False
+    keep: KeptFields | None = None
 
     @classmethod
     def of(cls, source: Source, weight_group: int, corpus: Corpus, lister: Lister) -> ResolvedSource:
@@ -242,11 +245,11 @@ class SourceReader:
             try:
                 kind = resolved.kind(file)
                 if kind == "parquet":
-                    for texts, numbers, _ in column_texts(
+                    for texts, numbers, _, fields in column_texts(
                         cast(BinaryIO, raw), resolved.field, file, self._handler, part.start, end,
-                        conversations=resolved.conversations,
+                        conversations=resolved.conversations, keep=resolved.keep,
                     ):  # fmt: skip
-                        yield self._chunk(texts, file, numbers, resolved)
+                        yield self._chunk(texts, file, numbers, resolved)._replace(fields=fields)
                 else:
                     lines = cast(BinaryIO, LineRange(cast(BinaryIO, raw), part.start, end))
                     yield from self._lines(lines, part, resolved, kind)
@@ -283,11 +286,17 @@ class SourceReader:
     def _block(self, lines: LineBlock, name: str, resolved: ResolvedSource, kind: InputType) -> DocumentChunk:
         """The documents of a block of lines."""
         if kind == "jsonl":
-            read = jsonl_lists if resolved.conversations else jsonl_texts
-            texts, numbers = read(lines, resolved.field, name, self._handler)
+            parse = jsonl_lists if resolved.conversations else jsonl_texts
+            texts, numbers = parse(lines, resolved.field, name, self._handler)
         else:
             texts, numbers = split_lines(lines, name, self._handler)
-        return self._chunk(texts, name, numbers, resolved, len(lines.data))
+        chunk = self._chunk(texts, name, numbers, resolved, len(lines.data))
+        if not (resolved.keep and kind == "jsonl"):
+            return chunk
+        fields = list(resolved.keep.of_lines(lines, numbers, name, self._handler))
+        read = [index for index, found in enumerate(fields) if found is not None]
+        kept = chunk if len(read) == len(fields) else chunk.select(read)
+        return kept._replace(fields=[found for found in fields if found is not None])
 
     def _skip_file(self, file: str, error: FormatError) -> None:
         """Skips a file that cannot be read, or its rest; errors of rows have been handled."""
@@ -361,14 +370,16 @@ class SourceReader:
                 yield from self._table(stream, name, resolved, size)
             else:
                 yield from self._groups(
-                    arrow_texts(stream, resolved.field, name, self._handler, resolved.conversations), name, resolved
+                    arrow_texts(stream, resolved.field, name, self._handler, resolved.conversations, resolved.keep),
+                    name,
+                    resolved,
                 )
             return
         if kind == "tar":
             yield from self._groups(
                 tar_texts(
                     stream, resolved.field, name, self._handler, self._stats.add_member, resolved.encoding,
-                    resolved.conversations,
+                    resolved.conversations, resolved.keep,
                 ),
                 name, resolved,
             )  # fmt: skip
@@ -382,13 +393,14 @@ class SourceReader:
                 advice = f"convert it to JSON Lines, or pass {named('input_type=text')} to read it as a text"
                 raise UnsupportedFeatureError(f"{name}: {found}; {advice}", format="json", feature=found)
             if content == "array":
-                texts = json_texts(stream, resolved.field, name, self._handler, resolved.conversations)
+                texts = json_texts(stream, resolved.field, name, self._handler, resolved.conversations, resolved.keep)
                 yield from self._groups(texts, name, resolved)
                 return
             kind = "jsonl"
         if kind in ("csv", "tsv"):
             delimiter = "," if kind == "csv" else "\t"
-            yield from self._groups(csv_texts(stream, resolved.field, name, self._handler, delimiter), name, resolved)
+            rows = csv_texts(stream, resolved.field, name, self._handler, delimiter, resolved.keep)
+            yield from self._groups(rows, name, resolved)
             return
         if kind == "text" and not resolved.by_line:
             data = read_whole(stream, name, self._check_canceled, self._max_document)
@@ -404,16 +416,16 @@ class SourceReader:
         self._stats.num_empty += empty
 
     def _groups(self, groups: Iterator[Group], name: str, resolved: ResolvedSource) -> Iterator[DocumentChunk]:
-        for texts, numbers in groups:
+        for texts, numbers, fields in groups:
             self._check_canceled()
-            yield self._chunk(texts, name, numbers, resolved)
+            yield self._chunk(texts, name, numbers, resolved)._replace(fields=fields)
 
     def _table(self, raw: BinaryIO, file: str, resolved: ResolvedSource, size: int) -> Iterator[DocumentChunk]:
         self._stats.raw = None  # pyarrow seeks, so the position is not the progress
-        read = partial(column_texts, conversations=resolved.conversations)
-        for texts, numbers, share in read(raw, resolved.field, file, self._handler):
+        read = partial(column_texts, conversations=resolved.conversations, keep=resolved.keep)
+        for texts, numbers, share, fields in read(raw, resolved.field, file, self._handler):
             yield self._chunk(texts, file, numbers, resolved)._replace(
-                position=self._stats.bytes_done + int(size * share)
+                position=self._stats.bytes_done + int(size * share), fields=fields
             )
 
     def _dataset(self, dataset: Any, resolved: ResolvedSource) -> Iterator[DocumentChunk]:

@@ -14,8 +14,11 @@ merging     completion files → manifest and report; joins shards
 verification  reads everything again; relocation: inputs that have been moved, or are missing
 dataset     `open`: memory-mapped documents, or `rows`, of one or several folders (`opened`)
 loader      shuffled batches of rows for training, by `order`; `blend`: of several folders in shares
+metadata    fields of the records of documents, beside the shards
+hashing     parts of the documents by a hash of their bytes
 report      totals, by source (`sources`), as JSON, Markdown and a plot (`report_plot`)
-making      all of it, once more with further inputs, or after damage; scripts: jobs for Slurm and Kubernetes
+making      all of it, once more with further inputs, or after damage; splitting: in parts by a hash of the documents;
+            mixing: a folder for each source of a mix_file, and amounts (mix, mix_exports); scripts: jobs of arrays
 ```
 
 A task is a function of its pieces of the inputs, the options and its number. Its output does not depend on workers,
@@ -30,17 +33,25 @@ from .layouts import FORMATS
 from .loader import ShardLoader, loader
 from .making import add, make, repair
 from .merging import merge
+from .metadata import Metadata, metadata
+from .mix import Mix, MixedSource, mix
+from .mix_exports import mixture_settings
+from .mixing import make_mix, plan_mix
 from .plan import Plan
 from .planning import Status, plan, status
 from .report import Report, report
 from .rows import PackedRows
 from .running import run
 from .scripts import kubernetes_manifest, slurm_script
+from .splitting import make_split, plan_split
 from .verification import Verification, verify
 
 __all__ = [
     "FORMATS",
     "Blend",
+    "Metadata",
+    "Mix",
+    "MixedSource",
     "PackedRows",
     "Plan",
     "Report",
@@ -53,9 +64,16 @@ __all__ = [
     "kubernetes_manifest",
     "loader",
     "make",
+    "make_mix",
+    "make_split",
     "merge",
+    "metadata",
+    "mix",
+    "mixture_settings",
     "open",
     "plan",
+    "plan_mix",
+    "plan_split",
     "repair",
     "report",
     "run",

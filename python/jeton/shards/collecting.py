@@ -23,12 +23,23 @@ from .._core import gather as copy_ranges
 from ..errors import ShardError
 from .layouts import Int64, Places, ShardWriter
 from .layouts.base import as_bytes, mapped
+from .metadata import metadata_of
 from .outputs import OutputFiles
 from .packing import PADDING, pack
 from .plan import Plan
 from .tasks import Task
 
-__all__ = ["NO_TASK", "ORIGINS", "Collected", "HeldDocuments", "PackedWriter", "Sources", "read_origins", "write"]
+__all__ = [
+    "NO_TASK",
+    "ORIGINS",
+    "Collected",
+    "Fields",
+    "HeldDocuments",
+    "PackedWriter",
+    "Sources",
+    "read_origins",
+    "write",
+]
 
 ORIGINS = ".origins"
 NO_TASK = (1 << 32) - 1
@@ -47,6 +58,19 @@ class Sources(NamedTuple):
     numbers: NDArray[np.int64]
 
 
+class Fields(NamedTuple):
+    """Metadata of documents, as JSON.
+
+    Attributes:
+        data: uint8, the bytes of all of them, in any order.
+        starts, lengths: bytes of each document: its range of `data`.
+    """
+
+    data: NDArray[np.uint8]
+    starts: Int64
+    lengths: Int64
+
+
 @dataclass
 class Collected:
     """Documents in the order in which they are written.
@@ -57,6 +81,7 @@ class Collected:
         starts, lengths: ids of each document: its range of `ids`.
         tasks, indices: origin of each document.
         sources: sources of the documents, if the format has them.
+        fields: metadata of the documents, if they have some.
     """
 
     ids: NDArray[Any]
@@ -66,10 +91,11 @@ class Collected:
     tasks: NDArray[np.uint32]
     indices: NDArray[np.uint32]
     sources: Sources | None
+    fields: Fields | None = None
 
 
 class HeldDocuments:
-    """Documents of a shard; ids and mask in temporary files, 12 bytes of memory for each document.
+    """Documents of a shard; ids, mask and metadata in temporary files, 12 bytes of memory for each document.
 
     Examples:
         >>> import tempfile
@@ -81,7 +107,11 @@ class HeldDocuments:
     """
 
     def __init__(
-        self, dtype: np.dtype[Any], inputs: Mapping[str, int] | None, temporary: Callable[[], BinaryIO]
+        self,
+        dtype: np.dtype[Any],
+        inputs: Mapping[str, int] | None,
+        temporary: Callable[[], BinaryIO],
+        keeps_fields: bool = False,
     ) -> None:
         """`inputs`: index of each input file, if the format has sources; `temporary`: makes a temporary file."""
         self._dtype, self._inputs = dtype, inputs
@@ -89,6 +119,8 @@ class HeldDocuments:
         self._lengths: list[NDArray[np.uint32]] = []
         self._files: list[NDArray[np.uint32]] = []
         self._numbers: list[Int64] = []
+        self._fields = temporary() if keeps_fields else None
+        self._field_lengths: list[NDArray[np.uint32]] = []
 
     def add(self, ids: NDArray[Any], lengths: Int64, places: Sequence[Places], mask: NDArray[np.uint8] | None) -> None:
         """Appends documents, as `ShardWriter.add`."""
@@ -102,6 +134,11 @@ class HeldDocuments:
                 self._files.append(np.full(place.num_documents, file, np.uint32))
                 numbers = np.zeros(place.num_documents, np.int64) if place.numbers is None else place.numbers
                 self._numbers.append(np.asarray(numbers, np.int64))
+        if self._fields is not None:
+            for place in places:
+                lines = metadata_of(place)
+                self._fields.write(b"".join(lines))
+                self._field_lengths.append(np.fromiter(map(len, lines), np.uint32, len(lines)))
 
     def collected(self, task: int, pad: int | None, row: int) -> Collected:
         """All documents, in their order, and `row` ids of padding, which the mask leaves out."""
@@ -118,16 +155,23 @@ class HeldDocuments:
         sources = None
         if self._inputs is not None:
             sources = Sources(_joined(self._files, np.uint32), _joined(self._numbers, np.int64))
+        fields = None
+        if self._fields is not None:
+            sizes = _joined(self._field_lengths, np.uint32).astype(np.int64)
+            data = _mapped(self._fields, np.dtype(np.uint8), int(sizes.sum()))
+            fields = Fields(data, np.cumsum(sizes) - sizes, sizes)
         number = len(lengths)
         return Collected(
             ids, mask, np.cumsum(lengths) - lengths, lengths,
-            np.full(number, task, np.uint32), np.arange(number, dtype=np.uint32), sources,
+            np.full(number, task, np.uint32), np.arange(number, dtype=np.uint32), sources, fields,
         )  # fmt: skip
 
     def close(self) -> None:
         """Removes the files."""
         self._ids.close()
         self._mask.close()
+        if self._fields is not None:
+            self._fields.close()
 
 
 def _joined(arrays: Sequence[NDArray[Any]], dtype: type) -> NDArray[Any]:
@@ -201,20 +245,30 @@ def write(
             mask = gather(documents.mask, starts, length)
         elif plan.shard_facts.has_mask:
             mask = np.repeat(~is_padding, length).view(np.uint8)
-        writer.add(ids, length, _places(documents.sources, own, inputs), mask)
+        writer.add(ids, length, _places(documents, own, inputs), mask)
         columns = (np.where(is_padding, NO_TASK, documents.tasks[own]), np.where(is_padding, 0, documents.indices[own]))
         origins.write(as_bytes(np.column_stack([*columns, first]).astype("<u4")))
     return result
 
 
-def _places(sources: Sources | None, own: Int64, inputs: Sequence[str]) -> list[Places]:
-    """The sources of pieces."""
-    if sources is None:
+def _places(documents: Collected, own: Int64, inputs: Sequence[str]) -> list[Places]:
+    """The sources of pieces, and their metadata."""
+    sources, fields = documents.sources, documents.fields
+    if sources is None and fields is None:
         return []
     is_padding = own == PADDING
-    files = np.where(is_padding, len(inputs), sources.files[own]).tolist()
-    numbers = np.where(is_padding, 0, sources.numbers[own]).tolist()
-    return [Places(list(map([*inputs, "padding"].__getitem__, files)), numbers, len(own))]
+    files: str | list[str] = ""
+    numbers = kept = None
+    if sources is not None:
+        indices = np.where(is_padding, len(inputs), sources.files[own]).tolist()
+        files = list(map([*inputs, "padding"].__getitem__, indices))
+        numbers = np.where(is_padding, 0, sources.numbers[own]).tolist()
+    if fields is not None:
+        sizes = np.where(is_padding, 0, fields.lengths[own])
+        data = gather(fields.data, np.where(is_padding, 0, fields.starts[own]), sizes).tobytes()
+        ends = np.cumsum(sizes).tolist()
+        kept = [data[end - size : end] for end, size in zip(ends, sizes.tolist(), strict=True)]
+    return [Places(files, numbers, len(own), kept)]
 
 
 def read_origins(folder: Path, stem: str) -> NDArray[np.uint32]:
@@ -231,7 +285,7 @@ class PackedWriter(ShardWriter):
 
     def __init__(self, writer: ShardWriter, files: OutputFiles, stem: str, plan: Plan, task: Task) -> None:
         self._writer, self._files, self._stem, self._plan, self._task = writer, files, stem, plan, task
-        self._held = HeldDocuments(plan.shard_facts.dtype, plan.source_numbers, files.temporary)
+        self._held = HeldDocuments(plan.shard_facts.dtype, plan.source_numbers, files.temporary, plan.keep is not None)
         self._totals: dict[str, Any] = {}
 
     @property

@@ -20,8 +20,10 @@ from numpy.typing import NDArray
 from ..calls.batch import TokenBatch
 from ..errors import ConfigError, keyword
 from ..util.arguments import choice, integer, wrong
+from ..util.lazy import cached_property
 from .collecting import gather
 from .layouts import Documents, positions
+from .metadata import Metadata
 from .opened import OpenShard, OpenShards
 from .rows import PackedRows
 
@@ -353,6 +355,28 @@ class ShardDataset(Sequence[Any]):
                 mask = shard.loss_mask(start, start + len(ids))
                 yield PackedRows(self._given(ids).reshape(-1, length), lengths, mask.reshape(-1, length))
                 first += len(lengths)
+
+    def metadata(self, index: int) -> Any:
+        """The metadata of a document: the fields that ``keep=`` named. Of a packed row: a list, for its documents.
+
+        Raises:
+            ConfigError: the shards were made without `keep`.
+            IndexError: the index is out of range.
+
+        Examples:
+            >>> import jeton, pathlib, tempfile
+            >>> folder = tempfile.mkdtemp()
+            >>> _ = pathlib.Path(folder, "rows.jsonl").write_text('{"id": "a-1", "text": "to be"}')
+            >>> options = {"keep": ["id"], "progress": False}
+            >>> _ = jeton.shards.make(f"{folder}/rows.jsonl", f"{folder}/out", jeton.default(), **options)
+            >>> open(f"{folder}/out").metadata(0)
+            {'id': 'a-1'}
+        """
+        return self._metadata[index]
+
+    @cached_property
+    def _metadata(self) -> Metadata:
+        return Metadata(self.folders)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _opened, (list(map(str, self.folders)), None if self._dtype is None else self._dtype.name)

@@ -153,7 +153,7 @@ def places_of(batch: Batch, numbers: Int64 | None) -> list[Places]:
         batch: the batch.
         numbers: number of documents that each one of the batch gave; None: one.
     """
-    places = [Places(chunk.name, chunk.numbers, len(chunk.texts)) for chunk in batch.chunks]
+    places = [Places(chunk.name, chunk.numbers, len(chunk.texts), chunk.fields) for chunk in batch.chunks]
     if numbers is None:
         return places
     some, at = [], 0
@@ -161,5 +161,8 @@ def places_of(batch: Batch, numbers: Int64 | None) -> list[Places]:
         chosen = numbers[at : at + place.num_documents]
         at += place.num_documents
         lines = place.numbers if place.numbers is None else np.repeat(place.numbers, chosen).tolist()
-        some.append(Places(place.file, lines, int(chosen.sum())))
+        fields = place.fields
+        if fields is not None:
+            fields = [fields[index] for index in np.repeat(np.arange(len(fields)), chosen).tolist()]
+        some.append(Places(place.file, lines, int(chosen.sum()), fields))
     return some

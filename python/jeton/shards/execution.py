@@ -78,6 +78,7 @@ def attempt(
         "skipped": skipped,
         "documents": facts["documents"],
         "empty": facts.get("empty", 0),
+        "left_out": facts.get("left_out", 0),
     }
 
 
@@ -151,8 +152,10 @@ def run_task(
         "input_bytes": task.num_bytes,
         "skipped": {kind: [found.count, list(found.places)] for kind, found in reader.skipped.items()},
         "replaced": reader.replaced,
+        **({"kept": reader.kept} if plan.keep is not None else {}),
         "lines": reader.lines,
-        "records": rejects.records(),
+        "records": rejects.records(reader.left_out),
+        **({"left_out": sum(reader.left_out.values())} if plan.hash_range is not None else {}),
         **({"rejects": files.facts} if files.facts else {}),
         "seconds": {name: round(value, 4) for name, value in seconds.items()},
     }
@@ -181,6 +184,7 @@ def _encode(
         raise FormatError(f"{folder}: the plan has no tokenizer, or an unknown format {plan.format!r}", format="plan")
     encoder = make_encoder(tok, plan, reader)
     tally = SourceTally(group_files([plan.inputs[piece.input].path for piece in task.pieces]))
+    arguments = SourceTally(plan.argument_of)
     with folder.outputs(plan.stages[0].outputs) as files:
         writer = task_writer(files, plan, task)
         try:
@@ -188,6 +192,8 @@ def _encode(
                 with clock.stage("encode"):
                     found = encoder.encode(batch)
                     tally.add(batch, found)
+                    if plan.arguments is not None:
+                        arguments.add(batch, found)
                 with clock.stage("write"):
                     writer.add(found.ids, found.lengths, found.places, found.mask)
             with clock.stage("write"):
@@ -204,6 +210,7 @@ def _encode(
         "special": encoder.special,
         "largest": encoder.largest,
         "sources": tally.totals,
+        **({"arguments": arguments.totals} if plan.arguments is not None else {}),
         **encoder.totals,
         **writer.totals,
         "outputs": files.facts,

@@ -56,7 +56,7 @@ from .checks import (
 from .layouts import FORMATS
 from .outputs import OutputFiles
 from .packing import MAX_LENGTH
-from .plan import LONG, VERSION, Plan
+from .plan import LONG, VERSION, Plan, is_hash_range, is_names
 from .sealed import sealed, sealed_json, unsealed_json, version_of
 from .storage import LocalStorage, storage_of
 from .tasks import DONE, SPOOL
@@ -66,6 +66,7 @@ __all__ = ["REJECTS", "SPOOL", "ShardFolder"]
 PLAN, TOKENIZER, MANIFEST, REPORT, REJECTS = "plan.json", "tokenizer.json", "manifest.json", "report", "rejects"
 AGAIN = "jeton.shards.repair (jeton shards repair) makes it again"
 READ_AHEAD = 256  # completions that are read at once
+MIX, TRAIN = "mix.json", "train"  # of a folder with folders of shards: `mix`, `splitting`
 MANIFEST_VERSION = 2
 # Entries of a manifest; `OPTIONAL`: those that not every plan has.
 MANIFEST_FACTS: dict[str, Check] = {
@@ -92,6 +93,9 @@ OPTIONAL: dict[str, Check] = {
     "row_length": lambda value: is_count(value) and 0 < value <= MAX_LENGTH,
     "pad": is_count_or_none,
     "loss_mask": either(True),
+    "keep": is_names,
+    "arguments": map_of(record(documents=is_count, bytes=is_count, tokens=is_count)),
+    "hash_range": is_hash_range,
     "tokenizer_files": files_of("tokenizer"),
     "index_files": files_of("index"),
     "joined": lambda value: files_of("joined/joined")(value) or files_of("joined")(value),  # the latter: of before
@@ -167,10 +171,12 @@ class ShardFolder:
             FormatError: it is not one, it has been changed, or it is of another version.
         """
         if not self.has(MANIFEST):
-            message = (
-                f"{self}: no {MANIFEST}; jeton.shards.merge (jeton shards merge) writes it when all tasks are done"
-            )
-            raise ShardError(message, path=str(self))
+            hint = "jeton.shards.merge (jeton shards merge) writes it when all tasks are done"
+            if self.has(MIX):
+                hint = "it has a mix of folders of shards, which jeton.shards.loader and jeton.shards.mix read"
+            elif self.has(f"{TRAIN}/{MANIFEST}") or self.has(f"{TRAIN}/{MIX}"):
+                hint = f"it has parts, each a folder of shards: pass {self.storage.location(TRAIN)}"
+            raise ShardError(f"{self}: no {MANIFEST}; {hint}", path=str(self))
         manifest = self.read(MANIFEST, "manifest", MANIFEST_VERSION)
         try:
             _check_manifest(manifest)
@@ -376,13 +382,19 @@ def _check_completion(facts: dict[str, Any], plan: Plan, task: int, is_spool: bo
         checks |= READ_FACTS
         if plan.conversations is not None and "too_long" in plan.conversations:
             checks["conversations"] = record(**dict.fromkeys(LONG, is_count))
+        if plan.hash_range is not None:
+            checks["left_out"] = is_count
+        if plan.keep is not None:
+            checks["kept"] = record(**dict.fromkeys(plan.keep, is_count))
     if plan.packing is not None and not is_spool:
         checks["packing"] = record(**dict.fromkeys(("rows", "pieces", "cut", "padding", "dropped"), is_count))
+    totals = map_of(list_of(is_count, length=3))
     check_fields(
         facts,
         checks,
         {
-            "sources": map_of(list_of(is_count, length=3)),
+            "sources": totals,
+            "arguments": totals,
             "records": map_of(list_of(lambda value: type(value) is int, length=2)),
             "rejects": files_of(_number(task)),
         },

@@ -26,6 +26,7 @@ from ..util.optional import import_optional
 from .blend import Blend, RowOrder
 from .dataset import DTYPES, ShardDataset
 from .layouts import Int64
+from .mix import is_mix, mix
 
 __all__ = ["ShardLoader", "loader"]
 
@@ -65,7 +66,8 @@ def loader(
     Rows of shards that are not packed are all ids back to back, without the rest at the end that is less than a row.
 
     Args:
-        source: a folder, several folders that are read as one, a dataset of `open`, or a `blend`.
+        source: a folder, also one of `make_mix`; several folders that are read as one, a dataset of `open`, or a
+            `blend`.
         rows: ids of a row; None: those of packed shards, which have no other.
         batch: rows of a batch. The last one of an epoch may have less.
         rank, world_size: batch i of the global order goes to rank i mod `world_size`.
@@ -163,6 +165,8 @@ class ShardLoader:
         self._dtype = np.dtype(choice(dtype, "dtype", DTYPES))
         if isinstance(source, ShardDataset):
             source = Blend.of(source)
+        elif isinstance(source, str | os.PathLike) and is_mix(source):
+            source = mix(source).blend()
         self._blend = source if isinstance(source, Blend) else Blend.of(ShardDataset(source))
         if self._seed is None and len(self._blend.datasets) > 1:
             message = f"{keyword('seed', None)} is the order of the files of one folder; a blend is always shuffled"

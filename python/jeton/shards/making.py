@@ -16,7 +16,7 @@ from .folder import ShardFolder
 from .layouts import COUNTS, LAYOUTS
 from .merging import merge
 from .overlap import check_apart
-from .plan import list_inputs, places_of, reading_of, renewed
+from .plan import list_arguments, named_runs, places_of, reading_of, renewed
 from .planning import plan, updated
 from .report import Report
 from .running import Runner, run_plan
@@ -124,12 +124,15 @@ def add(
         reading = replace(reading, errors=errors)
     listed = replace(stored, reading=reading_of(reading))
     listed.check_options(stored, str(folder))
-    now = {file.path: file for file in list_inputs(reading)}
+    arguments = list_arguments(reading)
+    now = {file.path: file for _, files in arguments for file in files}
+    names = {file.path: name for name, files in arguments for file in files} | stored.argument_of
     inputs = [now.pop(file.path, file) for file in stored.inputs]
     new = tuple(now.values())
     suffix = LAYOUTS[stored.format].suffix if stored.format != COUNTS else ".jtc"
     check_apart(places_of(reading), new, str(folder), suffix)
-    updated(folder, stored, replace(listed, inputs=(*inputs, *new)))
+    every = (*inputs, *new)
+    updated(folder, stored, replace(listed, inputs=every, arguments=named_runs(every, names)))
     run = {"workers": workers, "runner": runner, "ray_address": ray_address, "keep_going": keep_going}
     return _complete(output, join, verify, max_skipped, progress, run)
 

@@ -12,6 +12,7 @@ import hashlib
 import logging
 import os
 import re
+import shutil
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -24,6 +25,7 @@ from ..util.arguments import flag
 from .counting import joined_counts
 from .folder import AGAIN, MANIFEST, MANIFEST_VERSION, REJECTS, REPORT, TOKENIZER, ShardFolder
 from .layouts import COUNTS, LAYOUTS, Documents
+from .metadata import METADATA
 from .plan import Plan
 from .planning import missing_tasks
 from .report import Report
@@ -216,6 +218,7 @@ def manifest_of(
         "plan": plan.digest,
         **totals.sums,
         **_extras(plan, pad),
+        **totals.arguments(),
         **({"tokenizer_files": tokenizer_files} if tokenizer_files is not None else {}),
         **({"index_files": {name: _facts(data) for name, data in index.items()}} if index else {}),
         "input_root": input_root([file.path for file in plan.inputs]),
@@ -264,6 +267,7 @@ def _extras(plan: Plan, pad: int | None) -> dict[str, Any]:
         extras["loss_mask"] = True
     if generations := _generations(plan):
         extras["generations"] = list(generations)
+    extras |= {name: list(value) for name in ("keep", "hash_range") if (value := getattr(plan, name)) is not None}
     return extras
 
 
@@ -283,6 +287,11 @@ def _join(folder: ShardFolder, plan: Plan, shards: list[Iterable[str]]) -> dict[
             joined_counts(folder, plan)._write(files.open(f"{JOINED}.jtc"))
         else:
             LAYOUTS[plan.format].join(files, JOINED, _documents(folder, plan, shards), plan.shard_facts)
+        if plan.keep is not None:
+            joined = files.open(JOINED + METADATA)
+            for number in range(len(shards)):
+                with folder.storage.open(folder.stem(number) + METADATA) as file:
+                    shutil.copyfileobj(file, joined)
     folder.storage.flush(JOINED)
     return {f"{JOINED}/{name}": file for name, file in files.facts.items()}
 
@@ -305,10 +314,12 @@ class Totals:
         self._skipped: dict[str, tuple[int, list[str]]] = {}
         self._replaced: Counter[str] = Counter()
         self._special: Counter[str] = Counter()
+        self._kept: Counter[str] = Counter()
         self._seconds: Counter[str] = Counter()
         self._lines: Counter[str] = Counter()  # file -> lines in the ranges of earlier tasks
         self._largest: list[tuple[int, str]] = []
         self._sources: dict[str, SourceTotals] = {}
+        self._arguments = {name: SourceTotals() for name, _ in plan.arguments or ()}
         self._packing: Counter[str] = Counter()
         self._conversations: Counter[str] = Counter()
         self._shuffled: Counter[str] = Counter()
@@ -384,6 +395,7 @@ class Totals:
         self._largest = sorted([*self._largest, *largest], key=lambda found: -found[0])[:MAX_PLACES]
         self._replaced.update(facts["replaced"])
         self._special.update(facts["special"])
+        self._kept.update(facts.get("kept", {}))
         self._conversations.update(facts.get("conversations", {}))
         self._tally = self._tally.plus(facts)
         for file, (documents, skipped) in facts.get("records", {}).items():
@@ -398,6 +410,8 @@ class Totals:
         for source, row in rows.items():
             name = names.get(source, source)
             self._sources[name] = self._sources.get(name, SourceTotals()).plus(row)
+        for argument, row in facts.get("arguments", {}).items():
+            self._arguments[argument] = self._arguments.get(argument, SourceTotals()).plus(row)
         self._lines.update(facts["lines"])
 
     def _place(self, file: str, number: int | None) -> str:
@@ -419,12 +433,24 @@ class Totals:
             special=dict(self._special),
             largest=tuple(self._largest),
             sources=self._sources,
+            arguments=self._known_arguments(),
             seconds={name: round(value, 3) for name, value in self._seconds.items()},
             joined=tuple(joined or ()),
             packing=self._packing_facts(),
             conversations=self._conversation_facts(),
             generations=_generations(self._plan),
+            kept=dict(self._kept) if self._plan.keep is not None else None,
         )
+
+    def arguments(self) -> dict[str, Any]:
+        """Entry of the manifest: the totals of each argument, if there are several."""
+        totals = {name: row._asdict() for name, row in self._known_arguments().items()}
+        return {"arguments": totals} if totals else {}
+
+    def _known_arguments(self) -> dict[str, SourceTotals]:
+        """Totals of several arguments; none if tasks of an earlier version of Jeton did not count them."""
+        is_known = sum(row.tokens for row in self._arguments.values()) == self.sums["tokens"]
+        return self._arguments if len(self._arguments) > 1 and is_known and self._plan.format != COUNTS else {}
 
     def _conversation_facts(self) -> dict[str, Any] | None:
         """The policy for conversations that are longer than a row, and its totals."""

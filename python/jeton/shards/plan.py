@@ -21,18 +21,21 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
-from itertools import islice, pairwise
+from functools import partial
+from itertools import groupby, islice, pairwise
 from os import PathLike
 from typing import Any
 
 from ..corpus import Corpus, FileRange, RangeReader, Source
 from ..corpus.error_policy import OnSkip
+from ..corpus.kinds import kind_of
 from ..corpus.listing import Lister, log_unread
 from ..corpus.paths import absolute, identity_of, is_remote
 from ..errors import ConfigError, FormatError, ShardError, keyword, named
 from ..util.arguments import integer, wrong
 from ..util.lazy import cached_property
 from .checks import Check, check_fields, either, is_count, is_count_or_none, is_text, is_text_or_none, list_of, record
+from .hashing import HASH_BITS, documents_in
 from .layouts import COUNTS, FORMATS, LAYOUTS, ShardFacts, shard_facts
 from .packing import check_packing
 from .tasks import (
@@ -49,7 +52,17 @@ from .tasks import (
     is_divisible,
 )
 
-__all__ = ["TASK_BYTES", "Plan", "check_inputs", "list_inputs", "places_of", "reading_of", "renewed"]
+__all__ = [
+    "TASK_BYTES",
+    "Plan",
+    "check_inputs",
+    "list_arguments",
+    "list_inputs",
+    "named_runs",
+    "places_of",
+    "reading_of",
+    "renewed",
+]
 
 VERSION = 2
 # Two seconds of encoding: little is lost with a task, and starting one costs nothing beside it.
@@ -86,10 +99,23 @@ def _is_mask(value: Any) -> bool:
     return isinstance(value, dict) and all(one in MASK.get(name, ()) for name, one in value.items())
 
 
+def is_names(value: Any) -> bool:
+    """True for names of fields to keep."""
+    return list_of(is_text)(value) and len(value) > 0 and "" not in value and len(set(value)) == len(value)
+
+
+def is_hash_range(value: Any) -> bool:
+    """True for a range of the 64-bit hashes of documents."""
+    return list_of(lambda bound: type(bound) is int, length=2)(value) and 0 <= value[0] < value[1] <= 1 << HASH_BITS
+
+
 OPTIONAL: dict[str, Check] = {
     "shuffle": lambda value: type(value) is int and 0 <= value <= MAX_SEED,
     "packing": lambda value: isinstance(value, dict),
     "chat": is_text,
+    "arguments": lambda value: list_of(list_of(is_text, is_count))(value) and len(value) > 0,
+    "keep": is_names,
+    "hash_range": is_hash_range,
     "conversations": lambda value: (
         isinstance(value, dict)
         and len(value) > 0
@@ -99,6 +125,9 @@ OPTIONAL: dict[str, Check] = {
     ),
     "grown": list_of(is_count),
 }
+# Fields that are left out of the JSON if they are None or empty, so that older plans keep their digest.
+LEFT_OUT = ("shuffle", "packing", "chat", "conversations", "grown", "keep", "hash_range", "arguments")
+MAX_ARGUMENTS = 1000  # of which a manifest has the totals of each
 # Field of a plan -> the option that sets it, where the names differ.
 OPTIONS = {"eos": "append_eos", "bos": "prepend_bos", "length": "pack", "method": "packing"}
 # Policies for conversations that are longer than a row, the default first; "cut" is that of older plans.
@@ -138,6 +167,10 @@ class Plan:
         conversations: policy for conversations that are longer than a row, and options of the loss mask that are not
             the defaults; None: conversations are cut as other documents.
         grown: number of inputs before each time that the corpus grew; a shuffle has a `Generation` for each.
+        keep: names of fields of records that are kept as metadata; None: no fields.
+        hash_range: only documents whose hash is in this range, see `hashing`; None: all documents.
+        arguments: items of the corpus as they were given, with the number of consecutive inputs of each; None: more
+            than a table can have. They determine no bytes, and are not part of the digest.
 
     Examples:
         >>> import jeton, tempfile, pathlib
@@ -163,6 +196,9 @@ class Plan:
     chat: str | None = None
     conversations: Mapping[str, Any] | None = None
     grown: tuple[int, ...] = ()
+    keep: tuple[str, ...] | None = None
+    hash_range: tuple[int, int] | None = None
+    arguments: tuple[tuple[str, int], ...] | None = None
 
     @cached_property
     def tasks(self) -> tuple[Task, ...]:
@@ -174,7 +210,17 @@ class Plan:
         documents, encoding = self.reading["documents"], self.reading["encoding"]
         names_lines = self.format == "olmo"  # whose table has the line of each document in its file
         input_type = self.reading.get(INPUT_TYPE, "auto")
-        divisible = [is_divisible(file.path, documents, encoding, names_lines, input_type) for file in self.inputs]
+        divisible = [
+            # The metadata of a text has the number of its line.
+            is_divisible(
+                file.path,
+                documents,
+                encoding,
+                names_lines or (self.keep is not None and kind_of(file.path, input_type) == "text"),
+                input_type,
+            )
+            for file in self.inputs
+        ]
         breaks = frozenset(self.grown if self.shuffle is not None else ())
         tasks = tuple(islice(cut_tasks(self.inputs, divisible, self.task_bytes, breaks), MAX_TASKS + 1))
         self._check_number(len(tasks))
@@ -261,14 +307,24 @@ class Plan:
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 of the plan, without the times that the corpus grew where they do not change the shards."""
-        return _sha256(replace(self, grown=()).to_json() if self.shuffle is None else self.to_json())
+        """SHA-256 of the plan, without the times that the corpus grew where they do not change the shards.
+
+        Nor are the names of arguments part of it.
+        """
+        same = replace(self, arguments=None, grown=() if self.shuffle is None else self.grown)
+        return _sha256(same.to_json())
+
+    @cached_property
+    def argument_of(self) -> dict[str, str]:
+        """Input -> item of the corpus that it was given by; empty if the plan does not name them."""
+        names = (name for name, count in self.arguments or () for _ in range(count))
+        return {file.path: name for file, name in zip(self.inputs, names, strict=False)}
 
     @cached_property
     def _options(self) -> dict[str, Any]:
         """The options that change bytes of a task."""
         facts = self.to_json()
-        for name in ("version", "inputs", "task_bytes", "grown"):
+        for name in ("version", "inputs", "task_bytes", "grown", "arguments"):
             facts.pop(name, None)
         return {**facts, "reading": {name: value for name, value in self.reading.items() if name != "errors"}}
 
@@ -331,7 +387,15 @@ class Plan:
         """
         files = [(self.inputs[piece.input], piece) for piece in task.pieces]
         ranges = [FileRange(file.path, piece.start, piece.end) for file, piece in files if file.is_readable]
-        reader = RangeReader(ranges, self.corpus(), check, conversations=self.chat is not None, on_skip=on_skip)
+        reader = RangeReader(
+            ranges,
+            self.corpus(),
+            check,
+            conversations=self.chat is not None,
+            on_skip=on_skip,
+            keep=self.keep or (),
+            select=None if self.hash_range is None else partial(documents_in, hash_range=self.hash_range),
+        )
         for file, piece in files:
             if not file.is_readable and self._unreadable[piece.input] == task.number:
                 reason = file.version.removeprefix(UNREADABLE)
@@ -342,8 +406,8 @@ class Plan:
     def to_json(self) -> dict[str, Any]:
         """The plan as JSON."""
         facts = {field.name: getattr(self, field.name) for field in fields(self)}
-        for name in ("shuffle", "packing", "chat", "conversations", "grown"):
-            if facts[name] in (None, ()):  # left out, so that older plans keep their digest
+        for name in LEFT_OUT:
+            if facts[name] in (None, ()):
                 del facts[name]
         files = [list(file if file.cut is not None else file[:3]) for file in self.inputs]
         return {"version": VERSION, **facts, "inputs": files}
@@ -364,13 +428,10 @@ class Plan:
             if unknown := facts.keys() - FACTS.keys() - OPTIONAL.keys() - {"sha256"}:
                 raise ValueError(f"unknown option {min(unknown)!r}")
             given = {field.name: facts[field.name] for field in fields(cls) if field.name in facts}
-            plan = cls(
-                **{
-                    **given,
-                    "inputs": tuple(InputFile(*file) for file in facts["inputs"]),
-                    "grown": tuple(given.get("grown", ())),
-                }
-            )
+            given |= {name: tuple(given[name]) for name in ("keep", "hash_range", "grown") if name in given}
+            if "arguments" in given:
+                given["arguments"] = tuple((name, count) for name, count in given["arguments"])
+            plan = cls(**{**given, "inputs": tuple(InputFile(*file) for file in facts["inputs"])})
             _check_options(plan)
             plan.stages  # noqa: B018 - checks the number of tasks before they are used
         except (KeyError, TypeError, ValueError) as error:
@@ -385,7 +446,7 @@ class Plan:
         """
         now, then = asdict(self), asdict(replace(stored, reading={**stored.reading, "errors": self.reading["errors"]}))
         for name in now:
-            if name in ("inputs", "grown") or now[name] == then[name]:
+            if name in ("inputs", "grown", "arguments") or now[name] == then[name]:
                 continue
             if name == "conversations":
                 before, after = ({"too_long": "cut", "mask": {}, **(one or {})} for one in (then[name], now[name]))
@@ -432,7 +493,10 @@ class Plan:
         ]
         new = [file for key, (_, file) in now.items() if key not in then]
         grown = (*stored.grown, len(inputs)) if new else stored.grown
-        return replace(self, inputs=(*inputs, *new), grown=grown)
+        every = (*inputs, *new)
+        names = {**self.argument_of, **stored.argument_of}  # earlier names stay
+        arguments = None if stored.arguments is None else named_runs(every, names)
+        return replace(self, inputs=every, grown=grown, arguments=arguments)
 
 
 def _sha256(facts: Any) -> str:
@@ -466,6 +530,8 @@ def _check_options(plan: Plan) -> None:
             integer(id, option, 0, max(plan.vocab_size - 1, 0))
     if is_counts and any(option is not None for option in (plan.shuffle, plan.packing, plan.chat)):
         raise ValueError("counts that are shuffled or packed")
+    if is_counts and plan.keep is not None:
+        raise ValueError("metadata of counts")
     if plan.chat is not None and not LAYOUTS[plan.format].can_mask:
         raise ValueError(f"chat for format {plan.format!r}")
     if plan.packing is not None:
@@ -477,6 +543,8 @@ def _check_options(plan: Plan) -> None:
             raise ValueError("a policy for conversations that are longer than a row, without rows of best_fit")
     if list(plan._bounds) != sorted(set(plan._bounds)):
         raise ValueError(f"grown {plan.grown!r} of {len(plan.inputs):,} inputs")
+    if plan.arguments is not None and sum(count for _, count in plan.arguments) != len(plan.inputs):
+        raise ValueError("arguments of other inputs")
     if set(plan.reading) - {INPUT_TYPE} != set(READING):
         raise ValueError("unknown options of reading")
     plan.corpus()
@@ -506,21 +574,45 @@ def reading_of(corpus: Corpus) -> dict[str, Any]:
 
 
 def list_inputs(corpus: Corpus) -> tuple[InputFile, ...]:
-    """The files of a corpus, in order, with size and version.
+    """The files of a corpus, as `list_arguments`."""
+    return tuple(file for _, files in list_arguments(corpus) for file in files)
+
+
+def list_arguments(corpus: Corpus) -> list[tuple[str, list[InputFile]]]:
+    """The items of a corpus as they were given, each with its files, in order, with size and version.
 
     Raises:
         ConfigError: the corpus has documents in memory, streams, pipes, or sources with their own options.
         FileNotFoundError: no such file, or no match.
     """
     lister, rules = Lister(), corpus.rules(Source([]))
-    files = [file for place in places_of(corpus) for file in lister.add(place, rules)]
+    listed = [(os.fspath(place), lister.add(place, rules)) for place in places_of(corpus)]
     log_unread(lister.unread)
     # A listing of an object store says nothing of permissions.
     skips = corpus.errors == "skip"
-    return tuple(
-        _input(file, *(_readable_identity(file) if skips and not is_remote(file) else lister.identity(file)))
-        for file in files
-    )
+
+    def found(file: str) -> InputFile:
+        is_asked = skips and not is_remote(file)
+        return _input(file, *(_readable_identity(file) if is_asked else lister.identity(file)))
+
+    return [(name, list(map(found, files))) for name, files in listed]
+
+
+def named_runs(inputs: Sequence[InputFile], names: Mapping[str, str]) -> tuple[tuple[str, int], ...] | None:
+    """The arguments of a plan: name and number of consecutive inputs; None if there are too many to count by name.
+
+    Args:
+        inputs: the inputs, in order.
+        names: path of each -> item of the corpus that it was given by.
+
+    Examples:
+        >>> files = [InputFile(path, 3, "") for path in ("web/a", "web/b", "code/a")]
+        >>> named_runs(files, {"web/a": "web", "web/b": "web", "code/a": "code"})
+        (('web', 2), ('code', 1))
+    """
+    if len(set(names.values())) > MAX_ARGUMENTS or not all(file.path in names for file in inputs):
+        return None
+    return tuple((name, len(list(run))) for name, run in groupby(inputs, lambda file: names[file.path]))
 
 
 def _readable_identity(file: str) -> tuple[int | None, str]:

@@ -15,15 +15,26 @@ from ..corpus.rows import arrow_modules
 from ..errors import ConfigError, keyword, named
 from ..formats import load
 from ..tokenizer import Tokenizer
-from ..util.arguments import choice, flag, instance, integer
+from ..util.arguments import choice, flag, instance, integer, strings
 from .conversations import chat_template, conversation_options
 from .counting import SUFFIX, counting_of
 from .folder import MANIFEST, PLAN, TOKENIZER, ShardFolder
+from .hashing import Share, bounds_of
 from .layouts import COUNTS, FORMATS, LAYOUTS
 from .overlap import check_apart
 from .pace import count_skipped, pace_of
 from .packing import packing_of
-from .plan import MAX_SEED, MIN_TASK_BYTES, TASK_BYTES, Plan, list_inputs, places_of, reading_of
+from .plan import (
+    MAX_SEED,
+    MIN_TASK_BYTES,
+    TASK_BYTES,
+    Plan,
+    is_names,
+    list_arguments,
+    named_runs,
+    places_of,
+    reading_of,
+)
 from .tasks import SPOOL, InputFile
 from .tokenizers import remember_tokenizer
 from .validity import change_plan
@@ -60,6 +71,8 @@ def plan(
     chat: bool = False,
     too_long: Literal["truncate", "drop", "split", "cut"] | None = None,
     mask: Mapping[str, Any] | None = None,
+    keep: Sequence[str] = (),
+    hash_range: tuple[Share, Share] | None = None,
 ) -> Plan:
     """Plans shards: lists the inputs, checks the options, and writes ``plan.json`` and the tokenizer into a folder.
 
@@ -94,6 +107,10 @@ def plan(
             the last reply that fits; ``"drop"`` leaves them out; ``"split"`` makes several of them, each with the
             system messages; ``"cut"`` packs them in pieces of ids, the later ones without their context.
         mask: options of the loss mask, as of `Chat.reply_mask`: ``{"turns": "last", "reasoning": False}``.
+        keep: fields of records to keep as metadata, ``["id", "meta.url"]``; `metadata` finds them by the number of the
+            document. A document of a text file has the file and, with ``documents="line"``, the number of its line.
+        hash_range: only the documents whose hash is in this part of all hashes: ``(0, 0.01)`` for a hundredth of the
+            documents, ``(0.01, 1)`` for the others. `make_split` makes a folder for each part.
 
     Raises:
         ConfigError: an invalid option; a dtype that is too small; a folder that was planned with other options, or with
@@ -119,6 +136,8 @@ def plan(
     choice(format, "format", FORMATS)
     integer(task_bytes, "task_bytes", MIN_TASK_BYTES)
     options: dict[str, Any] = {"reading": reading_of(reading), "format": format, "task_bytes": task_bytes}
+    if hash_range is not None:
+        options["hash_range"] = bounds_of(hash_range)
     data = None
     if format == COUNTS:
         if tok is not None or append_eos or prepend_bos or dtype != "auto":
@@ -134,6 +153,7 @@ def plan(
             ("chat", chat or None),
             ("too_long", too_long),
             ("mask", mask),
+            ("keep", keep or None),
         ):
             if value is not None:
                 raise ConfigError(
@@ -159,6 +179,7 @@ def plan(
             "eos": added_id(tok, "eos", append_eos, "append_eos"),
         }
         options["shuffle"] = shuffle
+        options["keep"] = _names(keep)
         options["packing"] = packing_of(tok, pack, packing, rest, pad, options["eos"])
         if chat:
             options["conversations"] = conversation_options(options["chat"], options["packing"], too_long, mask)
@@ -168,7 +189,10 @@ def plan(
                     raise ConfigError(f"{keyword(option)} is for conversations: pass {keyword('chat', True)}")
         data = tok.to_bytes()
         remember_tokenizer(tok, data)
-    made = Plan(inputs=list_inputs(reading), **options)
+    listed = list_arguments(reading)
+    inputs = tuple(file for _, files in listed for file in files)
+    arguments = named_runs(inputs, {file.path: name for name, files in listed for file in files})
+    made = Plan(inputs=inputs, arguments=arguments, **options)
     made.stages  # noqa: B018 - checks the number of tasks
     if any(_kind(made, file) in ("parquet", "arrow") for file in made.inputs):
         arrow_modules()  # raises here, and not in each task
@@ -239,6 +263,16 @@ def difference_of(stored: Plan, made: Plan) -> str:
     if before != after:
         parts.append(f"{keyword('errors', after)} instead of {before!r}")
     return str(ConfigError("; ".join(parts)))
+
+
+def _names(keep: Sequence[str]) -> tuple[str, ...] | None:
+    """The fields to keep; None without any."""
+    names = tuple(strings(keep, "keep"))
+    if names and not is_names(names):
+        wrong_one = next(name for name in names if not name or names.count(name) > 1)
+        message = f"{keyword('keep')} has {wrong_one!r}, {'which is given twice' if wrong_one else 'an empty name'}"
+        raise ConfigError(message, option="keep")
+    return names or None
 
 
 def _check_chat(format: str, append_eos: bool | str, prepend_bos: bool | str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from ..corpus.error_policy import complaint_lines
@@ -56,7 +56,12 @@ FACTS: dict[str, Check] = {
     "packing": lambda value: value is None or _is_packing(value),
 }
 # Older reports have none.
-OPTIONAL: dict[str, Check] = {"conversations": _is_conversations, "generations": list_of(is_count)}
+OPTIONAL: dict[str, Check] = {
+    "conversations": _is_conversations,
+    "generations": list_of(is_count),
+    "kept": _is_totals,
+    "arguments": map_of(_is_source),
+}
 
 
 @dataclass(frozen=True)
@@ -84,6 +89,8 @@ class Report:
             (``replies_dropped``).
         generations: of a shuffle to which inputs have been added: the number of shards of each `Generation`, whose
             documents are shuffled among themselves.
+        arguments: path, glob, folder or URL as it was given -> its totals, if there are several.
+        kept: of shards with metadata: name of a field -> records that have it.
 
     Examples:
         >>> import jeton, tempfile
@@ -116,6 +123,8 @@ class Report:
     packing: Mapping[str, Any] | None = None
     conversations: Mapping[str, Any] | None = None
     generations: tuple[int, ...] = ()
+    kept: Mapping[str, int] | None = None
+    arguments: Mapping[str, SourceTotals] = field(default_factory=dict)
 
     @property
     def bytes_per_token(self) -> float | None:
@@ -130,18 +139,16 @@ class Report:
     def to_json(self) -> dict[str, Any]:
         """The report as JSON."""
         facts = dict(vars(self))
-        if facts["conversations"] is None:
-            del facts["conversations"]
-        if not facts["generations"]:
-            del facts["generations"]
-        return {
-            **facts,
-            "sources": {
-                name: {**totals._asdict(), "bytes_per_token": totals.bytes_per_token}
-                for name, totals in self.sources.items()
-            },
-            "bytes_per_token": self.bytes_per_token,
-        }
+        for name in OPTIONAL:
+            if not facts[name]:
+                del facts[name]
+        for name in ("sources", "arguments"):
+            if name in facts:
+                facts[name] = {
+                    source: {**totals._asdict(), "bytes_per_token": totals.bytes_per_token}
+                    for source, totals in facts[name].items()
+                }
+        return {**facts, "bytes_per_token": self.bytes_per_token}
 
     @classmethod
     def from_json(cls, facts: Mapping[str, Any]) -> Report:
@@ -156,13 +163,14 @@ class Report:
             given |= {
                 "skipped": {kind: (count, tuple(places)) for kind, (count, places) in given["skipped"].items()},
                 "largest": tuple(map(tuple, given["largest"])),
-                "sources": {
-                    name: SourceTotals(*(totals[field] for field in SourceTotals._fields))
-                    for name, totals in given["sources"].items()
-                },
                 "joined": tuple(given["joined"]),
                 "generations": tuple(given.get("generations", ())),
             }
+            for kind in ("sources", "arguments"):
+                given[kind] = {
+                    name: SourceTotals(*(totals[entry] for entry in SourceTotals._fields))
+                    for name, totals in given.get(kind, {}).items()
+                }
         except ValueError as error:
             raise FormatError(f"not a report on shards ({error})", format="report") from None
         return cls(**given)
@@ -204,6 +212,9 @@ class Report:
                 f"{_number(long['too_long'], 'conversation')} {'is' if one else 'are'} longer than a row "
                 f"({long['policy']}): {long['replies_dropped']:,} {'reply is' if reply else 'replies are'} left out"
             )
+        for name, count in (self.kept or {}).items():
+            if not count and self.documents:
+                lines.append(f"no record has the field {name!r}, which was to be kept")
         return lines
 
     def to_markdown(self) -> str:
@@ -237,12 +248,15 @@ class Report:
             ]
         if self.generations:
             rows.append(("shards of each generation of the shuffle", ", ".join(map(str, self.generations))))
+        for name, count in (self.kept or {}).items():
+            rows.append((f"records with {name}", f"{count:,}"))
         if self.joined:
             rows.append(("joined", ", ".join(self.joined)))
         parts = ["# Shards\n", _table(("", "value"), rows)]
-        if self.sources:
-            head = ("source", "documents", "bytes", "tokens", "bytes per token")
-            parts += ["## Sources\n", _table(head, [_source_row(*item) for item in self.sources.items()])]
+        for title, noun, rows_of in (("Arguments", "argument", self.arguments), ("Sources", "source", self.sources)):
+            if rows_of:
+                head = (noun, "documents", "bytes", "tokens", "bytes per token")
+                parts += [f"## {title}\n", _table(head, [_source_row(*item) for item in rows_of.items()])]
         if self.largest:
             parts += ["## Largest documents\n", _table(("tokens", "source"), [(f"{n:,}", s) for n, s in self.largest])]
         if self.seconds:

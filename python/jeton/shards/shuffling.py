@@ -9,8 +9,9 @@ among themselves, in further shards.
     spool/00000.json   completion of the task
 
 A section has, for its n documents, uint32[n] indices in the task, uint32[n] lengths, for formats with sources uint32[n]
-files and int64[n] numbers, then the ids, and the loss mask. The table at the end of the file has offset, ids, documents
-and CRC-32 of each section, and the CRC-32 of the entry.
+files and int64[n] numbers, with metadata uint32[n] sizes, then the ids, the loss mask, and the
+metadata. The table at the end of the file has offset, ids, documents and CRC-32 of each section, and the CRC-32 of the
+entry.
 
 Memory: 16 bytes for each document of a task, then the ids of one bucket. Files: one for each task. Reads of the second
 stage: tasks times buckets, of about task_bytes / buckets each.
@@ -29,10 +30,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ShardError, UnsupportedFeatureError, keyword
-from .collecting import Collected, HeldDocuments, Sources, blocks, gather, write
+from .collecting import Collected, Fields, HeldDocuments, Sources, blocks, gather, write
 from .folder import SPOOL, ShardFolder
-from .layouts import LAYOUTS, Int64, Places, ShardWriter
+from .layouts import Int64, Places, ShardWriter
 from .layouts.base import as_bytes
+from .metadata import shard_writer
 from .outputs import OutputFile, OutputFiles
 from .plan import Plan
 from .tasks import DONE, Task
@@ -76,7 +78,7 @@ class SpoolWriter(ShardWriter):
 
     def __init__(self, files: OutputFiles, plan: Plan, task: Task) -> None:
         self._file, self._plan, self._task = files.open(spool_name(task.number)), plan, task
-        self._held = HeldDocuments(plan.shard_facts.dtype, plan.source_numbers, files.temporary)
+        self._held = HeldDocuments(plan.shard_facts.dtype, plan.source_numbers, files.temporary, plan.keep is not None)
 
     def add(
         self, ids: NDArray[Any], lengths: Int64, places: Sequence[Places], mask: NDArray[np.uint8] | None = None
@@ -130,10 +132,16 @@ def _write_section(file: OutputFile, documents: Collected, own: Int64) -> tuple[
     if documents.sources is not None:
         put(documents.sources.files[own].astype("<u4"))
         put(documents.sources.numbers[own].astype("<i8"))
-    for values in (documents.ids, documents.mask):
-        if values is not None:
-            for block in blocks(np.cumsum(lengths), BLOCK):
-                put(gather(values, starts[block], lengths[block]))
+    columns = [(documents.ids, starts, lengths)]
+    if documents.mask is not None:
+        columns.append((documents.mask, starts, lengths))
+    if documents.fields is not None:
+        sizes = documents.fields.lengths[own]
+        put(sizes.astype("<u4"))
+        columns.append((documents.fields.data, documents.fields.starts[own], sizes))
+    for values, first, number in columns:
+        for block in blocks(np.cumsum(number), BLOCK):
+            put(gather(values, first[block], number[block]))
     return offset, int(lengths.sum()), len(own), crc
 
 
@@ -181,7 +189,7 @@ def run_bucket(
     read = time.perf_counter()
     stem = folder.stem(task.number)
     with folder.outputs() as files:
-        writer = LAYOUTS[plan.format].writer(files, stem, plan.shard_facts)
+        writer = shard_writer(files, stem, plan)
         try:
             totals = write(documents, writer, files, stem, plan)
             writer.finish()
@@ -220,6 +228,8 @@ def _read_bucket(
     mask = np.zeros(num_tokens + num_padding, np.uint8) if plan.chat is not None else None
     tasks, indices, lengths, files = (np.empty(num_documents, np.uint32) for _ in range(4))
     numbers = np.empty(num_documents, np.int64)
+    sizes = np.empty(num_documents, np.uint32) if plan.keep is not None else None
+    fields: list[NDArray[np.uint8]] = []
     has_sources = plan.source_numbers is not None
     document = token = 0
     for source, name, entry in zip(own_tasks, names, entries, strict=True):
@@ -227,20 +237,28 @@ def _read_bucket(
         own = slice(document, document := document + int(entry["documents"]))
         span = slice(token, token := token + int(entry["tokens"]))
         tasks[own] = source.number
-        columns = [indices[own], lengths[own], *((files[own], numbers[own]) if has_sources else ()), ids[span]]
+        columns = [indices[own], lengths[own], *((files[own], numbers[own]) if has_sources else ())]
+        columns += [] if sizes is None else [sizes[own]]
+        columns += [ids[span]] if mask is None else [ids[span], mask[span]]
         if entry["documents"]:
-            _read_section(folder, name, entry, [*columns, mask[span]] if mask is not None else columns)
+            fields.append(_read_section(folder, name, entry, columns, None if sizes is None else sizes[own]))
         report(source.num_bytes // number)
     order = np.argsort(document_keys(plan.shuffle or 0, tasks, indices), kind="stable")
     starts = np.cumsum(lengths, dtype=np.int64) - lengths
+    kept = None
+    if sizes is not None:
+        data = np.concatenate(fields) if fields else np.empty(0, np.uint8)
+        kept = Fields(data, (np.cumsum(sizes, dtype=np.int64) - sizes)[order], sizes[order].astype(np.int64))
     return Collected(
         ids, mask, starts[order], lengths[order].astype(np.int64), tasks[order], indices[order],
-        Sources(files[order], numbers[order]) if has_sources else None,
+        Sources(files[order], numbers[order]) if has_sources else None, kept,
     )  # fmt: skip
 
 
-def _read_section(folder: ShardFolder, name: str, entry: Any, columns: list[NDArray[Any]]) -> None:
-    """Reads a section into arrays."""
+def _read_section(
+    folder: ShardFolder, name: str, entry: Any, columns: list[NDArray[Any]], sizes: NDArray[np.uint32] | None
+) -> NDArray[np.uint8]:
+    """Reads a section into arrays; returns the metadata, whose sizes are one of them."""
     crc = 0
     with folder.storage.open(name) as file:
         file.seek(int(entry["offset"]))
@@ -249,5 +267,14 @@ def _read_section(folder: ShardFolder, name: str, entry: Any, columns: list[NDAr
             if file.readinto(view) != len(view):  # type: ignore[attr-defined]
                 raise _damaged(folder, name)
             crc = zlib.crc32(view, crc)
+        data = np.empty(0, np.uint8)
+        if sizes is not None:
+            start = file.tell()
+            left = file.seek(0, 2) - start
+            file.seek(start)
+            # Damaged sizes do not reserve memory.
+            read = file.read(min(left, int(sizes.sum(dtype=np.int64))))
+            crc, data = zlib.crc32(read, crc), np.frombuffer(read, np.uint8)
     if crc != int(entry["crc"]):
         raise _damaged(folder, name)
+    return data

@@ -73,12 +73,16 @@ class Rejects:
         for chunk in batch.chunks:
             self._documents[chunk.name] += len(chunk.texts)
 
-    def records(self) -> dict[str, list[int]]:
-        """Documents and skipped records of files that other tasks read, too, or that gave no document."""
+    def records(self, left_out: Mapping[str, int]) -> dict[str, list[int]]:
+        """Documents and skipped records of files that other tasks read, too, or that gave no document.
+
+        `left_out`: file -> documents that were read, and belong to another part of the corpus.
+        """
         found: dict[str, list[int]] = {}
         for piece in self._task.pieces:
             file = self._plan.inputs[piece.input]
-            documents, skipped = self._documents[file.path], self._skipped[file.path]
+            documents = self._documents[file.path] + left_out.get(file.path, 0)
+            skipped = self._skipped[file.path]
             is_part = piece.end is not None and (piece.start, piece.end) != (0, file.size)
             if (is_part and (documents or skipped)) or (skipped and not documents and len(found) < MAX_FILES):
                 found[file.path] = [documents, skipped]
@@ -121,7 +125,7 @@ def read_rejects(folder: ShardFolder, facts: Mapping[str, Any], before: Mapping[
 
 
 class Tally(NamedTuple):
-    """Records of tasks: documents, also those without tokens, and skipped ones.
+    """Records of tasks: documents, also those without tokens or of other parts of the corpus, and skipped ones.
 
     Examples:
         >>> Tally(3, 97).plus({"documents": 10, "empty": 1, "skipped": {"not UTF-8": [2, []]}})
@@ -134,7 +138,8 @@ class Tally(NamedTuple):
     def plus(self, facts: Mapping[str, Any]) -> Tally:
         """With those of a completion."""
         skipped = sum(count for count, _ in facts.get("skipped", {}).values())
-        return Tally(self.skipped + skipped, self.documents + facts.get("documents", 0) + facts.get("empty", 0))
+        documents = sum(facts.get(name, 0) for name in ("documents", "empty", "left_out"))
+        return Tally(self.skipped + skipped, self.documents + documents)
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,9 @@ from .conversations import make_encoder
 from .encoding import EncodedDocuments
 from .folder import AGAIN, MANIFEST, REPORT, ShardFolder
 from .layouts import COUNTS, LAYOUTS, Documents
+from .layouts.base import mapped
 from .merging import JOINED, MADE, Totals, add_up, manifest_of
+from .metadata import METADATA, line_ends, metadata_of
 from .outputs import sha256_of
 from .plan import Plan
 from .relocation import has_no_input, moved_plan, touched_inputs
@@ -314,6 +316,11 @@ class _Verifier:
                 f"{stem}: its highest id is {highest:,}, and the tokenizer has {plan.vocab_size:,} ids"
             )
         self._highest = max(self._highest, highest)
+        if plan.keep is not None:
+            lines = line_ends(mapped(folder / (stem + METADATA), "u1"))
+            self._equal(
+                f"{stem}{METADATA}", "lines", len(lines), shard["documents" if plan.packing is None else "rows"]
+            )
         if len(self._problems) > before:
             return  # what follows relies on these numbers
         if plan.packing is None:
@@ -321,8 +328,10 @@ class _Verifier:
         if self._is_reordered:
             self._find_samples(stem, found, folder)
         if is_sampled and tok is not None:
-            compare = self._compare if self._inputs == "read" else self._decode
-            compare(number, found, tok)
+            if self._inputs == "read":
+                self._compare(number, found, tok, folder)
+            else:
+                self._decode(number, found, tok)
 
     def _check_joined(self, folder: Path) -> None:
         """Reads all shards as one, whose documents and ids must be those of the shards."""
@@ -350,20 +359,28 @@ class _Verifier:
                     lack = "document lacks" if missing == 1 else "documents lack"
                     self._problems.append(f"{stem}: {missing:,} {lack} the {name} id {id}")
 
-    def _compare(self, number: int, found: Documents, tok: Tokenizer) -> None:
+    def _compare(self, number: int, found: Documents, tok: Tokenizer, folder: Path) -> None:
         """Encodes the first batch of a task again, or all of a task with an input that has been touched."""
         plan, task = self._reading, self._reading.tasks[number]
         touched = touched_inputs(plan, task)
         self._touched += touched
         stem, reader = self._folder.stem(number), plan.reader(task)
         encoder = make_encoder(tok, plan, reader)
-        documents = tokens = 0  # that have been compared
+        documents = tokens = metadata_read = 0  # documents, ids and bytes that have been compared
         for batch in reader.batches():
             expected = encoder.encode(batch)
             ends = np.cumsum(expected.lengths).tolist()
             if difference := self._difference(found, documents, tokens, expected, ends):
                 self._problems.append(f"{stem}: {difference}")
                 return
+            if plan.keep is not None:
+                written = b"".join(line + b"\n" for place in expected.places for line in metadata_of(place))
+                with (folder / (stem + METADATA)).open("rb") as file:
+                    file.seek(metadata_read)
+                    if file.read(len(written)) != written:
+                        self._problems.append(f"{stem}{METADATA}: it is not that of its source")
+                        return
+                metadata_read += len(written)
             self._compared += len(ends)
             # Else documents and texts do not correspond by index, or the text is the template's.
             if documents == 0 and len(ends) == len(batch) and plan.chat is None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from .collecting import PackedWriter
 from .folder import ShardFolder
-from .layouts import LAYOUTS, ShardWriter
+from .layouts import ShardWriter
+from .metadata import shard_writer
 from .outputs import OutputFiles
 from .plan import Plan
 from .shuffling import SpoolWriter
@@ -17,6 +18,6 @@ def task_writer(files: OutputFiles, plan: Plan, task: Task) -> ShardWriter:
     """Starts the output of a task."""
     if plan.shuffle is not None:
         return SpoolWriter(files, plan, task)
-    stem, facts = ShardFolder.stem(task.number), plan.shard_facts
-    writer = LAYOUTS[plan.format].writer(files, stem, facts)
+    stem = ShardFolder.stem(task.number)
+    writer = shard_writer(files, stem, plan)
     return writer if plan.packing is None else PackedWriter(writer, files, stem, plan, task)

@@ -48,11 +48,13 @@ class Places(NamedTuple):
         file: their file, or the file of each.
         numbers: line or row of each, from 1; None: the file is one document. 0: likewise, for one of several.
         num_documents: how many.
+        fields: fields of the record of each, as JSON; None: none are kept, or they have no record.
     """
 
     file: str | Sequence[str]
     numbers: Sequence[int] | None
     num_documents: int
+    fields: Sequence[bytes] | None = None
 
 
 class ShardFacts(NamedTuple):

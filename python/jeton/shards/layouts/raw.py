@@ -215,7 +215,7 @@ class _OlmoWriter(_Writer):
         starts = (ends - lengths).tolist()
         super().add(ids, lengths, places, mask)
         at = 0
-        for file, numbers, count in places:
+        for file, numbers, count, _ in places:
             span = slice(at, at + count)
             files = [file] * count if isinstance(file, str) else file
             names = files if numbers is None else _names(files, numbers)

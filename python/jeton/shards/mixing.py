@@ -1,0 +1,161 @@
+"""`make_mix`: a folder of shards for each source of a mix, and the amounts of each beside them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+from ..errors import ConfigError
+from ..formats import load
+from ..tokenizer import Tokenizer
+from .folder import PLAN, TRAIN, ShardFolder
+from .making import make
+from .mix import Mix, resolved, write_mix
+from .mix_file import MixFile
+from .plan import Plan
+from .planning import plan, status
+from .splitting import folder_in, parts_of
+
+__all__ = ["make_mix", "plan_mix"]
+
+RUNNING = ("workers", "runner", "ray_address", "keep_going", "max_skipped")  # options of `run`
+
+MixLike = str | os.PathLike[str] | Mapping[str, Any]
+
+
+def make_mix(
+    mix: MixLike,
+    output: str | os.PathLike[str],
+    tok: Tokenizer | str | os.PathLike[str] | None = None,
+    *,
+    validation: float | Fraction | Mapping[str, float | Fraction] | None = None,
+    **options: Any,
+) -> Mix:
+    """Makes the shards of a mix: a folder for each source, and ``mix.json``, which `open` reads as one dataset.
+
+    Weights, epochs and budgets are not part of the shards. With another mix of the same sources, the call encodes
+    nothing again; complete sources are not read again either.
+
+    Args:
+        mix: a TOML file, or a mapping with its entries, see `mix_file`: for each source its paths, options of reading,
+            and a weight, epochs, tokens or samples.
+        output: the folder of the folders of the sources.
+        tok, options: as `make`, for all sources.
+        validation: as `make_split`: the sources are in ``train`` and in ``validation`` of the folder. The mix of
+            ``validation`` has each source once.
+
+    Returns:
+        The mix, with the amounts; with `validation` that of ``train``.
+
+    Raises:
+        FormatError: an entry of the mix that is missing, unknown or invalid.
+        ConfigError: the mix takes more of a source than it has; or as `make`.
+        JetonError, OSError: as `make`.
+
+    Examples:
+        >>> import jeton, pathlib, tempfile
+        >>> folder = pathlib.Path(tempfile.mkdtemp())
+        >>> _ = (folder / "web.txt").write_text("to be or not to be\\n" * 300)
+        >>> _ = (folder / "code.txt").write_text("x = 1\\n" * 100)
+        >>> _ = (folder / "mix.toml").write_text('''
+        ... [sources.web]
+        ... paths = "web.txt"
+        ... documents = "line"
+        ... weight = 0.75
+        ... [sources.code]
+        ... paths = "code.txt"
+        ... documents = "line"
+        ... weight = 0.25
+        ... max_epochs = 2
+        ... ''')
+        >>> made = make_mix(folder / "mix.toml", folder / "out", jeton.default(), append_eos=True, progress=False)
+        >>> made, float(made.sources["web"].epochs)
+        (Mix(2,800 tokens: web 75.0%, code 25.0%), 1.0)
+    """
+    if isinstance(tok, str | os.PathLike):
+        tok = load(tok)  # once for all sources
+    settings = MixFile.of(mix)
+    parts = []
+    for folder, one, part in _parts(settings, output, validation):
+        for name, source in one.sources.items():
+            _make_source(source.corpus, folder_in(folder, name), tok, {**options, **part})
+        found = resolved(one, folder)  # before the file, which an impossible mix does not replace
+        write_mix(folder, one)
+        parts.append(found)
+    return parts[0]
+
+
+def plan_mix(
+    mix: MixLike,
+    output: str | os.PathLike[str],
+    tok: Tokenizer | str | os.PathLike[str] | None = None,
+    *,
+    validation: float | Fraction | Mapping[str, float | Fraction] | None = None,
+    **options: Any,
+) -> dict[str, Plan]:
+    """Plans the shards of `make_mix`, to be run and merged folder by folder, as by many machines. Writes ``mix.json``.
+
+    Args:
+        mix, output, tok, validation: as `make_mix`.
+        options: as `plan`.
+
+    Returns:
+        Folder of each source, relative to `output` -> its plan.
+
+    Raises:
+        FormatError, ConfigError: as `make_mix`; the amounts are checked by `mix`, when the sources are merged.
+        JetonError, OSError: as `plan`.
+
+    Examples:
+        >>> import jeton, pathlib, tempfile
+        >>> folder = pathlib.Path(tempfile.mkdtemp())
+        >>> _ = (folder / "a.txt").write_text("to be")
+        >>> made = {"sources": {"a": {"paths": str(folder / "a.txt"), "weight": 1}}}
+        >>> plans = plan_mix(made, folder / "out", jeton.default(), validation=0.5)
+        >>> list(plans)
+        ['train/a', 'validation/a']
+        >>> for name in plans:
+        ...     _ = jeton.shards.run(folder / "out" / name, progress=False)
+        ...     _ = jeton.shards.merge(folder / "out" / name)
+        >>> sum(jeton.shards.report(folder / "out" / name).documents for name in plans)
+        1
+    """
+    if isinstance(tok, str | os.PathLike):
+        tok = load(tok)
+    settings = MixFile.of(mix)
+    plans = {}
+    for folder, one, part in _parts(settings, output, validation):
+        head = "" if folder == os.fspath(output) else f"{folder[len(folder_in(output, '')) :]}/"
+        for name, source in one.sources.items():
+            plans[head + name] = plan(source.corpus or [], folder_in(folder, name), tok, **options, **part)
+        write_mix(folder, one)
+    return plans
+
+
+def _parts(
+    settings: MixFile,
+    output: str | os.PathLike[str],
+    validation: float | Fraction | Mapping[str, float | Fraction] | None,
+) -> list[tuple[str, MixFile, dict[str, Any]]]:
+    """Folder, mix and options of each part: one, or ``train`` and those for validation."""
+    if ShardFolder(output).has(PLAN):
+        message = f"{os.fspath(output)} has shards of its own; pass another folder, for a folder of each source"
+        raise ConfigError(message, option="output")
+    if validation is None:
+        return [(os.fspath(output), settings, {})]
+    return [
+        (folder_in(output, name), settings if name == TRAIN else settings.each_once(), {"hash_range": part})
+        for name, part in parts_of(validation).items()
+    ]
+
+
+def _make_source(corpus: Any, folder: str, tok: Tokenizer | None, options: dict[str, Any]) -> None:
+    """Makes the shards of a source, unless they are complete."""
+    running = {*RUNNING, "join", "verify", "progress"}
+    plan(corpus, folder, tok, **{name: value for name, value in options.items() if name not in running})
+    found = status(folder)
+    is_joined = not options.get("join") or (found.merged and "joined" in ShardFolder(folder).load_manifest())
+    if not (found.is_complete and found.merged and is_joined):
+        make(corpus, folder, tok, **options)
