@@ -162,11 +162,11 @@ def test_lines_of_a_text_have_numbers_of_the_file(tok: jeton.Tokenizer, tmp_path
 def test_joined_shards(records: Any, tok: jeton.Tokenizer, tmp_path: Path) -> None:
     corpus, expected = records
     make(corpus, tmp_path / "out", tok, join=True)
-    lines = (tmp_path / "out" / "joined.metadata.jsonl").read_bytes().splitlines()
+    lines = (tmp_path / "out" / "joined" / "joined.metadata.jsonl").read_bytes().splitlines()
     assert list(map(json.loads, lines)) == [facts for _, facts in expected]
     assert jeton.shards.verify(tmp_path / "out", progress=False).is_valid
     jeton.shards.merge(tmp_path / "out")
-    assert not (tmp_path / "out" / "joined.metadata.jsonl").exists()
+    assert not (tmp_path / "out" / "joined" / "joined.metadata.jsonl").exists()
 
 
 def test_a_field_that_no_record_has_is_reported(tok: jeton.Tokenizer, tmp_path: Path) -> None:

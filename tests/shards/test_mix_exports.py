@@ -63,7 +63,7 @@ def test_megatron(data: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
 def test_megatron_of_joined_shards(data: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
     made = make(data, tmp_path / "out", tok, {"web": {"weight": 0.7}, "code": {"weight": 0.3}}, join=True)
     blend = blend_of(mixture_settings(tmp_path / "out", "megatron").split())
-    assert blend == {f"{tmp_path}/out/web/joined": 0.7, f"{tmp_path}/out/code/joined": 0.3}
+    assert blend == {f"{tmp_path}/out/web/joined/joined": 0.7, f"{tmp_path}/out/code/joined/joined": 0.3}
     assert [tokens_of(prefix) for prefix in blend] == [source.tokens for source in made.sources.values()]
 
 
@@ -73,9 +73,9 @@ def test_megatron_of_parts(data: Path, tok: jeton.Tokenizer, tmp_path: Path, mon
     monkeypatch.chdir(tmp_path)
     found = json.loads(mixture_settings("out", "megatron"))
     assert list(found) == ["train", "valid", "test"]  # the keys that Megatron reads
-    assert blend_of(found["train"]) == {f"{tmp_path}/out/train/{name}/joined": 0.5 for name in mix}
-    sizes = {name: tokens_of(f"{tmp_path}/out/validation/{name}/joined") for name in mix}
-    expected = {f"{tmp_path}/out/validation/{name}/joined": size / sum(sizes.values()) for name, size in sizes.items()}
+    assert blend_of(found["train"]) == {f"{tmp_path}/out/train/{name}/joined/joined": 0.5 for name in mix}
+    sizes = {name: tokens_of(f"{tmp_path}/out/validation/{name}/joined/joined") for name in mix}
+    expected = {f"{tmp_path}/out/validation/{name}/joined/joined": size / sum(sizes.values()) for name, size in sizes.items()}
     assert blend_of(found["valid"]) == expected
     options = {"progress": False, "validation": 0.2}
     jeton.shards.make_split(data / "web.jsonl", tmp_path / "split", tok, **options)

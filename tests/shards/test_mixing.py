@@ -80,7 +80,7 @@ def test_another_mix_encodes_nothing_again(data: Path, tok: jeton.Tokenizer, tmp
         assert {name: time for name, time in times(tmp_path / "out").items() if name in before} == before
         assert list(third.sources) == ["web", "wiki"]
         make(mix_of(data, web={"weight": 1}), tmp_path / "out", tok, join=True)
-        assert (tmp_path / "out" / "web" / "joined.bin").exists()
+        assert (tmp_path / "out" / "web" / "joined" / "joined.bin").exists()
     finally:
         (data / "web.jsonl").unlink()
         (tmp_path / "elsewhere").rename(data / "web.jsonl")

@@ -114,7 +114,7 @@ def _megatron(made: Mix) -> Iterator[tuple[float, str]]:
             continue
         share = source.epochs * source.tokens / total
         if "joined" in manifest:
-            yield float(share), folder_in(folder, "joined")
+            yield float(share), folder_in(folder, min(manifest["joined"]).partition(".")[0])
             continue
         for number, shard in enumerate(manifest["shards"]):
             length = manifest.get("row_length")
