@@ -33,7 +33,7 @@ def make_mix(
     validation: float | Fraction | Mapping[str, float | Fraction] | None = None,
     **options: Any,
 ) -> Mix:
-    """Makes the shards of a mix: a folder for each source, and ``mix.json``, which `open` reads as one dataset.
+    """Makes the shards of a mix: a folder for each source, and ``mix.json``, by which `loader` reads them as one.
 
     Weights, epochs and budgets are not part of the shards. With another mix of the same sources, the call encodes
     nothing again; complete sources are not read again either.
