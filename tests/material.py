@@ -53,7 +53,7 @@ KINDS: dict[str, dict[str, Any]] = {
     "byte none": {"vocab_size": 330, "pattern": "none"},
     **{
         f"byte {name}": {"vocab_size": 400, "pattern": name}
-        for name in ("gpt2", "gpt4", "cl100k", "llama3", "qwen2", "o200k")
+        for name in ("gpt2", "gpt4", "cl100k", "llama3", "qwen2", "qwen3.5", "o200k")
     },
     "byte regex": {"vocab_size": 350, "pattern": r"\p{Lu}?\p{Ll}+|\p{N}"},
     "byte whitespace": {"vocab_size": 350, "pattern": "whitespace"},

@@ -25,7 +25,7 @@ from jeton.definition import (
 
 from .material import KINDS, tokenizer
 
-NAMES = ["none", "whitespace", "gpt2", "gpt4", "cl100k", "llama3", "qwen2", "o200k"]
+NAMES = ["none", "whitespace", "gpt2", "gpt4", "cl100k", "llama3", "qwen2", "qwen3.5", "o200k"]
 
 
 def test_the_names() -> None:

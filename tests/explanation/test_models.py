@@ -166,7 +166,7 @@ class TestPartsOfThePattern:
         parts = [pretoken.part for pretoken in tok.explain(b"ab<s>\xff12", special="all").pretokens]
         assert parts == [0, None, None, 1]
 
-    @pytest.mark.parametrize("name", ["gpt2", "gpt4", "cl100k", "llama3", "qwen2", "o200k"])
+    @pytest.mark.parametrize("name", ["gpt2", "gpt4", "cl100k", "llama3", "qwen2", "qwen3.5", "o200k"])
     def test_every_pretoken_of_a_named_pattern_matches_its_part(self, name: str) -> None:
         tok = jeton.train([CORPUS], vocab_size=260, pattern=name, progress=False)
         for text in (*TRICKY, CORPUS[:900]):

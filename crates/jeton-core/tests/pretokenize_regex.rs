@@ -121,7 +121,7 @@ fn regexes_equal_the_oracle_on_random_texts() {
 #[test]
 fn regexes_equal_the_scanners() {
     let mut random = Random(11);
-    for name in ["gpt2", "gpt4", "cl100k", "llama3", "qwen2", "o200k"] {
+    for name in ["gpt2", "gpt4", "cl100k", "llama3", "qwen2", "qwen3.5", "o200k"] {
         let scanner = Pretokenizer::named(name).unwrap();
         let matcher = Pretokenizer::regex(&format!("(?:{})", published(name).unwrap())).unwrap();
         assert_eq!(matcher.name(), None);

@@ -11,7 +11,7 @@ use jeton_core::util::simd::SimdLevel;
 use pretokenize_texts::{oracle, pieces, rounds, spans_from, Random};
 use proptest::prelude::*;
 
-const FAMILIES: [&str; 6] = ["gpt2", "gpt4", "cl100k", "llama3", "qwen2", "o200k"];
+const FAMILIES: [&str; 7] = ["gpt2", "gpt4", "cl100k", "llama3", "qwen2", "qwen3.5", "o200k"];
 
 /// Texts with known pretokens, from worked examples and by hand from the published patterns.
 const KNOWN: &[(&str, &str, &[&str])] = &[
@@ -28,6 +28,11 @@ const KNOWN: &[(&str, &str, &[&str])] = &[
     ("o200k", "!!\u{301}a", &["!!\u{301}", "a"]),
     ("gpt2", "I'm I'M  12345 x", &["I", "'m", " I", "'", "M", " ", " 12345", " x"]),
     ("qwen2", "123", &["1", "2", "3"]),
+    (
+        "qwen3.5",
+        "e\u{301}a !\u{301}a!!\u{301} \u{301} 12",
+        &["e\u{301}a", " !", "\u{301}a", "!!", "\u{301}", " \u{301}", " ", "1", "2"],
+    ),
     ("llama3", "1234'ſx", &["123", "4", "'ſ", "x"]),
     ("whitespace", " a\u{3000}b\u{200B} \n", &["a", "b\u{200B}"]),
     ("whitespace", "  ", &[]),

@@ -4,7 +4,7 @@
 //! `tokenizer.json` has Oniguruma's, where `{n,m}+` is not possessive and `$` is the end of a line.
 //!
 //! Sources: tiktoken's `openai_public.py` (gpt2 = r50k, cl100k, o200k), minbpe's `regex.py` (gpt4), Meta's and Qwen's
-//! tokenizers (llama3, qwen2), and `tokenizers`' `ByteLevel` (gpt2 as HF writes it).
+//! tokenizers (llama3, qwen2, qwen3.5), and `tokenizers`' `ByteLevel` (gpt2 as HF writes it).
 
 use super::scanner::{self, Family, ScanRules, Scanner};
 use super::starts::{find_named, NamedFinder};
@@ -30,6 +30,7 @@ pub(super) struct NamedPattern {
 const LLAMA3: &str = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+";
 const QWEN2: &str =
     r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+";
+const QWEN35: &str = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N}| ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+";
 const O200K: &str = concat!(
     r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?|",
     r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|",
@@ -37,7 +38,7 @@ const O200K: &str = concat!(
 );
 
 /// Named patterns, oldest first.
-pub(super) static NAMED: [NamedPattern; 6] = [
+pub(super) static NAMED: [NamedPattern; 7] = [
     NamedPattern {
         name: "gpt2",
         text: r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+",
@@ -87,6 +88,15 @@ pub(super) static NAMED: [NamedPattern; 6] = [
         find: find_named::<scanner::Qwen2>,
     },
     NamedPattern {
+        name: "qwen3.5",
+        text: QWEN35,
+        oniguruma: QWEN35,
+        spellings: &[],
+        scanner: scanner::qwen35,
+        rules: &scanner::Qwen35::RULES,
+        find: find_named::<scanner::Qwen35>,
+    },
+    NamedPattern {
         name: "o200k",
         text: O200K,
         oniguruma: O200K,
@@ -110,7 +120,7 @@ pub(super) fn by_text(text: &str) -> Option<&'static NamedPattern> {
 
 /// Names accepted by [`Pretokenizer::named`](super::Pretokenizer::named).
 pub fn names() -> &'static [&'static str] {
-    &["none", "whitespace", "gpt2", "gpt4", "cl100k", "llama3", "qwen2", "o200k"]
+    &["none", "whitespace", "gpt2", "gpt4", "cl100k", "llama3", "qwen2", "qwen3.5", "o200k"]
 }
 
 /// Returns the regex of a named pattern in tiktoken's dialect; `none` and `whitespace` have no regex.

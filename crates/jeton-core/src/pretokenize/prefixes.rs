@@ -69,8 +69,9 @@ impl Pretokenizer {
         }
         if !rules.cased {
             let is_number = rules.digits == usize::MAX && has(NUMBER);
-            let is_symbol = has(SYMBOL) && text[at] != b'\'' && text[at + len] != b'\'';
-            return has(LETTER) || is_number || is_symbol && end_class(classes, text, end) & SYMBOL != 0;
+            let is_symbol = has(rules.symbols()) && text[at] != b'\'' && text[at + len] != b'\'';
+            let ends_in_symbol = end_class(classes, text, end) & rules.symbols() != 0;
+            return has(rules.letters()) || is_number || is_symbol && ends_in_symbol;
         }
         class & LOWER != 0 && next & LOWER != 0
             || class & CASELESS != 0 && next & CASELESS != 0
@@ -95,14 +96,15 @@ impl Pretokenizer {
         }
         let is_space = text[start] == b' ';
         // Each of the alternatives, after an optional character before it.
-        let (at, class, len) = if first & (LETTER | NUMBER) != 0 || first & SYMBOL != 0 && second & LETTER == 0 {
+        let (letters, symbols) = (rules.letters(), rules.symbols());
+        let (at, class, len) = if first & (letters | NUMBER) != 0 || first & symbols != 0 && second & letters == 0 {
             (start, first, len)
         } else if rules.any_prefix && first & NEWLINE == 0 && second & (LETTER | MARK) != 0 || is_space {
             (start + len, second, second_len)
         } else {
             return None;
         };
-        if class & LETTER != 0 {
+        if class & letters != 0 {
             return match rules.cased {
                 false => Some(at + len),
                 true => cased_from(classes, text, (at, end)),
@@ -113,7 +115,7 @@ impl Pretokenizer {
         }
         // With marks, a word may begin, too.
         let is_plain = !rules.cased || class & MARK == 0 && first & MARK == 0;
-        (class & SYMBOL != 0 && is_plain && all(at, SYMBOL)).then_some(at + len)
+        (class & symbols != 0 && is_plain && all(at, symbols)).then_some(at + len)
     }
 }
 
@@ -166,7 +168,7 @@ mod tests {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             (state >> 33) as usize % n
         };
-        for name in ["gpt2", "gpt4", "cl100k", "llama3", "qwen2", "o200k"] {
+        for name in ["gpt2", "gpt4", "cl100k", "llama3", "qwen2", "qwen3.5", "o200k"] {
             let pattern = Pretokenizer::named(name).unwrap();
             let spans = |text: &str| -> Vec<Span> { pattern.spans(text).flatten().collect() };
             let (mut finals, mut ones, mut suffixes) = (0, 0, 0);

@@ -43,6 +43,8 @@ pub(super) struct ScanRules {
     pub(super) any_prefix: bool,
     /// Words are split by case, and marks are letters of both cases.
     pub(super) cased: bool,
+    /// Marks are letters, and not symbols.
+    pub(super) marks: bool,
     /// Maximum number of digits in a pretoken.
     pub(super) digits: usize,
     /// Line ends end a run of white space and belong to preceding symbols.
@@ -51,6 +53,26 @@ pub(super) struct ScanRules {
     pub(super) slashes: bool,
     /// White space at the end of the text is one pretoken, even with a line end in it (`\s++$` comes first).
     pub(super) whole_end: bool,
+}
+
+impl ScanRules {
+    /// Classes of the letters of a word that is not split by case.
+    pub(super) const fn letters(&self) -> u8 {
+        if self.marks {
+            LETTER | MARK
+        } else {
+            LETTER
+        }
+    }
+
+    /// Classes of symbols.
+    pub(super) const fn symbols(&self) -> u8 {
+        if self.marks {
+            SYMBOL & !MARK
+        } else {
+            SYMBOL
+        }
+    }
 }
 
 /// A family as a type: code is monomorphized for its rules.
@@ -62,6 +84,7 @@ const LLAMA3: ScanRules = ScanRules {
     contraction: Contraction::Own,
     any_prefix: true,
     cased: false,
+    marks: false,
     digits: 3,
     newlines: true,
     slashes: false,
@@ -87,6 +110,7 @@ families! {
     O200k, o200k: ScanRules { contraction: Contraction::Suffix, cased: true, slashes: true, ..LLAMA3 };
     Llama3, llama3: LLAMA3;
     Qwen2, qwen2: ScanRules { digits: 1, ..LLAMA3 };
+    Qwen35, qwen35: ScanRules { digits: 1, marks: true, ..LLAMA3 };
 }
 
 /// Matches the whole pattern: the first alternative that matches at `start`, selected by the class of the first
@@ -94,7 +118,7 @@ families! {
 #[inline(always)]
 pub(super) fn end_of_pretoken<F: Family>(classes: &Classes, text: &[u8], start: usize) -> usize {
     let (first, length) = classes.at(text, start);
-    if first & LETTER != 0 {
+    if first & F::RULES.letters() != 0 {
         return word::<F>(classes, text, start, first).unwrap_or(start + length);
     }
     if first & NUMBER != 0 {
@@ -119,7 +143,7 @@ pub(super) fn end_of_pretoken<F: Family>(classes: &Classes, text: &[u8], start: 
         if !F::RULES.any_prefix && second & NUMBER != 0 {
             return number::<F>(classes, text, from);
         }
-        if second & SYMBOL != 0 {
+        if second & F::RULES.symbols() != 0 {
             return symbols::<F>(classes, text, from);
         }
     }
@@ -140,7 +164,7 @@ fn word<F: Family>(classes: &Classes, text: &[u8], at: usize, first: u8) -> Opti
             Err(end) => end,
         }
     } else {
-        classes.run(text, at, LETTER)
+        classes.run(text, at, F::RULES.letters())
     };
     if end == at && !(F::RULES.cased && first & MARK != 0) {
         return None;
@@ -213,7 +237,7 @@ fn number<F: Family>(classes: &Classes, text: &[u8], mut at: usize) -> usize {
 /// `[^\s\p{L}\p{N}]+[\r\n]*`, at a symbol.
 #[inline(always)]
 fn symbols<F: Family>(classes: &Classes, text: &[u8], at: usize) -> usize {
-    let mut end = classes.run(text, at, SYMBOL);
+    let mut end = classes.run(text, at, F::RULES.symbols());
     if F::RULES.newlines {
         while end < text.len() && (ASCII[text[end] as usize] & NEWLINE != 0 || F::RULES.slashes && text[end] == b'/') {
             end += 1;

@@ -172,8 +172,8 @@ impl Groups {
         let of = |class: u8| masks[index(class)];
         let (marks, others) = (of(MARK), of(OTHER));
         let (capitals, lower) = (of(UPPER), of(LOWER));
-        let letters = capitals | lower | of(CASELESS) | if rules.cased { marks } else { 0 };
-        let symbols = if rules.cased { others } else { others | marks };
+        let letters = capitals | lower | of(CASELESS) | if rules.cased || rules.marks { marks } else { 0 };
+        let symbols = if rules.cased || rules.marks { others } else { others | marks };
         let newlines = if rules.newlines { of(NEWLINE) } else { 0 };
         let spaces = if rules.newlines { of(SPACE) } else { of(SPACE) | of(NEWLINE) };
         Self {

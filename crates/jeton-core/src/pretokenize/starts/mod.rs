@@ -408,7 +408,7 @@ impl<F: Family> SlowPath for Named<F> {
 
     /// Within white space, and within the letters of a word.
     fn may_lose(&self, text: &[u8], start: usize) -> bool {
-        let letters = if F::RULES.cased { LETTER | MARK } else { LETTER };
+        let letters = if F::RULES.cased { LETTER | MARK } else { F::RULES.letters() };
         let mut before = start - 1;
         while text[before] & 0xC0 == 0x80 && before > 0 {
             before -= 1;
