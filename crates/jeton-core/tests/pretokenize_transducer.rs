@@ -323,7 +323,7 @@ fn patterns_without_a_transducer_say_why() {
         (r"a*", "empty"),
         (r"(?:a?)+b", "what may be empty"),
         (r"aab|x", "begins later goes on"),
-        (r"abcd|b", "begins later has ended"),
+        (r"ab\O{3}c|b", "begins later has ended"),
         (r"a{9}b|x", "after many characters"),
         (r"(?:a[ab]{0,12}c|[ab])", "stay open"),
         (r"[ab]{1,2000}c|\O", "intervals"),
