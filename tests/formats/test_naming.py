@@ -11,7 +11,7 @@ import pytest
 
 import jeton
 from jeton.formats import registry
-from jeton.formats.naming import HUB, nearest, resolve
+from jeton.formats.naming import _FAMILIES, _REPOSITORY, HUB, _spelled, nearest, resolve
 from jeton.formats.remote import downloads
 
 from .remote.conftest import Hub, Server, hub, server  # noqa: F401 (fixtures)
@@ -64,6 +64,49 @@ def test_an_unknown_name_suggests_the_nearest(name: str, near: str) -> None:
     assert nearest(name)[0] == near
     with pytest.raises(FileNotFoundError, match=f"{name!r}, and no tokenizer has this name. Did you mean {near}"):
         jeton.load(name)
+
+
+@pytest.mark.parametrize(
+    ("name", "suggested"),
+    [
+        ("Qwen/Qwen3-8B", ["hf:Qwen/Qwen3-8B"]),
+        ("deepseek-ai/DeepSeek-V3@main", ["hf:deepseek-ai/DeepSeek-V3@main"]),
+        ("qwen3", ["hf:Qwen/Qwen3-8B"]),
+        ("Qwen3-32B", ["hf:Qwen/Qwen3-8B"]),
+        ("qwen2.5-coder", ["hf:Qwen/Qwen2.5-7B-Instruct"]),
+        ("gpt-oss", ["o200k_harmony", "hf:openai/gpt-oss-20b"]),
+        ("gpt-oss:20b", ["o200k_harmony", "hf:openai/gpt-oss-20b", "ollama:gpt-oss:20b"]),
+        ("gemma-3", ["hf:google/gemma-3-4b-it"]),
+        ("Gemma3-27B", ["hf:google/gemma-3-4b-it"]),
+        ("deepseek-v3", ["hf:deepseek-ai/DeepSeek-V3"]),
+        ("DeepSeekV3.1", ["hf:deepseek-ai/DeepSeek-V3.1"]),
+        ("glm-4.5", ["hf:zai-org/GLM-4.5"]),
+        ("llama-3.1-8b-instruct", ["llama3.1", "hf:meta-llama/Llama-3.1-8B-Instruct"]),
+        ("Meta-Llama-3-8B", ["llama3", "hf:meta-llama/Meta-Llama-3-8B-Instruct"]),
+        ("kimi-k2-instruct", ["kimi_k2"]),
+        ("mistral-7b", ["hf:mistralai/Mistral-7B-Instruct-v0.3", "hf:mistralai/Mistral-Small-3.2-24B-Instruct-2506"]),
+        # not of the family: another version, another word, a file
+        ("qwen3.5", []),
+        ("philosophy", []),
+        ("models/qwen3.json", []),
+        ("a/b/c", []),
+    ],
+)
+def test_a_family_of_models_suggests_what_its_publisher_has(name: str, suggested: list[str]) -> None:
+    assert resolve(name) is None
+    assert nearest(name) == suggested
+    hint = f"Did you mean {', '.join(suggested)}? `jeton" if suggested else "has this name. `jeton"
+    with pytest.raises(FileNotFoundError) as failure:
+        jeton.load(name)
+    assert hint in str(failure.value)
+
+
+def test_every_suggestion_of_a_family_is_a_name_that_loads() -> None:
+    for family, suggested in _FAMILIES.items():
+        assert _spelled(family) == family
+        assert resolve(family) is not None or nearest(family)[: len(suggested)] == [*suggested]
+        for name in suggested:
+            assert name in registry.REGISTRY or _REPOSITORY.fullmatch(name.removeprefix(HUB)), name
 
 
 def test_an_ambiguous_name_lists_all() -> None:

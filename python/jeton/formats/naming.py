@@ -1,12 +1,15 @@
 """Names that `jeton.load` accepts: the default tokenizer, the registry, models, Ollama, and short forms of the hub.
 
-A model has a name here only if its publisher documents which tokenizer it uses. Left out: downloading (`remote`).
+A model has a name here only if its publisher documents which tokenizer it uses. Other families of models only have a
+suggestion in the error: a repository of their publisher. Left out: downloading (`remote`).
 
-Sources: openai/tiktoken tiktoken/model.py (models and prefixes); the hub's redirections of repositories without owner.
+Sources: openai/tiktoken tiktoken/model.py (models and prefixes); the hub's redirections of repositories without owner;
+meta-llama/llama-models (3.2 and 3.3 have the tokenizer of 3.1).
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -80,6 +83,58 @@ _OWNERS = {
     "xlnet": ("xlnet-base-cased", "xlnet-large-cased"),
     "almanach": ("camembert-base",),
 }
+
+# Family of models -> what to load for one of them: a name of the registry, or a repository of the publisher. Keys are
+# spelled as by `_spelled`. A key that ends with a digit is a version: "qwen3" is not the family of "qwen3.5".
+_FAMILIES: dict[str, tuple[str, ...]] = {
+    "codellama": ("hf:codellama/CodeLlama-7b-hf",),
+    "command-r": ("hf:CohereLabs/c4ai-command-r-v01",),
+    "deepseek": ("hf:deepseek-ai/DeepSeek-V3", "hf:deepseek-ai/DeepSeek-R1"),
+    "deepseek-r1": ("hf:deepseek-ai/DeepSeek-R1",),
+    "deepseek-v3": ("hf:deepseek-ai/DeepSeek-V3",),
+    "deepseek-v3.1": ("hf:deepseek-ai/DeepSeek-V3.1",),
+    "deepseek-v3.2": ("hf:deepseek-ai/DeepSeek-V3.2",),
+    "falcon": ("hf:tiiuae/falcon-7b",),
+    "gemma": ("hf:google/gemma-3-4b-it", "hf:google/gemma-2-9b-it"),
+    "gemma2": ("hf:google/gemma-2-9b-it",),
+    "gemma3": ("hf:google/gemma-3-4b-it",),
+    "gemma4": ("hf:google/gemma-4-31B-it",),
+    "glm": ("hf:zai-org/GLM-4.5", "hf:zai-org/GLM-4.6"),
+    "glm4": ("hf:zai-org/GLM-4-9B-0414",),
+    "glm4.5": ("hf:zai-org/GLM-4.5",),
+    "glm4.6": ("hf:zai-org/GLM-4.6",),
+    "glm4.7": ("hf:zai-org/GLM-4.7-Flash",),
+    "gpt-oss": ("o200k_harmony", "hf:openai/gpt-oss-20b"),
+    "granite": ("hf:ibm-granite/granite-3.3-2b-instruct",),
+    "kimi-k2": ("kimi_k2",),
+    "llama2": ("hf:meta-llama/Llama-2-7b-hf",),
+    "llama3": ("llama3", "hf:meta-llama/Meta-Llama-3-8B-Instruct"),
+    **dict.fromkeys(("llama3.1", "llama3.3"), ("llama3.1", "hf:meta-llama/Llama-3.1-8B-Instruct")),
+    "llama3.2": ("llama3.1", "hf:meta-llama/Llama-3.2-3B-Instruct"),
+    "llama4": ("llama4",),
+    "minimax-m2": ("hf:MiniMaxAI/MiniMax-M2",),
+    "ministral": ("hf:mistralai/Ministral-3-14B-Reasoning-2512",),
+    "mistral": ("hf:mistralai/Mistral-7B-Instruct-v0.3", "hf:mistralai/Mistral-Small-3.2-24B-Instruct-2506"),
+    "mistral-nemo": ("hf:mistralai/Mistral-Nemo-Instruct-2407",),
+    "mistral-small": ("hf:mistralai/Mistral-Small-3.2-24B-Instruct-2506",),
+    "mixtral": ("hf:mistralai/Mixtral-8x7B-Instruct-v0.1",),
+    "olmo2": ("hf:allenai/OLMo-2-1124-7B",),
+    "phi": ("hf:microsoft/phi-4", "hf:microsoft/Phi-3.5-mini-instruct"),
+    "phi2": ("hf:microsoft/phi-2",),
+    "phi3": ("hf:microsoft/Phi-3-mini-4k-instruct",),
+    "phi3.5": ("hf:microsoft/Phi-3.5-mini-instruct",),
+    "phi4": ("hf:microsoft/phi-4",),
+    "qwen2": ("hf:Qwen/Qwen2-7B-Instruct",),
+    "qwen2.5": ("hf:Qwen/Qwen2.5-7B-Instruct",),
+    "qwen3": ("hf:Qwen/Qwen3-8B",),
+    "qwq": ("hf:Qwen/QwQ-32B",),
+    "smollm3": ("hf:HuggingFaceTB/SmolLM3-3B",),
+    "starcoder2": ("hf:bigcode/starcoder2-7b",),
+    "whisper": ("hf:openai/whisper-tiny", "hf:openai/whisper-large-v3"),
+}
+_REPOSITORY = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*(?:@[\w.-]+)?", re.ASCII)
+_OLLAMA_MODEL = re.compile(r"[\w.-]+(?:/[\w.-]+)?:[\w.-]+", re.ASCII)
+_FILE_SUFFIXES = (".json", ".model", ".txt", ".tiktoken", ".gguf", ".bpe", ".vocab", ".bin")
 
 _ALIASES = {
     **_SHORT,
@@ -168,16 +223,53 @@ def resolve(name: str) -> str | None:
 
 
 def nearest(name: str) -> list[str]:
-    """Returns at most five names that resemble a name that is unknown: those that begin with it, or similar ones.
+    """Returns at most five names to load instead of a name that is unknown.
+
+    A repository, or a model of Ollama, with its prefix; then the tokenizer of a family of models, then the names that
+    begin with it. Without any of these, names of a similar spelling.
 
     Examples:
         >>> nearest("gpt-4oo"), nearest("llama")
         (['gpt-4o', 'gpt-4'], ['llama3', 'llama3.1', 'llama4'])
+        >>> nearest("Qwen/Qwen3-32B"), nearest("gemma-3"), nearest("gpt-oss")
+        (['hf:Qwen/Qwen3-32B'], ['hf:google/gemma-3-4b-it'], ['o200k_harmony', 'hf:openai/gpt-oss-20b'])
     """
+    if name.lower().endswith(_FILE_SUFFIXES):
+        return []  # a file that does not exist
+    if _REPOSITORY.fullmatch(name):
+        return [HUB + name]
     known: Iterable[str] = dict.fromkeys([DEFAULT, *REGISTRY, *_ALIASES])
     wanted = name.lower()
     begun = [other for other in known if wanted and other.lower().startswith(wanted)]
+    pulled = [OLLAMA + name] if _OLLAMA_MODEL.fullmatch(name) else []
+    if listed := dict.fromkeys([*_of_family(name), *pulled, *begun]):
+        return [*listed][:5]
     spelled = {other.lower(): other for other in known}
     from difflib import get_close_matches  # lazy: only errors need it
 
-    return (begun or [spelled[other] for other in get_close_matches(wanted, spelled, n=5, cutoff=0.75)])[:5]
+    return [spelled[other] for other in get_close_matches(wanted, spelled, n=5, cutoff=0.75)]
+
+
+def _of_family(name: str) -> tuple[str, ...]:
+    """Returns what to load for a model of a family: of the longest key that begins its name."""
+    model = _spelled(name)
+    families = [family for family in _FAMILIES if model.startswith(family) and _is_of(family, model)]
+    return _FAMILIES[max(families, key=len)] if families else ()
+
+
+def _is_of(family: str, model: str) -> bool:
+    """Tests whether a word or a version ends with the family: "qwen3-8b" is of "qwen3", but "qwen3.5" is not."""
+    rest = model[len(family) :]
+    return re.match(r"\.?\d" if family[-1].isdigit() else "[a-z]", rest) is None
+
+
+def _spelled(name: str) -> str:
+    """Returns the spelling of families: in lower case, with hyphens, but none between a word and its version.
+
+    Examples:
+        >>> _spelled("Gemma-3"), _spelled("meta_llama-3.1 8B"), _spelled("DeepSeekV3"), _spelled("Kimi-K2")
+        ('gemma3', 'llama3.1-8b', 'deepseek-v3', 'kimi-k2')
+    """
+    words = re.sub(r"[\s_:/-]+", "-", name.lower()).removeprefix("meta-")
+    words = re.sub(r"^(deepseek|kimi|minimax)-?(?=[vrkm]\d)", r"\1-", words)
+    return re.sub(r"(?<=[a-z])-(?=\d)", "", words)
