@@ -424,8 +424,11 @@ class Definition:
     hf_vocab_size: int | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
-        # Read-only: the core has been built from these values.
-        for name in ("normalizer", "pretokenizer", "decoder", "template", "roles", "chat_template"):
+        # Read-only: the core has been built from these values, and callers of `jeton.load` share a tokenizer.
+        for name in (
+            *("normalizer", "pretokenizer", "decoder", "template", "roles", "chat_template"),
+            *("truncation", "padding", "config"),
+        ):
             object.__setattr__(self, name, read_only(getattr(self, name)))
 
     @property

@@ -77,6 +77,8 @@ def load(
     `tekken.json`, ``vocab.json`` with ``merges.txt`` (or ``encoder.json`` with ``vocab.bpe``) in the same folder,
     BERT's ``vocab.txt``, and llama.cpp's GGUF, of which only the metadata is read.
 
+    The last tokenizers are cached: while its files are unchanged, a path or name gives the same immutable object.
+
     Args:
         path_or_name: a file of one of these formats, or a folder that contains one; in a folder,
             `tokenizer_config.json` sets roles, the chat template and the id layout of its class. If there is no such
@@ -127,14 +129,35 @@ def load(
         from .url import local_copy
 
         with local_copy(path, MAX_FILE_BYTES) as copy:
-            return load(copy, pattern, special_tokens, layout, transformers)
-    if is_fetched:
-        if path_or_name == "default":
-            from .builtin import default
+            return _with_tables(_read_place(copy, given))
+    if is_fetched and path_or_name == "default":
+        from .builtin import default
 
-            _only(given)
-            return default()
+        _only(given)
+        return default()
+    from . import cache
+
+    if is_fetched:
         path, name = _fetched(path_or_name)
+    is_cached = special_tokens is None and (layout is None or isinstance(layout, str))
+    files = cache.identity(path) if is_cached else ()
+    request = (os.path.abspath(path), name, (pattern, layout, transformers))
+    tok = cache.find(request, files)
+    if tok is None:
+        tok = _read_place(path, given, name, is_fetched=is_fetched)
+        cache.keep(request, files, tok)
+    return _with_tables(tok)
+
+
+def _read_place(path: str, given: dict[str, Any], name: str | None = None, *, is_fetched: bool = False) -> Tokenizer:
+    """Reads a tokenizer from a file or folder.
+
+    Args:
+        path: a local one.
+        given: arguments of `load`.
+        name: the name that it was fetched by.
+        is_fetched: it is from `remote`, which checked it.
+    """
     config: dict[str, Any] = {}
     is_folder = os.path.isdir(path)
     if is_folder:
@@ -150,13 +173,13 @@ def load(
         from . import gguf
 
         _only(given)
-        return _with_tables(gguf.read(path))
+        return gguf.read(path)
     tok = _load(path, _read(path), config, given, name, is_folder=is_folder)
     if config:
         from .configured import with_config
 
         tok = with_config(tok, config, is_json=os.path.basename(path) == "tokenizer.json")
-    return _with_tables(tok)
+    return tok
 
 
 def model_differences(path_or_name: str | os.PathLike[str] | Any) -> dict[str, str]:
@@ -210,9 +233,11 @@ def _load(
     """Reads a tokenizer from a file's content. Each format is imported when a file has it."""
     if detection.is_rank_file(data):
         from . import tiktoken
+        from .registry import REGISTRY
 
         _only(given, "pattern", "special_tokens")
         pattern, special_tokens = given["pattern"], given["special_tokens"]
+        name = name if name in REGISTRY else None
         return tiktoken.read(data, source=path, pattern=pattern, special_tokens=special_tokens, name=name)
     is_json = detection.is_json(data)
     if not is_json and detection.is_sentencepiece(data):
@@ -289,10 +314,10 @@ def local_path(place: str | os.PathLike[str]) -> str:
     return path if os.path.exists(path) else _fetched(place)[0]
 
 
-def _fetched(name: str | os.PathLike[str]) -> tuple[str, str | None]:
-    """Returns the file or folder of a name, and the registry's name if it is one of the registry."""
-    from .naming import nearest, resolve
-    from .registry import REGISTRY
+def _fetched(name: str | os.PathLike[str]) -> tuple[str, str]:
+    """Returns the file or folder of a name, and the name that it stands for."""
+    from . import cache
+    from .naming import is_pinned, nearest, resolve
 
     known = resolve(name) if isinstance(name, str) else None
     if known is None:
@@ -304,9 +329,12 @@ def _fetched(name: str | os.PathLike[str]) -> tuple[str, str | None]:
             "`jeton names` lists the names; a repository of the Hugging Face hub is hf:owner/name, a model of Ollama "
             "ollama:name"
         )
+    # The hash of what is pinned was checked when its files were read, and they have not changed.
+    if is_pinned(known) and (path := cache.path_of(known)) is not None:
+        return path, known
     from .remote import fetch  # lazy: imports the HTTP client
 
-    return os.fspath(fetch(known)), known if known in REGISTRY else None
+    return os.fspath(fetch(known)), known
 
 
 def _is_gguf(path: str) -> bool:

@@ -19,6 +19,7 @@ from ..errors import ConfigError, FormatError, UnsupportedFeatureError
 from ..tokenizer import Tokenizer
 from ..tokens.added import AddedToken, model_entries
 from .config import added_tokens, enclosed, with_tokens
+from .detection import PAIR_NAMES
 from .error_context import error_context, refuse_losses
 
 TYPE_CHECKING = False
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
 __all__ = ["partner", "read", "write"]
 
 FORMAT = "vocab.json + merges.txt"
-NAMES = (("vocab.json", "merges.txt"), ("encoder.json", "vocab.bpe"))  # the same pair under two names
 _ENDOFTEXT = "<|endoftext|>"
 _GPT2_ROLES = {"bos": _ENDOFTEXT, "eos": _ENDOFTEXT}
 _GPT2: Component = {"type": "Pattern", "name": "gpt2"}
@@ -47,14 +47,14 @@ def partner(path: str | os.PathLike[str]) -> tuple[str, str]:
     """
     path = os.fspath(path)
     if os.path.isdir(path):
-        for names in NAMES:
+        for names in PAIR_NAMES:
             vocab, merges = (os.path.join(path, name) for name in names)
             if os.path.isfile(vocab) and os.path.isfile(merges):
                 return vocab, merges
         raise FileNotFoundError(
             f"the folder {path} contains neither vocab.json with merges.txt nor encoder.json with vocab.bpe"
         )
-    for vocab, merges in NAMES:
+    for vocab, merges in PAIR_NAMES:
         for mine, other in ((vocab, merges), (merges, vocab)):
             if path.endswith(mine):
                 beside = path.removesuffix(mine) + other
@@ -63,7 +63,7 @@ def partner(path: str | os.PathLike[str]) -> tuple[str, str]:
                     raise FileNotFoundError(f"{path} is one of two files, and {name} is not in its folder")
                 return (path, beside) if mine == vocab else (beside, path)
     raise FileNotFoundError(
-        f"{path} is one of two files; to find the other, it must be named like {', '.join(sum(NAMES, ()))}"
+        f"{path} is one of two files; to find the other, it must be named like {', '.join(sum(PAIR_NAMES, ()))}"
     )
 
 

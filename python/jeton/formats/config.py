@@ -14,6 +14,7 @@ from ..definition import template_of
 from ..errors import ConfigError, FormatError, UnsupportedFeatureError
 from ..tokens.added import AddedToken, token_of_json, with_added_tokens
 from ..tokens.kinds import MAX_ID
+from .detection import ADDED_FILE, CONFIG_FILES, MORE_TEMPLATES, TEMPLATE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ADDED_TOKENS",
-    "MORE_TEMPLATES",
-    "TEMPLATE",
     "added_tokens",
     "check_added",
     "enclosed",
@@ -47,10 +46,7 @@ _FIRST = tuple(f"{role}_token" for role in ("bos", "eos", "unk", "sep", "pad", "
 # Above the size of any configuration; chat templates are long.
 MAX_BYTES = 1 << 26
 _ROLE = "_token"
-_ADDED = "added_tokens.json"
 ADDED_TOKENS = "added_tokens_decoder"
-TEMPLATE = "chat_template.jinja"
-MORE_TEMPLATES = "additional_chat_templates"
 
 
 def read_config(folder: str | os.PathLike[str]) -> dict[str, Any]:
@@ -64,15 +60,13 @@ def read_config(folder: str | os.PathLike[str]) -> dict[str, Any]:
         FormatError: a file is not a JSON object, or not UTF-8.
     """
     config: dict[str, Any] = {}
-    file, tokens_map, added = (
-        os.path.join(folder, name) for name in ("tokenizer_config.json", "special_tokens_map.json", _ADDED)
-    )
+    file, tokens_map, added, _ = (os.path.join(folder, name) for name in CONFIG_FILES)
     if os.path.isfile(file):
         config = read_object(file)
     if os.path.isfile(tokens_map) and ADDED_TOKENS not in config:
         config |= _special_tokens_map(read_object(tokens_map), config)
     if os.path.isfile(added):
-        config[_ADDED] = read_object(added)
+        config[ADDED_FILE] = read_object(added)
     if templates := _template_files(folder):
         only = templates.get("default") if len(templates) == 1 else None
         named = [{"name": name, "template": text} for name, text in templates.items()]
@@ -252,12 +246,12 @@ def check_added(tok: Tokenizer, config: Mapping[str, Any]) -> Tokenizer:
         UnsupportedFeatureError: a token is missing.
     """
     known = {token.content for token in tok.added_tokens.values()}
-    for content in config.get(_ADDED, {}):
+    for content in config.get(ADDED_FILE, {}):
         if content not in known:
             raise UnsupportedFeatureError(
-                f"{_ADDED} adds {content!r:.60} without the flags for matching; specify it by added_tokens_decoder in "
-                "tokenizer_config.json",
-                place=_ADDED,
+                f"{ADDED_FILE} adds {content!r:.60} without the flags for matching; specify it by added_tokens_decoder "
+                "in tokenizer_config.json",
+                place=ADDED_FILE,
                 feature="added_tokens",
             )
     return tok
@@ -312,7 +306,7 @@ def special_tokens(config: Mapping[str, Any]) -> list[AddedToken]:
 
 
 # Keys whose content is in the tokenizer itself; and auto_map, since remote code is not saved.
-_HELD = ("chat_template", ADDED_TOKENS, _ADDED, "auto_map")
+_HELD = ("chat_template", ADDED_TOKENS, ADDED_FILE, "auto_map")
 
 
 def kept(

@@ -1,4 +1,4 @@
-"""Detection of the format of a tokenizer file, by its content.
+"""Detection of the format of a tokenizer file, by its content; names of files that belong together.
 
 In the order of `jeton.load`: GGUF, a rank file, JSON, a SentencePiece model, the two files of GPT-2, vocab.txt. The
 functions use no regular expressions, because importing `re` takes longer than reading a small vocabulary.
@@ -6,7 +6,28 @@ functions use no regular expressions, because importing `re` takes longer than r
 
 from __future__ import annotations
 
-__all__ = ["is_gguf", "is_gpt2_pair", "is_json", "is_rank_file", "is_sentencepiece", "is_tekken", "is_vocab_txt"]
+__all__ = [
+    "ADDED_FILE",
+    "CONFIG_FILES",
+    "MORE_TEMPLATES",
+    "PAIR_NAMES",
+    "TEMPLATE",
+    "is_gguf",
+    "is_gpt2_pair",
+    "is_json",
+    "is_rank_file",
+    "is_sentencepiece",
+    "is_tekken",
+    "is_vocab_txt",
+]
+
+ADDED_FILE = "added_tokens.json"
+TEMPLATE = "chat_template.jinja"
+MORE_TEMPLATES = "additional_chat_templates"  # a folder
+# Beside `MORE_TEMPLATES`, all that the configuration of a folder is read from.
+CONFIG_FILES = ("tokenizer_config.json", "special_tokens_map.json", ADDED_FILE, TEMPLATE)
+# Files of entries and merges, which the ends of their names find; the same pair under two names.
+PAIR_NAMES = (("vocab.json", "merges.txt"), ("encoder.json", "vocab.bpe"))
 
 _BASE64 = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 _DIGITS = b"0123456789"

@@ -19,8 +19,9 @@ from ..errors import ConfigError, UnsupportedFeatureError
 from ..tokenizer import Tokenizer
 from ..util.atomic import write_atomically
 from . import model_folder, tokenizer_json
-from .config import MORE_TEMPLATES, TEMPLATE, kept, render_config, template_files
+from .config import kept, render_config, template_files
 from .configured import is_of_class
+from .detection import MORE_TEMPLATES, TEMPLATE
 
 __all__ = ["check_templates", "choose", "write"]
 

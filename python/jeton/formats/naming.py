@@ -17,7 +17,7 @@ from typing import Any
 from .builtin import NAME as DEFAULT
 from .registry import REGISTRY
 
-__all__ = ["MODELS", "MODEL_PREFIXES", "NamedTokenizer", "names", "nearest", "resolve"]
+__all__ = ["MODELS", "MODEL_PREFIXES", "NamedTokenizer", "is_pinned", "names", "nearest", "resolve"]
 
 HUB = "hf:"
 OLLAMA = "ollama:"
@@ -220,6 +220,16 @@ def resolve(name: str) -> str | None:
         return _ALIASES[name]
     prefix = max((prefix for prefix in MODEL_PREFIXES if name.startswith(prefix)), key=len, default=None)
     return None if prefix is None else MODEL_PREFIXES[prefix]
+
+
+def is_pinned(name: str) -> bool:
+    """Tests whether the content of a resolved name never changes: of a hash in the registry, or of a commit.
+
+    Examples:
+        >>> is_pinned("o200k_base"), is_pinned("hf:a/b@main"), is_pinned("hf:a/b@" + 40 * "0")
+        (True, False, True)
+    """
+    return name in REGISTRY or re.fullmatch(rf"{HUB}.*@[0-9a-f]{{40}}", name) is not None
 
 
 def nearest(name: str) -> list[str]:

@@ -18,8 +18,7 @@ from pathlib import Path
 
 from ..corpus.paths import copy_file, file_name, names_in
 from ..errors import JetonError
-from .bpe_pair import NAMES
-from .config import MORE_TEMPLATES
+from .detection import MORE_TEMPLATES, PAIR_NAMES
 from .remote_code import code_files
 
 __all__ = ["local_copy"]
@@ -84,7 +83,7 @@ def _copy_folder(url: str, folder: str, names: list[str], max_bytes: int) -> Non
 
 def _copy_partner(url: str, path: str, max_bytes: int) -> None:
     """Copies the other file of a pair, if the URL is one of them and the other one exists."""
-    for pair in NAMES:
+    for pair in PAIR_NAMES:
         for mine, other in (pair, pair[::-1]):
             if path.endswith(mine):
                 try:

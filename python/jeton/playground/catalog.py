@@ -23,7 +23,7 @@ from urllib.parse import urlsplit
 
 from ..errors import ConfigError, FormatError, JetonError
 from ..formats import default, discovery, load
-from ..formats.bpe_pair import NAMES as PAIRS
+from ..formats.detection import PAIR_NAMES as PAIRS
 from ..formats.registry import REGISTRY
 from ..formats.remote import on_this_machine
 from ..tokenizer import Tokenizer

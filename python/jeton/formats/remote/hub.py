@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 from ...errors import ConfigError, DownloadError, FormatError
 from ...util.atomic import write_atomically
 from ...util.optional import import_optional
-from ..config import MORE_TEMPLATES
+from ..detection import MORE_TEMPLATES
 from ..remote_code import SELF_CONTAINED, code_files, refuse_code
 from .downloads import MAX_BYTES, TIMEOUT_S, cache_folder, is_on
 
