@@ -88,7 +88,7 @@ def compared(tok: jeton.Tokenizer, path: Path, name: str, limit: int, size: int,
     rows = []
     for splitter, chunks in found.items():
         median = statistics.median(took[splitter])
-        over = int((tok.count_batch(chunks) > limit).sum())
+        over = sum(count > limit for count in tok.count_batch(chunks))
         rows.append(
             {
                 "corpus": name,

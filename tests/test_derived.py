@@ -122,7 +122,7 @@ def _verbs(tok: Tokenizer, text: str) -> dict[str, Any]:
     }
     counts = {
         "count": lambda: tok.count(text),
-        "count_batch": lambda: int(tok.count_batch([text])[0]),
+        "count_batch": lambda: tok.count_batch([text])[0],
         "count_up_to": lambda: tok.count_up_to(text, 10**6),
     }
     bare = {

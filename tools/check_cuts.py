@@ -93,7 +93,7 @@ class Checker:
                 self.fail("error without a character over the limit", text, limit, at, str(error))
             return
         self.done["chunks"] += len(chunks)
-        counts = self.tok.count_batch([chunk.text for chunk in chunks]).tolist()
+        counts = self.tok.count_batch([chunk.text for chunk in chunks])
         data, start, byte_start = text.encode(), 0, 0
         for chunk, count in zip(chunks, counts, strict=True):
             if count > limit or count != chunk.num_tokens:

@@ -540,15 +540,15 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         special: Special | None = None,
         add_special_tokens: bool | None = None,
         threads: int | None = None,
-    ) -> NDArray[np.int64]:
-        """int64[texts]: the number of ids of each text, without building them, on several threads.
+    ) -> list[int]:
+        """The number of ids of each text, without building them, on several threads.
 
         Raises:
             InvalidTextError, SpecialTokenError: as `encode`, with the `index` of the text.
 
         Examples:
             >>> Tokenizer.from_merges({104: b"h", 105: b"i"}, []).count_batch(["hi", "", "h"])
-            array([2, 0, 1])
+            [2, 0, 1]
         """
         from .calls.cutting import count_batch
         from .util.threads import num_threads

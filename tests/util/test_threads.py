@@ -63,7 +63,7 @@ def everything(tok: jeton.Tokenizer) -> list[Any]:
         [list(map(int, row)) for row in batch],
         [tok.decode(each) for each in ids],
         tok.decode_batch(ids),
-        list(map(int, tok.count_batch(texts))),
+        tok.count_batch(texts),
         [token.byte_span for token in tok.tokenize(texts[0])],
         [tok.id_to_bytes(id) for id in ids[0]],
         np.asarray(tok.encode_array(texts[-1], threads=2)).tolist(),

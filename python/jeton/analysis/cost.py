@@ -179,7 +179,7 @@ class _Counter:
         """Adds the documents of a batch."""
         import numpy as np
 
-        counts = self._tok.count_batch(batch.texts, threads=threads)
+        counts = np.array(self._tok.count_batch(batch.texts, threads=threads), np.int64)
         self._documents += len(counts)
         self._bytes += sum(map(len, batch.texts))
         self._tokens += int(counts.sum())

@@ -6,14 +6,11 @@ which tests compare with, tries every position.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from .. import _core
 from ..errors import ConfigError, keyword
 from ..util.arguments import choice, instance, integer, string
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 __all__ = ["Chunk", "Side", "TextUnit", "count_batch", "count_up_to", "split", "truncate"]
 
@@ -101,12 +98,10 @@ def split(
 
 def count_batch(
     core: _core.Tokenizer, texts: list[str | bytes], special: Permitted, num_added: int, threads: int
-) -> NDArray[Any]:
-    """int64[texts]: numbers of tokens; see `Tokenizer.count_batch`."""
-    import numpy as np
-
-    counts = np.frombuffer(core.count_batch(texts, special, threads), "<i8")
-    return counts + num_added if num_added else counts
+) -> list[int]:
+    """Numbers of tokens; see `Tokenizer.count_batch`."""
+    counts = core.count_batch(texts, special, threads).cast("q").tolist()
+    return [count + num_added for count in counts] if num_added else counts
 
 
 def _without_template(max_tokens: int, num_added: int) -> int:
