@@ -71,7 +71,10 @@ def __getattr__(name: str) -> object:
         return __import__(f"{__name__}.{name}", fromlist=[name])
     module = _MODULE_OF.get(name)
     if module is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from .util.hints import NAMES
+
+        hint = f"; in Jeton: {NAMES[name]}" if name in NAMES else ""
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}{hint}")
     value: object = getattr(__import__(f"{__name__}.{module}", fromlist=[name]), name)  # `importlib` would be imported
     globals()[name] = value
     return value

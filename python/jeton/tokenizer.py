@@ -32,7 +32,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-    from typing import Any, Literal, Self, TypeVar, Unpack, overload
+    from typing import Any, Literal, Never, NoReturn, Self, TypeVar, Unpack, overload
 
     import numpy as np
     from numpy.typing import NDArray
@@ -68,6 +68,25 @@ class _Defaults:
 
 
 _NO_OPTIONS = _Defaults()
+# Attributes of tokenizers of other libraries; `util.hints` has what they are called here.
+_FOREIGN = frozenset(
+    """
+    Decode DecodeIds DecodePieces Detokenize Encode EncodeAsIds EncodeAsPieces GetPieceSize IdToPiece Load
+    LoadFromFile NBestEncodeAsIds PieceToId SampleEncodeAsIds Tokenize add_special_tokens added_tokens_decoder
+    added_tokens_encoder additional_special_tokens all_special_ids all_special_tokens apply_chat_template
+    backend_tokenizer batch_decode batch_encode_plus bos_token bos_token_id chat_template cls_token cls_token_id
+    convert_ids_to_tokens convert_tokens_to_ids convert_tokens_to_string decode_ids decode_pieces
+    decode_single_token_bytes decoder detokenize enable_padding enable_truncation encode_as_ids encode_as_pieces
+    encode_batch_fast encode_ordinary encode_ordinary_batch encode_plus encode_single_token encode_to_numpy
+    encode_with_unstable eos_token eos_token_id eot_token from_buffer from_file from_pretrained from_str
+    get_added_tokens_decoder get_added_vocab get_piece_size get_vocab_size id_to_piece is_special_token load
+    load_from_file mask_token mask_token_id max_token_value model model_max_length n_vocab nbest_encode_as_ids
+    no_padding no_truncation normalizer num_special_tokens_to_add pad pad_token pad_token_id padding_side
+    piece_size piece_to_id post_processor pre_tokenizer sample_encode_as_ids save_pretrained sep_token
+    sep_token_id special_tokens_map special_tokens_set to_str token_byte_values train train_from_iterator
+    train_new_from_iterator truncation_side unk_id unk_token unk_token_id
+    """.split()  # noqa: SIM905  (98 lines as a list)
+)
 # Characters under which a text is encoded on one thread; above it the core decides.
 _LONG_TEXT = 1 << 18
 
@@ -145,6 +164,7 @@ class Tokenizer:
         seed: int | None = None,
         threads: int | None = None,
         errors: SurrogateErrors = "strict",
+        **unknown: Never,
     ) -> list[int]:
         """The ids of a text.
 
@@ -163,6 +183,7 @@ class Tokenizer:
             threads: maximum number of threads for a long text; None: RAYON_NUM_THREADS, or all cores. Sampling uses
                 one.
             errors: ``"replace"``: a lone surrogate in a `str` becomes U+FFFD, and a surrogate pair its character.
+            unknown: always empty; a keyword of another library is a `TypeError` that names ours.
 
         Returns:
             n ≥ 0 ids below `vocab_size`. The same text has the same ids on every machine.
@@ -195,10 +216,13 @@ class Tokenizer:
             and seed is None
             and errors == "strict"
             and self._defaults is _NO_OPTIONS
+            and not unknown
         ):
             ids = self._core.encode_short(text)
             if ids is not None:
                 return ids
+        if unknown:
+            _refuse(self.encode, unknown)
         if errors != "strict":
             from .calls.text_errors import encode_replaced
 
@@ -303,6 +327,7 @@ class Tokenizer:
         special: Special | None = None,
         add_special_tokens: bool | None = None,
         errors: SurrogateErrors = "strict",
+        **unknown: Never,
     ) -> TokenBatch:
         """The ids of many texts or pairs, truncated with the rules of transformers. `TokenBatch.padded` pads them.
 
@@ -323,6 +348,7 @@ class Tokenizer:
             special: as `encode`.
             add_special_tokens: as `encode`.
             errors: as `encode`. Offsets are those of the text with replacements.
+            unknown: as `encode`.
 
         Returns:
             All ids in one array, with the offset of each row.
@@ -343,6 +369,8 @@ class Tokenizer:
         Source:
             huggingface/tokenizers, utils/truncation.rs. `tests/parity/` compares every option with transformers.
         """
+        if unknown:
+            _refuse(self.encode_batch, unknown)
         first, second = _texts(texts, pairs, "encode_batch")
         from .calls.batch_encoding import BatchEncoder
         from .calls.text_errors import encode_replaced
@@ -414,6 +442,7 @@ class Tokenizer:
         *,
         special: Special | None = None,
         add_special_tokens: bool | None = None,
+        **unknown: Never,
     ) -> Encoding:
         """The tokens of a text with their spans.
 
@@ -422,6 +451,7 @@ class Tokenizer:
             pair: as `encode`.
             special: as `encode`.
             add_special_tokens: as `encode`.
+            unknown: as `encode`.
 
         Examples:
             >>> tok = Tokenizer.from_merges({i: bytes([i]) for i in range(256)}, [])
@@ -429,6 +459,8 @@ class Tokenizer:
             [Token(id=195, bytes=b'\\xc3', byte_span=(1, 2), char_span=(1, 2)), \
 Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         """
+        if unknown:
+            _refuse(self.tokenize, unknown)
         permitted = self._permission(special)
         adds = self._uses_template(add_special_tokens)
         ids = self._core.encode_array(text, permitted, 1)
@@ -1086,6 +1118,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         invalid_utf8: InvalidUtf8 = "replace",
         skip_special_tokens: bool = False,
         threads: int | None = None,
+        **unknown: Never,
     ) -> list[str]:
         """The texts of many sequences of ids.
 
@@ -1094,6 +1127,7 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
             invalid_utf8: as `decode`.
             skip_special_tokens: as `decode`.
             threads: as `encode_array`.
+            unknown: as `encode`.
 
         Raises:
             UnknownTokenError, DecodeError: as `decode`; the error has the index of the sequence.
@@ -1106,6 +1140,8 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         from .calls.batch_decoding import BatchDecoder
         from .util.threads import num_threads
 
+        if unknown:
+            _refuse(self.decode_batch, unknown)
         return BatchDecoder(self._core, num_threads(threads), skip_special_tokens).texts(batch, invalid_utf8)
 
     def decode_bytes_batch(
@@ -1600,6 +1636,16 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
 
         return tokenizer_card(self)
 
+    if not TYPE_CHECKING:  # a type checker would permit the call
+
+        def __call__(self, *args: object, **options: object) -> None:  # noqa: D102
+            from .util.hints import called
+
+            called()
+
+        def __dir__(self) -> list[str]:
+            return [name for name in super().__dir__() if name not in _FOREIGN]
+
     # ── helpers ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
     @property
@@ -1643,6 +1689,28 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         )
 
 
+class _ForeignName:
+    """Attribute of another library. Reading it is an `AttributeError` that names ours, so `hasattr` is False.
+
+    A `__getattr__` of the class would do the same, but with it a call of any method takes 70 ns more.
+    """
+
+    __slots__ = ("_name",)
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __get__(self, instance: object, owner: type) -> NoReturn:
+        from .util.hints import attribute_hint
+
+        raise AttributeError(attribute_hint(self._name))
+
+
+for _name in _FOREIGN:
+    setattr(Tokenizer, _name, _ForeignName(_name))
+del _name
+
+
 def _bytes(text: str | bytes) -> bytes:
     # `str.encode`: a subclass may override the method.
     return str.encode(text, "utf-8", "surrogatepass") if isinstance(text, str) else text
@@ -1672,6 +1740,14 @@ def _list(items: Iterable[_T], name: str, of: str) -> list[_T]:
         if isinstance(items, Iterable):  # raised by its own iterator
             raise
         raise TypeError(f"{name} must be a sequence of {of}, not {type(items).__name__}") from None
+
+
+# For `encode`, and methods that take longer, whose `**unknown` has the keywords of other libraries. `count`,
+# `encode_array` and `decode` have none: the empty dict of each call takes up to a tenth of decoding a few ids.
+def _refuse(method: Callable[..., Any], unknown: Mapping[str, Any]) -> NoReturn:
+    from .util.hints import refuse_keywords
+
+    refuse_keywords(method, unknown)
 
 
 def _threads(text: str | bytes, threads: int | None) -> int:

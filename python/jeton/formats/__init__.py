@@ -19,7 +19,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from contextlib import AbstractContextManager
-    from typing import Any, BinaryIO, Literal
+    from typing import Any, BinaryIO, Literal, Never
 
     from .builtin import default
     from .naming import NamedTokenizer, names
@@ -70,6 +70,7 @@ def load(
     special_tokens: Mapping[str, int] | None = None,
     layout: str | Mapping[str, Any] | None = None,
     transformers: Literal[4, 5] | None = None,
+    **unknown: Never,
 ) -> Tokenizer:
     """Loads a tokenizer from a file or folder, or by its name.
 
@@ -95,6 +96,7 @@ def load(
             named specials, shift, languages and mask.
         transformers: major version of transformers whose `AutoTokenizer` decides how a folder with a ``.model`` is
             read; 4.57 and 5 differ. None: SentencePiece's ids, as those of the slow classes of 4.57.
+        unknown: always empty; a keyword of another library is a `TypeError` that names what to use.
 
     Raises:
         FileNotFoundError: there is no such path or name.
@@ -111,6 +113,10 @@ def load(
         >>> jeton.load(path) == tok
         True
     """
+    if unknown:
+        from ..util.hints import refuse_keywords
+
+        refuse_keywords(load, unknown)
     given = {
         "pattern": pattern, "special_tokens": special_tokens, "layout": layout, "transformers": transformers
     }  # fmt: skip

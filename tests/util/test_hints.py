@@ -1,0 +1,104 @@
+"""Names of other libraries are errors that name ours."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+import jeton
+from jeton import tokenizer
+from jeton.util.hints import _OF_LOAD, ATTRIBUTES, KEYWORDS, NAMES
+
+TOK: Any = jeton.Tokenizer.from_merges({104: b"h", 105: b"i"}, [], special_tokens={"<pad>": 300}).with_roles(
+    pad="<pad>"
+)
+
+
+def test_attributes_of_other_libraries_are_errors_that_name_ours() -> None:
+    assert set(ATTRIBUTES) == tokenizer._FOREIGN
+    for name, hint in ATTRIBUTES.items():
+        for place in (TOK, jeton.Tokenizer):
+            with pytest.raises(AttributeError) as failure:
+                getattr(place, name)
+            assert str(failure.value) == f"'Tokenizer' object has no attribute {name!r}; in Jeton: {hint}"
+        assert not hasattr(TOK, name)
+        assert getattr(TOK, name, None) is None
+        assert name not in dir(TOK)
+
+
+def test_hints_hide_no_attribute_of_ours() -> None:
+    for name in tokenizer._FOREIGN:
+        assert type(vars(jeton.Tokenizer)[name]) is tokenizer._ForeignName, name
+    assert {"encode", "eos_id", "decode_batch", "__len__"} <= {*dir(TOK)}
+
+
+@pytest.mark.parametrize(
+    "hint", sorted({*ATTRIBUTES.values(), *KEYWORDS.values(), *NAMES.values(), *_OF_LOAD.values()})
+)
+def test_what_a_hint_names_exists(hint: str) -> None:
+    """An expression of a tokenizer, `tok.x.y`, a name of the package, or a keyword, `x=`."""
+    batch = TOK.encode_batch(["hi"])
+    for name in re.findall(r"\btok\.(\w+)", hint):
+        assert hasattr(TOK, name), name
+    for name in re.findall(r"\btok\.definition\.(\w+)", hint):
+        assert hasattr(TOK.definition, name), name
+    for name in re.findall(r"\.padded\(\)\.(\w+)", hint):
+        assert hasattr(batch.padded(), name), name
+    for name in re.findall(r"\bjeton\.(?!Tokenizer|compat|integrations)(\w+)", hint):
+        assert hasattr(jeton, name), name
+
+
+@pytest.mark.parametrize(
+    ("call", "hint"),
+    [
+        (lambda: TOK.encode("h", allowed_special="all"), 'special="all"'),
+        (lambda: TOK.encode("h", disallowed_special=()), 'special="raise"'),
+        (lambda: TOK.encode("h", truncation=True, max_length=3), "tok.encode_batch(texts, max_length=n)"),
+        (lambda: TOK.encode("h", return_tensors="np"), "tok.encode_array(text)"),
+        (lambda: TOK.encode("h", out_type=str), "tok.tokenize(text).tokens"),
+        (lambda: TOK.encode_batch(["h"], padding=True), "tok.encode_batch(texts).padded()"),
+        (lambda: TOK.encode_batch(["h"], num_threads=2), "threads="),
+        (lambda: TOK.tokenize("h", return_offsets_mapping=True), "tok.tokenize(text).hf_offsets"),
+        (lambda: TOK.decode_batch([[104]], errors="strict"), "invalid_utf8="),
+        (lambda: jeton.load("default", trust_remote_code=True), "code of a repository is never run"),
+        (lambda: jeton.load("default", revision="main"), "hf:owner/name@revision"),
+        (lambda: TOK.encode("h", specail="all"), "in Jeton: special="),  # a typing error
+    ],
+)
+def test_keywords_of_other_libraries_are_errors_that_name_ours(call: Any, hint: str) -> None:
+    with pytest.raises(TypeError, match=r"\(\) got an unexpected keyword argument '\w+'; in Jeton: ") as failure:
+        call()
+    assert hint in str(failure.value)
+
+
+def test_an_unknown_keyword_like_no_other_has_no_hint() -> None:
+    with pytest.raises(TypeError, match=r"^Tokenizer\.encode\(\) got an unexpected keyword argument 'zzz'$"):
+        TOK.encode("h", zzz=1)
+    with pytest.raises(TypeError, match=r"^load\(\) got an unexpected keyword argument 'zzz'$"):
+        jeton.load("default", zzz=1)  # type: ignore[arg-type]
+
+
+def test_calling_a_tokenizer_names_its_methods() -> None:
+    with pytest.raises(TypeError, match=r"not callable; in Jeton: tok\.encode\(text\) for ids"):
+        TOK("hi", padding=True)
+
+
+def test_names_of_other_packages_are_errors_that_name_ours() -> None:
+    for name, hint in NAMES.items():
+        with pytest.raises(
+            AttributeError, match=re.escape(f"module 'jeton' has no attribute '{name}'; in Jeton: {hint}")
+        ):
+            getattr(jeton, name)
+        assert not hasattr(jeton, name)
+    with pytest.raises(AttributeError, match=r"has no attribute 'zzz'$"):
+        _ = jeton.zzz  # type: ignore[attr-defined]
+
+
+def test_other_attributes_and_their_errors_are_as_before() -> None:
+    with pytest.raises(AttributeError, match=r"has no attribute 'zzz'"):
+        _ = TOK.zzz
+    for name in ("eos_token_id", "zzz"):
+        with pytest.raises(AttributeError, match="immutable"):
+            setattr(TOK, name, 1)
