@@ -1369,6 +1369,24 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
 
         return AddedTokenMatcher(self._core, self._definition)
 
+    def warm_up(self) -> Self:
+        """Builds now what later calls would build when they first need it, so that no request of a server waits for it.
+
+        These are the lookup tables, which else a text in the middle of the first megabytes builds, the positions at
+        which texts are split, the chat template, and the imports of all calls. Ids are the same without it.
+
+        Returns:
+            This tokenizer.
+
+        Examples:
+            >>> import jeton
+            >>> tok = jeton.load("default").warm_up()
+        """
+        from .calls.warming import warm_up
+
+        warm_up(self)
+        return self
+
     # ── derived tokenizers ───────────────────────────────────────────────────────────────────────────────────────
 
     def add_tokens(self, tokens: Iterable[str | AddedToken], *, special: bool = True) -> Self:

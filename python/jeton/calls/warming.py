@@ -1,0 +1,53 @@
+"""`Tokenizer.warm_up`: what first calls would build and import, ahead of time.
+
+Left out: buffers and caches of other threads, which each thread makes from the texts that it encodes.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from ..errors import JetonError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["warm_up"]
+
+_TEXT = "Hello, world! 12 words, and a few more.\n"
+_MESSAGES = [{"role": "user", "content": _TEXT}]
+
+
+def warm_up(tok: Any) -> None:
+    """Builds the tables of the fast path, and makes each kind of call once; see `Tokenizer.warm_up`.
+
+    Args:
+        tok: a `Tokenizer`, which is in a layer above.
+    """
+    tok._core.make_tables()
+    ids: list[int] = []
+    with suppress(JetonError):
+        ids = tok.encode(_TEXT)
+    calls: list[Callable[[], object]] = [
+        lambda: tok.encode(_TEXT, special="all", add_special_tokens=True, threads=2),
+        lambda: tok.encode_array(_TEXT),
+        lambda: tok.encode_batch([_TEXT]).padded(pad_id=0),
+        lambda: tok.encode_batch([_TEXT], max_length=8, offsets=True),
+        lambda: tok.tokenize(_TEXT).byte_spans,
+        lambda: tok.count_batch([_TEXT]),
+        lambda: tok.count_up_to(_TEXT, 4),
+        lambda: tok.split(_TEXT * 4, 8, at="sentence"),  # finds out where ids are independent
+        lambda: tok.truncate(_TEXT * 4, 8),
+        lambda: tok.growing().append(_TEXT),
+        lambda: tok.stream(stop=["\n\n"]).push(ids[0]) if ids else None,
+        lambda: tok.decode(ids),
+        lambda: tok.decode_batch([ids]),
+    ]
+    if tok.definition.chat_template is not None:
+        calls.append(lambda: tok.chat(_MESSAGES, add_generation_prompt=True).ids)
+    for call in calls:
+        # A vocabulary without these characters, a template that refuses the message, a package that is not installed:
+        # the call that needs them raises, not this one.
+        with suppress(JetonError):
+            call()

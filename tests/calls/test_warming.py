@@ -1,0 +1,82 @@
+"""`warm_up` leaves nothing to import or to build for later calls, and changes no result."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+import jeton
+
+CODE = """
+import sys, time
+import jeton
+
+def calls(tok):
+    ids = tok.encode("Some other text, of 2 lines.\\nThe end.")
+    return [
+        ids, tok.encode(" a", " b", special="raise", add_special_tokens=True), tok.encode_array("more text").tolist(),
+        tok.encode_batch(["a", "b c"], max_length=2, overflow=True, offsets=True).padded(pad_id=0).input_ids.tolist(),
+        tok.tokenize("a text").char_spans, tok.count_batch(["x"]), tok.count_up_to("a b", 1), tok.truncate("a b c", 2),
+        tok.split("One. Two. Three four.", 4, at="sentence"), tok.growing().append("x"), tok.stream().push(ids[0]),
+        tok.decode(ids), tok.decode_batch([ids]),
+        tok.chat([{"role": "user", "content": "x"}]).ids,
+    ]
+"""
+
+
+def run(code: str) -> str:
+    environment = {name: value for name, value in os.environ.items() if name != "JETON_TABLES"}
+    command = [sys.executable, "-c", CODE + code]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=True, env=environment).stdout
+
+
+def test_later_calls_import_nothing() -> None:
+    pytest.importorskip("jinja2")
+    code = """
+tok = jeton.load("default").warm_up()
+before = {*sys.modules}
+calls(tok)
+print(sorted({*sys.modules} - before))
+"""
+    assert run(code) == "[]\n"
+    assert run(code.replace(".warm_up()", "")) != "[]\n"  # so the check can fail
+
+
+@pytest.mark.alone
+def test_tables_are_built() -> None:
+    code = """
+def took(call):
+    start = time.process_time()
+    call()
+    return time.process_time() - start
+
+tok, other = jeton.load("default").warm_up(), jeton.load("default").add_tokens(["<new>"])  # with a core of its own
+warm, cold = min(took(tok._core.make_tables) for _ in range(3)), took(other._core.make_tables)
+print(warm < cold / 10 or (warm, cold))
+"""
+    assert run(code) == "True\n"
+
+
+def test_results_are_the_same_and_the_tokenizer_too() -> None:
+    tok = jeton.train(["low lower lowest"] * 3, 262, pattern="gpt2", progress=False)
+    texts = ["low lower", "newest", "", "a" * 1000]
+    before = [tok.encode(text) for text in texts]
+    fingerprint = tok.fingerprint
+    assert tok.warm_up() is tok
+    assert tok.warm_up().warm_up() is tok
+    assert [tok.encode(text) for text in texts] == before
+    assert tok.fingerprint == fingerprint
+
+
+def test_tokenizers_that_cannot_make_all_calls_warm_up() -> None:
+    few = jeton.Tokenizer.from_merges({97: b"a"}, [])  # no other text can be encoded
+    assert few.warm_up().encode("aa") == [97, 97]
+    with pytest.raises(jeton.InvalidTextError):
+        few.encode("b")
+    nothing = jeton.Tokenizer.from_merges({}, [])
+    assert nothing.warm_up().encode("") == []
+    refusing = few.with_chat_template("{{ raise_exception('no messages') if messages[0].content != 'x' else 'a' }}")
+    assert refusing.warm_up().chat([{"role": "user", "content": "x"}], tokenize=False) == "a"
