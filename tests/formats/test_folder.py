@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import json
 import pickle
 from pathlib import Path
@@ -11,6 +13,8 @@ import pytest
 
 import jeton
 from jeton import _core
+from jeton.formats import registry
+from jeton.util.record import replace
 from tests.formats.test_sentencepiece import model
 from tests.material import REFUSED_BY_HF, tokenizer
 
@@ -222,6 +226,32 @@ def test_a_tokenizer_that_is_code_is_refused_or_told(
     (tmp_path / "tokenizer.json").write_bytes(tok.to_bytes())
     assert jeton.load(tmp_path) == tok
     assert "never runs" in caplog.text
+
+
+@pytest.mark.parametrize("is_known", [True, False])
+def test_a_rank_file_beside_code_is_named_with_how_it_loads(
+    is_known: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As Kimi K2's folder."""
+    ranks = b"".join(b"%s %d\n" % (base64.b64encode(bytes([byte])), byte) for byte in range(256))
+    (tmp_path / "tiktoken.model").write_bytes(ranks)
+    (tmp_path / "a.model").write_bytes(b"no rank file")
+    config = {"auto_map": {"AutoTokenizer": ["tokenization_kimi.TikTokenTokenizer", None]}}
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps(config))
+    if is_known:
+        known = replace(registry.REGISTRY["kimi_k2"], sha256=hashlib.sha256(ranks).hexdigest())
+        monkeypatch.setattr(registry, "_KNOWN", (known,))
+    path = str(tmp_path / "tiktoken.model")
+    with pytest.raises(jeton.UnsupportedFeatureError) as failure:
+        jeton.load(tmp_path)
+    how = f"loads by the name 'kimi_k2', or by its path {path!r}"
+    other = f"a rank file, loads by its path {path!r} with pattern="
+    assert str(failure.value).endswith(
+        "; without the code, its tiktoken.model" + (f" {how}" if is_known else f", {other}")
+    )
+    loaded = jeton.load(path, pattern=None if is_known else "gpt2")
+    assert loaded.encode("ab") == [97, 98]
+    assert ("[EOS]" in loaded.special_tokens) is is_known
 
 
 @pytest.mark.parametrize(

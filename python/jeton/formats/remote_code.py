@@ -3,7 +3,7 @@
 A repository declares remote code by ``auto_map``, or by a class together with the file that defines it (QWenTokenizer,
 tokenization_qwen.py). If it also has a self-contained file, a tokenizer.json or tekken.json, that file is loaded with a
 warning. If it only has files that the code would combine (a SentencePiece model, a rank file, a vocab.txt), loading
-fails.
+fails; the error then names what does load: a known rank file by the registry's name, any other with a pattern.
 """
 
 from __future__ import annotations
@@ -13,12 +13,16 @@ import re
 from collections.abc import Collection, Iterable
 from typing import Any
 
-from ..errors import UnsupportedFeatureError
+from ..errors import UnsupportedFeatureError, keyword
 from .config import read_object
+from .detection import is_rank_file
 
 __all__ = ["SELF_CONTAINED", "code_files", "refuse_code"]
 
 _CODE_FILE = re.compile(r"tokenization_(\w+)\.py", re.ASCII)
+
+# Above the size of any rank file; the largest of the registry has 4 MB.
+MAX_RANK_BYTES = 1 << 26
 
 # Files that define a tokenizer completely, in order of precedence.
 SELF_CONTAINED = ("tokenizer.json", "tekken.json")
@@ -54,7 +58,7 @@ def refuse_code(name: str, folder: str | os.PathLike[str], files: Collection[str
     if whole is None:
         raise UnsupportedFeatureError(
             f"the tokenizer of {name} needs remote code ({named}), which Jeton never runs, and there is no "
-            f"{' or '.join(SELF_CONTAINED)}",
+            f"{' or '.join(SELF_CONTAINED)}{_alternative(folder, files)}",
             format="hub" if name.startswith("hf:") else "folder",
             place="tokenizer_config.json",
             feature="auto_map",
@@ -82,6 +86,27 @@ def _defined_here(config: dict[str, Any], code: list[str]) -> str | None:
     stem = re.sub(r"Tokenizer(Fast)?$", "", named).lower()
     of_class = (f"tokenization{stem}.py", f"tokenization{stem}fast.py")
     return next((name for name in code if name.lower().replace("_", "") in of_class), None)
+
+
+def _alternative(folder: str | os.PathLike[str], files: Iterable[str]) -> str:
+    """Returns the end of the error: how a rank file loads without the code; empty if there is none."""
+    for file in sorted(file for file in files if file.endswith((".tiktoken", ".model"))):
+        path = os.path.join(folder, file)
+        if not os.path.isfile(path) or os.path.getsize(path) > MAX_RANK_BYTES:
+            continue
+        with open(path, "rb") as opened:
+            data = opened.read()
+        if not is_rank_file(data):
+            continue
+        import hashlib
+
+        from .registry import by_content  # lazy: only errors need it
+
+        known = by_content(hashlib.sha256(data).hexdigest())
+        if known is not None:
+            return f"; without the code, its {file} loads by the name {known.name!r}, or by its path {path!r}"
+        return f"; without the code, its {file}, a rank file, loads by its path {path!r} with {keyword('pattern')}"
+    return ""
 
 
 def _json(path: str) -> dict[str, Any]:
