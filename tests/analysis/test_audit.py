@@ -18,6 +18,7 @@ from jeton.analysis.auditing.glitches import indicators
 from jeton.definition import Bpe, Definition
 from jeton.errors import ConfigError
 from jeton.tokenizer import Tokenizer
+from jeton.tokens.kinds import GIANT_BYTES, SPECIAL, TOKEN
 from jeton.vocabulary.safetensors_file import from_float, write_file
 
 from ..selection import amount
@@ -121,6 +122,46 @@ def test_private_data() -> None:
     assert found.facts["by_form"] == {"e-mail address": 1, "home folder": 1, "IP address": 1}
     assert found.facts["ids"] == [256, 257, 259]
     assert "proves nothing" in found.remedy
+
+
+def with_entries(contents: list[bytes], kinds: list[int]) -> Tokenizer:
+    ids = list(range(256 + len(contents)))
+    vocab = jeton._core.Vocabulary(ids, [TOKEN] * 256 + kinds, [*BYTES.values(), *contents], [])
+    return Tokenizer(Definition(Bpe(ranks="tokens", whole_first=True)), vocab)
+
+
+def test_giant_tokens() -> None:
+    at_limit = ["é".encode() * (GIANT_BYTES // 2), b"-" * GIANT_BYTES, ("𝒳" * (GIANT_BYTES // 4)).encode()]
+    giants = [b"x" * (GIANT_BYTES + 1), ("𝒳" * (GIANT_BYTES // 4) + "a").encode(), b"\xff" * 300, b" " * 9000]
+    found = audited(with_entries(at_limit + giants, [TOKEN] * 7))["giant-tokens"]
+    assert (found.severity, found.count) == ("warning", 4)
+    assert found.facts == {"limit": GIANT_BYTES, "longest": 9000, "ids": [259, 260, 261, 262]}
+    assert [(each.id, each.why) for each in found.examples[:3]] == [
+        (262, "9,000 bytes"),
+        (261, "300 bytes"),
+        (259, "257 bytes"),
+    ]
+    assert "--max-token-length" in found.remedy
+    for tok in (with_entries(at_limit, [TOKEN] * 3), with_entries([b"s" * 5000], [SPECIAL]), jeton.default()):
+        assert "giant-tokens" in audited(tok).passed
+
+
+def test_long_entries_are_shortened_in_reports() -> None:
+    contents = [b"x" * 50_000, b"x" * 50_000 + b"\xff", b" " * 50_000, b"0" * 50_000]
+    found = audited(with_entries(contents, [TOKEN] * 4))
+    assert {256, 257, 258, 259} <= {example.id for each in found.findings for example in each.examples}
+    for report in (str(found), found.to_html(), json.dumps(found.to_json())):
+        assert "x" * 60 in report
+        assert "x" * 100 not in report
+        assert len(report) < 50_000
+
+
+def test_a_trained_giant_token() -> None:
+    text = "low lower " + "x" * 5000
+    found = audited(jeton.train([text], 280, progress=False))["giant-tokens"]
+    assert found.facts["longest"] == 5001
+    limited = jeton.train([text], 280, rules=jeton.Rules(max_token_length=16), progress=False)
+    assert "giant-tokens" in audited(limited).passed
 
 
 @pytest.mark.parametrize(

@@ -75,7 +75,9 @@ def test_megatron_of_parts(data: Path, tok: jeton.Tokenizer, tmp_path: Path, mon
     assert list(found) == ["train", "valid", "test"]  # the keys that Megatron reads
     assert blend_of(found["train"]) == {f"{tmp_path}/out/train/{name}/joined/joined": 0.5 for name in mix}
     sizes = {name: tokens_of(f"{tmp_path}/out/validation/{name}/joined/joined") for name in mix}
-    expected = {f"{tmp_path}/out/validation/{name}/joined/joined": size / sum(sizes.values()) for name, size in sizes.items()}
+    expected = {
+        f"{tmp_path}/out/validation/{name}/joined/joined": size / sum(sizes.values()) for name, size in sizes.items()
+    }
     assert blend_of(found["valid"]) == expected
     options = {"progress": False, "validation": 0.2}
     jeton.shards.make_split(data / "web.jsonl", tmp_path / "split", tok, **options)

@@ -75,8 +75,8 @@ def audit(
     output: str | None,
 ) -> None:
     """Checks TOKENIZER, a file or folder of any supported format or a name: entries that no text produces, partial
-    characters, duplicates, special tokens that plain text has, private data among the entries, digits and white
-    space, and the chat template. Exit code 4 if a finding is an error.
+    characters, duplicates, special tokens that plain text has, private data among the entries, giant tokens, digits
+    and white space, and the chat template. Exit code 4 if a finding is an error.
 
     \b
     Examples:

@@ -14,6 +14,7 @@ from jeton.training.request import END_OF_WORD_STYLES, LEVELS, TIE_BREAKS
 from jeton.training.rules import NAMES
 
 from ..errors import JetonError
+from ..tokens.kinds import GIANT_BYTES
 from ..util.messages import translate
 from .options import Command, CommonOptions, Count, common_options, corpus_options, memory_options, sample_options
 from .outputs import check_file, check_tokenizer, save_tokenizer
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 # Room for the alphabet and special tokens of every algorithm; a byte-level alphabet has 256 entries.
 SMALL_CORPUS = "the older man told the oldest tale, the older the better\n" * 20
 SMALL_SIZE = 400
-GIANT_BYTES = 256  # the longest tokens of GPT-2, cl100k and o200k have 128
 
 
 @click.command(cls=Command, short_help="Train a tokenizer on a corpus.")

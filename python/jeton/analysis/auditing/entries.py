@@ -9,7 +9,7 @@ import numpy as np
 from ... import _core
 from ...drawing import visible
 from ...tokenizer import Tokenizer
-from ...tokens.kinds import ADDED, SPECIAL
+from ...tokens.kinds import ADDED, GIANT_BYTES, SPECIAL
 from ...util.messages import translate
 from ...vocabulary.trees import column
 from .finding import Example, Finding
@@ -71,6 +71,10 @@ PRIVATE = {
 }
 
 
+MAX_SHOWN = GIANT_BYTES  # characters of an entry or text in a report, so that ordinary entries are whole
+SHOWN = 64  # of a longer one
+
+
 class Entries:
     """Facts about the entries of a tokenizer.
 
@@ -98,10 +102,10 @@ class Entries:
         return unreached
 
     def spelled(self, id: int) -> str:
-        """The entry's text for a report."""
+        """The entry's text for a report; the beginning of a long one."""
         if self.kinds[id] in (ADDED, SPECIAL):
-            return visible(self.tok.id_to_token(id).encode())
-        return visible(self.tok.id_to_bytes(id) or self.tok.id_to_token(id).encode())
+            return _beginning(visible(self.tok.id_to_token(id).encode()))
+        return _beginning(visible(self.tok.id_to_bytes(id) or self.tok.id_to_token(id).encode()))
 
     def examples(self, ids: Iterable[int], why: Any, most: int) -> tuple[Example, ...]:
         """The first of the ids; `why`: id → reason."""
@@ -120,7 +124,12 @@ def rules(found: Entries, most: int) -> dict[str, Finding | None]:
         "unused-merges": _unused_merges(found, most),
         "holes": _holes(found),
         "private-data": _private(found, most),
+        "giant-tokens": _giants(found, most),
     }
+
+
+def _beginning(text: str) -> str:
+    return text if len(text) <= MAX_SHOWN else text[:SHOWN] + "…"
 
 
 def _unreachable(found: Entries, most: int) -> Finding | None:
@@ -204,7 +213,7 @@ def _in_ids(found: Entries, id: int) -> str:
     text = found.reach.text(id)
     if text is None:
         return translate("in the ids of a text")
-    return translate("in the ids of {text}", text=repr(text.decode("utf-8", "replace")))
+    return translate("in the ids of {text}", text=_beginning(repr(text.decode("utf-8", "replace"))))
 
 
 def _parts(found: Entries, most: int) -> Finding | None:
@@ -224,7 +233,9 @@ def _parts(found: Entries, most: int) -> Finding | None:
         ),
         translate("Decode whole sequences of ids, or with Tokenizer.stream: one such id alone decodes to U+FFFD."),
         int(ids.size),
-        found.examples(order, lambda id: translate("bytes {hex}", hex=found.tok.id_to_bytes(id).hex(" ")), most),
+        found.examples(
+            order, lambda id: translate("bytes {hex}", hex=_beginning(found.tok.id_to_bytes(id).hex(" "))), most
+        ),
         {"ids": ids.tolist()},
     )
 
@@ -318,4 +329,30 @@ def _private(found: Entries, most: int) -> Finding | None:
         int(ids.size),
         found.examples(ids, why, most),
         {"by_form": by_form, "ids": ids.tolist()},
+    )
+
+
+def _giants(found: Entries, most: int) -> Finding | None:
+    is_learned = ~np.isin(found.kinds, (ADDED, SPECIAL))
+    can_be = np.flatnonzero(is_learned & (found.num_chars > GIANT_BYTES // 4))  # a character has at most four bytes
+    sizes = {id: len(found.tok.id_to_bytes(id)) for id in can_be.tolist() if found.fates[id] != HOLE}
+    ids = sorted((id for id, size in sizes.items() if size > GIANT_BYTES), key=lambda id: -sizes[id])
+    if not ids:
+        return None
+    return Finding(
+        "giant-tokens",
+        "warning",
+        translate(
+            "{count} entries have more than {limit} bytes; the longest has {longest}.",
+            count=f"{len(ids):,}",
+            limit=GIANT_BYTES,
+            longest=f"{sizes[ids[0]]:,}",
+        ),
+        translate(
+            "A long run of one character or of a repeated text in the training corpus makes them, and other texts "
+            "hardly have them: train with jeton train --max-token-length N, or Rules(max_token_length=N)."
+        ),
+        len(ids),
+        found.examples(ids, lambda id: translate("{number} bytes", number=f"{sizes[id]:,}"), most),
+        {"limit": GIANT_BYTES, "longest": sizes[ids[0]], "ids": sorted(ids)},
     )
