@@ -2,6 +2,8 @@
 
 Documents are made one by one, so that memory does not depend on the size. After the text of the corpora come perturbed
 copies of it, pass after pass, so that no document occurs twice.
+
+`write_mixed` writes documents of very different sizes instead, of passages that are drawn from all of the corpora.
 """
 
 from __future__ import annotations
@@ -9,14 +11,19 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 from corpora import CORPORA, MEGABYTE, corpus, whole_characters
 
-__all__ = ["INPUTS", "documents", "write_inputs"]
+__all__ = ["INPUTS", "documents", "write_inputs", "write_mixed"]
 
 DOCUMENT = 2_000  # characters
+PASSAGE = (60, 3_000)  # characters, of a passage of a mixed document
+PASSAGES = 1.2  # exponent of the Pareto distribution of their number in a document
+MOST_PASSAGES = 2_000
 INPUTS = ("jsonl", "parquet", "zstd")
 ROW_GROUP = 2_000
 
@@ -86,3 +93,34 @@ def write_files(places: dict[str, Path], number: int, texts: list[str]) -> None:
         import zstandard
 
         (places["zstd"] / f"{name}.jsonl.zst").write_bytes(zstandard.ZstdCompressor().compress(rows))
+
+
+def write_mixed(folder: Path, megabytes: float, num_files: int) -> None:
+    """Writes JSON Lines of documents of mixed sizes, `megabytes` of text in all.
+
+    A document is one passage, rarely thousands of them. Each passage begins anywhere in a corpus that is drawn for the
+    document, so each file has all of them, and no two files have the same documents. Characters are not escaped.
+    """
+    folder.mkdir(parents=True)
+    paths = [folder / f"{number:03}.jsonl" for number in range(num_files)]
+    with ProcessPoolExecutor() as pool:
+        list(pool.map(partial(write_mixed_file, num_bytes=int(megabytes * MEGABYTE / num_files)), paths))
+
+
+def write_mixed_file(path: Path, num_bytes: int) -> None:
+    """Writes one file. Its name is the seed."""
+    chance = random.Random(path.stem)
+    with open(path, "w", encoding="utf-8") as file:
+        while num_bytes > 0:
+            source, passages = _corpus_text(chance.choice(CORPORA)), []
+            for _ in range(min(int(chance.paretovariate(PASSAGES)), MOST_PASSAGES)):
+                start = chance.randrange(len(source) - PASSAGE[1])
+                passages.append(source[start : start + chance.randint(*PASSAGE)])
+            text = "\n".join(passages)
+            num_bytes -= len(text.encode())
+            file.write(json.dumps({"id": f"{path.stem}-{num_bytes}", "text": text}, ensure_ascii=False) + "\n")
+
+
+@cache
+def _corpus_text(name: str) -> str:
+    return corpus(name, 35 * MEGABYTE).decode("utf-8", "ignore")

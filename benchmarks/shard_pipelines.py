@@ -18,7 +18,6 @@ import hashlib
 import json
 import multiprocessing
 import os
-import resource
 import struct
 import sys
 import time
@@ -186,12 +185,9 @@ def main() -> None:
     began = time.perf_counter()
     run(Path(corpus), Path(output), json.loads(Path(vocab).read_text("utf-8")), int(threads))
     wall = time.perf_counter() - began
-    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    cpu = sum(one.ru_utime + one.ru_stime for one in used)  # imports are included
+    Path(output).with_suffix(".end").touch()  # what follows is not measured
     ids = read(Path(output)).astype("<i4")
-    print(
-        json.dumps({"wall": wall, "cpu": cpu, "tokens": len(ids), "digest": hashlib.sha256(ids.tobytes()).hexdigest()})
-    )
+    print(json.dumps({"wall": wall, "tokens": len(ids), "digest": hashlib.sha256(ids.tobytes()).hexdigest()}))
 
 
 if __name__ == "__main__":

@@ -36,6 +36,7 @@ import numpy as np
 from corpora import MEGABYTE
 from harness import record
 from harness.environments import EngineSetup, interpreter
+from harness.sessions import run_session
 from shard_inputs import INPUTS, write_inputs
 from shard_pipelines import PIPELINES
 
@@ -160,17 +161,15 @@ def measure_pipeline(
     for _ in range(rounds):
         shards.append(run("shards", corpus, output, vocab, threads))
         shutil.rmtree(output)
-        done = subprocess.run(command, capture_output=True, text=True)
-        if done.returncode:
-            sys.exit(f"{name} failed:\n{done.stderr[-3000:]}")
-        others.append(json.loads(done.stdout.splitlines()[-1]))
+        done = run_session(command, folder, output.with_suffix(".end"))
+        if done.status:
+            sys.exit(f"{name} failed:\n{done.errors[-3000:]}")
+        others.append(json.loads(done.output.splitlines()[-1]) | {"cpu": done.cpu, "peak_mb": done.peak_mb})
         shutil.rmtree(output)
         if others[-1]["digest"] != own["digest"]:
             print(f"{name}: {others[-1]['tokens']:,} ids, which are not the {own['tokens']:,}", file=sys.stderr)
             sys.exit(4)
     (wall, cpu), (whole, whole_cpu) = medians(others, "wall", "cpu"), medians(shards, "whole", "whole_cpu")
-    # The processes of datatrove are children of a server, whose time its parent does not see.
-    used = {"cpu_s": round(cpu, 2), "whole_cpu_s": round(whole_cpu, 3), "times_slower_cpu": round(cpu / whole_cpu, 1)}
     return {
         "engine": PIPELINES[name][0].replace("==", " ")
         if name != "megatron"
@@ -180,9 +179,12 @@ def measure_pipeline(
         "rounds": rounds,
         "wall_s": round(wall, 2),
         "megabytes_per_s": round(own["megabytes"] / wall, 1),
+        "cpu_s": round(cpu, 2),
         "whole_s": round(whole, 3),
+        "whole_cpu_s": round(whole_cpu, 3),
         "times_slower": round(wall / whole, 1),
-        **({} if name == "datatrove" else used),
+        "times_slower_cpu": round(cpu / whole_cpu, 1),
+        "peak_mb": round(median(facts["peak_mb"] for facts in others)),
     }
 
 
