@@ -33,10 +33,10 @@ from harness.environments import EngineSetup, interpreter
 from shard_inputs import write_mixed
 from shard_pipelines import PIPELINES
 from shard_runs import peak_mb
-from shards import ENVIRONMENTS, measure_input, measure_pipeline, write_vocabulary
 from shards_linear import calibrate
 
 import jeton
+from shards import ENVIRONMENTS, measure_input, measure_pipeline, write_vocabulary
 
 FILES, ADDED = 50, 5
 FILE_MB = 100.0

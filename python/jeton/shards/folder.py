@@ -32,7 +32,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -322,12 +322,13 @@ class ShardFolder:
         data = sealed(content) if is_page else sealed_json(json.dumps(content, ensure_ascii=False, indent=1))
         self.write_bytes(name, data)
 
+    def write_manifest(self, facts: Mapping[str, Any]) -> None:
+        """Writes the manifest, with one line for each shard."""
+        self.write_bytes(MANIFEST, sealed_json(_in_lines(facts, "shards")))
+
     def write_plan(self, plan: Plan, *, replace: bool = False) -> bool:
         """Writes the plan, with one line for each input; False if there is one, which stays unless it is replaced."""
-        facts = plan.to_json()
-        inputs = ",\n  ".join(json.dumps(file, ensure_ascii=False) for file in facts.pop("inputs"))
-        head = json.dumps(facts, ensure_ascii=False, indent=1).removesuffix("\n}")
-        data = sealed_json(f'{head},\n "inputs": [\n  {inputs}\n ]\n}}')
+        data = sealed_json(_in_lines(plan.to_json(), "inputs"))
         if replace:
             self.storage.put(PLAN, data, sweep=True)
             return True
@@ -345,6 +346,17 @@ class ShardFolder:
         """Removes temporary files of killed processes."""
         for folder in ("", DONE, SPOOL, REJECTS, "joined"):
             self.storage.remove_stale(folder)
+
+
+def _in_lines(facts: Mapping[str, Any], name: str) -> str:
+    """JSON of an object, with one line for each item of its list `name`, which becomes the last entry.
+
+    `json.dumps` with an indent runs in Python, and holds millions of small strings for a list of 100,000 shards.
+    """
+    head = json.dumps({key: value for key, value in facts.items() if key != name}, ensure_ascii=False, indent=1)
+    items = ",\n  ".join(json.dumps(item, ensure_ascii=False) for item in facts[name])
+    head = head.removesuffix("\n}")
+    return f'{head},\n "{name}": [\n  {items}\n ]\n}}'
 
 
 def _number(task: int) -> str:

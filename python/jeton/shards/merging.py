@@ -23,7 +23,7 @@ from typing import Any
 from ..errors import ConfigError, JetonError, ShardError, keyword
 from ..util.arguments import flag
 from .counting import joined_counts
-from .folder import AGAIN, MANIFEST, MANIFEST_VERSION, REJECTS, REPORT, TOKENIZER, ShardFolder
+from .folder import AGAIN, MANIFEST_VERSION, REJECTS, REPORT, TOKENIZER, ShardFolder
 from .layouts import COUNTS, LAYOUTS, Documents
 from .metadata import METADATA
 from .plan import Plan
@@ -97,7 +97,7 @@ def merge(output: str | os.PathLike[str], *, join: bool = False, max_skipped: in
     tok = load_tokenizer(folder, plan)
     pad = None if tok is None else tok.pad_id
     rejects = _write_rejects(folder, totals)
-    folder.write(MANIFEST, _dated(folder, manifest_of(plan, totals, shards, files, joined, rejects, pad)))
+    folder.write_manifest(_dated(folder, manifest_of(plan, totals, shards, files, joined, rejects, pad)))
     report = totals.report(joined)
     folder.write(f"{REPORT}.json", report.to_json())
     folder.write(f"{REPORT}.md", report.to_markdown())
