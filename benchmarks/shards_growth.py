@@ -10,7 +10,7 @@ through other libraries (`shard_pipelines.py`), whose ids must be equal.
 Each step is a process of its own. ``cpu_s`` has all threads, imports too; ``peak_mb`` is the highest memory with
 files that are mapped, of which the system takes pages back when it needs them, and ``peak_anonymous_mb`` without.
 ``load`` is the load average of the machine at the start of the step, ``encode_batch_ns_per_byte`` the speed of the
-processor then, as in `shards_linear.py`. The folder needs 4 times the size; finished steps stay there, and the same
+processor then, as in `shards_linear.py`. The folder needs 13 GB; finished steps stay there, and the same
 call resumes after them.
 """
 

@@ -143,6 +143,16 @@ def test_version_date_and_inputs_of_a_manifest(
     assert jeton.shards.verify(out, progress=False).is_valid
 
 
+def test_a_manifest_has_a_line_for_each_shard(rows: Path, tok: jeton.Tokenizer) -> None:
+    out = rows.parent / "out"
+    jeton.shards.make(rows, out, tok, task_bytes=900, progress=False)
+    lines = (out / "manifest.json").read_text("utf-8").partition('"shards": [\n')[2].splitlines()
+    shards = facts_of(out / "manifest.json")["shards"]
+    assert len(shards) > 1
+    assert [json.loads(line.strip().removesuffix(",")) for line in lines[: len(shards)]] == shards
+    assert lines[len(shards)] == " ],"
+
+
 def test_a_manifest_of_an_earlier_version(rows: Path, tok: jeton.Tokenizer) -> None:
     """It has no version of Jeton, no date and no inputs, and is valid; merging again adds them."""
     out = rows.parent / "out"
