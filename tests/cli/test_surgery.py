@@ -36,6 +36,23 @@ def test_prune(run: Run, tok: jeton.Tokenizer, tmp_path: Path) -> None:
     assert run("prune", "-t", tmp_path / "tok.json", "-o", out).code != 0
 
 
+def test_remove(run: Run, tok: jeton.Tokenizer, tmp_path: Path) -> None:
+    tok = tok.add_tokens(["<|pad|>", "<|user|>", "<|end|>"]).with_roles(pad="<|pad|>")
+    tok.save(tmp_path / "folder")
+    (tmp_path / "remove.txt").write_text("<|pad|>\n<|user|>\n")
+    out = tmp_path / "out"
+    command = ("prune", "-t", tmp_path / "folder", "--remove", tmp_path / "remove.txt", "-o", out)
+    result = run(*command)
+    assert result.code == 1
+    assert "used by the role 'pad' (<|pad|>); change that, or drop it by --drop-references" in result.err
+    result = run(*command, "--drop-references")
+    done = jeton.prune(tok, remove=["<|pad|>", "<|user|>"], drop_references=True)
+    assert (result.code, result.text) == (0, f"{done!r}\n")
+    assert jeton.load(out).special_tokens == {"<|end|>": 290}
+    assert run(*command, "--drop-references", "--keep-ids").code == 0
+    assert jeton.load(out).special_tokens == {"<|end|>": 292}
+
+
 def test_extend_with_a_model(run: Run, tok: jeton.Tokenizer, tmp_path: Path) -> None:
     (tmp_path / "more.txt").write_text("slower slowest 明天的天气\n" * 9)
     values = np.arange(290 * 4, dtype="<f4")

@@ -235,7 +235,13 @@ TAKES: dict[str, dict[str, str]] = {
         "seed": "int",
     },
     "Limits": {"memory_limit": "memory?", "spill_folder": "path?", "checkpoint": "path?", "threads": "int?"},
-    "prune": {"tok": "nothing", "corpus": "corpus?", "vocab_size": "int?", "keep": "keep?", "compact": "bool"},
+    "prune": {
+        "tok": "nothing",
+        "corpus": "corpus?",
+        "vocab_size": "int?",
+        **dict.fromkeys(("keep", "remove"), "keep?"),
+        **dict.fromkeys(("drop_references", "compact"), "bool"),
+    },
     "renumber": {"tok": "nothing", "map": "map"},
     "add_words": {"tok": "nothing", "words": "strings", "corpus": "corpus?"},
     "extend": {

@@ -91,7 +91,7 @@ class TestRefused:
     @pytest.mark.parametrize(
         ("options", "message"),
         [
-            ({}, "pass a corpus, vocab_size= or keep="),
+            ({}, "pass a corpus, vocab_size=, keep= or remove="),
             ({"keep": [0, "nothing like it"]}, "nothing like it"),
             ({"keep": [300]}, "keep=300"),
             ({"keep": [-1]}, "keep=-1"),

@@ -105,6 +105,32 @@ def prune(random: Random, tok: Tokenizer, alphabet: str, texts: list[str]) -> To
     return made
 
 
+def remove(random: Random, tok: Tokenizer, alphabet: str, texts: list[str]) -> Tokenizer:
+    """Removes special tokens and others; a token that is refused is left out."""
+    added = list(tok.added_tokens)
+    wanted = random.sample(added, random.randint(0, len(added))) + random.sample(list(tok._core.ids()), 3)
+    compact = random.random() < 0.7
+    done = jeton.prune(tok, remove=[], compact=compact)
+    removed: list[int] = []
+    for id in wanted:
+        try:
+            done = jeton.prune(tok, remove=[*removed, id], drop_references=True, compact=compact)
+            removed.append(id)
+        except jeton.errors.ConfigError as error:
+            assert any(why in str(error) for why in ("unknown token", "initial symbol", "merged into", "lowest score"))
+    done.plan.verify()
+    made, new_ids = done.tokenizer, done.plan.id_map
+    assert (new_ids[list(set(tok._core.ids()) - {*removed})] >= 0).all()
+    assert (new_ids[removed] < 0).all()
+    assert all(compact or new_ids[id] in (-1, id) for id in tok._core.ids())
+    unk = tok.token_to_id(tok.roles["unk"]) if "unk" in tok.roles else None
+    for text in [*texts, *(text + token.content + text for text in texts[:3] for token in tok.added_tokens.values())]:
+        old = np.array(tok.encode(text, special="all"), np.int64)
+        if (new_ids[old] >= 0).all() and (tok.definition.model.type != "WordPiece" or unk not in old):
+            assert made.encode(text, special="all") == new_ids[old].tolist(), text
+    return made
+
+
 def renumber(random: Random, tok: Tokenizer, alphabet: str, texts: list[str]) -> Tokenizer:
     ids = list(tok._core.ids())
     to = random.sample(range(len(ids) + random.randint(0, 5)), len(ids))
@@ -179,7 +205,7 @@ def test_random_surgeries(block: int) -> None:
         kind, alphabet = random.choice(KINDS), random.choice(ALPHABETS)
         tok = random_tokenizer(random, kind, alphabet)
         texts = texts_of(random, alphabet)
-        verbs = [prune, renumber, *([add_words, extend, merge_vocab] if kind in GROWING else [])]
+        verbs = [prune, remove, renumber, *([add_words, extend, merge_vocab] if kind in GROWING else [])]
         done = tok
         for _ in range(random.randint(1, 3)):
             verb = random.choice(verbs)

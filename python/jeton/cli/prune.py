@@ -25,6 +25,20 @@ __all__ = ["prune"]
     metavar="FILE",
     help="Tokens that stay, one a line.",
 )
+@click.option(
+    "--remove",
+    "removed",
+    type=click.File(encoding="utf-8"),
+    multiple=True,
+    metavar="FILE",
+    help="Tokens that are removed, special tokens too, one a line. Alone: all others stay.",
+)
+@click.option(
+    "--drop-references",
+    is_flag=True,
+    help="Drop roles, template, padding and chat template that refer to a token of --remove.",
+)
+@click.option("--keep-ids", is_flag=True, help="Tokens that stay keep their ids, with gaps between them.")
 @surgery_options
 @tokenizer_option
 @common_options
@@ -35,21 +49,37 @@ def prune(
     corpus: tuple[str, ...],
     vocab_size: int | None,
     lists: tuple[Any, ...],
+    removed: tuple[Any, ...],
+    drop_references: bool,
+    keep_ids: bool,
 ) -> None:
     """Removes tokens, and writes the smaller tokenizer to OUT. Tokens that stay keep the merges through which text
-    reaches them; alphabet and added tokens stay. Text of remaining tokens is encoded as before. Of the tokens of
-    CORPUS, files, globs, folders or counts (.jtc), the most used stay. -s alone keeps the first merges, as training
-    with this size learns them.
+    reaches them; alphabet and added tokens stay, except those of --remove. Text of remaining tokens is encoded as
+    before. Of the tokens of CORPUS, files, globs, folders or counts (.jtc), the most used stay. -s alone keeps the
+    first merges, as training with this size learns them.
 
     \b
     Examples:
       jeton prune -t o200k_base -s 64k texts/ -o small.json
       jeton prune -t my.json --keep tokens.txt -o small.json --model model.safetensors small.safetensors
       jeton prune -t my.json -s 8000 -o small.json
+      jeton prune -t my.json --remove unused.txt --keep-ids -o small.json
     """
     output.check()
-    lines = [line.rstrip("\r\n") for file in lists for line in file]
     places: Any = corpus[0] if len(corpus) == 1 else [jeton.Source(place) for place in corpus]
-    kept = [line for line in lines if line] if lists else None
-    done = jeton.prune(tok, places if corpus else None, vocab_size=vocab_size, keep=kept)
+    done = jeton.prune(
+        tok,
+        places if corpus else None,
+        vocab_size=vocab_size,
+        keep=_tokens(lists),
+        remove=_tokens(removed),
+        drop_references=drop_references,
+        compact=not keep_ids,
+    )
     output.save(common, done)
+
+
+def _tokens(lists: tuple[Any, ...]) -> list[str] | None:
+    """The lines of files, without empty ones; None if there is no file."""
+    lines = [line.rstrip("\r\n") for file in lists for line in file]
+    return [line for line in lines if line] if lists else None

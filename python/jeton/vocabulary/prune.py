@@ -18,6 +18,7 @@ from ..util.arguments import flag, instance, integer, wrong
 from .changes import checked_corpus, counts_of_ids
 from .first_merges import first_merges
 from .plan import Plan
+from .removing import check_removed, without_tokens
 from .renumber import with_ids
 from .surgery import Surgery
 from .trees import MergeTrees
@@ -31,13 +32,15 @@ def prune(
     *,
     vocab_size: int | None = None,
     keep: Iterable[int | str | bytes] | None = None,
+    remove: Iterable[int | str | bytes] | None = None,
+    drop_references: bool = False,
     compact: bool = True,
 ) -> Surgery:
     """Removes entries from the vocabulary.
 
-    Initial symbols, added tokens, byte and unused tokens stay. A token that stays keeps the merge tree through which
-    text reaches it. Text whose encoding holds only tokens that stay therefore has the same encoding, with the new ids
-    (WordPiece: if it holds no unknown word). `plan.id_map` has the new id of each old one.
+    Initial symbols, added tokens, byte and unused tokens stay, except those of `remove`. A token that stays keeps the
+    merge tree through which text reaches it. Text whose encoding holds only tokens that stay therefore has the same
+    encoding, with the new ids (WordPiece: if it holds no unknown word). `plan.id_map` has the new id of each old one.
 
     Args:
         tok: a tokenizer with a BPE model, of merges, ranks or SentencePiece's pieces, a Unigram or a WordPiece model.
@@ -46,6 +49,11 @@ def prune(
             until the vocab_size is reached; its uses are added to those of its two parts.
         vocab_size: total number of entries. Alone, for BPE: the first merges, as training with this size learns them.
         keep: tokens that stay: ids, spellings or bytes.
+        remove: tokens that are removed, special and added tokens, too: ids, spellings or bytes. Alone: all others stay.
+            Text that does not spell them has the same encoding, with the new ids.
+        drop_references: roles, template, padding, chat template and configuration may refer to a token of `remove`.
+            False: this is an error, which names them. True: the references are dropped, and the report lists them; a
+            chat template is dropped as a whole.
         compact: True: ids without gaps, in the order of the old ids. False: tokens keep their ids.
 
     Returns:
@@ -53,7 +61,8 @@ def prune(
         `report["for_merges"]` is the number of tokens that stay for the merge trees of others.
 
     Raises:
-        ConfigError: no criterion, unknown tokens, or a size below what must stay.
+        ConfigError: no criterion, unknown tokens, or a size below what must stay; a token of `remove` that others need
+            or that is referred to.
         UnsupportedFeatureError: WordLevel, word and character models; SentencePiece's BPE with a piece of characters
             that are no pieces.
 
@@ -63,43 +72,58 @@ def prune(
         >>> small = jeton.prune(tok, keep=[" lowe"]).tokenizer
         >>> [small.vocab[new] for _, _, new in small.merges], small.special_tokens["<|end|>"]
         ([b'lo', b'low', b' low', b' lowe'], 260)
+        >>> len(jeton.prune(tok, remove=["<|end|>"]).tokenizer.special_tokens)
+        0
 
     Source:
         Removal of leaves: Purason et al. 2025, arXiv 2512.03989. Proof for text of remaining tokens: docs/surgery.md.
     """
     instance(tok, "tok", Tokenizer, "a Tokenizer")
     flag(compact, "compact")
-    if keep is None and corpus is None and vocab_size is None:
-        raise ConfigError(f"pass a corpus, {keyword('vocab_size')} or {keyword('keep')}", option="vocab_size")
-    if keep is None and corpus is None:
+    flag(drop_references, "drop_references")
+    if keep is None and corpus is None and vocab_size is None and remove is None:
+        raise ConfigError(
+            f"pass a corpus, {keyword('vocab_size')}, {keyword('keep')} or {keyword('remove')}", option="vocab_size"
+        )
+    if keep is None and corpus is None and remove is None:
         made = first_merges(tok, vocab_size)  # type: ignore[arg-type]
         return Surgery(made, Plan.make(tok, made, _same_tokens(tok, made)), _report(tok, made))
     model = tok.definition.model
     if not isinstance(model, Bpe | Pieces | Unigram | WordPiece):
         raise UnsupportedFeatureError(f"prune does not support {model.type} models", feature=model.type)
     trees = MergeTrees.of(tok)
-    chosen = _required(tok, trees)
+    removed = np.zeros(tok.vocab_size, bool) if remove is None else _mask(tok, remove, "remove")
+    chosen = _required(tok, trees) & ~removed
     if keep is not None:
-        chosen |= _kept(tok, keep)
+        chosen |= _kept(tok, keep, removed)
+    elif corpus is None and vocab_size is None:
+        chosen = (trees.kinds > 0) & ~removed
     asked = chosen.copy()
     chosen = trees.closed(chosen)
     if corpus is not None:
         uses = _uses(tok, corpus)
+        uses[removed] = 0
         if vocab_size is None:
             asked |= (uses > 0) & (trees.kinds > 0)
             chosen = trees.closed(asked)
         else:
-            chosen = _most_used(tok, trees, chosen, uses, integer(vocab_size, "vocab_size", 1))
+            entries = (trees.kinds > 0) & (chosen | ~removed)
+            chosen = _most_used(tok, entries, chosen, uses, integer(vocab_size, "vocab_size", 1))
             asked = chosen
     elif vocab_size is not None:
+        given = keyword("remove" if keep is None else "keep")
         raise ConfigError(
-            f"{keyword('keep')} and {keyword('vocab_size')} together need a corpus, which tells what else stays",
+            f"{given} and {keyword('vocab_size')} together need a corpus, which tells what else stays",
             option="corpus",
         )
+    referring, dropped = tok, list[str]()
+    if remove is not None:
+        check_removed(tok, trees, removed, chosen)
+        referring, dropped = without_tokens(tok, removed, drop=drop_references)
     new_ids = np.full(tok.vocab_size, -1, np.int64)
     ids = np.flatnonzero(chosen)
     new_ids[ids] = np.arange(ids.size) if compact else ids
-    made, _ = with_ids(tok, new_ids)
+    made, _ = with_ids(referring, new_ids)
     copied = np.full(made.vocab_size, -1, np.int64)
     copied[new_ids[ids]] = ids
     unreachable = (
@@ -109,6 +133,8 @@ def prune(
         "for_merges": int((chosen & ~asked).sum()),
         "unreachable": new_ids[np.flatnonzero(unreachable)].tolist(),
     }
+    if dropped:
+        extra["dropped_references"] = dropped
     return Surgery(made, Plan.make(tok, made, copied), {**_report(tok, made), **extra})
 
 
@@ -154,34 +180,44 @@ def _required(tok: Tokenizer, trees: MergeTrees) -> NDArray[np.bool_]:
     return required
 
 
-def _kept(tok: Tokenizer, keep: Iterable[int | str | bytes]) -> NDArray[np.bool_]:
+def _kept(tok: Tokenizer, keep: Iterable[int | str | bytes], removed: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Ids of the tokens to keep."""
-    if isinstance(keep, str | bytes) or not isinstance(keep, Iterable):
-        raise wrong("keep", keep, "a list of ids or tokens")
-    kept = np.zeros(tok.vocab_size, bool)
-    if isinstance(keep, np.ndarray) and keep.dtype.kind in "iu":
-        ids = keep.astype(np.int64).ravel()
+    kept = _mask(tok, keep, "keep")
+    if (both := np.flatnonzero(kept & removed)).size:
+        raise ConfigError(f"keep and remove both have {tok.id_to_token(int(both[0]))!r}", option="remove")
+    return kept
+
+
+def _mask(tok: Tokenizer, tokens: Iterable[int | str | bytes], option: str) -> NDArray[np.bool_]:
+    """bool[n]: the tokens of an argument."""
+    if isinstance(tokens, str | bytes) or not isinstance(tokens, Iterable):
+        raise wrong(option, tokens, "a list of ids or tokens")
+    mask = np.zeros(tok.vocab_size, bool)
+    if isinstance(tokens, np.ndarray) and tokens.dtype.kind in "iu":
+        ids = tokens.astype(np.int64).ravel()
     else:
-        ids = np.array([_id(tok, token) for token in keep], np.int64)
+        ids = np.array([_id(tok, token, option) for token in tokens], np.int64)
     is_entry = np.zeros(tok.vocab_size, bool)
     is_entry[tok._core.ids()] = True
     bad = ids[(ids < 0) | (ids >= tok.vocab_size)]
     bad = bad if bad.size else ids[~is_entry[ids]]
     if bad.size:
-        raise ConfigError(f"keep: {bad[0]} is not an id of the tokenizer", option="keep")
-    kept[ids] = True
-    return kept
+        raise ConfigError(f"{option}: {bad[0]} is not an id of the tokenizer", option=option)
+    mask[ids] = True
+    return mask
 
 
-def _id(tok: Tokenizer, token: Any) -> int:
+def _id(tok: Tokenizer, token: Any, option: str) -> int:
+    if isinstance(token, str) and token in tok.special_tokens:
+        return tok.special_tokens[token]
     if isinstance(token, str) and (id := tok._core.find(token.encode(errors="surrogatepass"), False)) is not None:
         return id  # a text, else the spelling in files
     if isinstance(token, str | bytes):
         try:
             return tok.token_to_id(token)
         except UnknownTokenError as error:
-            raise ConfigError(f"keep: {error.args[0]}", option="keep") from None
-    return integer(token, "keep", 0, tok.vocab_size - 1)
+            raise ConfigError(f"{option}: {error.args[0]}", option=option) from None
+    return integer(token, option, 0, tok.vocab_size - 1)
 
 
 def _uses(tok: Tokenizer, counts: Any) -> NDArray[np.int64]:
@@ -199,15 +235,15 @@ def _uses(tok: Tokenizer, counts: Any) -> NDArray[np.int64]:
 
 
 def _most_used(
-    tok: Tokenizer, trees: MergeTrees, required: NDArray[np.bool_], uses: NDArray[np.int64], size: int
+    tok: Tokenizer, entries: NDArray[np.bool_], required: NDArray[np.bool_], uses: NDArray[np.int64], size: int
 ) -> NDArray[np.bool_]:
-    """Removes the least used leaves until `size` entries remain."""
-    entries = trees.kinds > 0
+    """Removes the least used leaves of `entries` until `size` of them remain."""
     least = int(required.sum())
     if size < least:
         raise ConfigError(f"{keyword('vocab_size', size)} is too small: alphabet, added and kept tokens need {least}")
-    if size > len(tok):
-        raise ConfigError(f"{keyword('vocab_size', size)} is above {len(tok)}, the size of the tokenizer")
+    num_entries = int(entries.sum())
+    if size > num_entries:
+        raise ConfigError(f"{keyword('vocab_size', size)} is above {num_entries}, the size of the tokenizer")
 
     def as_bytes(column: NDArray[Any], dtype: str) -> NDArray[np.uint8]:
         return column.astype(dtype).view(np.uint8)
@@ -216,7 +252,7 @@ def _most_used(
         as_bytes(uses, "<i8"),
         as_bytes(entries, "<u4"),
         as_bytes(entries & ~required, "<u4"),
-        len(tok) - size,
+        num_entries - size,
     )
     chosen: NDArray[np.bool_] = np.frombuffer(remains, "<u4") != 0
     return chosen

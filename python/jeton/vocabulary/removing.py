@@ -1,0 +1,88 @@
+"""Removing chosen tokens: the checks that other text keeps its encoding, and the references to them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..definition import Unigram
+from ..errors import ConfigError, keyword
+from ..tokenizer import Tokenizer
+from ..tokens.kinds import BYTE, TOKEN
+from .references import references, without_references
+from .trees import MergeTrees
+
+__all__ = ["check_removed", "without_tokens"]
+
+
+def check_removed(tok: Tokenizer, trees: MergeTrees, removed: NDArray[np.bool_], chosen: NDArray[np.bool_]) -> None:
+    """Checks that text without some tokens keeps its encoding when they are removed.
+
+    Args:
+        tok: the tokenizer.
+        trees: its merge trees.
+        removed: bool[n]: the tokens to remove.
+        chosen: bool[n]: the entries that stay, closed under the trees.
+
+    Raises:
+        ConfigError: the unknown token of the model, an initial symbol, a byte of byte fallback, a token that others are
+            merged from, or the piece of the lowest score.
+    """
+    unk = tok.definition.model.unk_token
+    unknown = None if unk is None else tok._core.vocabulary().find_any(unk.encode())
+    is_symbol = trees.is_unit & (trees.is_ordinary | (trees.kinds == BYTE))
+    for id in np.flatnonzero(removed).tolist():
+        if id == unknown:
+            _refuse(tok, id, "is the unknown token of the model")
+        if is_symbol[id]:
+            _refuse(tok, id, "is an initial symbol, which other tokens are made of")
+        if chosen[id]:
+            whole = int(np.flatnonzero(chosen & ~removed & ((trees.left == id) | (trees.right == id)))[0])
+            _refuse(tok, id, f"is merged into {tok.id_to_token(whole)!r}, which stays; remove that, too")
+    if isinstance(tok.definition.model, Unigram):
+        _check_lowest(tok, trees, removed)
+
+
+def _check_lowest(tok: Tokenizer, trees: MergeTrees, removed: NDArray[np.bool_]) -> None:
+    """Checks that the lowest score stays, which determines the penalty of unknown characters."""
+    model = tok.definition.model
+    scores = np.array(tok._core.scores(), np.float64)
+    kinds, gone = trees.kinds[: scores.size], removed[: scores.size]
+    counts = kinds == TOKEN if isinstance(model, Unigram) and model.single_precision else kinds > 0
+    lowest = scores[counts].min(initial=np.inf)
+    if counts.any() and not (counts & ~gone & (scores == lowest)).any():
+        id = int(np.flatnonzero(counts & gone & (scores == lowest))[0])
+        _refuse(tok, id, "has the lowest score, which determines the penalty of unknown characters")
+
+
+def _refuse(tok: Tokenizer, id: int, why: str) -> None:
+    raise ConfigError(f"remove: {tok.id_to_token(id)!r} {why}", option="remove")
+
+
+def without_tokens(tok: Tokenizer, removed: NDArray[np.bool_], *, drop: bool) -> tuple[Tokenizer, list[str]]:
+    """The tokenizer without references to some of its special and added tokens, which are still there; and their names.
+
+    Args:
+        tok: the tokenizer.
+        removed: bool[n]: the tokens.
+        drop: drop the references; otherwise they are an error.
+
+    Raises:
+        ConfigError: there are references.
+    """
+    tokens = {id: token.content for id, token in tok.added_tokens.items() if removed[id]}
+    found = references(tok.definition, tokens)
+    if found and not drop:
+        places = ", ".join(f"{name} ({token})" for name, token in found.items())
+        raise ConfigError(
+            f"remove: removed tokens are used by {places}; change that, or drop it by "
+            f"{keyword('drop_references', True)}",
+            option="remove",
+        )
+    defaults = tok._defaults
+    if isinstance(defaults.special, frozenset):
+        defaults = replace(defaults, special=defaults.special - {*tokens.values()})
+    definition = without_references(tok.definition, tokens)
+    return tok._derived(definition=definition, vocabulary=tok._core.vocabulary(), defaults=defaults), [*found]
