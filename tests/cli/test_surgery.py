@@ -53,6 +53,16 @@ def test_remove(run: Run, tok: jeton.Tokenizer, tmp_path: Path) -> None:
     assert jeton.load(out).special_tokens == {"<|end|>": 292}
 
 
+def test_words_of_wordpiece(run: Run, tmp_path: Path) -> None:
+    tok = jeton.train([CORPUS], 60, preset="bert", progress=False)
+    tok.save(tmp_path / "tok.json")
+    result = run("add-words", "-t", tmp_path / "tok.json", "slowest", "-o", tmp_path / "out.json")
+    assert result.code == 0, result.err
+    made = jeton.load(tmp_path / "out.json")
+    assert made == jeton.add_words(tok, ["slowest"]).tokenizer
+    assert len(made.encode("slowest")) == 1
+
+
 def test_extend_with_a_model(run: Run, tok: jeton.Tokenizer, tmp_path: Path) -> None:
     (tmp_path / "more.txt").write_text("slower slowest 明天的天气\n" * 9)
     values = np.arange(290 * 4, dtype="<f4")

@@ -167,6 +167,33 @@ def add_words(random: Random, tok: Tokenizer, alphabet: str, texts: list[str]) -
     return done.tokenizer
 
 
+def add_whole_words(random: Random, tok: Tokenizer, alphabet: str, texts: list[str]) -> Tokenizer:
+    """Each word is one token after any text, and text that does not spell a word keeps its ids."""
+    letters = alphabet.replace(" ", "").replace(".", "").replace("1", "")
+    words = ["".join(random.choices(letters, k=random.randint(1, 6))) for _ in range(random.randint(1, 4))]
+    words += [words[0] + words[-1]] if random.random() < 0.5 else []
+    try:
+        done = jeton.add_words(tok, words)
+    except jeton.errors.ConfigError as error:  # the pattern splits it, or the entry has the lowest score
+        assert "is not one token" in str(error) or "lowest score" in str(error)
+        return tok
+    made = done.tokenizer
+    done.plan.verify()
+    assert jeton.add_words(made, words).tokenizer == made
+    contents = [tok._core.explain(word, None, most=1)[0][0][1] for word in words]
+    ids = [made._core.find(content, False) for content in contents]
+    for word, id in zip(words, ids, strict=True):
+        assert made.encode(word) == [id]
+        before = random.choice(texts)
+        text = before + " " + word
+        if made.encode(before + " ") == made.encode(before) or made.definition.model.type == "WordPiece":
+            assert made.encode(text)[-1] == id, text
+    for text in texts:
+        if not any(content in pretoken[1] for pretoken in tok._core.explain(text)[0] for content in contents):
+            assert made.encode(text) == tok.encode(text), text
+    return made
+
+
 def extend(random: Random, tok: Tokenizer, alphabet: str, texts: list[str]) -> Tokenizer:
     if tok.definition.model.type == "Pieces":
         with pytest.raises(jeton.UnsupportedFeatureError, match="Pieces"):
@@ -205,7 +232,7 @@ def test_random_surgeries(block: int) -> None:
         kind, alphabet = random.choice(KINDS), random.choice(ALPHABETS)
         tok = random_tokenizer(random, kind, alphabet)
         texts = texts_of(random, alphabet)
-        verbs = [prune, remove, renumber, *([add_words, extend, merge_vocab] if kind in GROWING else [])]
+        verbs = [prune, remove, renumber, *([add_words, extend, merge_vocab] if kind in GROWING else [add_whole_words])]
         done = tok
         for _ in range(random.randint(1, 3)):
             verb = random.choice(verbs)

@@ -21,7 +21,7 @@ from ..training import Limits, train
 from ..training.presets import resolve
 from ..util.arguments import flag, integer, items
 from ..util.progress import Progress, ProgressEvent, make_reporter
-from ..vocabulary import first_merges
+from ..vocabulary.first_merges import first_merges
 from .measure import encode_texts
 from .sizes_table import Sizes
 

@@ -1,4 +1,4 @@
-"""``jeton add-words``: adds words to a vocabulary, with merges."""
+"""``jeton add-words``: adds words to a vocabulary."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .surgery import SurgeryOutput, surgery_options
 __all__ = ["add_words"]
 
 
-@click.command("add-words", cls=Command, short_help="Add words with merges to a vocabulary.")
+@click.command("add-words", cls=Command, short_help="Add words to a vocabulary.")
 @click.argument("words", nargs=-1, metavar="[WORD]...")
 @click.option(
     "--from", "lists", type=click.File(encoding="utf-8"), multiple=True, metavar="FILE", help="Words, one a line."
@@ -31,9 +31,10 @@ def add_words(
     lists: tuple[Any, ...],
     corpus: tuple[str, ...],
 ) -> None:
-    """Adds each WORD as an entry with merges, so that it is found inside of pretokens like any other token, and writes
-    the tokenizer to OUT. A leading space is part of a word. jeton add-tokens, in contrast, splits the text at a token
-    before the model runs.
+    """Adds each WORD as an entry, for BPE with merges, so that it is found inside of pretokens like any other token,
+    and writes the tokenizer to OUT. For BPE, a leading space is part of a word; for WordPiece and Unigram, the word is
+    one token where it stands as a word. jeton add-tokens, in contrast, splits the text at a token before the model
+    runs.
 
     \b
     Examples:

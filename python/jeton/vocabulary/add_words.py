@@ -1,4 +1,4 @@
-"""Words as entries with merges."""
+"""Words as entries with merges; `whole_words` has those of models without merges."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from ..corpus import Corpus, CorpusLike
+from ..definition import Unigram, WordPiece
 from ..errors import ConfigError
 from ..tokenizer import Tokenizer
 from ..util.arguments import instance, strings
@@ -14,6 +15,7 @@ from .changes import checked_corpus, effect
 from .growth import check_merges, grown
 from .surgery import Surgery
 from .trees import column
+from .whole_words import add_whole_words
 
 __all__ = ["add_words"]
 
@@ -22,22 +24,25 @@ EXISTING, NO_SYMBOL, ADDED = 1, 3, 4  # the core's `Fate`
 
 
 def add_words(tok: Tokenizer, words: Iterable[str], *, corpus: CorpusLike | Corpus | None = None) -> Surgery:
-    """Adds words to the model, with merges that reach them inside of pretokens.
+    """Adds words to the model, which finds them inside of pretokens.
 
-    The merges come after all others, so text changes only where the old tokens of a word are adjacent. A word of more
-    than two tokens also gets entries for its prefixes. `Tokenizer.add_tokens`, in contrast, splits the text at a token
-    before the model runs.
+    BPE: the words get merges after all others, so text changes only where the old tokens of a word are adjacent. A word
+    of more than two tokens also gets entries for its prefixes. WordPiece and Unigram: a word gets an entry that is its
+    one token where it stands as a word, and a piece of longer words where the model prefers it; text that does not
+    spell it is unchanged. `Tokenizer.add_tokens`, in contrast, splits the text at a token before the model runs.
 
     Args:
-        tok: a tokenizer with BPE merges or ranks, or SentencePiece's BPE.
-        words: as they are in text. A leading space is part of the word: `" word"` is found after white space, `"word"`
-            at the beginning of a text or inside of another word. For a model with ``▁``, a space becomes ``▁``.
+        tok: a tokenizer with BPE merges or ranks, SentencePiece's BPE, a Unigram or a WordPiece model.
+        words: as they are in text. BPE: a leading space is part of the word: `" word"` is found after white space,
+            `"word"` at the beginning of a text or inside of another word. For a model with ``▁``, a space becomes
+            ``▁``. WordPiece and Unigram: the entry is the pretoken that the tokenizer makes of the word, normalized and
+            with its ``▁``.
         corpus: text on which the report counts the words and the changed tokens.
 
     Raises:
-        ConfigError: a word that the tokenizer splits, normalizes or matches as an added token, or with a character that
-            is not in the vocabulary.
-        UnsupportedFeatureError: a model without merges, an end-of-word mark, or a prefix.
+        ConfigError: a word that the tokenizer splits or matches as an added token; for BPE, one that it normalizes, or
+            with a character that is not in the vocabulary.
+        UnsupportedFeatureError: another model, an end-of-word mark, or a prefix of BPE.
 
     Examples:
         >>> import jeton
@@ -45,10 +50,18 @@ def add_words(tok: Tokenizer, words: Iterable[str], *, corpus: CorpusLike | Corp
         >>> more = jeton.add_words(tok, [" slower"]).tokenizer
         >>> more.tokenize("a slower lower").tokens
         [b'a', b' slower', b' lowe', b'r']
+        >>> tok = jeton.train(["low lower lowest"], 40, preset="bert", progress=False)
+        >>> jeton.add_words(tok, ["Slower"]).tokenizer.tokenize("lower slower").tokens
+        [b' lowe', b'r', b' slower']
+
+    Source:
+        Proofs: `whole_words` and docs/surgery.md.
     """
     instance(tok, "tok", Tokenizer, "a Tokenizer")
     wanted = list(dict.fromkeys(strings(words, "words")))
     checked_corpus(corpus, "corpus")
+    if isinstance(tok.definition.model, Unigram | WordPiece):
+        return add_whole_words(tok, wanted, corpus)
     check_merges(tok, "add_words", pieces=True)
     contents = [_content(tok, word) for word in wanted]
     vocabulary, ids, fates, num_merges = tok._core.append_entries(contents, next_id=tok.vocab_size, bridges=True)

@@ -69,16 +69,19 @@ def _encoded(tok: Tokenizer, texts: list[bytes]) -> NDArray[np.uint32]:
     return np.frombuffer(ids, "<u4")
 
 
-def effect(before: Tokenizer, after: Tokenizer, corpus: CorpusLike | Corpus, first_new: int) -> dict[str, Any]:
-    """Effect of new merges, which come after all old ones, on a corpus.
+def effect(
+    before: Tokenizer, after: Tokenizer, corpus: CorpusLike | Corpus, first_new: int, *, in_place: bool = True
+) -> dict[str, Any]:
+    """Effect of new entries on a corpus.
 
-    Each new token replaces two or more old ones, and the others are the same tokens at the same places. So the share of
-    old tokens that are replaced follows from numbers of tokens.
+    New merges come after all old ones: each new token replaces two or more old ones, and the others are the same tokens
+    at the same places. So the share of old tokens that are replaced follows from numbers of tokens.
 
     Args:
         before, after: the tokenizers.
         corpus: documents.
         first_new: the first id of a new entry.
+        in_place: the new entries are merges. False: tokens are compared by place.
     """
     num_bytes = old = new = kept = documents = 0
     for batch in open_corpus(corpus).batches(BATCH_BYTES):
@@ -87,7 +90,11 @@ def effect(before: Tokenizer, after: Tokenizer, corpus: CorpusLike | Corpus, fir
         documents += len(batch.texts)
         old += _encoded(before, batch.texts).size
         new += now.size
-        kept += int((now < first_new).sum())
+        if in_place:
+            kept += int((now < first_new).sum())
+        else:
+            text = b"\n".join(batch.texts)
+            kept += _num_same(_placed(before, text), _placed(after, text))
     return {
         "documents": documents,
         "bytes": num_bytes,
@@ -113,10 +120,15 @@ def agreement(parent: Tokenizer, child: Tokenizer, to_child: NDArray[np.int64], 
         theirs, ours = (_placed(tok, text) for tok in (parent, child))
         theirs[:, 0] = to_child[theirs[:, 0]]
         total += len(theirs)
-        rows = np.concatenate([theirs[theirs[:, 0] >= 0], ours])
-        order = np.lexsort(rows.T)
-        same += int((np.diff(rows[order], axis=0) == 0).all(axis=1).sum())
+        same += _num_same(theirs[theirs[:, 0] >= 0], ours)
     return same / total if total else 1.0
+
+
+def _num_same(theirs: NDArray[np.int64], ours: NDArray[np.int64]) -> int:
+    """Number of rows that two arrays share, which are unique in each."""
+    rows = np.concatenate([theirs, ours])
+    order = np.lexsort(rows.T)
+    return int((np.diff(rows[order], axis=0) == 0).all(axis=1).sum())
 
 
 def _placed(tok: Tokenizer, text: bytes) -> NDArray[np.int64]:

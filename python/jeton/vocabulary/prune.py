@@ -20,6 +20,7 @@ from .first_merges import first_merges
 from .plan import Plan
 from .removing import check_removed, without_tokens
 from .renumber import with_ids
+from .scores import counted_scores
 from .surgery import Surgery
 from .trees import MergeTrees
 
@@ -93,7 +94,7 @@ def prune(
         raise UnsupportedFeatureError(f"prune does not support {model.type} models", feature=model.type)
     trees = MergeTrees.of(tok)
     removed = np.zeros(tok.vocab_size, bool) if remove is None else _mask(tok, remove, "remove")
-    chosen = _required(tok, trees) & ~removed
+    chosen = _required(tok, trees, removed)
     if keep is not None:
         chosen |= _kept(tok, keep, removed)
     elif corpus is None and vocab_size is None:
@@ -159,8 +160,9 @@ def _same_tokens(tok: Tokenizer, made: Tokenizer) -> NDArray[np.int64]:
     return copied
 
 
-def _required(tok: Tokenizer, trees: MergeTrees) -> NDArray[np.bool_]:
-    """Initial symbols, added, byte and unused tokens, the unknown token and, for Unigram, a piece of the lowest score.
+def _required(tok: Tokenizer, trees: MergeTrees, removed: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Initial symbols, added, byte and unused tokens, the unknown token and, for Unigram, a piece of the lowest score,
+    without those that are removed.
 
     That score determines the penalty of unknown characters.
     """
@@ -170,11 +172,9 @@ def _required(tok: Tokenizer, trees: MergeTrees) -> NDArray[np.bool_]:
     model = tok.definition.model
     if model.unk_token is not None and (unk := tok._core.vocabulary().find_any(model.unk_token.encode())) is not None:
         required[unk] = True
+    required &= ~removed
     if isinstance(model, Unigram):
-        scores = np.full(tok.vocab_size, np.inf)
-        given = np.array(tok._core.scores())
-        scores[: given.size] = given
-        scores[trees.kinds != 1] = np.inf
+        scores = np.where(removed, np.inf, counted_scores(tok))
         if np.isfinite(scores).any():
             required[int(np.argmin(scores))] = True
     return required

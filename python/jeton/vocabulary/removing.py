@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 from ..definition import Unigram
 from ..errors import ConfigError, keyword
 from ..tokenizer import Tokenizer
-from ..tokens.kinds import BYTE, TOKEN
+from ..tokens.kinds import BYTE
 from .references import references, without_references
+from .scores import counted_scores
 from .trees import MergeTrees
 
 __all__ = ["check_removed", "without_tokens"]
@@ -42,18 +43,15 @@ def check_removed(tok: Tokenizer, trees: MergeTrees, removed: NDArray[np.bool_],
             whole = int(np.flatnonzero(chosen & ~removed & ((trees.left == id) | (trees.right == id)))[0])
             _refuse(tok, id, f"is merged into {tok.id_to_token(whole)!r}, which stays; remove that, too")
     if isinstance(tok.definition.model, Unigram):
-        _check_lowest(tok, trees, removed)
+        _check_lowest(tok, removed)
 
 
-def _check_lowest(tok: Tokenizer, trees: MergeTrees, removed: NDArray[np.bool_]) -> None:
+def _check_lowest(tok: Tokenizer, removed: NDArray[np.bool_]) -> None:
     """Checks that the lowest score stays, which determines the penalty of unknown characters."""
-    model = tok.definition.model
-    scores = np.array(tok._core.scores(), np.float64)
-    kinds, gone = trees.kinds[: scores.size], removed[: scores.size]
-    counts = kinds == TOKEN if isinstance(model, Unigram) and model.single_precision else kinds > 0
-    lowest = scores[counts].min(initial=np.inf)
-    if counts.any() and not (counts & ~gone & (scores == lowest)).any():
-        id = int(np.flatnonzero(counts & gone & (scores == lowest))[0])
+    scores = counted_scores(tok)
+    lowest = scores.min(initial=np.inf)
+    if lowest < np.inf and scores[~removed].min(initial=np.inf) > lowest:
+        id = int(np.flatnonzero(removed & (scores == lowest))[0])
         _refuse(tok, id, "has the lowest score, which determines the penalty of unknown characters")
 
 

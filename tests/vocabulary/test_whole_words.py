@@ -1,0 +1,154 @@
+"""Words as entries of Unigram and WordPiece models: scores, published vocabularies, peers, what is refused."""
+
+from __future__ import annotations
+
+import json
+from itertools import pairwise
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+
+import jeton
+from jeton.analysis.generated_texts import generate_texts
+from jeton.errors import ConfigError, UnsupportedFeatureError
+from jeton.tokenizer import Tokenizer
+
+from ..selection import amount
+
+TEXTS = amount(3000, default=150)
+WORDS = ["tokenizer", "tokenizers", "Unbelievably", "zyxxq", "naïvely", "ab", "abab", "the", "Привет", "今天的天气"]
+PUBLISHED = {
+    "t5-small.tokenizer.json": WORDS,
+    "mbart-en-fairseq.tokenizer.json": WORDS,
+    "bert-uncased.vocab.txt": WORDS[:-1],
+    "spm-unigram-en.model": [*WORDS, "new york"],
+    "spm-ja.model": WORDS,
+    "mbart-en-fairseq.sentencepiece.bpe.model": WORDS,
+}
+
+
+def unigram(vocab: list[tuple[str, float]], **more: Any) -> Tokenizer:
+    facts = {"model": {"type": "Unigram", "vocab": [["<unk>", 0.0], *vocab], "unk_id": 0}, **more}
+    return Tokenizer.from_bytes(json.dumps(facts).encode())
+
+
+def spells(tok: Tokenizer, text: str, contents: list[bytes]) -> bool:
+    return any(content in pretoken[1] for pretoken in tok._core.explain(text, most=1 << 30)[0] for content in contents)
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_published_vocabularies(data: Path, tmp_path: Path, name: str) -> None:
+    """Words are one token, also after a long text; other text keeps its ids; the own library gives the same ids."""
+    tok = jeton.load(data / "vocabs" / name)
+    if tok.definition.model.type not in ("Unigram", "WordPiece"):
+        pytest.skip("another model")
+    words = PUBLISHED[name]
+    done = jeton.add_words(tok, words, corpus=[" ".join(words)])
+    done.plan.verify()
+    made = done.tokenizer
+    contents = [tok._core.explain(word, None, most=1)[0][0][1] for word in words]
+    ids = [made._core.find(content, False) for content in contents]
+    assert made.encode(" ".join(words)) == ids
+    assert done.report["tokens_after"] == len(words)
+    texts = list(generate_texts(tok, TEXTS))
+    random = Random(1)
+    for text in texts:
+        if not spells(tok, text, contents):
+            assert made.encode(text) == tok.encode(text), text
+    texts += ["".join(random.choice([" ", "", word]) + word for word in random.choices(words, k=9)) for _ in texts[:99]]
+    long = "the old tale of a town " * 5000
+    assert made.encode(long + words[0])[-1] == ids[0]
+    check_peer(made, tmp_path, name, [*texts, long + words[0]])
+
+
+def check_peer(tok: Tokenizer, folder: Path, name: str, texts: list[str]) -> None:
+    if name.endswith(".model"):
+        processor = pytest.importorskip("sentencepiece").SentencePieceProcessor
+        tok.save(folder / "m.model")
+        theirs = processor(str(folder / "m.model"))
+        assert [theirs.encode(text) for text in texts] == [tok.encode(text) for text in texts]
+        return
+    hf, transformers = pytest.importorskip("tokenizers"), pytest.importorskip("transformers")
+    expected = [tok.encode(text, special="all", add_special_tokens=True) for text in texts]
+    own = hf.Tokenizer.from_str(tok.to_bytes().decode())
+    assert [own.encode(text).ids for text in texts] == expected
+    tok.save(folder / "saved")
+    fast = transformers.AutoTokenizer.from_pretrained(str(folder / "saved"))
+    assert fast(texts).input_ids == expected
+
+
+def test_a_score_is_the_least_that_wins() -> None:
+    """The sum of the pieces, or the lowest score before, which determines the penalty of unknown characters."""
+    tok = unigram([("a", -1.0), ("b", -1.5), ("ab", -2.25), ("c", -9.0), ("bc", -9.5)])
+    made = jeton.add_words(tok, ["aab", "abab", "ccc"]).tokenizer
+    scores = {made._core.content(id): score for id, score in enumerate(made._core.scores())}
+    least = -1 - 2.25
+    assert least < scores[b"aab"] < least + 1e-5
+    assert -4.5 < scores[b"abab"] < -4.5 + 1e-5
+    assert scores[b"ccc"] == -9.5
+    assert made.tokenize("caab").tokens == [b" c", b" aab"]
+    assert np.float32(scores[b"aab"]) == scores[b"aab"]
+    for score in np.nextafter(np.float32(scores[b"aab"]), np.float32(-99)), -4.0:  # below it, the pieces win
+        worse = made._core.scores()
+        worse[made.token_to_id("aab")] = float(score) - 1e-5
+        assert len(made._derived(vocabulary=made._core.vocabulary().with_scores(worse)).encode("aab")) == 2
+
+
+def test_words_of_words_in_any_order() -> None:
+    tok = unigram([("a", -1.0), ("b", -1.0), ("x", -50.0)])
+    for words in (["ab", "abab", "ababab"], ["ababab", "abab", "ab"]):
+        made = jeton.add_words(tok, words).tokenizer
+        assert [len(made.encode(word)) for word in words] == [1, 1, 1]
+        scores = sorted(made._core.scores()[4:])
+        assert all(a < b for a, b in pairwise(scores))
+
+
+def test_an_existing_entry_gets_a_higher_score() -> None:
+    tok = unigram([("a", -1.0), ("b", -1.0), ("ab", -5.0), ("x", -50.0)])
+    assert tok.encode("ab") == [1, 2]
+    done = jeton.add_words(tok, ["ab", "x"])
+    assert done.tokenizer.encode("abx") == [3, 4]
+    assert (done.report["new_entries"], done.report["existing"]) == (0, 2)
+    assert done.tokenizer._core.scores()[4] == -50.0
+    with pytest.raises(ConfigError, match="'ab' has the lowest score"):
+        jeton.add_words(unigram([("a", -1.0), ("b", -1.0), ("ab", -5.0)]), ["ab"])
+
+
+def test_wordpiece_normalizes_a_word() -> None:
+    tok = jeton.train(["low lower lowest slow newer"], 60, preset="bert", progress=False)
+    done = jeton.add_words(tok, ["Slower", " slower", "slower"], corpus=["slower slow slowers"])
+    assert done.report["new_entries"] == 1
+    assert done.tokenizer.tokenize("SLOWER").tokens == [b" slower"]
+    assert done.tokenizer.encode("slow newer") == tok.encode("slow newer")
+    old, new = tok.tokenize("slower slow slowers"), done.tokenizer.tokenize("slower slow slowers")
+    same = {(token.id, token.byte_span) for token in old} & {(token.id, token.byte_span) for token in new}
+    assert done.report["changed_tokens"] == pytest.approx(1 - len(same) / len(old))
+    assert done.plan.of(tok.vocab_size)[0] == "mean"
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["two words"], "is not one token: the tokenizer normalizes or splits"),
+        ([" "], "is not one token"),
+        ([""], "a word is empty"),
+        (["\ud800"], "lone surrogate"),
+        (["l" * 101], "more than 100 characters"),
+    ],
+)
+def test_words_that_cannot_be_added(words: list[str], message: str) -> None:
+    tok = jeton.train(["low lower lowest slow newer"], 60, preset="bert", progress=False)
+    with pytest.raises(ConfigError, match=message):
+        jeton.add_words(tok, words)
+
+
+def test_added_tokens() -> None:
+    facts = {"id": 3, "content": "ab", "special": False, "single_word": True, "lstrip": False, "rstrip": False}
+    tok = unigram([("a", -1.0), ("b", -1.0)], added_tokens=[{**facts, "normalized": False}])
+    with pytest.raises(ConfigError, match="'ab' is an added token"):
+        jeton.add_words(tok, ["ab"])
+    with pytest.raises(UnsupportedFeatureError, match="added token 'ab' with single_word"):
+        jeton.add_words(tok, ["aba"])
