@@ -18,7 +18,7 @@ from jeton.tokenizer import Tokenizer
 
 from ..selection import amount
 
-TEXTS = amount(3000, default=150)
+TEXTS = amount(3000, default=60)
 WORDS = ["tokenizer", "tokenizers", "Unbelievably", "zyxxq", "naïvely", "ab", "abab", "the", "Привет", "今天的天气"]
 PUBLISHED = {
     "t5-small.tokenizer.json": WORDS,

@@ -16,14 +16,15 @@ from ..util.arguments import Keep, strings, wrong
 from .protocols import HasSpelling
 from .spelling import Spelling
 
-__all__ = ["ROLES", "role_id", "with_roles"]
+__all__ = ["ROLES", "TEMPLATE_KEYS", "TEMPLATE_ROLES", "role_id", "with_roles"]
 
 # in the order of transformers
 ROLES = ("bos", "eos", "unk", "sep", "pad", "cls", "mask")
 # Keys of a configuration with special tokens that have no role: of transformers 4, and of 5.
 _ADDITIONAL = ("additional_special_tokens", "extra_special_tokens")
 # Keys of a configuration that let a class of transformers build its template from `bos` and `eos`.
-_TEMPLATE_KEYS = ("tokenizer_class", "add_bos_token", "add_eos_token")
+TEMPLATE_KEYS = ("tokenizer_class", "add_bos_token", "add_eos_token")
+TEMPLATE_ROLES = ("bos", "eos", "cls", "sep")
 
 
 class _RoleTokenizer(HasSpelling, Protocol):
@@ -49,8 +50,8 @@ def with_roles(
     config = dict(definition.config)
     for role in changes:
         config.pop(f"{role}_token", None)
-    if any(roles.get(role) != definition.roles.get(role) for role in ("bos", "eos", "cls", "sep")):
-        for key in _TEMPLATE_KEYS:
+    if any(roles.get(role) != definition.roles.get(role) for role in TEMPLATE_ROLES):
+        for key in TEMPLATE_KEYS:
             config.pop(key, None)
     if not isinstance(additional, Keep):
         tokens = [] if additional is None else strings(additional, "additional")

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from ..definition import Definition
+from ..tokens.roles import TEMPLATE_KEYS, TEMPLATE_ROLES
 
 __all__ = ["references", "without_references"]
 
@@ -52,7 +53,8 @@ def references(definition: Definition, tokens: Mapping[int, str]) -> dict[str, s
 def without_references(definition: Definition, tokens: Mapping[int, str]) -> Definition:
     """The definition without its references to some tokens.
 
-    The template loses the items of these tokens. A chat template that names one is dropped as a whole.
+    The template loses the items of these tokens. A chat template that names one is dropped as a whole. Without a role
+    of the template, keys by which transformers would build a template from it are dropped, too.
 
     Args:
         definition: the definition.
@@ -80,6 +82,8 @@ def without_references(definition: Definition, tokens: Mapping[int, str]) -> Def
         if (stays := _without(value, contents, key in _LISTS)) is not _DROPPED:
             config[key] = stays
     roles = {role: token for role, token in definition.roles.items() if token not in contents}
+    if any(role in definition.roles and role not in roles for role in TEMPLATE_ROLES):
+        config = {key: value for key, value in config.items() if key not in TEMPLATE_KEYS}
     return replace(definition, roles=roles, template=template, padding=padding, chat_template=chat, config=config)
 
 
