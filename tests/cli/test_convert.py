@@ -49,6 +49,35 @@ def test_every_format(run: Run, tok: jeton.Tokenizer, path: Path, tmp_path: Path
     assert left(tmp_path) == [name]
 
 
+def test_a_template_and_a_decoder_that_are_accepted_as_lost_are_not_compared(run: Run, tmp_path: Path) -> None:
+    vocab = {token: id for id, token in enumerate(["<unk>", "<s>", "▁", "a", "b", "ab", "▁ab"])}
+    special = [{"id": id, "content": token, "special": True} for token, id in [*vocab.items()][:2]]
+    replaced = {"type": "Replace", "pattern": {"String": " "}, "content": "▁"}
+    shown = [{"type": "Replace", "pattern": {"String": "▁"}, "content": " "}, {"type": "Fuse"}]
+    bos = {"SpecialToken": {"id": "<s>", "type_id": 0}}
+    processor = {
+        "type": "TemplateProcessing",
+        "single": [bos, {"Sequence": {"id": "A", "type_id": 0}}],
+        "pair": [bos, {"Sequence": {"id": "A", "type_id": 0}}, {"Sequence": {"id": "B", "type_id": 0}}],
+        "special_tokens": {"<s>": {"id": "<s>", "ids": [1], "tokens": ["<s>"]}},
+    }
+    model = {"type": "BPE", "unk_token": "<unk>", "fuse_unk": True, "vocab": vocab, "merges": ["a b", "▁ ab"]}
+    file = {"added_tokens": special, "normalizer": replaced, "post_processor": processor, "model": model}
+    (tmp_path / "a.json").write_text(json.dumps({**file, "decoder": {"type": "Sequence", "decoders": shown}}))
+    refused = run("convert", tmp_path / "a.json", tmp_path / "a.model")
+    assert (refused.code, "--accept-loss decoder --accept-loss template" in refused.err) == (1, True)
+    accepted = ("--accept-loss", "decoder", "--accept-loss", "template")
+    result = run("convert", tmp_path / "a.json", tmp_path / "a.model", "--strings", 100, *accepted)
+    assert (result.code, result.out) == (0, b"")
+    assert re.search(r"equal    \d+ texts: same ids\n", result.err)
+    model["vocab"] = {**vocab, "ba": 7, "aba": 8}
+    model["merges"] = ["b a", "a b", "▁ ab", "ab a"]
+    (tmp_path / "a.json").write_text(json.dumps({**file, "decoder": None}))
+    refused = run("convert", tmp_path / "a.json", tmp_path / "b.model", *accepted)
+    assert "these merges: with any scores that give their order, it would also join 'a' and 'ba'" in refused.err
+    assert left(tmp_path) == ["a.json", "a.model"]
+
+
 def test_to_names_the_format(run: Run, tok: jeton.Tokenizer, path: Path, tmp_path: Path) -> None:
     assert run("convert", path, tmp_path / "a.b", "--to", "folder", "--strings", 10).code == 0
     assert (tmp_path / "a.b" / "tokenizer_config.json").is_file()

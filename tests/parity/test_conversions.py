@@ -287,9 +287,10 @@ TARGETS: dict[str, tuple[str, Callable[[Path, jeton.Tokenizer], tuple[Encode, En
     "vocab.txt": ("vocab.txt", _read_vocab_txt),
     "merges.txt": ("pair", _read_pair),
 }
-# What changes no id of a text alone, or is given by hand with a rank file, is accepted as lost, and named in the table.
+# What changes no id of a text alone, or is given by hand with a rank file, is accepted as lost, and named in the table:
+# of a `.model` the text of special tokens, which SentencePiece decodes to nothing.
 HARMLESS = {"template", "roles", "chat_template"}
-BY_HAND = {"tiktoken": {"pattern", "special_tokens"}}
+BY_HAND = {"tiktoken": {"pattern", "special_tokens"}, "sentencepiece": {"decoder"}}
 
 
 def _without_our_facts(path: Path) -> jeton.Tokenizer:
@@ -346,7 +347,7 @@ def convert(name: str, target: str, folder: Path) -> tuple[str, list[str], int]:
 OUTCOMES: dict[str, tuple[str, ...]] = {
     "trained, gpt2": ("", "", "", "model", "", "model", ""),
     "trained, o200k, special": ("", "", "", "model", "special_tokens", "model", "pattern"),
-    "trained, characters": ("", "", "model", "model", "model", "model", "model"),
+    "trained, characters": ("", "", "model", "fuse_unk", "model", "model", "model"),
     ".model bpe, identity, bytes": ("", "", "model", "", "model", "model", "model"),
     ".model bpe, identity": ("", "", "model", "", "model", "model", "model"),
     ".model bpe, no prefix": ("", "", "model", "", "model", "model", "model"),
@@ -379,19 +380,19 @@ OUTCOMES: dict[str, tuple[str, ...]] = {
     "vocab.txt, lowercase": ("", "", "model", "model", "model", "", "model"),
     "vocab.txt, cased": ("", "", "model", "model", "model", "", "model"),
     "HF bpe": ("", "", "", "model", "vocabulary", "model", ""),
-    "HF bpe chars": ("", "", "model", "model", "model", "model", "model"),
-    "HF unigram": ("", "", "model", "model", "model", "model", "model"),
+    "HF bpe chars": ("", "", "model", "fuse_unk", "model", "model", "model"),
+    "HF unigram": ("", "", "model", "normalizer", "model", "model", "model"),
     "HF wordpiece": ("", "", "model", "model", "model", "", "model"),
     "HF wordlevel": ("", "", "model", "model", "model", "model", "model"),
-    "HF llama": ("", "", "model", "model", "model", "model", "model"),
+    "HF llama": ("", "", "model", "", "model", "model", "model"),
     "o200k_base": ("", "", "", "model", "special_tokens", "model", "ranks"),
     "r50k_base": ("", "", "", "model", "special_tokens", "model", "ranks"),
     "Llama 3, ranks": ("", "", "", "model", "special_tokens", "model", "ranks"),
     "GPT-2, pair": ("", "", "", "model", "special_tokens", "model", ""),
     "Mistral v1, .model": ("", "", "model", "", "model", "model", "model"),
     "mBART, .model": ("precompiled_charsmap", "precompiled_charsmap", "model", "", "model", "model", "model"),
-    "T5, json": ("", "", "model", "model", "model", "model", "model"),
-    "Phi-3, json": ("", "", "model", "model", "model", "model", "model"),
+    "T5, json": ("", "", "model", "precompiled_charsmap", "model", "model", "model"),
+    "Phi-3, json": ("", "", "model", "user_defined", "model", "model", "model"),
     "RoBERTa, json": ("", "", "merges", "model", "merges", "model", "special_tokens"),
     "GPT-NeoX, json": ("", "", "merges", "model", "normalizer", "model", "normalizer"),
     "BERT, vocab.txt": ("", "", "model", "model", "model", "", "model"),

@@ -10,8 +10,9 @@ import errno
 import shutil
 import tempfile
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
@@ -122,9 +123,10 @@ def convert(
         built_in = ComparisonTexts(tok, again, strings)
         mine = (piece for file in files for piece in _pieces(file))
         result = same_ids(
-            tok,
+            _without(tok, lost),
             again,
             chain(built_in, mine) if files else built_in,
+            decode="decoder" not in lost,
             threads=common.threads,
             progress=common.progress,
         )
@@ -135,7 +137,7 @@ def convert(
         write_json(_facts(source, output, accept_loss, result, is_kept) | {"model_differences": notes})
     elif result.first is not None:
         write(str(result.first))
-    for line in _summary(output, result, is_kept):
+    for line in _summary(output, result, is_kept, decodes="decoder" not in lost):
         common.say(line)
     if not result.equal:
         raise click.exceptions.Exit(DIFFERENT)
@@ -205,6 +207,13 @@ def _loaded(path: Path, tok: jeton.Tokenizer) -> jeton.Tokenizer:
         return jeton.load(path, pattern=pattern.text, special_tokens=tok.special_tokens)
 
 
+def _without(tok: jeton.Tokenizer, lost: Collection[str]) -> jeton.Tokenizer:
+    """Returns the tokenizer without a template that was accepted as lost, so that the ids of texts are compared."""
+    if "template" not in lost:
+        return tok
+    return jeton.Tokenizer(replace(tok.definition, template=None), tok._core.vocabulary())
+
+
 def _put(new: Path, output: str) -> None:
     """Renames the new file or folder to its final name. Other files of an existing folder are kept."""
     target = Path(output)
@@ -254,10 +263,15 @@ def _as_text(data: bytes) -> str | bytes:
 # ── report ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _summary(output: str, result: Equality, is_kept: bool) -> list[str]:
+def _summary(output: str, result: Equality, is_kept: bool, *, decodes: bool) -> list[str]:
     lines = []
     if result.equal:
-        equal = translate("equal    {texts}: same ids, same decoded bytes", texts=counted(result.compared, "text"))
+        texts = counted(result.compared, "text")
+        equal = (
+            translate("equal    {texts}: same ids, same decoded bytes", texts=texts)
+            if decodes
+            else translate("equal    {texts}: same ids", texts=texts)
+        )
         if result.refused:
             equal += translate(" ({texts} that both refuse among them)", texts=counted(result.refused, "text"))
         lines.append(equal)

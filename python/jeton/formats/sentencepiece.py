@@ -2,7 +2,8 @@
 
 The reader uses all fields that affect ids or decoded text; training options, self-test data and unknown fields are not
 preserved. A model with denormalization rules is rejected. sentencepiece 0.2 loads the written files with equal ids; the
-rules of the normalization are preserved, its name, which has no effect, is not.
+rules of the normalization are preserved, its name, which has no effect, is not. `sentencepiece_parts` converts
+tokenizers of Hugging Face's components before they are written.
 
 A layout (see `layout`) renumbers the pieces and may add a template. SentencePiece itself has no templates.
 
@@ -18,6 +19,7 @@ from ..definition import Chars, Definition, Model, Pieces, Unigram, Words
 from ..errors import ConfigError, UnsupportedFeatureError
 from ..tokenizer import Tokenizer
 from .error_context import error_context, refuse_losses
+from .sentencepiece_parts import FORMAT, converted, is_sentencepiece, unsupported
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,7 +32,6 @@ if TYPE_CHECKING:
 
 __all__ = ["read", "write"]
 
-FORMAT = "sentencepiece"
 _ROLES = ("bos", "eos", "pad", "unk")
 _NORMALIZER = ("add_dummy_prefix", "remove_extra_whitespaces", "escape_whitespaces", "treat_whitespace_as_suffix")
 _DECODER = ("add_dummy_prefix", "remove_extra_whitespaces", "treat_whitespace_as_suffix", "unk_surface")
@@ -138,9 +139,11 @@ def render(tok: Tokenizer, accept_loss: Collection[str]) -> bytes:
     """Returns the content of the file that `write` writes."""
     from ..tokens.added import model_entries
 
+    losses: dict[str, str] = {}
+    if not is_sentencepiece(tok.definition):
+        tok = converted(tok, losses)
     definition = tok.definition
     facts = _facts(definition)
-    losses = {}
     if definition.template is not None:
         losses["template"] = "what add_special_tokens adds"
     others = {role: token for role, token in definition.roles.items() if role not in _ROLES}
@@ -182,25 +185,25 @@ def _facts(definition: Definition) -> dict[str, Any]:
     model = definition.model
     kinds = {Unigram: "unigram", Pieces: "bpe", Chars: "char", Words: "word"}
     if not isinstance(model, (Unigram, Pieces, Chars, Words)):
-        raise _other("model", f"a model of the type {model.type}")
+        raise unsupported("model", f"a model of the type {model.type}")
     if isinstance(model, Unigram) and (not model.single_precision or not model.fuse_unk):
-        raise _other("model", "a Unigram model that adds scores as Hugging Face does")
+        raise unsupported("model", "a Unigram model that adds scores as Hugging Face does")
     if model.unk_token is None:
-        raise _other("unk_token", "a model without an unknown token")
+        raise unsupported("unk_token", "a model without an unknown token")
     match definition.normalizer:
         case ({"type": "SentencePiece", **normalizer},):
             pass
         case _:
-            raise _other("normalizer", "a normalizer that is not SentencePiece's own")
+            raise unsupported("normalizer", "a normalizer that is not SentencePiece's own")
     if definition.pretokenizer:
-        raise _other("pretokenizer", f"the pre-tokenizer {definition.pretokenizer[0].get('type')}")
+        raise unsupported("pretokenizer", f"the pre-tokenizer {definition.pretokenizer[0].get('type')}")
     match definition.decoder:
         case ({"type": "SentencePiece", **decoder},) if all(
             decoder.get(name) == normalizer.get(name) for name in _DECODER if name in _NORMALIZER
         ):
             pass
         case _:
-            raise _other("decoder", "a decoder that is not SentencePiece's own")
+            raise unsupported("decoder", "a decoder that is not SentencePiece's own")
     return {
         "model_type": kinds[type(model)],
         "byte_fallback": model.byte_fallback,
@@ -211,7 +214,3 @@ def _facts(definition: Definition) -> dict[str, Any]:
         **{name: bool(normalizer.get(name)) for name in _NORMALIZER},
         **{role: definition.roles.get(role) for role in ("bos", "eos", "pad")},
     }
-
-
-def _other(feature: str, what: str) -> UnsupportedFeatureError:
-    return UnsupportedFeatureError(f"a SentencePiece model cannot hold {what}", format=FORMAT, feature=feature)
