@@ -52,12 +52,73 @@ def test_classes_that_keep_the_ids(
     assert tok.encode("lower newest", add_special_tokens=True) == [*before, *ids, *after]
 
 
-@pytest.mark.parametrize("name", ["PegasusTokenizer", "XGLMTokenizer", "BarthezTokenizer", "MyOwnTokenizer"])
+@pytest.mark.parametrize("name", ["ReformerTokenizer", "MyOwnTokenizer"])
 def test_a_class_with_a_rule_of_its_own_is_refused(name: str, model: Path, tmp_path: Path) -> None:
     with pytest.raises(jeton.UnsupportedFeatureError, match=name) as caught:
         jeton.load(in_folder(tmp_path, model, tokenizer_class=name))
     assert caught.value.feature == "tokenizer_class"
     assert jeton.load(tmp_path / "tokenizer.model").encode("low")
+
+
+SPECIALS = {
+    "XGLMTokenizer": {},
+    "PegasusTokenizer": {"pad_id": 0, "eos_id": 1, "unk_id": 2, "bos_id": -1},
+    "BarthezTokenizer": {"bos_id": 0, "pad_id": 1, "eos_id": 2, "unk_id": 3},
+}
+
+
+@pytest.mark.parametrize("name", SPECIALS)
+def test_xglm_pegasus_and_barthez(name: str, tmp_path: Path) -> None:
+    """The ids and templates of the slow classes of transformers 4.57, in which SentencePiece encodes."""
+    model = tmp_path / "trained.model"
+    spm.SentencePieceTrainer.train(
+        sentence_iterator=iter(["low lower lowest new newer newest"] * 50), model_prefix=str(tmp_path / "trained"),
+        vocab_size=40, minloglevel=2, hard_vocab_limit=False, **SPECIALS[name],
+    )  # fmt: skip
+    peer, tok = (
+        spm.SentencePieceProcessor(model_file=str(model)),
+        jeton.load(in_folder(tmp_path, model, tokenizer_class=name)),
+    )
+    shift = {"XGLMTokenizer": 1, "PegasusTokenizer": 103, "BarthezTokenizer": 0}[name]
+    size = peer.get_piece_size()
+    for text in ("lower newest", " low  x\n", "", "<s> low</s>"):
+        pieces = peer.encode(text)
+        unk = peer.unk_id()
+        assert tok.encode(text) == [tok.special_tokens["<unk>"] if id == unk else id + shift for id in pieces]
+    ids, second = tok.encode("lower"), tok.encode("new")
+    single, pair = (tok.encode("lower", add_special_tokens=True, **more) for more in ({}, {"pair": "new"}))
+    match name:
+        case "XGLMTokenizer":
+            assert (single, pair) == ([2, *ids], [2, *ids, 2, 2, *second])
+            assert [tok.special_tokens[f"<madeupword{i}>"] - size for i in range(7)] == [*range(1, 8)]
+            assert tok.vocab_size == size + 8
+        case "PegasusTokenizer":
+            assert (single, pair) == ([*ids, 1], [*ids, *second, 1])
+            expected = {
+                "<pad>": 0,
+                "</s>": 1,
+                "<mask_1>": 2,
+                "<mask_2>": 3,
+                "<unk_2>": 4,
+                "<unk_102>": 104,
+                "<unk>": 105,
+            }
+            assert {token: tok.special_tokens[token] for token in expected} == expected
+            assert (tok.vocab_size, tok.roles["mask"]) == (size + 103, "<mask_2>")
+        case _:
+            assert (single, pair) == ([0, *ids, 2], [0, *ids, 2, 2, *second, 2])
+            assert (tok.special_tokens["<mask>"], tok.added_tokens[size].lstrip) == (size, True)
+    tok.save(tmp_path / "new")
+    assert jeton.load(tmp_path / "new") == tok
+    with pytest.raises(jeton.UnsupportedFeatureError, match="transformers=4 is not supported"):
+        jeton.load(tmp_path, transformers=4)
+
+
+@pytest.mark.parametrize("option", [{"offset": 5}, {"mask_token": "<m>"}, {"mask_token_sent": {"content": "<m>"}}])
+def test_pegasus_with_other_tokens_is_refused(option: dict[str, Any], model: Path, tmp_path: Path) -> None:
+    with pytest.raises(jeton.UnsupportedFeatureError) as caught:
+        jeton.load(in_folder(tmp_path, model, tokenizer_class="PegasusTokenizer", **option))
+    assert [caught.value.feature] == [*option]
 
 
 def test_roles_and_the_chat_template_come_along(model: Path, tmp_path: Path) -> None:

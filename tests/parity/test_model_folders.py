@@ -49,6 +49,46 @@ def test_the_installed_version(name: str, models: Path, tmp_path: Path) -> None:
         assert model_folders.differences(theirs, tok, model_folders.texts(tok, amount(300, default=10))) == [], config
 
 
+# class -> its special pieces, and configurations
+ONLY_5: dict[str, tuple[dict[str, Any], list[dict[str, Any]]]] = {
+    "PegasusTokenizer": (
+        {"pad_id": 0, "eos_id": 1, "unk_id": 2, "bos_id": -1},
+        [{}, {"additional_special_tokens": ["<mask_1>", "<unk_2>"]}, {"additional_special_tokens": ["<a>"]}],
+    ),
+    "BarthezTokenizer": (
+        {"bos_id": 0, "pad_id": 1, "eos_id": 2, "unk_id": 3},
+        [{}, {"add_prefix_space": False}, {"additional_special_tokens": ["<a>"]}],
+    ),
+    "AlbertTokenizer": (
+        {"pad_id": 0, "unk_id": 1, "bos_id": -1, "eos_id": -1, "control_symbols": ["[CLS]", "[SEP]", "[MASK]"]},
+        [{}, {"do_lower_case": False, "keep_accents": True}, {"do_lower_case": False, "add_prefix_space": False}],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ONLY_5)
+def test_classes_of_version_5_alone(name: str, tmp_path: Path) -> None:
+    transformers = pytest.importorskip("transformers", minversion="5")
+    from sentencepiece import SentencePieceTrainer
+
+    special, configs = ONLY_5[name]
+    options: dict[str, Any] = {"vocab_size": 400, "hard_vocab_limit": False, "minloglevel": 2, **special}
+    lines = iter(model_folders.LINES * 20)
+    SentencePieceTrainer.train(sentence_iterator=lines, model_prefix=str(tmp_path / "trained"), **options)
+    for number, config in enumerate(configs):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        file = "sentencepiece.bpe.model" if name == "BarthezTokenizer" else "spiece.model"
+        (folder / file).write_bytes((tmp_path / "trained.model").read_bytes())
+        text = json.dumps({"tokenizer_class": name, **config})
+        (folder / "tokenizer_config.json").write_text(text, encoding="utf-8")
+        theirs = transformers.AutoTokenizer.from_pretrained(folder)
+        tok = jeton.load(folder, transformers=5)
+        assert model_folders.differences(theirs, tok, model_folders.texts(tok, amount(3_000, default=100))) == [], (
+            config
+        )
+
+
 def _cases() -> list[Any]:
     return [pytest.param(case, id=f"{case['class']} {json.dumps(case['config'])}") for case in RECORDED["folders"]]
 

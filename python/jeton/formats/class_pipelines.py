@@ -14,8 +14,9 @@ decides when this is read instead of SentencePiece's own pipeline.
 | absent ``add_bos_token`` | true for Llama, CodeLlama, Gemma | true for CodeLlama |
 
 Source: huggingface/transformers 4.57.6 (convert_slow_tokenizer.py, tokenization_utils_fast.py, the classes) and 5.24.0
-(tokenization_utils_tokenizers.py, the classes), as facts. Left out: NLLB of version 5, which numbers the pieces anew
-and adds no languages; models of words or characters, which neither version converts; CodeLlama's infilling.
+(tokenization_utils_tokenizers.py, the classes), as facts. ALBERT, BARThez and Pegasus are those of version 5 alone.
+Left out: NLLB and XGLM of version 5, which number the pieces anew and add no languages; models of words or characters,
+which neither version converts; CodeLlama's infilling.
 """
 
 from __future__ import annotations
@@ -42,12 +43,25 @@ _ROLES = ("bos", "eos", "unk", "sep", "pad", "cls", "mask")  # in the order in w
 _BPE = ("LlamaTokenizer", "CodeLlamaTokenizer", "GemmaTokenizer")
 _LLAMAS = ("LlamaTokenizer", "CodeLlamaTokenizer")
 _FAIRSEQ = {"bos": "<s>", "eos": "</s>", "unk": "<unk>", "sep": "</s>", "pad": "<pad>", "cls": "<s>", "mask": "<mask>"}
+_ONLY_5 = ("AlbertTokenizer", "BarthezTokenizer", "PegasusTokenizer")
+_CLASSES = tuple(name for name in layouts.CLASSES if name not in ("XGLMTokenizer", *_ONLY_5))
+_UNK_IDS = {"T5Tokenizer": 2, "AlbertTokenizer": 1, "BarthezTokenizer": 3}  # of version 5
 # class -> default tokens of its roles
 _DEFAULTS: Mapping[str, Mapping[str, str]] = {
     **{name: {"bos": "<s>", "eos": "</s>", "unk": "<unk>"} for name in _LLAMAS},
     "GemmaTokenizer": {"bos": "<bos>", "eos": "<eos>", "unk": "<unk>", "pad": "<pad>"},
     "T5Tokenizer": {"eos": "</s>", "unk": "<unk>", "pad": "<pad>"},
-    **dict.fromkeys(layouts.CLASSES, _FAIRSEQ),
+    **dict.fromkeys((*_CLASSES, "BarthezTokenizer"), _FAIRSEQ),
+    "AlbertTokenizer": {
+        "bos": "[CLS]",
+        "eos": "[SEP]",
+        "unk": "<unk>",
+        "sep": "[SEP]",
+        "pad": "<pad>",
+        "cls": "[CLS]",
+        "mask": "[MASK]",
+    },
+    "PegasusTokenizer": {"eos": "</s>", "unk": "<unk>", "pad": "<pad>", "mask": "<mask_2>"},
     "MBart50Tokenizer": {role: token for role, token in _FAIRSEQ.items() if role != "bos"},
 }
 # (class, version) -> flags of its mask token; version 5 has none for XLM-R
@@ -57,7 +71,10 @@ _MASKS: Mapping[tuple[str, int], Mapping[str, bool]] = {
     ("MBart50Tokenizer", 4): {"lstrip": True, "normalized": True},
     ("MBart50Tokenizer", 5): {"lstrip": True},
     ("NllbTokenizer", 4): {"lstrip": True, "normalized": True},
+    ("BarthezTokenizer", 5): {"lstrip": True},
 }
+# Version 5 puts these tokens before the pieces in another order if they are given, or fewer of them.
+_PEGASUS_KEYS = ("mask_token", "mask_token_sent")
 _TURNS = ("<start_of_turn>", "<end_of_turn>")  # user-defined pieces of Gemma that version 4 makes special
 # CodeLlama's tokens of infilling: key -> default. Version 4 has no fill token.
 _INFILLING = {"prefix": "▁<PRE>", "middle": "▁<MID>", "suffix": "▁<SUF>", "eot": "▁<EOT>", "fill": "<FILL_ME>"}
@@ -89,10 +106,14 @@ def read(data: bytes, config: Mapping[str, Any], *, source: str, version: Versio
         UnsupportedFeatureError: the class, the kind of the model or a token is not supported.
     """
     name = layouts.class_name(config)
-    layout = layouts.for_class(config)
-    if name not in _DEFAULTS:
+    if name not in _DEFAULTS or (name in _ONLY_5 and version == 4):
         given = f"the class {name}" if name else "a folder without a tokenizer_class"
         raise _unsupported(f"transformers={version} is not supported for {given}", "tokenizer_class")
+    layout = _layout(config)
+    if name == "PegasusTokenizer" and (keys := [key for key in _PEGASUS_KEYS if config.get(key) is not None]):
+        raise _unsupported(
+            f"version 5 gives PegasusTokenizer with {keys[0]} other ids, which is not supported", keys[0]
+        )
     if (name, version) == ("NllbTokenizer", 5):
         message = "version 5 numbers the pieces of NllbTokenizer anew and adds no languages, which is not supported"
         raise _unsupported(message, "tokenizer_class")
@@ -132,6 +153,12 @@ def read(data: bytes, config: Mapping[str, Any], *, source: str, version: Versio
         return check_added(Tokenizer(definition, with_added_tokens(vocabulary, tokens, entries)), config)
 
 
+def _layout(config: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """Returns the layout of a class; None for one that keeps the ids of the model."""
+    is_numbered = layouts.class_name(config) in (*_CLASSES, "PegasusTokenizer")
+    return layouts.for_class(config) if is_numbered else None
+
+
 def _prefix(config: Mapping[str, Any], version: Version) -> Literal["always", "first", "never"]:
     """Returns the ``prepend_scheme`` of the class: where `▁` is added before the text."""
     name = layouts.class_name(config)
@@ -143,7 +170,7 @@ def _prefix(config: Mapping[str, Any], version: Version) -> Literal["always", "f
         return "always" if option(config, "legacy", True) else "first"
     # in version 5 null means the default for Llama and CodeLlama alone
     default = name in _LLAMAS or "add_prefix_space" not in config
-    heeds = name in (*_LLAMAS, "XLMRobertaTokenizer", "CamembertTokenizer")
+    heeds = name in (*_LLAMAS, "XLMRobertaTokenizer", "CamembertTokenizer", "AlbertTokenizer", "BarthezTokenizer")
     if heeds and not option(config, "add_prefix_space", default):
         return "never"
     if name == "CodeLlamaTokenizer":
@@ -187,8 +214,8 @@ def _renamed(
 ) -> _core.Vocabulary:
     """Returns the pieces with the names and the tokens that the class writes into the model's vocabulary."""
     names: dict[int, str] = {}
-    if name in layouts.CLASSES and version == 5:  # version 4 adds tokens of other names behind
-        layout = layouts.for_class(config) or {}
+    if name in _CLASSES and version == 5:  # version 4 adds tokens of other names behind
+        layout = _layout(config) or {}
         by_default = {"<s>": "cls" if name == "MBart50Tokenizer" else "bos", "<pad>": "pad", "</s>": "eos"}
         by_default |= {"<unk>": "unk", "<mask>": "mask"}
         ids = {**layout["specials"], "<mask>": pieces.next_id() - 1}
@@ -224,12 +251,16 @@ def _model(
     pieces = pieces.converted_pieces()
     if name == "CamembertTokenizer" and (unused := pieces.find_any(b"<unk>NOTUSED")) is not None:
         pieces = pieces.with_score(unused, -100.0)
+    if name == "PegasusTokenizer":
+        for token, id in layouts.LAYOUTS["pegasus"]["specials"].items():
+            if token.startswith("<unk_"):
+                pieces = pieces.with_score(id, -100.0)
     if name in layouts.CLASSES:
         unk = unk if version == 5 else "<unk>"
     elif version == 4:
         unk = facts["unk"]
-    elif pieces.find_any(unk.encode()) != 2:
-        message = f"T5Tokenizer of version 5 takes the piece with id 2 as the unknown one, which is not {unk!r:.60}"
+    elif pieces.find_any(unk.encode()) != (id := _UNK_IDS[name]):
+        message = f"{name} of version 5 takes the piece with id {id} as the unknown one, which is not {unk!r:.60}"
         raise _unsupported(message, "unk_token")
     return Unigram(unk, byte_fallback=name in _BPE), pieces
 
@@ -255,6 +286,14 @@ def _stages(config: Mapping[str, Any], facts: Mapping[str, Any], name: str, vers
     elif version == 4:
         strip = {"type": "Strip", "strip_left": False, "strip_right": True}
         normalizer = [*map, strip, {"type": "Replace", "pattern": {"Regex": " {2,}"}, "content": "▁"}]
+    elif name == "AlbertTokenizer":
+        normalizer = [*_albert_normalizer(config), *map]
+        pretokenizer = [{"type": "Pattern", "name": "whitespace"}, metaspace]
+    elif name == "BarthezTokenizer":
+        strip = {"type": "Strip", "strip_left": False, "strip_right": True}
+        normalizer = [_replace({"Regex": r"\s{2,}|[\n\r\t]"}, " "), {"type": "NFC"}, strip]
+    elif name == "PegasusTokenizer":
+        normalizer = [*(map or [_replace({"Regex": r"\n"}, " ")]), _replace({"Regex": " {2,}"}, " ")]
     elif name == "MBart50Tokenizer":
         normalizer = [*map, {"type": "Replace", "pattern": {"Regex": " {2,}"}, "content": " "}]
     else:
@@ -264,6 +303,19 @@ def _stages(config: Mapping[str, Any], facts: Mapping[str, Any], name: str, vers
     if decoder[-1]["type"] == "Metaspace":
         decoder = ({**metaspace, "split": True},)
     return {"normalizer": tuple(normalizer), "pretokenizer": tuple(pretokenizer), "decoder": decoder}
+
+
+def _replace(pattern: Component, content: str) -> Component:
+    return {"type": "Replace", "pattern": pattern, "content": content}
+
+
+def _albert_normalizer(config: Mapping[str, Any]) -> Iterable[Component]:
+    for quotes in ("``", "''"):
+        yield _replace({"String": quotes}, '"')
+    if not option(config, "keep_accents", False):
+        yield from ({"type": "NFKD"}, {"type": "StripAccents"})
+    if option(config, "do_lower_case", True):
+        yield {"type": "Lowercase"}
 
 
 def class_decoder(name: str, *, prefixed: bool = True) -> tuple[Component, ...]:
@@ -291,7 +343,7 @@ def _extra(config: Mapping[str, Any], name: str, version: Version, own: list[Add
         place = "tokenizer_config.json: additional_special_tokens"
         raise FormatError("additional_special_tokens is not a list", place=place)
     given = [_token(token, "additional_special_tokens", {}) for token in listed or ()]
-    languages = [AddedToken(code) for code in (layouts.for_class(config) or {}).get("languages", ())]
+    languages = [AddedToken(code) for code in (_layout(config) or {}).get("languages", ())]
     sentinels = [AddedToken(one.content) for _, one in sorted(layouts.sentinels(config, 0).items(), reverse=True)]
     infilling = [
         _token(token, f"{role}_token", {})
@@ -303,6 +355,9 @@ def _extra(config: Mapping[str, Any], name: str, version: Version, own: list[Add
     if version == 5:
         # those of the configuration replace those of the model and the class
         of_class = [*languages, *own] if name == "MBartTokenizer" else [*own, *languages, *sentinels]
+        if name == "PegasusTokenizer":
+            names = layouts.LAYOUTS["pegasus"]["specials"]
+            of_class = [AddedToken(token) for token in names if token.startswith(("<mask_1", "<unk_"))]
         return [*infilling, *(given if listed is not None else of_class)]
     if any("<extra_id_" in token.content for token in given):
         sentinels = []
@@ -381,6 +436,11 @@ def _template(
     def id_of(role: str) -> int | None:
         return find(roles[role].content) if role in roles else None
 
+    if name == "BarthezTokenizer":
+        return None
+    if name == "AlbertTokenizer":
+        cls, sep = id_of("cls"), id_of("sep")
+        return template_of([cls, "A", sep], [cls, "A", sep, ("B", 1), (sep, 1)])
     if name in _BPE:
         adds_bos = version == 4 or name == "CodeLlamaTokenizer"
         return enclosed(config, id_of("bos"), id_of("eos"), (adds_bos, False))
@@ -391,7 +451,7 @@ def _template(
     language = None
     spelled = {"single": ["A", "</s>"], "pair": ["A", "</s>", "B", "</s>"]}
     if name != "T5Tokenizer":
-        spelled = (layouts.for_class(config) or {})["template"]
+        spelled = (_layout(config) or {})["template"]
         language = next((item for item in spelled["single"] if item not in ("A", "<s>", "</s>")), None)
     ids: dict[str | None, Any] = {"A": "A", "B": "B", "<s>": bos, "</s>": eos}
     ids[language] = None if language is None else find(language)

@@ -12,9 +12,9 @@ fairseq numbers its dictionaries like this, and so do the multilingual models of
 Only ``specials`` is required. The core renumbers the ids when it reads the model.
 
 Sources: facebookresearch/fairseq; huggingface/transformers, the tokenizers of XLM-RoBERTa, mBART, mBART-50, NLLB and
-CamemBERT (facts: ids, templates, language codes). Left out: BARThez and XGLM, whose rules differ, and ALBERT, whose
-slow class splits a piece such as ``▁9,`` after the model has made it, and keeps marks that its fast class removes
-(``กำ``).
+CamemBERT, XGLM, BARThez and Pegasus (facts: ids, templates, language codes). Left out: ALBERT, whose slow class splits
+a piece such as ``▁9,`` after the model has made it, and keeps marks that its fast class removes (``กำ``); Pegasus with
+other tokens of its own, or another ``offset``.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from typing import Any
 
 from .. import _core
 from ..definition import Component, template_of
-from ..errors import ConfigError, FormatError, UnsupportedFeatureError
+from ..errors import ConfigError, FormatError, UnsupportedFeatureError, keyword
 from ..tokens.added import AddedToken
 from .config import added_tokens, enclosed
 from .languages import MBART, MBART50, NLLB
@@ -52,6 +52,8 @@ _ROLES = {"bos": "<s>", "eos": "</s>", "sep": "</s>", "cls": "<s>", "unk": "<unk
 _AROUND = {"single": ["<s>", "A", "</s>"], "pair": ["<s>", "A", "</s>", "</s>", "B", "</s>"]}
 _FAIRSEQ: Layout = {"specials": _SPECIALS, "shift": 1, "mask": "<mask>", "roles": {**_ROLES, "mask": "<mask>"}}
 
+_PEGASUS = {"<pad>": 0, "</s>": 1, "<mask_1>": 2, "<mask_2>": 3}
+
 LAYOUTS: Mapping[str, Layout] = {
     "fairseq": _FAIRSEQ,
     "xlm-roberta": {**_FAIRSEQ, "template": _AROUND},
@@ -64,6 +66,20 @@ LAYOUTS: Mapping[str, Layout] = {
     "mbart": {**_FAIRSEQ, "languages": MBART},
     "mbart50": {**_FAIRSEQ, "languages": MBART50},
     "nllb": {**_FAIRSEQ, "languages": NLLB},
+    "xglm": {
+        "specials": _SPECIALS,
+        "shift": 1,
+        "languages": tuple(f"<madeupword{i}>" for i in range(7)),
+        "template": {"single": ["</s>", "A"], "pair": ["</s>", "A", "</s>", "</s>", "B"]},
+        "roles": _ROLES,
+    },
+    "barthez": {"specials": _SPECIALS, "template": _AROUND, "roles": {**_ROLES, "mask": "<mask>"}},
+    "pegasus": {
+        "specials": {**_PEGASUS, **{f"<unk_{i}>": i + 2 for i in range(2, 103)}, "<unk>": 105},
+        "shift": 103,
+        "template": {"single": ["A", "</s>"], "pair": ["A", "B", "</s>"]},
+        "roles": {"eos": "</s>", "unk": "<unk>", "pad": "<pad>", "mask": "<mask_2>"},
+    },
 }
 
 # tokenizer_class -> (layout, language of the template where the file names none)
@@ -73,6 +89,9 @@ CLASSES: Mapping[str, tuple[str, str | None]] = {
     "MBartTokenizer": ("mbart", "en_XX"),
     "MBart50Tokenizer": ("mbart50", "en_XX"),
     "NllbTokenizer": ("nllb", "eng_Latn"),
+    "XGLMTokenizer": ("xglm", None),
+    "BarthezTokenizer": ("barthez", None),
+    "PegasusTokenizer": ("pegasus", None),
 }
 
 # Class that keeps SentencePiece's own ids -> defaults of (add_bos_token, add_eos_token). The values are those of
@@ -89,7 +108,7 @@ PLAIN: Mapping[str, tuple[bool, bool]] = {
 FILES: Mapping[str, str] = {
     **dict.fromkeys(CLASSES, "sentencepiece.bpe.model"),
     **dict.fromkeys(PLAIN, "tokenizer.model"),
-    "T5Tokenizer": "spiece.model",
+    **dict.fromkeys(("T5Tokenizer", "PegasusTokenizer"), "spiece.model"),
 }
 
 _FIELDS = {"specials", "shift", "languages", "mask", "template", "roles"}
@@ -145,7 +164,8 @@ def for_class(config: Mapping[str, Any]) -> Layout | None:
         raise UnsupportedFeatureError(
             "the class AlbertTokenizer with a .model is not supported: it tokenizes pieces that end in a digit and a "
             "comma a second time, and its slow and its fast variant give different ids for marks of Thai, Hindi and "
-            "other scripts; save the fast variant with transformers and load its tokenizer.json",
+            f"other scripts; pass {keyword('transformers', 5)} for the ids of that version, or load the tokenizer.json "
+            "of the fast variant",
             place="tokenizer_config.json: tokenizer_class",
             feature="tokenizer_class",
         )
@@ -158,6 +178,15 @@ def for_class(config: Mapping[str, Any]) -> Layout | None:
         )
     if name not in CLASSES:
         return None
+    if name == "PegasusTokenizer":
+        for option, expected in (("offset", 103), ("mask_token", "<mask_2>"), ("mask_token_sent", "<mask_1>")):
+            given = config.get(option, expected)
+            if (given.get("content") if isinstance(given, Mapping) else given) != expected:
+                raise UnsupportedFeatureError(
+                    f"PegasusTokenizer with {option} other than {expected!r} is not supported",
+                    place=f"tokenizer_config.json: {option}",
+                    feature=option,
+                )
     key, default = CLASSES[name]
     layout = LAYOUTS[key]
     if default is None:
