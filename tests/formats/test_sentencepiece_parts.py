@@ -311,6 +311,22 @@ def test_unigram() -> None:
     assert "begins with a space" in refusal(json.dumps(top).encode(), names[:1])[1]
 
 
+def test_user_defined_pieces_of_unigram_are_a_loss() -> None:
+    """Of "abcd", HF cuts out "bc"; SentencePiece's best path is "ab" "cd"."""
+    scores = {"<unk>": 0.0, "a": -3.0, "b": -3.5, "c": -3.6, "d": -3.6, "bc": -9.0, "ab": -4.0, "cd": -1.0}
+    top = {
+        "added_tokens": [UNK, {"id": 5, "content": "bc"}],
+        "normalizer": ESCAPE,
+        "decoder": decoder(),
+        "model": {"type": "Unigram", "unk_id": 0, "vocab": [*scores.items()]},
+    }
+    file = json.dumps(top).encode()
+    names = [*ACCEPTED, "single_precision"]
+    assert refusal(file, names)[0] == "user_defined"
+    assert load(file).encode("abcd") == [1, 5, 4]
+    assert written(file, [*names, "user_defined"]).encode("abcd") == [6, 7]
+
+
 def test_what_is_sentencepieces_own_is_not_converted() -> None:
     tok = sentencepiece.read(model("bpe"), source="x")
     losses: dict[str, str] = {}

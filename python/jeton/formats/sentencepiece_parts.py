@@ -295,8 +295,11 @@ def _is_user_defined(token: AddedToken, options: Mapping[str, Any]) -> bool:
 def _check_added(
     tok: Tokenizer, added: Mapping[int, AddedToken], unk: str, options: Mapping[str, Any], losses: dict[str, str]
 ) -> None:
+    model = tok.definition.model
+    # SentencePiece's BPE is cut at each user-defined piece; its Unigram may find a better path around one.
+    differs = bool(options["precompiled_charsmap"]) or (isinstance(model, Unigram) and not model.single_precision)
     for token in added.values():
-        if not token.special and (not _is_user_defined(token, options) or options["precompiled_charsmap"]):
+        if not token.special and (differs or not _is_user_defined(token, options)):
             losses["user_defined"] = (
                 f"the added token {token.content!r:.60}, which is not special and cuts the text before it is normalized"
             )
