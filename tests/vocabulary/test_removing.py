@@ -200,3 +200,15 @@ def test_tokens_of_the_model_that_others_need() -> None:
 def test_byte_tokens(data: Path) -> None:
     with pytest.raises(ConfigError, match="'<0x41>' is an initial symbol"):
         jeton.prune(jeton.load(data / "vocabs" / "mistral-v1.model"), remove=[3 + 0x41])
+
+
+def test_byte_tokens_of_unigram_stay() -> None:
+    """In HF's Unigram they are pieces like others, of which unknown characters are made."""
+    bytes_of = [[f"<0x{byte:02X}>", -20.0] for byte in range(256)]
+    vocab = [["<unk>", 0.0], *bytes_of, ["a", -1.0], ["b", -1.5], ["ab", -2.0], ["ba", -30.0]]
+    facts = {"model": {"type": "Unigram", "vocab": vocab, "unk_id": 0, "byte_fallback": True}}
+    tok = Tokenizer.from_bytes(json.dumps(facts).encode())
+    assert tok.encode("é") == [1 + 0xC3, 1 + 0xA9]
+    with pytest.raises(ConfigError, match="'<0xC3>' is an initial symbol"):
+        jeton.prune(tok, remove=["<0xC3>"])
+    assert jeton.prune(tok, ["a"]).tokenizer.encode("é") == tok.encode("é")

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ..definition import Unigram
 from ..tokenizer import Tokenizer
-from ..tokens.kinds import ENDS_WORD, TOKEN
+from ..tokens.kinds import BYTE, ENDS_WORD, TOKEN
 
 __all__ = ["MergeTrees", "column"]
 
@@ -52,6 +53,12 @@ class MergeTrees:
         kinds, left, right, is_unit = map(column, tok._core.merge_trees())
         left[left == NO_PART] = -1
         right[right == NO_PART] = -1
+        model = tok.definition.model
+        if isinstance(model, Unigram) and model.byte_fallback:  # of HF: ordinary pieces, which text can spell, too
+            found = [tok._core.find(f"<0x{byte:02X}>".encode(), False) for byte in range(256)]
+            ids = [id for id in found if id is not None and kinds[id] == TOKEN]
+            kinds[ids] = BYTE
+            is_unit[ids] = 1
         return cls(kinds, left, right, is_unit != 0)
 
     @property
