@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import struct
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -207,6 +208,33 @@ def test_damaged_files_to_copy_are_errors_of_ours(tmp_path: Path) -> None:
         except jeton.JetonError as error:
             outcomes.add(type(error).__name__)
     assert outcomes >= {"copied", "FormatError"}
+
+
+@pytest.mark.parametrize("name", ["chat_template", "chat_template.x", "ggml.token_type_count"])
+@pytest.mark.parametrize(
+    "number", [struct.pack("<If", 6, 1.5), struct.pack("<Ii", 5, -1), struct.pack("<IQ", 10, 1 << 40)]
+)
+def test_keys_that_stay_are_copied_whatever_their_type(name: str, number: bytes, tmp_path: Path) -> None:
+    key = f"tokenizer.{name}"
+    old = old_file(tmp_path, bpe() | {key: "x"}, 16)
+    old.write_bytes(old.read_bytes().replace(string(key) + value("x"), string(key) + number))
+    load(tmp_path, bpe()).save(tmp_path / "new.gguf", like=old)
+    assert string(key) + number in (tmp_path / "new.gguf").read_bytes()
+
+
+def test_more_rows_than_bytes(tmp_path: Path) -> None:
+    old = old_file(tmp_path, bpe(), 16)
+    old.write_bytes(old.read_bytes().replace(struct.pack("<2Q", 5, 16), struct.pack("<2Q", 5, 1 << 40)))
+    with pytest.raises(jeton.FormatError, match="1099511627776 rows do not fit into the file"):
+        load(tmp_path, bpe()).save(tmp_path / "new.gguf", like=old)
+
+
+def test_types_of_the_old_file_that_are_no_array(tmp_path: Path) -> None:
+    tok, values = load(tmp_path, bpe()), bpe()
+    values["tokenizer.ggml.tokens"] = [*values["tokenizer.ggml.tokens"], "extra"]
+    old = old_file(tmp_path, values | {"tokenizer.ggml.token_type": 7}, 17)
+    with pytest.raises(jeton.ConfigError, match="of the token 'extra'"):
+        tok.save(tmp_path / "new.gguf", like=old)
 
 
 def test_a_damaged_alignment(tmp_path: Path) -> None:
