@@ -571,6 +571,11 @@ def test_a_reader_that_is_not_in_the_lock_file(tmp_path: Path) -> None:
         ({"texts": ["a"]}, "no lock file of jeton doctor"),
         ({"readers": {"x": {"like": "y", "other": {}, "framed": None}}}, "no lock file of jeton doctor"),
         ({"readers": 5}, "no lock file of jeton doctor"),
+        ({"versions": []}, "no lock file of jeton doctor"),
+        (
+            {"texts": ["a"], "framed": [], "readers": {"x": {"ids": [3], "framed": None}}},
+            "no lock file of jeton doctor",
+        ),
     ],
 )
 def test_a_damaged_lock_file(change: dict[str, Any], message: str, tmp_path: Path) -> None:
@@ -583,6 +588,15 @@ def test_a_damaged_lock_file(change: dict[str, Any], message: str, tmp_path: Pat
     lock.write_bytes(b"\xff{")
     with pytest.raises(jeton.FormatError, match="no lock file"):
         jeton.doctor(folder, lock=lock)
+
+
+def test_a_text_with_a_lone_surrogate(tmp_path: Path) -> None:
+    place, lock = write(tmp_path, tokenizer__json=as_json(tokenizer("byte gpt2"))), tmp_path / "tokenizer.lock"
+    text = "a\ud800b"
+    assert text in json.loads((jeton.doctor(place, [text], lock=lock), lock.read_bytes())[1])["texts"]
+    found = jeton.doctor(place, [text], lock=lock)
+    assert found.agrees
+    assert (str(found) + found.to_html()).encode()
 
 
 # ── the report ──────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import html
-import json
 from dataclasses import dataclass
 from typing import Any
 
 from ...drawing.display_width import aligned, wrapped
 from ...util.messages import counted, translate
 from .causes import Cause
+from .wording import quoted
 
 __all__ = ["Diagnosis", "Disagreement", "ReaderRow"]
 
@@ -203,7 +203,7 @@ def _title(one: Disagreement) -> str:
 
 def _sides(one: Disagreement) -> list[list[str]]:
     return [
-        [translate("text"), json.dumps(one.text, ensure_ascii=False)],
+        [translate("text"), quoted(one.text)],
         [translate("reference"), _result(one.reference, one.reference_tokens)],
         [translate("here"), _result(one.found, one.found_tokens)],
     ]
@@ -211,7 +211,7 @@ def _sides(one: Disagreement) -> list[list[str]]:
 
 def _result(found: list[int] | str | None, tokens: tuple[str, ...]) -> str:
     if not isinstance(found, list):
-        return json.dumps(found, ensure_ascii=False)
+        return quoted(found)
     dots = " …" if len(found) > MAX_IDS else ""
     shown = "│".join(tokens[:MAX_IDS])
     return f"{' '.join(map(str, found[:MAX_IDS]))}{dots}  {shown}{dots}".strip() or "–"
@@ -235,7 +235,7 @@ def _cause(cause: Cause) -> str:
     words = translate("cause: {name}: {words} (proved by experiment)", name=cause.cause, words=cause.words)
     if cause.text is None:
         return words
-    text = json.dumps(cause.text, ensure_ascii=False)
+    text = quoted(cause.text)
     return words + translate("; {texts}, first: {text}", texts=counted(cause.num_texts, "text"), text=text)
 
 

@@ -24,6 +24,7 @@ from ...util.messages import counted, translate
 from .causes import Ids, Results
 from .readers import Reader, Refused
 from .telling_texts import FRAMED
+from .wording import quoted
 
 __all__ = ["check_lock", "read_lock", "write_lock"]
 
@@ -61,7 +62,10 @@ def write_lock(path: str | os.PathLike[str], texts: Sequence[str], found: Sequen
         "readers": readers,
     }
     with write_atomically(path) as file:
-        file.write((json.dumps(content, ensure_ascii=False, separators=(",", ":")) + "\n").encode())
+        # a text of the user may have a lone surrogate, which `json.loads` reads again
+        file.write(
+            (json.dumps(content, ensure_ascii=False, separators=(",", ":")) + "\n").encode(errors="surrogatepass")
+        )
 
 
 def _plain(ids: Ids | None) -> list[int] | None:
@@ -92,6 +96,8 @@ def read_lock(path: str | os.PathLike[str]) -> dict[str, Any]:
         texts, readers = content["texts"], content["readers"]
         if not all(isinstance(text, str) for text in (*texts, *content["framed"])):
             raise TypeError
+        if not isinstance(content.get("versions", {}), dict):
+            raise TypeError
         for reader, entry in readers.items():
             if "like" in entry:
                 entry["ids"] = list(readers[entry["like"]]["ids"])
@@ -102,6 +108,8 @@ def read_lock(path: str | os.PathLike[str]) -> dict[str, Any]:
             framed = entry["framed"]
             if framed is not None and len(framed) != len(content["framed"]):
                 raise ValueError
+            if not all(ids is None or isinstance(ids, list) for ids in (*entry["ids"], *(framed or ()))):
+                raise TypeError
     except FormatError:
         raise
     except (AttributeError, IndexError, KeyError, TypeError, ValueError, RecursionError):
@@ -143,14 +151,14 @@ def _of_reader(lock: Mapping[str, Any], entry: Mapping[str, Any], reader: Reader
     ]
     for text, before, now in changed[:1]:
         message = "{reader} gives other ids for {texts}, first {text}: {ids}, before {before}"
-        facts = {"texts": counted(len(changed), "text"), "text": json.dumps(text, ensure_ascii=False)}
+        facts = {"texts": counted(len(changed), "text"), "text": quoted(text)}
         found.append(translate(message, reader=reader.name, ids=_short(now), before=_short(before), **facts))
     if entry["framed"] is not None:
         for text, before in zip(lock["framed"], entry["framed"], strict=True):
             now = None if reader.frame is None else _plain(reader.ids(text, framed=True))
             if now != before:
                 message = "{reader} adds other tokens to {text}: {ids}, before {before}"
-                shown = json.dumps(text, ensure_ascii=False)
+                shown = quoted(text)
                 facts = {"ids": _short(now), "before": _short(before)}
                 found.append(translate(message, reader=reader.name, text=shown, **facts))
                 break

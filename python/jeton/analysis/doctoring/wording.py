@@ -13,10 +13,20 @@ from ...util.messages import translate
 
 __all__ = [
     "model_of", "names_of", "of_entries", "of_field", "of_flag", "of_marks", "of_option", "of_part", "parts_of",
-    "template_of",
+    "quoted", "template_of",
 ]  # fmt: skip
 
 MAX_NAMES = 4
+
+
+def quoted(text: str | None) -> str:
+    """A text as in JSON, with an escape for a lone surrogate, which no file can hold.
+
+    Examples:
+        >>> quoted("é\\ud800")
+        '"é\\\\ud800"'
+    """
+    return json.dumps(text, ensure_ascii=False).encode(errors="backslashreplace").decode()
 
 
 def names_of(names: Iterable[str]) -> str:
