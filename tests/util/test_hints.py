@@ -102,3 +102,10 @@ def test_other_attributes_and_their_errors_are_as_before() -> None:
     for name in ("eos_token_id", "zzz"):
         with pytest.raises(AttributeError, match="immutable"):
             setattr(TOK, name, 1)
+
+
+@pytest.mark.parametrize("name", ["unknown", "unknwn"])
+def test_the_parameter_for_unknown_keywords_is_no_hint(name: str) -> None:
+    for call in (lambda: TOK.encode("h", **{name: 1}), lambda: jeton.load("default", **{name: 1})):
+        with pytest.raises(TypeError, match=f"unexpected keyword argument '{name}'$"):
+            call()

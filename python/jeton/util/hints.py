@@ -176,7 +176,9 @@ def refuse_keywords(method: Callable[..., Any], unknown: Mapping[str, Any]) -> N
     hint = _OF_DECODE.get(name) if method.__name__.startswith("decode") else None
     hint = hint or (_OF_LOAD if method.__name__ == "load" else KEYWORDS).get(name)
     if hint is None:
-        close = get_close_matches(name, inspect.signature(method).parameters, 1)
+        parameters = inspect.signature(method).parameters.values()
+        own = [one.name for one in parameters if one.kind is not one.VAR_KEYWORD]
+        close = get_close_matches(name, own, 1)
         hint = f"{close[0]}=" if close else None
     suffix = f"; in Jeton: {hint}" if hint else ""
     raise TypeError(f"{method.__qualname__}() got an unexpected keyword argument {name!r}{suffix}")
