@@ -24,8 +24,9 @@ from .remote_code import code_files
 __all__ = ["local_copy"]
 
 # Files that are read of a folder. The Python files of tokenizers are named, so that `refuse_code` finds them.
+_TOKENIZERS = ("tokenizer.json", "tekken.json", "*.model", "vocab.json", "encoder.json", "vocab.txt", "*.tiktoken")
 _FILES = (
-    *("tokenizer.json", "tekken.json", "*.model", "vocab.json", "encoder.json", "vocab.txt", "*.tiktoken"),
+    *_TOKENIZERS,
     *("merges.txt", "vocab.bpe", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json"),
     *("config.json", "chat_template.jinja"),
 )
@@ -70,8 +71,10 @@ def local_copy(url: str, max_bytes: int) -> Iterator[str]:
 
 
 def _copy_folder(url: str, folder: str, names: list[str], max_bytes: int) -> None:
+    weights = sorted((name for name in names if name.endswith(".gguf")), key=lambda name: name.startswith("mmproj"))
+    has_others = any(fnmatchcase(name, form) for name in names for form in _TOKENIZERS)
     for name in names:
-        if any(fnmatchcase(name, form) for form in _FILES):
+        if any(fnmatchcase(name, form) for form in _FILES) or (not has_others and name in weights[:1]):
             copy_file(f"{url}/{name}", os.path.join(folder, name), max_bytes)
     for name in code_files(names):
         open(os.path.join(folder, name), "wb").close()
@@ -86,7 +89,8 @@ def _copy_partner(url: str, path: str, max_bytes: int) -> None:
     for pair in PAIR_NAMES:
         for mine, other in (pair, pair[::-1]):
             if path.endswith(mine):
+                base, end = file_name(url), url[len(file_name(url)) :]
                 try:
-                    copy_file(url.replace(mine, other), path.removesuffix(mine) + other, max_bytes)
+                    copy_file(base.removesuffix(mine) + other + end, path.removesuffix(mine) + other, max_bytes)
                 except FileNotFoundError:
                     continue

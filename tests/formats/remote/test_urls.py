@@ -14,6 +14,7 @@ from jeton.errors import ConfigError, FormatError, UnsupportedFeatureError
 from jeton.formats import url
 from jeton.training.count import counts_of
 
+from ..gguf_writer import gguf, metadata
 from .conftest import Server
 
 TEXT = "low lower lowest new newer newest <|end|>"
@@ -77,6 +78,22 @@ def test_a_folder(memory: Any, tok: jeton.Tokenizer, tmp_path: Path) -> None:
         jeton.load("memory://models/none")
     with pytest.raises(FileNotFoundError, match="memory://models/gone"):
         jeton.load("memory://models/gone")
+
+
+def test_a_folder_with_gguf_files_only(memory: Any, tmp_path: Path) -> None:
+    """As of a local folder, the first one is read, and a projector last."""
+    values = metadata("gpt2", [*"abc", "ab"], merges=["a b"], pre="gpt-2")
+    memory.pipe("/models/x.gguf", gguf(values))
+    memory.pipe("/models/mmproj.gguf", b"GGUF")
+    assert jeton.load("memory://models").encode("abc") == [3, 2]
+
+
+def test_the_partner_in_a_folder_that_is_named_as_the_file(memory: Any, tmp_path: Path) -> None:
+    (tmp_path / "vocab.json").write_text('{"l": 0, "o": 1, "w": 2, "lo": 3, "low": 4}')
+    (tmp_path / "merges.txt").write_text("#version: 0.2\nl o\nlo w\n")
+    put(memory, tmp_path, "/my-vocab.json")
+    for name in ("vocab.json", "merges.txt"):
+        assert jeton.load(f"memory://my-vocab.json/{name}") == jeton.load(tmp_path / name)
 
 
 def test_a_tokenizer_that_is_code_is_refused(memory: Any) -> None:
