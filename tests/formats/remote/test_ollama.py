@@ -120,3 +120,17 @@ def test_the_default_folder_is_that_of_the_user(tmp_path: Path, monkeypatch: pyt
     pull_into.mkdir(parents=True)
     pull(pull_into, "registry.ollama.ai/library/jeton-test/latest")
     assert jeton.load("ollama:jeton-test").encode("ab") == [2]
+
+
+def test_a_user_without_a_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in containers that run as a number; `jeton.names` lists the other tokenizers."""
+    monkeypatch.setenv("JETON_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr("os.path.expanduser", lambda path: path)
+    for folder in (None, "~nobody-of-this-name/models"):
+        if folder is None:
+            monkeypatch.delenv("OLLAMA_MODELS", raising=False)
+        else:
+            monkeypatch.setenv("OLLAMA_MODELS", folder)
+        with pytest.raises(FileNotFoundError, match="no model 'ollama:jeton-test'"):
+            jeton.load("ollama:jeton-test")
+        assert jeton.names()

@@ -77,8 +77,8 @@ def ollama_models() -> dict[str, Path]:
 def _folders() -> list[Path]:
     """Returns the folders to look in: the user's choice, else that of the user and that of Linux's service."""
     if own := os.environ.get("OLLAMA_MODELS"):
-        return [Path(own).expanduser()]
-    folders = [Path.home() / ".ollama" / "models"]
+        return [Path(os.path.expanduser(own))]
+    folders = [Path(os.path.expanduser("~"), ".ollama", "models")]  # unlike `Path.home`, no error for users without one
     if sys.platform == "linux":
         folders.append(Path("/usr/share/ollama/.ollama/models"))
     return folders
