@@ -479,6 +479,22 @@ def test_a_place_without_a_tokenizer_is_an_error(tmp_path: Path) -> None:
         jeton.doctor(tmp_path)
 
 
+def test_another_file_that_cannot_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    place = write(tmp_path, tokenizer__json=as_json(tokenizer("byte gpt2")))
+
+    def refusing(path: Any, *args: Any) -> Any:
+        if str(path).endswith(("secret.txt", "secret.gguf")):
+            raise PermissionError(13, "Permission denied", str(path))
+        return open(path, *args)
+
+    monkeypatch.setattr(reading, "open", refusing, raising=False)
+    (tmp_path / "secret.txt").touch()
+    assert jeton.doctor(place).agrees
+    (tmp_path / "secret.gguf").touch()
+    with pytest.raises(PermissionError, match=r"secret\.gguf"):
+        jeton.doctor(place)
+
+
 def test_a_file_and_a_name(tmp_path: Path) -> None:
     write(tmp_path, tokenizer__json=as_json(tokenizer("byte gpt2")))
     found = jeton.doctor(tmp_path / "tokenizer.json")

@@ -153,8 +153,11 @@ def _is_tokenizer(path: str) -> bool:
     name = os.path.basename(path)
     if name in ("tokenizer.json", "tekken.json", "vocab.json", "encoder.json", "vocab.txt"):
         return True
-    with open(path, "rb") as file:
-        head = file.read(HEAD_BYTES)
+    try:
+        with open(path, "rb") as file:
+            head = file.read(HEAD_BYTES)
+    except PermissionError:  # of another file; one that is named as a tokenizer raises it when it is read
+        return name.endswith((".model", ".tiktoken", ".gguf"))
     if detection.is_gguf(head):
         return True
     return name.endswith((".model", ".tiktoken")) and (detection.is_rank_file(head) or detection.is_sentencepiece(head))
