@@ -479,6 +479,22 @@ def test_a_place_without_a_tokenizer_is_an_error(tmp_path: Path) -> None:
         jeton.doctor(tmp_path)
 
 
+def test_a_class_without_is_fast(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """`AutoTokenizer` gives mistral-common's for a folder with tekken.json, if it is installed."""
+    transformers = pytest.importorskip("transformers")
+    ours = tokenizer("byte gpt2")
+
+    class Backend:
+        encode = staticmethod(lambda text, **options: ours.encode(text, special="all"))
+        decode = staticmethod(ours.decode)
+        convert_ids_to_tokens = staticmethod(ours.id_to_token)
+
+    monkeypatch.setattr(transformers.AutoTokenizer, "from_pretrained", lambda *args, **options: Backend())
+    found = jeton.doctor(write(tmp_path, tokenizer__json=as_json(ours)))
+    assert found.agrees
+    assert any(row.detail == "Backend" and row.group == "A" for row in found.readers)
+
+
 def test_another_file_that_cannot_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     place = write(tmp_path, tokenizer__json=as_json(tokenizer("byte gpt2")))
 

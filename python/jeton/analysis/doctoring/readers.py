@@ -263,7 +263,8 @@ def _auto_tokenizer(
         tok: Any = _tried(lambda: library.AutoTokenizer.from_pretrained(folder, **options))
     if isinstance(tok, _Reason):
         return Reader(name, way, reason=str(tok), version=version)
-    if tok.is_fast and options.get("use_fast") is False:
+    is_fast = bool(getattr(tok, "is_fast", False))  # mistral-common's class has no such attribute
+    if is_fast and options.get("use_fast") is False:
         return None
     return Reader(
         name,
@@ -274,7 +275,7 @@ def _auto_tokenizer(
         frame=lambda text: tok.encode(text),
         decode=lambda ids: tok.decode(ids),
         spell=tok.convert_ids_to_tokens,
-        twin=_twin(tok.backend_tokenizer) if tok.is_fast else None,
+        twin=_twin(tok.backend_tokenizer) if is_fast else None,
     )
 
 
