@@ -526,6 +526,13 @@ def test_another_place_is_compared(tmp_path: Path) -> None:
     assert {"tokenizer.json: jeton", "b/tokenizer.json: jeton"} <= {row.name for row in found.readers}
 
 
+def test_two_files_of_one_name_are_named_by_their_folders(tmp_path: Path) -> None:
+    file = as_json(tokenizer("byte gpt2"))
+    one, other = (write(tmp_path / name, tokenizer__json=file) / "tokenizer.json" for name in "ab")
+    files = {row.name.partition(":")[0] for row in jeton.doctor(one, beside=other).readers}
+    assert files == {"tokenizer.json", "b/tokenizer.json"}
+
+
 def test_own_texts_are_compared(tmp_path: Path) -> None:
     file = as_json(tokenizer("byte gpt2"))
     other = json.loads(json.dumps(file))

@@ -90,7 +90,8 @@ def doctor(
 def _named(more: Sequence[Reader], readers: Sequence[Reader], place: str) -> list[Reader]:
     """Readers of another place, with names that those of the first do not have."""
     taken = {reader.name for reader in readers}
-    folder = os.path.basename(os.path.abspath(place))
+    path = os.path.abspath(place)
+    folder = os.path.basename(os.path.dirname(path) if os.path.isfile(path) else path)
     return [
         replace(reader, file=os.path.join(folder, reader.file)) if reader.name in taken else reader for reader in more
     ]
