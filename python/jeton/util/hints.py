@@ -110,7 +110,7 @@ KEYWORDS: dict[str, str] = {
     "return_length": "tok.count(text)",
     "text_pair": "pair=, of tok.encode and tok.tokenize, or pairs=, of tok.encode_batch",
     "split_special_tokens": 'special="none" (the default), or special="all"',
-    "clean_up_tokenization_spaces": "the text is that of the ids",
+    "clean_up_tokenization_spaces": "tok.decode(ids), which changes no spaces",
     # tiktoken
     "allowed_special": 'special="all", or a set of special tokens',
     "disallowed_special": 'special="raise", or special="none" (the default)',
