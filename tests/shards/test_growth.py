@@ -263,6 +263,29 @@ def test_another_policy_spools_the_buckets_again(tok: jeton.Tokenizer, tmp_path:
     assert digest(out) == digest(tmp_path / "whole")
 
 
+def test_another_policy_is_interrupted_between_the_stages(
+    tok: jeton.Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The identity of a shard does not have the policy, so no shard may stay after what it was made of is removed."""
+    path = write(tmp_path / "data", "a.jsonl", 1, 200)
+    path.write_bytes(path.read_bytes() + b'{"text": "low \xff"}\n')
+    make(path, tmp_path / "whole", tok, shuffle=3, errors="replace")
+    make(path, tmp_path / "out", tok, shuffle=3, errors="skip")
+    real = ShardFolder.remove_done
+
+    def remove(self: ShardFolder, tasks: Any, folder: str = "done") -> None:
+        real(self, tasks, folder)
+        if tasks:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(ShardFolder, "remove_done", remove)
+    with pytest.raises(KeyboardInterrupt):
+        make(path, tmp_path / "out", tok, shuffle=3, errors="replace")
+    monkeypatch.undo()
+    make(path, tmp_path / "out", tok, shuffle=3, errors="replace")
+    assert digest(tmp_path / "out") == digest(tmp_path / "whole")
+
+
 @pytest.mark.parametrize("options", [{}, {"shuffle": 5}], ids=str)
 @pytest.mark.parametrize("verb", ["make", "repair"])
 def test_lost_and_damaged_files(verb: str, options: dict[str, Any], tok: jeton.Tokenizer, tmp_path: Path) -> None:

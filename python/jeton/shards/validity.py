@@ -35,7 +35,8 @@ def remove_invalid(
     Returns:
         Records of the tasks that are valid; number of tasks that are not.
     """
-    tally, number = Tally(), 0
+    tally = Tally()
+    found: list[tuple[str, set[int]]] = []  # folder of completions, tasks that are not valid
     again: set[int] = set()  # shards of a shuffle whose documents are spooled again
     for stage in plan.stages:
         done = folder.done(stage.folder)
@@ -51,10 +52,13 @@ def remove_invalid(
             for one in plan.generations:
                 if not invalid.isdisjoint(one.tasks):
                     again.update(one.buckets)
-        if invalid and folder.has(MANIFEST):
-            folder.storage.remove([MANIFEST])
-        folder.remove_done(invalid, stage.folder)
-        number += len(invalid)
+        found.append((stage.folder, invalid))
+    number = sum(len(invalid) for _, invalid in found)
+    if number and folder.has(MANIFEST):
+        folder.storage.remove([MANIFEST])
+    # The shards of a shuffle first: if the process ends between the stages, what they were made of is still not valid.
+    for name, invalid in reversed(found):
+        folder.remove_done(invalid, name)
     return tally, number
 
 
