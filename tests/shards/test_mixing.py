@@ -293,6 +293,26 @@ def test_a_source_that_grows_is_added_to(data: Path, tok: jeton.Tokenizer, tmp_p
         make(mix_of(data, web={"weight": 1}), tmp_path / "plain", tok)
 
 
+def test_complete_sources_are_checked(
+    data: Path, tok: jeton.Tokenizer, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Lost shards are made again, and skipped records are reported each time, as by `make`."""
+    bad = tmp_path / "bad.jsonl"
+    bad.write_bytes((data / "web.jsonl").read_bytes() + b"\nnot a row\n")
+    mix = {"sources": {"bad": {"paths": str(bad), "errors": "skip", "weight": 1}}}
+    made = make(mix, tmp_path / "out", tok)
+    shard = tmp_path / "out" / "bad" / "shard-00001.bin"
+    before = shard.read_bytes()
+    shard.unlink()
+    assert make(mix, tmp_path / "out", tok) == made
+    assert shard.read_bytes() == before
+    caplog.clear()
+    make(mix, tmp_path / "out", tok)
+    assert "skipped 1 record" in caplog.text
+    with pytest.raises(ShardError, match="1 of 201 records are skipped, more than max_skipped=0"):
+        make(mix, tmp_path / "out", tok, max_skipped=0)
+
+
 def test_damaged_mixes(data: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
     make(mix_of(data, web={"weight": 1}), tmp_path / "out", tok)
     path = tmp_path / "out" / "mix.json"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Mapping
 from fractions import Fraction
@@ -16,11 +17,16 @@ from .mix import Mix, resolved, write_mix
 from .mix_file import MixFile
 from .plan import Plan
 from .planning import plan, status
+from .report import report
+from .skipping import SkipLimit
 from .splitting import folder_in, parts_of
+from .validity import remove_invalid
 
 __all__ = ["make_mix", "plan_mix"]
 
 RUNNING = ("workers", "runner", "ray_address", "keep_going", "max_skipped")  # options of `run`
+
+_log = logging.getLogger("jeton")
 
 MixLike = str | os.PathLike[str] | Mapping[str, Any]
 
@@ -36,7 +42,7 @@ def make_mix(
     """Makes the shards of a mix: a folder for each source, and ``mix.json``, by which `loader` reads them as one.
 
     Weights, epochs and budgets are not part of the shards. With another mix of the same sources, the call encodes
-    nothing again; complete sources are not read again either.
+    nothing again; of complete sources only the names and sizes of files are checked.
 
     Args:
         mix: a TOML file, or a mapping with its entries, see `mix_file`: for each source its paths, options of reading,
@@ -154,8 +160,14 @@ def _parts(
 def _make_source(corpus: Any, folder: str, tok: Tokenizer | None, options: dict[str, Any]) -> None:
     """Makes the shards of a source, unless they are complete."""
     running = {*RUNNING, "join", "verify", "progress"}
-    plan(corpus, folder, tok, **{name: value for name, value in options.items() if name not in running})
+    made = plan(corpus, folder, tok, **{name: value for name, value in options.items() if name not in running})
+    tally, _ = remove_invalid(ShardFolder(folder), made, files="sizes")  # shards may have been lost since
     found = status(folder)
     is_joined = not options.get("join") or (found.merged and "joined" in ShardFolder(folder).load_manifest())
     if not (found.is_complete and found.merged and is_joined):
         make(corpus, folder, tok, **options)
+        return
+    SkipLimit.of(options.get("max_skipped")).check(tally, folder)
+    known = report(folder)
+    for complaint in known.complaints():  # as `merge`
+        _log.warning(complaint, extra={"skipped": known.num_skipped})
