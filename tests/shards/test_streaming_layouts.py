@@ -130,6 +130,20 @@ def test_packed_litdata(rows: Path, tok: jeton.Tokenizer, documents: list[list[i
     assert np.frombuffer(data[4 * (len(opened) + 2) :], "<i4").reshape(-1, 8).tolist() == packed.ids.tolist()
 
 
+@pytest.mark.parametrize(("format", "entries"), [("mds", "shards"), ("litdata", "chunks")])
+def test_shards_without_rows_are_not_named(format: str, entries: str, tok: jeton.Tokenizer, tmp_path: Path) -> None:
+    for name, text in (("0.txt", "low"), ("1.txt", "low lower " * 20)):
+        (tmp_path / name).write_text(text)
+    options = {"pack": 16, "rest": "drop", "task_bytes": 3, "progress": False, "append_eos": True}
+    folder = tmp_path / "out"
+    jeton.shards.make([tmp_path / "0.txt", tmp_path / "1.txt"], folder, tok, format=format, **options)
+    shards = facts_of(folder / "manifest.json")["shards"]
+    assert [bool(shard["rows"]) for shard in shards] == [False, True]
+    [entry] = json.loads((folder / "index.json").read_bytes())[entries]
+    assert "shard-00001" in json.dumps(entry)
+    assert jeton.shards.verify(folder, progress=False).is_valid
+
+
 @pytest.mark.parametrize("options", [{}, {"pack": 16}, {"shuffle": 5}, {"shuffle": 5, "pack": 16}], ids=str)
 @pytest.mark.parametrize("format", ["mds", "litdata"])
 def test_documents_are_those_of_other_formats(
