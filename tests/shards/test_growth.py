@@ -323,6 +323,20 @@ def test_repair_reads_inputs_that_have_changed(tok: jeton.Tokenizer, tmp_path: P
     assert stored(out) == stored(tmp_path / "whole")
 
 
+@pytest.mark.parametrize("options", [{}, {"shuffle": 5}], ids=str)
+def test_repair_where_the_inputs_are_not(options: dict[str, Any], tok: jeton.Tokenizer, tmp_path: Path) -> None:
+    path, out = write(tmp_path / "data", "a.jsonl", 1, 100), tmp_path / "out"
+    made = make(path, out, tok, **options)
+    whole = digest(out)
+    path.unlink()
+    (out / "manifest.json").write_bytes(b"{}")  # what needs no input
+    assert jeton.shards.repair(out, progress=False).documents == made.documents
+    assert digest(out) == whole
+    (out / "shard-00001.bin").unlink()
+    with pytest.raises(FileNotFoundError, match=r"a\.jsonl"):
+        jeton.shards.repair(out, progress=False)
+
+
 def test_a_folder_of_an_earlier_version(tok: jeton.Tokenizer, tmp_path: Path) -> None:
     """Its completions have the digest of the plan; they are valid, and get identities before the plan changes."""
     data = tmp_path / "data"

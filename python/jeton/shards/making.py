@@ -152,7 +152,7 @@ def repair(
     """Completes a folder of shards, with the options of its plan, whatever has been lost, damaged or changed.
 
     All files are hashed. Shards, completions and rejects that are missing or damaged are made again, and so are the
-    tasks of inputs that have changed since they were planned.
+    tasks of inputs that have changed since they were planned. Only these tasks need their inputs.
 
     Args:
         output: the folder.
@@ -178,7 +178,7 @@ def repair(
     made = updated(folder, stored, replace(stored, inputs=tuple(map(renewed, stored.inputs))))
     remove_invalid(folder, made, files="hashes")
     run = {"workers": workers, "runner": runner, "ray_address": ray_address, "keep_going": keep_going}
-    return _complete(output, join, verify, max_skipped, progress, run)
+    return _complete(output, join, verify, max_skipped, progress, run, inputs=None)
 
 
 def _complete(
@@ -188,15 +188,16 @@ def _complete(
     max_skipped: int | str | None,
     progress: Progress,
     run: dict[str, Any],
+    inputs: bool | None = True,
 ) -> Report:
-    """Runs what is not complete, merges and verifies; shards that differ are made again once."""
+    """Runs what is not complete, merges and verifies, with `inputs` as `verify`; shards that differ are made again."""
     for is_second in (False, True):
         # `merge` reports skipped records.
         run_plan(output, None, None, progress=progress, max_skipped=max_skipped, **run)
         report = merge(output, join=join, max_skipped=max_skipped)
         if not verify:
             break
-        found = verify_folder(output, inputs=True, progress=progress)
+        found = verify_folder(output, inputs=inputs, progress=progress)
         if found.is_valid:
             break
         folder = ShardFolder(output)
