@@ -157,6 +157,16 @@ class TestUrls:
         assert texts(open_corpus(["memory://corpus/b.txt"])) == ["memory://corpus/b.txt"]  # a str in a list is a text
         assert texts(open_corpus([Source("memory://corpus/b.txt")])) == ["b"]
 
+    def test_wildcards_do_not_match_hidden_files(self, memory: Any) -> None:
+        listing = jeton.Corpus("memory://corpus/*").listing()
+        assert listing.files == (
+            "memory:///corpus/a/z.txt", "memory:///corpus/a-b/x.txt.gz", "memory:///corpus/b.txt",
+        )  # fmt: skip
+        assert list(map(str, listing.unread)) == ["2 hidden (.git/c, a/.hidden)"]
+        memory.pipe("/corpus/.d.txt", b"no")
+        assert texts(open_corpus("memory://corpus/*.txt")) == ["b"]
+        assert texts(open_corpus("memory://corpus/.*.txt")) == ["no"]
+
     def test_rows_and_parquet(self, memory: Any, tmp_path: Path) -> None:
         memory.pipe("/rows/a.jsonl", b'{"text": "one"}\n{"text": "two"}')
         memory.pipe("/rows/b.parquet", parquet(tmp_path / "b.parquet", text=["three"]).read_bytes())

@@ -390,6 +390,9 @@ def _remote_entries(url: str, unread: Callable[[str, str], object]) -> list[Entr
         return [Entry(url, url, True)]
     system, path = filesystem(url)
     is_named = not glob.has_magic(path) or _names_files(path)
+    parts = PurePosixPath(path).parts
+    depth = next((at for at, part in enumerate(parts) if glob.has_magic(part)), len(parts))
+    asks_hidden = any(part.startswith(".") for part in parts[depth:])
 
     def find() -> dict[str, tuple[str | None, Mapping[str, Any]]]:
         """Name of a file -> its name below a folder, None if it is named itself, and its facts."""
@@ -413,8 +416,10 @@ def _remote_entries(url: str, unread: Callable[[str, str], object]) -> list[Entr
     entries = []
     for name in sorted(files, key=_remote_key):
         below, info = files[name]
-        if below is not None and any(part.startswith(".") for part in below.split("/")):
-            unread("hidden", below)
+        found = PurePosixPath(name).parts[depth:]
+        # The wildcards of fsspec match hidden files, those of local paths do not.
+        if not asks_hidden and any(part.startswith(".") for part in found):
+            unread("hidden", "/".join(found))
         else:
             file = str(system.unstrip_protocol(name))
             entries.append(Entry(file, below or file, below is None and is_named, info=info))
