@@ -92,6 +92,18 @@ def test_moved_inputs(options: dict[str, Any], rows: Path, tok: jeton.Tokenizer)
         verify(out, inputs=False, moved={str(rows): str(other)})
 
 
+def test_metadata_of_moved_inputs(rows: Path, tok: jeton.Tokenizer) -> None:
+    """Documents of texts have the name of their file, as it was planned."""
+    (rows / "c.txt").write_text("low lower\nlowest\n")
+    out = rows.parent / "out"
+    corpus = jeton.Corpus(rows, documents="line")
+    jeton.shards.make(corpus, out, tok, keep=["text"], task_bytes=10**6, progress=False)
+    rows.rename(rows.parent / "moved")
+    found = verify(out, moved={str(rows): str(rows.parent / "moved")})
+    assert found.is_valid, found.problems
+    assert found.compared == found.documents
+
+
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 def test_a_touched_input_is_no_difference(options: dict[str, Any], rows: Path, tok: jeton.Tokenizer) -> None:
     out = made(rows, tok, **options)

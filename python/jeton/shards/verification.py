@@ -9,6 +9,7 @@ packed. Without inputs, documents of some shards are decoded.
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -20,6 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..corpus.kept_fields import place_json
 from ..errors import ConfigError, InvalidTextError, JetonError, keyword
 from ..tokenizer import Tokenizer
 from ..util.arguments import flag
@@ -367,6 +369,8 @@ class _Verifier:
         stem, reader = self._folder.stem(number), plan.reader(task)
         encoder = make_encoder(tok, plan, reader)
         documents = tokens = metadata_read = 0  # documents, ids and bytes that have been compared
+        paths = ((plan.inputs[at].path, self._plan.inputs[at].path) for at in (piece.input for piece in task.pieces))
+        planned = {now: then for now, then in paths if now != then}
         for batch in reader.batches():
             expected = encoder.encode(batch)
             ends = np.cumsum(expected.lengths).tolist()
@@ -374,7 +378,8 @@ class _Verifier:
                 self._problems.append(f"{stem}: {difference}")
                 return
             if plan.keep is not None:
-                written = b"".join(line + b"\n" for place in expected.places for line in metadata_of(place))
+                lines = [line for place in expected.places for line in metadata_of(place)]
+                written = b"".join(_with_planned_file(line, planned) + b"\n" for line in lines)
                 with (folder / (stem + METADATA)).open("rb") as file:
                     file.seek(metadata_read)
                     if file.read(len(written)) != written:
@@ -500,3 +505,12 @@ def _spread_numbers(number: int, most: int) -> list[int]:
         ([0, 4, 8], [0, 1], [])
     """
     return sorted(set(np.linspace(0, number - 1, most).astype(int).tolist())) if number else []
+
+
+def _with_planned_file(line: bytes, planned: Mapping[str, str]) -> bytes:
+    """The metadata of a document; without a record, they name its file, which may have been moved since."""
+    if planned and line.startswith(b'{"file": '):
+        facts = json.loads(line)
+        if facts.keys() <= {"file", "number"} and isinstance(facts["file"], str) and facts["file"] in planned:
+            return place_json(planned[facts["file"]], facts.get("number"))
+    return line
