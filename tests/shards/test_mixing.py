@@ -352,3 +352,22 @@ def test_folders_with_folders_are_named(data: Path, tok: jeton.Tokenizer, tmp_pa
         jeton.shards.open(tmp_path / "out")
     with pytest.raises(ShardError, match=r"it has a mix of folders of shards, which jeton\.shards\.loader and"):
         jeton.shards.open(tmp_path / "out" / "train")
+
+
+def test_folders_of_other_calls_are_refused(data: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:
+    """A call that lacks validation=, or the mix, would put documents for validation beside those for training."""
+    settings, rows = mix_of(data, wiki={"weight": 1}), data / "wiki.jsonl"
+    calls: dict[str, Any] = {
+        "make": lambda out: jeton.shards.plan(rows, out, tok),
+        "split": lambda out: jeton.shards.plan_split(rows, out, tok, validation=0.5),
+        "mix": lambda out: jeton.shards.plan_mix(settings, out, tok),
+        "parts of a mix": lambda out: jeton.shards.plan_mix(settings, out, tok, validation=0.5),
+    }
+    for first in calls:
+        calls[first](tmp_path / first)
+        for second in calls:
+            if second == first or (first, second) == ("split", "mix"):
+                calls[second](tmp_path / second)
+            else:
+                with pytest.raises(ConfigError, match=r"repeat that call, or pass another|has shards of its own"):
+                    calls[second](tmp_path / first)

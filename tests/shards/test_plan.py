@@ -140,6 +140,7 @@ def test_two_plans_at_once(corpus: Path, tok: jeton.Tokenizer, tmp_path: Path, m
         before = list(storage.read(["plan.json", "tokenizer.json"]))
         with monkeypatch.context() as patch:
             found, sizes = iter([False]), iter([None, 1])
+            patch.setattr(ShardFolder, "check_free_of", lambda self, *names: None)
             patch.setattr(ShardFolder, "has", lambda self, name, found=found: next(found, True))
             if folder.startswith("memory"):
                 patch.setattr(RemoteStorage, "size", lambda self, name, sizes=sizes: next(sizes))

@@ -36,7 +36,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from ..errors import FormatError, ShardError, UnsupportedFeatureError
+from ..errors import ConfigError, FormatError, ShardError, UnsupportedFeatureError, named
 from .checks import (
     READ_FACTS,
     Check,
@@ -150,6 +150,16 @@ class ShardFolder:
     def has(self, name: str) -> bool:
         """True if there is a file: `PLAN`, `MANIFEST`."""
         return self.storage.size(name) is not None
+
+    def check_free_of(self, *names: str) -> None:
+        """Checks that a folder does not have files of another kind of call, whose shards would be beside its own.
+
+        Raises:
+            ConfigError: it has one.
+        """
+        for name in filter(self.has, names):
+            message = f"{self} has {name}, of a call with {named('validation')} or with a mix"
+            raise ConfigError(f"{message}; repeat that call, or pass another folder", option="output")
 
     def load_plan(self) -> Plan:
         """Reads the plan.

@@ -11,7 +11,7 @@ from typing import Any
 from ..errors import ConfigError
 from ..formats import load
 from ..tokenizer import Tokenizer
-from .folder import PLAN, TRAIN, ShardFolder
+from .folder import MIX, PLAN, TRAIN, ShardFolder
 from .making import make
 from .mix import Mix, resolved, write_mix
 from .mix_file import MixFile
@@ -149,6 +149,9 @@ def _parts(
     if ShardFolder(output).has(PLAN):
         message = f"{os.fspath(output)} has shards of its own; pass another folder, for a folder of each source"
         raise ConfigError(message, option="output")
+    # A source may be named train, and then is an ordinary folder.
+    others = (f"{TRAIN}/{MIX}",) if validation is None else (MIX, f"{TRAIN}/{PLAN}")
+    ShardFolder(output).check_free_of(*others)
     if validation is None:
         return [(os.fspath(output), settings, {})]
     return [

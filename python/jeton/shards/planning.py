@@ -18,7 +18,7 @@ from ..tokenizer import Tokenizer
 from ..util.arguments import choice, flag, instance, integer, strings
 from .conversations import chat_template, conversation_options
 from .counting import SUFFIX, counting_of
-from .folder import MANIFEST, PLAN, TOKENIZER, ShardFolder
+from .folder import MANIFEST, MIX, PLAN, TOKENIZER, TRAIN, ShardFolder
 from .hashing import Share, bounds_of
 from .layouts import COUNTS, FORMATS, LAYOUTS
 from .overlap import check_apart
@@ -201,8 +201,11 @@ def plan(
     folder = ShardFolder(output)
     suffix = LAYOUTS[format].suffix if format in LAYOUTS else SUFFIX
     check_apart(places_of(reading), made.inputs, str(folder), suffix)
+    is_first = not folder.has(PLAN)
+    if is_first:
+        folder.check_free_of(MIX, f"{TRAIN}/{MIX}", f"{TRAIN}/{PLAN}")
     folder.create()
-    is_first = not folder.has(PLAN) and folder.write_plan(made)
+    is_first = is_first and folder.write_plan(made)
     if not is_first:
         stored = folder.load_plan()
         made.check_options(stored, str(folder))

@@ -22,7 +22,7 @@ from ..errors import ConfigError, keyword
 from ..formats import load
 from ..tokenizer import Tokenizer
 from ..util.arguments import file_path, is_finite, wrong
-from .folder import PLAN, TRAIN, ShardFolder
+from .folder import MIX, PLAN, TRAIN, ShardFolder
 from .hashing import Share
 from .making import make
 from .plan import Plan
@@ -182,4 +182,5 @@ def _checked_parts(
     if ShardFolder(output).has(PLAN):
         message = f"{os.fspath(output)} has shards of its own; pass another folder, for a folder of each part"
         raise ConfigError(message, option="output")
+    ShardFolder(output).check_free_of(MIX, f"{TRAIN}/{MIX}")
     return parts
