@@ -352,6 +352,11 @@ def test_folders_with_folders_are_named(data: Path, tok: jeton.Tokenizer, tmp_pa
         jeton.shards.open(tmp_path / "out")
     with pytest.raises(ShardError, match=r"it has a mix of folders of shards, which jeton\.shards\.loader and"):
         jeton.shards.open(tmp_path / "out" / "train")
+    for call in (jeton.shards.status, jeton.shards.verify, jeton.shards.repair):
+        with pytest.raises(ShardError, match=r"no plan\.json; it has parts, each a folder of shards: pass .*out/train"):
+            call(tmp_path / "out")
+        with pytest.raises(ShardError, match=r"no plan\.json; it has a mix .*; else pass the folder of a source"):
+            call(tmp_path / "out" / "train")
 
 
 def test_folders_of_other_calls_are_refused(data: Path, tok: jeton.Tokenizer, tmp_path: Path) -> None:

@@ -169,9 +169,18 @@ class ShardFolder:
             FormatError: it is not one, it has been changed, or it is of another version.
         """
         if not self.has(PLAN):
-            message = f"{self}: no plan.json; jeton.shards.plan (jeton shards plan) writes it"
-            raise ShardError(message, path=str(self))
+            hint = self._parts() or "jeton.shards.plan (jeton shards plan) writes it"
+            raise ShardError(f"{self}: no plan.json; {hint}", path=str(self))
         return Plan.from_json(self.read(PLAN, "plan", VERSION), self.storage.location(PLAN))
+
+    def _parts(self) -> str | None:
+        """Words for the folders of shards that a folder of a mix, or in parts, has; None for others."""
+        if self.has(MIX):
+            what = "it has a mix of folders of shards, which jeton.shards.loader and jeton.shards.mix read"
+            return f"{what}; else pass the folder of a source"
+        if any(self.has(f"{TRAIN}/{name}") for name in (PLAN, MIX)):
+            return f"it has parts, each a folder of shards: pass {self.storage.location(TRAIN)}"
+        return None
 
     def load_manifest(self) -> dict[str, Any]:
         """Reads the manifest.
@@ -181,11 +190,7 @@ class ShardFolder:
             FormatError: it is not one, it has been changed, or it is of another version.
         """
         if not self.has(MANIFEST):
-            hint = "jeton.shards.merge (jeton shards merge) writes it when all tasks are done"
-            if self.has(MIX):
-                hint = "it has a mix of folders of shards, which jeton.shards.loader and jeton.shards.mix read"
-            elif self.has(f"{TRAIN}/{MANIFEST}") or self.has(f"{TRAIN}/{MIX}"):
-                hint = f"it has parts, each a folder of shards: pass {self.storage.location(TRAIN)}"
+            hint = self._parts() or "jeton.shards.merge (jeton shards merge) writes it when all tasks are done"
             raise ShardError(f"{self}: no {MANIFEST}; {hint}", path=str(self))
         manifest = self.read(MANIFEST, "manifest", MANIFEST_VERSION)
         try:
