@@ -434,6 +434,17 @@ def test_an_interrupted_change_of_plan(
     assert digest(tmp_path / "again") == digest(out)
 
 
+def test_what_is_added_through_a_link_is_known(tok: jeton.Tokenizer, tmp_path: Path) -> None:
+    data, out = tmp_path / "data", tmp_path / "out"
+    old, new = write(data, "a.jsonl", 1), write(data, "b.jsonl", 2)
+    make(old, out, tok)
+    (tmp_path / "link").symlink_to(data)
+    jeton.shards.add(out, tmp_path / "link", progress=False)
+    jeton.shards.add(out, data, progress=False)
+    make([old, new], tmp_path / "whole", tok)
+    assert stored(out) == stored(tmp_path / "whole")
+
+
 def test_adding_is_refused(tok: jeton.Tokenizer, tmp_path: Path) -> None:
     data, out = tmp_path / "data", tmp_path / "out"
     path = write(data, "a.jsonl", 1)

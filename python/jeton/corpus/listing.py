@@ -198,7 +198,7 @@ class Lister:
 
     def _is_new(self, file: str, rules: Rules, options: tuple[object, object]) -> bool:
         documents, weight = options
-        key = self._key(file), rules.field, rules.encoding, documents
+        key = self.key(file), rules.field, rules.encoding, documents
         if key not in self._seen:
             self._seen[key] = weight
             return True
@@ -207,8 +207,8 @@ class Lister:
             raise ConfigError(f"{message}: each file is read once, so leave it out of one of them", option="corpus")
         return False
 
-    def _key(self, file: str) -> str:
-        """Path of a file without links. The folder of many files is resolved once."""
+    def key(self, file: str) -> str:
+        """Path of a file without links, by which files are equal. The folder of many files is resolved once."""
         if is_remote(file):
             return file
         if os.path.islink(file):

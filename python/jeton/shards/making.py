@@ -8,6 +8,7 @@ from typing import Any
 
 from ..corpus import Corpus, CorpusLike
 from ..corpus.error_policy import ErrorPolicy
+from ..corpus.listing import Lister
 from ..errors import ShardError
 from ..formats import load
 from ..tokenizer import Tokenizer
@@ -124,7 +125,12 @@ def add(
         reading = replace(reading, errors=errors)
     listed = replace(stored, reading=reading_of(reading))
     listed.check_options(stored, str(folder))
-    arguments = list_arguments(reading)
+    lister = Lister()
+    planned = {lister.key(file.path): file.path for file in stored.inputs}  # which may be named by other links now
+    arguments = [
+        (name, [file._replace(path=planned.get(lister.key(file.path), file.path)) for file in files])
+        for name, files in list_arguments(reading)
+    ]
     now = {file.path: file for _, files in arguments for file in files}
     names = {file.path: name for name, files in arguments for file in files} | stored.argument_of
     inputs = [now.pop(file.path, file) for file in stored.inputs]
