@@ -21,7 +21,7 @@ from typing import Any
 
 from .. import _core
 from ..definition import Bpe, Component, Definition, Pieces, Unigram, WordPiece
-from ..errors import ConfigError, JetonError, UnsupportedFeatureError
+from ..errors import ConfigError, FormatError, JetonError, UnsupportedFeatureError
 from ..tokenizer import Tokenizer
 from ..tokens.kinds import BYTE, TOKEN, UNUSED
 from ..util.atomic import write_atomically
@@ -82,13 +82,15 @@ def write(
     changes = _changes(tok, accept_loss, header.values)
     with error_context(os.fspath(like), FORMAT):
         old = _old_tokens(header.values)
-        _pad(changes, _num_rows(header, old), header.values, old)
+        _pad(changes, _num_rows(header, old, os.stat(like).st_size), header.values, old)
         ids = {token: id for id, token in enumerate(changes[f"{KEYS}tokens"])}
         for key, value in header.values.items():
             if key.endswith(".vocab_size"):
                 changes[key] = len(changes[f"{KEYS}tokens"])
             elif key.startswith("tokenizer.") and key not in changes:
-                changes[key] = _kept(key, value, old, ids, has_template=_TEMPLATE in changes)
+                new = _kept(key, value, old, ids, has_template=_TEMPLATE in changes)
+                if new is not value:  # what stays is copied as it is, whatever its type
+                    changes[key] = new
         with write_atomically(path, streams=True) as file:
             write_file(file, changes, (like, header))
 
@@ -105,10 +107,13 @@ def _old_tokens(values: Mapping[str, Any]) -> list[bytes]:
     return tokens if isinstance(tokens, list) else []
 
 
-def _num_rows(header: Header, old: list[bytes]) -> int | None:
+def _num_rows(header: Header, old: list[bytes], num_bytes: int) -> int | None:
     """Returns the number of rows of the embeddings; None if the file has no tensors, nor belongs to one that has."""
     if _EMBEDDINGS in header.tensors:
-        return header.tensors[_EMBEDDINGS][-1]
+        rows = header.tensors[_EMBEDDINGS][-1]
+        if rows > num_bytes:
+            raise FormatError(f"{rows} rows do not fit into the file", place=_EMBEDDINGS.decode())
+        return rows
     return len(old) if header.num_tensors or header.values.get("split.count", 0) else None
 
 
@@ -121,7 +126,8 @@ def _pad(changes: dict[str, Any], num_rows: int | None, values: Mapping[str, Any
         raise ConfigError(
             f"the vocabulary has {len(tokens)} ids, and the file to copy embeddings for {num_rows}", option="like"
         )
-    old_types = values.get(f"{KEYS}token_type", [])
+    old_types = values.get(f"{KEYS}token_type")
+    old_types = old_types if isinstance(old_types, array.array) else ()
     for id in range(len(tokens), num_rows):
         is_unused = id >= len(old) or old[id].startswith(b"[PAD")
         if not is_unused and not (id < len(old_types) and old_types[id] == gguf.UNUSED_TYPE):

@@ -124,9 +124,9 @@ def _columns(facts: ShardFacts) -> dict[str, np.dtype[Any]]:
 def _filled(
     shards: Sequence[Mapping[str, Any]], suffix: str
 ) -> Iterator[tuple[str, Mapping[str, Any], Mapping[str, Any]]]:
-    """Yields name and facts of the file of each shard that has documents: readers expect some in each."""
+    """Yields name and facts of the file of each shard that has documents, or rows: readers expect some in each."""
     for shard in shards:
-        if shard["documents"]:
+        if shard.get("rows", shard["documents"]):
             name = next(name for name in shard["files"] if name.endswith(suffix))
             yield name, shard["files"][name], shard
 
