@@ -196,7 +196,7 @@ def resolved(settings: MixFile, output: str | os.PathLike[str], folders: Mapping
     _check_alike(manifests, settings.name)
     sizes = {name: _size(manifest) for name, manifest in manifests.items()}
     for name, (_, tokens) in sizes.items():
-        if not tokens and settings.sources[name].amount != "epochs":  # of which nothing is left as nothing
+        if not tokens and settings.sources[name].amount != "epochs":  # a weight of an empty source would leave nothing
             raise ConfigError(f"{settings.name}: the source {name!r} has no tokens; leave it out", option="mix")
     if not any(tokens for _, tokens in sizes.values()):
         raise ConfigError(f"{settings.name}: its sources have no tokens", option="mix")

@@ -287,6 +287,8 @@ def _folder(place: str | os.PathLike[str]) -> Folder:
     if format == COUNTS or not LAYOUTS[format].can_read:
         message = f"{folder}: opening format {format!r} is not supported"
         hint = "use datasets or pyarrow, or streaming for mds"
+        if format == COUNTS:
+            hint = "load its .jtc files by jeton.Counts.load, or pass the folder to jeton.train"
         raise UnsupportedFeatureError(f"{message}; {hint}", format=format, feature="open")
     layout = LAYOUTS[format]
     if dtype not in layout.dtypes:
