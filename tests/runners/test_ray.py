@@ -19,7 +19,9 @@ import jeton
 from jeton.errors import ConfigError, FormatError, ShardError
 from jeton.runners import ray_tasks, run_ray
 
-from ..shards.conftest import digest
+from ..shards.conftest import date, digest
+
+__all__ = ["date"]  # a fixture for all tests here
 
 ray = pytest.importorskip("ray", reason="Ray has no wheel for this Python or system")
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="nodes are killed by signals")

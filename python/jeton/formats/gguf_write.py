@@ -185,6 +185,7 @@ def _changes(tok: Tokenizer, accept_loss: Collection[str], old: Mapping[str, Any
         own["pre"] = old[f"{KEYS}pre"]
     changes = {f"{KEYS}{key}": value for key, value in own.items()}
     changes |= _chat_template(definition.chat_template)
+    refuse_losses(losses, accept_loss, FORMAT, file="llama.cpp")  # before the rest, which reads the metadata back
     _find_losses(tok, changes, old, losses)
     refuse_losses(losses, accept_loss, FORMAT, file="llama.cpp")
     return changes

@@ -5,10 +5,10 @@
 //! control, unused and byte pieces.
 //!
 //! Invariant: equals `generate_merges`. Cost: O(m log m) for m splits; a lookup of both parts for each character boundary of
-//! a piece. Source: huggingface/transformers 4.57 convert_slow_tokenizer.py, 5.24 tokenization_utils_base.py (facts).
+//! a piece at which both have the length of some piece, which are at most the square root of twice the bytes of all pieces. Source: huggingface/transformers 4.57 convert_slow_tokenizer.py, 5.24 tokenization_utils_base.py (facts).
 
 use std::cmp::Ordering;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::vocab::List;
 
@@ -24,6 +24,8 @@ pub enum MergeOrder {
 /// Returns (left, right, result) of all merges, in order of rank. `scores` are by id.
 pub fn merges(entries: &List, scores: &[f64], order: MergeOrder) -> Vec<(u32, u32, u32)> {
     let ids: HashMap<&[u8], u32> = entries.iter().map(|(id, _, content)| (content, id)).collect();
+    // Of a long piece, few splits have parts of lengths that occur at all.
+    let lengths: HashSet<usize> = entries.iter().map(|(_, _, content)| content.len()).collect();
     let mut rows: Vec<_> = entries.iter().collect();
     rows.sort_by_key(|row| row.0);
     let mut merges = Vec::new(); // with the lengths of both parts
@@ -32,6 +34,9 @@ pub fn merges(entries: &List, scores: &[f64], order: MergeOrder) -> Vec<(u32, u3
         let length = text.chars().count();
         for (left_length, (at, _)) in text.char_indices().enumerate().skip(1) {
             let (left, right) = content.split_at(at);
+            if !lengths.contains(&left.len()) || !lengths.contains(&right.len()) {
+                continue;
+            }
             if let (Some(&left), Some(&right)) = (ids.get(left), ids.get(right)) {
                 merges.push(((left, right, id), left_length, length - left_length));
             }
