@@ -29,6 +29,8 @@ except ImportError:  # Windows: an open file cannot be removed, so no lock is ne
 __all__ = ["copy_atomically", "is_stream", "own_mode", "remove_stale", "write_atomically"]
 
 _MOST_CHARS = 50  # of the target's name in a temporary file's name: file systems permit 255 bytes
+# Errors of writing, which have no name of a file if a buffer is written.
+_FULL = {errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)}
 _DESCRIPTORS = {"/dev/stdout": 1, "/dev/stderr": 2}
 
 
@@ -89,7 +91,7 @@ def write_atomically(
                 os.unlink(temporary)
             raise
     except OSError as error:
-        if error.filename != temporary:
+        if error.filename != temporary and (error.filename is not None or error.errno not in _FULL):
             raise
         raise OSError(error.errno, error.strerror, os.fspath(path)) from None  # errno selects the subclass
     finally:
