@@ -20,27 +20,9 @@ from jeton.errors import ConfigError, ShardError
 from jeton.shards.layouts import LAYOUTS, shard_facts, streaming
 
 from .conftest import EOS, facts_of, rehash
+from .test_layouts import TEXTS, documents, make, rows
 
-TEXTS = ["low lower", "newest 日本", "x", "wide wider widest"]
-
-
-@pytest.fixture
-def rows(tmp_path: Path) -> Path:
-    path = tmp_path / "rows.txt"
-    path.write_text("\n".join(TEXTS), encoding="utf-8")
-    return path
-
-
-@pytest.fixture
-def documents(tok: jeton.Tokenizer) -> list[list[int]]:  # type: ignore[no-redef]
-    return [[*tok.encode(text), EOS] for text in TEXTS]
-
-
-def make(rows: Path, tok: jeton.Tokenizer, format: str, **options: Any) -> Path:
-    folder = rows.parent / "out"
-    options = {"append_eos": True, "progress": False, **options}
-    jeton.shards.make(jeton.Corpus(rows, documents="line"), folder, tok, format=format, **options)
-    return folder
+__all__ = ["documents", "rows"]  # fixtures
 
 
 def head(sizes: list[int], gap: int = 0) -> bytes:

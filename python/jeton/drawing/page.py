@@ -1,4 +1,4 @@
-"""HTML renderer of a drawing, for notebooks: a self-contained fragment without scripts.
+"""HTML renderer of a drawing, for notebooks: a self-contained fragment without scripts. `to_page` makes a file of one.
 
 Symbols for white space and controls are CSS content, so that copying from the page yields the text itself. Every second
 token is underlined, tokens that share a character have a common outline, and uncovered text has no background.
@@ -9,10 +9,11 @@ from __future__ import annotations
 import html
 from collections.abc import Iterable, Iterator
 
+from ..util.messages import translate
 from .drawing import Drawing, Look
 from .look_parts import LookPart, LookPartKind
 
-__all__ = ["CSS", "look_html", "to_html"]
+__all__ = ["CSS", "look_html", "to_html", "to_page"]
 
 
 def to_html(drawing: Drawing) -> str:
@@ -24,6 +25,19 @@ def to_html(drawing: Drawing) -> str:
         True
     """
     return f'<div class="jeton-tokens"><style>{CSS}</style>{"".join(_spans(drawing))}</div>'
+
+
+def to_page(title: str, fragment: str) -> str:
+    """Makes a page of a report's fragment, in the theme of the reader and the language of the command line.
+
+    Examples:
+        >>> to_page("a < b", "<p>c</p>")[:32]
+        '<!doctype html>\\n<html lang="en">'
+    """
+    head = '<meta charset="utf-8"><meta name="viewport" content="width=device-width">'
+    style = "<style>:root{color-scheme:light dark}body{margin:1.5rem;background:light-dark(#fff,#181818)}</style>"
+    page = f"<head>{head}<title>{html.escape(title)}</title>{style}</head><body>{fragment}</body>"
+    return f'<!doctype html>\n<html lang="{translate("en")}">{page}</html>\n'
 
 
 # The hues are pastel in the light theme and deep in the dark one; text has a contrast of at least 7:1 on all of them.

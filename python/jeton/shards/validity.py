@@ -3,7 +3,8 @@
 A completion is not valid if it is damaged, or has another identity than its task (`Plan.identity`), as after an input
 has been repaired. On demand, the files of a task are compared with it: their sizes, or their hashes, too.
 
-Removing a completion is the first step of all changes, so a process may end anywhere: what has no completion runs.
+Every change begins by removing completions. So a process may end at any moment: the next call runs the tasks that
+have none.
 """
 
 from __future__ import annotations

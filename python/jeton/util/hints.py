@@ -18,7 +18,7 @@ _PADDED = "tok.encode_batch(texts).padded()"
 _ROLES = ("bos", "eos", "unk", "sep", "pad", "cls", "mask")
 _WITH_ID = ("bos", "eos", "pad")
 
-# Attribute of a tokenizer of another library -> what it is here.
+# Attribute of a tokenizer of another library -> the expression that replaces it in Jeton.
 ATTRIBUTES: dict[str, str] = {
     # transformers
     **{f"{role}_token": f'tok.roles.get("{role}")' for role in _ROLES},

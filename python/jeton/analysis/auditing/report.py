@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...drawing.display_width import wrapped
+from ...drawing.page import to_page
 from ...util.messages import translate
 from .finding import SEVERITIES, Finding
 
@@ -92,7 +93,7 @@ class Audit:
 
     def to_html(self) -> str:
         """A page in HTML that needs no other files, for light and dark screens."""
-        return _html(self)
+        return to_page(translate("Audit of a tokenizer"), _fragment(self))
 
     def _repr_html_(self) -> str:
         return _fragment(self)
@@ -119,16 +120,6 @@ def _text(audit: Audit) -> str:
         lines += ["", *_wrapped(_passed(audit), "")]
     lines += [line for words in _skipped(audit) for line in _wrapped(words, "")]
     return "\n".join(lines)
-
-
-def _html(audit: Audit) -> str:
-    head = (
-        '<meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>'
-        f"{translate('Audit of a tokenizer')}</title>"
-    )
-    style = "<style>:root{color-scheme:light dark}body{margin:1.5rem;background:light-dark(#fff,#181818)}</style>"
-    page = f"<head>{head}{style}</head><body>{_fragment(audit)}</body>"
-    return f'<!doctype html>\n<html lang="{translate("en")}">{page}</html>\n'
 
 
 def _fragment(audit: Audit) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...drawing.display_width import aligned, wrapped
+from ...drawing.page import to_page
 from ...util.messages import counted, translate
 from .causes import Cause
 from .wording import quoted
@@ -162,7 +163,7 @@ class Diagnosis:
 
     def to_html(self) -> str:
         """A page in HTML that needs no other files, for light and dark screens."""
-        return _html(self)
+        return to_page(translate("Readers of a tokenizer"), _fragment(self))
 
     def _repr_html_(self) -> str:
         return _fragment(self)
@@ -250,16 +251,6 @@ def _text(found: Diagnosis) -> str:
     if locked := found.lock_lines():
         lines += ["", *(line for words in locked for line in wrapped(words, WIDTH))]
     return "\n".join(lines)
-
-
-def _html(found: Diagnosis) -> str:
-    head = (
-        '<meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>'
-        f"{translate('Readers of a tokenizer')}</title>"
-    )
-    style = "<style>:root{color-scheme:light dark}body{margin:1.5rem;background:light-dark(#fff,#181818)}</style>"
-    page = f"<head>{head}{style}</head><body>{_fragment(found)}</body>"
-    return f'<!doctype html>\n<html lang="{translate("en")}">{page}</html>\n'
 
 
 def _fragment(found: Diagnosis) -> str:
