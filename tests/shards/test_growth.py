@@ -323,6 +323,17 @@ def test_repair_reads_inputs_that_have_changed(tok: jeton.Tokenizer, tmp_path: P
     assert stored(out) == stored(tmp_path / "whole")
 
 
+def test_adding_reads_earlier_inputs_that_have_changed(tok: jeton.Tokenizer, tmp_path: Path) -> None:
+    data, out = tmp_path / "data", tmp_path / "out"
+    files = [write(data, f"{number}.jsonl", number, 100) for number in range(30)]
+    make(data, out, tok)
+    write(data, "3.jsonl", 99, 100)
+    new = write(tmp_path / "more", "new.jsonl", 31, 10)
+    jeton.shards.add(out, new, progress=False)
+    make([*sorted(files), new], tmp_path / "whole", tok)
+    assert stored(out) == stored(tmp_path / "whole")
+
+
 @pytest.mark.parametrize("options", [{}, {"shuffle": 5}], ids=str)
 def test_repair_where_the_inputs_are_not(options: dict[str, Any], tok: jeton.Tokenizer, tmp_path: Path) -> None:
     path, out = write(tmp_path / "data", "a.jsonl", 1, 100), tmp_path / "out"

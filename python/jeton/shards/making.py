@@ -94,7 +94,8 @@ def add(
     The shards are those of one call of `make` with the earlier inputs and then the new ones: tasks are kept but for the
     last one, which the new inputs fill. The documents of a shuffle are a new `Generation`: they are shuffled among
     themselves, in shards of their own, and the manifest has the number of shards of each in ``generations``. Inputs
-    that the folder has are left out. After an interruption, the same call resumes.
+    that the folder has are not added again, and tasks of those that have changed run again. After an interruption, the
+    same call resumes.
 
     Args:
         output: the folder.
@@ -133,7 +134,7 @@ def add(
     ]
     now = {file.path: file for _, files in arguments for file in files}
     names = {file.path: name for name, files in arguments for file in files} | stored.argument_of
-    inputs = [now.pop(file.path, file) for file in stored.inputs]
+    inputs = [now.pop(file.path) if file.path in now else renewed(file) for file in stored.inputs]
     new = tuple(now.values())
     suffix = LAYOUTS[stored.format].suffix if stored.format != COUNTS else ".jtc"
     check_apart(places_of(reading), new, str(folder), suffix)
