@@ -5,7 +5,8 @@
 //! control, unused and byte pieces.
 //!
 //! Invariant: equals `generate_merges`. Cost: O(m log m) for m splits; a lookup of both parts for each character boundary of
-//! a piece at which both have the length of some piece, which are at most the square root of twice the bytes of all pieces. Source: huggingface/transformers 4.57 convert_slow_tokenizer.py, 5.24 tokenization_utils_base.py (facts).
+//! a piece at which both have the length of some piece. These are at most the square root of twice the bytes of all pieces.
+//! Source: huggingface/transformers 4.57 convert_slow_tokenizer.py, 5.24 tokenization_utils_base.py (facts).
 
 use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
