@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import ast
 import inspect
+import json
 import re
 from collections.abc import Iterator
 from functools import cache
+from html.parser import HTMLParser
 from pathlib import Path
 
 import click
@@ -69,7 +71,7 @@ TABLES = (
 @cache
 def messages() -> set[str]:
     """All messages that `strings.<language>.json` must have."""
-    return {*TABLES, *_of_calls(), *_of_help(_jeton)}
+    return {*TABLES, *_of_calls(), *_of_help(_jeton), *_of_page()}
 
 
 def placeholders(message: str) -> list[str]:
@@ -78,7 +80,7 @@ def placeholders(message: str) -> list[str]:
 
 def _of_calls() -> Iterator[str]:
     for path in PACKAGE.rglob("*.py"):
-        if path.relative_to(PACKAGE).parts[0] in ("reference", "playground") or path.name == "messages.py":
+        if path.relative_to(PACKAGE).parts[0] == "reference" or path.name == "messages.py":
             continue
         tree = ast.parse(path.read_bytes())
         for function in ast.walk(tree):
@@ -112,6 +114,61 @@ def _literals(node: ast.expr) -> Iterator[str]:
 def _numbers(noun: str) -> list[str]:
     plural = f"{noun[:-1]}ies" if noun == "entry" else f"{noun}s"
     return ["{number} " + noun, "{number} " + plural]
+
+
+def _of_page() -> Iterator[str]:
+    """Messages of the page: arguments of the functions of `language.js`, and texts of `index.html`."""
+    static = PACKAGE / "playground" / "static"
+    for path in static.rglob("*.js"):
+        if path.name == "language.js":
+            continue
+        source = path.read_text()
+        for call in re.finditer(r"(?<![.\w])(say|sayNodes|message|counted)\(", source):
+            arguments = _arguments(source, call.end())
+            if call[1] == "counted":
+                for noun in arguments[1]:
+                    yield from _numbers(noun)
+            else:
+                yield from arguments[0]
+    page = _Page()
+    page.feed((static / "index.html").read_text())
+    yield from page.messages
+
+
+def _arguments(source: str, start: int) -> list[list[str]]:
+    """The string literals of each argument of a call whose parenthesis has been opened."""
+    found: list[list[str]] = [[]]
+    depth, at = 1, start
+    while depth:
+        match = re.compile(r'"(?:[^"\\]|\\.)*"|`[^`]*`|[^"`]').match(source, at)
+        assert match, source[start : start + 80]
+        text, at = match[0], match.end()
+        depth += (text in "([{") - (text in ")]}")
+        if text[0] == '"':
+            found[-1].append(json.loads(text))
+        elif text == "," and depth == 1:
+            found.append([])
+    return found
+
+
+class _Page(HTMLParser):
+    """Collects the texts of a body and the attributes that are translated."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.messages: set[str] = set()
+        self._is_body = False
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self._is_body |= tag == "body"
+        if self._is_body:
+            self.messages.update(
+                text for name, text in attrs if text and name in ("aria-label", "title", "placeholder")
+            )
+
+    def handle_data(self, data: str) -> None:
+        if self._is_body and data.strip() not in ("", "Jeton"):
+            self.messages.add(data.strip())
 
 
 def commands_of_jeton() -> list[tuple[str, ...]]:

@@ -16,8 +16,8 @@ import pytest
 import jeton
 from jeton.cli import main
 from jeton.cli.help_text import paragraphs
-from jeton.cli.language import LANGUAGES, NESTED, chosen_language, in_language, read_catalog, use_language
 from jeton.drawing.display_width import display_width
+from jeton.util.language import LANGUAGES, NESTED, chosen_language, in_language, read_catalog, use_language
 from jeton.util.messages import counted, translate
 from jeton.util.progress import ProgressEvent, _bar
 
@@ -403,7 +403,7 @@ from jeton.cli import main
 for args in (["--help"], ["count", "-q", "the"]):
     main(args)
 read = {path.rpartition("/")[2] for path in opened if path.endswith(".json")}
-print(sorted(read), "jeton.cli.language" in sys.modules, file=sys.stderr)
+print(sorted(read), "jeton.util.language" in sys.modules, file=sys.stderr)
 """
     for language, files in (("en", "[]"), ("zh", "['strings.zh.json']")):
         environ = {**os.environ, "JETON_LANG": language}

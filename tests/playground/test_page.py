@@ -15,7 +15,7 @@ import jeton
 
 from ..material import TESTDATA, tokenizer
 from ..selection import rest_is_slow
-from .conftest import Problems, axe_violations
+from .conftest import Problems, Send, axe_violations
 
 Open = Callable[..., Any]
 
@@ -583,3 +583,32 @@ def test_the_page_asks_nobody_else(open_page: Open, address: str) -> None:
     assert asked
     assert all(url.startswith(address + "/") for url in asked)
     assert page.evaluate("JSON.stringify(Object.keys(localStorage))") == json.dumps([])
+
+
+class TestLanguage:
+    def test_the_address_chooses_the_language(self, open_page: Open) -> None:
+        page = open_page(view="tokens", tokenizer="bytes", lang="zh")
+        assert page.get_by_role("tab", selected=True).inner_text() == "词元"
+        assert page.locator("html").get_attribute("lang") == "zh-Hans"
+        assert page.title() == "词元 · Jeton"
+
+    def test_a_choice_survives_in_the_address_and_in_the_browser(self, open_page: Open) -> None:
+        page = open_page(view="tokens", tokenizer="bytes", text="the weather")
+        page.get_by_label("Language").select_option("zh")
+        page.get_by_role("tab", name="词元").wait_for()
+        assert "lang=zh" in page.url
+        assert "weather" in page.url
+        page = open_page(view="tokens", tokenizer="bytes")
+        assert page.get_by_role("tab", selected=True).inner_text() == "词元"
+
+    def test_answers_and_errors_are_in_the_language_of_the_request(self, send: Send) -> None:
+        request = {"tokenizer": "nowhere", "text": ""}
+        assert "没有" in send("POST", "/api/tokens", request, {"Accept-Language": "zh"}).json["error"]
+        assert "nowhere" in send("POST", "/api/tokens", request, {"Accept-Language": "eo"}).json["error"]
+
+    def test_the_browser_chooses_otherwise(self, chromium: Any, address: str) -> None:
+        with chromium.new_context(base_url=address, locale="zh-CN") as context:
+            page = context.new_page()
+            page.goto("/")
+            page.wait_for_selector("html[data-ready]", state="attached")
+            assert page.get_by_role("tab", selected=True).inner_text() == "词元"

@@ -29,8 +29,8 @@ from ..formats import FORMATS, format_of, model_differences
 from ..formats.folder import check_templates
 from ..util.atomic import is_stream, own_mode, write_atomically
 from ..util.compression import decompressed
+from ..util.language import in_language
 from ..util.messages import translate
-from .language import in_language
 from .options import Command, CommonOptions, Count, common_options
 from .quantities import counted
 from .running import DIFFERENT

@@ -19,10 +19,10 @@ from ..corpus import MAX_EXPANSION
 from ..corpus.kinds import INPUT_TYPES
 from ..errors import MARK, JetonError
 from ..formats.builtin import NAME as DEFAULT
+from ..util.language import in_language
 from ..util.messages import translate
 from ..util.progress import Progress, json_lines
 from .help_text import Context
-from .language import in_language
 
 __all__ = [
     "DEFAULT_USED",

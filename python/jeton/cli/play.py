@@ -62,5 +62,5 @@ def play(
         sys.stdout.flush()  # a program may be waiting for the address
         common.say(translate("the playground is open; press Ctrl-C to stop it"))
 
-    with use_catalog(None):  # the page is English, whatever the terminal's language
+    with use_catalog(None):  # the page has a language of its own
         serve(Catalog(names, vocabs), port, ready=ready, browser=not no_browser)

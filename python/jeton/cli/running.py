@@ -16,8 +16,8 @@ from typing import TextIO
 import click
 
 from ..errors import JetonError
+from ..util.language import chosen_language, in_language, use_language
 from ..util.messages import is_translated, translate
-from .language import chosen_language, in_language, use_language
 
 __all__ = ["DIFFERENT", "DONE", "FAILED", "INTERRUPTED", "SKIPPED", "USAGE", "run"]
 

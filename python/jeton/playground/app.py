@@ -23,6 +23,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from ..errors import ConfigError, JetonError
+from ..util.language import LANGUAGES, in_language, read_catalog, use_language
 from .api import NAMES, find
 from .catalog import Catalog
 from .request_guard import MAX_BODY_BYTES, RequestGuard
@@ -55,6 +56,7 @@ def make_app(catalog: Catalog, port: int, *, max_body_bytes: int = MAX_BODY_BYTE
         Route("/api/tokenizers", endpoints.tokenizers, methods=["GET", "PUT"]),
         *(Route(f"/api/{name}", endpoints.question(name), methods=["POST"]) for name in NAMES),
         *(Route(path, _page(file), methods=["GET"]) for path, file in _files().items()),
+        *(Route(f"/strings.{name}.json", _strings(name), methods=["GET"]) for name in LANGUAGES),
     ]
     errors: Mapping[Any, Callable[[Request, Exception], Response]] = {HTTPException: _http_error, Exception: _fault}
     app = Starlette(routes=routes, exception_handlers=errors)
@@ -90,21 +92,34 @@ class _Endpoints:
         """Runs a call in a worker thread, unless the client has disconnected."""
         if self._limiter is None:  # must be created inside the event loop
             self._limiter = anyio.CapacityLimiter(NUM_AT_WORK)
+        language = request.headers.get("accept-language", "en")
         async with self._limiter:
             if await request.is_disconnected():
                 return Response(status_code=499)
-            return await anyio.to_thread.run_sync(_respond, work)
+            return await anyio.to_thread.run_sync(_respond, work, language if language in LANGUAGES else "en")
 
 
-def _respond(work: Callable[[], Any]) -> Response:
-    try:
-        return _json(work())
-    except JetonError as error:
-        return _json({"error": str(error), "kind": type(error).__name__}, 400)
-    except OSError as error:  # a file that was removed or cannot be read
-        return _json({"error": error.strerror or str(error), "kind": type(error).__name__}, 400)
-    except Exception as error:
-        return _fault(None, error)
+def _respond(work: Callable[[], Any], language: str) -> Response:
+    """Answers in a language; the thread has that of the shell, where `jeton play` runs."""
+    with use_language(language):
+        try:
+            return _json(work())
+        except JetonError as error:
+            return _json({"error": in_language(str(error)), "kind": type(error).__name__}, 400)
+        except OSError as error:  # a file that was removed or cannot be read
+            message = in_language(error.strerror or str(error))
+            return _json({"error": message, "kind": type(error).__name__}, 400)
+        except Exception as error:
+            return _fault(None, error)
+
+
+def _strings(language: str) -> Callable[[Request], Any]:
+    """Returns the ASGI endpoint for the catalog of a language."""
+
+    async def endpoint(request: Request) -> Response:
+        return _json(read_catalog("strings", language))
+
+    return endpoint
 
 
 def _files_of(header: str, data: bytes) -> list[tuple[str, bytes]]:

@@ -4,7 +4,7 @@ The English text stays in the code and is the key of the catalog: ``translate("{
 A catalog is a mapping from English messages to those of another language, with the same named placeholders. Without
 one, which is the case for every caller but the command line, the messages are English.
 
-Left out: the choice of a language, reading of catalogs, and messages of errors, which are in `jeton.cli.language`.
+Left out: the choice of a language, reading of catalogs, and messages of errors, which are in `jeton.util.language`.
 """
 
 from __future__ import annotations

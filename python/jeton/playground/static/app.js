@@ -25,10 +25,12 @@
 // app.tokenizers()              the server's list of tokenizers; app.tokenizer(): the selected entry
 // app.onTokenizers(act)         registers a callback for changes of the list
 
+import { fromFragment } from "./address.js";
 import { GONE, JetonError, ask, askTokenizers, putTokenizers } from "./ask.js";
 import { forgetCards, tokenCard } from "./card.js";
 import { h, number } from "./dom.js";
 import { drawTokens } from "./draw.js";
+import { LANGUAGES, chooseLanguage, keepLanguage, language, say, translatePage } from "./language.js";
 import { makeState } from "./state.js";
 import { textBox } from "./textbox.js";
 import { chooseTheme } from "./theme.js";
@@ -94,7 +96,7 @@ function unkept(names) {
 function makeTabs() {
   for (const { id, title } of VIEWS) {
     const properties = { type: "button", role: "tab", id: `tab-${id}`, "aria-controls": `view-${id}` };
-    $("tabs").append(h("button", { ...properties, on: { click: () => go({ view: id }) } }, title));
+    $("tabs").append(h("button", { ...properties, on: { click: () => go({ view: id }) } }, say(title)));
     const panel = h("section", { role: "tabpanel", id: `view-${id}`, class: `view view-${id}`, "aria-labelledby": `tab-${id}`, hidden: true });
     $("main").append(panel);
   }
@@ -127,7 +129,7 @@ async function show() {
       if (view.id === id) $("tabs").scrollLeft = tab.offsetLeft - $("tabs").offsetLeft - 16; // if the tabs overflow
     }
     const { title } = VIEWS.find((view) => view.id === id);
-    document.title = `${title} · Jeton`;
+    document.title = `${say(title)} · Jeton`;
     $(`view-${id}`).hidden = false;
     if (!mounted.has(id)) mounted.set(id, mount(id));
   }
@@ -331,8 +333,25 @@ function notify(text, wrong = false) {
   $("notice").hidden = false;
 }
 
+// ── language ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+function makeLanguages() {
+  const select = $("language");
+  select.append(...Object.entries(LANGUAGES).map(([value, name]) => h("option", { value, lang: value }, name)));
+  select.value = language();
+  select.addEventListener("change", async () => {
+    keepLanguage(select.value);
+    set({ lang: select.value });
+    await address(); // writes the state to the address, which the reloaded page reads
+    location.reload();
+  });
+}
+
 async function start() {
+  await chooseLanguage((await fromFragment(location.hash)).lang);
+  translatePage();
   chooseTheme($("theme"));
+  makeLanguages();
   makeTabs();
   takeFiles();
   $("tokenizer").addEventListener("change", () => go({ tokenizer: $("tokenizer").value }));

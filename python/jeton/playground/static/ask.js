@@ -25,6 +25,21 @@ export function ask(path, body, { signal } = {}) {
   return request(`api/${path}`, { method: "POST", headers, body: JSON.stringify(body), signal });
 }
 
+/** Language of the answers; see language.js. */
+let language = "en";
+
+/**
+ * Fetches the catalog of a language, and asks for answers in that language from here on.
+ *
+ * @param {string} name  "zh"
+ * @returns {Promise<Object<string, string>>}  English message → translation
+ */
+export async function askStrings(name) {
+  const catalog = await request(`strings.${name}.json`, {});
+  language = name;
+  return catalog;
+}
+
 /** Fetches the list of tokenizers. */
 export const askTokenizers = () => request("api/tokenizers", {});
 
@@ -43,7 +58,7 @@ export function putTokenizers(files) {
 async function request(path, options) {
   let response, answer;
   try {
-    response = await fetch(path, options);
+    response = await fetch(path, { ...options, headers: { ...options.headers, "Accept-Language": language } });
     answer = await response.json();
   } catch (error) {
     if (error.name === "AbortError") throw error;

@@ -37,9 +37,6 @@ const asNode = (child) => (child instanceof Node ? child : String(child));
 /** Formats a number with thousands separators. */
 export const number = (value) => value.toLocaleString("en-US");
 
-/** "1 token", "2,000 tokens". */
-export const counted = (value, noun) => `${number(value)} ${noun}${value === 1 ? "" : "s"}`;
-
 /** Displays an error. */
 export function failure(error) {
   return h("p", { class: "failure", role: "alert" }, error.message);

@@ -4,7 +4,8 @@
 // A text over `LONGEST` is too slow to edit in a browser. The box then displays only its beginning, read-only; the text
 // can be replaced or cleared, and all views use the whole text.
 
-import { counted, h } from "./dom.js";
+import { h } from "./dom.js";
+import { counted } from "./language.js";
 
 const LONGEST = 200_000; // UTF-16 units of an editable text
 const SHOWN = 10_000; // UTF-16 units displayed of a longer one

@@ -1,6 +1,7 @@
 // Small elements shared by views: chip, bar, one-line description of a token, select; and a listener for tokenizers.
 
-import { counted, h } from "./dom.js";
+import { h } from "./dom.js";
+import { counted } from "./language.js";
 import { tokenNodes } from "./draw.js";
 
 /** One token by its look, isolated from its neighbors; place it inside an element of class `tokens`. */

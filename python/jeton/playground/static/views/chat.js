@@ -5,7 +5,8 @@
 
 import { uncover } from "../card.js";
 import { onOtherTokenizers } from "../widgets.js";
-import { counted, failure, h, number } from "../dom.js";
+import { failure, h, number } from "../dom.js";
+import { counted } from "../language.js";
 
 const LONGEST = 200_000; // UTF-16 units of an editable message
 const TYPING_MS = 80;

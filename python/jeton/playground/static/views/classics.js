@@ -1,7 +1,8 @@
 // Classics view: frequently discussed texts, each with an explanation and tokenizations by real tokenizers.
 
 import { inOneLine, onOtherTokenizers } from "../widgets.js";
-import { counted, failure, h } from "../dom.js";
+import { failure, h } from "../dom.js";
+import { counted } from "../language.js";
 
 export function mount(root, app) {
   const ask = app.latest();

@@ -2,7 +2,8 @@
 
 import { textOf } from "../textbox.js";
 import { bar, choice, examples, inOneLine, onOtherTokenizers } from "../widgets.js";
-import { counted, failure, h, number } from "../dom.js";
+import { failure, h, number } from "../dom.js";
+import { counted } from "../language.js";
 
 const MOST = 4;
 const CUTS = 100; // positions listed

@@ -6,12 +6,14 @@
 // keys           state keys of this view; all other keys are shared by all views
 // tokenizerKeys  those of its keys that are reset when another tokenizer is selected
 
+import { message } from "../language.js";
+
 export const VIEWS = [
-  { id: "tokens", title: "Tokens", picker: true, keys: ["list"], load: () => import("./tokens.js") },
-  { id: "why", title: "Why", picker: true, keys: ["pretoken", "step", "example"], load: () => import("./why.js") },
-  { id: "train", title: "Train", picker: false, keys: ["size", "pattern", "ties", "level", "step", "example"], load: () => import("./train.js") },
-  { id: "compare", title: "Compare", picker: false, keys: ["compare", "sort", "language", "example"], load: () => import("./compare.js") },
-  { id: "chat", title: "Chat", picker: true, keys: ["messages", "chat_template", "prompt"], load: () => import("./chat.js") },
-  { id: "vocabulary", title: "Vocabulary", picker: true, keys: ["find", "by", "kind", "from", "id"], tokenizerKeys: ["from", "id"], load: () => import("./vocabulary.js") },
-  { id: "classics", title: "Classics", picker: false, keys: ["classic"], load: () => import("./classics.js") },
+  { id: "tokens", title: message("Tokens"), picker: true, keys: ["list"], load: () => import("./tokens.js") },
+  { id: "why", title: message("Why"), picker: true, keys: ["pretoken", "step", "example"], load: () => import("./why.js") },
+  { id: "train", title: message("Train"), picker: false, keys: ["size", "pattern", "ties", "level", "step", "example"], load: () => import("./train.js") },
+  { id: "compare", title: message("Compare"), picker: false, keys: ["compare", "sort", "language", "example"], load: () => import("./compare.js") },
+  { id: "chat", title: message("Chat"), picker: true, keys: ["messages", "chat_template", "prompt"], load: () => import("./chat.js") },
+  { id: "vocabulary", title: message("Vocabulary"), picker: true, keys: ["find", "by", "kind", "from", "id"], tokenizerKeys: ["from", "id"], load: () => import("./vocabulary.js") },
+  { id: "classics", title: message("Classics"), picker: false, keys: ["classic"], load: () => import("./classics.js") },
 ];

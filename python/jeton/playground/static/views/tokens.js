@@ -6,7 +6,8 @@
 import { uncover } from "../card.js";
 import { codePoints, units } from "../text_units.js";
 import { onOtherTokenizers } from "../widgets.js";
-import { counted, failure, h, number } from "../dom.js";
+import { failure, h, number } from "../dom.js";
+import { counted } from "../language.js";
 import { exports } from "../exports.js";
 
 const FIRST_LIMIT = 20_000; // tokens drawn of a long text at first

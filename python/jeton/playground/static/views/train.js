@@ -6,7 +6,8 @@
 import { direction } from "../text_units.js";
 import { textOf } from "../textbox.js";
 import { bar, chip, chips, choice, examples } from "../widgets.js";
-import { counted, failure, h, number, svg } from "../dom.js";
+import { failure, h, number, svg } from "../dom.js";
+import { counted } from "../language.js";
 import { shownText } from "../draw.js";
 
 const EXAMPLES = {

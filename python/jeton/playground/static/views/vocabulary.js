@@ -1,7 +1,8 @@
 // Vocabulary view: the entries of the tokenizer with paging and search, and details of one entry.
 
 import { chip, choice, onOtherTokenizers } from "../widgets.js";
-import { counted, failure, h, number } from "../dom.js";
+import { failure, h, number } from "../dom.js";
+import { counted } from "../language.js";
 
 const PAGE = 100;
 const BY = [["text", "Text"], ["hex", "Bytes (hexadecimal)"], ["id", "First id"]];

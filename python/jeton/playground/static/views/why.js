@@ -4,7 +4,8 @@
 import { direction } from "../text_units.js";
 import { textOf } from "../textbox.js";
 import { examples, onOtherTokenizers } from "../widgets.js";
-import { counted, failure, h, number } from "../dom.js";
+import { failure, h, number } from "../dom.js";
+import { counted } from "../language.js";
 import { lattice } from "./why/lattice.js";
 import { longest } from "./why/longest.js";
 import { stepper } from "./why/merges.js";

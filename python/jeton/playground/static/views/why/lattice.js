@@ -1,7 +1,8 @@
 // Lattice of one pretoken: every edge as a bar over the characters it covers, with its score; the Viterbi segmentation on
 // top. A score is a log-probability, so the scores of a segmentation add up.
 
-import { counted, h, number, svg } from "../../dom.js";
+import { h, number, svg } from "../../dom.js";
+import { counted } from "../../language.js";
 
 const COLUMN = 76; // pixels per character, wide enough for a piece and its score
 const ROW = 40;

@@ -1,7 +1,8 @@
 // WordPiece on one pretoken: greedy longest match from each position.
 
 import { direction } from "../../text_units.js";
-import { counted, h } from "../../dom.js";
+import { h } from "../../dom.js";
+import { counted } from "../../language.js";
 
 /**
  * @param {Object} facts  a pretoken of the response

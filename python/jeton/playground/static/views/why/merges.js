@@ -2,7 +2,8 @@
 // lowest rank merges first; among equal ranks the leftmost. Unused pieces are split again after the last merge.
 
 import { direction } from "../../text_units.js";
-import { counted, h, number } from "../../dom.js";
+import { h, number } from "../../dom.js";
+import { counted } from "../../language.js";
 
 /**
  * @param {Object} facts  a pretoken of the response

@@ -1,9 +1,10 @@
-"""Language of the command line: its choice by the environment, its catalogs, and messages of errors.
+"""Language of the command line and the playground: catalogs, choice by the environment, and messages of errors.
 
 ``strings.<language>.json`` maps the English messages of `jeton.util.messages` and the texts of ``--help`` to another
 language. ``errors.<language>.json`` does so for messages of errors and warnings. These are not translated where they
-are raised, because ``str(error)`` is English for every caller of the library; the command line recognizes the message
-by its fixed text instead. A catalog is read only if its language is chosen, that of errors only for an error.
+are raised, because ``str(error)`` is English for every caller of the library; the interface that shows it recognizes
+the message by its fixed text instead. A catalog is read only if its language is chosen, and that of errors only for an
+error.
 
 Left out: JSON, CSV, names of options and values of them, which programs read and which are the same in each language.
 """
@@ -17,7 +18,7 @@ from contextvars import ContextVar
 from functools import cache
 from typing import TypeAlias
 
-from ..util.messages import translate, use_catalog
+from .messages import translate, use_catalog
 
 __all__ = ["LANGUAGES", "chosen_language", "in_language", "read_catalog", "use_language"]
 
@@ -48,24 +49,23 @@ def chosen_language(environ: Mapping[str, str]) -> str:
     return "en"
 
 
+@cache
 def read_catalog(name: str, language: str) -> dict[str, str]:
-    """A catalog of this package: ``strings`` or ``errors``."""
+    """Reads a catalog: ``strings`` or ``errors``."""
     import json
     from importlib import resources
 
-    found: dict[str, str] = json.loads((resources.files(__package__) / f"{name}.{language}.json").read_bytes())
+    file = resources.files(__package__) / "catalogs" / f"{name}.{language}.json"
+    found: dict[str, str] = json.loads(file.read_bytes())
     return found
 
 
 @contextmanager
 def use_language(language: str) -> Iterator[None]:
     """Translates messages into a language inside of the block."""
-    if language == "en":
-        yield
-        return
     token = _language.set(language)
     try:
-        with use_catalog(read_catalog("strings", language)):
+        with use_catalog(None if language == "en" else read_catalog("strings", language)):
             yield
     finally:
         _language.reset(token)
