@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from .figures import COLORS, figure_suffix, literal, make_figure, save_figure
+from ..drawing.figures import COLORS, LINES, figure_suffix, labels, make_figure, save_figure
 
 if TYPE_CHECKING:
     import numpy as np
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
 __all__ = ["plot_comparison"]
 
-LINES = ("-", "--", ":", "-.")
 MAX_POINTS = 400  # of a line; ranks are logarithmic, so more cannot be seen
 
 
@@ -26,7 +25,7 @@ def plot_comparison(
 ) -> None:
     """Draws both panels, side by side."""
     suffix = figure_suffix(path)
-    shown = [literal(name) for name in names]
+    shown = labels(names)
     with make_figure((9.5, 4.2)) as figure:
         matrix, ranks = figure.subplots(1, 2, width_ratios=(1, 1.25))
         _draw_matrix(matrix, shown, agreement)
@@ -39,12 +38,12 @@ def _draw_matrix(axes: Any, names: Sequence[str], agreement: Sequence[Sequence[f
     for row, values in enumerate(agreement):
         for column, value in enumerate(values):
             color = "white" if value > 0.8 else "black"
-            axes.text(column, row, f"{value:.1%}", ha="center", va="center", fontsize=8, color=color)
+            axes.text(column, row, f"{value:.1%}", ha="center", va="center", color=color)
     axes.set_xticks(range(len(names)), names, rotation=35, ha="right")
     axes.set_yticks(range(len(names)), names)
     axes.tick_params(length=0)
     axes.spines[:].set_visible(False)
-    axes.set_title("token boundaries in common (F1)", loc="left", fontsize=9)
+    axes.set_title("token boundaries in common (F1)", loc="left")
 
 
 def _draw_ranks(axes: Any, names: Sequence[str], frequencies: Sequence[NDArray[np.int64]]) -> None:
@@ -61,8 +60,7 @@ def _draw_ranks(axes: Any, names: Sequence[str], frequencies: Sequence[NDArray[n
     axes.set_yscale("log")
     axes.set_xlabel("rank of the id")
     axes.set_ylabel("share of all tokens")
-    axes.grid(alpha=0.3)
-    axes.spines[["top", "right"]].set_visible(False)
+    axes.grid()
     if axes.lines:
         axes.legend(frameon=False)
-    axes.set_title("frequency by rank", loc="left", fontsize=9)
+    axes.set_title("frequency by rank", loc="left")

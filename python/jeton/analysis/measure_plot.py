@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 
-from .figures import COLORS, MARKERS, figure_suffix, literal, make_figure, save_figure
+from ..drawing.figures import COLORS, MARKERS, figure_suffix, labels, make_figure, save_figure
 
 __all__ = ["plot_table"]
 
@@ -26,17 +26,17 @@ def plot_table(sources: Sequence[str], ratios: Mapping[str, Sequence[float]], pa
     with make_figure((7, height)) as figure:
         axes = figure.subplots()
         lines = range(len(sources))
-        for index, (name, values) in enumerate(ratios.items()):
+        names = labels([*ratios])
+        for index, (name, values) in enumerate(zip(names, ratios.values(), strict=True)):
             color, marker = COLORS[index % len(COLORS)], MARKERS[index % len(MARKERS)]
-            axes.plot(values, lines, marker, color=color, label=literal(name), alpha=0.85)
-        axes.set_yticks(list(lines), [literal(source) for source in sources])
+            axes.plot(values, lines, marker, color=color, label=name, alpha=0.85)
+        axes.set_yticks(list(lines), labels(sources))
         axes.set_ylim(len(sources) - 0.5, -0.5)
         axes.set_xlim(left=0)
         axes.set_xlabel("bytes per token")
-        axes.grid(alpha=0.3)
-        axes.spines[["top", "right"]].set_visible(False)
+        axes.grid()
         if len(ratios) > 1:
-            longest = max(map(len, ratios))
+            longest = max(map(len, names))
             figure.legend(
                 loc="outside upper left", ncols=1 if longest > 30 else 2 if longest > 16 else 3, frameon=False
             )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 
-from .figures import figure_suffix, make_figure, save_figure
+from ..drawing.figures import COLORS, figure_suffix, make_figure, save_figure
 
 __all__ = ["plot_sizes"]
 
@@ -29,17 +29,16 @@ def plot_sizes(
     suffix = figure_suffix(path)
     with make_figure((7, 5.5 if parameters else 3.6)) as figure:
         axes = figure.subplots(2 if parameters else 1, 1, sharex=True, squeeze=False)[:, 0]
-        axes[0].plot([*curve], [*curve.values()], color="#1f5fa8")
-        axes[0].plot([*ratios], [*ratios.values()], "o", color="#1f5fa8")
+        axes[0].plot([*curve], [*curve.values()], color=COLORS[0])
+        axes[0].plot([*ratios], [*ratios.values()], "o", color=COLORS[0])
         axes[0].set_ylabel("bytes per token")
-        axes[0].set_title(f"on {held_out_bytes / 1e6:,.1f} MB of text that was not trained on", loc="left", fontsize=9)
+        axes[0].set_title(f"on {held_out_bytes / 1e6:,.1f} MB of text that was not trained on", loc="left")
         if parameters:
-            axes[1].plot([*ratios], [number / 1e6 for number in parameters], "o-", color="#b3541e")
+            axes[1].plot([*ratios], [number / 1e6 for number in parameters], "o-", color=COLORS[1])
             axes[1].set_ylabel("embedding and head,\nmillions of parameters")
         for each in axes:
             each.set_xscale("log", base=2)
-            each.grid(alpha=0.3)
-            each.spines[["top", "right"]].set_visible(False)
+            each.grid()
         axes[-1].set_xticks([*ratios], [f"{size:,}" for size in ratios])
         axes[-1].minorticks_off()
         axes[-1].set_xlabel("vocabulary size")

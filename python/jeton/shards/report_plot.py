@@ -6,13 +6,13 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..analysis.figures import drawable, figure_suffix, make_figure, save_figure
+from ..drawing.figures import COLORS, drawable, figure_suffix, make_figure, save_figure
 
 __all__ = ["plot_report"]
 
 ROW_INCHES, PANEL_INCHES = 0.24, 0.9  # height of a bar, and of a panel without bars
 MAX_NAME = 48  # characters of a name: its end, which differs
-BLUE, ORANGE, RED = "#1f5fa8", "#b3541e", "#a8326a"
+BLUE, ORANGE, RED = COLORS[0], COLORS[1], COLORS[6]
 
 
 def plot_report(report: Mapping[str, Any], path: str | os.PathLike[str]) -> None:
@@ -25,7 +25,7 @@ def plot_report(report: Mapping[str, Any], path: str | os.PathLike[str]) -> None
         for each, (label, rows, color, digits) in zip(axes, panels, strict=True):
             _bars(each, label, rows, color, digits)
         ids = "tokens" if report["tokenizer"] else "pretokens"
-        figure.suptitle(f"{report['documents']:,} documents, {report['tokens']:,} {ids}", x=0.01, ha="left", fontsize=9)
+        figure.suptitle(f"{report['documents']:,} documents, {report['tokens']:,} {ids}", x=0.01, ha="left")
         save_figure(figure, path, suffix)
 
 
@@ -45,14 +45,13 @@ def _bars(axes: Any, label: str, rows: Sequence[tuple[str, float]], color: str, 
     lines = range(len(rows))
     values = [value for _, value in rows]
     bars = axes.barh(lines, values, 0.7, color=color)
-    axes.bar_label(bars, [f"{value:,.{digits}f}" for value in values], padding=3, fontsize=8)
+    axes.bar_label(bars, [f"{value:,.{digits}f}" for value in values], padding=3)
     axes.set_yticks(lines, [_literal(name) for name, _ in rows])
     axes.set_ylim(len(rows) - 0.4, -0.6)
     axes.set_xlim(0, max(*values, 1e-9, 0) * 1.18)  # space for the numbers
     axes.set_xlabel(label)
     axes.ticklabel_format(axis="x", style="plain")
     axes.xaxis.set_major_formatter(lambda value, position: f"{value:,.{0 if value == int(value) else 1}f}")
-    axes.spines[["top", "right"]].set_visible(False)
 
 
 def _literal(name: str) -> str:

@@ -9,13 +9,10 @@ import json
 import math
 import os
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from .. import _core
 from ..drawing import quoted
-from ..util.atomic import write_atomically
-from ..util.optional import import_optional
 from .dropped import DroppedPretokens
 
 __all__ = ["CountsReport", "ScriptShare", "counts_report"]
@@ -115,27 +112,29 @@ class CountsReport:
         return "\n".join(lines)
 
     def plot(self, path: str | os.PathLike[str]) -> None:
-        """Plots the growth of distinct pretokens, both axes logarithmic; the suffix selects the format (.svg, .png).
+        """Plots the growth of distinct pretokens, both axes logarithmic; the suffix selects .png, .svg or .pdf.
 
         Raises:
+            ConfigError: another suffix.
             MissingDependencyError: matplotlib is not installed.
         """
-        figure = import_optional("matplotlib.figure", "a plot", "plot").Figure(figsize=(6, 4), layout="constrained")
-        axes = figure.add_subplot()
+        from ..drawing.figures import COLORS, figure_suffix, make_figure, save_figure
+
+        suffix = figure_suffix(path)
         points = [point for point in self.growth if min(point) > 0]
-        axes.loglog([x for x, _ in points], [y for _, y in points], marker=".", label="counted")
-        if self.heaps is not None:
-            k, beta = self.heaps
-            axes.loglog(
-                [x for x, _ in points], [k * x**beta for x, _ in points], "--", label=f"{k:.3g} · bytes^{beta:.3f}"
-            )
-        axes.set_xlabel("bytes of the corpus")
-        axes.set_ylabel("distinct pretokens")
-        axes.legend()
-        axes.grid(alpha=0.3)
-        suffix = Path(path).suffix
-        with write_atomically(path if suffix else f"{os.fspath(path)}.png", streams=True) as file:
-            figure.savefig(file, format=suffix[1:].lower() or "png")
+        sizes = [size for size, _ in points]
+        with make_figure((6, 4)) as figure:
+            axes = figure.subplots()
+            axes.loglog(sizes, [number for _, number in points], marker=".", color=COLORS[0], label="counted")
+            if self.heaps is not None:
+                k, beta = self.heaps
+                fitted = [k * size**beta for size in sizes]
+                axes.loglog(sizes, fitted, "--", color=COLORS[1], label=f"{k:.3g} · bytes^{beta:.3f}")
+            axes.set_xlabel("bytes of the corpus")
+            axes.set_ylabel("distinct pretokens")
+            axes.legend(frameon=False)
+            axes.grid()
+            save_figure(figure, path, suffix)
 
 
 def counts_report(

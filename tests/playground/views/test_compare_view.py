@@ -11,7 +11,7 @@ import pytest
 
 import jeton
 from jeton.playground.catalog import Catalog
-from jeton.playground.data import read
+from jeton.playground.data import paragraph
 
 from ...selection import rest_is_slow
 from ..conftest import Problems, axe_violations, running
@@ -98,15 +98,15 @@ def test_twenty_languages(open_page: Open, catalog: Catalog) -> None:
     page = open_page(view="compare", compare=["lessons", "characters"])
     rows = page.locator(".chart tbody tr")
     rows.nth(19).wait_for()
-    english = catalog.get("lessons").count(read("paragraph.json")[0]["text"])
-    for index, language in enumerate(read("paragraph.json")):
+    english = catalog.get("lessons").count(paragraph()[0]["text"])
+    for index, language in enumerate(paragraph()):
         assert rows.nth(index).locator("th").inner_text() == language["name"]
         count = catalog.get("lessons").count(language["text"])
         cell = rows.nth(index).locator("td").first
         assert cell.locator(".figure").inner_text() == f"{count:,}"
         assert cell.locator(".times").inner_text() == f"×{count / english:.2f}"
     longest = page.locator(".chart td:nth-of-type(1) .bar-of").evaluate_all("all => all.map((one) => one.offsetWidth)")
-    counts = [catalog.get("lessons").count(language["text"]) for language in read("paragraph.json")]
+    counts = [catalog.get("lessons").count(language["text"]) for language in paragraph()]
     assert longest.index(max(longest)) == counts.index(max(counts))
     # the tokenizer of characters knows few of these, and says so
     assert "of them unknown" in rows.nth(5).inner_text()

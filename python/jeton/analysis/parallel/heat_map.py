@@ -11,16 +11,18 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..figures import figure_suffix, literal, make_figure, save_figure
+from ...drawing.display_width import display_width
+from ...drawing.figures import POINTS, figure_suffix, labels, literal, make_figure, save_figure
 from .texts import Language
 
 __all__ = ["plot_languages"]
 
 ASPECT = 2**0.5  # width over height of a sheet of paper
 MAX_PANELS = 12
-# Inches of a row, of a column, of the names of languages, and around the panels.
-ROW, COLUMN, NAME, HEAD, FOOT, MARGIN = 0.135, 0.30, 1.5, 0.75, 0.55, 0.15
-POINTS = 5.5  # size of the font
+# Inches of a row, of a column, of the scale below, between panels, and around them.
+ROW, COLUMN, FOOT, GAP, MARGIN = 0.19, 0.42, 0.8, 0.2, 0.15
+LETTER = 0.6 * POINTS / 72  # inches, at most: average width of a letter of the font
+SLOPE = 50  # degrees of the names of tokenizers
 MAX_SHADE = 12.0  # relative tokens of the darkest shade
 SHADES = ("#ffffff", "#d7e5f3", "#9fc3e3", "#5c93c8", "#2a62a5", "#0b2f66")
 TICKS = (0.5, 1, 2, 4, 8, 12)
@@ -46,36 +48,59 @@ def plot_languages(
     """
     suffix = figure_suffix(path)
     rows = _rows(scripts, relative)
-    names = [literal(name) for name in tokenizers]
-    panel = NAME + COLUMN * len(names)
-    num_panels = _num_panels(len(rows), panel)
-    num_rows = math.ceil(len(rows) / num_panels)
-    width, height = _inches(len(rows), panel, num_panels)
+    names = labels(tokenizers)
+    name_width = LETTER * max(display_width(name) for name, _ in rows) + 0.1
+    longest = LETTER * max(map(display_width, names))
+    head = longest * math.sin(math.radians(SLOPE)) + 0.25
+    overhang = longest * math.cos(math.radians(SLOPE))  # of the name of the last column
+    panel = name_width + COLUMN * len(names) + max(GAP, overhang - name_width)
+
+    def inches(panels: list[list[_Row]]) -> tuple[float, float]:
+        most = max(map(len, panels))
+        return panel * len(panels) + max(overhang, GAP) + 2 * MARGIN, most * ROW + head + FOOT
+
+    def misfit(panels: list[list[_Row]]) -> float:
+        width, height = inches(panels)
+        return abs(math.log(width / height / ASPECT))
+
+    panels = min((_panels(rows, number) for number in range(1, MAX_PANELS + 1)), key=misfit)
+    num_rows = max(map(len, panels))
+    width, height = inches(panels)
     with make_figure((width, height)) as figure:
         figure.set_layout_engine("none")  # all sizes are known, and measuring thousands of texts takes seconds
         colors, norm = _colors()
-        for number in range(num_panels):
-            left = MARGIN + number * panel + NAME
+        for number, some in enumerate(panels):
+            left = MARGIN + number * panel + name_width
             box = (left / width, FOOT / height, COLUMN * len(names) / width, num_rows * ROW / height)
-            some = rows[number * num_rows : (number + 1) * num_rows]
             _draw(figure.add_axes(box), some, num_rows, names, colors, norm)
         _draw_scale(figure, (width, height), f"tokens relative to {literal(baseline)}, parallel text", colors, norm)
         save_figure(figure, path, suffix)
 
 
-def _inches(num_rows: int, panel: float, num_panels: int) -> tuple[float, float]:
-    """Width and height of the map."""
-    return panel * num_panels + 2 * MARGIN, math.ceil(num_rows / num_panels) * ROW + HEAD + FOOT
+def _panels(rows: list[_Row], number: int) -> list[list[_Row]]:
+    """Divides the rows among panels: no heading is at the end of one, and no row is alone under or after a break.
 
-
-def _num_panels(num_rows: int, panel: float) -> int:
-    """Number of panels with which the map fits best on a sheet of paper."""
-
-    def misfit(number: int) -> float:
-        width, height = _inches(num_rows, panel, number)
-        return abs(math.log(width / height / ASPECT))
-
-    return min(range(1, MAX_PANELS + 1), key=misfit)
+    Examples:
+        >>> rows = [("Latin script", None), ("French", (1.0,)), ("Cyrillic script", None), ("Russian", (2.0,))]
+        >>> [[name for name, _ in panel] for panel in _panels(rows, 2)]
+        [['Latin script', 'French'], ['Cyrillic script', 'Russian']]
+    """
+    panels: list[list[_Row]] = []
+    start = 0
+    while start < len(rows):
+        end = start + math.ceil((len(rows) - start) / max(number - len(panels), 1))
+        if end < len(rows):
+            is_heading = [cells is None for _, cells in rows]
+            if is_heading[end - 1]:
+                end -= 1  # the heading goes with its languages
+            elif end - 2 > start and is_heading[end - 2] and not is_heading[end]:
+                end -= 2  # one row below its heading
+            elif end + 1 == len(rows) or is_heading[end + 1]:
+                end += 1  # the last row of its script
+            end = max(end, start + 2)
+        panels.append(rows[start:end])
+        start = end
+    return panels
 
 
 def _rows(scripts: Mapping[str, Sequence[Language]], relative: Mapping[Language, tuple[float, ...]]) -> list[_Row]:
@@ -96,12 +121,12 @@ def _draw_scale(figure: Any, inches: tuple[float, float], label: str, colors: An
 
     width, height = inches
     long = min(3.0, width - 2 * MARGIN)
-    axes = figure.add_axes(((width - long) / 2 / width, 0.36 / height, long / width, 0.07 / height))
+    axes = figure.add_axes(((width - long) / 2 / width, 0.55 / height, long / width, 0.09 / height))
     bar = figure.colorbar(ScalarMappable(norm, colors), cax=axes, orientation="horizontal")
     bar.minorticks_off()
     bar.set_ticks(TICKS, labels=[f"{tick:g}" for tick in TICKS])
-    axes.tick_params(labelsize=POINTS + 0.5, length=2, pad=1)
-    bar.set_label(label, fontsize=POINTS + 1, labelpad=1)
+    axes.tick_params(labelsize=POINTS, length=2, pad=1)
+    bar.set_label(label, labelpad=1)
     bar.outline.set_linewidth(0.4)
 
 
@@ -123,15 +148,15 @@ def _draw(axes: Any, rows: list[_Row], num_rows: int, names: list[str], colors: 
     axes.imshow(shades, extent=(-0.5, right, bottom, -0.5), aspect="auto", interpolation="none")
     for at, (name, cells) in enumerate(rows):
         weight = "bold" if cells is None else "normal"
-        axes.text(-0.6, at, literal(name), ha="right", va="center", fontsize=POINTS, fontweight=weight)
+        axes.text(-0.6, at, literal(name), ha="right", va="center", fontweight=weight)
         for column, value in enumerate(cells or ()):
             text, color = f"{value:.1f}" if value < 99.95 else f"{value:.0f}", "white" if dark[at, column] else "black"
-            axes.text(column, at, text, ha="center", va="center", fontsize=POINTS, color=color)
+            axes.text(column, at, text, ha="center", va="center", color=color)
     axes.set_xlim(-0.5, right)
     axes.set_ylim(num_rows - 0.5, -0.5)
     axes.set_yticks([])
     axes.xaxis.tick_top()
-    axes.set_xticks(range(len(names)), names, rotation=50, ha="left", rotation_mode="anchor", fontsize=POINTS + 0.5)
+    axes.set_xticks(range(len(names)), names, rotation=SLOPE, ha="left", rotation_mode="anchor")
     axes.tick_params(length=0, pad=2)
     axes.spines[:].set_visible(False)
     axes.patch.set_visible(False)

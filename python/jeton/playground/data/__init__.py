@@ -10,7 +10,9 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-__all__ = ["read"]
+from ...analysis.parallel.texts import PARAGRAPH
+
+__all__ = ["paragraph", "read"]
 
 
 @cache
@@ -22,3 +24,22 @@ def read(name: str) -> Any:
         20
     """
     return json.loads(resources.files(__name__).joinpath(name).read_bytes())
+
+
+@cache
+def paragraph() -> list[dict[str, str]]:
+    """Returns code, names and text of the paragraph in each language: the text that `jeton.languages` measures.
+
+    Examples:
+        >>> paragraph()[0]["text"][:29]
+        'The public library opens ever'
+    """
+    return [
+        {
+            "code": language["code"],
+            "name": language["name"],
+            "own_name": language["own_name"],
+            "text": (PARAGRAPH / f"{language['file']}.txt").read_text(encoding="utf-8").strip(),
+        }
+        for language in read("paragraph.json")
+    ]

@@ -1,0 +1,149 @@
+"""Figures of matplotlib, an optional dependency: one style for print, labels, a source note, and saving.
+
+Text has 9 points, and in SVG it is paths, so it looks the same in every program. Adjacent series differ in lightness
+and in marker or line style, so figures can be read in gray. The same figure is the same file on the same day, which
+``SOURCE_DATE_EPOCH`` sets.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path, PurePath
+from typing import Any
+
+from ..errors import ConfigError
+from ..util.arguments import file_path
+from ..util.atomic import write_atomically
+from ..util.optional import import_optional
+from .display_width import elided
+
+__all__ = ["COLORS", "LINES", "MARKERS", "POINTS", "figure_suffix", "labels", "literal", "make_figure", "save_figure"]
+
+FORMATS = (".png", ".svg", ".pdf")
+POINTS = 9  # size of the font
+# Of series. Adjacent colors differ in lightness, and markers and line styles in shape, for print in gray.
+COLORS = ("#1f5fa8", "#d0803c", "#255c25", "#a585c9", "#6b5410", "#6fb0b6", "#8a1f52", "#8a8a8a")
+MARKERS = "osD^vP*X"
+LINES = ("-", "--", ":", "-.")
+# Files that every folder names alike: the folder is the name.
+_COMMON = {"tokenizer", "tokenizer_config", "vocab", "merges", "spiece", "sentencepiece.bpe", "tekken", "model"}
+_STYLE = {
+    "svg.hashsalt": "jeton",
+    "svg.fonttype": "path",
+    "pdf.fonttype": 42,  # TrueType: text of the PDF can be searched, and edited in other programs
+    "font.family": "sans-serif",
+    "font.sans-serif": ["DejaVu Sans"],  # part of matplotlib, so the same on every machine
+    "font.size": POINTS,
+    "axes.titlesize": POINTS,
+    "axes.labelsize": POINTS,
+    "xtick.labelsize": POINTS,
+    "ytick.labelsize": POINTS,
+    "legend.fontsize": POINTS,
+    "figure.titlesize": POINTS,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.axisbelow": True,
+    "grid.alpha": 0.3,
+}
+MAX_NAME = 48  # columns of a name
+
+
+def figure_suffix(path: str | os.PathLike[str]) -> str:
+    """Suffix of the path of a plot, in lower case.
+
+    Raises:
+        ConfigError: no format of a plot.
+    """
+    suffix = Path(file_path(path, "path")).suffix.lower()
+    if suffix not in FORMATS:
+        raise ConfigError(f"{os.fspath(path)}: a plot ends in {', '.join(FORMATS)}", option="plot")
+    return suffix
+
+
+@contextmanager
+def make_figure(inches: tuple[float, float]) -> Iterator[Any]:
+    """Yields an empty figure; it is drawn and saved inside of the block, which has the settings.
+
+    Raises:
+        MissingDependencyError: matplotlib is not installed.
+    """
+    figure = import_optional("matplotlib.figure", "a plot", "plot")
+    with import_optional("matplotlib", "a plot", "plot").rc_context(_STYLE):
+        yield figure.Figure(figsize=inches, layout="constrained")
+
+
+def save_figure(figure: Any, path: str | os.PathLike[str], suffix: str) -> None:
+    """Writes a figure with a source note, whole or not at all; metadata has no time."""
+    note = _source_note()
+    if figure.get_layout_engine() is None:
+        figure.text(0.995, 0.005, note, ha="right", va="bottom", fontsize=POINTS - 2, color="#5a5a5a")
+    else:
+        figure.supxlabel(note, x=0.995, ha="right", fontsize=POINTS - 2, color="#5a5a5a")
+    with write_atomically(path, streams=True) as file:
+        metadata = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(suffix)
+        figure.savefig(file, format=suffix[1:], dpi=150, metadata=metadata)
+
+
+def _source_note() -> str:
+    """Program, version and day, as a reader would cite a figure."""
+    from .. import __version__
+
+    epoch = os.environ.get("SOURCE_DATE_EPOCH", "")
+    day = datetime.fromtimestamp(int(epoch), UTC) if epoch.isdigit() else datetime.now(UTC)
+    return f"Jeton {__version__}, {day:%Y-%m-%d}"
+
+
+def labels(names: Sequence[str]) -> list[str]:
+    """Short labels of series: the stem of a file, or its folder where every folder has a file of that name.
+
+    Labels that would be equal keep more of their paths.
+
+    Examples:
+        >>> labels(["models/qwen/tokenizer.json", "o200k_base.tiktoken", "gpt-4o"])
+        ['qwen', 'o200k_base', 'gpt-4o']
+        >>> labels(["a/my.json", "b/my.json"])
+        ['a/my', 'b/my']
+    """
+    found = [_stem(name) for name in names]
+    for depth in range(2, 9):
+        repeated = {label for label in found if found.count(label) > 1}
+        if not repeated:
+            break
+        found = [_stem(name, depth) if label in repeated else label for name, label in zip(names, found, strict=True)]
+    return [literal(label) for label in found]
+
+
+def _stem(name: str, depth: int = 1) -> str:
+    """The last `depth` parts of a path, without the suffix of the file; other names stay."""
+    path = PurePath(name)
+    has_suffix = path.suffix in (".json", ".model", ".tiktoken", ".txt", ".gguf", ".jsonl", ".zst", ".gz", ".parquet")
+    if not has_suffix and (len(path.parts) == 1 or ":" in name):
+        return name
+    parts = [*path.parts[:-1], path.stem if has_suffix else path.name]
+    if len(parts) > 1 and parts[-1] in _COMMON:
+        parts.pop()
+    return "/".join(parts[-depth:])
+
+
+def drawable(name: str) -> str:
+    """A name without lone surrogates, which names of files that are not UTF-8 have, and which matplotlib refuses.
+
+    Examples:
+        >>> drawable("a\\udcff.txt")
+        'a?.txt'
+    """
+    return name.encode("utf-8", "replace").decode()
+
+
+def literal(name: str) -> str:
+    """A name as matplotlib shows it: shortened, without mathematics, and not hidden by an underscore at its start.
+
+    Examples:
+        >>> print(literal("US$"))
+        US\\$
+    """
+    shown = elided(drawable(name), MAX_NAME).replace("$", r"\$")
+    return "\u200b" + shown if shown.startswith("_") else shown
