@@ -58,8 +58,7 @@ def test_both_modes_were_tested() -> None:
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_in_a_picture(theme: str) -> None:
     colors = _THEMES[theme]
-    saturation, lightness = (float(part.rstrip("%")) for part in colors.tone.split(","))
-    grounds = [from_hsl(hue, saturation, lightness) for hue in range(360)]
+    grounds = [from_hex(colors.of(hue)[1:]) for hue in range(360)]
     assert min(contrast(from_hex(colors.ink[1:]), ground) for ground in grounds) >= 7
     assert min(contrast(from_hex(colors.faint[1:]), ground) for ground in grounds) >= 4.5
     assert contrast(from_hex(colors.faint[1:]), from_hex(colors.ground[1:])) >= 4.5

@@ -1,7 +1,7 @@
 """Deterministic color of every id.
 
-Colors repeat, and some readers cannot distinguish them. Renderers therefore add a second cue to adjacent tokens: an
-underline or a border.
+Colors repeat, and some readers cannot distinguish them. Renderers therefore add a second cue to adjacent tokens: a gap,
+an underline or a border.
 """
 
 from __future__ import annotations

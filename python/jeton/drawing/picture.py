@@ -1,17 +1,19 @@
 """SVG renderers of drawings and merge trees; the output is self-contained.
 
 Widths are measured in terminal columns, and every run of text has an explicit `textLength`, so the picture is the same
-with any monospaced font. Colors are attributes: the SVG has no style sheet, no script and no external references.
+with any monospaced font. Colors are hexadecimal attributes, which every program reads: the SVG has no style sheet, no
+script and no external references.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
+from colorsys import hls_to_rgb
 from dataclasses import dataclass
 from functools import partial
 from html import escape as html_escape
 from itertools import chain, groupby, islice
-from math import inf
 from operator import attrgetter
 from typing import Literal, NamedTuple
 
@@ -28,6 +30,8 @@ Theme = Literal["light", "dark"]
 escape = partial(html_escape, quote=False)  # valid in XML, too
 
 CELL, SIZE, LINE, MARGIN = 8.4, 14, 27, 14  # pixels: width of a column, font size, line height, margin
+SMALL = 10.5  # font size of captions
+GUTTER = 2  # pixels between two tokens
 FONT = "ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono','Noto Sans Mono CJK SC',monospace"
 
 # Limits of a picture; it displays the number of tokens that it leaves out.
@@ -38,22 +42,24 @@ MAX_LEAVES = 120
 
 @dataclass(frozen=True)
 class _Colors:
-    """Colors of background, text, symbols and lines; `tone` is saturation and lightness of tokens."""
+    """Colors of background, text, symbols and lines; `tone` is saturation and lightness of tokens, 0 to 1."""
 
     ground: str
     ink: str
     faint: str
     line: str
-    tone: str
+    tone: tuple[float, float]
 
     def of(self, hue: int) -> str:
-        return f"hsl({hue},{self.tone})"
+        saturation, lightness = self.tone
+        red, green, blue = (round(255 * value) for value in hls_to_rgb(hue / 360, lightness, saturation))
+        return f"#{red:02x}{green:02x}{blue:02x}"
 
 
 # Text has a contrast of at least 7:1 on every token color, symbols of 4.5:1.
 _THEMES = {
-    "light": _Colors("#ffffff", "#111111", "#4a4a4a", "#444444", "75%,85%"),
-    "dark": _Colors("#16181d", "#f4f4f4", "#c4c4c4", "#bbbbbb", "45%,22%"),
+    "light": _Colors("#ffffff", "#111111", "#4a4a4a", "#444444", (0.75, 0.85)),
+    "dark": _Colors("#16181d", "#f4f4f4", "#c4c4c4", "#bbbbbb", (0.45, 0.22)),
 }
 
 
@@ -68,7 +74,13 @@ class _TextRun(NamedTuple):
 
 
 def to_svg(
-    drawing: Drawing, *, width: int = 80, theme: Theme = "light", title: str = "", num_tokens: int | None = None
+    drawing: Drawing,
+    *,
+    width: int = 80,
+    theme: Theme = "light",
+    title: str = "",
+    caption: str = "",
+    num_tokens: int | None = None,
 ) -> str:
     """Renders a drawing as SVG.
 
@@ -77,6 +89,7 @@ def to_svg(
         width: columns per line.
         theme: ``"light"`` or ``"dark"``.
         title: title for screen readers; default: the number of tokens.
+        caption: a line below the tokens, such as the tokenizer's name.
         num_tokens: number of tokens of the text, if the drawing has only the first of them.
 
     Examples:
@@ -106,15 +119,26 @@ def to_svg(
         if at is None:
             boxes += _text(placed, colors.faint, colors, bold=False)
             continue
-        boxes += _token(placed, shown.table[shown.looks[at]], colors, underline=bool(at % 2))
+        boxes += _token(placed, shown.table[shown.looks[at]], colors)
         if placed and at and shown.groups[at] == shown.groups[at - 1]:
             boxes.append(_bridge(placed[0], colors))
     if layout.is_full or num_whole < total:
         left_out = total - num_whole  # includes a token that is truncated at the end of the picture
         more = f"… {left_out:,} token{'' if left_out == 1 else 's'} more" if left_out else "… more"
-        runs = layout.add((LookPart(LookPartKind.TEXT, more, ""),), max_lines=inf)
+        runs = layout.add((LookPart(LookPartKind.TEXT, more, ""),), max_lines=math.inf)
         boxes += _text(runs, colors.ink, colors, bold=False)
-    return _picture(boxes, layout.widest, layout.lines, colors, title or f"{total:,} tokens")
+    lines: float = layout.lines
+    widest = layout.widest
+    if caption:
+        lines += 1
+        widest = max(widest, math.ceil(display_width(caption) * SMALL / SIZE))
+        boxes.append(_caption_text(caption, lines, colors))
+    return _picture(boxes, widest, lines, colors, title or f"{total:,} tokens")
+
+
+def _caption_text(caption: str, lines: float, colors: _Colors) -> str:
+    place = f'x="{MARGIN}" y="{MARGIN + lines * LINE - 10:.1f}" font-size="{SMALL}"'
+    return f'<text {place} fill="{colors.faint}">{escape(caption)}</text>'
 
 
 class _LineLayout:
@@ -212,19 +236,16 @@ def _is_rtl(run: _TextRun, direction: Direction) -> bool:
     return direction == "rtl" and run.part.kind is LookPartKind.TEXT
 
 
-def _token(runs: list[_TextRun], look: Look, colors: _Colors, *, underline: bool) -> Iterator[str]:
+def _token(runs: list[_TextRun], look: Look, colors: _Colors) -> Iterator[str]:
     """Yields the boxes of a token, one per line and contiguous range, then its text."""
     lines: dict[int, list[_TextRun]] = {}
     for run in runs:
         lines.setdefault(run.y, []).append(run)
     for y, x, width in chain.from_iterable(map(_spans, lines.values())):
         left, top = MARGIN + x * CELL, MARGIN + y * LINE
-        box = f'x="{left + 0.5:.1f}" y="{top}" width="{width * CELL - 1:.1f}" height="{LINE - 5}" rx="3"'
+        box = f'x="{left + GUTTER / 2:.1f}" y="{top}" width="{width * CELL - GUTTER:.1f}" height="{LINE - 5}" rx="3"'
         stroke = f' stroke="{colors.ink}"' if look.special else ""
         yield f'<rect {box} fill="{colors.of(look.hue)}"{stroke}/>'
-        if underline:
-            ends = f'x1="{left + 2:.1f}" x2="{left + width * CELL - 2:.1f}" y1="{top + LINE - 7}" y2="{top + LINE - 7}"'
-            yield f'<line {ends} stroke="{colors.line}" stroke-width="1.5"/>'
     yield from _text(runs, colors.ink, colors, bold=look.special)
 
 
@@ -269,7 +290,7 @@ def _picture(boxes: Iterable[str], num_cells: float, num_lines: float, colors: _
     )
 
 
-ROW, GAP, SMALL = 58, 1.5, 10.5  # pixels between levels, columns between leaves, font size of ids
+ROW, GAP = 58, 1.5  # pixels between levels, columns between leaves
 
 
 def tree_to_svg(tree: Tree, *, theme: Theme = "light", title: str = "") -> str:

@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+import jeton
 from jeton.playground.api.picture import answer
 from jeton.playground.catalog import Catalog
 
@@ -24,3 +25,9 @@ def test_what_is_left_out_is_counted_in_the_whole_text(text: str, left_out: int)
     height = re.search(r'height="(\d+)"', svg)
     assert height is not None
     assert int(height[1]) < 30_000
+
+
+def test_the_caption_names_tokenizer_count_and_version() -> None:
+    svg = answer(SHELF, {"tokenizer": "bytes", "text": "abc"})["svg"]
+    assert f">bytes · 3 tokens · Jeton {jeton.__version__}</text>" in svg
+    assert "hsl(" not in svg  # which programs other than browsers do not read
