@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from .tokens.matcher import AddedTokenMatcher
     from .tokens.special import Special
     from .tokens.spelling import Spelling
+    from .tokens.vocab_bytes import VocabBytes
     from .util.arguments import Keep
 
     _T = TypeVar("_T")
@@ -1317,6 +1318,25 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
         if decoded is None:
             raise self._unknown_id(id)
         return decoded
+
+    def vocab_bytes(self, size: int | None = None) -> VocabBytes:
+        """The bytes of all ids, the ids of special tokens, and that of the end: what constrained decoding needs.
+
+        Args:
+            size: number of rows of the model's output, if it has more than the vocabulary; the rest are ``b""``.
+
+        Raises:
+            ConfigError: `size` is less than `vocab_size`.
+
+        Examples:
+            >>> tok = Tokenizer.from_merges({0: b"a", 2: b" b"}, [], special_tokens={"<|end|>": 3})
+            >>> found = tok.vocab_bytes(5)
+            >>> found.tokens, found.special_ids
+            ([b'a', b'', b' b', b'<|end|>', b''], [3])
+        """
+        from .tokens.vocab_bytes import vocab_bytes
+
+        return vocab_bytes(self, size)
 
     def id_to_token(self, id: int) -> str:
         """Spelling of an id in `tokenizer.json`: byte-level entries in GPT-2's byte alphabet (``"Ġthe"``), else text.

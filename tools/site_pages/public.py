@@ -57,6 +57,9 @@ TITLES = {
     "jeton.integrations.transformers": "transformers on Jeton",
     "jeton.integrations.arrow": "Columns of Arrow",
     "jeton.integrations.datasets": "Hugging Face datasets",
+    "jeton.integrations.llguidance": "llguidance",
+    "jeton.integrations.outlines": "outlines-core",
+    "jeton.integrations.xgrammar": "xgrammar",
 }
 BESIDE_THE_PACKAGE = ("jeton.compat.tiktoken", "jeton.compat.sentencepiece", "jeton.integrations.transformers")
 

@@ -1,0 +1,92 @@
+"""`ll_tokenizer`: a tokenizer of llguidance, which computes masks of the ids that a grammar permits.
+
+    grammar = llguidance.LLMatcher.grammar_from_json_schema(schema)
+    matcher = llguidance.LLMatcher(ll_tokenizer(tok, size=model.config.vocab_size), grammar)
+
+Source: `LLTokenizer` and `TokenizerWrapper` of llguidance 1.9.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..errors import ConfigError
+from ..tokenizer import Tokenizer
+from ..util.optional import import_optional
+
+__all__ = ["ll_tokenizer"]
+
+HEAD = b"\x02"  # before a text that is not the first: no vocabulary has it in a longer entry
+
+
+def ll_tokenizer(
+    tok: Tokenizer, *, size: int | None = None, eos: int | Sequence[int] | None = None, slices: list[str] | None = None
+) -> Any:
+    """Returns an `llguidance.LLTokenizer`.
+
+    Args:
+        tok: the tokenizer.
+        size: number of rows of the model's output; None: `Tokenizer.vocab_size`.
+        eos: id of the end, or ids; None: that of the role ``eos``.
+        slices: as for `LLTokenizer`.
+
+    Raises:
+        ConfigError: no `eos`, and the tokenizer has no such role.
+        MissingDependencyError: llguidance is not installed.
+
+    Examples:
+        >>> import jeton
+        >>> tok = jeton.default().with_roles(eos="<|endoftext|>")
+        >>> ll_tokenizer(tok).tokenize_str("the weather") == tok.encode("the weather")
+        True
+    """
+    llguidance = import_optional("llguidance", "ll_tokenizer")
+    ends = end_ids(tok, eos)
+    wrapper = llguidance.TokenizerWrapper(_Wrapped(tok, ends[0], size))
+    return llguidance.LLTokenizer(wrapper, eos_token=ends, slices=slices)
+
+
+def end_ids(tok: Tokenizer, eos: int | Sequence[int] | None) -> list[int]:
+    """The ids that end a text.
+
+    Raises:
+        ConfigError: there are none.
+    """
+    if eos is None:
+        eos = [] if tok.eos_id is None else tok.eos_id
+    ids = [eos] if isinstance(eos, int) else [*eos]
+    if not ids:
+        raise ConfigError("the tokenizer has no role eos; pass eos=, the id that ends a text", option="eos")
+    return ids
+
+
+class _Wrapped:
+    """What `TokenizerWrapper` reads.
+
+    As llguidance does with files of Hugging Face, it takes added tokens in angle brackets as special: `</s>` and
+    `<tool_call>` are no text in a grammar, also where the file says that they are.
+    """
+
+    def __init__(self, tok: Tokenizer, eos: int, size: int | None) -> None:
+        found = tok.vocab_bytes(size)
+        self.eos_token_id = eos
+        self.bos_token_id = tok.bos_id
+        self.tokens = found.tokens
+        marked = [
+            id for id, token in tok.added_tokens.items() if token.content[:1] == "<" and token.content[-1:] == ">"
+        ]
+        self.special_token_ids = sorted({*found.special_ids, *marked})
+        self._tok = tok
+        self._head = [] if tok.decode_tokens_bytes(self._encode(b"a")) == [b"a"] else self._encode(HEAD)
+
+    def _encode(self, text: bytes) -> list[int]:
+        return self._tok.encode(text, special="none", add_special_tokens=False)
+
+    def __call__(self, text: bytes) -> list[int]:
+        """The ids of a text that continues another: without the space that SentencePiece puts before a text."""
+        if self._head:
+            ids = self._encode(HEAD + text)
+            if ids[: len(self._head)] == self._head:
+                return ids[len(self._head) :]
+        return self._encode(text)

@@ -1,0 +1,42 @@
+"""`vocabulary`: a vocabulary of outlines-core, which builds an index of the ids that a regex permits.
+
+    index = outlines_core.Index(regex, vocabulary(tok))
+
+Source: `Vocabulary` of outlines-core 0.2.14.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..tokenizer import Tokenizer
+from ..util.optional import import_optional
+from .llguidance import end_ids
+
+__all__ = ["vocabulary"]
+
+
+def vocabulary(tok: Tokenizer, *, eos: int | None = None) -> Any:
+    """Returns an `outlines_core.Vocabulary`: ids by bytes, without special tokens, which no text has.
+
+    Args:
+        tok: the tokenizer.
+        eos: id of the end; None: that of the role ``eos``.
+
+    Raises:
+        ConfigError: no `eos`, and the tokenizer has no such role.
+        MissingDependencyError: outlines-core is not installed.
+
+    Examples:
+        >>> import jeton
+        >>> tok = jeton.default().with_roles(eos="<|endoftext|>")
+        >>> vocabulary(tok).get(b" the") == tok.encode(" the")
+        True
+    """
+    core = import_optional("outlines_core", "vocabulary")
+    (end,) = end_ids(tok, eos)
+    ids: dict[bytes, list[int]] = {}
+    for id, data in enumerate(tok.vocab_bytes().text_tokens):
+        if data and id != end:
+            ids.setdefault(data, []).append(id)
+    return core.Vocabulary(end, ids)
