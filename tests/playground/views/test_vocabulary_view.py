@@ -21,8 +21,8 @@ def settled(page: Any, words: str) -> None:
 
 
 def test_leafing(open_page: Open) -> None:
-    page = open_page(view="vocabulary", tokenizer="small")
-    settled(page, "400 entries: 1 to 100")
+    page = open_page(view="vocabulary", tokenizer="small", kind="all")
+    settled(page, "400 of 400 entries: 1 to 100")
     assert ids(page) == list(range(100))
     assert page.get_by_role("button", name="Previous").is_disabled()
     page.get_by_role("button", name="Next").press("Enter")
@@ -36,10 +36,31 @@ def test_leafing(open_page: Open) -> None:
     assert axe_violations(page) == []
 
 
+def test_it_opens_on_tokens_of_text(open_page: Open, catalog: Catalog) -> None:
+    """Most vocabularies begin with control bytes."""
+    tok = catalog.get("small")
+    page = open_page(view="vocabulary", tokenizer="small")
+    special = set(tok.special_tokens.values())
+    wanted = [id for id, data in tok.vocab.items() if len(data) > 1 and id not in special and _is_text(data)]
+    settled(page, f"{len(wanted)} of 400 entries")
+    assert ids(page) == wanted[:100]
+    assert page.get_by_label("Kind").input_value() == "ordinary"
+    page = open_page(view="vocabulary", tokenizer="bytes")
+    settled(page, "256 of 256 entries: 1 to 100")
+
+
+def _is_text(data: bytes) -> bool:
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
 def test_searching_by_text_bytes_id_and_kind(open_page: Open, catalog: Catalog, problems: Problems) -> None:
     tok = catalog.get("small")
     page = open_page(view="vocabulary", tokenizer="small")
-    settled(page, "400 entries")
+    settled(page, "of 400 entries")
     page.get_by_label("Search", exact=True).fill("ol")
     wanted = [id for id, data in tok.vocab.items() if b"ol" in data]
     settled(page, f"{len(wanted)} of 400 entries: 1 to {len(wanted)}")
@@ -86,11 +107,11 @@ def test_one_entry_by_keys_alone(open_page: Open) -> None:
 
 
 def test_another_tokenizer_begins_anew(open_page: Open) -> None:
-    page = open_page(view="vocabulary", tokenizer="small", **{"from": 200, "id": 250})
+    page = open_page(view="vocabulary", tokenizer="small", kind="all", **{"from": 200, "id": 250})
     settled(page, "201 to 300")
     page.locator(".detail .card").wait_for()
     page.get_by_label("Tokenizer", exact=True).select_option("bytes")
-    settled(page, "256 entries: 1 to 100")
+    settled(page, "256 of 256 entries: 1 to 100")
     assert page.locator(".detail .card").count() == 0
 
 

@@ -1,35 +1,43 @@
 // Vocabulary view: the entries of the tokenizer with paging and search, and details of one entry.
+//
+// It opens on tokens of text, because most vocabularies begin with control bytes; a search is among all entries.
 
 import { chip, choice, onOtherTokenizers } from "../widgets.js";
 import { failure, h, number } from "../dom.js";
-import { counted } from "../language.js";
+import { counted, message, say } from "../language.js";
 
 const PAGE = 100;
-const BY = [["text", "Text"], ["hex", "Bytes (hexadecimal)"], ["id", "First id"]];
-const KINDS = { all: "all kinds", special: "special tokens", byte: "single bytes", part: "partial characters", ordinary: "others" };
-const KIND_WORDS = { special: "special", byte: "byte", part: "partial character", ordinary: "" };
+const BY = [["text", message("Text")], ["hex", message("Bytes (hexadecimal)")], ["id", message("First id")]];
+const KINDS = {
+  all: message("all entries"),
+  ordinary: message("tokens of text"),
+  special: message("special tokens"),
+  byte: message("single bytes"),
+  part: message("parts of characters"),
+};
+const KIND_WORDS = { special: message("special"), byte: message("byte"), part: message("part of a character") };
 const HINTS = { text: "the", hex: "e2 96 81", id: "1000" };
 const TYPING_MS = 150;
 const EXAMPLES = {
-  "words that begin with a space": { find: " the", by: undefined, kind: undefined },
-  "special tokens": { find: undefined, by: undefined, kind: "special" },
-  "parts of characters": { find: undefined, by: undefined, kind: "part" },
+  [message("words that begin with a space")]: { find: " the", by: undefined, kind: undefined },
+  [message("special tokens")]: { find: undefined, by: undefined, kind: "special" },
+  [message("parts of characters")]: { find: undefined, by: undefined, kind: "part" },
 };
 
 export function mount(root, app) {
   const ask = app.latest();
-  const query = h("input", { type: "search", "aria-label": "Search", spellcheck: "false", autocomplete: "off", on: { input: onType, blur: tell } });
-  const by = choice("Search by", BY, (value) => app.set({ by: value === "text" ? undefined : value, from: undefined }));
-  const kind = choice("Kind", Object.entries(KINDS), (value) => app.set({ kind: value === "all" ? undefined : value, from: undefined }));
+  const query = h("input", { type: "search", "aria-label": say("Search"), spellcheck: "false", autocomplete: "off", on: { input: onType, blur: tell } });
+  const by = choice(say("Search by"), BY.map(([value, words]) => [value, say(words)]), (value) => app.set({ by: value === "text" ? undefined : value, from: undefined }));
+  const kind = choice(say("Kind"), Object.entries(KINDS).map(([value, words]) => [value, say(words)]), (value) => app.set({ kind: value, from: undefined }));
   const status = h("p", { class: "status", role: "status" });
   const list = h("div", { class: "entries" });
-  const earlier = h("button", { type: "button", on: { click: () => turn(-1) } }, "Previous");
-  const later = h("button", { type: "button", on: { click: () => turn(1) } }, "Next");
-  const pager = h("nav", { class: "pager", "aria-label": "Pages" }, earlier, later);
-  const detail = h("aside", { class: "detail", "aria-label": "One token" });
+  const earlier = h("button", { type: "button", on: { click: () => turn(-1) } }, say("Previous"));
+  const later = h("button", { type: "button", on: { click: () => turn(1) } }, say("Next"));
+  const pager = h("nav", { class: "pager", "aria-label": say("Pages") }, earlier, later);
+  const detail = h("aside", { class: "detail", "aria-label": say("One token") });
   root.append(
-    h("div", { class: "options" }, h("label", { class: "field wide" }, h("span", {}, "Search"), query), by, kind),
-    h("div", { class: "examples" }, "Examples:", ...Object.entries(EXAMPLES).map(example)),
+    h("div", { class: "options" }, h("label", { class: "field wide" }, h("span", {}, say("Search")), query), by, kind),
+    h("div", { class: "examples" }, say("Examples:"), ...Object.entries(EXAMPLES).map(example)),
     h("div", { class: "bench" }, h("div", { class: "reading" }, status, list, pager), detail),
   );
 
@@ -39,7 +47,7 @@ export function mount(root, app) {
   let shownCard = "";
 
   function example([name, changes]) {
-    return h("button", { type: "button", class: "link", on: { click: () => app.go({ ...changes, from: undefined, id: undefined }) } }, name);
+    return h("button", { type: "button", class: "link", on: { click: () => app.go({ ...changes, from: undefined, id: undefined }) } }, say(name));
   }
 
   function onType() {
@@ -59,7 +67,7 @@ export function mount(root, app) {
   }
 
   async function update(state) {
-    const question = { tokenizer: state.tokenizer, query: asText(state.find), by: state.by ?? "text", kind: state.kind ?? "all", from: Number.isInteger(state.from) && state.from > 0 ? state.from : 0, limit: PAGE };
+    const question = { tokenizer: state.tokenizer, query: asText(state.find), by: state.by ?? "text", kind: kindOf(state), from: Number.isInteger(state.from) && state.from > 0 ? state.from : 0, limit: PAGE };
     const key = JSON.stringify(question);
     if (key === asked) return card(state);
     asked = key;
@@ -68,6 +76,7 @@ export function mount(root, app) {
       const found = await ask("vocabulary", question);
       if (found === null) return;
       answer = found;
+      if (!found.num && state.kind === undefined && question.kind === "ordinary") return app.set({ kind: "all" }); // a vocabulary of bytes
       draw();
     } catch (error) {
       answer = null;
@@ -80,6 +89,7 @@ export function mount(root, app) {
   }
 
   const asText = (value) => (typeof value === "string" ? value : "");
+  const kindOf = (state) => state.kind ?? (asText(state.find) || state.by === "id" ? "all" : "ordinary");
 
   // ── the list ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -87,17 +97,18 @@ export function mount(root, app) {
     const { num, num_tokens, by_kind, from, entries } = answer;
     for (const option of kind.select.options) {
       const count = option.value === "all" ? num_tokens : by_kind[option.value];
-      option.textContent = `${KINDS[option.value]} (${number(count)})`;
+      option.textContent = `${say(KINDS[option.value])} (${number(count)})`;
     }
-    const range = entries.length ? `: ${number(from + 1)} to ${number(from + entries.length)}` : "";
-    const words = num === num_tokens ? counted(num, "entry").replace("entrys", "entries") : `${number(num)} of ${number(num_tokens)} entries`;
-    status.textContent = words + range;
+    const values = { found: number(num), total: number(num_tokens), first: number(from + 1), last: number(from + entries.length) };
+    status.textContent = entries.length
+      ? say("{found} of {total} entries: {first} to {last}", values)
+      : say("{found} of {total} entries", values);
     pager.hidden = num <= PAGE && !from;
     earlier.disabled = !from;
     later.disabled = from + entries.length >= num;
-    const heads = ["id", "token", "bytes", "spelling", "kind"];
-    const head = h("thead", {}, h("tr", {}, ...heads.map((name) => h("th", { scope: "col", class: name === "id" ? "figure" : null }, name))));
-    list.replaceChildren(entries.length ? h("table", {}, head, h("tbody", {}, ...entries.map(row))) : h("p", { class: "hint" }, "No entries found."));
+    const heads = [say("id"), say("token"), say("bytes"), say("spelling"), say("kind")];
+    const head = h("thead", {}, h("tr", {}, ...heads.map((name, at) => h("th", { scope: "col", class: at ? null : "figure" }, name))));
+    list.replaceChildren(entries.length ? h("table", {}, head, h("tbody", {}, ...entries.map(row))) : h("p", { class: "hint" }, say("No entries found.")));
   }
 
   function row(entry, index) {
@@ -109,7 +120,7 @@ export function mount(root, app) {
       h("td", { class: "tokens" }, chip(entry), 2 * entry.num_bytes > entry.hex.length ? h("span", { class: "small hint" }, `… ${counted(entry.num_bytes, "byte")}`) : null),
       h("td", {}, h("code", {}, shortened(entry.hex.replace(/..(?!$)/g, "$& ")))),
       h("td", {}, h("code", {}, shortened(entry.spelling))),
-      h("td", {}, KIND_WORDS[entry.kind]),
+      h("td", {}, KIND_WORDS[entry.kind] ? say(KIND_WORDS[entry.kind]) : null),
     );
   }
 
@@ -142,7 +153,7 @@ export function mount(root, app) {
     const key = JSON.stringify([state.tokenizer, state.id]);
     if (key === shownCard) return;
     shownCard = key;
-    if (!Number.isInteger(state.id)) return detail.replaceChildren(h("p", { class: "hint" }, "Select an entry for its details."));
+    if (!Number.isInteger(state.id)) return detail.replaceChildren(h("p", { class: "hint" }, say("Select an entry for its details.")));
     const look = answer?.entries.find((entry) => entry.id === state.id) ?? null;
     const close = () => {
       const [row, hadFocus] = [list.querySelector("tr.current button"), detail.contains(document.activeElement)];
@@ -163,7 +174,7 @@ export function mount(root, app) {
       if (!typing) query.value = asText(state.find); // pending input is newer
       query.placeholder = HINTS[state.by ?? "text"] ?? "";
       by.select.value = state.by ?? "text";
-      kind.select.value = state.kind ?? "all";
+      kind.select.value = kindOf(state);
       update(state);
     },
     hide() {},
