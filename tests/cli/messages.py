@@ -123,7 +123,7 @@ def _of_page() -> Iterator[str]:
         if path.name == "language.js":
             continue
         source = path.read_text()
-        for call in re.finditer(r"(?<![.\w])(say|sayNodes|message|counted)\(", source):
+        for call in re.finditer(r"(?:(?<=\.\.\.)|(?<![.\w]))(say|sayNodes|message|counted)\(", source):
             arguments = _arguments(source, call.end())
             if call[1] == "counted":
                 for noun in arguments[1]:

@@ -98,14 +98,14 @@ def test_keyboard_alone(open_page: Open) -> None:
 
 def test_a_tokenizer_without_a_template(open_page: Open) -> None:
     page = open_page(view="chat", tokenizer="bytes", messages=MESSAGES)
-    page.get_by_text("This tokenizer has no chat template").wait_for()
+    page.get_by_text("Shown with those of ChatML added: <|im_start|> <|im_end|>").wait_for()
     options = page.locator("#chat-template option").all_inner_texts()
-    assert options[:2] == ["none", "ChatML (lacks 2 tokens)"]
-    page.get_by_label("Template", exact=True).select_option("chatml")
-    page.get_by_text("ChatML needs special tokens that this tokenizer lacks: <|im_start|> <|im_end|>").wait_for()
+    assert options[0] == "ChatML (adds 2 tokens)"
+    page.locator(".turn .t.x").first.click()
+    page.get_by_text("Id 256 is added for this view").wait_for()
     page.get_by_label("Tokenizer", exact=True).select_option("lessons")
     page.wait_for_selector(".turn")
-    assert not page.locator(".view-chat .failure").first.is_visible()
+    page.get_by_text("Shown with those of").wait_for(state="hidden")
 
 
 def test_a_refusal_is_readable(open_page: Open, problems: Problems) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -66,15 +67,33 @@ def test_contents_are_the_messages(catalog: Catalog) -> None:
 
 def test_templates_are_those_that_the_vocabulary_allows(catalog: Catalog) -> None:
     facts = answer(catalog, {"tokenizer": "bytes", "messages": MESSAGES})
-    assert facts["chosen"] is None
-    assert "text" not in facts
     assert [choice["id"] for choice in facts["choices"]] == list(PRESETS)
     facts = ask(catalog, template="llama3")
     assert facts["chosen"] == "llama3"
-    assert "text" not in facts
     missing = {choice["id"]: choice["missing"] for choice in facts["choices"]}
     assert missing["llama3"] == list(PRESETS["llama3"].tokens)
     assert missing["chatml"] == []
+
+
+@pytest.mark.parametrize("tokenizer", ["bytes", "default"])
+def test_a_tokenizer_without_a_template_is_shown_with_added_tokens(catalog: Catalog, tokenizer: str) -> None:
+    facts = answer(catalog, {"tokenizer": tokenizer, "messages": MESSAGES, "template": "llama3"})
+    tok = catalog.get(tokenizer)
+    missing = [token for token in PRESETS["llama3"].tokens if token not in tok.special_tokens]
+    assert facts["added"] == {token: tok.vocab_size + index for index, token in enumerate(missing)}
+    assert facts["drawing"]["ids"] == tok.add_tokens(missing).chat(MESSAGES, template="llama3").ids
+
+
+def test_a_token_that_begins_with_the_templates_space_is_the_messages(data: Path) -> None:
+    catalog = Catalog(cached=False)
+    catalog._put("mistral", lambda: jeton.load(data / "vocabs" / "mistral-v3.model"))
+    messages = [{"role": "system", "content": "Answer now"}, {"role": "user", "content": "Why?"}]
+    facts = answer(catalog, {"tokenizer": "mistral", "messages": messages})
+    assert facts["text"].startswith("<s>[INST] Answer now")
+    shown = [catalog.get("mistral").id_to_token(id) for id in facts["drawing"]["ids"]]
+    assert [shown[slice(*rows)] for rows in facts["contents"]] == [["▁Answer", "▁now"], ["Why", "?"]]
+    [system] = [turn for turn in facts["turns"] if turn["role"] == "system"]
+    assert [shown[slice(*rows)] for rows in system["rows"]] == [["▁Answer", "▁now"]]
 
 
 def test_its_own_templates_stand_first(catalog: Catalog) -> None:

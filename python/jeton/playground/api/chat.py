@@ -1,13 +1,14 @@
 """``chat``: messages rendered by a chat template, with the origin of each token.
 
-A tokenizer without a chat template can use one of Jeton's if it has the special tokens for it. The response lists the
-missing ones for each template.
+A tokenizer without a chat template is shown with one of Jeton's. Special tokens that it lacks are added for this view,
+and the response lists them. A token belongs to the part of the text that has its first character other than white space:
+``▁Answer`` is the message's, though the space before it is the template's.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import accumulate
 from typing import Any
 
@@ -25,7 +26,7 @@ MAX_DRAWN = 20_000
 
 
 def answer(catalog: Catalog, request: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the drawing of the chat, or only the templates to choose from if none is usable.
+    """Returns the drawing of the chat, the templates to choose from, and the special tokens added for the chosen one.
 
     Examples:
         >>> catalog = Catalog(cached=False)
@@ -33,8 +34,8 @@ def answer(catalog: Catalog, request: Mapping[str, Any]) -> dict[str, Any]:
         >>> facts = answer(catalog, {"tokenizer": "lessons", "messages": messages, "template": "chatml"})
         >>> facts["text"], [(spelled["message"], spelled["token"]) for spelled in facts["spelled"]]
         ('<|im_start|>user\\nhi<|im_end|><|im_end|>\\n', [(0, '<|im_end|>')])
-        >>> [choice["id"] for choice in answer(catalog, {"tokenizer": "bytes", "messages": messages})["choices"]][:2]
-        ['chatml', 'llama3']
+        >>> answer(catalog, {"tokenizer": "bytes", "messages": messages})["added"]
+        {'<|im_start|>': 256, '<|im_end|>': 257}
     """
     tok = catalog.get(request_fields.text(request, "tokenizer"))
     messages = _messages(request)
@@ -42,14 +43,9 @@ def answer(catalog: Catalog, request: Mapping[str, Any]) -> dict[str, Any]:
     choices = _choices(tok)
     chosen = next((choice for choice in choices if choice["id"] == wanted), None)
     if chosen is None:  # not given, or a template of another tokenizer
-        chosen = next((choice for choice in choices if not choice["missing"]), None)
-    facts: dict[str, Any] = {
-        "choices": choices,
-        "chosen": chosen and chosen["id"],
-        "source": chosen and chosen["source"],
-    }
-    if chosen is None or chosen["missing"]:
-        return facts
+        chosen = next((choice for choice in choices if not choice["missing"]), choices[0])
+    if missing := chosen["missing"]:
+        tok = tok.add_tokens(missing)
     special = request_fields.flag(request, "special")
     chat = tok.chat(
         messages,
@@ -58,15 +54,21 @@ def answer(catalog: Catalog, request: Mapping[str, Any]) -> dict[str, Any]:
         special="all" if special else "none",
     )
     drawing = chat.encoding.drawing()
+    places = _places(chat)
     return {
-        **facts,
+        "choices": choices,
+        "chosen": chosen["id"],
+        "source": chosen["source"],
+        "added": {token: tok.token_to_id(token) for token in missing},
         "text": chat.text,
         "drawing": drawing.head(MAX_DRAWN).to_json(),
         "num_tokens": len(chat.ids),
         "num_bytes": drawing.text_bytes,
         "num_chars": drawing.text_chars,
-        "turns": [{"message": turn.message, "role": turn.role, "rows": turn.token_spans} for turn in chat.turns],
-        "contents": _contents(chat),
+        "turns": [
+            {"message": turn.message, "role": turn.role, "rows": _rows(places, turn.char_spans)} for turn in chat.turns
+        ],
+        "contents": _rows(places, _content_spans(chat)),
         "generated": _num_generated(chat),
         "spelled": [] if special else _spelled(tok, chat),
     }
@@ -109,15 +111,27 @@ def _choices(tok: Tokenizer) -> list[dict[str, Any]]:
     return choices
 
 
-def _contents(chat: Chat) -> list[tuple[int, int]]:
-    """Returns the ranges of tokens that begin in message content."""
-    starts = [start for start, _ in chat.encoding.char_spans]
+def _places(chat: Chat) -> list[int]:
+    """Returns the first character of each token that is not white space, else its first one; ascending."""
+    places = []
+    for start, end in chat.encoding.char_spans:
+        shown = chat.text[start:end]
+        skipped = len(shown) - len(shown.lstrip())
+        places.append(start + (skipped if skipped < len(shown) else 0))
+    return list(accumulate(places, max))
+
+
+def _rows(places: list[int], spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Returns the ranges of tokens in ranges of characters."""
+    return [(bisect_left(places, start), bisect_left(places, end)) for start, end in spans]
+
+
+def _content_spans(chat: Chat) -> Iterator[tuple[int, int]]:
+    """Yields the ranges of characters that the template took from messages."""
     ends = accumulate(piece.length for piece in chat.pieces)
-    return [
-        (bisect_left(starts, end - piece.length), bisect_left(starts, end))
-        for piece, end in zip(chat.pieces, ends, strict=True)
-        if piece.origin.source != "template"
-    ]
+    for piece, end in zip(chat.pieces, ends, strict=True):
+        if piece.origin.source != "template":
+            yield end - piece.length, end
 
 
 def _spelled(tok: Tokenizer, chat: Chat) -> list[dict[str, Any]]:

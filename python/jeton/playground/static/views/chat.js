@@ -6,7 +6,7 @@
 import { uncover } from "../card.js";
 import { onOtherTokenizers } from "../widgets.js";
 import { failure, h, number } from "../dom.js";
-import { counted } from "../language.js";
+import { counted, say, sayNodes } from "../language.js";
 
 const LONGEST = 200_000; // UTF-16 units of an editable message
 const TYPING_MS = 80;
@@ -20,29 +20,29 @@ const FIRST = [
 export function mount(root, app) {
   const ask = app.latest();
   const choice = h("select", { id: "chat-template", on: { change: () => app.set({ chat_template: choice.value }) } });
-  const prompt = toggle("prompt", "Add generation prompt", "Append the generation prompt, which begins the reply.");
-  const special = toggle("special", "Parse special tokens in messages", "Encode the spelling of a special token in a message as that token. Otherwise it is plain text.");
-  const lack = h("p", { class: "failure", role: "status", hidden: true });
-  const list = h("ol", { class: "messages", "aria-label": "Messages" });
-  const add = h("button", { type: "button", on: { click: addMessage } }, "Add a message");
-  const figures = h("dl", { class: "figures", "aria-label": "Counts" });
+  const prompt = toggle("prompt", say("Add generation prompt"), say("Append the generation prompt, which begins the reply."));
+  const special = toggle("special", say("Parse special tokens in messages"), say("Encode the spelling of a special token in a message as that token. Otherwise it is plain text."));
+  const note = h("p", { class: "hint", role: "status", hidden: true });
+  const list = h("ol", { class: "messages", "aria-label": say("Messages") });
+  const add = h("button", { type: "button", on: { click: addMessage } }, say("Add a message"));
+  const figures = h("dl", { class: "figures", "aria-label": say("Counts") });
   const spelled = h("div", { class: "spelled-list" });
   const pane = h("div", { class: "pane turns" });
   const more = h("p", { class: "more", hidden: true });
-  const detail = h("aside", { class: "detail", "aria-label": "One token" });
-  const source = h("pre", { tabindex: "0", "aria-label": "Source of the template" });
-  const rendered = h("pre", { tabindex: "0", "aria-label": "The text" });
+  const detail = h("aside", { class: "detail", "aria-label": say("One token") });
+  const source = h("pre", { tabindex: "0", "aria-label": say("Source of the template") });
+  const rendered = h("pre", { tabindex: "0", "aria-label": say("The text") });
   root.append(
-    h("div", { class: "options" }, h("label", { for: "chat-template" }, "Template"), choice, prompt, special),
-    lack,
+    h("div", { class: "options" }, h("label", { for: "chat-template" }, say("Template")), choice, prompt, special),
+    note,
     h("datalist", { id: "chat-roles" }, ...ROLES.map((role) => h("option", { value: role }))),
     list,
     add,
     figures,
     spelled,
     h("div", { class: "bench" }, h("div", { class: "reading" }, pane, more), detail),
-    h("details", {}, h("summary", {}, "The text"), rendered),
-    h("details", {}, h("summary", {}, "The template"), source),
+    h("details", {}, h("summary", {}, say("The text")), rendered),
+    h("details", {}, h("summary", {}, say("The template")), source),
   );
 
   let rows = []; // the boxes of the messages
@@ -50,6 +50,7 @@ export function mount(root, app) {
   let pinned = null; // {element, index} of the pinned token
   let pointing = 0;
   let telling = 0;
+  let added = new Set(); // ids of special tokens that the tokenizer does not have
   let asked = "";
   let failed = false; // whether to retry when a file is opened
 
@@ -83,15 +84,16 @@ export function mount(root, app) {
     const tell = () => { if (typing) put(typed()); };
     const role = h("input", { type: "text", list: "chat-roles", id: `chat-role-${index}`, autocomplete: "off", spellcheck: "false", on: { input: later, blur: tell } });
     const area = h("textarea", { id: `chat-content-${index}`, rows: 2, spellcheck: "false", dir: "auto", on: { input: later, blur: tell, paste: (event) => refuseLong(event, area) } });
-    const button = (sign, label, act) => h("button", { type: "button", "aria-label": `${label} message ${index + 1}`, title: label, on: { click: act } }, sign);
-    const up = button("↑", "Move up", () => move(index, -1));
-    const down = button("↓", "Move down", () => move(index, 1));
-    const remove = button("×", "Remove", () => removeMessage(index));
+    const at = { number: index + 1 };
+    const button = (sign, label, act) => h("button", { type: "button", "aria-label": label, title: label, on: { click: act } }, sign);
+    const up = button("↑", say("Move message {number} up", at), () => move(index, -1));
+    const down = button("↓", say("Move message {number} down", at), () => move(index, 1));
+    const remove = button("×", say("Remove message {number}", at), () => removeMessage(index));
     const fields = h(
       "fieldset",
-      { "aria-label": `Message ${index + 1}` },
-      h("div", { class: "head" }, h("label", { for: role.id }, "Role"), role, h("span", { class: "buttons" }, up, down, remove)),
-      h("label", { for: area.id, class: "unseen" }, `Content of message ${index + 1}`),
+      { "aria-label": say("Message {number}", at) },
+      h("div", { class: "head" }, h("label", { for: role.id }, say("Role")), role, h("span", { class: "buttons" }, up, down, remove)),
+      h("label", { for: area.id, class: "unseen" }, say("Content of message {number}", at)),
       area,
     );
     const element = h("li", {}, fields);
@@ -137,8 +139,12 @@ export function mount(root, app) {
     const pasted = event.clipboardData.getData("text/plain");
     if (pasted.length + area.value.length <= LONGEST) return;
     event.preventDefault();
-    lack.hidden = false;
-    lack.textContent = `Messages are limited to ${number(LONGEST)} characters; the pasted text has ${number(pasted.length)}.`;
+    tellNote(say("Messages are limited to {limit} characters; the pasted text has {length}.", { limit: number(LONGEST), length: number(pasted.length) }));
+  }
+
+  function tellNote(text) {
+    note.hidden = !text;
+    note.textContent = text;
   }
 
   function addMessage() {
@@ -150,7 +156,7 @@ export function mount(root, app) {
   function removeMessage(index) {
     put(typed().toSpliced(index, 1));
     rows[Math.min(index, rows.length - 1)].area.focus();
-    app.say(`Message ${index + 1} removed; ${counted(rows.length, "message")} left`);
+    app.say(say("Message {number} removed. Left: {messages}.", { number: index + 1, messages: counted(rows.length, "message") }));
   }
 
   function move(index, step) {
@@ -160,7 +166,7 @@ export function mount(root, app) {
     [given[index], given[to]] = [given[to], given[index]];
     put(given);
     rows[to].area.focus();
-    app.say(`Moved to position ${to + 1} of ${given.length}`);
+    app.say(say("Moved to position {number} of {total}", { number: to + 1, total: given.length }));
   }
 
   // ── requests ───────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -175,10 +181,9 @@ export function mount(root, app) {
     try {
       const answer = await ask("chat", question);
       if (answer === null) return;
-      lack.hidden = true;
       showChoices(answer);
-      if (answer.drawing) draw(answer, state.tokenizer);
-      else lacks(answer);
+      tellNote(addedNote(answer));
+      draw(answer, state.tokenizer);
       failed = false;
     } catch (error) {
       failed = true;
@@ -200,21 +205,19 @@ export function mount(root, app) {
   }
 
   function showChoices({ choices, chosen, source: text }) {
-    const title = (one) => (one.missing.length ? `${one.title} (lacks ${counted(one.missing.length, "token")})` : one.title);
+    const title = (one) => (one.missing.length ? say("{template} (adds {tokens})", { template: one.title, tokens: counted(one.missing.length, "token") }) : one.title);
     choice.replaceChildren(...choices.map((one) => h("option", { value: one.id }, title(one))));
-    if (chosen === null) choice.prepend(h("option", { value: "" }, "none"));
-    choice.value = chosen ?? "";
-    source.textContent = text ?? "";
+    choice.value = chosen;
+    source.textContent = text;
   }
 
-  /** Displays that no template is usable with this tokenizer. */
-  function lacks({ choices, chosen }) {
-    clear();
-    const wanted = choices.find((one) => one.id === chosen);
-    lack.hidden = false;
-    lack.textContent = wanted
-      ? `The template ${wanted.title} needs special tokens that this tokenizer lacks: ${wanted.missing.join("  ")}`
-      : "This tokenizer has no chat template, and lacks the special tokens of Jeton's own. Choose a template to see which are missing.";
+  /** Names the special tokens that were added to the tokenizer for this view; "" if there are none. */
+  function addedNote({ choices, chosen, added }) {
+    const tokens = Object.keys(added);
+    const { title } = choices.find((one) => one.id === chosen);
+    return tokens.length
+      ? say("This tokenizer has no special tokens for a chat. Shown with those of {template} added: {tokens}", { template: title, tokens: tokens.join("  ") })
+      : "";
   }
 
   // ── drawing ──────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -222,17 +225,18 @@ export function mount(root, app) {
   function draw(answer, tokenizer) {
     clear();
     const { drawing, num_tokens, num_bytes, num_chars } = answer;
-    const facts = [["tokens", num_tokens], ["bytes", num_bytes], ["characters", num_chars]];
-    if (answer.generated !== null) facts.push(["generated by the model", answer.generated]);
+    const facts = [[say("tokens"), num_tokens], [say("bytes"), num_bytes], [say("characters"), num_chars]];
+    if (answer.generated !== null) facts.push([say("generated by the model"), answer.generated]);
+    added = new Set(Object.values(answer.added));
     figures.append(...facts.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, number(value)))));
     const marks = marksOf(answer);
     pane.append(...parts(answer).map((part) => drawPart(part, drawing, marks, tokenizer)));
     drawSpelled(answer);
     const shown = drawing.ids.length;
     more.hidden = shown === num_tokens;
-    more.textContent = `The first ${number(shown)} of ${counted(num_tokens, "token")} are drawn.`;
+    more.textContent = say("The first {shown} of {tokens} are drawn.", { shown: number(shown), tokens: counted(num_tokens, "token") });
     rendered.textContent = answer.text;
-    detail.replaceChildren(h("p", { class: "invitation" }, "Hover over a token, or move to it with the arrow keys, for its details. Pills are special tokens; italic text is the template's, upright text the messages'."));
+    detail.replaceChildren(h("p", { class: "invitation" }, say("Hover over a token, or move to it with the arrow keys, for its details. Pills are special tokens; italic text is the template's, upright text the messages'.")));
     telling = setTimeout(() => app.say(facts.map(([name, value]) => `${number(value)} ${name}`).join(", ")), TELL_AFTER_MS);
   }
 
@@ -252,19 +256,19 @@ export function mount(root, app) {
     const all = [];
     let at = 0;
     for (const part of found) {
-      if (part.first > at) all.push({ message: null, role: "the template", first: at, last: Math.min(part.first, end) });
+      if (part.first > at) all.push({ message: null, role: say("the template"), first: at, last: Math.min(part.first, end) });
       all.push(part);
       at = part.last;
     }
-    if (at < end) all.push({ message: null, role: "the template", first: at, last: end });
+    if (at < end) all.push({ message: null, role: say("the template"), first: at, last: end });
     return all.filter((part) => part.first < part.last);
   }
 
   function drawPart({ message, role, first, last }, drawing, marks, tokenizer) {
-    const name = message === null ? role : `${role} · message ${message + 1}`;
+    const name = message === null ? role : say("{role} · message {number}", { role, number: message + 1 });
     const part = slice(drawing, first, last);
     const onToken = (index, how) => look(element, index, how, tokenizer);
-    const element = app.draw(part, { label: `Tokens of ${name}`, onToken, mark: (index) => marks[first + index] });
+    const element = app.draw(part, { label: say("Tokens of {part}", { part: name }), onToken, mark: (index) => marks[first + index] });
     drawings.push(element);
     const head = h("p", { class: "of" }, h("b", {}, name), ` ${counted(last - first, "token")}`);
     return h("div", { class: message === null ? "turn nobody" : "turn" }, head, element);
@@ -274,15 +278,17 @@ export function mount(root, app) {
     if (!found.length) return;
     const counts = new Map();
     for (const { token, message, rows: [first, end] } of found) {
-      const where = message === null ? "a variable" : `message ${message + 1}`;
+      const where = message === null ? say("a variable") : say("message {number}", { number: message + 1 });
       const key = JSON.stringify([token, where]);
       const { times, tokens } = counts.get(key) ?? { times: 0, tokens: end - first };
       counts.set(key, { times: times + 1, tokens });
     }
     const line = ([key, { times, tokens }]) => {
       const [token, where] = JSON.parse(key);
-      const often = times > 1 ? ` (${number(times)} times)` : "";
-      return h("li", {}, h("code", {}, token), ` in ${where}${often} is plain text (${counted(tokens, "token")}), not the special token.`);
+      const values = { token: h("code", {}, token), place: where, tokens: counted(tokens, "token"), times: number(times) };
+      return times > 1
+        ? h("li", {}, ...sayNodes("{token} in {place} is plain text ({tokens}; {times} occurrences), not the special token.", values))
+        : h("li", {}, ...sayNodes("{token} in {place} is plain text ({tokens}), not the special token.", values));
     };
     spelled.append(h("ul", {}, ...[...counts].slice(0, 20).map(line)));
   }
@@ -305,7 +311,9 @@ export function mount(root, app) {
     if (!place) return detail.replaceChildren();
     const { drawing } = place.element;
     const close = place === pinned ? () => letGo(tokenizer) : undefined;
-    detail.replaceChildren(app.card(tokenizer, drawing.ids[place.index], { look: drawing.table[drawing.looks[place.index]], close }));
+    const id = drawing.ids[place.index];
+    if (added.has(id)) return detail.replaceChildren(h("p", { class: "hint" }, say("Id {id} is added for this view; the tokenizer does not have it.", { id })));
+    detail.replaceChildren(app.card(tokenizer, id, { look: drawing.table[drawing.looks[place.index]], close }));
     if (close) uncover(detail, place.element.token(place.index));
   }
 
