@@ -1,7 +1,7 @@
 """``chat``: messages rendered by a chat template, with the origin of each token.
 
 A tokenizer without a chat template is shown with one of Jeton's. Special tokens that it lacks are added for this view,
-and the response lists them. A token belongs to the part of the text that has its first character other than white space:
+and the response lists them. A token belongs to the part of the text with its first character that is not white space:
 ``▁Answer`` is the message's, though the space before it is the template's.
 """
 

@@ -2,13 +2,13 @@
 
 import { inOneLine, onOtherTokenizers } from "../widgets.js";
 import { failure, h } from "../dom.js";
-import { counted } from "../language.js";
+import { counted, say } from "../language.js";
 
 export function mount(root, app) {
   const ask = app.latest();
   const list = h("ul", { class: "titles" });
   const story = h("article", { class: "story", "aria-live": "polite" });
-  root.append(h("nav", { "aria-label": "Classics" }, list), story);
+  root.append(h("nav", { "aria-label": say("Classics") }, list), story);
 
   let titles = null; // the response, or a promise of it
   let shown = ""; // the displayed classic and the tokenizers
@@ -43,10 +43,10 @@ export function mount(root, app) {
 
   function draw(classic) {
     const compare = classic.state
-      ? [h("p", {}, h("button", { type: "button", on: { click: () => app.go(classic.state) } }, "Compare these side by side"))]
+      ? [h("p", {}, h("button", { type: "button", on: { click: () => app.go(classic.state) } }, say("Compare these side by side")))]
       : [];
     const recorded = classic.panels.some((panel) => panel.recorded)
-      ? [h("p", { class: "hint" }, "Tokenizations marked as recorded were computed with the real vocabulary, which is not on this machine. Open its file to compute them here.")]
+      ? [h("p", { class: "hint" }, say("Tokenizations marked as recorded were computed with the real vocabulary, which is not on this machine. Open its file to compute them here."))]
       : [];
     story.replaceChildren(
       h("h2", {}, classic.title),
@@ -60,18 +60,18 @@ export function mount(root, app) {
   function panel({ tokenizer, note, drawing, num_tokens, recorded, special, state }) {
     const line = h("p", { class: "one-line" }, "\u00a0");
     const tokens = app.draw(drawing, {
-      label: `Tokens of ${tokenizer}`,
+      label: say("Tokens of {part}", { part: tokenizer }),
       onToken: (index) => {
         line.textContent = index === null ? "\u00a0" : inOneLine(drawing, index);
         if (index !== null) tokens.look(index);
       },
     });
-    const badge = recorded ? h("span", { class: "badge" }, "recorded") : null;
-    const open = state ? h("button", { type: "button", class: "link", on: { click: () => app.go(state) } }, "Open in Tokens") : null;
+    const badge = recorded ? h("span", { class: "badge" }, say("recorded")) : null;
+    const open = state ? h("button", { type: "button", class: "link", on: { click: () => app.go(state) } }, say("Open in Tokens")) : null;
     return h(
       "section",
       { class: "panel" },
-      h("h3", {}, tokenizer, " · ", counted(num_tokens, "token"), special ? " · special tokens parsed" : "", " ", badge),
+      h("h3", {}, tokenizer, " · ", counted(num_tokens, "token"), special ? ` · ${say("special tokens parsed")}` : "", " ", badge),
       note ? h("p", { class: "note" }, note) : null,
       h("div", { class: "pane" }, tokens),
       h("div", { class: "under" }, line, open),
