@@ -13,6 +13,7 @@ import jeton
 from jeton.errors import ChatTemplateError, ConfigError, SpecialTokenError
 
 from ..material import CORPUS
+from ..tokens.test_special import unigram
 from .templates import SPECIAL, TEMPLATES
 from .test_parity import CONVERSATIONS, TOOLS
 
@@ -297,3 +298,13 @@ def test_turns_hold_the_template_s_words_around_messages() -> None:
     assert all(text.startswith("<|im_start|>") and text.endswith("<|im_end|>\n") for text in texts)
     assert chat.text.endswith("<|im_start|>assistant\n")  # nobody's
     assert chat.turns[-1].char_spans[-1][1] < len(chat.text)
+
+
+def test_what_only_the_model_makes_of_a_message_is_text() -> None:
+    """Full width `＜pad＞` is no match in the text, but NFKC and the model make the special token of it."""
+    tok = unigram({})
+    messages = user("ad ＜pad＞")
+    template = "{{ messages[0].content }}<pad>"
+    assert tok.encode("ad ＜pad＞", special="all").count(0) == 1
+    for special in ("none", "raise"):
+        assert tok.chat(messages, template=template, special=special).ids.count(0) == 1  # the template's

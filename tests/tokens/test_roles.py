@@ -136,3 +136,10 @@ def test_a_broken_template(template: str) -> None:
 def test_a_wrong_template(template: Any) -> None:
     with pytest.raises(jeton.ConfigError, match="template="):
         TOK.with_chat_template(template)
+
+
+@pytest.mark.parametrize("role", ["bos", "eos", "cls", "sep"])
+def test_a_role_of_templates_drops_a_class_that_would_build_its_own(role: str) -> None:
+    config = {"tokenizer_class": "BertTokenizer", "add_eos_token": True, "model_max_length": 7}
+    tok = TOK._with_facts(config=config).with_roles(**{role: "<s>"})
+    assert tok.definition.config == {"model_max_length": 7}

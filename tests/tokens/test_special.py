@@ -155,3 +155,10 @@ def test_special_tokens_of_any_content() -> None:
     assert tok.encode(text, special="all") == [97, 300, 302, 301, 304, 65, 305, 303]
     assert tok.decode(tok.encode(text, special="all")) == text
     assert tok.encode(text) == list(text.encode())
+
+
+def test_a_name_given_twice_permits_no_other_token() -> None:
+    tok = byte_tokenizer(special_tokens={"<|a|>": 256, "<|b|>": 257})
+    assert permission(["<|a|>", "<|a|>"], tok.special_tokens) == [256, 256]
+    ids = tok.encode("<|a|><|b|>", special=["<|a|>", "<|a|>"])  # type: ignore[arg-type]
+    assert ids == [256, *b"<|b|>"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -74,6 +75,26 @@ def test_a_template_and_padding_are_renumbered(data: Path) -> None:
         tok.id_to_token(id) for id in tok.encode("low", add_special_tokens=True)
     ]
     assert (done.plan.id_map[tok.encode("low", add_special_tokens=True)] == ids).all()
+
+
+def test_the_id_of_padding_is_renumbered() -> None:
+    entries = {i: bytes([i]) for i in range(256)} | {257: b"lo", 258: b"low"}
+    tok = jeton.Tokenizer.from_merges(
+        entries, [(ord("l"), ord("o"), 257), (257, ord("w"), 258)], special_tokens={"<pad>": 300}
+    )
+    tok = tok._with_facts(padding={"strategy": "BatchLongest", "pad_id": 300, "pad_token": "<pad>"})
+    made = jeton.prune(tok, keep=["<pad>"]).tokenizer
+    assert made.definition.padding is not None
+    assert made.definition.padding["pad_id"] == made.special_tokens["<pad>"] == 256
+
+
+def test_a_unigram_keeps_a_piece_of_the_lowest_score() -> None:
+    """Its score is the penalty of unknown characters, so without it other texts would have other ids."""
+    pieces = [["<unk>", 0.0], ["a", -1.0], ["b", -2.0], ["ab", -9.0], ["ba", -3.0]]
+    file = {"model": {"type": "Unigram", "unk_id": 0, "vocab": pieces}}
+    tok = jeton.Tokenizer.from_bytes(json.dumps(file).encode())
+    made = jeton.prune(tok, keep=["a", "b"]).tokenizer
+    assert set(made.get_vocab()) == {"<unk>", "a", "b", "ab"}
 
 
 @pytest.mark.parametrize("name", ["o200k_base.tiktoken", "mistral-v1.model", "t5-small.tokenizer.json"])
