@@ -1262,11 +1262,15 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
 
     @property
     def roles(self) -> Mapping[str, str]:
-        """Role -> special token, for the roles the tokenizer knows: ``{"bos": "<s>", "unk": "<unk>"}``. Read-only."""
-        from .util.readonly import ReadOnlyDict
+        """Role -> special token, for the roles the tokenizer knows: ``{"bos": "<s>", "unk": "<unk>"}``. Read-only.
+
+        Raises:
+            UnknownTokenError: ``roles["eos"]`` without this role; it is a `KeyError`.
+        """
+        from .tokens.roles import Roles
 
         unk = self._definition.model.unk_token
-        return ReadOnlyDict({**({"unk": unk} if unk else {}), **self._definition.roles})
+        return Roles({**({"unk": unk} if unk else {}), **self._definition.roles})
 
     @property
     def bos_id(self) -> int | None:

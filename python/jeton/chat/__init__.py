@@ -31,7 +31,7 @@ from .conversation import Conversation, IdSpan
 from .encode import ChatTokenizer, MaskedChat, char_spans, encode, tokenize
 from .masks import MaskDifference, MaskSource, MaskTurns, differences, ids_of, marked_spans, without
 from .parsing import Reply
-from .prepared import TemplateTokenizer, check_tokens, prepare
+from .prepared import TemplateTokenizer, added_spellings, check_tokens, prepare, presets_for
 from .presets import PRESETS, ChatPreset
 from .provenance import Origin
 from .replies import RenderedMessages, ReplySpans, find_replies
@@ -59,6 +59,7 @@ __all__ = [
     "check_tokens",
     "checked_templates",
     "has_generation",
+    "presets_for",
     "refuse_keywords",
     "templates",
 ]
@@ -378,7 +379,7 @@ def _checked(tok: ChatTokenizer, template: object) -> str:
         raise wrong("template", template, "a chat template: a string")
     source = choose(None, template, tools=False)
     if template in PRESETS:
-        check_tokens(template, tok.special_tokens)
+        check_tokens(template, added_spellings(tok))
     own = {f"{role}_token": token for role, token in tok.roles.items()}
     failed: ChatTemplateError | None = None
     for content in ("Hello", [{"type": "text", "text": "Hello"}]):

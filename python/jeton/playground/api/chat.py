@@ -104,9 +104,10 @@ def _choices(tok: Tokenizer) -> list[dict[str, Any]]:
         {"id": name, "title": "its own" if len(own) == 1 else f"its own: {name}", "missing": [], "source": source}
         for name, source in own.items()
     ]
+    added = {token.content for token in tok.added_tokens.values()}
     for name, preset in PRESETS.items():
         if name not in own:
-            missing = [token for token in preset.tokens if token not in tok.special_tokens]
+            missing = [token for token in preset.tokens if token not in added]
             choices.append({"id": name, "title": preset.title, "missing": missing, "source": preset.source})
     return choices
 
