@@ -236,7 +236,7 @@ def test_presets_print_what_published_templates_print(one: Published) -> None:
     """Random conversations, each without and with the generation prompt: the same text and ids, or a refusal."""
     source, tok, rng = published(one.file), tokenizer(one.preset), random.Random(1)
     equal = 0
-    for _ in range(amount(500, default=30)):
+    for _ in range(amount(2000, default=20)):
         messages, tools = conversation(rng)
         variables = {name: rng.choice(values) for name, values in one.variables.items() if rng.random() < 0.5}
         variables |= one.always
@@ -258,7 +258,7 @@ def test_presets_print_what_published_templates_print(one: Published) -> None:
             assert chat.text == expected, messages
             assert chat.ids == tok.encode(expected, special="all")
             equal += 1
-    assert equal > amount(100, default=6)
+    assert equal > amount(400, default=4)
 
 
 CALL = {"id": "c0", "type": "function", "function": {"name": "weather", "arguments": {"city": "北京", "days": [1, 2]}}}
@@ -331,8 +331,8 @@ def test_presets_for_a_tokenizer() -> None:
 
 def test_a_tokenizer_without_template_names_the_presets_that_fit() -> None:
     messages = [{"role": "user", "content": "hi"}]
-    with pytest.raises(ChatTemplateError, match=r"pass template='qwen3' \(or 'chatml'\), whose special tokens it has"):
+    with pytest.raises(ChatTemplateError, match="template; pass template= .* tokens it has: 'qwen3', 'chatml'; tok.with"):
         tokenizer("qwen3").chat(messages)
     bare = jeton.Tokenizer.from_merges({}, [])
-    with pytest.raises(ChatTemplateError, match=r"special tokens of no preset .*PRESETS\['chatml'\].tokens"):
+    with pytest.raises(ChatTemplateError, match=r"tokens of none of Jeton's \(chatml, .*PRESETS\['chatml'\].tokens"):
         bare.chat(messages)

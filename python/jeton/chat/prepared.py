@@ -82,7 +82,7 @@ def prepare(
     if variables.get("documents") is not None and not _are_objects(variables["documents"]):
         raise ConfigError("documents is a list of objects with a title and a text", option="variables")
     if template is None and tok.definition.chat_template is None:
-        raise ChatTemplateError(f"the tokenizer has no chat template: {_remedy(tok)}")
+        raise ChatTemplateError(f"the tokenizer has no chat template; {_remedy(tok)}")
     source = choose(tok.definition.chat_template, template, tools=tools is not None)
     if template in PRESETS and source == PRESETS[template].source:
         check_tokens(template, added_spellings(tok))
@@ -121,13 +121,13 @@ def _remedy(tok: HasSpelling) -> str:
     names = presets_for(tok)
     if not names:
         return (
-            f"it has the special tokens of no preset ({', '.join(PRESETS)}); pass {keyword('template')} a Jinja "
-            "template, or add tokens: tok.add_tokens(jeton.chat.PRESETS['chatml'].tokens).with_chat_template('chatml')"
+            f"pass {keyword('template')} a Jinja template; it has the special tokens of none of Jeton's "
+            f"({', '.join(PRESETS)}); tok.add_tokens(jeton.chat.PRESETS['chatml'].tokens) adds those of ChatML"
         )
-    others = f" (or {', '.join(map(repr, names[1:]))})" if names[1:] else ""
+    names = [repr(name) for name in names]
     return (
-        f"pass {keyword('template', names[0])}{others}, whose special tokens it has, or a Jinja template; "
-        f"tok.with_chat_template({names[0]!r}) keeps it"
+        f"pass {keyword('template')} a Jinja template, or one of Jeton's whose special tokens it has: "
+        f"{', '.join(names)}; tok.with_chat_template({names[0]}) keeps it"
     )
 
 
