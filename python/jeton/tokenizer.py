@@ -175,7 +175,8 @@ class Tokenizer:
             special: permitted special tokens: ``"none"`` (their spelling is plain text; the default), ``"all"``,
                 ``"raise"`` (an error where ``"all"`` would yield one), or a set of exactly those permitted. Added
                 tokens that are not special are always matched.
-            add_special_tokens: applies the tokenizer's template; without a template, no effect.
+            add_special_tokens: applies the tokenizer's template, `definition.template`. If that is None, nothing is
+                added, as by many models; `with_template` sets one.
             dropout: BPE-dropout: probability of skipping each merge (BPE).
             alpha: subword regularization: samples a segmentation with probability ∝ P(segmentation)^alpha (Unigram).
                 0 samples uniformly; large values approach the best segmentation.
@@ -1488,6 +1489,33 @@ Token(id=169, bytes=b'\\xa9', byte_span=(2, 3), char_span=(1, 2))]
 
         given = {"bos": bos, "eos": eos, "unk": unk, "sep": sep, "pad": pad, "cls": cls, "mask": mask}
         return self._with_facts(**with_roles(self, given, additional))
+
+    def with_template(self, single: str | None, pair: str | None = None) -> Self:
+        """A tokenizer with another template, which ``add_special_tokens=True`` applies. The fingerprint changes.
+
+        Args:
+            single: special tokens around a text, which is ``$A``, separated by spaces: ``"<s> $A </s>"``. None removes
+                the template.
+            pair: likewise for a pair, ``$A`` and ``$B``. ``:1`` behind an item is its type id:
+                ``"[CLS] $A [SEP] $B:1 [SEP]:1"``. None: ``"$A $B:1"``.
+
+        Raises:
+            ConfigError: a token is not an added token of the tokenizer, or a text is missing or repeated.
+
+        Examples:
+            >>> tok = Tokenizer.from_merges({104: b"h", 105: b"i"}, [], special_tokens={"<s>": 300})
+            >>> tok.encode("hi", add_special_tokens=True)  # no template: nothing is added
+            [104, 105]
+            >>> tok.with_template("<s> $A").encode("hi", add_special_tokens=True)
+            [300, 104, 105]
+
+        Source:
+            The notation of huggingface/tokenizers, ``processors.TemplateProcessing``.
+        """
+        from .tokens.template import with_template
+
+        changed = replace(self._definition, **with_template(self, single, pair))
+        return self._derived(definition=changed, vocabulary=self._core.vocabulary())
 
     def with_chat_template(self, template: str | Mapping[str, str] | None) -> Self:
         """A tokenizer with another chat template; no id changes.

@@ -70,8 +70,8 @@ def chat() -> None:
 @click.option(
     "--template",
     metavar="NAME|FILE",
-    help=f"Name of one of the tokenizer's templates or of Jeton's ({', '.join(PRESETS)}), or a Jinja file. Default: the "
-    "tokenizer's template.",
+    help=f"Name of one of the tokenizer's templates or of Jeton's ({', '.join(PRESETS)}), or a Jinja file. Default: "
+    "the tokenizer's template.",
 )
 @click.option("--generation-prompt", is_flag=True, help="Append the generation prompt, which begins the reply.")
 @click.option(
@@ -172,8 +172,8 @@ def check(
 @click.option(
     "--template",
     metavar="NAME|FILE",
-    help=f"Name of one of the tokenizer's templates or of Jeton's ({', '.join(PRESETS)}), or a Jinja file. Default: the "
-    "tokenizer's template.",
+    help=f"Name of one of the tokenizer's templates or of Jeton's ({', '.join(PRESETS)}), or a Jinja file. Default: "
+    "the tokenizer's template.",
 )
 @click.option(
     "--dates",
