@@ -18,6 +18,8 @@ from jeton.errors import UnknownTokenError
 from jeton.formats import tiktoken as reader
 from jeton.formats.registry import REGISTRY, KnownRankFile
 
+from ..selection import rest_is_slow
+
 RANKS = b"".join(b64encode(bytes([byte])) + b" %d\n" % byte for byte in range(256))
 SPECIAL = {"<|begin_of_text|>": 256, "<|start_header_id|>": 257, "<|end_header_id|>": 258, "<|eot_id|>": 259}
 KNOWN = KnownRankFile(
@@ -31,6 +33,7 @@ KNOWN = KnownRankFile(
     chat="llama3",
 )
 MESSAGES = [{"role": "user", "content": "hi"}]
+DATA = Path(os.environ.get("JETON_TEST_DATA", ""))
 needs_data = pytest.mark.skipif("JETON_TEST_DATA" not in os.environ, reason="JETON_TEST_DATA names no folder")
 
 
@@ -110,14 +113,18 @@ def test_the_table_of_the_docs() -> None:
 
 
 @needs_data
-@pytest.mark.slow(reason="decompresses and reads a vocabulary of 128,000 entries; test_facts_of_the_registry stays")
-@pytest.mark.parametrize(("name", "vocabulary"), [("llama3", "llama-bpe"), ("gpt2", "gpt-2")])
+@pytest.mark.parametrize(
+    ("name", "vocabulary"),
+    rest_is_slow(
+        [("gpt2", "gpt-2"), ("llama3", "llama-bpe")],
+        lambda case: case[0] == "gpt2",
+        reason="decompresses and reads a vocabulary of 128,000 entries; that of GPT-2 stays",
+    ),
+)
 def test_roles_equal_those_of_llama_cpp(name: str, vocabulary: str, tmp_path: Path) -> None:
     """llama.cpp's vocabularies are converted from the publishers' repositories."""
-    path = tmp_path / "model.gguf"
-    path.write_bytes(
-        lzma.decompress((Path(os.environ["JETON_TEST_DATA"]) / "gguf" / f"{vocabulary}.gguf.xz").read_bytes())
-    )
+    path, packed = tmp_path / "model.gguf", DATA / "gguf" / f"{vocabulary}.gguf.xz"
+    path.write_bytes(lzma.decompress(packed.read_bytes()))
     theirs = jeton.load(path)
     assert theirs.roles == REGISTRY[name].roles
     prefix = theirs.encode("hi", add_special_tokens=True)[: -len(theirs.encode("hi"))]
@@ -125,14 +132,19 @@ def test_roles_equal_those_of_llama_cpp(name: str, vocabulary: str, tmp_path: Pa
 
 
 @needs_data
-@pytest.mark.slow(reason="loads four vocabularies; test_roles_and_chat_template_leave_the_fingerprint stays")
-def test_fingerprints_of_named_files() -> None:
+@pytest.mark.parametrize(
+    "name",
+    rest_is_slow(
+        ["r50k_base", "cl100k_base", "o200k_base", "llama3"],
+        lambda name: name == "r50k_base",
+        reason="loads a vocabulary of 100,000 or more entries, twice; that of 50,000 stays",
+    ),
+)
+def test_fingerprints_of_named_files(name: str) -> None:
     """Roles and chat template leave the fingerprint of a named tokenizer; a prefix is part of it."""
-    folder = Path(os.environ["JETON_TEST_DATA"]) / "vocabs"
-    for name in ("r50k_base", "cl100k_base", "o200k_base", "llama3"):
-        known, path = REGISTRY[name], folder / f"{name}.tiktoken"
-        tok, bare = jeton.load(path), jeton.load(path, special_tokens=known.special_tokens)
-        assert (tok.fingerprint == bare.fingerprint) is (known.prefix is None)
-        assert tok.roles == known.roles
-        prefix = [known.special_tokens[known.prefix]] if known.prefix else []
-        assert tok.encode("hi", add_special_tokens=True) == [*prefix, *bare.encode("hi")]
+    known, path = REGISTRY[name], DATA / "vocabs" / f"{name}.tiktoken"
+    tok, bare = jeton.load(path), jeton.load(path, special_tokens=known.special_tokens)
+    assert (tok.fingerprint == bare.fingerprint) is (known.prefix is None)
+    assert tok.roles == known.roles
+    prefix = [known.special_tokens[known.prefix]] if known.prefix else []
+    assert tok.encode("hi", add_special_tokens=True) == [*prefix, *bare.encode("hi")]
