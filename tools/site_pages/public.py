@@ -41,6 +41,7 @@ TITLES = {
     "jeton.chat": "Chat",
     "jeton.chat.canonical": "Canonical ids",
     "jeton.chat.drift": "Drift of ids",
+    "jeton.chat.count": "Tokens of requests",
     "jeton.chat.difference": "Differences of prompts",
     "jeton.formats": "Loading and names",
     "jeton.training": "Training",
