@@ -5,17 +5,18 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 from ..drawing import to_terminal
 from ..drawing.display_width import aligned, display_width
 from ..encoding import Encoding
 from ..tokenizer import Tokenizer
 from ..tokens.special import Special
-from ..util.arguments import instance, strings
+from ..util.arguments import items, strings, wrong
 from ..util.lazy import cached_property
 from ..util.messages import translate
 from .named import named_tokenizers
+from .text_difference import TextDifference
 
 if TYPE_CHECKING:
     import numpy as np
@@ -226,18 +227,29 @@ class Comparison:
         return f"Comparison({counts} tokens of {self.num_bytes} bytes)"
 
 
+@overload
 def compare(
     toks: Mapping[str, Tokenizer] | Sequence[Tokenizer], text: str | bytes, *, special: Special | None = None
-) -> Comparison:
-    """Encodes one text with several tokenizers and compares the results.
+) -> Comparison: ...
+@overload
+def compare(
+    toks: Tokenizer, text: tuple[str | bytes, str | bytes], *, special: Special | None = None
+) -> TextDifference: ...
+def compare(
+    toks: Tokenizer | Mapping[str, Tokenizer] | Sequence[Tokenizer],
+    text: str | bytes | tuple[str | bytes, str | bytes],
+    *,
+    special: Special | None = None,
+) -> Comparison | TextDifference:
+    """Encodes one text with several tokenizers, or two texts with one, and compares the results.
 
     Args:
-        toks: name -> tokenizer; or a list of tokenizers, named by their numbers from 1.
-        text: as in `Tokenizer.encode`.
+        toks: name -> tokenizer; or a list of tokenizers, named by their numbers from 1. One `Tokenizer` for two texts.
+        text: as in `Tokenizer.encode`; with one `Tokenizer` a pair of texts, A and B.
         special: as in `Tokenizer.encode`; each tokenizer ignores names of a set that it does not have.
 
     Raises:
-        ConfigError: no tokenizers.
+        ConfigError: no tokenizers, or one `Tokenizer` without two texts.
         InvalidTextError, SpecialTokenError: as `Tokenizer.encode`.
 
     Examples:
@@ -260,11 +272,25 @@ def compare(
         <BLANKLINE>
         trained
           low│·low│e│s│t
+        >>> print(jeton.compare(tok, ("low lowest", "low slowest")))
+        5 tokens → 7: 1 removed, 3 added; the first 1 (3 bytes) are shared
+        <BLANKLINE>
+        token 1:
+          - ·low
+          + ·│s│low
     """
-    named = named_tokenizers(toks, "toks", "compare")
-    instance(text, "text", (str, bytes), "str or bytes")
     if special is not None and not isinstance(special, str):
         special = strings(special, "special")
+    if isinstance(toks, Tokenizer):
+        texts = items(text, "text", "a pair of texts, which one Tokenizer compares")
+        if isinstance(text, str | bytes) or len(texts) != 2 or not all(isinstance(one, str | bytes) for one in texts):
+            raise wrong("text", text, "a pair of texts, which one Tokenizer compares; several are a list or a mapping")
+        difference = TextDifference(toks, (texts[0], texts[1]), special)
+        _ = difference.ids  # an error of a text is raised here
+        return difference
+    named = named_tokenizers(toks, "toks", "compare")
+    if not isinstance(text, str | bytes):
+        raise wrong("text", text, "str or bytes")
     data = text if isinstance(text, bytes) else str.encode(text, "utf-8", "surrogatepass")
     num_chars = len(data.decode("utf-8", "replace"))
     comparison = Comparison(list(named), list(named.values()), text, special, len(data), num_chars)
