@@ -5,10 +5,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from html import escape
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
-from ..drawing import to_terminal
+from ..drawing import Drawing, to_html, to_terminal
 from ..drawing.display_width import aligned, display_width
+from ..drawing.theme import REPORT_CSS
 from ..encoding import Encoding
 from ..tokenizer import Tokenizer
 from ..tokens.special import Special
@@ -194,30 +196,54 @@ class Comparison:
             rows.append([name, f"{tokens:,}", f"{size:.3f}", f"{len(own):,}"])
         sizes = [max(map(display_width, column)) for column in zip(*rows, strict=True)]
         lines = aligned(rows, 1, list(map(max, sizes, MIN_SIZES)))
-        lines.append(
-            translate(
-                "{bytes} bytes, {chars} characters; the most tokens are {spread} over the least; cuts differ in {cuts} "
-                "places",
-                bytes=f"{self.num_bytes:,}",
-                chars=f"{self.num_chars:,}",
-                spread=f"{self.spread:.1%}",
-                cuts=f"{self.num_cuts:,}",
-            )
-        )
+        lines.append(self._summary())
         for cut in self._cuts_at(self._cuts[:MAX_CUTS_SHOWN]):
             by = ", ".join(self.names[index] for index in cut.by)
             lines.append("  " + translate("byte {number}: {tokenizers}", number=f"{cut.byte:,}", tokenizers=by))
         if self.num_cuts > MAX_CUTS_SHOWN:
             lines.append("  " + translate("and {number} more", number=f"{self.num_cuts - MAX_CUTS_SHOWN:,}"))
         for name, tok, count in zip(self.names, self.toks, self.counts, strict=True):
-            first = self._encoding(tok, MAX_TOKENS_SHOWN + 4)  # one character is at most 4 tokens
-            shown = first.drawing().head(MAX_TOKENS_SHOWN)
-            drawn = to_terminal(shown, color=color, width=width, indent="  ")
-            more = count - len(shown)
-            lines += ["", name, drawn]
+            shown, more = self._shown(tok, count)
+            lines += ["", name, to_terminal(shown, color=color, width=width, indent="  ")]
             if more:
-                lines.append("  " + translate("and {number} tokens more", number=f"{more:,}"))
+                lines.append("  " + more)
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        def row(cells: Sequence[str], tag: str) -> str:
+            kinds = ("", *[" class=number"] * 3, "")
+            inside = (f"<{tag}{kind}>{escape(cell)}</{tag}>" for cell, kind in zip(cells, kinds, strict=True))
+            return f"<tr>{''.join(inside)}</tr>"
+
+        figures = zip(self.names, self.counts, self.bytes_per_token, self._own, self.toks, strict=True)
+        lines = [row([*map(translate, HEADINGS), ""], "th")]
+        lines += [
+            row([name, f"{n:,}", f"{size:.3f}", f"{len(own):,}", repr(tok)], "td")
+            for name, n, size, own, tok in figures
+        ]
+        parts = [f"<table>{''.join(lines)}</table><p>{escape(self._summary())}</p>"]
+        for name, tok, count in zip(self.names, self.toks, self.counts, strict=True):
+            shown, more = self._shown(tok, count)
+            rest = f"<p class=soft>{escape(more)}</p>" if more else ""
+            parts.append(f"<section><h2>{escape(name)}</h2>{to_html(shown)}{rest}</section>")
+        return f'<div class="jeton-report"><style>{REPORT_CSS}</style>{"".join(parts)}</div>'
+
+    def _summary(self) -> str:
+        return translate(
+            "{bytes} bytes, {chars} characters; the most tokens are {spread} over the least; cuts differ in {cuts} "
+            "places",
+            bytes=f"{self.num_bytes:,}",
+            chars=f"{self.num_chars:,}",
+            spread=f"{self.spread:.1%}",
+            cuts=f"{self.num_cuts:,}",
+        )
+
+    def _shown(self, tok: Tokenizer, count: int) -> tuple[Drawing, str]:
+        """A drawing of the first tokens, and words for the others."""
+        first = self._encoding(tok, MAX_TOKENS_SHOWN + 4)  # one character is at most 4 tokens
+        shown = first.drawing().head(MAX_TOKENS_SHOWN)
+        more = count - len(shown)
+        return shown, translate("and {number} tokens more", number=f"{more:,}") if more else ""
 
     def __str__(self) -> str:
         return self.to_terminal(color=False)

@@ -36,7 +36,7 @@ _CSS = (
 .jeton-report .removed{background:var(--removed)}
 .jeton-report .added{background:var(--added)}
 .jeton-report .sign{display:inline-block;width:1.2em;font:bold 14px ui-monospace,monospace}
-.jeton-report .jeton-tokens .same{opacity:.5}
+.jeton-report .jeton-tokens .same .t{background:none;border-color:transparent;color:inherit}
 """
 )
 

@@ -25,6 +25,7 @@ UNITS = ("character", "grapheme", "word", "sentence")
 SPLIT_UNITS = (*UNITS, *STRUCTURES)
 SIDES = ("right", "left", "middle")
 MOST_TOKENS = (1 << 62) - 1
+MAX_SHOWN = 2000  # characters of a chunk in a notebook
 
 
 class Chunk(NamedTuple):
@@ -46,6 +47,17 @@ class Chunk(NamedTuple):
     char_span: tuple[int, int]
     byte_span: tuple[int, int]
     num_tokens: int
+
+    def _repr_html_(self) -> str:
+        from ..drawing import to_card
+
+        more = "…" if len(self.text) > MAX_SHOWN else ""
+        rows = [
+            ("tokens", f"{self.num_tokens:,}"),
+            ("characters", "{:,} to {:,}".format(*self.char_span)),
+            ("bytes", "{:,} to {:,}".format(*self.byte_span)),
+        ]
+        return to_card("Chunk", rows, text=self.text[:MAX_SHOWN] + more)
 
 
 def count_up_to(core: _core.Tokenizer, text: str, limit: int, special: Permitted, num_added: int) -> int | None:
