@@ -32,10 +32,10 @@ _CSS = (
     + themed(".jeton-report .change", "--removed:#b0002022;--added:#0b6b2f22", "--removed:#ff8a8033;--added:#7bd88f33")
     + """
 .jeton-report .change{border-top:1px solid #8888;padding:.4rem 0}
-.jeton-report .change div{padding:0 .4rem}
+.jeton-report .change div{padding:0 .4rem;display:flex}
 .jeton-report .removed{background:var(--removed)}
 .jeton-report .added{background:var(--added)}
-.jeton-report .sign{display:inline-block;width:1.2em;font:bold 14px ui-monospace,monospace}
+.jeton-report .sign{flex:0 0 1.2em;font:bold 15px/1.9 ui-monospace,monospace}
 .jeton-report .jeton-tokens .same .t{background:none;border-color:transparent;color:inherit}
 """
 )

@@ -43,7 +43,7 @@ REPORT_CSS = (
 .jeton-report .soft{opacity:.75}
 .jeton-report section{border-top:1px solid #8888;padding:.6rem 0}
 .jeton-report table{border-collapse:collapse;margin:.4rem 0;background:none}
-.jeton-report th{font-weight:600}
+.jeton-report th{font-weight:600;white-space:nowrap}
 .jeton-report tr,.jeton-report td,.jeton-report th{background:none;border:0;color:inherit;text-align:left}
 .jeton-report td,.jeton-report th{padding:0 1rem 0 0;vertical-align:top;overflow-wrap:anywhere}
 .jeton-report .number{text-align:right}

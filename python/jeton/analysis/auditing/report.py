@@ -20,7 +20,7 @@ WIDTH = 100
 _CSS = (
     REPORT_CSS
     + """
-.jeton-report .heading{white-space:pre-wrap}
+.jeton-report .columns{white-space:pre-wrap;font:13px/1.5 ui-monospace,monospace}
 .jeton-report .severity{display:inline-block;min-width:4.6rem}
 .jeton-report .error{color:var(--bad)}
 .jeton-report .warning{color:var(--warn)}
@@ -117,7 +117,9 @@ def _text(audit: Audit) -> str:
 
 
 def _fragment(audit: Audit) -> str:
-    parts = [f"<h1>{translate('Audit')}</h1><p class='soft heading'>{html.escape(audit.heading())}</p>"]
+    heading = audit.heading()
+    columns = " columns" if "\n" in heading else ""
+    parts = [f'<h1>{translate("Audit")}</h1><p class="soft{columns}">{html.escape(heading)}</p>']
     if fingerprint := audit.facts.get("fingerprint"):
         words = translate("tokenizer {fingerprint}", fingerprint=fingerprint)
         parts.append(f"<p class=soft><code>{html.escape(words)}</code></p>")
