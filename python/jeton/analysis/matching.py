@@ -1,10 +1,11 @@
 """Common runs of two sequences of ids, in O(n log n).
 
 The longest common subsequence takes quadratic time in general. Here, common ends are cut off, and the rest is matched
-by *anchors*: runs of k ids that occur exactly once in both, which patience diff does with lines (Bram Cohen, 2003). The
-chain of anchors with the most ids that ascends in both sequences is kept. The gaps between are matched in the same way
-with a smaller k, and small gaps by the longest common subsequence. Larger gaps without anchors are changed. So the
-result is nearly always minimal for edits of a text, and never wrong: all ids outside of its runs are added or removed.
+by *anchors*: runs of k ids that occur equally often in both, each occurrence with that of the same number. Patience
+diff (Bram Cohen, 2003) does so with lines that occur once. The chain of anchors with the most ids that ascends in both
+sequences is kept. The gaps between are matched in the same way with a smaller k, and small gaps by the longest common
+subsequence. Larger gaps without anchors are changed. So the result is nearly always minimal for edits of a text, and
+never wrong: all ids outside of its runs are added or removed.
 
 Equal runs of k ids have equal ranks, which are computed by doubling, so that no hash can collide.
 """
@@ -107,12 +108,11 @@ def _common(a: NDArray[np.uint32], b: NDArray[np.uint32]) -> int:
 
 
 def _anchors(a: Ids, b: Ids, start: int, end: int, other: int, other_end: int, size: int) -> list[Run]:
-    """The chain of runs that occur once in both ranges, from the ranks of runs of `size` ids."""
-    ours, theirs = _once(a[start : max(end - size + 1, start)]), _once(b[other : max(other_end - size + 1, other)])
-    _, at, at_other = np.intersect1d(ours[0], theirs[0], assume_unique=True, return_indices=True)
-    if not len(at):
+    """The chain of runs that occur equally often in both ranges, from the ranks of runs of `size` ids."""
+    ours, theirs = _pairs(a[start : max(end - size + 1, start)], b[other : max(other_end - size + 1, other)])
+    if not len(ours):
         return []
-    places, others = ours[1][at] + start, theirs[1][at_other] + other
+    places, others = ours + start, theirs + other
     order = np.argsort(places)
     places, others = places[order], others[order]
     breaks = np.flatnonzero((np.diff(places) != 1) | (np.diff(others) != 1)) + 1  # of diagonals
@@ -122,10 +122,17 @@ def _anchors(a: Ids, b: Ids, start: int, end: int, other: int, other_end: int, s
     return [*_without_overlaps(_heaviest_chain([*runs]))]
 
 
-def _once(ranks: Ids) -> tuple[Ids, Ids]:
-    """Ranks that occur once, ascending, and their positions."""
-    values, first, counts = np.unique(ranks, return_index=True, return_counts=True)
-    return values[counts == 1], first[counts == 1]
+def _pairs(a: Ids, b: Ids) -> tuple[Ids, Ids]:
+    """Positions of ranks that occur equally often in both: the first with the first, the second with the second, …"""
+    order, other_order = np.argsort(a, kind="stable"), np.argsort(b, kind="stable")
+    values, first, counts = np.unique(a[order], return_index=True, return_counts=True)
+    other_values, other_first, other_counts = np.unique(b[other_order], return_index=True, return_counts=True)
+    _, at, other_at = np.intersect1d(values, other_values, assume_unique=True, return_indices=True)
+    is_equal = counts[at] == other_counts[other_at]
+    at, other_at = at[is_equal], other_at[is_equal]
+    sizes = counts[at]
+    number = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)  # of an occurrence
+    return order[np.repeat(first[at], sizes) + number], other_order[np.repeat(other_first[other_at], sizes) + number]
 
 
 def _heaviest_chain(runs: list[Run]) -> list[Run]:
