@@ -62,7 +62,10 @@ TITLES = {
     "jeton.integrations.outlines": "outlines-core",
     "jeton.integrations.xgrammar": "xgrammar",
 }
-BESIDE_THE_PACKAGE = ("jeton.compat.tiktoken", "jeton.compat.sentencepiece", "jeton.integrations.transformers")
+BESIDE_THE_PACKAGE = (
+    *("jeton.compat.tiktoken", "jeton.compat.sentencepiece", "jeton.integrations.transformers"),
+    *("jeton.integrations.llguidance", "jeton.integrations.outlines", "jeton.integrations.xgrammar"),
+)
 
 
 def api_pages() -> list[ApiPage]:
