@@ -76,7 +76,7 @@ MAY_USE = {
     "model": BASE,
     "encode": BASE | {"model", "pretokenize"},
     "postprocess": SHARED,
-    "decode": BASE,
+    "decode": BASE | {"normalize", "regex"},
     "documents": SHARED,
     "parallel": SHARED | {"pretokenize"},
     "tokenizer": BASE

@@ -42,6 +42,9 @@ const STEPS: &[&str] = &[
     r#"{"type":"Replace","pattern":{"String":" a"},"content":"aa"}"#,
     r#"{"type":"Replace","pattern":{"String":""},"content":"a "}"#,
     r#"{"type":"Replace","pattern":{"Regex":" \\z"},"content":""}"#,
+    r#"{"type":"Replace","pattern":{"Regex":"[ a]+(?!b)"},"content":"b "}"#,
+    r#"{"type":"Replace","pattern":{"Regex":"(?<=a b|a)[^a]|^b|a$"},"content":"-"}"#,
+    r#"{"type":"Replace","pattern":{"Regex":"\\A.|\\b\\w{2,}?\\b|(?:ab?)++\\z"},"content":""}"#,
     r#"{"type":"Strip","content":" ","start":1,"stop":0}"#,
     r#"{"type":"Strip","content":" ","start":2,"stop":2}"#,
     r#"{"type":"Strip","content":"▁","start":0,"stop":1}"#,
@@ -236,6 +239,11 @@ fn text_is_returned_as_soon_as_it_is_final() {
     assert_eq!(texts(LLAMA, &["<0xE4>", "<0xff>", "<0x0A>", "a"]), ["", "\u{fffd}\u{fffd}", "\u{fffd}", "a", ""]);
     let words = r###"[{"type":"WordPiece","prefix":"##","cleanup":true}]"###;
     assert_eq!(texts(words, &["a", "##a", ".", "n't"]), ["a", "a", ".", "n't", ""]);
+    let regex = r#"[{"type":"Fuse"},{"type":"Replace","pattern":{"Regex":"(?<=a) +(?=\\.)"},"content":""}]"#;
+    assert_eq!(
+        texts(regex, &["a", " ", " ", ".", "b", "a", "  ", "b", " "]),
+        ["a", "", "", ".", "b", "a", "", "  b", " ", ""]
+    );
     let strip = r#"[{"type":"Fuse"},{"type":"Strip","content":" ","start":0,"stop":1}]"#;
     assert_eq!(texts(strip, &["a", "  ", " ", "b", " "]), ["a", " ", " ", " b", "", ""]);
     let sentence = r#"[{"type":"SentencePiece","add_dummy_prefix":true,"remove_extra_whitespaces":false}]"#;
