@@ -123,6 +123,8 @@ def _write_model(
     model = tok.definition.model
     if any(part["type"] == "SentencePiece" for part in tok.definition.normalizer):
         parts.losses.update(_sentencepiece_losses(tok))
+    if _with_ascii_space(tok):
+        parts.losses["added_tokens"] = "added tokens that take ASCII white space only"
     if isinstance(model, Unigram):
         unk = tok.token_to_id(model.unk_token) if model.unk_token else None
         written = tok._core.pieces_json(unk)
@@ -256,8 +258,12 @@ def _own_facts(definition: Definition, parts: PipelineJson) -> JSON:
     return facts
 
 
+def _with_ascii_space(tok: Tokenizer) -> list[int]:
+    return [id for id, token in added_tokens(tok._core).items() if token.ascii_space]
+
+
 def _own_columns(tok: Tokenizer, parts: PipelineJson) -> JSON:
-    """Returns columns of the vocabulary that HF's format lacks: scores, kinds, added tokens that are entries."""
+    """Returns columns of the vocabulary that HF's format lacks: scores, kinds, and two flags of added tokens."""
     columns: JSON = {}
     model = tok.definition.model
     is_single = isinstance(model, Unigram) and model.single_precision
@@ -265,6 +271,8 @@ def _own_columns(tok: Tokenizer, parts: PipelineJson) -> JSON:
         columns["scores"] = tok._core.scores()
     if entries := model_entries(tok._core):
         columns["entries"] = entries
+    if ids := _with_ascii_space(tok):
+        columns["ascii_space"] = ids
     kinds = {str(kind): ids for kind in (UNUSED, BYTE) if (ids := tok._core.ids_of(kind))}
     return {**columns, "kinds": kinds} if kinds else columns
 
@@ -500,7 +508,7 @@ def _added_tokens(
     tokens = top.get("added_tokens") or []
     if not isinstance(tokens, list):
         raise FormatError("added_tokens is not a list", place="$.added_tokens")
-    own_entries = _entries(own)
+    own_entries, ascii_space = _own_ids(own, "entries"), _own_ids(own, "ascii_space")
     added: list[tuple[int, AddedToken]] = []
     entries: set[int] = set()
     seen: set[str] = set()
@@ -535,18 +543,19 @@ def _added_tokens(
                     feature="id",
                 )
         highest = max(highest, id)
-        added.append((id, token_of_json(content, bool(token.get("special")), token)))
+        one = token_of_json(content, bool(token.get("special")), token)
+        added.append((id, replace(one, ascii_space=True) if id in ascii_space else one))
         if id in own_entries if own else in_vocab is not None:
             entries.add(id)
     return added, entries
 
 
-def _entries(own: JSON) -> set[int]:
-    """Returns the ids of added tokens that are also entries of the model, by ``model.jeton``."""
-    entries = own.get("entries", [])
-    if not isinstance(entries, list) or not all(isinstance(id, int) for id in entries):
-        raise FormatError("the columns of the vocabulary are damaged", place="$.model.jeton.entries")
-    return set(entries)
+def _own_ids(own: JSON, name: str) -> set[int]:
+    """Returns a set of ids of added tokens in ``model.jeton``."""
+    ids = own.get(name, [])
+    if not isinstance(ids, list) or not all(isinstance(id, int) for id in ids):
+        raise FormatError("the columns of the vocabulary are damaged", place=f"$.model.jeton.{name}")
+    return set(ids)
 
 
 def _own_definition(own: JSON) -> tuple[Definition, str]:

@@ -435,15 +435,18 @@ pub fn specs(file: &[u8]) -> Result<Vec<(u32, &[u8], usize)>> {
     Ok(found)
 }
 
-/// Replaces the fields of a file that follow its pieces: trainer and normalizer.
+/// Replaces the fields of a file that follow its pieces: trainer, normalizer and denormalizer, unless that is empty.
 ///
 /// # Errors
 /// As [`specs`].
-pub fn with_specs(file: &[u8], trainer: &[u8], normalizer: &[u8]) -> Result<Vec<u8>> {
+pub fn with_specs(file: &[u8], trainer: &[u8], normalizer: &[u8], denormalizer: &[u8]) -> Result<Vec<u8>> {
     let first = specs(file)?.first().map_or(file.len(), |&(_, _, at)| at);
     let mut out = file[..first].to_vec();
     wire::put(2, Value::Bytes(trainer), &mut out);
     wire::put(3, Value::Bytes(normalizer), &mut out);
+    if !denormalizer.is_empty() {
+        wire::put(5, Value::Bytes(denormalizer), &mut out);
+    }
     Ok(out)
 }
 

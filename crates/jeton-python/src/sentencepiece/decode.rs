@@ -3,7 +3,7 @@
 use jeton_core::parallel;
 use jeton_core::sentencepiece::{decoded_message, DecodedText};
 use jeton_core::util::cancel::{KeepGoing, KeepGoingMut};
-use pyo3::exceptions::{PyIndexError, PyTypeError};
+use pyo3::exceptions::{PyIndexError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString};
 
@@ -130,8 +130,14 @@ impl PieceModel {
                 mapping.set_item("text", text_object(py, done.whole(), as_bytes)?)?;
                 mapping.set_item("ids", ids)?;
                 mapping.set_item("pieces", spelled)?;
+                // As in SentencePiece, offsets of the text before the denormalizer, counted in the text after it.
                 let ranges = done.pieces.iter().map(|piece| piece.range);
-                mapping.set_item("offsets", offsets(&done.text, ranges, as_bytes))?;
+                if !as_bytes && ranges.clone().any(|(_, end)| end > done.whole().len()) {
+                    return Err(PyValueError::new_err(
+                        "a denormalizer made the text shorter than offsets of its pieces",
+                    ));
+                }
+                mapping.set_item("offsets", offsets(done.whole(), ranges, as_bytes))?;
                 Ok(mapping.into_any())
             }
             _ => Err(PyTypeError::new_err("ids and arrays are no form of decoded text")),
