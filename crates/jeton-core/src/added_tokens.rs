@@ -264,9 +264,9 @@ mod tests {
         assert_eq!(find(&both, b"  <a>  <a>  x  <a>"), [(0, 7, 0), (7, 12, 0), (13, 18, 0)]);
         assert_eq!(find(&both, "x\u{85}<a>\u{2028}\u{a0}y".as_bytes()), [(1, 11, 0)]);
         assert_eq!(find(&both, b"\xa0<a>\xe2\x80"), [(1, 4, 0)]);
-        let ascii = [("<a>", "lra"), ("<b>", "lr"), (" ", "ra")];
+        let ascii = [("<a>", "lra"), ("<b>", "lr")];
         assert_eq!(find(&ascii, "\u{a0} <a> \u{a0}<b>\u{a0} x".as_bytes()), [(2, 7, 0), (7, 15, 1)]);
-        assert_eq!(find(&ascii, "x \t\u{2003} y".as_bytes()), [(1, 3, 2), (6, 7, 2)]);
+        assert_eq!(find(&[(" ", "ra")], "x \t\u{2003} y".as_bytes()), [(1, 3, 0), (6, 7, 0)]);
         let words = [("a", "w"), ("aa b", "w"), ("b", "")];
         assert_eq!(find(&words, b"aa b"), [(0, 4, 1)]);
         assert_eq!(find(&words, b"aa bc"), []);

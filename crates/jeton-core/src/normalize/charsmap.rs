@@ -320,8 +320,7 @@ impl Charsmap {
                 return (rule, false);
             };
             base = place ^ offset(unit);
-            let ends_character = text.get(index + 1).is_none_or(|next| next & 0xC0 != 0x80);
-            if has_value(unit) && ends_character {
+            if has_value(unit) && std::str::from_utf8(&text[..=index]).is_ok() {
                 let value = self.units.get(base as usize).and_then(|&unit| self.texts.get(value(unit)..));
                 rule = value.and_then(|text| Some((index + 1, text.split('\0').next()?)));
             }
