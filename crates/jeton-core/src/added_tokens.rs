@@ -205,7 +205,7 @@ impl Matches<'_> {
 
 /// Returns true for white space; `ascii`: ASCII's only.
 fn is_white(c: char, ascii: bool) -> bool {
-    c.is_whitespace() && !(ascii && !c.is_ascii())
+    c.is_whitespace() && (!ascii || c.is_ascii())
 }
 
 /// Returns the first character, if the bytes begin with a complete one.
