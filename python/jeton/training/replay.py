@@ -116,8 +116,9 @@ def replay_texts(
         )
     _check_size(sum(map(len, texts)))
     run = _ReplayRun(tok, top)
-    num_bytes = num_bytes or sum(len(text) * count for text, count in zip(texts, counts or [1] * len(texts), strict=True))
-    for text, count in zip(texts, counts or [1] * len(texts), strict=True):
+    weighted = list(zip(texts, counts or [1] * len(texts), strict=True))
+    num_bytes = num_bytes or sum(len(text) * count for text, count in weighted)
+    for text, count in weighted:
         for pretoken in _pretokens(tok, text) if split else [text]:
             run.add(_symbols(tok, pretoken), count)
     if not run.starts:
