@@ -66,10 +66,10 @@ def answer(catalog: Catalog, request: Mapping[str, Any]) -> dict[str, Any]:
             option="text",
         )
     algorithm = request_fields.one_of(request, "algorithm", ALGORITHMS, "bpe")
-    default_size = 276 if algorithm == "bpe" else 60
-    vocab_size = request_fields.integer(request, "vocab_size", default_size, 1, MAX_VOCAB_SIZE)
     if algorithm == "unigram":
-        return _common(algorithm, _unigram(text, vocab_size))
+        size = request_fields.integer(request, "vocab_size", 1, 1, MAX_VOCAB_SIZE) if "vocab_size" in request else None
+        return _common(algorithm, _unigram(text, size))
+    vocab_size = request_fields.integer(request, "vocab_size", 276 if algorithm == "bpe" else 60, 1, MAX_VOCAB_SIZE)
     if algorithm == "bpe":
         tok = _bpe(text, vocab_size, request)
         corpus: Sequence[str] | Counts = [text]
@@ -139,8 +139,10 @@ def _num_merged(run: Replay) -> Counter[int]:
     return merged
 
 
-def _unigram(text: str, vocab_size: int) -> dict[str, Any]:
-    """Runs of Unigram, from the largest vocabulary that the text yields down to the requested one."""
+def _unigram(text: str, vocab_size: int | None) -> dict[str, Any]:
+    """Runs of Unigram, from the largest vocabulary that the text yields down to the requested one, or else to single
+    characters.
+    """
     documents = text.split("\n")
 
     def trained(size: int) -> Tokenizer:
@@ -148,14 +150,24 @@ def _unigram(text: str, vocab_size: int) -> dict[str, Any]:
 
     tok = trained(MAX_VOCAB_SIZE)
     runs = [_unigram_run(tok, documents, None)]
-    for size in _sizes(len(tok), vocab_size):
+    smallest = len(tok.special_tokens) + sum(len(piece) == 1 for piece in _pieces(tok))
+    table = _piece_looks(tok)
+    for size in _sizes(len(tok), smallest if vocab_size is None else vocab_size):
         before, tok = tok, trained(size)
         runs.append(_unigram_run(tok, documents, before))
+        table = _piece_looks(tok) | table
     return {
         "runs": runs,
+        "table": table,
         "corpus_bytes": sum(len(document.encode()) for document in documents),
-        "vocab_size": vocab_size,
+        "vocab_size": len(tok),
     }
+
+
+def _piece_looks(tok: Tokenizer) -> dict[str, Any]:
+    """Returns piece -> look, of pieces and special tokens."""
+    spell = Spelling(tok)
+    return {spell(id).decode(): draw([(id, spell(id))]).to_json()["table"][0] for id in sorted(tok.vocab)}
 
 
 def _sizes(largest: int, smallest: int) -> list[int]:

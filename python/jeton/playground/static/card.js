@@ -1,7 +1,8 @@
-// Card of one token: display form, id, bytes, spelling, rank, and merge tree.
+// Card of one token: display form, id, bytes, spelling, merge number, and merge tree.
 
 import { failure, h, number } from "./dom.js";
 import { tokenNodes } from "./draw.js";
+import { say } from "./language.js";
 import { mergeTree } from "./tree.js";
 
 const KEPT = 500; // capacity of the cache of responses
@@ -45,10 +46,10 @@ async function fill(app, face, body, tokenizer, id, look) {
     ...row("id", String(facts.id)),
     ...row("bytes", h("code", {}, facts.hex.replace(/..(?!$)/g, "$& ") || "none")),
     ...row("spelling", h("code", {}, facts.spelling)),
-    ...(facts.rank === null ? [] : row("rank", number(facts.rank))),
+    ...(facts.rank === null ? [] : row(say("merge number"), number(facts.rank - facts.first_rank + 1))),
     ...(facts.special ? row("kind", "special token") : []),
   ];
-  body.replaceChildren(h("dl", {}, ...rows), ...mergeTree(facts.tree));
+  body.replaceChildren(h("dl", {}, ...rows), ...mergeTree(facts.tree, facts.first_rank));
 }
 
 /** Clears the cache, after a restart of the server. */
