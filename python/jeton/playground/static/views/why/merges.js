@@ -67,7 +67,7 @@ export function stepper(facts, answer, onStep, app) {
     table.replaceChildren(...(next ? [rivals(next, names, first_rank)] : []));
     done.replaceChildren(
       ...merges.slice(0, step).map((merge) => h("li", {}, ...pairOf(merge.left, merge.right, names), " → ", name(merge.result, names), h("span", { class: "quiet" }, ` ${say("merge number {merge}", { merge: mergeNumber(merge.rank) })}`))),
-      ...splits.slice(0, Math.max(step - merges.length, 0)).map(({ id, left, right }) => h("li", {}, name(id, names), " → ", ...pairOf(left, right, names), h("span", { class: "quiet" }, ` ${say("unused")}`))),
+      ...splits.slice(0, Math.max(step - merges.length, 0)).map(({ id, left, right }) => h("li", {}, name(id, names), " → ", ...pairOf(left, right, names), h("span", { class: "quiet" }, ` ${say("marked as unused")}`))),
     );
     none.hidden = step > 0;
     done.scrollTop = done.scrollHeight;
