@@ -9,6 +9,7 @@ const WORDS = new Map(Object.entries({
   "'(?:[sdmt]|ll|ve|re)": message("an English ending after an apostrophe, in small letters: 's, 'd, 'm, 't, 'll, 've or 're"),
   "'(?i:[sdmt]|ll|ve|re)": message("an English ending after an apostrophe: 's, 'd, 'm, 't, 'll, 've or 're"),
   "(?i:'s|'t|'re|'ve|'m|'ll|'d)": message("an English ending after an apostrophe: 's, 'd, 'm, 't, 'll, 've or 're"),
+  "(?:'[sS]|'[tT]|'[rR][eE]|'[vV][eE]|'[mM]|'[lL][lL]|'[dD])": message("an English ending after an apostrophe: 's, 'd, 'm, 't, 'll, 've or 're"),
   " ?\\p{L}+": message("letters in a row, with one space before them if there is one"),
   " ?\\p{N}+": message("digits in a row, with one space before them if there is one"),
   "\\p{N}{1,3}": message("one to three digits"),
