@@ -39,7 +39,7 @@ export function merges(app, run, text, onStep) {
     title: say("Bytes per token"),
     values,
     ends: ["0", number(last)],
-    axis: say("merges"),
+    axis: say("number of merges"),
     words: say("Bytes per token rise from {low} to {high} in {merges}.", { low: values[0].toFixed(2), high: values.at(-1).toFixed(2), merges: counted(last, "merge") }),
   });
   const element = h(
