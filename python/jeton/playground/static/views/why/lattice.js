@@ -4,7 +4,7 @@
 import { h, number, svg } from "../../dom.js";
 import { counted, say, sayNodes } from "../../language.js";
 
-const COLUMN = 76; // pixels per character, wide enough for a piece and its score
+const COLUMN = 54; // pixels per character, wide enough for a piece and its score
 const ROW = 40;
 const MOST_BARS = 300;
 const MOST_TIMES = 1_000; // beyond that, how much more probable the best segmentation is has no meaning to readers
