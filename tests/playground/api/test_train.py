@@ -70,6 +70,12 @@ def test_algorithms_of_words_count_them(algorithm: str) -> None:
     assert tokens == run["steps"][2]["corpus_tokens"]
 
 
+@pytest.mark.parametrize("algorithm", ["words", "wordpiece", "sentencepiece"])
+def test_without_a_size_there_are_thirty_merges(algorithm: str) -> None:
+    text = " ".join(f"{left}{right}{left}天" for left in "abcdefghijklm" for right in "nopqrstuvwxyz")
+    assert len(answer(SHELF, {"text": text, "algorithm": algorithm})["steps"]) == 30
+
+
 def test_runs_of_unigram_shrink_the_vocabulary() -> None:
     run = answer(SHELF, {"text": TEXT, "algorithm": "unigram"})
     sizes = [each["size"] for each in run["runs"]]

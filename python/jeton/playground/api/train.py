@@ -37,6 +37,9 @@ MAX_VOCAB_SIZE = MAX_TEXT_BYTES + MAX_MERGES
 MAX_RUNS = 20
 
 END_OF_WORD = "</w>"
+# Merges of the algorithms of words if no size is given; SentencePiece reserves three pieces.
+DEFAULT_MERGES = 30
+RESERVED_PIECES = 3
 # As in the peers, but for a text of a few words: rare characters and pairs stay, and a small vocabulary is no error.
 _PRESETS: Mapping[str, TrainingPreset] = {
     "wordpiece": Bert(min_frequency=1, limit_alphabet=None),
@@ -66,16 +69,16 @@ def answer(catalog: Catalog, request: Mapping[str, Any]) -> dict[str, Any]:
             option="text",
         )
     algorithm = request_fields.one_of(request, "algorithm", ALGORITHMS, "bpe")
+    vocab_size = request_fields.integer(request, "vocab_size", 276, 1, MAX_VOCAB_SIZE)
+    given = vocab_size if "vocab_size" in request else None
     if algorithm == "unigram":
-        size = request_fields.integer(request, "vocab_size", 1, 1, MAX_VOCAB_SIZE) if "vocab_size" in request else None
-        return _common(algorithm, _unigram(text, size))
-    vocab_size = request_fields.integer(request, "vocab_size", 276 if algorithm == "bpe" else 60, 1, MAX_VOCAB_SIZE)
+        return _common(algorithm, _unigram(text, given))
     if algorithm == "bpe":
         tok = _bpe(text, vocab_size, request)
         corpus: Sequence[str] | Counts = [text]
     else:
         tie_break = request_fields.one_of(request, "tie_break", TIE_BREAKS, "lowest_ids")
-        corpus, tok = _words(text, vocab_size, algorithm, cast(TieBreak, tie_break))
+        corpus, tok = _words(text, given, algorithm, cast(TieBreak, tie_break))
     log = tok.training.log if tok.training else None
     num_merges = len(log or ())
     if num_merges > MAX_MERGES:
@@ -114,18 +117,27 @@ def _bpe(text: str, vocab_size: int, request: Mapping[str, Any]) -> Tokenizer:
     )
 
 
-def _words(text: str, vocab_size: int, algorithm: str, tie_break: TieBreak) -> tuple[Counts, Tokenizer]:
-    """The counted words, and the tokenizer that an algorithm of words learns from them."""
+def _words(text: str, vocab_size: int | None, algorithm: str, tie_break: TieBreak) -> tuple[Counts, Tokenizer]:
+    """The counted words, and the tokenizer that an algorithm of words learns from them; without a size, up to
+    `DEFAULT_MERGES` merges.
+    """
     preset = _PRESETS.get(algorithm)
     if preset is None:
         own: dict[str, Any] = {"end_of_word": END_OF_WORD, "tie_break": tie_break}
-        recipe = resolve(None).recipe(TrainingRequest(vocab_size=vocab_size, **own))
+        recipe = resolve(None).recipe(TrainingRequest(vocab_size=vocab_size or MAX_VOCAB_SIZE, **own))
     else:
         own = {"preset": preset}
-        recipe = preset.recipe(TrainingRequest(vocab_size=vocab_size))
+        recipe = preset.recipe(TrainingRequest(vocab_size=vocab_size or MAX_VOCAB_SIZE))
     documents = text.split("\n") if recipe.by_line else [text]
     cuts = list(recipe.special_tokens)
     counts = count(open_corpus(documents), recipe.stages, cuts, lambda event: None, limits=Limits.of(None, 1))
+    if vocab_size is None:
+        words = [word.decode() for word, _ in counts.items()]
+        alphabet = len({*"".join(words)}) + (preset is None)  # with the end mark
+        if algorithm == "wordpiece":
+            alphabet += len({char for word in words for char in word[1:]})  # with the prefix
+        num_special = RESERVED_PIECES if algorithm == "sentencepiece" else len(recipe.special_tokens)
+        vocab_size = alphabet + num_special + DEFAULT_MERGES
     return counts, train(counts, vocab_size, threads=1, progress=False, **own)
 
 

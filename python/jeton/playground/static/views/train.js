@@ -36,14 +36,14 @@ const TIES = [
 const LEVELS = [["byte", message("bytes")], ["char", message("characters")]];
 const SPEEDS = [["2000", message("slow")], ["900", message("steady")], ["300", message("fast")], ["80", message("very fast")]];
 const translated = (choices) => choices.map(([value, words]) => [value, say(words)]);
-const sizeOf = ({ size, algorithm = "bpe" }) => size ?? (algorithm === "bpe" ? 276 : algorithm === "unigram" ? undefined : 60);
+const sizeOf = ({ size, algorithm = "bpe" }) => size ?? (algorithm === "bpe" ? 276 : undefined);
 
 export function mount(root, app) {
   const ask = app.latest();
   const box = app.textBox({ label: say("Text to train on"), rows: 2 });
   const change = (changes) => app.set({ ...changes, step: undefined });
   const algorithm = choice(say("Algorithm"), translated(ALGORITHMS), (value) => change({ algorithm: value === "bpe" ? undefined : value, size: undefined, pattern: undefined }));
-  const size = h("input", { type: "number", min: 1, max: 10_500, step: 1, placeholder: say("smallest"), on: { change: () => change({ size: Number(size.value) || undefined }) } });
+  const size = h("input", { type: "number", min: 1, max: 10_500, step: 1, placeholder: say("automatic"), on: { change: () => change({ size: Number(size.value) || undefined }) } });
   const pattern = h("input", { type: "text", list: "train-patterns", spellcheck: "false", autocomplete: "off", on: { change: () => change({ pattern: pattern.value.trim() || undefined }) } });
   const patterns = h("datalist", { id: "train-patterns" });
   const patternField = h("label", { class: "field" }, h("span", {}, say("Pattern")), pattern);
