@@ -499,12 +499,11 @@ class Definition:
                 facts["model"]["end_of_word"] = self._suffix
         return json.dumps(facts, sort_keys=True, ensure_ascii=True).encode()
 
-    def build(self, vocabulary: _core.Vocabulary) -> _core.Tokenizer:
-        """The core's tokenizer for this definition.
+    def core_options(self, vocabulary: _core.Vocabulary) -> str:
+        """The definition as JSON for the core, with ids of the vocabulary.
 
         Raises:
-            ConfigError: the vocabulary does not fit the model, a component is invalid, or the template adds an id that
-                is not in the vocabulary.
+            ConfigError: the vocabulary lacks the unknown token of a model that needs one.
         """
         facts = self.to_json()
         model = facts["model"]
@@ -525,7 +524,16 @@ class Definition:
                 {**part, **unk} if part["type"] == "SentencePiece" else part for part in facts["decoder"]
             ]
         facts["suffix"] = self._suffix
-        core = _core.Tokenizer(vocabulary, core_json(facts))
+        return core_json(facts)
+
+    def build(self, vocabulary: _core.Vocabulary) -> _core.Tokenizer:
+        """The core's tokenizer for this definition.
+
+        Raises:
+            ConfigError: the vocabulary does not fit the model, a component is invalid, or the template adds an id that
+                is not in the vocabulary.
+        """
+        core = _core.Tokenizer(vocabulary, self.core_options(vocabulary))
         template = self.template or {}
         for item in (*template.get("single", ()), *(template.get("pair") or ())):
             for id in item.get("ids", ()):
