@@ -62,7 +62,7 @@ def build(output: Path, module: bytes, names: list[str]) -> list[str]:
         names: further vocabularies, as `jeton.load` takes them.
     """
     if output.exists():
-        if not (output / "strings.en.json").exists() and any(output.iterdir()):
+        if not (output / "engine").exists() and any(output.iterdir()):
             raise SystemExit(f"{output} is not empty, and not a page that was built before")
         shutil.rmtree(output)
     shutil.copytree(STATIC, output)

@@ -7,7 +7,9 @@ import unicodedata
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from jeton.playground.data import read
+from jeton.definition import Pattern
+from jeton.formats.registry import REGISTRY, KnownRankFile
+from jeton.playground.data import paragraph, read
 
 __all__ = ["engine_data"]
 
@@ -17,9 +19,20 @@ def engine_data(tokenizers: list[dict[str, Any]]) -> dict[str, Any]:
     return {
         "tokenizers": tokenizers,
         "characters": {name: list(_steps(test)) for name, test in PROPERTIES.items()},
+        "ranks": {known.sha256: _rank_file(known) for known in REGISTRY.values()},
         "classics": read("classics.json"),
         "recorded": read("recorded.json"),
-        "paragraph": read("paragraph.json"),
+        "paragraph": paragraph(),
+    }
+
+
+def _rank_file(known: KnownRankFile) -> dict[str, Any]:
+    """What a rank file with a known content does not say."""
+    part = Pattern.of(known.pattern).part()
+    return {
+        "normalizer": list(known.normalizer),
+        "pretokenizer": [part] if part else [],
+        "special_tokens": list(known.special_tokens.items()),
     }
 
 

@@ -1,14 +1,16 @@
 //! Requests → replies, and the loaded tokenizers.
 
 use jeton_core::error::Error;
-use jeton_core::tokenizer::{Permission, Permit, Tokenizer};
-use jeton_core::vocab::{byte_alphabet, Kind, Vocab};
+use jeton_core::pretokenize;
+use jeton_core::tokenizer::{Extras, Permission, Permit, Tokenizer};
+use jeton_core::vocab::{byte_alphabet, Kind, List, Vocab};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::bundle::{self, Bundle};
 use crate::explanation::{self, hex};
 use crate::failure::Failure;
+use crate::files::{self, Format, Opened, Plan};
 use crate::training;
 
 /// Facts that the API needs and the core does not have.
@@ -37,6 +39,7 @@ struct Loaded {
 #[derive(Default)]
 pub struct Engine {
     loaded: Vec<Option<Loaded>>,
+    opened: Option<Opened>,
 }
 
 /// Answer to a request: JSON, and data.
@@ -52,6 +55,16 @@ pub struct Reply {
 enum Request {
     /// Loads the bundle in the data: number, facts, sizes, special tokens.
     Load,
+    /// Reads the file in the data, for the next four: facts.
+    Open { format: Format },
+    /// Ids of spellings in the opened file.
+    Spelled { spellings: Vec<String> },
+    /// Other facts of the opened file: the piece at an index, whether an entry has an id, or has a mark inside.
+    Inside { piece: usize, id: u32, mark: String },
+    /// Builds a tokenizer of the opened file: as `Load`.
+    Build { options: serde_json::Value, facts: Facts, plan: Plan },
+    /// A regex in Oniguruma's dialect, or null; likewise of all named patterns.
+    Oniguruma { regex: String },
     /// Forgets a tokenizer.
     Forget { tok: usize },
     /// Names of patterns.
@@ -92,14 +105,38 @@ impl Engine {
         let located = |error| Failure::of(error, data);
         let only = |json: String| Ok((json, Vec::new()));
         match request {
-            Request::Load => only(self.load(bundle::read(data)?)?),
+            Request::Load => {
+                let Bundle { header, entries, extras } = bundle::read(data)?;
+                only(self.load(header.options.get(), header.facts, &entries, extras)?)
+            }
+            Request::Open { format } => {
+                let (opened, facts) = files::read(format, data)?;
+                self.opened = Some(opened);
+                only(facts.to_string())
+            }
+            Request::Spelled { spellings } => only(json_of(&self.opened()?.ids(&spellings))),
+            Request::Inside { piece, id, mark } => {
+                let opened = self.opened()?;
+                only(json!({"piece": opened.piece(piece), "holds": opened.holds(id), "is_inside": opened.holds_inside(&mark)}).to_string())
+            }
+            Request::Build { options, facts, plan } => {
+                self.opened()?;
+                let (entries, extras) =
+                    self.opened.take().map_or_else(|| Ok(Default::default()), |file| file.build(&plan))?;
+                only(self.load(&options.to_string(), facts, &entries, extras)?)
+            }
+            Request::Oniguruma { regex } => {
+                let names: Vec<_> =
+                    pretokenize::names().iter().map(|name| (name, pretokenize::oniguruma(name))).collect();
+                only(json!({"regex": pretokenize::to_oniguruma(&regex).ok(), "names": names}).to_string())
+            }
             Request::Forget { tok } => {
                 if let Some(place) = self.loaded.get_mut(tok) {
                     *place = None;
                 }
                 only("{}".into())
             }
-            Request::Patterns => only(json!({"patterns": jeton_core::pretokenize::names()}).to_string()),
+            Request::Patterns => only(json!({"patterns": pretokenize::names()}).to_string()),
             Request::Count { tok, special, template } => {
                 let tok = &self.get(tok)?.tok;
                 let count = tok.count(data, &permit(tok, special)?, 1, &mut || true).map_err(located)?;
@@ -155,18 +192,21 @@ impl Engine {
         }
     }
 
-    fn load(&mut self, bundle: Bundle) -> Result<String, Failure> {
-        let Bundle { header, entries, extras } = bundle;
-        let tok = Tokenizer::from_json(header.options.get(), Vocab::new(entries.iter())?, extras)?;
+    fn opened(&self) -> Result<&Opened, Failure> {
+        self.opened.as_ref().ok_or_else(|| Failure::from(Error::config("no file is open")))
+    }
+
+    fn load(&mut self, options: &str, own: Facts, entries: &List, extras: Extras) -> Result<String, Failure> {
+        let tok = Tokenizer::from_json(options, Vocab::new(entries.iter())?, extras)?;
         tok.prepare_model(&mut || true)?;
         let text = |id: u32| String::from_utf8_lossy(tok.vocab().content(id)).into_owned();
         let special = tok.added().iter().copied().filter(|&id| tok.vocab().kind(id) == Kind::Special);
         let special: Vec<_> = special.map(|id| (id, text(id))).collect();
         let facts = json_of(&json!({
-            "tok": self.loaded.len(), "facts": header.facts, "vocab_size": tok.vocab().len(), "num_tokens": tok.vocab().num_tokens(),
+            "tok": self.loaded.len(), "facts": own, "vocab_size": tok.vocab().len(), "num_tokens": tok.vocab().num_tokens(),
             "special": special,
         }));
-        self.loaded.push(Some(Loaded { tok, facts: header.facts }));
+        self.loaded.push(Some(Loaded { tok, facts: own }));
         Ok(facts)
     }
 

@@ -6,6 +6,7 @@
 //! explanation  steps of a model as JSON, as `Explanation.to_json` of Python writes them
 //! agenda       priority queue of SentencePiece's BPE
 //! training     a short text → merges and the initial symbols of its pretokens
+//! files        files that a user opens
 //! failure      core errors → class and message, as the Python binding converts them
 //! ```
 //!
@@ -16,12 +17,14 @@
 //! which WebAssembly lacks.
 
 use std::cell::RefCell;
+use std::sync::{Mutex, PoisonError};
 
 mod agenda;
 mod bundle;
 mod engine;
 mod explanation;
 mod failure;
+mod files;
 mod training;
 
 pub use engine::{Engine, Reply};
@@ -37,6 +40,23 @@ const HEAD: usize = 8;
 #[no_mangle]
 pub extern "C" fn allocate(len: usize) -> *mut u8 {
     leak(vec![0; len])
+}
+
+/// Message of the last panic, which ends the call by a trap; the module must not be used for other calls then.
+static PANIC: Mutex<String> = Mutex::new(String::new());
+
+/// Keeps the messages of panics for [`panicked`]. Called once, before all others.
+#[no_mangle]
+pub extern "C" fn start() {
+    std::panic::set_hook(Box::new(|panic| {
+        *PANIC.lock().unwrap_or_else(PoisonError::into_inner) = panic.to_string();
+    }));
+}
+
+/// Returns the message of the last panic, as a reply.
+#[no_mangle]
+pub extern "C" fn panicked() -> *mut u8 {
+    reply(&PANIC.lock().unwrap_or_else(PoisonError::into_inner), &[])
 }
 
 /// Frees a buffer.
@@ -58,12 +78,16 @@ pub unsafe extern "C" fn call(request: *const u8, request_len: usize, data: *con
     // SAFETY: the caller passes two buffers with their lengths, which nothing changes during the call.
     let (request, data) =
         unsafe { (std::slice::from_raw_parts(request, request_len), std::slice::from_raw_parts(data, data_len)) };
-    let reply = ENGINE.with_borrow_mut(|engine| engine.answer(request, data));
-    let mut buffer = Vec::with_capacity(HEAD + reply.json.len() + reply.data.len());
-    buffer.extend_from_slice(&(reply.json.len() as u32).to_le_bytes());
-    buffer.extend_from_slice(&(reply.data.len() as u32).to_le_bytes());
-    buffer.extend_from_slice(reply.json.as_bytes());
-    buffer.extend_from_slice(&reply.data);
+    let Reply { json, data } = ENGINE.with_borrow_mut(|engine| engine.answer(request, data));
+    reply(&json, &data)
+}
+
+fn reply(json: &str, data: &[u8]) -> *mut u8 {
+    let mut buffer = Vec::with_capacity(HEAD + json.len() + data.len());
+    buffer.extend_from_slice(&(json.len() as u32).to_le_bytes());
+    buffer.extend_from_slice(&(data.len() as u32).to_le_bytes());
+    buffer.extend_from_slice(json.as_bytes());
+    buffer.extend_from_slice(data);
     leak(buffer)
 }
 

@@ -39,6 +39,15 @@ pub struct Run {
 pub fn train(text: &str, options: &Options) -> Result<Run> {
     let level = if options.level == "char" { Level::Char } else { Level::Byte };
     let vocab_size = options.vocab_size;
+    let pattern = match options.pattern.as_str() {
+        name if names().contains(&name) => Pretokenizer::named(name),
+        word if word.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte)) => {
+            let known = names().join(", ");
+            return Err(Error::config(format!("there is no pattern named '{word}'; names: {known}; or pass a regex")));
+        }
+        regex => Some(Pretokenizer::regex(regex)?),
+    };
+    let pattern = pattern.ok_or_else(|| Error::config("there is no such pattern"))?;
     if level == Level::Byte && vocab_size < 256 {
         return Err(Error::option(
             "vocab_size",
@@ -46,11 +55,6 @@ pub fn train(text: &str, options: &Options) -> Result<Run> {
             "is too small: 256 symbols of the alphabet and 0 special tokens need at least 256",
         ));
     }
-    let pattern = match options.pattern.as_str() {
-        name if names().contains(&name) => Pretokenizer::named(name),
-        regex => Some(Pretokenizer::regex(regex)?),
-    };
-    let pattern = pattern.ok_or_else(|| Error::config("there is no such pattern"))?;
     let unlimited = MemoryLimit::unlimited();
     let mut counter = Counter::new(Stages::Pattern(pattern), None);
     counter.add(&[text], 1, &mut || true).map_err(|(_, error)| error)?;

@@ -23,7 +23,7 @@ export class Catalog {
     this.data = data;
     useTables(data.characters);
     for (const { key, name, file, bytes } of data.tokenizers) {
-      this.#entries.set(key, { key, name, bytes, dropped: false, load: async () => new Tokenizer(core, await fetchBytes(file)) });
+      this.#entries.set(key, { key, name, bytes, dropped: false, load: async () => Tokenizer.load(core, await fetchBytes(file)) });
     }
   }
 
@@ -37,7 +37,7 @@ export class Catalog {
       try {
         entry.tok = await entry.loading;
       } catch (error) {
-        if (error instanceof JetonError) entry.error = error; // else the network failed, and the next request tries again
+        if (error instanceof JetonError && error.kind !== "Unreachable") entry.error = error; // the network may come back
         throw error;
       } finally {
         entry.loading = null;

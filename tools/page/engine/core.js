@@ -20,7 +20,8 @@ export class JetonError extends Error {
  */
 export async function makeCore(file) {
   const { instance } = await WebAssembly.instantiate(file, {});
-  const { memory, allocate, release, call } = instance.exports;
+  const { memory, start, panicked, allocate, release, call } = instance.exports;
+  start();
 
   function put(bytes) {
     const start = allocate(bytes.length);
@@ -28,18 +29,29 @@ export async function makeCore(file) {
     return start;
   }
 
+  /** Reads a reply, and frees it. */
+  function take(reply) {
+    const [jsonLength, dataLength] = new Uint32Array(memory.buffer.slice(reply, reply + HEAD));
+    const json = decoder.decode(new Uint8Array(memory.buffer, reply + HEAD, jsonLength));
+    const answered = new Uint8Array(memory.buffer.slice(reply + HEAD + jsonLength, reply + HEAD + jsonLength + dataLength));
+    release(reply, HEAD + jsonLength + dataLength);
+    return { json, data: answered };
+  }
+
   return (request, data = "") => {
     const asked = encoder.encode(JSON.stringify(request));
     const bytes = typeof data === "string" ? encoder.encode(data) : data;
     const [first, second] = [put(asked), put(bytes)];
-    const reply = call(first, asked.length, second, bytes.length) >>> 0;
+    let answered;
+    try {
+      answered = take(call(first, asked.length, second, bytes.length) >>> 0);
+    } catch (error) {
+      throw new Error(`the core stopped: ${take(panicked() >>> 0).json || error.message}`, { cause: error });
+    }
     release(first, asked.length);
     release(second, bytes.length);
-    const [jsonLength, dataLength] = new Uint32Array(memory.buffer.slice(reply, reply + HEAD));
-    const json = JSON.parse(decoder.decode(new Uint8Array(memory.buffer, reply + HEAD, jsonLength)));
-    const answered = new Uint8Array(memory.buffer.slice(reply + HEAD + jsonLength, reply + HEAD + jsonLength + dataLength));
-    release(reply, HEAD + jsonLength + dataLength);
+    const json = JSON.parse(answered.json);
     if (json?.error !== undefined && json.kind !== undefined) throw new JetonError(json.error, json.kind);
-    return { json, data: answered };
+    return { json, data: answered.data };
   };
 }

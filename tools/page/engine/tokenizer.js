@@ -8,9 +8,11 @@ export class Tokenizer {
   #entries = new Map(); // id → facts
   #merges = null;
 
-  /** @param {Function} core  see core.js  @param {Uint8Array} bundle */
-  constructor(core, bundle) {
-    const { json } = core({ do: "load" }, bundle);
+  /**
+   * @param {Function} core  see core.js
+   * @param {Object} json  the core's reply about a tokenizer that it has loaded
+   */
+  constructor(core, json) {
     this.#core = core;
     this.number = json.tok;
     this.facts = json.facts; // kind, is_byte_level, by_chars, end_of_word, unk_id, chat
@@ -18,6 +20,9 @@ export class Tokenizer {
     this.numTokens = json.num_tokens;
     this.special = new Map(json.special.map(([id, spelling]) => [id, encode(spelling)]));
   }
+
+  /** The tokenizer of a bundle. */
+  static load = (core, bundle) => new Tokenizer(core, core({ do: "load" }, bundle).json);
 
   #ask(what, options, data) {
     return this.#core({ do: what, tok: this.number, ...options }, data);

@@ -27,7 +27,7 @@ export function train(core, request) {
       "ConfigError",
     );
   }
-  if (!run.sequences.length) throw new JetonError("the corpus holds no text", "TrainingError");
+  if (!run.sequences.length) throw new JetonError("the corpus holds no text to learn from", "TrainingError");
   const bytes = new Map(run.tokens.map(([id, hex]) => [id, fromHex(hex)]));
   const replay = new Replay(run.sequences, bytes, tieRule);
   const steps = merges.map(([left, right, made], rank) => ({ rank, ...replay.merge(rank, left, right, made, numBytes) }));

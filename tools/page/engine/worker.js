@@ -1,5 +1,5 @@
 // The worker of the page without a server: requests of `ask.js` as messages {number, path, body | files}, answered as
-// {number, status, answer}, one after the other. A request that was aborted while it waited is not run.
+// {number, answer, isError}, one after the other. A request that was aborted while it waited is not run.
 
 import { ENDPOINTS } from "./api.js";
 import { makeCatalog } from "./catalog.js";
@@ -10,8 +10,8 @@ const GZIP = [0x1f, 0x8b];
 
 /** Reads a file beside this module; some servers decompress it. */
 async function fetchBytes(file) {
-  const response = await fetch(new URL(file, import.meta.url));
-  if (!response.ok) throw new Error(`${file}: ${response.status}`);
+  const response = await fetch(new URL(file, import.meta.url)).catch((error) => { throw new JetonError(error.message, "Unreachable"); });
+  if (!response.ok) throw new JetonError(`${file}: ${response.status}`, "Unreachable");
   const bytes = new Uint8Array(await response.arrayBuffer());
   if (bytes[0] !== GZIP[0] || bytes[1] !== GZIP[1]) return bytes;
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
@@ -34,10 +34,10 @@ async function respond(message) {
   const { number } = message;
   if (aborted.delete(number)) return;
   try {
-    postMessage({ number, status: 200, answer: await answer(message) });
+    postMessage({ number, answer: await answer(message), isError: false });
   } catch (error) {
-    if (error instanceof JetonError) postMessage({ number, status: 400, answer: { error: error.message, kind: error.kind } });
-    else postMessage({ number, status: 0, answer: { error: String(error?.message ?? error), kind: "Gone" } }); // the network, or the core's memory
+    if (error instanceof WebAssembly.RuntimeError || error.cause instanceof WebAssembly.RuntimeError) starting = null; // the memory of the core is unknown
+    postMessage({ number, answer: { error: error.message, kind: error.kind ?? "InternalError" }, isError: true });
   }
 }
 
