@@ -20,7 +20,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent))
 
 from page.bundle import bundle
-from page.compiler import compile_core
+from page.compiler import HOW_TO_GET, compile_core, find_toolchain
 from page.data import engine_data
 
 import jeton
@@ -43,7 +43,11 @@ def main() -> int:
     parser.add_argument("output", type=Path, help="folder of the page, which is replaced")
     parser.add_argument("-t", dest="names", action="append", default=[], help="another vocabulary: a name or a file")
     parser.add_argument("--wasm", type=Path, help="a compiled core, instead of compiling it")
+    parser.add_argument("--if-possible", action="store_true", help="succeed without a compiler, too, after a message")
     arguments = parser.parse_args()
+    if arguments.if_possible and not arguments.wasm and find_toolchain() is None:
+        print(f"the playground without a server is not built. {HOW_TO_GET}")
+        return 0
     try:
         module = arguments.wasm.read_bytes() if arguments.wasm else compile_core()
     except RuntimeError as error:
@@ -71,7 +75,8 @@ def build(output: Path, module: bytes, names: list[str]) -> list[str]:
 
     catalog = Catalog(names, cached=False)
     tokenizers, vocabularies = [], 0
-    for entry in catalog.describe():
+    # The default first: the page opens with the first one, and others are fetched only when they are selected.
+    for entry in sorted(catalog.describe(), key=lambda entry: entry["key"] != "default"):
         packed = _packed(bundle(catalog.get(entry["key"])))
         name = f"{re.sub(r'[^A-Za-z0-9.-]+', '_', entry['key'])}.{_digest(packed)}.bin"
         _write(output / "vocabularies" / name, packed)

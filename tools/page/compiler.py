@@ -6,7 +6,7 @@ import os
 import subprocess
 from pathlib import Path
 
-__all__ = ["HOW_TO_GET", "compile_core", "find_toolchain", "tools_folder"]
+__all__ = ["HOW_TO_GET", "compile_core", "find_toolchain", "is_current", "module_path", "tools_folder"]
 
 ROOT = Path(__file__).parent.parent.parent
 TARGET = "wasm32-unknown-unknown"
@@ -61,8 +61,20 @@ def compile_core() -> bytes:
     done = subprocess.run([*command, *options], cwd=ROOT, env=os.environ | environment, check=False)
     if done.returncode:
         raise RuntimeError("cargo cannot compile the core; its messages are above")
+    return module_path().read_bytes()
+
+
+def module_path() -> Path:
+    """Where the module is after `compile_core`."""
     target = Path(os.environ.get("CARGO_TARGET_DIR") or ROOT / "target")
-    return (target / TARGET / "page" / "jeton_wasm.wasm").read_bytes()
+    return target / TARGET / "page" / "jeton_wasm.wasm"
+
+
+def is_current() -> bool:
+    """True if the module is there, and younger than its sources."""
+    module = module_path()
+    sources = [path for crate in ("jeton-core", "jeton-wasm") for path in (ROOT / "crates" / crate).rglob("*.rs")]
+    return module.exists() and module.stat().st_mtime >= max(path.stat().st_mtime for path in sources)
 
 
 def _output(*command: str) -> str:

@@ -14,6 +14,7 @@ const MOST_DRAWN = 200_000;
 const SHORT_TEXT = 1 << 16; // longer texts: the ids are computed first
 const MOST_TRIES = 5;
 const MOST_EXPLAINED = 10_000;
+const MOST_FETCHED = 10_000; // bytes that an example fetches without a click
 // Other names of the same vocabulary.
 const ALIASES = { r50k_base: ["gpt2", "hf:gpt2", "hf:openai-community/gpt2"] };
 
@@ -155,7 +156,7 @@ async function classics(catalog, request) {
   const wanted = text(request, "id");
   const classic = all.find(({ id }) => id === wanted);
   if (!classic) throw new JetonError(`there is no classic ${shown(wanted, 60)}`, "ConfigError");
-  const panels = classic.panels.map((panel, index) => classicPanel(catalog, panel, catalog.data.recorded[wanted][index]));
+  const panels = await Promise.all(classic.panels.map((panel, index) => classicPanel(catalog, panel, catalog.data.recorded[wanted][index])));
   const keys = [...new Set(panels.map(({ key }) => key).filter(Boolean))];
   return {
     id: wanted,
@@ -166,22 +167,22 @@ async function classics(catalog, request) {
   };
 }
 
-function classicPanel(catalog, panel, record) {
-  const key = keyOf(catalog, panel, record);
+async function classicPanel(catalog, panel, record) {
+  const key = await keyOf(catalog, panel, record);
   const special = new Map(Object.entries(record.special_tokens).map(([id, spelling]) => [Number(id), encode(spelling)]));
   const drawing = described(encode(panel.text), record.ids, record.tokens.map(fromHex), record.byte_spans, null, special);
   const state = { view: "tokens", tokenizer: key, text: panel.text, special: panel.special };
   return { ...panel, key, recorded: key === null, num_tokens: record.ids.length, drawing, state: key === null ? null : state };
 }
 
-/** The key of the panel's tokenizer if it is loaded and its ids are the recorded ones; an example never causes a download. */
-function keyOf(catalog, panel, record) {
+/** The key of the panel's tokenizer if its ids are the recorded ones; an example causes no large download. */
+async function keyOf(catalog, panel, record) {
   const names = [panel.tokenizer, ...(ALIASES[panel.tokenizer] ?? [])];
-  for (const { key, tok } of catalog.loaded()) {
+  for (const key of catalog.atHand(MOST_FETCHED)) {
     if (!names.includes(key.replace(/ \(\d+\)$/, "").replace(/\.(tiktoken|json|model)$/, ""))) continue;
     let ids;
     try {
-      ids = tok.encode(panel.text, { special: panel.special });
+      ids = (await catalog.get(key)).encode(panel.text, { special: panel.special });
     } catch {
       continue;
     }

@@ -46,9 +46,9 @@ export class Catalog {
     return entry.tok;
   }
 
-  /** Keys and tokenizers that are loaded. */
-  loaded() {
-    return [...this.#entries.values()].filter(({ tok }) => tok).map(({ key, tok }) => ({ key, tok }));
+  /** Keys of the tokenizers that are loaded, or are at most so large. */
+  atHand(mostBytes) {
+    return [...this.#entries.values()].filter(({ tok, bytes }) => tok || bytes <= mostBytes).map(({ key }) => key);
   }
 
   /** Facts of each entry; `bytes`: what its first use fetches. */

@@ -24,7 +24,7 @@ const answers = [];
 for (const [path, body] of requests) {
   try {
     if (path === "tokenizers") answers.push(catalog.describe());
-    else if (path === "open") answers.push(openFiles(catalog, Object.entries(body).map(([name, data]) => ({ name, data: new Uint8Array(Buffer.from(data, "base64")) }))));
+    else if (path === "open") answers.push(await openFiles(catalog, Object.entries(body).map(([name, data]) => ({ name, data: new Uint8Array(Buffer.from(data, "base64")) }))));
     else if (path === "ids") answers.push([...(await catalog.get(body.tokenizer)).encode(body.text)]);
     else answers.push(await ENDPOINTS[path](catalog, body));
   } catch (error) {
