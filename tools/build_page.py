@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Builds the playground without a server: ``python tools/build_page.py OUT``, then serve the folder by any web server.
+"""Builds the playground without a server: ``python tools/build_page.py OUT``, then serve OUT by any web server.
 
 The page is that of ``jeton play``. Its requests are answered by a worker with the core as WebAssembly, so a text never
 leaves the browser. The default tokenizer is read when the page is opened; others, named by ``-t``, are files of the same
@@ -30,10 +30,10 @@ from jeton.util.language import LANGUAGES, read_catalog
 ROOT = Path(__file__).parent.parent
 STATIC = ROOT / "python" / "jeton" / "playground" / "static"
 ENGINE = Path(__file__).parent / "page" / "engine"
-# Nothing but the files beside the page is loaded; inline code is the worker's module only.
+# Nothing but the files beside the page is loaded.
 POLICY = (
-    "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'; style-src 'self'; connect-src 'self'; "
-    "img-src 'self' data: blob:; font-src 'self'; base-uri 'none'; form-action 'none'"
+    "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'; style-src 'self'; "
+    "connect-src 'self'; img-src 'self' data: blob:; font-src 'self'; base-uri 'none'; form-action 'none'"
 )
 
 
@@ -85,7 +85,9 @@ def build(output: Path, module: bytes, names: list[str]) -> list[str]:
             {"key": entry["key"], "name": entry["name"], "file": f"../../vocabularies/{name}", "bytes": len(packed)}
         )
     files = {file.name: file.read_bytes() for file in sorted(ENGINE.glob("*.js"))}
-    files["data.json"] = _packed(json.dumps(engine_data(tokenizers), ensure_ascii=False, separators=(",", ":")).encode())
+    files["data.json"] = _packed(
+        json.dumps(engine_data(tokenizers), ensure_ascii=False, separators=(",", ":")).encode()
+    )
     files["jeton.wasm"] = _packed(module)
     # A folder by content: a browser never combines files of two builds.
     folder = f"engine/{_digest(*files.values())}"
@@ -103,8 +105,8 @@ def build(output: Path, module: bytes, names: list[str]) -> list[str]:
     first = next(each["bytes"] for each in tokenizers if each["key"] == "default")
     return [
         f"{len(sizes)} files, {sum(sizes):,} bytes: {output}",
-        f"the core {len(files['jeton.wasm']):,} bytes, data {len(files['data.json']):,}, the default vocabulary {first:,}, "
-        f"all {len(tokenizers)} vocabularies {vocabularies:,}",
+        f"the core {len(files['jeton.wasm']):,} bytes, data {len(files['data.json']):,}, "
+        f"the default vocabulary {first:,}, all {len(tokenizers)} vocabularies {vocabularies:,}",
     ]
 
 

@@ -1,4 +1,4 @@
-"""Bundle: a tokenizer as one file for the core in a browser. `crates/jeton-wasm/src/bundle.rs` describes and reads it."""
+"""Bundle: a tokenizer as one file for the core in a browser; `crates/jeton-wasm/src/bundle.rs` reads it."""
 
 from __future__ import annotations
 

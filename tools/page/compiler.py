@@ -57,7 +57,18 @@ def compile_core() -> bytes:
     if toolchain is None:
         raise RuntimeError(HOW_TO_GET)
     options, environment = toolchain
-    command = ["cargo", "build", "--locked", "--package", "jeton-wasm", "--lib", "--profile", "page", "--target", TARGET]
+    command = [
+        "cargo",
+        "build",
+        "--locked",
+        "--package",
+        "jeton-wasm",
+        "--lib",
+        "--profile",
+        "page",
+        "--target",
+        TARGET,
+    ]
     done = subprocess.run([*command, *options], cwd=ROOT, env=os.environ | environment, check=False)
     if done.returncode:
         raise RuntimeError("cargo cannot compile the core; its messages are above")

@@ -22,8 +22,8 @@ from ...material import CORPUS, tokenizer
 ROOT = Path(__file__).parents[3]
 sys.path.insert(0, str(ROOT / "tools"))
 
-import build_page
-from page.compiler import is_current, module_path
+import build_page  # noqa: E402
+from page.compiler import is_current, module_path  # noqa: E402
 
 sys.path.remove(str(ROOT / "tools"))
 

@@ -100,7 +100,10 @@ def test_several_tokenizers_and_data(site: Path, engine: Engine, catalog: Catalo
     ]
     long = CORPUS * 300
     pairs += [("tokens", {"tokenizer": key, "text": long, "limit": 500}) for key in ("default", "unigram")]
-    pairs += [("compare", {"tokenizers": ["default", "words"], "text": long}), ("why", {"tokenizer": "default", "text": long})]
+    pairs += [
+        ("compare", {"tokenizers": ["default", "words"], "text": long}),
+        ("why", {"tokenizer": "default", "text": long}),
+    ]
     pairs += [("paragraph", {"tokenizers": list(KEYS[:4])}), ("classics", {})]
     pairs += [("classics", {"id": entry["id"]}) for entry in find("classics")(catalog, {})["classics"]]
     compared(site, engine, catalog, pairs)
@@ -117,7 +120,13 @@ def test_training(site: Path, engine: Engine, catalog: Catalog) -> None:
             ("train", {"text": text, "vocab_size": size, "tie_break": rule, "level": level, **pattern})
             for rule in ("lowest_ids", "first", "highest_pair", "shortest")
             for level in ("byte", "char")
-            for pattern in ({}, {"pattern": "none"}, {"pattern": r"\p{L}+|\p{N}"}, {"pattern": "gpt5"}, {"pattern": "("})
+            for pattern in (
+                {},
+                {"pattern": "none"},
+                {"pattern": r"\p{L}+|\p{N}"},
+                {"pattern": "gpt5"},
+                {"pattern": "("},
+            )
             for text in texts
             for size in (276, 300, 20)
         ],
@@ -204,7 +213,13 @@ def test_files_that_are_refused(site: Path, engine: Engine, tmp_path: Path) -> N
 def test_ids_of_a_megabyte(module: bytes, engine: Engine, data: Path, tmp_path: Path) -> None:
     import build_page
 
-    names = ["cl100k_base.tiktoken", "o200k_base.tiktoken", "bert-uncased.vocab.txt", "t5-small.tokenizer.json", "mistral-v1.model"]
+    names = [
+        "cl100k_base.tiktoken",
+        "o200k_base.tiktoken",
+        "bert-uncased.vocab.txt",
+        "t5-small.tokenizer.json",
+        "mistral-v1.model",
+    ]
     paths = [str(data / "vocabs" / name) for name in names]
     build_page.build(tmp_path / "page", module, paths)
     parts = []

@@ -61,10 +61,14 @@ def test_every_view_works(static_page: Any, static_address: str) -> None:
 def test_a_link_opens_another_tokenizer(static_page: Any, static_address: str, requests: list[str]) -> None:
     show(static_page, static_address, tokenizer="wordpiece", text="the old tale")
     static_page.locator("#facts", has_text="WordPiece").wait_for()
-    assert not any("the" in url.partition("#")[0].rpartition("/")[2] and "tale" in url.partition("#")[0] for url in requests)
+    assert not any(
+        "the" in url.partition("#")[0].rpartition("/")[2] and "tale" in url.partition("#")[0] for url in requests
+    )
 
 
-def test_an_opened_file_is_not_sent(static_page: Any, static_address: str, requests: list[str], files: list[str]) -> None:
+def test_an_opened_file_is_not_sent(
+    static_page: Any, static_address: str, requests: list[str], files: list[str]
+) -> None:
     show(static_page, static_address, text="the old tale")
     before = len(requests)
     static_page.set_input_files("#file", next(file for file in files if file.endswith("pieces.model")))
