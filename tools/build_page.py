@@ -2,8 +2,8 @@
 """Builds the playground without a server: ``python tools/build_page.py OUT``, then serve OUT by any web server.
 
 The page is that of ``jeton play``. Its requests are answered by a worker with the core as WebAssembly, so a text never
-leaves the browser. The default tokenizer is read when the page is opened; others, named by ``-t``, are files of the same
-folder that are fetched when they are selected.
+leaves the browser. The default tokenizer is read when the page is opened; others, named by ``-t``, are files of the
+same folder that are fetched when they are selected.
 """
 
 from __future__ import annotations
@@ -81,9 +81,8 @@ def build(output: Path, module: bytes, names: list[str]) -> list[str]:
         name = f"{re.sub(r'[^A-Za-z0-9.-]+', '_', entry['key'])}.{_digest(packed)}.bin"
         _write(output / "vocabularies" / name, packed)
         vocabularies += len(packed)
-        tokenizers.append(
-            {"key": entry["key"], "name": entry["name"], "file": f"../../vocabularies/{name}", "bytes": len(packed)}
-        )
+        place = {"file": f"../../vocabularies/{name}", "bytes": len(packed)}
+        tokenizers.append({"key": entry["key"], "name": entry["name"], "models": entry.get("models", ()), **place})
     files = {file.name: file.read_bytes() for file in sorted(ENGINE.glob("*.js"))}
     files["data.json"] = _packed(
         json.dumps(engine_data(tokenizers), ensure_ascii=False, separators=(",", ":")).encode()
