@@ -150,7 +150,7 @@ mod tests {
 
     #[test]
     fn columns_are_entries_and_merges() {
-        let Bundle { entries, extras, .. } = read(&file()).unwrap();
+        let Ok(Bundle { entries, extras, .. }) = read(&file()) else { unreachable!("the file is a bundle") };
         let ids: Vec<_> = entries.iter().map(|(id, _, content)| (id, content)).collect();
         assert_eq!(ids, [(97, &b"a"[..]), (98, b"b"), (268, b"ab")]);
         assert_eq!((extras.merges, extras.scores, extras.flags), (vec![(97, 98, 268)], vec![1.5], vec![(98, 2)]));
