@@ -194,7 +194,7 @@ impl Alphabet {
         self
     }
 
-    /// Removes unknown characters, so that their neighbors become adjacent (training with Hugging Face's alphabet limit).
+    /// Removes unknown characters, so that their neighbors become adjacent: as Hugging Face's BPE without an unknown token.
     pub fn dropping_unknown(mut self, dropped: bool) -> Self {
         self.unknown.dropped = dropped;
         self

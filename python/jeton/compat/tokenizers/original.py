@@ -1,0 +1,115 @@
+"""Hugging Face's own package, loaded beside the drop-in for what only it has: Python components, and unproven calls.
+
+It is looked for on `sys.path` outside of the folder of shims, and loaded under a private name on first use, so that
+`import tokenizers` stays the drop-in. Without it, what needs it is refused by name.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import sys
+from importlib.machinery import PathFinder
+from pathlib import Path
+from typing import Any
+
+from ...errors import UnsupportedFeatureError
+from ...util.locks import ForkLock
+from .. import report
+
+__all__ = ["extension", "is_installed", "package", "part"]
+
+NAME = "_jeton_original_tokenizers"
+_lock = ForkLock()
+_FIELDS = {
+    "normalizer": "normalizer",
+    "pre_tokenizer": "pre_tokenizer",
+    "decoder": "decoder",
+    "post_processor": "post_processor",
+    "model": "model",
+}
+
+
+def _folder() -> Path | None:
+    """The folder of the installed package."""
+    shims = str(Path(__file__).parent.parent / "shims")
+    spec = PathFinder.find_spec("tokenizers", [folder for folder in sys.path if not folder.startswith(shims)])
+    for folder in (spec.submodule_search_locations or ()) if spec else ():
+        return Path(folder)
+    return None
+
+
+def is_installed() -> bool:
+    """True if the package is installed."""
+    return extension_or_none() is not None
+
+
+def extension_or_none() -> Any:
+    """The package's extension module; None if it is not installed."""
+    loaded = sys.modules.get("tokenizers.tokenizers")
+    if loaded is not None and getattr(loaded, "__file__", None):
+        return loaded
+    found = sys.modules.get(f"{NAME}.tokenizers")
+    if found is not None:
+        return found
+    folder = _folder()
+    path = next(iter([*folder.glob("tokenizers*.so"), *folder.glob("tokenizers*.pyd")]), None) if folder else None
+    if path is None:
+        return None
+    with _lock:
+        spec = importlib.util.spec_from_file_location(f"{NAME}.tokenizers", path)
+        if spec is None or spec.loader is None:
+            return None
+        made = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(made)
+        return made
+
+
+def extension(feature: str, why: str = "") -> Any:
+    """The package's extension module.
+
+    Args:
+        feature: what needs it, for the error and the record of `jeton.compat.run`.
+        why: the reason, if it is a call that Jeton has.
+
+    Raises:
+        UnsupportedFeatureError: the package is not installed.
+    """
+    found = extension_or_none()
+    if found is None:
+        reason = f" ({why})" if why else ""
+        raise UnsupportedFeatureError(
+            f"{feature} needs the original package here{reason}; install it (pip install tokenizers)", feature=feature
+        )
+    report.fell_back("tokenizers", feature, why or "by the original")
+    return found
+
+
+def package(name: str) -> Any:
+    """A Python module of the package, such as ``implementations``, with the drop-in's classes.
+
+    Raises:
+        UnsupportedFeatureError: the package is not installed.
+    """
+    folder = _folder()
+    if folder is None:
+        raise UnsupportedFeatureError(
+            f"tokenizers.{name} is taken from the original package, which is not installed (pip install tokenizers)",
+            feature=name,
+        )
+    return folder / name
+
+
+def part(kind: str, state: Any) -> Any:
+    """A component of the original from its JSON.
+
+    Args:
+        kind: ``"normalizer"``, ``"pre_tokenizer"``, ``"post_processor"``, ``"decoder"`` or ``"model"``.
+        state: its JSON.
+    """
+    model = state if kind == "model" else {"type": "BPE", "vocab": {}, "merges": []}
+    top = {"version": "1.0", "added_tokens": [], "model": model}
+    if kind != "model":
+        top[_FIELDS[kind]] = state
+    made = extension(f"{kind} {state.get('type')}").Tokenizer.from_str(json.dumps(top))
+    return getattr(made, _FIELDS[kind])
